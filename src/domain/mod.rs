@@ -1,0 +1,20 @@
+//! What a payment is: values that are valid by their type.
+//!
+//! Everything here is parsed once, at the door, and trusted afterwards. No I/O, no clock but [`Timestamp::now`].
+
+mod amount;
+mod batch;
+mod ids;
+mod msisdn;
+mod payment;
+mod time;
+
+pub use amount::{Amount, AmountError, Currency, Money, Totals};
+pub use batch::{ContentDigest, ControlTotals, Tally};
+pub use ids::{
+    BatchName, GatewayTransactionId, IdError, Originator, PayerTransactionId, Reference, RowKey,
+    ServiceCode,
+};
+pub use msisdn::{Country, Msisdn, MsisdnError};
+pub use payment::{Instruction, Payment, PaymentKind, UnknownKind};
+pub use time::{Timestamp, WireZone};

@@ -1,0 +1,307 @@
+//! Phone numbers, validated against the numbering plan of their country.
+
+use std::fmt;
+use std::str::FromStr;
+
+use rlibphonenumber::{PHONE_NUMBER_UTIL, PhoneNumberFormat, PhoneNumberType, Region};
+
+/// An ISO 3166 country that has a telephone numbering plan.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Country([u8; 2]);
+
+impl Country {
+    /// Looks up a two-letter code such as `KE`; `None` for anything else.
+    #[must_use]
+    pub fn from_code(code: &str) -> Option<Self> {
+        let letters: [u8; 2] = code.as_bytes().try_into().ok()?;
+        let country = Self(letters);
+        rust_iso3166::from_alpha2(code)?;
+        PHONE_NUMBER_UTIL.get_country_code_for_region(country.region()?)?;
+        Some(country)
+    }
+
+    /// Returns the two letters.
+    #[must_use]
+    pub fn code(&self) -> &str {
+        std::str::from_utf8(&self.0).expect("the letters were checked to be ASCII")
+    }
+
+    fn region(self) -> Option<Region> {
+        Region::from_str(std::str::from_utf8(&self.0).ok()?).ok()
+    }
+
+    /// Returns how many digits a mobile number of this country has, country code included.
+    fn example_length(self) -> Option<usize> {
+        let example = PHONE_NUMBER_UTIL
+            .get_example_number_for_type_and_region(self.region()?, PhoneNumberType::Mobile)
+            .ok()?;
+        Some(
+            PHONE_NUMBER_UTIL
+                .format(&example, PhoneNumberFormat::E164)
+                .len()
+                - 1,
+        )
+    }
+}
+
+impl fmt::Display for Country {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.code())
+    }
+}
+
+impl fmt::Debug for Country {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.code())
+    }
+}
+
+/// Why a text is not a phone number of its country.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum MsisdnError {
+    /// The field is empty.
+    #[error("is empty")]
+    Empty,
+    /// Characters that no phone number has.
+    #[error("expected a phone number, digits only")]
+    NotANumber,
+    /// The wrong number of digits.
+    #[error("expected {expected} digits for {country}, found {found}")]
+    Length {
+        /// Digits of a mobile number of the country, country code included.
+        expected: usize,
+        /// The country's letters.
+        country: Country,
+        /// Digits found.
+        found: usize,
+    },
+    /// The digits of a national number whose leading zero is gone.
+    #[error(
+        "a national number that lost its leading zero, as spreadsheets do; write {international}"
+    )]
+    LostLeadingZero {
+        /// The number as it was probably meant.
+        international: Msisdn,
+    },
+    /// A valid number of another country.
+    #[error("is a number of {found}, the row says {country}")]
+    OtherCountry {
+        /// The country the number belongs to.
+        found: Country,
+        /// The country of the row.
+        country: Country,
+    },
+    /// The right length, but the numbering plan has no such number.
+    #[error("no such number in the numbering plan of {country}")]
+    Unassigned {
+        /// The country of the row.
+        country: Country,
+    },
+}
+
+/// A phone number: digits only, country code first (section 2.3, `2547xxxxxxxx`).
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Msisdn {
+    // E.164 allows 15 digits.
+    digits: [u8; 15],
+    length: u8,
+}
+
+impl Msisdn {
+    /// Validates a number of `country` and brings it into the wire's form.
+    ///
+    /// `+254 712 345 678`, `254712345678` and `0712345678` are the same number.
+    ///
+    /// # Errors
+    /// Names the cause, the loss of a leading zero in a spreadsheet among them.
+    pub fn parse(text: &str, country: Country) -> Result<Self, MsisdnError> {
+        if text.is_empty() {
+            return Err(MsisdnError::Empty);
+        }
+        let allowed =
+            |c: char| c.is_ascii_digit() || matches!(c, '+' | ' ' | '-' | '(' | ')' | '.');
+        if text.len() > 32 || !text.chars().all(allowed) || text.rfind('+').is_some_and(|at| at > 0)
+        {
+            return Err(MsisdnError::NotANumber);
+        }
+        let (Some(region), Some(calling_code)) = (
+            country.region(),
+            country
+                .region()
+                .and_then(|r| PHONE_NUMBER_UTIL.get_country_code_for_region(r)),
+        ) else {
+            return Err(MsisdnError::Unassigned { country });
+        };
+        let digits: String = text.chars().filter(char::is_ascii_digit).collect();
+        let prefix = calling_code.to_string();
+        let international = text.starts_with('+') || digits.starts_with(&prefix);
+        let candidate = if international {
+            format!("+{digits}")
+        } else {
+            digits.clone()
+        };
+        let wrong_length = || MsisdnError::Length {
+            expected: country.example_length().unwrap_or(12),
+            country,
+            found: digits.len(),
+        };
+
+        let number = PHONE_NUMBER_UTIL
+            .parse(&candidate, Some(region))
+            .map_err(|_| wrong_length())?;
+        // The metadata crate compares the pattern only, so that the country code is compared here.
+        let valid = number.country_code == calling_code
+            && PHONE_NUMBER_UTIL.is_valid_number_for_region(&number, region);
+        if !valid {
+            let other = PHONE_NUMBER_UTIL
+                .get_region_for_number(&number)
+                .and_then(|other| Country::from_code(other.as_region_str().as_str()));
+            let full_length = country.example_length() == Some(digits.len());
+            return Err(match other {
+                Some(found) if found != country => MsisdnError::OtherCountry { found, country },
+                _ if full_length
+                    || text.starts_with('0') && PHONE_NUMBER_UTIL.is_possible_number(&number) =>
+                {
+                    MsisdnError::Unassigned { country }
+                }
+                _ => wrong_length(),
+            });
+        }
+        let formatted = PHONE_NUMBER_UTIL.format(&number, PhoneNumberFormat::E164);
+        let msisdn = Self::from_digits(&formatted[1..]).ok_or_else(wrong_length)?;
+        // Only some countries dial a zero first; there, nine bare digits are a spreadsheet's doing.
+        let dials_zero = || {
+            PHONE_NUMBER_UTIL
+                .format(&number, PhoneNumberFormat::National)
+                .starts_with('0')
+        };
+        if !international && !digits.starts_with('0') && dials_zero() {
+            return Err(MsisdnError::LostLeadingZero {
+                international: msisdn,
+            });
+        }
+        Ok(msisdn)
+    }
+
+    /// Wraps digits that were validated before, as the journal keeps them; `None` unless 1 to 15 digits.
+    #[must_use]
+    pub fn from_digits(text: &str) -> Option<Self> {
+        let bytes = text.as_bytes();
+        if bytes.is_empty() || bytes.len() > 15 || !bytes.iter().all(u8::is_ascii_digit) {
+            return None;
+        }
+        let mut digits = [0; 15];
+        digits[..bytes.len()].copy_from_slice(bytes);
+        Some(Self {
+            digits,
+            length: u8::try_from(bytes.len()).ok()?,
+        })
+    }
+
+    /// Returns the digits.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        std::str::from_utf8(&self.digits[..usize::from(self.length)]).expect("digits are ASCII")
+    }
+
+    /// Returns the number with all but its last four digits hidden, for logs.
+    #[must_use]
+    pub fn masked(&self) -> String {
+        mask(self.as_str())
+    }
+}
+
+/// Hides all but the last four characters of a number.
+fn mask(text: &str) -> String {
+    let hidden = text.chars().count().saturating_sub(4);
+    text.chars()
+        .enumerate()
+        .map(|(i, c)| if i < hidden { '*' } else { c })
+        .collect()
+}
+
+impl fmt::Display for Msisdn {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+// Debug output ends up in logs, where numbers are masked.
+impl fmt::Debug for Msisdn {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.masked())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(text: &str, country: &str) -> Result<String, String> {
+        Msisdn::parse(text, Country::from_code(country).unwrap())
+            .map(|m| m.to_string())
+            .map_err(|e| e.to_string())
+    }
+
+    #[test]
+    fn every_way_to_write_a_number_becomes_the_wires_form() {
+        for text in [
+            "254712345678",
+            "+254712345678",
+            "0712345678",
+            "+254 712-345 678",
+            "254 712 345 678",
+        ] {
+            assert_eq!(parse(text, "KE").as_deref(), Ok("254712345678"), "{text}");
+        }
+        for (text, country, expected) in [
+            ("0772123456", "UG", "256772123456"),
+            ("255754123456", "TZ", "255754123456"),
+            ("08031234567", "NG", "2348031234567"),
+            ("0241234567", "GH", "233241234567"),
+            ("250788123456", "RW", "250788123456"),
+        ] {
+            assert_eq!(parse(text, country).as_deref(), Ok(expected), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_is_named() {
+        for (text, country, part) in [
+            ("", "KE", "is empty"),
+            ("25471234567", "KE", "expected 12 digits for KE, found 11"),
+            ("2547123456789", "KE", "expected 12 digits for KE, found 13"),
+            (
+                "712345678",
+                "KE",
+                "lost its leading zero, as spreadsheets do; write 254712345678",
+            ),
+            ("2.54712E+11", "KE", "expected a phone number"),
+            ("25471234567x", "KE", "expected a phone number"),
+            ("+256772123456", "KE", "is a number of UG, the row says KE"),
+            (
+                "254912345678",
+                "KE",
+                "no such number in the numbering plan of KE",
+            ),
+            ("12", "KE", "expected 12 digits for KE, found 2"),
+        ] {
+            let error = parse(text, country).unwrap_err();
+            assert!(error.contains(part), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn debug_output_hides_the_number() {
+        let number = Msisdn::from_digits("254712345678").unwrap();
+        assert_eq!(format!("{number:?}"), "********5678");
+    }
+
+    #[test]
+    fn countries_are_looked_up() {
+        assert!(Country::from_code("KE").is_some());
+        for code in ["", "K", "ke", "XX", "KEN"] {
+            assert!(Country::from_code(code).is_none(), "{code}");
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! The immutable instruction to pay.
+
+use std::fmt;
+use std::str::FromStr;
+
+use sha2::{Digest, Sha256};
+
+use super::{Country, Money, Msisdn, PayerTransactionId, Reference, ServiceCode, Timestamp};
+
+/// What kind of payment a service makes (section 1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum PaymentKind {
+    /// Payout, refund or bulk disbursement to a mobile wallet.
+    MobileMoney,
+    /// Payout to a bank account.
+    Bank,
+    /// High-value interbank transfer.
+    Rtgs,
+    /// Airtime or data.
+    Airtime,
+    /// Prepaid bill, such as electricity tokens.
+    BillPrepaid,
+    /// Postpaid bill.
+    BillPostpaid,
+}
+
+impl PaymentKind {
+    /// Every kind with its name in the configuration.
+    pub const ALL: [(Self, &'static str); 6] = [
+        (Self::MobileMoney, "mobile_money"),
+        (Self::Bank, "bank"),
+        (Self::Rtgs, "rtgs"),
+        (Self::Airtime, "airtime"),
+        (Self::BillPrepaid, "bill_prepaid"),
+        (Self::BillPostpaid, "bill_postpaid"),
+    ];
+
+    /// Returns whether the recipient's account is the phone number itself when a row names no account (section 1).
+    #[must_use]
+    pub fn account_defaults_to_msisdn(self) -> bool {
+        matches!(self, Self::MobileMoney | Self::Airtime)
+    }
+}
+
+/// The text names no kind of payment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("expected one of mobile_money, bank, rtgs, airtime, bill_prepaid, bill_postpaid")]
+pub struct UnknownKind;
+
+impl FromStr for PaymentKind {
+    type Err = UnknownKind;
+
+    fn from_str(text: &str) -> Result<Self, UnknownKind> {
+        Self::ALL
+            .iter()
+            .find(|(_, name)| *name == text)
+            .map(|(kind, _)| *kind)
+            .ok_or(UnknownKind)
+    }
+}
+
+impl fmt::Display for PaymentKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(
+            Self::ALL
+                .iter()
+                .find(|(kind, _)| kind == self)
+                .map_or("", |(_, name)| name),
+        )
+    }
+}
+
+/// One valid row of a batch file: whom to pay, how much, and what the gateway is told about it.
+///
+/// Optional texts of section 2.3 are empty strings when unused, as on the wire.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Instruction {
+    /// The line of the file the row begins at, 1-based; 0 when it comes from no file.
+    pub line: u64,
+    /// The payer's own reference.
+    pub reference: Option<Reference>,
+    /// `serviceCode`.
+    pub service: ServiceCode,
+    /// `MSISDN`.
+    pub msisdn: Msisdn,
+    /// `accountNumber`.
+    pub account_number: String,
+    /// `amount` and `currencyCode`.
+    pub money: Money,
+    /// `countryCode`.
+    pub country: Country,
+    /// `narration`.
+    pub narration: String,
+    /// `customerNames`.
+    pub customer_names: String,
+    /// `invoiceNumber`.
+    pub invoice_number: String,
+    /// `paymentMode`.
+    pub payment_mode: String,
+    /// `hubID`.
+    pub hub_id: String,
+    /// Members of `extraData`, in the order they are sent; the bank columns are among them.
+    pub extra: Vec<(String, String)>,
+    /// Path of the supporting document.
+    pub document: Option<String>,
+}
+
+impl Instruction {
+    /// Returns SHA-256 over every field but the line: equal rows have equal hashes.
+    #[must_use]
+    pub fn content_hash(&self) -> [u8; 32] {
+        let mut hash = Sha256::new();
+        let mut part = |text: &str| {
+            hash.update((text.len() as u64).to_be_bytes());
+            hash.update(text.as_bytes());
+        };
+        part(self.reference.as_ref().map_or("", Reference::as_str));
+        part(self.service.as_str());
+        part(self.msisdn.as_str());
+        part(&self.account_number);
+        part(&self.money.to_string());
+        part(self.money.currency.code());
+        part(self.country.code());
+        part(&self.narration);
+        part(&self.customer_names);
+        part(&self.invoice_number);
+        part(&self.payment_mode);
+        part(&self.hub_id);
+        part(self.document.as_deref().unwrap_or(""));
+        for (name, value) in &self.extra {
+            part(name);
+            part(value);
+        }
+        hash.finalize().into()
+    }
+}
+
+// Numbers and accounts stay out of logs.
+impl fmt::Debug for Instruction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Instruction")
+            .field("line", &self.line)
+            .field("service", &self.service.as_str())
+            .field("msisdn", &self.msisdn)
+            .finish_non_exhaustive()
+    }
+}
+
+/// An instruction with its identifier and the date it carries on the wire. It never changes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Payment {
+    /// `payerTransactionID`.
+    pub id: PayerTransactionId,
+    /// 0, and one more for every retry that an operator orders of a proven failure.
+    pub generation: u32,
+    /// `datePaymentReceived`: the same however often the payment is sent.
+    pub received_at: Timestamp,
+    /// The row.
+    pub instruction: Instruction,
+}

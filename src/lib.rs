@@ -1,0 +1,2 @@
+//! Bulk disbursement.
+pub mod domain;
