@@ -1,0 +1,124 @@
+//! Status code -> class, as data (sections 3 and 7.2, and what the interface does not show).
+
+use std::collections::BTreeMap;
+use std::str::FromStr;
+
+/// What a status code means for a payment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Class {
+    /// The money moved; final.
+    Paid,
+    /// It was accepted and then failed; final.
+    Failed,
+    /// It was not executed, for a reason that a repeat does not mend; final.
+    Refused,
+    /// The gateway has it and works on it.
+    Acknowledged,
+    /// It is at the bank, not settled.
+    Delivered,
+    /// Not executed, for want of float.
+    NoFloat,
+    /// The gateway has this identifier already.
+    Duplicate,
+    /// The gateway does not know this identifier.
+    NotFound,
+    /// The code proves nothing.
+    InDoubt,
+}
+
+impl Class {
+    /// Every class with its name in the configuration.
+    pub const ALL: [(Self, &'static str); 9] = [
+        (Self::Paid, "paid"),
+        (Self::Failed, "failed"),
+        (Self::Refused, "refused"),
+        (Self::Acknowledged, "acknowledged"),
+        (Self::Delivered, "delivered"),
+        (Self::NoFloat, "no_float"),
+        (Self::Duplicate, "duplicate"),
+        (Self::NotFound, "not_found"),
+        (Self::InDoubt, "in_doubt"),
+    ];
+}
+
+impl FromStr for Class {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        Self::ALL
+            .iter()
+            .find(|(_, name)| *name == text)
+            .map(|(class, _)| *class)
+            .ok_or(())
+    }
+}
+
+const REFUSALS: [i32; 10] = [106, 109, 110, 111, 115, 120, 146, 167, 231, 232];
+
+/// Code -> class, separately for replies to posts and for status replies and callbacks.
+///
+/// A code that is in neither table proves nothing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CodeTable {
+    posts: BTreeMap<i32, Class>,
+    statuses: BTreeMap<i32, Class>,
+}
+
+impl Default for CodeTable {
+    fn default() -> Self {
+        let mut posts = BTreeMap::from([
+            (139, Class::Acknowledged),
+            (148, Class::Delivered),
+            (140, Class::Paid),
+            (183, Class::Paid),
+            (141, Class::Failed),
+            (180, Class::Failed),
+            (230, Class::NoFloat),
+            (229, Class::Duplicate),
+        ]);
+        let mut statuses = BTreeMap::from([
+            (140, Class::Paid),
+            (183, Class::Paid),
+            (217, Class::Paid),
+            (141, Class::Failed),
+            (180, Class::Failed),
+            (216, Class::Failed),
+            (139, Class::Acknowledged),
+            (178, Class::Acknowledged),
+            (219, Class::Acknowledged),
+            (148, Class::Delivered),
+            (143, Class::NotFound),
+            // In a status reply the want of float is what became of the payment, not a wait.
+            (230, Class::Failed),
+        ]);
+        for code in REFUSALS {
+            posts.insert(code, Class::Refused);
+            statuses.insert(code, Class::Failed);
+        }
+        Self { posts, statuses }
+    }
+}
+
+impl CodeTable {
+    /// Returns the class of a code in the reply to a post.
+    #[must_use]
+    pub fn of_post(&self, code: i32) -> Class {
+        self.posts.get(&code).copied().unwrap_or(Class::InDoubt)
+    }
+
+    /// Returns the class of a code in a status reply or a callback.
+    #[must_use]
+    pub fn of_status(&self, code: i32) -> Class {
+        self.statuses.get(&code).copied().unwrap_or(Class::InDoubt)
+    }
+
+    /// Adds or moves a code of replies to posts.
+    pub fn set_post(&mut self, code: i32, class: Class) {
+        self.posts.insert(code, class);
+    }
+
+    /// Adds or moves a code of status replies and callbacks.
+    pub fn set_status(&mut self, code: i32, class: Class) {
+        self.statuses.insert(code, class);
+    }
+}

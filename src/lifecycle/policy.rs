@@ -1,0 +1,162 @@
+//! How long to wait, and for what.
+
+use std::time::Duration;
+
+use crate::domain::Timestamp;
+
+use super::{Life, Moment, State};
+
+/// What settles a payment when a callback names a final status.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SettleOn {
+    /// The callback itself.
+    Callback,
+    /// A status query that agrees; the callback only hastens it.
+    Confirmed,
+}
+
+/// The waits of one deployment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Policy {
+    /// From a loss to the first status query (section 7.5: not at once).
+    pub first_query_after: Duration,
+    /// The longest pause between two queries about one payment.
+    pub query_backoff_max: Duration,
+    /// How long an acknowledged payment waits for its callback before it is asked about.
+    pub callback_grace: Duration,
+    /// How long after the last post "not found" proves nothing.
+    pub not_found_quarantine: Duration,
+    /// How long after the last post the asking ends.
+    pub give_up_after: Duration,
+    /// How many posts may vanish without a trace before only an operator may order another.
+    pub exposures_max: u32,
+    /// The first pause before an unsent post is tried again; it doubles up to a minute.
+    pub post_backoff: Duration,
+    /// What settles a payment.
+    pub settle_on: SettleOn,
+    /// Callbacks are configured: acknowledged payments wait for them.
+    pub callbacks: bool,
+    /// The deployment has a status query.
+    pub status_query: bool,
+}
+
+impl Default for Policy {
+    fn default() -> Self {
+        Self {
+            first_query_after: Duration::from_secs(40),
+            query_backoff_max: Duration::from_secs(600),
+            callback_grace: Duration::from_secs(300),
+            not_found_quarantine: Duration::from_secs(120),
+            give_up_after: Duration::from_secs(24 * 3600),
+            exposures_max: 5,
+            post_backoff: Duration::from_secs(1),
+            settle_on: SettleOn::Callback,
+            callbacks: true,
+            status_query: true,
+        }
+    }
+}
+
+const POST_BACKOFF_MAX: Duration = Duration::from_secs(60);
+
+impl Policy {
+    /// Returns when an unsent post may be tried again.
+    pub(super) fn next_post(&self, attempts: u32, moment: Moment) -> Timestamp {
+        let pause = doubled(
+            self.post_backoff,
+            attempts.saturating_sub(1),
+            POST_BACKOFF_MAX,
+        );
+        moment.now.after(shortened(pause, moment.jitter))
+    }
+
+    /// Returns when the first query about a payment is due after evidence moved it into `state`.
+    pub(super) fn first_query(&self, state: State, moment: Moment) -> Option<Timestamp> {
+        let waits_for_callback =
+            self.callbacks && matches!(state, State::Acknowledged | State::Delivered);
+        let pause = if waits_for_callback {
+            self.callback_grace
+        } else {
+            self.first_query_after
+        };
+        self.status_query.then(|| moment.now.after(pause))
+    }
+
+    /// Returns when the next query is due after `life.queries` that changed nothing; `None` when it is time to give up.
+    pub(super) fn next_query(&self, life: &Life, moment: Moment) -> Option<Timestamp> {
+        let given_up = life
+            .posted_at
+            .is_some_and(|posted_at| moment.now.since(posted_at) >= self.give_up_after);
+        if given_up || !self.status_query {
+            return None;
+        }
+        let first = self.first_query_after.min(self.query_backoff_max);
+        let pause = doubled(
+            first,
+            life.queries.saturating_sub(1),
+            self.query_backoff_max,
+        );
+        Some(moment.now.after(shortened(pause, moment.jitter)))
+    }
+
+    /// Returns whether "not found" proves anything by now.
+    pub(super) fn quarantine_ends(&self, life: &Life) -> Timestamp {
+        life.quarantine_from
+            .or(life.posted_at)
+            .unwrap_or_default()
+            .after(self.not_found_quarantine)
+    }
+}
+
+fn doubled(first: Duration, times: u32, max: Duration) -> Duration {
+    first
+        .saturating_mul(2_u32.saturating_pow(times.min(20)))
+        .min(max)
+}
+
+// Shortened rather than stretched, so that the configured maximum stays one.
+fn shortened(pause: Duration, jitter: u8) -> Duration {
+    pause - pause * u32::from(jitter) / (4 * 255)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn backoff_doubles_to_its_maximum_and_jitter_only_shortens_it() {
+        let policy = Policy::default();
+        let at = |queries, jitter| {
+            let life = Life {
+                queries,
+                ..Life::NEW
+            };
+            let now = Timestamp::from_millis(0);
+            policy
+                .next_query(&life, Moment { now, jitter })
+                .unwrap()
+                .as_millis()
+                / 1000
+        };
+        assert_eq!(
+            [at(1, 0), at(2, 0), at(3, 0), at(9, 0), at(u32::MAX, 0)],
+            [40, 80, 160, 600, 600]
+        );
+        assert_eq!([at(1, 255), at(9, 255)], [30, 450]);
+    }
+
+    #[test]
+    fn asking_ends_after_give_up() {
+        let policy = Policy::default();
+        let life = Life {
+            posted_at: Some(Timestamp::from_millis(0)),
+            ..Life::NEW
+        };
+        let at = |secs: i64| Moment {
+            now: Timestamp::from_millis(secs * 1000),
+            jitter: 0,
+        };
+        assert!(policy.next_query(&life, at(86_399)).is_some());
+        assert!(policy.next_query(&life, at(86_400)).is_none());
+    }
+}

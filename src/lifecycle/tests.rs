@@ -1,0 +1,398 @@
+//! The transition table, and what holds over every sequence of events.
+
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use proptest::prelude::*;
+
+use super::*;
+
+const T0: i64 = 1_000_000_000;
+
+fn moment(secs: i64) -> Moment {
+    Moment {
+        now: Timestamp::from_millis(T0 + secs * 1000),
+        jitter: 0,
+    }
+}
+
+fn policy() -> Policy {
+    Policy {
+        first_query_after: Duration::from_secs(10),
+        not_found_quarantine: Duration::from_secs(60),
+        ..Policy::default()
+    }
+}
+
+/// A plausible life in each state, 600 seconds before the event.
+fn life(state: State) -> Life {
+    let sent = !matches!(state, State::Ready | State::Cancelled);
+    let known = matches!(state, State::Acknowledged | State::Delivered | State::Paid);
+    Life {
+        state,
+        attempts: u32::from(sent),
+        posted_at: sent.then(|| moment(-600).now),
+        quarantine_from: sent.then(|| moment(-600).now),
+        exposures: u32::from(sent && state != State::Posting),
+        known,
+        ..Life::NEW
+    }
+}
+
+fn every_event() -> Vec<(String, Event)> {
+    let mut events: Vec<(String, Event)> = [
+        ("claimed", Event::Claimed),
+        ("unsent", Event::Unsent),
+        ("unauthorised", Event::Unauthorised),
+        ("lost", Event::Lost),
+        ("abandoned", Event::Abandoned),
+        ("no answer", Event::NoAnswer),
+        ("decided paid", Event::DecidedPaid),
+        ("decided failed", Event::DecidedFailed),
+        ("withdrawn", Event::Withdrawn),
+    ]
+    .map(|(name, event)| (name.to_owned(), event))
+    .into();
+    let sources: [(&str, fn(Verdict) -> Event); 3] = [
+        ("reply", Event::Reply),
+        ("answer", Event::Answer),
+        ("callback", Event::Callback),
+    ];
+    for (source, event) in sources {
+        for (class, name) in Class::ALL {
+            events.push((
+                format!("{source} {name}"),
+                event(Verdict { class, code: 900 }),
+            ));
+        }
+    }
+    // A new variant of Event breaks this match, and with it the promise that the list above is whole.
+    for (_, event) in &events {
+        match event {
+            Event::Claimed | Event::Unsent | Event::Unauthorised | Event::Lost => {}
+            Event::Abandoned | Event::NoAnswer | Event::Withdrawn => {}
+            Event::DecidedPaid | Event::DecidedFailed => {}
+            Event::Reply(_) | Event::Answer(_) | Event::Callback(_) => {}
+        }
+    }
+    events
+}
+
+#[test]
+fn every_pair_of_state_and_event_has_its_row() {
+    let mut table = String::new();
+    for state in State::ALL {
+        for (name, event) in every_event() {
+            let after = step(&life(state), event, moment(0), &policy());
+            let mark = after
+                .anomaly
+                .map(|a| format!("  ! {a:?}"))
+                .unwrap_or_default();
+            writeln!(
+                table,
+                "{:<13}{name:<24}-> {}{mark}",
+                state.name(),
+                after.life.state.name()
+            )
+            .unwrap();
+        }
+    }
+    let expected = include_str!("transitions.txt");
+    for (found, expected) in table.lines().zip(expected.lines()) {
+        assert_eq!(found, expected);
+    }
+    assert_eq!(table.lines().count(), expected.lines().count());
+}
+
+fn run(policy: &Policy, start: Life, events: &[(i64, Event)]) -> Life {
+    events.iter().fold(start, |life, (at, event)| {
+        step(&life, *event, moment(*at), policy).life
+    })
+}
+
+fn verdict(class: Class, code: i32) -> Verdict {
+    Verdict { class, code }
+}
+
+const CLAIM: Event = Event::Claimed;
+const NOT_FOUND: Event = Event::Answer(Verdict {
+    class: Class::NotFound,
+    code: 143,
+});
+
+#[test]
+fn not_found_counts_only_twice_and_after_the_quarantine() {
+    let lost = [(0, CLAIM), (1, Event::Lost)];
+    let cases: &[(&str, &[(i64, Event)], State)] = &[
+        ("never asked", &[], State::InDoubt),
+        (
+            "once after the quarantine",
+            &[(70, NOT_FOUND)],
+            State::InDoubt,
+        ),
+        (
+            "twice, the first too soon",
+            &[(59, NOT_FOUND), (70, NOT_FOUND)],
+            State::InDoubt,
+        ),
+        (
+            "twice after the quarantine",
+            &[(61, NOT_FOUND), (70, NOT_FOUND)],
+            State::Ready,
+        ),
+        (
+            "silence between",
+            &[(61, NOT_FOUND), (65, Event::NoAnswer), (70, NOT_FOUND)],
+            State::Ready,
+        ),
+        (
+            "another word between",
+            &[
+                (61, NOT_FOUND),
+                (
+                    65,
+                    Event::Answer(Verdict {
+                        class: Class::InDoubt,
+                        code: 104,
+                    }),
+                ),
+                (70, NOT_FOUND),
+            ],
+            State::InDoubt,
+        ),
+        (
+            "known to be a duplicate",
+            &[
+                (61, NOT_FOUND),
+                (
+                    62,
+                    Event::Answer(Verdict {
+                        class: Class::Duplicate,
+                        code: 229,
+                    }),
+                ),
+                (70, NOT_FOUND),
+                (90, NOT_FOUND),
+            ],
+            State::InDoubt,
+        ),
+        (
+            "a restart begins the quarantine anew",
+            &[
+                (61, NOT_FOUND),
+                (62, Event::Abandoned),
+                (70, NOT_FOUND),
+                (90, NOT_FOUND),
+            ],
+            State::InDoubt,
+        ),
+    ];
+    for (name, events, expected) in cases {
+        let life = run(&policy(), run(&policy(), Life::NEW, &lost), events);
+        assert_eq!(life.state, *expected, "{name}");
+    }
+}
+
+#[test]
+fn a_duplicate_is_asked_about_at_once_and_never_posted_again() {
+    let duplicate = Event::Reply(verdict(Class::Duplicate, 229));
+    let life = run(&policy(), Life::NEW, &[(0, CLAIM), (1, duplicate)]);
+    assert_eq!(life.action(), Action::Ask(moment(1).now));
+    let life = run(
+        &policy(),
+        life,
+        &[(100, NOT_FOUND), (200, NOT_FOUND), (300, NOT_FOUND)],
+    );
+    assert_eq!(life.state, State::InDoubt);
+}
+
+#[test]
+fn a_refused_repeat_says_nothing_of_the_first_post() {
+    let refused = Event::Reply(verdict(Class::Refused, 232));
+    let first = [
+        (0, CLAIM),
+        (1, Event::Lost),
+        (70, NOT_FOUND),
+        (80, NOT_FOUND),
+    ];
+    let repeat = [(81, CLAIM), (82, refused)];
+    let life = run(&policy(), run(&policy(), Life::NEW, &first), &repeat);
+    assert_eq!(life.state, State::InDoubt);
+    let paid = Event::Answer(verdict(Class::Paid, 140));
+    assert_eq!(run(&policy(), life, &[(200, paid)]).state, State::Paid);
+    let gone = run(&policy(), life, &[(200, NOT_FOUND), (210, NOT_FOUND)]);
+    assert_eq!((gone.state, gone.code), (State::Failed, Some(232)));
+}
+
+#[test]
+fn posts_that_vanish_without_a_trace_are_not_repeated_for_ever() {
+    let mut life = Life::NEW;
+    for round in 0..10 {
+        let t = round * 1000;
+        let vanish = [
+            (t, CLAIM),
+            (t + 1, Event::Lost),
+            (t + 100, NOT_FOUND),
+            (t + 200, NOT_FOUND),
+        ];
+        life = run(&policy(), life, &vanish);
+    }
+    assert_eq!(
+        (life.state, life.attempts, life.action()),
+        (State::InDoubt, 5, Action::Wait)
+    );
+}
+
+#[test]
+fn waits_follow_the_policy() {
+    let acknowledged = Event::Reply(verdict(Class::Acknowledged, 139));
+    let no_float = Event::Reply(verdict(Class::NoFloat, 230));
+    let polling = Policy {
+        callbacks: false,
+        ..policy()
+    };
+    let silent = Policy {
+        status_query: false,
+        ..policy()
+    };
+    let cases: &[(&str, &Policy, Event, Action)] = &[
+        (
+            "a loss is asked about later, never at once",
+            &policy(),
+            Event::Lost,
+            Action::Ask(moment(10).now),
+        ),
+        (
+            "a callback has its grace",
+            &policy(),
+            acknowledged,
+            Action::Ask(moment(300).now),
+        ),
+        (
+            "without callbacks there is no grace",
+            &polling,
+            acknowledged,
+            Action::Ask(moment(10).now),
+        ),
+        (
+            "without a status query there is only waiting",
+            &silent,
+            Event::Lost,
+            Action::Wait,
+        ),
+        (
+            "an unsent post is tried again after a pause",
+            &policy(),
+            Event::Unsent,
+            Action::Post(Some(moment(1).now)),
+        ),
+        (
+            "want of float is the lane's matter",
+            &policy(),
+            no_float,
+            Action::Post(None),
+        ),
+    ];
+    for (name, policy, event, expected) in cases {
+        let posting = run(policy, Life::NEW, &[(0, CLAIM)]);
+        assert_eq!(
+            run(policy, posting, &[(0, *event)]).action(),
+            *expected,
+            "{name}"
+        );
+    }
+}
+
+#[test]
+fn a_confirmed_settlement_waits_for_the_query() {
+    let confirmed = Policy {
+        settle_on: SettleOn::Confirmed,
+        ..policy()
+    };
+    let callback = Event::Callback(verdict(Class::Paid, 140));
+    let life = run(&confirmed, Life::NEW, &[(0, CLAIM), (1, callback)]);
+    assert_eq!(
+        (life.state, life.action()),
+        (State::Acknowledged, Action::Ask(moment(1).now))
+    );
+    let life = run(
+        &confirmed,
+        life,
+        &[(2, Event::Answer(verdict(Class::Paid, 140)))],
+    );
+    assert_eq!(life.state, State::Paid);
+}
+
+#[test]
+fn codes_have_the_classes_of_the_interface() {
+    let table = CodeTable::default();
+    for (code, post, status) in [
+        (139, Class::Acknowledged, Class::Acknowledged),
+        (148, Class::Delivered, Class::Delivered),
+        (140, Class::Paid, Class::Paid),
+        (141, Class::Failed, Class::Failed),
+        (143, Class::InDoubt, Class::NotFound),
+        (178, Class::InDoubt, Class::Acknowledged),
+        (216, Class::InDoubt, Class::Failed),
+        (217, Class::InDoubt, Class::Paid),
+        (219, Class::InDoubt, Class::Acknowledged),
+        (229, Class::Duplicate, Class::InDoubt),
+        (230, Class::NoFloat, Class::Failed),
+        (104, Class::InDoubt, Class::InDoubt),
+        (174, Class::InDoubt, Class::InDoubt),
+        (0, Class::InDoubt, Class::InDoubt),
+    ] {
+        assert_eq!(
+            (table.of_post(code), table.of_status(code)),
+            (post, status),
+            "{code}"
+        );
+    }
+    for code in [106, 109, 110, 111, 115, 120, 146, 167, 231, 232] {
+        assert_eq!(
+            (table.of_post(code), table.of_status(code)),
+            (Class::Refused, Class::Failed)
+        );
+    }
+}
+
+proptest! {
+    /// Posts leave `ready` only, ended payments stay ended, and whoever is known is never posted again.
+    #[test]
+    fn no_sequence_of_events_breaks_an_invariant(
+        picks in prop::collection::vec((0_usize..36, 0_i64..200), 0..40)
+    ) {
+        let events = every_event();
+        let (mut life, mut clock) = (Life::NEW, 0);
+        for (pick, pause) in picks {
+            clock += pause;
+            let event = events[pick].1;
+            let after = step(&life, event, moment(clock), &policy()).life;
+            if after.state == State::Posting && life.state != State::Posting {
+                prop_assert_eq!((life.state, event), (State::Ready, Event::Claimed));
+                prop_assert_eq!(after.attempts, life.attempts + 1);
+            }
+            if life.state.is_finished() {
+                let decided = matches!(event, Event::DecidedPaid | Event::DecidedFailed);
+                let conflict = after.state == State::Conflict;
+                prop_assert!(after.state == life.state || conflict || decided && life.state == State::Conflict);
+            }
+            if life.known && life.state == State::InDoubt {
+                prop_assert_ne!(after.state, State::Ready);
+            }
+            if after.state == State::Ready && life.state == State::InDoubt {
+                prop_assert_eq!(event, NOT_FOUND_900);
+                prop_assert_eq!(life.not_found, 1);
+            }
+            if after.state == State::Failed && life.state != State::Failed && event != Event::DecidedFailed {
+                prop_assert!(after.code.is_some());
+            }
+            life = after;
+        }
+    }
+}
+
+const NOT_FOUND_900: Event = Event::Answer(Verdict {
+    class: Class::NotFound,
+    code: 900,
+});
