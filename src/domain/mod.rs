@@ -7,6 +7,7 @@ mod batch;
 mod ids;
 mod msisdn;
 mod payment;
+mod said;
 mod time;
 
 pub use amount::{Amount, AmountError, Currency, Money, Totals};
@@ -17,4 +18,5 @@ pub use ids::{
 };
 pub use msisdn::{Country, Msisdn, MsisdnError};
 pub use payment::{Instruction, Payment, PaymentKind, UnknownKind};
+pub use said::Said;
 pub use time::{Timestamp, WireZone};
