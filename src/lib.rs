@@ -1,3 +1,7 @@
 //! Bulk disbursement.
+pub mod callback;
 pub mod domain;
+pub mod engine;
+pub mod gateway;
+pub mod journal;
 pub mod lifecycle;

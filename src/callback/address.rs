@@ -1,0 +1,92 @@
+//! Addresses that cannot be guessed.
+
+use data_encoding::HEXLOWER;
+use hmac::{Hmac, KeyInit, Mac};
+use sha2::Sha256;
+
+use crate::domain::PayerTransactionId;
+
+/// Makes the address of every payment, and recognises it.
+#[derive(Clone)]
+pub struct Addresses {
+    public_url: String,
+    key: Vec<u8>,
+}
+
+// The key is what keeps callbacks from being forged.
+impl std::fmt::Debug for Addresses {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Addresses").field("public_url", &self.public_url).finish_non_exhaustive()
+    }
+}
+
+impl Addresses {
+    /// Makes addresses below a public URL with the journal's key.
+    #[must_use]
+    pub fn new(public_url: &str, key: Vec<u8>) -> Self {
+        Self { public_url: public_url.trim_end_matches('/').to_owned(), key }
+    }
+
+    fn mac(&self, id: PayerTransactionId) -> Hmac<Sha256> {
+        let mut mac = Hmac::<Sha256>::new_from_slice(&self.key).expect("HMAC takes keys of every length");
+        mac.update(id.as_str().as_bytes());
+        mac
+    }
+
+    /// Returns the address of a payment, without the public URL: `identifier/token`.
+    #[must_use]
+    pub fn path_of(&self, id: PayerTransactionId) -> String {
+        format!("{id}/{}", HEXLOWER.encode(&self.mac(id).finalize().into_bytes()))
+    }
+
+    /// Returns the address of a payment.
+    #[must_use]
+    pub fn of(&self, id: PayerTransactionId) -> String {
+        format!("{}/{}", self.public_url, self.path_of(id))
+    }
+
+    /// Returns whose address a request path is; `None` for anything that this journal did not give out.
+    ///
+    /// The last two segments decide: a proxy in front may add to the path or take from it.
+    #[must_use]
+    pub fn recognise(&self, path: &str) -> Option<PayerTransactionId> {
+        let mut segments = path.rsplit('/');
+        let (token, id) = (segments.next()?, segments.next()?);
+        let parsed = PayerTransactionId::parse(id);
+        let token = HEXLOWER.decode(token.as_bytes()).unwrap_or_default();
+        // The same work for an identifier that is none: the time of a 404 tells nothing.
+        let nobody = PayerTransactionId::parse("00000000000000000000000000")?;
+        let genuine = self.mac(parsed.unwrap_or(nobody)).verify_slice(&token).is_ok();
+        parsed.filter(|_| genuine)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_addresses_that_were_given_out_are_recognised() {
+        let id = PayerTransactionId::parse("D6XG76YFHSD4N4GSMC3R7K7EGS").unwrap();
+        let other = PayerTransactionId::parse("D6XG76YFHSD4N4GSMC3R7K7EGT").unwrap();
+        let addresses = Addresses::new("https://pay.example/callbacks/", vec![7; 32]);
+        let path = addresses.path_of(id);
+        assert_eq!(addresses.of(id), format!("https://pay.example/callbacks/{path}"));
+        assert_eq!(addresses.recognise(&format!("/callbacks/{path}")), Some(id));
+        assert_eq!(addresses.recognise(&format!("/{path}")), Some(id), "a proxy may strip the prefix");
+        let token = path.split('/').next_back().unwrap();
+        for forged in [
+            format!("/{other}/{token}"),
+            format!("/{id}/{}", &token[..62]),
+            format!("/{id}/{}", "0".repeat(64)),
+            format!("/{id}/{}", token.to_uppercase()),
+            format!("/{id}/"),
+            format!("/{token}"),
+            String::new(),
+            "/".into(),
+        ] {
+            assert_eq!(addresses.recognise(&forged), None, "{forged}");
+        }
+        assert_eq!(Addresses::new("x", vec![8; 32]).recognise(&path), None, "another journal's key");
+    }
+}

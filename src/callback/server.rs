@@ -1,0 +1,224 @@
+//! The HTTP side of the listener, with a bound on everything a caller controls.
+
+use std::convert::Infallible;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use http_body_util::{BodyExt, Full, Limited};
+use hyper::body::{Bytes, Incoming};
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper::{Method, Request, Response, StatusCode, header};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use serde_json::json;
+use sha2::{Digest, Sha256};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{Semaphore, mpsc};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use super::Addresses;
+use crate::domain::{PayerTransactionId, Timestamp};
+use crate::gateway::{CallbackNotice, read_callback};
+use crate::journal::{CallbackNote, Journal, Moved, Received};
+use crate::lifecycle::{CodeTable, Event, Moment, Policy};
+
+const BODY_MAX: usize = 64 * 1024;
+const HEADERS_WITHIN: Duration = Duration::from_secs(5);
+const BODY_WITHIN: Duration = Duration::from_secs(10);
+/// An idle or slow connection is closed after this, whatever it does.
+const CONNECTION_WITHIN: Duration = Duration::from_secs(120);
+const CONNECTIONS_MAX: usize = 512;
+const DRAIN_WITHIN: Duration = Duration::from_secs(5);
+
+/// What the listener works with.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The journal.
+    pub journal: Journal,
+    /// The addresses that were given out.
+    pub addresses: Addresses,
+    /// Code -> class.
+    pub codes: Arc<CodeTable>,
+    /// The waits.
+    pub policy: Arc<Policy>,
+    /// Told of every payment that a callback moved.
+    pub moved: Option<mpsc::Sender<Moved>>,
+}
+
+/// A bound listener.
+#[derive(Debug)]
+pub struct Listener {
+    socket: TcpListener,
+}
+
+/// Takes the port.
+///
+/// # Errors
+/// The port is taken, or may not be.
+pub async fn bind(address: SocketAddr) -> std::io::Result<Listener> {
+    Ok(Listener { socket: TcpListener::bind(address).await? })
+}
+
+impl Listener {
+    /// Returns the address that was taken.
+    ///
+    /// # Errors
+    /// The socket is gone.
+    pub fn address(&self) -> std::io::Result<SocketAddr> {
+        self.socket.local_addr()
+    }
+
+    /// Serves until told to stop; what is under way is finished first.
+    pub async fn serve(self, options: Options, stop: CancellationToken) {
+        let options = Arc::new(options);
+        let seats = Arc::new(Semaphore::new(CONNECTIONS_MAX));
+        let tasks = TaskTracker::new();
+        loop {
+            let accepted = tokio::select! {
+                () = stop.cancelled() => break,
+                accepted = accept(&self.socket, &seats) => accepted,
+            };
+            let Some((stream, seat)) = accepted else { continue };
+            let (options, stop) = (Arc::clone(&options), stop.clone());
+            tasks.spawn(async move {
+                serve_connection(stream, options, stop).await;
+                drop(seat);
+            });
+        }
+        tasks.close();
+        let _ = tokio::time::timeout(DRAIN_WITHIN, tasks.wait()).await;
+    }
+}
+
+type Seat = tokio::sync::OwnedSemaphorePermit;
+
+async fn accept(socket: &TcpListener, seats: &Arc<Semaphore>) -> Option<(TcpStream, Seat)> {
+    // Callers beyond the cap wait in the kernel's queue.
+    let seat = Arc::clone(seats).acquire_owned().await.ok()?;
+    match socket.accept().await {
+        Ok((stream, _)) => Some((stream, seat)),
+        Err(error) => {
+            tracing::warn!(%error, "a callback connection could not be accepted");
+            // Out of file descriptors, mostly: accepting at once again would spin.
+            tokio::time::sleep(Duration::from_millis(50)).await;
+            None
+        }
+    }
+}
+
+async fn serve_connection(stream: TcpStream, options: Arc<Options>, stop: CancellationToken) {
+    let _ = stream.set_nodelay(true);
+    let service = service_fn(move |request| {
+        let options = Arc::clone(&options);
+        async move { Ok::<_, Infallible>(answer(request, &options).await) }
+    });
+    let connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEADERS_WITHIN)
+        .max_buf_size(16 * 1024)
+        .serve_connection(TokioIo::new(stream), service);
+    tokio::pin!(connection);
+    let ended = tokio::time::timeout(CONNECTION_WITHIN, async {
+        tokio::select! {
+            ended = connection.as_mut() => return ended,
+            () = stop.cancelled() => connection.as_mut().graceful_shutdown(),
+        }
+        connection.await
+    });
+    if let Ok(Err(error)) = ended.await {
+        tracing::debug!(%error, "a callback connection ended early");
+    }
+}
+
+type Reply = Response<Full<Bytes>>;
+
+fn empty(status: StatusCode) -> Reply {
+    let mut reply = Response::new(Full::default());
+    *reply.status_mut() = status;
+    reply
+}
+
+async fn answer(request: Request<Incoming>, options: &Options) -> Reply {
+    let id = options.addresses.recognise(request.uri().path());
+    let (Some(id), true) = (id, request.method() == Method::POST) else {
+        return empty(StatusCode::NOT_FOUND);
+    };
+    let body = Limited::new(request.into_body(), BODY_MAX).collect();
+    let body = match tokio::time::timeout(BODY_WITHIN, body).await {
+        Ok(Ok(body)) => body.to_bytes(),
+        Ok(Err(error)) if error.is::<http_body_util::LengthLimitError>() => {
+            return empty(StatusCode::PAYLOAD_TOO_LARGE);
+        }
+        Ok(Err(_)) => return empty(StatusCode::BAD_REQUEST),
+        Err(_) => return empty(StatusCode::REQUEST_TIMEOUT),
+    };
+    take(id, &body, options).await
+}
+
+async fn take(id: PayerTransactionId, body: &[u8], options: &Options) -> Reply {
+    let (note, readable) = note_of(id, body, &options.codes);
+    let gateway_id = note.said.gateway_transaction_id.clone();
+    let moment = Moment { now: Timestamp::now(), jitter: fastrand::u8(..) };
+    let stored = options.journal.callback(note, moment, Arc::clone(&options.policy)).await;
+    match stored {
+        Ok(Received::Stored(moved)) => {
+            tracing::debug!(%id, moved = moved.is_some(), "callback stored");
+            if let (Some(moved), Some(channel)) = (moved, &options.moved) {
+                // The run reads the journal anyway, so that a full channel loses nothing.
+                let _ = channel.try_send(moved);
+            }
+        }
+        Ok(Received::Repeat) => {}
+        Ok(Received::Unknown) => return empty(StatusCode::NOT_FOUND),
+        Ok(Received::TooMany) => return empty(StatusCode::SERVICE_UNAVAILABLE),
+        Err(error) => {
+            tracing::error!(%error, "a callback could not be stored");
+            return empty(StatusCode::SERVICE_UNAVAILABLE);
+        }
+    }
+    if !readable {
+        return empty(StatusCode::BAD_REQUEST);
+    }
+    acknowledgement(id, gateway_id.as_ref().map(|id| id.as_str()))
+}
+
+/// Reads a body; the flag tells whether it was a callback at all.
+fn note_of(id: PayerTransactionId, body: &[u8], codes: &CodeTable) -> (CallbackNote, bool) {
+    let digest = Sha256::digest(body).into();
+    let blank = CallbackNote { id, event: None, amount: None, said: crate::domain::Said::default(), digest };
+    match read_callback(body, codes) {
+        Ok(CallbackNotice { id: named, verdict, mut said, amount, .. }) => {
+            let about_another = named.as_deref().is_some_and(|named| named != id.as_str());
+            if about_another {
+                said.anomaly = Some("the callback names another payment".into());
+            }
+            let event = (!about_another).then_some(Event::Callback(verdict));
+            (CallbackNote { event, amount, said, ..blank }, true)
+        }
+        Err(error) => {
+            let mut note = blank;
+            note.said.anomaly = Some(format!("not a callback: {error}"));
+            (note, false)
+        }
+    }
+}
+
+/// The documented reply: 188 in an envelope that says 131.
+fn acknowledgement(id: PayerTransactionId, gateway_id: Option<&str>) -> Reply {
+    let body = json!({
+        "authStatus": {"authStatusCode": 131, "authStatusDescription": "Authentication was successful"},
+        "results": {
+            "payerTransactionID": id.as_str(),
+            "gatewayTransactionID": gateway_id.unwrap_or(""),
+            "statusCode": 188,
+            "statusDescription": "Response was received",
+        },
+    });
+    let mut reply = Response::new(Full::from(body.to_string()));
+    reply
+        .headers_mut()
+        .insert(header::CONTENT_TYPE, header::HeaderValue::from_static("application/json"));
+    reply
+}

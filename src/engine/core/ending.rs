@@ -1,0 +1,73 @@
+//! When a run ends, and how.
+
+use std::time::Duration;
+
+use super::{Core, Timestamp};
+use crate::journal::Standing;
+use crate::lifecycle::State;
+
+/// How long a gateway that never answered in this run is tried.
+pub(super) const UNREACHABLE_AFTER: Duration = Duration::from_secs(10);
+const UNREACHABLE_TRIES: u32 = 3;
+
+/// How a run ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// Every payment has reached its end.
+    Finished,
+    /// Everything is posted, and the run was not to wait.
+    Posted,
+    /// Lanes wait for float, and nothing else is left to do.
+    Held,
+    /// What is left waits for a callback that may not come, or for an operator.
+    NeedsDecision,
+    /// No payment moved for as long as the run may wait.
+    TimedOut,
+    /// The operator ended it.
+    Drained,
+    /// The gateway's answer stopped it.
+    Stopped(String),
+    /// Losses in a row, to the end.
+    CircuitOpen,
+    /// The gateway never answered.
+    Unreachable(String),
+}
+
+impl Core {
+    /// Ends the run when it has waited long enough.
+    pub(super) fn note_time(&mut self, now: Timestamp) {
+        if let Some((since, tries, why)) = &self.unreachable
+            && !self.ever_healthy
+            && *tries >= UNREACHABLE_TRIES
+            && now.since(*since) >= UNREACHABLE_AFTER.min(self.limits.max_wait)
+        {
+            let why = why.clone();
+            self.end(Ending::Unreachable(why));
+        } else if now.since(self.last_move) >= self.limits.max_wait {
+            let open = self.breaker.is_tripped();
+            self.end(if open { Ending::CircuitOpen } else { Ending::TimedOut });
+        }
+    }
+
+    /// Ends the run when the journal shows that nothing is left to do.
+    pub(super) fn conclude(&mut self, standing: &Standing) {
+        if standing.is_finished() {
+            return self.end(Ending::Finished);
+        }
+        let count = |state| standing.of(state).count;
+        let comes_by_itself =
+            self.due.post.is_some() || self.held.values().any(|held| held.reopens_at.is_some());
+        if !self.is_idle() || count(State::Posting) > 0 || comes_by_itself {
+            return;
+        }
+        let held = count(State::Ready) > 0 && !self.held.is_empty();
+        if self.limits.no_wait {
+            return self.end(if held { Ending::Held } else { Ending::Posted });
+        }
+        let unsettled = count(State::InDoubt) + count(State::Acknowledged) + count(State::Delivered);
+        let may_settle = self.due.ask.is_some() || self.limits.callbacks && unsettled > 0;
+        if !may_settle {
+            self.end(if held { Ending::Held } else { Ending::NeedsDecision });
+        }
+    }
+}

@@ -1,0 +1,458 @@
+//! The decisions of a run, pure: no tokio, no clock, no I/O.
+//!
+//! The shell tells the core what happened ([`News`]) and asks what to do ([`Core::poll`], [`Core::next_post`],
+//! [`Core::next_query`]). The journal alone knows the payments; the core holds no more than a block of them.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::time::Duration;
+
+use crate::domain::{ServiceCode, Tally, Timestamp};
+use crate::journal::{Claim, Due, Moved, Question, Standing};
+use crate::lifecycle::{Action, Life, State};
+
+use super::{Breaker, Gate, Rate};
+
+mod ending;
+#[cfg(test)]
+mod tests;
+
+pub use ending::Ending;
+
+/// The bounds of a run.
+#[derive(Clone, Debug)]
+pub struct Limits {
+    /// Payments posted per second.
+    pub rate: Rate,
+    /// Payments asked about per second.
+    pub query_rate: Rate,
+    /// Requests under way at once, posts and queries each.
+    pub concurrency: usize,
+    /// Payments per request.
+    pub packets: usize,
+    /// Losses in a row that pause the posts.
+    pub breaker_losses: u32,
+    /// The first pause.
+    pub breaker_pause: Duration,
+    /// A lane held for want of float opens again after this long; `None`: the operator opens it.
+    pub lane_retry_after: Option<Duration>,
+    /// How long the run goes on while no payment moves.
+    pub max_wait: Duration,
+    /// End once everything is posted.
+    pub no_wait: bool,
+    /// Payments may settle by a callback even when nothing is left to ask.
+    pub callbacks: bool,
+}
+
+/// A block holds what leaves in about a second: a crash leaves no more in doubt.
+const BLOCK_MAX: usize = 2048;
+
+/// What happened.
+#[derive(Clone, Debug)]
+pub enum News {
+    /// The journal recorded these intents; what is due after them.
+    Claimed(Vec<Claim>, Due),
+    /// The journal gave these questions; what is due after them.
+    Questions(Vec<Question>, Due),
+    /// A post ended, with a usable reply or without.
+    PostEnded(Health),
+    /// A query about this many payments ended.
+    QueryEnded(Health),
+    /// Payments moved, by a reply, an answer or a callback.
+    Moved(Vec<Moved>),
+    /// A lane wants float.
+    NoFloat(i64),
+    /// What the journal holds now; another process may have written.
+    Standing(Box<Standing>, Due),
+    /// The operator wants the run to end.
+    Drain,
+    /// The gateway's answer stops the run.
+    Stop(String),
+}
+
+/// How the gateway answered a request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Health {
+    /// A usable reply.
+    Healthy,
+    /// Sent, and no usable reply.
+    Lost,
+    /// Nothing was sent: no connection.
+    Unreachable(String),
+    /// It asks for less.
+    SlowDown(Duration),
+}
+
+/// What to do.
+#[derive(Clone, Debug)]
+pub enum Effect {
+    /// Claim up to this many payments.
+    Claim(usize),
+    /// Fetch up to this many questions.
+    Fetch(usize),
+    /// Record these claims as unsent: they will not be posted now.
+    Release(Vec<Claim>),
+    /// Hold a lane.
+    HoldLane(i64),
+    /// Open a held lane.
+    ReopenLane(i64),
+    /// Read the standing of the batch again.
+    Look,
+}
+
+/// A lane that wants float.
+#[derive(Debug)]
+struct Held {
+    reopens_at: Option<Timestamp>,
+    /// Its name, once the journal has told it.
+    service: Option<ServiceCode>,
+}
+
+/// The state of a run.
+#[derive(Debug)]
+pub struct Core {
+    limits: Limits,
+    breaker: Breaker,
+    /// Intents on disk, not yet sent.
+    claimed: VecDeque<Claim>,
+    questions: VecDeque<Question>,
+    posts_under_way: usize,
+    queries_under_way: usize,
+    claiming: bool,
+    fetching: bool,
+    looking: bool,
+    /// Something happened since the journal was last looked at.
+    stale: bool,
+    due: Due,
+    /// Held lanes, and when they open by themselves.
+    held: BTreeMap<i64, Held>,
+    states: BTreeMap<State, Tally>,
+    not_before: Option<Timestamp>,
+    last_move: Timestamp,
+    ever_healthy: bool,
+    unreachable: Option<(Timestamp, u32, String)>,
+    ending: Option<Ending>,
+    effects: Vec<Effect>,
+}
+
+impl Core {
+    /// Begins a run that stands at `standing`.
+    #[must_use]
+    pub fn new(limits: Limits, standing: &Standing, now: Timestamp) -> Self {
+        let breaker = Breaker::new(limits.breaker_losses, limits.breaker_pause);
+        let mut core = Self {
+            breaker,
+            claimed: VecDeque::new(),
+            questions: VecDeque::new(),
+            posts_under_way: 0,
+            queries_under_way: 0,
+            claiming: false,
+            fetching: false,
+            looking: false,
+            stale: true,
+            due: Due { post: Some(now), ask: Some(now) },
+            held: BTreeMap::new(),
+            states: BTreeMap::new(),
+            not_before: None,
+            last_move: now,
+            ever_healthy: false,
+            unreachable: None,
+            ending: None,
+            effects: Vec::new(),
+            limits,
+        };
+        core.take_standing(standing, now);
+        core
+    }
+
+    /// Takes in what happened.
+    pub fn tell(&mut self, news: News, now: Timestamp) {
+        self.stale |= !matches!(news, News::Standing(..));
+        match news {
+            News::Claimed(claims, due) => {
+                self.claiming = false;
+                self.due.post = earliest(self.due.post, due.post);
+                for claim in &claims {
+                    self.shift(State::Ready, State::Posting, claim.payment.instruction.money);
+                }
+                self.claimed.extend(claims);
+            }
+            News::Questions(questions, due) => {
+                self.fetching = false;
+                self.due.ask = earliest(self.due.ask, due.ask);
+                self.questions.extend(questions);
+            }
+            News::PostEnded(health) => {
+                self.posts_under_way -= 1;
+                match &health {
+                    Health::Healthy => self.breaker.succeeded(),
+                    Health::Lost | Health::Unreachable(_) => self.breaker.failed(now),
+                    Health::SlowDown(_) => {}
+                }
+                self.note_health(health, now);
+            }
+            News::QueryEnded(health) => {
+                self.queries_under_way -= 1;
+                self.note_health(health, now);
+            }
+            News::Moved(moves) => moves.iter().for_each(|moved| self.take_move(moved, now)),
+            News::NoFloat(lane) => self.hold(lane, now),
+            News::Standing(standing, due) => {
+                self.due.post = earliest(self.due.post, due.post);
+                self.due.ask = earliest(self.due.ask, due.ask);
+                self.looking = false;
+                self.take_standing(&standing, now);
+                self.conclude(&standing);
+            }
+            News::Drain => self.end(Ending::Drained),
+            News::Stop(why) => self.end(Ending::Stopped(why)),
+        }
+    }
+
+    fn note_health(&mut self, health: Health, now: Timestamp) {
+        match health {
+            Health::Healthy => {
+                self.ever_healthy = true;
+                self.unreachable = None;
+            }
+            Health::Lost => self.unreachable = None,
+            Health::Unreachable(why) => {
+                let (since, tries) =
+                    self.unreachable.as_ref().map_or((now, 0), |(since, tries, _)| (*since, *tries));
+                self.unreachable = Some((since, tries + 1, why));
+            }
+            Health::SlowDown(pause) => {
+                self.not_before = Some(self.not_before.unwrap_or(now).max(now.after(pause)));
+            }
+        }
+    }
+
+    fn take_move(&mut self, moved: &Moved, now: Timestamp) {
+        self.shift(moved.from, moved.life.state, moved.money);
+        if moved.from != moved.life.state && moved.life.state != State::Ready {
+            self.last_move = now;
+        }
+        self.take_due(&moved.life, moved.lane, now);
+    }
+
+    fn take_due(&mut self, life: &Life, lane: i64, now: Timestamp) {
+        match life.action() {
+            Action::Post(at) if !self.held.contains_key(&lane) => {
+                self.due.post = earliest(self.due.post, Some(at.unwrap_or(now)));
+            }
+            Action::Ask(at) => self.due.ask = earliest(self.due.ask, Some(at)),
+            Action::Post(_) | Action::Wait | Action::Nothing => {}
+        }
+    }
+
+    fn shift(&mut self, from: State, to: State, money: crate::domain::Money) {
+        if from == to {
+            return;
+        }
+        let (currency, minor) = (money.currency, i128::from(money.amount.minor()));
+        let old = self.states.entry(from).or_default();
+        // Another process may have moved it meanwhile; the next look at the journal sets the count right.
+        old.count = old.count.saturating_sub(1);
+        old.amounts.add_minor(currency, -minor);
+        self.states.entry(to).or_default().add(money);
+    }
+
+    fn take_standing(&mut self, standing: &Standing, now: Timestamp) {
+        let before = self.finished();
+        self.states.clear();
+        for row in &standing.rows {
+            self.states.entry(row.state).or_default().add_all(&row.tally);
+        }
+        if self.finished() != before {
+            self.last_move = now;
+        }
+        let retry_at = self.limits.lane_retry_after.map(|pause| now.after(pause));
+        self.held.retain(|lane, _| standing.held.iter().any(|held| held.id == *lane));
+        for lane in &standing.held {
+            let held = self.held.entry(lane.id).or_insert(Held { reopens_at: retry_at, service: None });
+            held.service = Some(lane.service.clone());
+        }
+    }
+
+    fn hold(&mut self, lane: i64, now: Timestamp) {
+        if self.held.contains_key(&lane) {
+            return;
+        }
+        let reopens_at = self.limits.lane_retry_after.map(|pause| now.after(pause));
+        self.held.insert(lane, Held { reopens_at, service: None });
+        let (released, kept) = self.claimed.drain(..).partition(|claim| claim.lane == lane);
+        self.claimed = kept;
+        self.effects.push(Effect::HoldLane(lane));
+        self.release(released);
+    }
+
+    fn release(&mut self, claims: Vec<Claim>) {
+        if !claims.is_empty() {
+            self.effects.push(Effect::Release(claims));
+        }
+    }
+
+    fn end(&mut self, ending: Ending) {
+        if self.ending.is_none() {
+            self.ending = Some(ending);
+            self.questions.clear();
+        }
+    }
+
+    /// Returns what the shell is to do now, besides posting and asking.
+    pub fn poll(&mut self, now: Timestamp) -> Vec<Effect> {
+        self.note_time(now);
+        if self.ending.is_some() {
+            let claims = self.claimed.drain(..).collect();
+            self.release(claims);
+            return std::mem::take(&mut self.effects);
+        }
+        let ripe: Vec<i64> =
+            self.held.iter().filter(|(_, held)| is_due(held.reopens_at, now)).map(|(lane, _)| *lane).collect();
+        for lane in ripe {
+            self.held.remove(&lane);
+            self.due.post = earliest(self.due.post, Some(now));
+            self.effects.push(Effect::ReopenLane(lane));
+        }
+        let block = self.block(now);
+        if !self.claiming && block > 0 && self.claimed.len() <= block / 2 && is_due(self.due.post, now) {
+            self.claiming = true;
+            self.due.post = None;
+            self.effects.push(Effect::Claim(block));
+        }
+        let batch = (self.limits.query_rate.get() as usize).clamp(self.limits.packets, BLOCK_MAX);
+        if !self.fetching && self.questions.len() <= batch / 2 && is_due(self.due.ask, now) {
+            self.fetching = true;
+            self.due.ask = None;
+            self.effects.push(Effect::Fetch(batch));
+        }
+        // Counts kept here are for the screen; only the journal tells that a batch has ended.
+        if self.stale && self.is_idle() && self.start_look() {
+            self.effects.push(Effect::Look);
+        }
+        std::mem::take(&mut self.effects)
+    }
+
+    /// Notes that the journal is being looked at; `false` when that is so already.
+    pub fn start_look(&mut self) -> bool {
+        let starts = !self.looking;
+        if starts {
+            self.looking = true;
+            self.stale = false;
+        }
+        starts
+    }
+
+    fn block(&self, now: Timestamp) -> usize {
+        let packets = self.limits.packets;
+        match self.breaker.gate(now) {
+            Gate::Open if self.not_before.is_none_or(|at| at <= now) => {
+                (self.limits.rate.get() as usize).clamp(packets, BLOCK_MAX)
+            }
+            Gate::Probe => packets,
+            Gate::Open | Gate::Waiting | Gate::ShutUntil(_) => 0,
+        }
+    }
+
+    /// Returns how many payments the next post carries; 0 when none may go now.
+    #[must_use]
+    pub fn next_post(&self, now: Timestamp) -> usize {
+        let waits = self.ending.is_some()
+            || self.posts_under_way >= self.limits.concurrency
+            || self.not_before.is_some_and(|at| at > now)
+            || !matches!(self.breaker.gate(now), Gate::Open | Gate::Probe);
+        if waits { 0 } else { self.claimed.len().min(self.limits.packets) }
+    }
+
+    /// Takes the payments of the next post; the shell sends them at once.
+    pub fn take_post(&mut self, count: usize) -> Vec<Claim> {
+        self.posts_under_way += 1;
+        self.breaker.sent();
+        self.claimed.drain(..count).collect()
+    }
+
+    /// Returns how many payments the next query asks about; 0 when none may go now.
+    #[must_use]
+    pub fn next_query(&self, now: Timestamp) -> usize {
+        let waits = self.ending.is_some()
+            || self.queries_under_way >= self.limits.concurrency
+            || self.not_before.is_some_and(|at| at > now);
+        if waits { 0 } else { self.questions.len().min(self.limits.packets) }
+    }
+
+    /// Takes the payments of the next query.
+    pub fn take_query(&mut self, count: usize) -> Vec<Question> {
+        self.queries_under_way += 1;
+        self.questions.drain(..count).collect()
+    }
+
+    fn is_idle(&self) -> bool {
+        self.nothing_under_way() && self.claimed.is_empty() && self.questions.is_empty()
+    }
+
+    /// Returns whether no request and no claim is under way.
+    #[must_use]
+    pub fn nothing_under_way(&self) -> bool {
+        self.posts_under_way == 0 && self.queries_under_way == 0 && !self.claiming && !self.fetching
+    }
+
+    /// Returns how the run ended, once nothing is under way any more.
+    #[must_use]
+    pub fn ended(&self) -> Option<&Ending> {
+        self.ending.as_ref().filter(|_| self.nothing_under_way() && self.claimed.is_empty() && self.effects.is_empty())
+    }
+
+    /// Returns whether the run takes no more payments.
+    #[must_use]
+    pub fn is_ending(&self) -> bool {
+        self.ending.is_some()
+    }
+
+    /// Returns when the core wants to be asked again, at the latest.
+    #[must_use]
+    pub fn wake_at(&self, now: Timestamp) -> Timestamp {
+        let breaker = match self.breaker.gate(now) {
+            Gate::ShutUntil(until) => Some(until),
+            Gate::Open | Gate::Probe | Gate::Waiting => None,
+        };
+        let lanes = self.held.values().filter_map(|held| held.reopens_at).min();
+        let deadline = self.last_move.after(self.limits.max_wait);
+        let unreachable = self.unreachable.as_ref().map(|(since, _, _)| since.after(ending::UNREACHABLE_AFTER));
+        [self.due.post, self.due.ask, breaker, lanes, self.not_before, unreachable, Some(deadline)]
+            .into_iter()
+            .flatten()
+            .filter(|at| *at > now)
+            .min()
+            .unwrap_or(deadline)
+    }
+
+    /// Returns count and amounts per state, and whether the circuit is open.
+    #[must_use]
+    pub fn view(&self) -> (&BTreeMap<State, Tally>, bool) {
+        (&self.states, self.breaker.is_tripped())
+    }
+
+    /// Returns the held lanes, as far as their names are known.
+    #[must_use]
+    pub fn held(&self) -> Vec<ServiceCode> {
+        self.held.values().filter_map(|held| held.service.clone()).collect()
+    }
+
+    /// Waits no longer for the journal, which has failed.
+    pub fn forget_journal(&mut self) {
+        (self.claiming, self.fetching, self.looking) = (false, false, false);
+        self.claimed.clear();
+        self.effects.clear();
+    }
+
+    fn finished(&self) -> u64 {
+        self.states.iter().filter(|(state, _)| state.is_finished()).map(|(_, tally)| tally.count).sum()
+    }
+}
+
+fn earliest(a: Option<Timestamp>, b: Option<Timestamp>) -> Option<Timestamp> {
+    [a, b].into_iter().flatten().min()
+}
+
+fn is_due(at: Option<Timestamp>, now: Timestamp) -> bool {
+    at.is_some_and(|at| at <= now)
+}

@@ -1,0 +1,17 @@
+//! Runs a batch: posts what is ready, asks about what is unknown, waits for the rest.
+//!
+//! [`Core`] decides, purely: it is told what happened and what time it is, and says what to do. [`run`] does it.
+
+mod breaker;
+mod clock;
+mod core;
+mod pacer;
+mod progress;
+mod run;
+
+pub use self::core::{Core, Effect, Ending, Limits, News};
+pub use breaker::{Breaker, Gate};
+pub use clock::Clock;
+pub use pacer::{Pacer, Rate};
+pub use progress::Progress;
+pub use run::{Plan, Run, Summary, run};

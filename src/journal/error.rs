@@ -1,0 +1,100 @@
+//! What can go wrong with a journal.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crate::domain::{BatchName, PayerTransactionId};
+
+/// Whose mistake an [`Error`] is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// The request does not fit what the journal holds; nothing was changed.
+    Refused,
+    /// The journal cannot be trusted to go on: dispatch stops.
+    Fault,
+}
+
+/// Why a verb did not do its work.
+#[derive(Clone, Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages say what the fields are")]
+pub enum Error {
+    #[error("journal {path}: is a symbolic link; name the file itself")]
+    Symlink { path: PathBuf },
+    #[error("journal {path}: belongs to another user")]
+    ForeignOwner { path: PathBuf },
+    #[error("journal {path}: is not a file")]
+    NotAFile { path: PathBuf },
+    #[error("journal {path}: no such file")]
+    Missing { path: PathBuf },
+    #[error("journal {path}: is not a journal of disburse{found}")]
+    Foreign { path: PathBuf, found: String },
+    #[error(
+        "journal {path}: was written by a newer disburse (schema {found}, this one knows {known})"
+    )]
+    Newer {
+        path: PathBuf,
+        found: i64,
+        known: i64,
+    },
+    #[error("journal {path}: {cause}")]
+    Open { path: PathBuf, cause: String },
+    #[error("SQLite {found} is older than 3.51.3, whose WAL is known to be sound")]
+    OldSqlite { found: String },
+    #[error("the journal is in use by {holder}")]
+    Held { holder: String },
+    #[error("no batch named {name} in this journal")]
+    UnknownBatch { name: String },
+    #[error("no payment {id} in batch {batch}")]
+    UnknownPayment { batch: BatchName, id: String },
+    #[error(
+        "batch {batch} was started with gateway {pinned}; this run is configured for {configured}"
+    )]
+    OtherGateway {
+        batch: BatchName,
+        pinned: String,
+        configured: String,
+    },
+    #[error(
+        "batch {batch} was started with {pinned}; this run is configured for {configured}, and its posts would differ"
+    )]
+    OtherWire {
+        batch: BatchName,
+        pinned: String,
+        configured: String,
+    },
+    #[error("payment {id} is {state}: {why}")]
+    NotAllowed {
+        id: PayerTransactionId,
+        state: &'static str,
+        why: String,
+    },
+    #[error("another run has taken over this journal")]
+    Fenced,
+    #[error("the journal holds what no release wrote: {what}")]
+    Corrupt { what: String },
+    #[error("the journal failed: {cause}")]
+    Storage { cause: Arc<rusqlite::Error> },
+    #[error("the journal stopped after an earlier failure: {cause}")]
+    Latched { cause: String },
+}
+
+impl Error {
+    /// Returns whose mistake it is.
+    #[must_use]
+    pub fn kind(&self) -> Kind {
+        match self {
+            Self::Fenced | Self::Corrupt { .. } | Self::Storage { .. } | Self::Latched { .. } => {
+                Kind::Fault
+            }
+            _ => Kind::Refused,
+        }
+    }
+}
+
+impl From<rusqlite::Error> for Error {
+    fn from(cause: rusqlite::Error) -> Self {
+        Self::Storage {
+            cause: Arc::new(cause),
+        }
+    }
+}

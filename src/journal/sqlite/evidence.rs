@@ -1,0 +1,374 @@
+//! Evidence in, states out: the only place where a payment's life changes.
+
+use std::collections::BTreeMap;
+
+use rusqlite::{Connection, OptionalExtension, params};
+use serde_json::json;
+
+use super::row::{
+    LIFE_COLUMNS, NOTED_CALLBACK, add_to_tally, corrupt, currency_of, event_numbers, life_of,
+    millis, save_life,
+};
+use crate::domain::{Amount, Money, PayerTransactionId, Said};
+use crate::journal::{CallbackNote, Error, Finding, Moved, Received};
+use crate::lifecycle::{Anomaly, Event, Moment, Policy, State, Step, step};
+
+/// Callbacks of one payment that are kept; an honest gateway sends a handful.
+const CALLBACKS_MAX: i64 = 64;
+
+/// A payment in the middle of a transaction.
+pub(super) struct Subject {
+    pub(super) batch_id: i64,
+    pub(super) replaced: bool,
+    pub(super) moved: Moved,
+}
+
+/// Reads where a payment stands.
+pub(super) fn subject(c: &Connection, seq: i64) -> Result<Subject, Error> {
+    let mut statement = c.prepare_cached(&format!(
+        "select {LIFE_COLUMNS}, l.batch_id, l.service_id, i.amount, i.currency, l.replaced_by is not null
+         from life l join instruction i using (seq) where seq = ?1"
+    ))?;
+    let mut rows = statement.query([seq])?;
+    let row = rows
+        .next()?
+        .ok_or_else(|| corrupt(format!("payment {seq} is missing")))?;
+    let life = life_of(row, 0)?;
+    let currency = currency_of(
+        row.get_ref(13)?
+            .as_str()
+            .map_err(|_| corrupt("a currency"))?,
+    )?;
+    let amount = Amount::from_minor(row.get(12)?).ok_or_else(|| corrupt("an amount of zero"))?;
+    Ok(Subject {
+        batch_id: row.get(10)?,
+        replaced: row.get(14)?,
+        moved: Moved {
+            seq,
+            lane: row.get(11)?,
+            from: life.state,
+            life,
+            money: Money { amount, currency },
+        },
+    })
+}
+
+/// Sums what moved between states, so that the tally is written once per group.
+#[derive(Default)]
+pub(super) struct Tallies(BTreeMap<(i64, i64, &'static str, State), (i64, i64)>);
+
+impl Tallies {
+    pub(super) fn moved(&mut self, subject: &Subject, from: State, to: State) {
+        // A replaced failure is out of the count: the retry stands for its line.
+        if from == to || subject.replaced {
+            return;
+        }
+        let money = subject.moved.money;
+        for (state, sign) in [(from, -1), (to, 1)] {
+            let key = (
+                subject.batch_id,
+                subject.moved.lane,
+                money.currency.code(),
+                state,
+            );
+            let sum = self.0.entry(key).or_default();
+            sum.0 += sign;
+            sum.1 += sign * money.amount.minor();
+        }
+    }
+
+    pub(super) fn write(self, c: &Connection) -> Result<(), Error> {
+        for ((batch_id, lane, currency, state), (count, amount)) in self.0 {
+            add_to_tally(c, batch_id, lane, currency, state, count, amount)?;
+        }
+        Ok(())
+    }
+}
+
+/// Applies one event to a payment that was read before, and appends the evidence.
+pub(super) fn apply(
+    c: &Connection,
+    subject: &mut Subject,
+    event: Event,
+    said: &Said,
+    digest: Option<&[u8; 32]>,
+    moment: Moment,
+    policy: &Policy,
+) -> Result<Option<Anomaly>, Error> {
+    let before = subject.moved.life;
+    let Step { life, anomaly } = step(&before, event, moment, policy);
+    if life != before {
+        save_life(c, subject.moved.seq, &life)?;
+    }
+    save_words(
+        c,
+        subject.moved.seq,
+        said,
+        life.state != before.state && life.state.is_finished(),
+        moment,
+    )?;
+    subject.moved.life = life;
+    let note = anomaly
+        .map(|anomaly| anomaly.to_string())
+        .or_else(|| said.anomaly.clone());
+    append(
+        c,
+        subject.moved.seq,
+        event,
+        note.as_deref(),
+        digest,
+        detail_of(said).as_deref(),
+        moment,
+    )?;
+    Ok(anomaly)
+}
+
+fn save_words(
+    c: &Connection,
+    seq: i64,
+    said: &Said,
+    ended: bool,
+    moment: Moment,
+) -> Result<(), Error> {
+    let says_something = said.gateway_transaction_id.is_some()
+        || said.receipt_number.is_some()
+        || said.receiver_narration.is_some()
+        || !said.description.is_empty();
+    if !says_something && !ended {
+        return Ok(());
+    }
+    c.prepare_cached(
+        "update life set gateway_transaction_id = coalesce(?2, gateway_transaction_id),
+             receipt_number = coalesce(?3, receipt_number), receiver_narration = coalesce(?4, receiver_narration),
+             status_description = coalesce(?5, status_description), settled_at = iif(?6, ?7, settled_at)
+         where seq = ?1",
+    )?
+    .execute(params![
+        seq,
+        said.gateway_transaction_id.as_ref().map(|id| id.as_str()),
+        said.receipt_number,
+        said.receiver_narration,
+        Some(&said.description).filter(|text| !text.is_empty()),
+        ended,
+        moment.now.as_millis(),
+    ])?;
+    Ok(())
+}
+
+fn append(
+    c: &Connection,
+    seq: i64,
+    event: Event,
+    anomaly: Option<&str>,
+    digest: Option<&[u8; 32]>,
+    detail: Option<&str>,
+    moment: Moment,
+) -> Result<(), Error> {
+    let (number, class, code) = event_numbers(event);
+    append_raw(
+        c,
+        seq,
+        (number, class, code),
+        anomaly,
+        digest,
+        detail,
+        moment,
+    )
+}
+
+/// Appends one row of evidence.
+pub(super) fn append_raw(
+    c: &Connection,
+    seq: i64,
+    (number, class, code): (i64, Option<i64>, Option<i32>),
+    anomaly: Option<&str>,
+    digest: Option<&[u8; 32]>,
+    detail: Option<&str>,
+    moment: Moment,
+) -> Result<(), Error> {
+    c.prepare_cached(
+        "insert into evidence (seq, at, event, class, code, anomaly, digest, detail) values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+    )?
+    .execute(params![
+        seq,
+        moment.now.as_millis(),
+        number,
+        class,
+        code,
+        anomaly,
+        digest.map(|digest| &digest[..]),
+        detail,
+    ])?;
+    Ok(())
+}
+
+// Descriptions, receipts and identifiers stand in `life` too; the trail keeps who said what when.
+fn detail_of(said: &Said) -> Option<String> {
+    let mut members = serde_json::Map::new();
+    let mut put = |name: &str, value: Option<&str>| {
+        if let Some(value) = value.filter(|value| !value.is_empty()) {
+            members.insert(name.into(), json!(value));
+        }
+    };
+    put("description", Some(&said.description));
+    put("cause", Some(&said.cause));
+    put(
+        "gateway_transaction_id",
+        said.gateway_transaction_id.as_ref().map(|id| id.as_str()),
+    );
+    put("receipt_number", said.receipt_number.as_deref());
+    put("receiver_narration", said.receiver_narration.as_deref());
+    if let Some(status) = said.http_status.filter(|status| *status != 200) {
+        members.insert("http_status".into(), json!(status));
+    }
+    (!members.is_empty()).then(|| serde_json::Value::Object(members).to_string())
+}
+
+/// Records findings, in order.
+pub(super) fn record(
+    c: &Connection,
+    findings: &[Finding],
+    moment: Moment,
+    policy: &Policy,
+) -> Result<Vec<Moved>, Error> {
+    let mut tallies = Tallies::default();
+    let mut moves = Vec::with_capacity(findings.len());
+    for (index, finding) in findings.iter().enumerate() {
+        // Spread over the group: payments that were lost together are not asked about together.
+        let jitter = moment
+            .jitter
+            .wrapping_add(u8::try_from(index * 37 % 251).unwrap_or(0));
+        let mut subject = subject(c, finding.seq)?;
+        let from = subject.moved.from;
+        apply(
+            c,
+            &mut subject,
+            finding.event,
+            &finding.said,
+            None,
+            Moment { jitter, ..moment },
+            policy,
+        )?;
+        tallies.moved(&subject, from, subject.moved.life.state);
+        moves.push(subject.moved);
+    }
+    tallies.write(c)?;
+    Ok(moves)
+}
+
+/// Stores a callback and applies it.
+pub(super) fn callback(
+    c: &Connection,
+    note: &CallbackNote,
+    moment: Moment,
+    policy: &Policy,
+) -> Result<Received, Error> {
+    let Some(seq) = find(c, note.id)? else {
+        return Ok(Received::Unknown);
+    };
+    let stored: (i64, i64) = c
+        .prepare_cached(
+            "select count(*), count(*) filter (where digest = ?2) from evidence where seq = ?1 and digest is not null",
+        )?
+        .query_row(params![seq, &note.digest[..]], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    if stored.1 > 0 {
+        return Ok(Received::Repeat);
+    }
+    if stored.0 >= CALLBACKS_MAX {
+        return Ok(Received::TooMany);
+    }
+    let mut subject = subject(c, seq)?;
+    let other_amount = note.amount.as_deref().filter(|text| {
+        let money = subject.moved.money;
+        Amount::parse(text, money.currency) != Ok(money.amount)
+    });
+    let event = match (note.event, other_amount) {
+        (Some(event), None) => event,
+        (_, other_amount) => {
+            let why = match other_amount {
+                Some(_) => "the callback names another amount",
+                None => note
+                    .said
+                    .anomaly
+                    .as_deref()
+                    .unwrap_or("not a callback about this payment"),
+            };
+            let kind = (NOTED_CALLBACK, None, None);
+            append_raw(
+                c,
+                seq,
+                kind,
+                Some(why),
+                Some(&note.digest),
+                detail_of(&note.said).as_deref(),
+                moment,
+            )?;
+            return Ok(Received::Stored(None));
+        }
+    };
+    let from = subject.moved.from;
+    apply(
+        c,
+        &mut subject,
+        event,
+        &note.said,
+        Some(&note.digest),
+        moment,
+        policy,
+    )?;
+    let mut tallies = Tallies::default();
+    tallies.moved(&subject, from, subject.moved.life.state);
+    tallies.write(c)?;
+    Ok(Received::Stored(Some(subject.moved)))
+}
+
+/// Returns whether any batch has this identifier.
+pub(super) fn knows(c: &Connection, id: PayerTransactionId) -> Result<bool, Error> {
+    Ok(find(c, id)?.is_some())
+}
+
+/// Looks up a payment by its identifier.
+pub(super) fn find(c: &Connection, id: PayerTransactionId) -> Result<Option<i64>, Error> {
+    Ok(
+        c.prepare_cached("select seq from identifier where identifier = ?1")?
+            .query_row([id.as_str()], |row| row.get(0))
+            .optional()?,
+    )
+}
+
+/// Moves a ready payment to `posting`, with its evidence.
+pub(super) fn claim_one(
+    c: &Connection,
+    subject: &mut Subject,
+    moment: Moment,
+    policy: &Policy,
+) -> Result<bool, Error> {
+    let Step { life, anomaly } = step(&subject.moved.life, Event::Claimed, moment, policy);
+    if anomaly.is_some() {
+        return Ok(false);
+    }
+    c.prepare_cached(
+        "update life set state = 1, attempts = ?2, posted_at = ?3, quarantine_from = ?4, not_found = ?5, queries = ?6,
+             due_at = ?7 where seq = ?1 and state = 0",
+    )?
+    .execute(params![
+        subject.moved.seq,
+        life.attempts,
+        millis(life.posted_at),
+        millis(life.quarantine_from),
+        life.not_found,
+        life.queries,
+        super::NEVER,
+    ])?;
+    subject.moved.life = life;
+    append(
+        c,
+        subject.moved.seq,
+        Event::Claimed,
+        None,
+        None,
+        None,
+        moment,
+    )?;
+    Ok(true)
+}

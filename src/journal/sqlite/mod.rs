@@ -1,0 +1,22 @@
+//! The journal in SQLite: all SQL is in this folder.
+
+mod evidence;
+mod load;
+mod open;
+mod operator;
+mod read;
+mod row;
+mod run;
+#[cfg(test)]
+mod tests;
+mod writer;
+
+pub use read::{Reader, Snapshot};
+pub use writer::Journal;
+
+/// Version of the schema that this program writes.
+const SCHEMA_VERSION: i64 = 1;
+/// Marks a SQLite file as a journal of ours: "DSBR".
+const APPLICATION_ID: i64 = 0x4453_4252;
+/// What `due_at` holds when nothing is due.
+const NEVER: i64 = i64::MAX;

@@ -1,0 +1,233 @@
+//! Opening a journal: owner, mode, identity, version, durability.
+
+use std::fs::{DirBuilder, OpenOptions};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::path::Path;
+use std::time::Duration;
+
+use rusqlite::{Connection, OpenFlags};
+
+use super::{APPLICATION_ID, SCHEMA_VERSION};
+use crate::journal::Error;
+
+/// Every migration, oldest first; the version of a journal is how many it has had.
+const MIGRATIONS: [&str; 1] = [include_str!("../../../schema.sql")];
+
+/// Bound of every wait for another process that writes.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// Whether a missing journal is made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Missing {
+    Create,
+    Refuse,
+}
+
+/// Opens the connection that writes, making the journal when it is not there.
+pub(super) fn for_writing(path: &Path, missing: Missing) -> Result<Connection, Error> {
+    assert_version()?;
+    if !exists(path)? {
+        if missing == Missing::Refuse {
+            return Err(Error::Missing { path: path.into() });
+        }
+        create(path)?;
+    }
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
+        | OpenFlags::SQLITE_OPEN_NO_MUTEX
+        | OpenFlags::SQLITE_OPEN_NOFOLLOW;
+    let mut connection =
+        Connection::open_with_flags(absolute(path)?, flags).map_err(said_of(path))?;
+    connection
+        .busy_timeout(BUSY_TIMEOUT)
+        .map_err(said_of(path))?;
+    identify(&connection, path)?;
+    connection
+        .execute_batch(
+            "pragma journal_mode = wal;
+             pragma synchronous = full;
+             pragma trusted_schema = off;
+             pragma cache_size = -16000;
+             pragma journal_size_limit = 67108864;",
+        )
+        .map_err(said_of(path))?;
+    migrate(&mut connection, path)?;
+    connection.set_prepared_statement_cache_capacity(64);
+    Ok(connection)
+}
+
+/// Opens a connection that only reads.
+pub(super) fn for_reading(path: &Path) -> Result<Connection, Error> {
+    assert_version()?;
+    if !exists(path)? {
+        return Err(Error::Missing { path: path.into() });
+    }
+    // Read-write, so that a WAL left by a killed run can be recovered; `query_only` keeps it honest.
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
+        | OpenFlags::SQLITE_OPEN_NO_MUTEX
+        | OpenFlags::SQLITE_OPEN_NOFOLLOW;
+    let connection = Connection::open_with_flags(absolute(path)?, flags).map_err(said_of(path))?;
+    connection
+        .busy_timeout(BUSY_TIMEOUT)
+        .map_err(said_of(path))?;
+    identify(&connection, path)?;
+    let version = pragma(&connection, "user_version", path)?;
+    if version == 0 {
+        return Err(Error::Foreign {
+            path: path.into(),
+            found: " (it is empty)".into(),
+        });
+    }
+    connection
+        .execute_batch("pragma query_only = on; pragma cache_size = -8000;")
+        .map_err(said_of(path))?;
+    Ok(connection)
+}
+
+fn assert_version() -> Result<(), Error> {
+    // 3.51.3 mended a rare corruption of WAL files that several connections write.
+    if rusqlite::version_number() < 3_051_003 {
+        return Err(Error::OldSqlite {
+            found: rusqlite::version().into(),
+        });
+    }
+    Ok(())
+}
+
+// SQLite refuses any symbolic link on a path with NOFOLLOW; the folder's own links are resolved first.
+fn absolute(path: &Path) -> Result<std::path::PathBuf, Error> {
+    let folder = match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    };
+    let folder = folder.canonicalize().map_err(|cause| Error::Open {
+        path: path.into(),
+        cause: cause.to_string(),
+    })?;
+    Ok(folder.join(path.file_name().unwrap_or_default()))
+}
+
+/// Returns whether there is a file of ours at the path.
+fn exists(path: &Path) -> Result<bool, Error> {
+    let metadata = match path.symlink_metadata() {
+        Ok(metadata) => metadata,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(false),
+        Err(cause) => {
+            return Err(Error::Open {
+                path: path.into(),
+                cause: cause.to_string(),
+            });
+        }
+    };
+    if metadata.is_symlink() {
+        return Err(Error::Symlink { path: path.into() });
+    }
+    if !metadata.is_file() {
+        return Err(Error::NotAFile { path: path.into() });
+    }
+    if metadata.uid() != rustix::process::geteuid().as_raw() {
+        return Err(Error::ForeignOwner { path: path.into() });
+    }
+    Ok(true)
+}
+
+fn create(path: &Path) -> Result<(), Error> {
+    let open = |cause: std::io::Error| Error::Open {
+        path: path.into(),
+        cause: cause.to_string(),
+    };
+    if let Some(folder) = path
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty())
+    {
+        DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(folder)
+            .map_err(open)?;
+    }
+    // SQLite gives the WAL the mode of the file it finds, so the file is made before SQLite opens it.
+    OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(path)
+        .map_err(open)?;
+    Ok(())
+}
+
+fn identify(connection: &Connection, path: &Path) -> Result<(), Error> {
+    let application_id = pragma(connection, "application_id", path)?;
+    let version = pragma(connection, "user_version", path)?;
+    if application_id == APPLICATION_ID {
+        if version > SCHEMA_VERSION {
+            return Err(Error::Newer {
+                path: path.into(),
+                found: version,
+                known: SCHEMA_VERSION,
+            });
+        }
+        return Ok(());
+    }
+    let tables: i64 = connection
+        .query_row("select count(*) from sqlite_schema", [], |row| row.get(0))
+        .map_err(said_of(path))?;
+    if application_id != 0 || version != 0 || tables != 0 {
+        let found = " (it is a SQLite database of another program)".into();
+        return Err(Error::Foreign {
+            path: path.into(),
+            found,
+        });
+    }
+    Ok(())
+}
+
+fn pragma(connection: &Connection, name: &str, path: &Path) -> Result<i64, Error> {
+    connection
+        .pragma_query_value(None, name, |row| row.get(0))
+        .map_err(said_of(path))
+}
+
+fn migrate(connection: &mut Connection, path: &Path) -> Result<(), Error> {
+    if pragma(connection, "user_version", path)? == SCHEMA_VERSION {
+        return Ok(());
+    }
+    let transaction = connection
+        .transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)
+        .map_err(said_of(path))?;
+    // Read again inside the transaction: another process may have been faster.
+    let version = pragma(&transaction, "user_version", path)?;
+    for migration in MIGRATIONS
+        .iter()
+        .skip(usize::try_from(version).unwrap_or(0))
+    {
+        transaction
+            .execute_batch(migration)
+            .map_err(said_of(path))?;
+    }
+    transaction
+        .pragma_update(None, "application_id", APPLICATION_ID)
+        .map_err(said_of(path))?;
+    transaction
+        .pragma_update(None, "user_version", SCHEMA_VERSION)
+        .map_err(said_of(path))?;
+    transaction.commit().map_err(said_of(path))
+}
+
+fn said_of(path: &Path) -> impl Fn(rusqlite::Error) -> Error + '_ {
+    move |cause| match cause.sqlite_error_code() {
+        Some(rusqlite::ErrorCode::NotADatabase) => Error::Foreign {
+            path: path.into(),
+            found: String::new(),
+        },
+        Some(rusqlite::ErrorCode::DatabaseCorrupt) => Error::Open {
+            path: path.into(),
+            cause: "is damaged; restore it from a copy, or load the same files into a new journal \
+                    with --presume-posted, which asks the gateway before it posts"
+                .into(),
+        },
+        _ => Error::Open {
+            path: path.into(),
+            cause: cause.to_string(),
+        },
+    }
+}

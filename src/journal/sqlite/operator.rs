@@ -1,0 +1,273 @@
+//! What an operator may order.
+
+use rusqlite::{Connection, OptionalExtension, params};
+use serde_json::json;
+
+use super::evidence::{Tallies, append_raw, find, subject};
+use super::load::{Placed, insert_instruction};
+use super::row::{
+    PAYMENT_COLUMNS, PAYMENT_WIDTH, REPLACED, add_to_tally, batch_id, event_numbers, payment_of,
+    save_life, service_of,
+};
+use super::run::known_batch;
+use crate::domain::{BatchName, Originator, PayerTransactionId, RowKey, Timestamp};
+use crate::journal::{Decision, Error, Lane, Moved};
+use crate::lifecycle::{Event, Moment, Policy, State, step};
+
+/// Finds a payment by its identifier or by its reference.
+fn find_in(c: &Connection, batch: &BatchName, id: &str) -> Result<i64, Error> {
+    let batch_number = known_batch(c, batch)?;
+    let unknown = || Error::UnknownPayment {
+        batch: batch.clone(),
+        id: id.to_owned(),
+    };
+    let seq = match PayerTransactionId::parse(id) {
+        Some(parsed) => find(c, parsed)?,
+        None => None,
+    };
+    let seq = match seq {
+        Some(seq) => seq,
+        None => c
+            .query_row(
+                "select seq from instruction where batch_id = ?1 and reference = ?2 order by generation desc limit 1",
+                params![batch_number, id],
+                |row| row.get(0),
+            )
+            .optional()?
+            .ok_or_else(unknown)?,
+    };
+    let belongs: bool = c.query_row(
+        "select exists (select 1 from instruction where seq = ?1 and batch_id = ?2)",
+        params![seq, batch_number],
+        |row| row.get(0),
+    )?;
+    if belongs { Ok(seq) } else { Err(unknown()) }
+}
+
+/// Records an operator's decision.
+pub(super) fn decide(
+    c: &Connection,
+    batch: &BatchName,
+    id: &str,
+    decision: &Decision,
+    moment: Moment,
+) -> Result<Moved, Error> {
+    let seq = find_in(c, batch, id)?;
+    let event = if decision.paid {
+        Event::DecidedPaid
+    } else {
+        Event::DecidedFailed
+    };
+    let detail = json!({"reason": decision.reason, "evidence": decision.evidence}).to_string();
+    order(c, seq, event, Some(&detail), moment)
+}
+
+fn order(
+    c: &Connection,
+    seq: i64,
+    event: Event,
+    detail: Option<&str>,
+    moment: Moment,
+) -> Result<Moved, Error> {
+    let mut subject = subject(c, seq)?;
+    let from = subject.moved.from;
+    // An order rests on the state alone: no wait of the policy enters into it.
+    let after = step(&subject.moved.life, event, moment, &Policy::default());
+    if after.anomaly.is_some() || after.life.state == from {
+        let identifier: String = c.query_row(
+            "select identifier from instruction where seq = ?1",
+            [seq],
+            |row| row.get(0),
+        )?;
+        return Err(Error::NotAllowed {
+            id: super::row::identifier_of(&identifier)?,
+            state: from.name(),
+            why: why_not(event, from).into(),
+        });
+    }
+    save_life(c, seq, &after.life)?;
+    c.execute(
+        "update life set settled_at = ?2 where seq = ?1",
+        params![seq, moment.now.as_millis()],
+    )?;
+    append_raw(c, seq, event_numbers(event), None, None, detail, moment)?;
+    subject.moved.life = after.life;
+    let mut tallies = Tallies::default();
+    tallies.moved(&subject, from, after.life.state);
+    tallies.write(c)?;
+    Ok(subject.moved)
+}
+
+fn why_not(event: Event, state: State) -> &'static str {
+    match (event, state) {
+        (Event::Withdrawn, State::Cancelled) => "it is cancelled already",
+        (Event::Withdrawn, _) => "only a payment that was never posted can be cancelled",
+        (_, State::Ready) => "it was never posted: cancel it instead",
+        (_, State::Posting) => "a post is under way: let the run end first",
+        (_, State::Paid | State::Failed | State::Cancelled) => "it has ended, on evidence",
+        _ => "its state does not allow this",
+    }
+}
+
+/// Withdraws what was never posted.
+pub(super) fn cancel(
+    c: &Connection,
+    batch: &BatchName,
+    id: Option<&str>,
+    moment: Moment,
+) -> Result<u64, Error> {
+    if let Some(id) = id {
+        let seq = find_in(c, batch, id)?;
+        order(c, seq, Event::Withdrawn, None, moment)?;
+        return Ok(1);
+    }
+    let batch_number = known_batch(c, batch)?;
+    let mut after = 0;
+    let mut cancelled = 0;
+    loop {
+        let seqs: Vec<i64> = c
+            .prepare_cached(
+                "select seq from life where batch_id = ?1 and state = 0 and exposures = 0 and seq > ?2 order by seq limit 1000",
+            )?
+            .query_map(params![batch_number, after], |row| row.get(0))?
+            .collect::<Result<_, _>>()?;
+        let Some(last) = seqs.last() else {
+            return Ok(cancelled);
+        };
+        after = *last;
+        for seq in &seqs {
+            order(c, *seq, Event::Withdrawn, None, moment)?;
+            cancelled += 1;
+        }
+    }
+}
+
+/// Makes a new generation of proven failures.
+pub(super) fn retry(
+    c: &Connection,
+    batch: &BatchName,
+    code: Option<i32>,
+    now: Timestamp,
+) -> Result<u64, Error> {
+    let batch_number = known_batch(c, batch)?;
+    let originator: String = c.query_row(
+        "select originator from batch where batch_id = ?1",
+        [batch_number],
+        |row| row.get(0),
+    )?;
+    let originator =
+        Originator::parse(&originator).map_err(|_| super::row::corrupt("an originator"))?;
+    let failures: Vec<i64> = c
+        .prepare(
+            "select seq from life where batch_id = ?1 and state = 6 and replaced_by is null and (?2 is null or code = ?2) order by seq",
+        )?
+        .query_map(params![batch_number, code], |row| row.get(0))?
+        .collect::<Result<_, _>>()?;
+    for seq in &failures {
+        replace(c, batch, &originator, batch_number, *seq, now)?;
+    }
+    Ok(failures.len() as u64)
+}
+
+fn replace(
+    c: &Connection,
+    batch: &BatchName,
+    originator: &Originator,
+    batch_number: i64,
+    seq: i64,
+    now: Timestamp,
+) -> Result<(), Error> {
+    let (old, lane, load_id) = {
+        let mut statement = c.prepare_cached(&format!(
+            "select {PAYMENT_COLUMNS}, i.service_id, i.load_id from instruction i join service s using (service_id) where seq = ?1"
+        ))?;
+        let mut rows = statement.query([seq])?;
+        let row = rows
+            .next()?
+            .ok_or_else(|| super::row::corrupt("a payment without its instruction"))?;
+        (
+            payment_of(row, 0)?,
+            row.get::<_, i64>(PAYMENT_WIDTH)?,
+            row.get::<_, i64>(PAYMENT_WIDTH + 1)?,
+        )
+    };
+    let generation = old.generation + 1;
+    let row = &old.instruction;
+    let id = match &row.reference {
+        Some(reference) => {
+            PayerTransactionId::derive(originator, batch, &RowKey::Reference(reference), generation)
+        }
+        // Among equal rows the first generation's identifier tells which one it was.
+        None => {
+            let mut hash = [0; 32];
+            hash[..26].copy_from_slice(old.id.as_str().as_bytes());
+            PayerTransactionId::derive(
+                originator,
+                batch,
+                &RowKey::Content { hash, above: 0 },
+                generation,
+            )
+        }
+    };
+    let placed = Placed {
+        batch_id: batch_number,
+        load_id,
+        service_id: lane,
+    };
+    insert_instruction(c, &placed, &id, generation, now.as_millis(), row)?;
+    let new = c.last_insert_rowid();
+    c.execute(
+        "insert into identifier (identifier, seq) values (?1, ?2)",
+        params![id.as_str(), new],
+    )?;
+    c.execute(
+        "insert into life (seq, batch_id, service_id, state, due_at) values (?1, ?2, ?3, 0, 0)",
+        params![new, batch_number, lane],
+    )?;
+    c.execute(
+        "update life set replaced_by = ?2 where seq = ?1",
+        params![seq, new],
+    )?;
+    let detail = json!({"replaced_by": id.as_str()}).to_string();
+    append_raw(
+        c,
+        seq,
+        (REPLACED, None, None),
+        None,
+        None,
+        Some(&detail),
+        Moment { now, jitter: 0 },
+    )?;
+    let (currency, minor) = (row.money.currency.code(), row.money.amount.minor());
+    add_to_tally(c, batch_number, lane, currency, State::Failed, -1, -minor)?;
+    add_to_tally(c, batch_number, lane, currency, State::Ready, 1, minor)
+}
+
+/// Opens a held lane by the name of its service.
+pub(super) fn resume_lane(
+    c: &Connection,
+    batch: &BatchName,
+    service: &str,
+) -> Result<Option<Lane>, Error> {
+    let Some(batch_number) = batch_id(c, batch.as_str())? else {
+        return Err(Error::UnknownBatch {
+            name: batch.to_string(),
+        });
+    };
+    let held: Option<i64> = c
+        .query_row(
+            "select service_id from held_lane join service using (service_id) where batch_id = ?1 and code = ?2",
+            params![batch_number, service],
+            |row| row.get(0),
+        )
+        .optional()?;
+    let Some(id) = held else { return Ok(None) };
+    c.execute(
+        "delete from held_lane where batch_id = ?1 and service_id = ?2",
+        params![batch_number, id],
+    )?;
+    Ok(Some(Lane {
+        id,
+        service: service_of(service)?,
+    }))
+}

@@ -1,0 +1,338 @@
+//! Rows of the tables and their domain values.
+
+use rusqlite::{Connection, OptionalExtension, Row, params};
+
+use super::NEVER;
+use crate::domain::{
+    Amount, Country, Currency, Instruction, Money, Msisdn, PayerTransactionId, Payment, Reference,
+    ServiceCode, Timestamp,
+};
+use crate::journal::Error;
+use crate::lifecycle::{Class, Event, Life, State, Verdict};
+
+/// Returns the number a state is stored as.
+pub(super) fn state_number(state: State) -> i64 {
+    match state {
+        State::Ready => 0,
+        State::Posting => 1,
+        State::InDoubt => 2,
+        State::Acknowledged => 3,
+        State::Delivered => 4,
+        State::Paid => 5,
+        State::Failed => 6,
+        State::Cancelled => 7,
+        State::Conflict => 8,
+    }
+}
+
+/// Reads a state back.
+pub(super) fn state_of(number: i64) -> Result<State, Error> {
+    State::ALL
+        .into_iter()
+        .find(|state| state_number(*state) == number)
+        .ok_or_else(|| corrupt(format!("state {number}")))
+}
+
+pub(super) fn corrupt(what: impl Into<String>) -> Error {
+    Error::Corrupt { what: what.into() }
+}
+
+pub(super) fn stamp(millis: Option<i64>) -> Option<Timestamp> {
+    millis.map(Timestamp::from_millis)
+}
+
+pub(super) fn millis(stamp: Option<Timestamp>) -> Option<i64> {
+    stamp.map(Timestamp::as_millis)
+}
+
+/// The columns [`life_of`] reads, in its order, of `life l`.
+pub(super) const LIFE_COLUMNS: &str = "l.state, l.code, l.attempts, l.posted_at, l.exposures, l.known, l.not_found, \
+     l.quarantine_from, l.queries, l.due_at";
+
+/// Reads the columns of [`LIFE_COLUMNS`], the first of them at `at`.
+pub(super) fn life_of(row: &Row<'_>, at: usize) -> Result<Life, Error> {
+    let state = state_of(row.get(at)?)?;
+    let due_at: i64 = row.get(at + 9)?;
+    // A ready payment is due at once with 0; for the others the largest integer means never.
+    let due_at = match state {
+        State::Ready if due_at == 0 => None,
+        _ if due_at == NEVER => None,
+        _ => Some(Timestamp::from_millis(due_at)),
+    };
+    Ok(Life {
+        state,
+        code: row.get(at + 1)?,
+        attempts: row.get(at + 2)?,
+        posted_at: stamp(row.get(at + 3)?),
+        exposures: row.get(at + 4)?,
+        known: row.get(at + 5)?,
+        not_found: row.get(at + 6)?,
+        quarantine_from: stamp(row.get(at + 7)?),
+        queries: row.get(at + 8)?,
+        due_at,
+    })
+}
+
+/// Returns what `due_at` holds for a life.
+pub(super) fn due_number(life: &Life) -> i64 {
+    let absent = if life.state == State::Ready { 0 } else { NEVER };
+    millis(life.due_at).unwrap_or(absent)
+}
+
+/// Stores where a payment stands.
+pub(super) fn save_life(c: &Connection, seq: i64, life: &Life) -> Result<(), Error> {
+    let mut statement = c.prepare_cached(
+        "update life set state = ?2, code = ?3, attempts = ?4, posted_at = ?5, exposures = ?6, known = ?7,
+             not_found = ?8, quarantine_from = ?9, queries = ?10, due_at = ?11 where seq = ?1",
+    )?;
+    let changed = statement.execute(params![
+        seq,
+        state_number(life.state),
+        life.code,
+        life.attempts,
+        millis(life.posted_at),
+        life.exposures,
+        life.known,
+        life.not_found,
+        millis(life.quarantine_from),
+        life.queries,
+        due_number(life),
+    ])?;
+    if changed == 1 {
+        Ok(())
+    } else {
+        Err(corrupt(format!("payment {seq} has no life")))
+    }
+}
+
+/// Adds to (or takes from) the tally of one lane, currency and state.
+pub(super) fn add_to_tally(
+    c: &Connection,
+    batch_id: i64,
+    service_id: i64,
+    currency: &str,
+    state: State,
+    count: i64,
+    amount: i64,
+) -> Result<(), Error> {
+    let mut statement = c.prepare_cached(
+        "insert into tally (batch_id, service_id, currency, state, count, amount) values (?1, ?2, ?3, ?4, ?5, ?6)
+         on conflict do update set count = count + excluded.count, amount = amount + excluded.amount",
+    )?;
+    statement.execute(params![
+        batch_id,
+        service_id,
+        currency,
+        state_number(state),
+        count,
+        amount
+    ])?;
+    Ok(())
+}
+
+/// The columns [`payment_of`] reads, in its order, of `instruction i` joined with `service s`.
+pub(super) const PAYMENT_COLUMNS: &str = "i.identifier, i.generation, i.received_at, i.line, i.reference, s.code, i.msisdn, \
+     i.account_number, i.amount, i.currency, i.country, i.narration, i.customer_names, i.invoice_number, i.payment_mode, \
+     i.hub_id, i.extra, i.document";
+/// How many columns [`PAYMENT_COLUMNS`] names.
+pub(super) const PAYMENT_WIDTH: usize = 18;
+
+/// Reads the columns of [`PAYMENT_COLUMNS`], the first of them at `at`.
+pub(super) fn payment_of(row: &Row<'_>, at: usize) -> Result<Payment, Error> {
+    let text = |index: usize| -> Result<&str, Error> {
+        row.get_ref(at + index)?
+            .as_str()
+            .map_err(|_| corrupt("a text that is not one"))
+    };
+    let optional = |index: usize| -> Result<&str, Error> {
+        Ok(row
+            .get_ref(at + index)?
+            .as_str_or_null()
+            .map_err(|_| corrupt("a text that is not one"))?
+            .unwrap_or(""))
+    };
+    let currency = currency_of(text(9)?)?;
+    let msisdn =
+        Msisdn::from_digits(text(6)?).ok_or_else(|| corrupt("a phone number that is not one"))?;
+    let extra = optional(16)?;
+    Ok(Payment {
+        id: identifier_of(text(0)?)?,
+        generation: row.get(at + 1)?,
+        received_at: Timestamp::from_millis(row.get(at + 2)?),
+        instruction: Instruction {
+            line: row.get::<_, i64>(at + 3)?.unsigned_abs(),
+            reference: match optional(4)? {
+                "" => None,
+                text => Some(Reference::parse(text).map_err(|_| corrupt("a reference"))?),
+            },
+            service: service_of(text(5)?)?,
+            msisdn,
+            account_number: match optional(7)? {
+                "" => msisdn.as_str().to_owned(),
+                text => text.to_owned(),
+            },
+            money: Money {
+                amount: Amount::from_minor(row.get(at + 8)?)
+                    .ok_or_else(|| corrupt("an amount of zero"))?,
+                currency,
+            },
+            country: Country::from_code(text(10)?).ok_or_else(|| corrupt("a country"))?,
+            narration: optional(11)?.to_owned(),
+            customer_names: optional(12)?.to_owned(),
+            invoice_number: optional(13)?.to_owned(),
+            payment_mode: optional(14)?.to_owned(),
+            hub_id: optional(15)?.to_owned(),
+            extra: if extra.is_empty() {
+                Vec::new()
+            } else {
+                serde_json::from_str(extra).map_err(|_| corrupt("extra data that is not JSON"))?
+            },
+            document: Some(optional(17)?)
+                .filter(|text| !text.is_empty())
+                .map(str::to_owned),
+        },
+    })
+}
+
+pub(super) fn identifier_of(text: &str) -> Result<PayerTransactionId, Error> {
+    PayerTransactionId::parse(text).ok_or_else(|| corrupt("an identifier that is not one"))
+}
+
+pub(super) fn currency_of(text: &str) -> Result<Currency, Error> {
+    Currency::from_code(text).ok_or_else(|| corrupt(format!("currency {text}")))
+}
+
+pub(super) fn service_of(text: &str) -> Result<ServiceCode, Error> {
+    ServiceCode::parse(text).map_err(|_| corrupt("a service code that is not one"))
+}
+
+/// Returns the number of a service, giving it one when it has none.
+pub(super) fn service_id(c: &Connection, service: &ServiceCode) -> Result<i64, Error> {
+    let mut find = c.prepare_cached("select service_id from service where code = ?1")?;
+    if let Some(id) = find
+        .query_row([service.as_str()], |row| row.get(0))
+        .optional()?
+    {
+        return Ok(id);
+    }
+    c.prepare_cached("insert into service (code) values (?1)")?
+        .execute([service.as_str()])?;
+    Ok(c.last_insert_rowid())
+}
+
+/// Returns number and originator of a batch.
+pub(super) fn batch_id(c: &Connection, name: &str) -> Result<Option<i64>, Error> {
+    Ok(
+        c.prepare_cached("select batch_id from batch where name = ?1")?
+            .query_row([name], |row| row.get(0))
+            .optional()?,
+    )
+}
+
+/// Returns the number and the words of an event: `(number, class, code)`.
+pub(super) fn event_numbers(event: Event) -> (i64, Option<i64>, Option<i32>) {
+    let said = |number, verdict: Verdict| {
+        (
+            number,
+            Some(class_number(verdict.class)),
+            Some(verdict.code),
+        )
+    };
+    match event {
+        Event::Claimed => (0, None, None),
+        Event::Unsent => (1, None, None),
+        Event::Unauthorised => (2, None, None),
+        Event::Lost => (3, None, None),
+        Event::Abandoned => (4, None, None),
+        Event::Reply(verdict) => said(5, verdict),
+        Event::Answer(verdict) => said(6, verdict),
+        Event::NoAnswer => (7, None, None),
+        Event::Callback(verdict) => said(8, verdict),
+        Event::DecidedPaid => (9, None, None),
+        Event::DecidedFailed => (10, None, None),
+        Event::Withdrawn => (11, None, None),
+    }
+}
+
+/// A callback that was stored and not applied.
+pub(super) const NOTED_CALLBACK: i64 = 20;
+/// The payment was loaded in doubt: earlier posts may have left.
+pub(super) const PRESUMED_POSTED: i64 = 21;
+/// A retry replaces the payment.
+pub(super) const REPLACED: i64 = 22;
+
+/// Reads an event back; `None` for the notes that are not lifecycle events.
+pub(super) fn event_of(
+    number: i64,
+    class: Option<i64>,
+    code: Option<i32>,
+) -> Result<Option<Event>, Error> {
+    let verdict = || -> Result<Verdict, Error> {
+        let (Some(class), Some(code)) = (class, code) else {
+            return Err(corrupt("evidence without its code"));
+        };
+        Ok(Verdict {
+            class: class_of(class)?,
+            code,
+        })
+    };
+    Ok(Some(match number {
+        0 => Event::Claimed,
+        1 => Event::Unsent,
+        2 => Event::Unauthorised,
+        3 => Event::Lost,
+        4 => Event::Abandoned,
+        5 => Event::Reply(verdict()?),
+        6 => Event::Answer(verdict()?),
+        7 => Event::NoAnswer,
+        8 => Event::Callback(verdict()?),
+        9 => Event::DecidedPaid,
+        10 => Event::DecidedFailed,
+        11 => Event::Withdrawn,
+        NOTED_CALLBACK..=REPLACED => return Ok(None),
+        other => return Err(corrupt(format!("evidence of kind {other}"))),
+    }))
+}
+
+/// Names a kind of evidence for a person.
+pub(super) fn event_name(number: i64) -> &'static str {
+    match number {
+        0 => "intent recorded",
+        1 => "not sent",
+        2 => "not let in",
+        3 => "outcome unknown",
+        4 => "found without outcome by a new run",
+        5 => "reply",
+        6 => "status reply",
+        7 => "status query without answer",
+        8 => "callback",
+        9 | 10 => "operator's decision",
+        11 => "withdrawn",
+        NOTED_CALLBACK => "callback, not applied",
+        PRESUMED_POSTED => "presumed to have been posted before",
+        REPLACED => "replaced by a retry",
+        _ => "unknown",
+    }
+}
+
+fn class_number(class: Class) -> i64 {
+    match class {
+        Class::Paid => 0,
+        Class::Failed => 1,
+        Class::Refused => 2,
+        Class::Acknowledged => 3,
+        Class::Delivered => 4,
+        Class::NoFloat => 5,
+        Class::Duplicate => 6,
+        Class::NotFound => 7,
+        Class::InDoubt => 8,
+    }
+}
+
+fn class_of(number: i64) -> Result<Class, Error> {
+    Class::ALL
+        .into_iter()
+        .map(|(class, _)| class)
+        .find(|class| class_number(*class) == number)
+        .ok_or_else(|| corrupt(format!("class {number}")))
+}

@@ -1,0 +1,354 @@
+//! The verbs of a run: take the batch, claim, ask, hold lanes.
+
+use std::sync::Arc;
+
+use rusqlite::{Connection, OptionalExtension, params};
+
+use super::NEVER;
+use super::evidence::{Subject, Tallies, apply, claim_one, subject};
+use super::row::{
+    LIFE_COLUMNS, PAYMENT_COLUMNS, PAYMENT_WIDTH, batch_id, corrupt, identifier_of, life_of,
+    payment_of, service_of, stamp,
+};
+use crate::domain::{BatchName, Said, Timestamp};
+use crate::journal::{Acquired, Claim, Due, Error, Lane, Moved, Question, RunTerms, RunToken};
+use crate::lifecycle::{Event, Moment, Policy, State};
+
+/// Takes a batch for a run.
+pub(super) fn acquire(
+    c: &Connection,
+    batch: &BatchName,
+    terms: &RunTerms,
+    policy: &Policy,
+) -> Result<Acquired, Error> {
+    let found = c
+        .query_row(
+            "select batch_id, gateway, wire, last_claim_at from batch where name = ?1",
+            [batch.as_str()],
+            |row| {
+                let pinned: (Option<String>, Option<String>) = (row.get(1)?, row.get(2)?);
+                Ok((row.get::<_, i64>(0)?, pinned, row.get::<_, Option<i64>>(3)?))
+            },
+        )
+        .optional()?;
+    let Some((batch_id, (gateway, wire), last_claim_at)) = found else {
+        return Err(Error::UnknownBatch {
+            name: batch.to_string(),
+        });
+    };
+    if let Some(pinned) = gateway.filter(|pinned| *pinned != terms.gateway) {
+        return Err(Error::OtherGateway {
+            batch: batch.clone(),
+            pinned,
+            configured: terms.gateway.clone(),
+        });
+    }
+    if let Some(pinned) = wire.filter(|pinned| *pinned != terms.wire) {
+        return Err(Error::OtherWire {
+            batch: batch.clone(),
+            pinned,
+            configured: terms.wire.clone(),
+        });
+    }
+    c.execute(
+        "update batch set gateway = ?2, wire = ?3 where batch_id = ?1",
+        params![batch_id, terms.gateway, terms.wire],
+    )?;
+    c.execute(
+        "insert into meta (key, value) values ('epoch', 1) on conflict do update set value = value + 1",
+        [],
+    )?;
+    let token = RunToken {
+        batch_id,
+        epoch: epoch(c)?,
+    };
+    let abandoned = abandon(c, batch_id, terms.now, policy)?;
+    restart_waits(c, batch_id, terms)?;
+    Ok(Acquired {
+        token,
+        last_claim_at: stamp(last_claim_at),
+        abandoned,
+        held: held_lanes(c, batch_id)?,
+    })
+}
+
+fn epoch(c: &Connection) -> Result<i64, Error> {
+    Ok(
+        c.prepare_cached("select value from meta where key = 'epoch'")?
+            .query_row([], |row| row.get(0))?,
+    )
+}
+
+/// Turns intents without an outcome into doubts: their bytes may have left.
+fn abandon(c: &Connection, batch_id: i64, now: Timestamp, policy: &Policy) -> Result<u64, Error> {
+    let seqs: Vec<i64> = c
+        .prepare("select seq from life where batch_id = ?1 and state = 1")?
+        .query_map([batch_id], |row| row.get(0))?
+        .collect::<Result<_, _>>()?;
+    let mut tallies = Tallies::default();
+    for seq in &seqs {
+        let mut subject = subject(c, *seq)?;
+        let moment = Moment { now, jitter: 0 };
+        apply(
+            c,
+            &mut subject,
+            Event::Abandoned,
+            &Said::default(),
+            None,
+            moment,
+            policy,
+        )?;
+        tallies.moved(&subject, State::Posting, subject.moved.life.state);
+    }
+    tallies.write(c)?;
+    Ok(seqs.len() as u64)
+}
+
+/// Begins the waits anew that rest on the wall clock of an earlier process: a clock that jumped must neither end a
+/// quarantine early nor put off a question for ever.
+fn restart_waits(c: &Connection, batch_id: i64, terms: &RunTerms) -> Result<(), Error> {
+    let now = terms.now.as_millis();
+    let latest = terms.now.after(terms.longest_wait).as_millis();
+    let soon = terms.now.after(terms.first_query_after).as_millis();
+    c.execute(
+        "update life set quarantine_from = ?2, not_found = 0 where batch_id = ?1 and state = 2",
+        params![batch_id, now],
+    )?;
+    // What an earlier run had given up is asked about once more.
+    c.execute(
+        "update life set due_at = ?4, queries = 0 where batch_id = ?1 and state in (2, 3, 4) and due_at = ?2 and ?3 >= 0",
+        params![batch_id, NEVER, latest, soon],
+    )?;
+    c.execute(
+        "update life set due_at = ?3 where batch_id = ?1 and state in (2, 3, 4) and due_at > ?2",
+        params![batch_id, latest, soon],
+    )?;
+    c.execute(
+        "update life set due_at = 0 where batch_id = ?1 and state = 0 and due_at > 0",
+        [batch_id],
+    )?;
+    Ok(())
+}
+
+fn held_lanes(c: &Connection, batch_id: i64) -> Result<Vec<Lane>, Error> {
+    let mut statement = c.prepare_cached(
+        "select service_id, code from held_lane join service using (service_id) where batch_id = ?1 order by code",
+    )?;
+    let mut rows = statement.query([batch_id])?;
+    let mut lanes = Vec::new();
+    while let Some(row) = rows.next()? {
+        lanes.push(Lane {
+            id: row.get(0)?,
+            service: service_of(&row.get::<_, String>(1)?)?,
+        });
+    }
+    Ok(lanes)
+}
+
+/// Lanes of a batch that are not held and have something ready.
+fn open_lanes(c: &Connection, batch_id: i64) -> Result<Vec<i64>, Error> {
+    let mut statement = c.prepare_cached(
+        "select distinct service_id from tally t where batch_id = ?1 and state = 0 and count > 0
+         and not exists (select 1 from held_lane h where h.batch_id = ?1 and h.service_id = t.service_id)",
+    )?;
+    let lanes = statement
+        .query_map([batch_id], |row| row.get(0))?
+        .collect::<Result<_, _>>()?;
+    Ok(lanes)
+}
+
+/// Records the intent to post a block of payments.
+pub(super) fn claim(
+    c: &Connection,
+    token: RunToken,
+    limit: usize,
+    now: Timestamp,
+    policy: &Policy,
+) -> Result<Vec<Claim>, Error> {
+    if epoch(c)? != token.epoch {
+        return Err(Error::Fenced);
+    }
+    let mut claims = Vec::with_capacity(limit);
+    let mut tallies = Tallies::default();
+    let lanes = open_lanes(c, token.batch_id)?;
+    for (index, lane) in lanes.iter().enumerate() {
+        // Every lane gets its share of the block; what one leaves, the next may take.
+        let share = (limit - claims.len()).div_ceil(lanes.len() - index);
+        claim_lane(
+            c,
+            token.batch_id,
+            *lane,
+            share,
+            now,
+            policy,
+            &mut claims,
+            &mut tallies,
+        )?;
+    }
+    if !claims.is_empty() {
+        tallies.write(c)?;
+        c.prepare_cached("update batch set last_claim_at = ?2 where batch_id = ?1")?
+            .execute(params![token.batch_id, now.as_millis()])?;
+    }
+    Ok(claims)
+}
+
+#[allow(clippy::too_many_arguments, reason = "one lane of the loop above")]
+fn claim_lane(
+    c: &Connection,
+    batch_id: i64,
+    lane: i64,
+    share: usize,
+    now: Timestamp,
+    policy: &Policy,
+    claims: &mut Vec<Claim>,
+    tallies: &mut Tallies,
+) -> Result<(), Error> {
+    let mut statement = c.prepare_cached(&format!(
+        "select {PAYMENT_COLUMNS}, {LIFE_COLUMNS}, seq
+         from life l indexed by post_queue cross join instruction i using (seq) join service s on s.service_id = i.service_id
+         where l.batch_id = ?1 and l.service_id = ?2 and l.state = 0 and l.due_at <= ?3
+         order by l.due_at, seq limit ?4"
+    ))?;
+    let mut rows = statement.query(params![
+        batch_id,
+        lane,
+        now.as_millis(),
+        i64::try_from(share).unwrap_or(i64::MAX)
+    ])?;
+    // The index is read to the end before the claims below change it.
+    let mut found = Vec::with_capacity(share);
+    while let Some(row) = rows.next()? {
+        let payment = payment_of(row, 0)?;
+        let life = life_of(row, PAYMENT_WIDTH)?;
+        found.push((row.get::<_, i64>(PAYMENT_WIDTH + 10)?, payment, life));
+    }
+    drop(rows);
+    for (seq, payment, life) in found {
+        let money = payment.instruction.money;
+        let mut subject = Subject {
+            batch_id,
+            replaced: false,
+            moved: Moved {
+                seq,
+                lane,
+                from: State::Ready,
+                life,
+                money,
+            },
+        };
+        if claim_one(c, &mut subject, Moment { now, jitter: 0 }, policy)? {
+            tallies.moved(&subject, State::Ready, State::Posting);
+            claims.push(Claim {
+                seq,
+                lane,
+                payment: Arc::new(payment),
+            });
+        }
+    }
+    Ok(())
+}
+
+/// Returns payments that are due to be asked about, and puts them off while they are.
+pub(super) fn questions(
+    c: &Connection,
+    token: RunToken,
+    limit: usize,
+    now: Timestamp,
+    lease: Timestamp,
+) -> Result<Vec<Question>, Error> {
+    if epoch(c)? != token.epoch {
+        return Err(Error::Fenced);
+    }
+    let mut statement = c.prepare_cached(
+        "select seq, i.identifier, l.gateway_transaction_id
+         from life l indexed by ask_queue cross join instruction i using (seq)
+         where l.batch_id = ?1 and l.state in (2, 3, 4) and l.due_at <= ?2 order by l.due_at, seq limit ?3",
+    )?;
+    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+    let mut rows = statement.query(params![token.batch_id, now.as_millis(), limit])?;
+    let mut questions = Vec::new();
+    while let Some(row) = rows.next()? {
+        let identifier = row
+            .get_ref(1)?
+            .as_str()
+            .map_err(|_| corrupt("an identifier"))?;
+        questions.push(Question {
+            seq: row.get(0)?,
+            id: identifier_of(identifier)?,
+            gateway_transaction_id: row.get(2)?,
+        });
+    }
+    let mut put_off = c.prepare_cached("update life set due_at = ?2 where seq = ?1")?;
+    for question in &questions {
+        put_off.execute(params![question.seq, lease.as_millis()])?;
+    }
+    Ok(questions)
+}
+
+/// Returns when the next post and the next question are due.
+pub(super) fn due(c: &Connection, token: RunToken) -> Result<Due, Error> {
+    let mut earliest_post = c.prepare_cached(
+        "select min(due_at) from life indexed by post_queue where batch_id = ?1 and service_id = ?2 and state = 0",
+    )?;
+    let mut post = None;
+    for lane in open_lanes(c, token.batch_id)? {
+        let found: Option<i64> =
+            earliest_post.query_row([token.batch_id, lane], |row| row.get(0))?;
+        post = [post, found].into_iter().flatten().min();
+    }
+    let ask: Option<i64> = c
+        .prepare_cached(
+            "select min(due_at) from life indexed by ask_queue where batch_id = ?1 and state in (2, 3, 4) and due_at < ?2",
+        )?
+        .query_row([token.batch_id, NEVER], |row| row.get(0))?;
+    Ok(Due {
+        post: stamp(post),
+        ask: stamp(ask),
+    })
+}
+
+/// Holds a lane for want of float.
+pub(super) fn hold_lane(
+    c: &Connection,
+    token: RunToken,
+    lane: i64,
+    reason: &str,
+    now: Timestamp,
+) -> Result<(), Error> {
+    c.execute(
+        "insert into held_lane (batch_id, service_id, held_at, reason) values (?1, ?2, ?3, ?4) on conflict do nothing",
+        params![token.batch_id, lane, now.as_millis(), reason],
+    )?;
+    Ok(())
+}
+
+/// Opens a held lane.
+pub(super) fn reopen_lane(c: &Connection, token: RunToken, lane: i64) -> Result<(), Error> {
+    c.execute(
+        "delete from held_lane where batch_id = ?1 and service_id = ?2",
+        params![token.batch_id, lane],
+    )?;
+    Ok(())
+}
+
+/// Returns the key of the callback addresses.
+pub(super) fn callback_key(c: &Connection) -> Result<Vec<u8>, Error> {
+    // SQLite's generator is seeded by the operating system.
+    c.execute(
+        "insert into meta (key, value) values ('callback_key', randomblob(32)) on conflict do nothing",
+        [],
+    )?;
+    Ok(c.query_row(
+        "select value from meta where key = 'callback_key'",
+        [],
+        |row| row.get(0),
+    )?)
+}
+
+/// Returns the number of a batch, or that there is none.
+pub(super) fn known_batch(c: &Connection, batch: &BatchName) -> Result<i64, Error> {
+    batch_id(c, batch.as_str())?.ok_or_else(|| Error::UnknownBatch {
+        name: batch.to_string(),
+    })
+}

@@ -1,0 +1,425 @@
+//! The one writer: a thread that owns the connection and commits in groups.
+
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
+
+use rusqlite::Connection;
+use tokio::sync::oneshot;
+
+use super::open::{self, Missing};
+use super::{evidence, load, operator, run};
+use crate::domain::{BatchName, PayerTransactionId, Timestamp};
+use crate::journal::{
+    Acquired, CallbackNote, Claim, Decision, Due, Error, Finding, Incoming, Kind, Lane, LoadPlan,
+    Loaded, Moved, Question, Received, RunTerms, RunToken, Standing,
+};
+use crate::lifecycle::{Moment, Policy};
+
+/// Verbs that wait for the writer; a sender waits when there are more.
+const QUEUE: usize = 1024;
+/// Verbs that share one transaction at most.
+const GROUP: usize = 256;
+
+/// The journal, open for writing. Clones share the one writer.
+#[derive(Clone, Debug)]
+pub struct Journal {
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    path: PathBuf,
+    queue: Mutex<Option<SyncSender<Job>>>,
+    thread: Mutex<Option<JoinHandle<()>>>,
+}
+
+type Work = Box<dyn FnOnce(&mut Connection) -> Result<(), Error> + Send>;
+type Finish = Box<dyn FnOnce(Result<(), Error>) + Send>;
+
+struct Job {
+    work: Work,
+    finish: Finish,
+    /// Runs in a transaction of its own, which its refusal rolls back.
+    alone: bool,
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        // Closing the queue ends the thread; waiting for it leaves no transaction behind.
+        if let Ok(queue) = self.queue.get_mut() {
+            queue.take();
+        }
+        if let Some(thread) = self.thread.get_mut().ok().and_then(Option::take) {
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Journal {
+    /// Opens a journal, making it when it is not there.
+    ///
+    /// # Errors
+    /// Refuses files that are not ours, links, newer schemas.
+    pub fn open(path: &Path) -> Result<Self, Error> {
+        Self::start(path, Missing::Create)
+    }
+
+    /// Opens a journal that must be there.
+    ///
+    /// # Errors
+    /// As [`Self::open`], and [`Error::Missing`].
+    pub fn open_existing(path: &Path) -> Result<Self, Error> {
+        Self::start(path, Missing::Refuse)
+    }
+
+    fn start(path: &Path, missing: Missing) -> Result<Self, Error> {
+        let connection = open::for_writing(path, missing)?;
+        let (queue, jobs) = sync_channel(QUEUE);
+        let thread = std::thread::Builder::new()
+            .name("journal".into())
+            .spawn(move || serve(connection, &jobs))
+            .map_err(|cause| Error::Open {
+                path: path.into(),
+                cause: cause.to_string(),
+            })?;
+        Ok(Self {
+            shared: Arc::new(Shared {
+                path: path.into(),
+                queue: Mutex::new(Some(queue)),
+                thread: Mutex::new(Some(thread)),
+            }),
+        })
+    }
+
+    /// Returns the file's path.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.shared.path
+    }
+
+    async fn ask<T: Send + 'static>(
+        &self,
+        alone: bool,
+        work: impl FnOnce(&mut Connection) -> Result<T, Error> + Send + 'static,
+    ) -> Result<T, Error> {
+        let (reply, answer) = oneshot::channel();
+        let value = Arc::new(Mutex::new(None));
+        let slot = Arc::clone(&value);
+        let job = Job {
+            alone,
+            work: Box::new(move |connection| {
+                let found = work(connection)?;
+                *slot
+                    .lock()
+                    .unwrap_or_else(std::sync::PoisonError::into_inner) = Some(found);
+                Ok(())
+            }),
+            // The value is handed over only after the commit.
+            finish: Box::new(move |outcome| {
+                let _ = reply.send(outcome);
+            }),
+        };
+        let queue = self
+            .shared
+            .queue
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner)
+            .clone()
+            .ok_or_else(stopped)?;
+        // A full queue must not block an async worker, so the waiting is done elsewhere.
+        if let Err(std::sync::mpsc::TrySendError::Full(job)) = queue.try_send(job) {
+            let sent = tokio::task::spawn_blocking(move || queue.send(job)).await;
+            if !matches!(sent, Ok(Ok(()))) {
+                return Err(stopped());
+            }
+        }
+        answer.await.map_err(|_| stopped())??;
+        let found = value
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner)
+            .take();
+        found.ok_or_else(stopped)
+    }
+
+    /// Loads a file, all or nothing. The rows arrive in blocks, until the sender hangs up.
+    ///
+    /// # Errors
+    /// Any failure leaves the journal as it was.
+    pub async fn load(
+        &self,
+        plan: LoadPlan,
+        rows: Receiver<Vec<Incoming>>,
+    ) -> Result<Loaded, Error> {
+        self.ask(true, move |connection| load::load(connection, &plan, &rows))
+            .await
+    }
+
+    /// Takes a batch for a run: pins its gateway, begins a new epoch, and turns intents without an outcome into doubts.
+    ///
+    /// # Errors
+    /// [`Error::UnknownBatch`], [`Error::OtherGateway`], [`Error::OtherWire`].
+    pub async fn acquire(
+        &self,
+        batch: BatchName,
+        terms: RunTerms,
+        policy: Arc<Policy>,
+    ) -> Result<Acquired, Error> {
+        self.ask(true, move |c| run::acquire(c, &batch, &terms, &policy))
+            .await
+    }
+
+    /// Records the intent to post up to `limit` due payments of lanes that are not held; says what is due after them.
+    ///
+    /// # Errors
+    /// [`Error::Fenced`] when another run has taken over.
+    pub async fn claim(
+        &self,
+        token: RunToken,
+        limit: usize,
+        now: Timestamp,
+        policy: Arc<Policy>,
+    ) -> Result<(Vec<Claim>, Due), Error> {
+        self.ask(false, move |c| {
+            let claims = run::claim(c, token, limit, now, &policy)?;
+            Ok((claims, run::due(c, token)?))
+        })
+        .await
+    }
+
+    /// Returns up to `limit` payments that are due to be asked about, and puts them off to the end of their lease.
+    ///
+    /// # Errors
+    /// Faults of the journal.
+    pub async fn questions(
+        &self,
+        token: RunToken,
+        limit: usize,
+        now: Timestamp,
+        lease: Timestamp,
+    ) -> Result<(Vec<Question>, Due), Error> {
+        self.ask(false, move |c| {
+            let questions = run::questions(c, token, limit, now, lease)?;
+            Ok((questions, run::due(c, token)?))
+        })
+        .await
+    }
+
+    /// Records evidence and returns how the payments moved, in the same order.
+    ///
+    /// # Errors
+    /// Faults of the journal.
+    pub async fn record(
+        &self,
+        findings: Vec<Finding>,
+        moment: Moment,
+        policy: Arc<Policy>,
+    ) -> Result<Vec<Moved>, Error> {
+        self.ask(false, move |c| {
+            evidence::record(c, &findings, moment, &policy)
+        })
+        .await
+    }
+
+    /// Returns when the next post and the next question are due.
+    ///
+    /// # Errors
+    /// Faults of the journal.
+    pub async fn due(&self, token: RunToken) -> Result<Due, Error> {
+        self.ask(false, move |c| run::due(c, token)).await
+    }
+
+    /// Returns counts and amounts per state.
+    ///
+    /// # Errors
+    /// [`Error::UnknownBatch`].
+    pub async fn standing(&self, batch: BatchName) -> Result<Standing, Error> {
+        self.ask(true, move |c| super::read::standing(c, &batch))
+            .await
+    }
+
+    /// Holds a lane for want of float, or opens it again.
+    ///
+    /// # Errors
+    /// Faults of the journal.
+    pub async fn hold_lane(
+        &self,
+        token: RunToken,
+        lane: i64,
+        reason: String,
+        now: Timestamp,
+    ) -> Result<(), Error> {
+        self.ask(false, move |c| run::hold_lane(c, token, lane, &reason, now))
+            .await
+    }
+
+    /// Opens a held lane.
+    ///
+    /// # Errors
+    /// Faults of the journal.
+    pub async fn reopen_lane(&self, token: RunToken, lane: i64) -> Result<(), Error> {
+        self.ask(false, move |c| run::reopen_lane(c, token, lane))
+            .await
+    }
+
+    /// Opens a held lane by the name of its service; `None` when it was not held.
+    ///
+    /// # Errors
+    /// [`Error::UnknownBatch`].
+    pub async fn resume_lane(
+        &self,
+        batch: BatchName,
+        service: String,
+    ) -> Result<Option<Lane>, Error> {
+        self.ask(true, move |c| operator::resume_lane(c, &batch, &service))
+            .await
+    }
+
+    /// Stores a callback and applies it.
+    ///
+    /// # Errors
+    /// Faults of the journal: the callback must not be acknowledged then.
+    pub async fn callback(
+        &self,
+        note: CallbackNote,
+        moment: Moment,
+        policy: Arc<Policy>,
+    ) -> Result<Received, Error> {
+        self.ask(false, move |c| {
+            evidence::callback(c, &note, moment, &policy)
+        })
+        .await
+    }
+
+    /// Returns the key of the callback addresses, making it when there is none: 32 bytes.
+    ///
+    /// # Errors
+    /// Faults of the journal.
+    pub async fn callback_key(&self) -> Result<Vec<u8>, Error> {
+        self.ask(true, |c| run::callback_key(c)).await
+    }
+
+    /// Records an operator's decision about a payment.
+    ///
+    /// # Errors
+    /// [`Error::UnknownPayment`], [`Error::NotAllowed`].
+    pub async fn decide(
+        &self,
+        batch: BatchName,
+        id: String,
+        decision: Decision,
+        moment: Moment,
+    ) -> Result<Moved, Error> {
+        self.ask(true, move |c| {
+            operator::decide(c, &batch, &id, &decision, moment)
+        })
+        .await
+    }
+
+    /// Withdraws one payment, or every payment of the batch that was never posted; returns how many.
+    ///
+    /// # Errors
+    /// [`Error::UnknownPayment`], [`Error::NotAllowed`].
+    pub async fn cancel(
+        &self,
+        batch: BatchName,
+        id: Option<String>,
+        moment: Moment,
+    ) -> Result<u64, Error> {
+        self.ask(true, move |c| {
+            operator::cancel(c, &batch, id.as_deref(), moment)
+        })
+        .await
+    }
+
+    /// Makes a new generation of every proven failure (with this code, if given); returns how many.
+    ///
+    /// # Errors
+    /// [`Error::UnknownBatch`].
+    pub async fn retry(
+        &self,
+        batch: BatchName,
+        code: Option<i32>,
+        now: Timestamp,
+    ) -> Result<u64, Error> {
+        self.ask(true, move |c| operator::retry(c, &batch, code, now))
+            .await
+    }
+
+    /// Looks up a payment by its identifier in any batch.
+    ///
+    /// # Errors
+    /// Faults of the journal.
+    pub async fn knows(&self, id: PayerTransactionId) -> Result<bool, Error> {
+        self.ask(false, move |c| evidence::knows(c, id)).await
+    }
+}
+
+fn stopped() -> Error {
+    Error::Latched {
+        cause: "the writer has stopped".into(),
+    }
+}
+
+fn serve(mut connection: Connection, jobs: &Receiver<Job>) {
+    let mut latch: Option<Error> = None;
+    let mut waiting: Option<Job> = None;
+    while let Some(first) = waiting.take().or_else(|| jobs.recv().ok()) {
+        let mut group = vec![first];
+        // Verbs that came while the last group was being committed share the next one.
+        while !group[0].alone && group.len() < GROUP {
+            match jobs.try_recv() {
+                Ok(job) if job.alone => {
+                    waiting = Some(job);
+                    break;
+                }
+                Ok(job) => group.push(job),
+                Err(_) => break,
+            }
+        }
+        let (works, finishes): (Vec<_>, Vec<_>) =
+            group.into_iter().map(|job| (job.work, job.finish)).unzip();
+        let outcome = match &latch {
+            Some(error) => Err(Error::Latched {
+                cause: error.to_string(),
+            }),
+            None => commit(&mut connection, works),
+        };
+        if let Err(error) = &outcome
+            && error.kind() == Kind::Fault
+            && latch.is_none()
+        {
+            latch = Some(error.clone());
+        }
+        for finish in finishes {
+            finish(outcome.clone());
+        }
+    }
+    // Best effort: the WAL is complete without it.
+    let _ = connection.execute_batch("pragma optimize; pragma wal_checkpoint(truncate)");
+}
+
+fn commit(connection: &mut Connection, works: Vec<Work>) -> Result<(), Error> {
+    // IMMEDIATE waits for another writer here, where nothing has been done yet.
+    connection.execute_batch("begin immediate")?;
+    let done = works.into_iter().try_for_each(|work| work(connection));
+    match done {
+        Ok(()) => {
+            // A job that had nothing to write may have ended the transaction itself.
+            if !connection.is_autocommit()
+                && let Err(error) = connection.execute_batch("commit")
+            {
+                let _ = connection.execute_batch("rollback");
+                return Err(error.into());
+            }
+            Ok(())
+        }
+        Err(error) => {
+            if !connection.is_autocommit() {
+                connection.execute_batch("rollback")?;
+            }
+            Err(error)
+        }
+    }
+}
