@@ -1,2 +1,3 @@
 //! Bulk disbursement.
+pub mod cli;
 pub mod domain;
