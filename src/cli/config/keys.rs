@@ -322,7 +322,7 @@ pub static KEYS: &[Key] = &[
         Some("2m"),
         // Without a quarantine a gateway that is merely slow to index a payment would have it sent twice.
         at_least(1_000),
-        "How long after its last post a payment may be believed to be unknown to the gateway.",
+        "How long after a payment's last post an answer of not found counts; only then is it posted again.",
     ),
     key(
         "resolution.give_up_after",
