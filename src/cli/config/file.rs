@@ -19,14 +19,13 @@ pub(super) fn locate(
     environment: &BTreeMap<String, String>,
     directory: &Path,
 ) -> Result<PathBuf, Vec<PathBuf>> {
-    let named = flag.map(Path::to_owned).or_else(|| {
-        let name = environment.get("DISBURSE_CONFIG")?;
-        Some(PathBuf::from(name))
-    });
+    let set = |name| environment.get(name).filter(|value| !value.is_empty());
+    let named = flag
+        .map(Path::to_owned)
+        .or_else(|| set("DISBURSE_CONFIG").map(PathBuf::from));
     if let Some(path) = named {
         return Ok(path);
     }
-    let set = |name| environment.get(name).filter(|value| !value.is_empty());
     let home = set("XDG_CONFIG_HOME")
         .map(PathBuf::from)
         .or_else(|| Some(Path::new(set("HOME")?).join(".config")));

@@ -8,7 +8,7 @@ use secrecy::SecretString;
 
 use super::document::{Document, Entry};
 use super::file::{self, Source};
-use super::keys::{self, KEYS, Key};
+use super::keys::{self, Key};
 use super::layers::{Layers, Stack};
 use super::secret::{self, Password};
 use super::{Error, Origin, PostClass, Profile, Service, ShownValue, StatusClass, show, suggest};
@@ -205,7 +205,6 @@ impl Settings {
 
     fn missing(&self, names: impl IntoIterator<Item = &'static str>) -> Error {
         let keys: Vec<&'static Key> = names.into_iter().filter_map(keys::find).collect();
-        debug_assert!(!keys.is_empty() && keys.len() <= KEYS.len());
         Error::Missing {
             profile: self.profile_name.clone(),
             keys,

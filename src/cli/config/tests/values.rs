@@ -7,6 +7,7 @@ use reqwest::Url;
 
 use super::super::kind::Value;
 use super::*;
+use crate::domain::PaymentKind;
 
 #[test]
 fn rates_are_whole_payments_per_second() {
@@ -153,6 +154,15 @@ fn the_table_is_consistent() {
         if let Some(default) = key.default {
             assert_eq!(key.kind.check(default), Ok(()), "{}", key.name);
         }
+    }
+}
+
+#[test]
+fn every_kind_of_payment_is_a_kind_of_service() {
+    for (kind, name) in PaymentKind::ALL {
+        let text = format!("[services.A]\nkind = \"{name}\"\ncurrency_code = \"KES\"\n");
+        let settings = Folder::with(text).load();
+        assert_eq!(settings.services.values().next().unwrap().kind, kind);
     }
 }
 
