@@ -1,5 +1,6 @@
 //! Bulk disbursement.
 pub mod callback;
+pub mod cli;
 pub mod domain;
 pub mod engine;
 pub mod gateway;

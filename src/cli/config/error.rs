@@ -1,0 +1,211 @@
+//! What can be wrong with the configuration, and what to do about it.
+
+use std::path::PathBuf;
+
+use super::keys::Key;
+use super::{Origin, suggest};
+
+/// Why the configuration is refused. [`Error::hint`] says what to do.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The file cannot be read.
+    #[error("{}: {source}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// The file is no configuration at all.
+    #[error("{}: {problem}", path.display())]
+    NotText {
+        /// The file.
+        path: PathBuf,
+        /// What it is.
+        problem: String,
+    },
+    /// The file is not TOML.
+    #[error("{}: {problem}", place.place())]
+    Syntax {
+        /// Where.
+        place: Origin,
+        /// What the parser says.
+        problem: String,
+    },
+    /// A name that nothing knows.
+    #[error("{}: unknown {what} {name:?}", place.place())]
+    Unknown {
+        /// Where.
+        place: Origin,
+        /// What kind of name: key, column.
+        what: &'static str,
+        /// The name.
+        name: String,
+        /// The nearest name, or all of them.
+        hint: String,
+    },
+    /// A variable that begins with `DISBURSE_` and sets nothing.
+    #[error("unknown environment variable {name}")]
+    UnknownVariable {
+        /// The variable.
+        name: String,
+        /// The nearest variable.
+        hint: String,
+    },
+    /// A value that does not fit its key.
+    #[error("{}: {key}: expected {expected}, found {found}", place.place())]
+    Value {
+        /// Where.
+        place: Origin,
+        /// The key.
+        key: String,
+        /// What would fit.
+        expected: String,
+        /// What is there; secrets are hidden.
+        found: String,
+    },
+    /// A table lacks an entry.
+    #[error("{}: {table}: {entry} is missing", place.place())]
+    Incomplete {
+        /// Where.
+        place: Origin,
+        /// The table.
+        table: String,
+        /// The entry.
+        entry: &'static str,
+    },
+    /// Two values contradict one another.
+    #[error("{}: {problem}", place.place())]
+    Contradiction {
+        /// Where.
+        place: Origin,
+        /// What does not go together.
+        problem: String,
+    },
+    /// A password written into the file or given by a flag.
+    #[error("{}: a password is not accepted here", place.place())]
+    PasswordInTheOpen {
+        /// Where.
+        place: Origin,
+    },
+    /// The password file is not usable.
+    #[error("password file {}: {problem}", path.display())]
+    PasswordFile {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        problem: String,
+        /// Whether only its mode is wrong.
+        mode: bool,
+    },
+    /// A profile that is not in the file.
+    #[error("{}: unknown profile {name:?}", place.place())]
+    UnknownProfile {
+        /// Where the name was given.
+        place: Origin,
+        /// The name.
+        name: String,
+        /// The nearest name, and the file's profiles.
+        hint: String,
+    },
+    /// Several profiles and no choice.
+    #[error("{}: no profile chosen", file.display())]
+    NoProfile {
+        /// The file.
+        file: PathBuf,
+        /// The file's profiles.
+        known: Vec<String>,
+    },
+    /// Keys that are needed and not set.
+    #[error("profile {profile:?}: not set: {}", names(keys))]
+    Missing {
+        /// The profile.
+        profile: String,
+        /// The keys.
+        keys: Vec<&'static Key>,
+        /// The file, or where it was looked for.
+        file: Result<PathBuf, Vec<PathBuf>>,
+    },
+}
+
+fn names(keys: &[&'static Key]) -> String {
+    let names: Vec<_> = keys.iter().map(|key| key.name).collect();
+    names.join(", ")
+}
+
+fn paths(paths: &[PathBuf]) -> String {
+    let paths: Vec<_> = paths
+        .iter()
+        .map(|path| path.display().to_string())
+        .collect();
+    paths.join(" and ")
+}
+
+impl Error {
+    /// Returns what to do about it.
+    #[must_use]
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::Unknown { hint, .. }
+            | Self::UnknownVariable { hint, .. }
+            | Self::UnknownProfile { hint, .. } => Some(hint.clone()),
+            Self::PasswordInTheOpen { .. } => Some(
+                "passwords in configuration files and command lines leak into backups, \
+                 repositories and process lists; set DISBURSE_PASSWORD, or password_file to a \
+                 file of mode 0600"
+                    .to_owned(),
+            ),
+            Self::PasswordFile {
+                path, mode: true, ..
+            } => Some(format!("chmod 600 {}", path.display())),
+            Self::NoProfile { file, known } => Some(format!(
+                "use --profile NAME, DISBURSE_PROFILE or default_profile; {}",
+                suggest::profiles(known, file)
+            )),
+            Self::Missing {
+                profile,
+                keys,
+                file,
+            } => Some(missing(profile, keys, file)),
+            Self::Value { place, key, .. } => match place {
+                Origin::Environment(name) => {
+                    Some(format!("correct or unset {name}, which sets {key}"))
+                }
+                _ => None,
+            },
+            Self::Read { .. }
+            | Self::NotText { .. }
+            | Self::Syntax { .. }
+            | Self::Incomplete { .. }
+            | Self::Contradiction { .. }
+            | Self::PasswordFile { .. } => None,
+        }
+    }
+}
+
+fn missing(profile: &str, keys: &[&'static Key], file: &Result<PathBuf, Vec<PathBuf>>) -> String {
+    let variables: Vec<_> = keys.iter().map(|key| key.env).collect();
+    let variables = variables.join(", ");
+    let in_file: Vec<_> = keys
+        .iter()
+        .map(|key| {
+            if key.secret {
+                "password_file"
+            } else {
+                key.name
+            }
+        })
+        .collect();
+    let in_file = in_file.join(", ");
+    match file {
+        Ok(path) => format!(
+            "add {in_file} to [profiles.{profile}] in {}, or set {variables}",
+            path.display()
+        ),
+        Err(looked) => format!(
+            "no configuration file was found, looked for {}; write one (samples/disburse.toml \
+             shows every key), name one with --config, or set {variables}; --sandbox needs none",
+            paths(looked)
+        ),
+    }
+}

@@ -1,0 +1,369 @@
+//! The one table of profile keys: names, variables, defaults, kinds and meanings all come from here.
+
+use std::time::Duration;
+
+use super::kind::Kind;
+
+/// One key of a profile.
+#[derive(Debug)]
+pub struct Key {
+    /// The dotted name inside a profile, such as `limits.rate`.
+    pub name: &'static str,
+    /// The environment variable that sets it.
+    pub env: &'static str,
+    /// The value when nothing sets it, written as in the environment; `None` when there is none.
+    pub default: Option<&'static str>,
+    /// Whether the value is never printed, and never taken from a flag or from the file itself.
+    pub secret: bool,
+    /// What values it takes.
+    pub kind: Kind,
+    /// Its meaning, in one sentence or two.
+    pub doc: &'static str,
+}
+
+impl Key {
+    /// Returns the table the key lives in (`limits`), empty for the profile itself.
+    #[must_use]
+    pub fn group(&self) -> &'static str {
+        self.name.rsplit_once('.').map_or("", |(group, _)| group)
+    }
+
+    /// Returns whether the key reaches outside the process.
+    ///
+    /// With `--sandbox` such a key is taken from flags alone: a rehearsal never touches a real gateway or a real password.
+    #[must_use]
+    pub fn is_external(&self) -> bool {
+        self.secret || matches!(self.kind, Kind::Url | Kind::Path)
+    }
+}
+
+/// Variables that begin with `DISBURSE_` and are no profile key.
+pub const OTHER_VARIABLES: &[&str] = &[
+    "DISBURSE_CONFIG",
+    "DISBURSE_PROFILE",
+    "DISBURSE_JOURNAL",
+    "DISBURSE_LOG",
+    "DISBURSE_LOG_FORMAT",
+];
+
+/// The column names that `[columns]` may map a header to; `extra.NAME` is one as well.
+pub const COLUMNS: &[&str] = &[
+    "reference",
+    "service_code",
+    "msisdn",
+    "account_number",
+    "amount",
+    "currency_code",
+    "country_code",
+    "narration",
+    "customer_names",
+    "invoice_number",
+    "payment_mode",
+    "hub_id",
+    "bank_code",
+    "bank_name",
+    "bank_account_name",
+    "bank_account_number",
+    "document",
+];
+
+/// Looks a key up by its dotted name.
+#[must_use]
+pub fn find(name: &str) -> Option<&'static Key> {
+    KEYS.iter().find(|key| key.name == name)
+}
+
+const fn key(
+    name: &'static str,
+    env: &'static str,
+    default: Option<&'static str>,
+    kind: Kind,
+    doc: &'static str,
+) -> Key {
+    Key {
+        name,
+        env,
+        default,
+        secret: false,
+        kind,
+        doc,
+    }
+}
+
+const fn at_least(millis: u64) -> Kind {
+    Kind::Duration {
+        least: Duration::from_millis(millis),
+    }
+}
+
+/// Every key of a profile, in the order in which they are shown.
+pub static KEYS: &[Key] = &[
+    key(
+        "base_url",
+        "DISBURSE_BASE_URL",
+        None,
+        Kind::Url,
+        "Address of the payment gateway. Required to send anything.",
+    ),
+    key(
+        "payment_path",
+        "DISBURSE_PAYMENT_PATH",
+        Some("/v1/global-api/payments"),
+        Kind::UrlPath,
+        "Path of the payment operations below base_url.",
+    ),
+    key(
+        "auth_url",
+        "DISBURSE_AUTH_URL",
+        None,
+        Kind::Url,
+        "Address of the token endpoint. Needed for lookups and with payment_bearer.",
+    ),
+    key(
+        "api_url",
+        "DISBURSE_API_URL",
+        None,
+        Kind::Url,
+        "Address of the network lookup. Needed for lookups.",
+    ),
+    key(
+        "file_service_url",
+        "DISBURSE_FILE_SERVICE_URL",
+        None,
+        Kind::Url,
+        "Address of the document upload. Needed for RTGS payments with a supporting document.",
+    ),
+    key(
+        "client_id",
+        "DISBURSE_CLIENT_ID",
+        Some("customers"),
+        Kind::Text,
+        "Client identifier sent to the token endpoint.",
+    ),
+    key(
+        "username",
+        "DISBURSE_USERNAME",
+        None,
+        Kind::Text,
+        "User name at the gateway. Required to send anything.",
+    ),
+    Key {
+        name: "password",
+        env: "DISBURSE_PASSWORD",
+        default: None,
+        secret: true,
+        kind: Kind::Text,
+        doc: "Password at the gateway: from the environment only, or from password_file.",
+    },
+    key(
+        "password_file",
+        "DISBURSE_PASSWORD_FILE",
+        None,
+        Kind::Path,
+        "File whose first line is the password; mode 0600 or stricter. Relative to this file.",
+    ),
+    key(
+        "originator",
+        "DISBURSE_ORIGINATOR",
+        None,
+        Kind::Originator,
+        "Name of the paying organisation; part of every payment's identifier, so it must never change.",
+    ),
+    key(
+        "service_code",
+        "DISBURSE_SERVICE_CODE",
+        None,
+        Kind::ServiceCode,
+        "Service of rows that name none.",
+    ),
+    key(
+        "country_code",
+        "DISBURSE_COUNTRY_CODE",
+        None,
+        Kind::Country,
+        "Country of the requests, and of rows that name none. Required to send anything.",
+    ),
+    key(
+        "currency_code",
+        "DISBURSE_CURRENCY_CODE",
+        None,
+        Kind::Currency,
+        "Currency of rows that name none.",
+    ),
+    key(
+        "time_zone",
+        "DISBURSE_TIME_ZONE",
+        None,
+        Kind::Zone,
+        "Time zone of datePaymentReceived, which carries none on the wire. Required to send anything.",
+    ),
+    key(
+        "extra_data",
+        "DISBURSE_EXTRA_DATA",
+        Some("object"),
+        Kind::Word(&["object", "string"]),
+        "How extraData travels: as a JSON object, or as a string that holds one.",
+    ),
+    key(
+        "support_document_in",
+        "DISBURSE_SUPPORT_DOCUMENT_IN",
+        Some("extraData"),
+        Kind::Word(&["extraData", "packet"]),
+        "Where the reference of an uploaded document goes.",
+    ),
+    key(
+        "payment_bearer",
+        "DISBURSE_PAYMENT_BEARER",
+        Some("false"),
+        Kind::Flag,
+        "Whether payments carry a bearer token beside the credentials in the body.",
+    ),
+    key(
+        "proxy",
+        "DISBURSE_PROXY",
+        None,
+        Kind::Url,
+        "Proxy for every request. Proxies named in the environment are never used.",
+    ),
+    key(
+        "ca_file",
+        "DISBURSE_CA_FILE",
+        None,
+        Kind::Path,
+        "PEM file of further certificate authorities to trust. Relative to this file.",
+    ),
+    key(
+        "limits.rate",
+        "DISBURSE_RATE",
+        Some("50/s"),
+        Kind::Rate,
+        "Payments posted, at most, in any one second, however many share a request.",
+    ),
+    key(
+        "limits.query_rate",
+        "DISBURSE_QUERY_RATE",
+        Some("10/s"),
+        Kind::Rate,
+        "Payments asked about, at most, in any one second.",
+    ),
+    key(
+        "limits.concurrency",
+        "DISBURSE_CONCURRENCY",
+        Some("64"),
+        Kind::Count { most: 1_024 },
+        "Requests in flight at once.",
+    ),
+    key(
+        "limits.packets_per_request",
+        "DISBURSE_PACKETS_PER_REQUEST",
+        Some("1"),
+        Kind::Count { most: 1_000 },
+        "Payments in one request; more than 1 only where the gateway agrees.",
+    ),
+    key(
+        "limits.connect_timeout",
+        "DISBURSE_CONNECT_TIMEOUT",
+        Some("5s"),
+        at_least(1),
+        "How long connecting may take; shorter than request_timeout.",
+    ),
+    key(
+        "limits.request_timeout",
+        "DISBURSE_REQUEST_TIMEOUT",
+        Some("60s"),
+        at_least(1),
+        "How long a whole request may take; afterwards its payment is in doubt.",
+    ),
+    key(
+        "limits.idle_timeout",
+        "DISBURSE_IDLE_TIMEOUT",
+        Some("15s"),
+        at_least(0),
+        "How long an unused connection is kept. Shorter than the gateway's own timeout, or posts get lost on closing connections.",
+    ),
+    key(
+        "limits.breaker_losses",
+        "DISBURSE_BREAKER_LOSSES",
+        Some("20"),
+        Kind::Count { most: 1_000_000 },
+        "Posts lost in a row before posting pauses.",
+    ),
+    key(
+        "limits.breaker_pause",
+        "DISBURSE_BREAKER_PAUSE",
+        Some("5s"),
+        at_least(1),
+        "First pause of posting; it doubles up to 5m while losses go on.",
+    ),
+    key(
+        "resolution.first_query_after",
+        "DISBURSE_FIRST_QUERY_AFTER",
+        Some("40s"),
+        at_least(0),
+        "How long a payment in doubt waits before its status is asked.",
+    ),
+    key(
+        "resolution.query_backoff_max",
+        "DISBURSE_QUERY_BACKOFF_MAX",
+        Some("10m"),
+        at_least(1),
+        "Longest pause between two questions about one payment.",
+    ),
+    key(
+        "resolution.callback_grace",
+        "DISBURSE_CALLBACK_GRACE",
+        Some("5m"),
+        at_least(0),
+        "How long an acknowledged payment waits for its callback before its status is asked.",
+    ),
+    key(
+        "resolution.not_found_quarantine",
+        "DISBURSE_NOT_FOUND_QUARANTINE",
+        Some("2m"),
+        // Without a quarantine a gateway that is merely slow to index a payment would have it sent twice.
+        at_least(1_000),
+        "How long after a payment's last post an answer of not found counts; only then is it posted again.",
+    ),
+    key(
+        "resolution.give_up_after",
+        "DISBURSE_GIVE_UP_AFTER",
+        Some("24h"),
+        at_least(1_000),
+        "How long a payment is asked about before it is left to the operator.",
+    ),
+    key(
+        "resolution.status_query",
+        "DISBURSE_STATUS_QUERY",
+        Some("true"),
+        Kind::Flag,
+        "Whether the gateway answers status queries. If false, what stays unknown waits for a callback or for `resolve`.",
+    ),
+    key(
+        "resolution.lane_retry_after",
+        "DISBURSE_LANE_RETRY_AFTER",
+        None,
+        at_least(1_000),
+        "How long until a lane held for want of float reopens by itself. Absent: only `resume-lane` reopens it.",
+    ),
+    key(
+        "callback.listen",
+        "DISBURSE_CALLBACK_LISTEN",
+        Some("127.0.0.1:8490"),
+        Kind::Address,
+        "Address and port the callback listener binds.",
+    ),
+    key(
+        "callback.public_url",
+        "DISBURSE_CALLBACK_PUBLIC_URL",
+        None,
+        Kind::Url,
+        "Address under which the gateway reaches the listener. Absent: no callbacks, status queries only.",
+    ),
+    key(
+        "callback.settle_on",
+        "DISBURSE_SETTLE_ON",
+        Some("callback"),
+        Kind::Word(&["callback", "confirmed"]),
+        "What settles a payment: its callback, or a status query that agrees with it.",
+    ),
+];

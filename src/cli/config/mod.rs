@@ -1,0 +1,35 @@
+//! The configuration: flags, environment, file, sandbox, defaults, in this order; the first that sets a key wins.
+//!
+//! [`KEYS`] is the one table of what a profile may hold. [`Settings::load`] returns typed values and the origin of each;
+//! everything that is wrong is refused with its place and what would be right. Nothing here reads the process's own
+//! environment, so that every rule can be tested.
+
+mod codes;
+mod columns;
+mod document;
+mod error;
+mod file;
+mod keys;
+mod kind;
+mod layers;
+mod origin;
+mod profile;
+mod rate;
+mod secret;
+mod service;
+mod settings;
+mod show;
+mod suggest;
+#[cfg(test)]
+mod tests;
+
+pub use codes::{PostClass, StatusClass};
+pub use error::Error;
+pub use keys::{COLUMNS, KEYS, Key, OTHER_VARIABLES, find};
+pub use kind::Kind;
+pub use origin::Origin;
+pub use profile::{Callback, ExtraData, Limits, Profile, Resolution, SettleOn, SupportDocumentIn};
+pub use rate::Rate;
+pub use service::Service;
+pub use settings::{GatewaySettings, Settings, Sources};
+pub use show::{ShownValue, show, show_json};

@@ -1,0 +1,252 @@
+//! A profile as typed values.
+
+use std::net::SocketAddr;
+use std::num::NonZeroU32;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use reqwest::Url;
+
+use super::kind::Value;
+use super::layers::Layers;
+use super::{Error, Rate};
+use crate::domain::{Country, Currency, Originator, ServiceCode, WireZone};
+
+/// Everything about one gateway but its password. [`super::KEYS`] says what each key means.
+#[derive(Clone, Debug)]
+pub struct Profile {
+    /// Without a trailing slash, as every address here (a bare host keeps the one that its URL has).
+    pub base_url: Option<Url>,
+    /// Begins with a slash.
+    pub payment_path: String,
+    /// The token endpoint's address.
+    pub auth_url: Option<Url>,
+    /// The network lookup's address.
+    pub api_url: Option<Url>,
+    /// The document upload's address.
+    pub file_service_url: Option<Url>,
+    /// For the token endpoint.
+    pub client_id: String,
+    /// User name at the gateway.
+    pub username: Option<String>,
+    /// The paying organisation.
+    pub originator: Option<Originator>,
+    /// For rows that name no service.
+    pub service_code: Option<ServiceCode>,
+    /// Of requests, and of rows that name none.
+    pub country_code: Option<Country>,
+    /// For rows that name no currency.
+    pub currency_code: Option<Currency>,
+    /// Of `datePaymentReceived`.
+    pub time_zone: Option<WireZone>,
+    /// How `extraData` travels.
+    pub extra_data: ExtraData,
+    /// Where `supportDocument` goes.
+    pub support_document_in: SupportDocumentIn,
+    /// Whether payments carry a bearer token.
+    pub payment_bearer: bool,
+    /// For every request.
+    pub proxy: Option<Url>,
+    /// Further certificate authorities, PEM.
+    pub ca_file: Option<PathBuf>,
+    /// How fast, how much at once, how long.
+    pub limits: Limits,
+    /// When what is asked about payments whose outcome is open.
+    pub resolution: Resolution,
+    /// How callbacks come in.
+    pub callback: Callback,
+}
+
+/// The keys below `limits`.
+#[derive(Clone, Debug)]
+pub struct Limits {
+    /// Payments posted in any one second.
+    pub rate: Rate,
+    /// Payments asked about in any one second.
+    pub query_rate: Rate,
+    /// Requests in flight.
+    pub concurrency: NonZeroU32,
+    /// Payments in one request.
+    pub packets_per_request: NonZeroU32,
+    /// Strictly shorter than `request_timeout`.
+    pub connect_timeout: Duration,
+    /// For a whole request.
+    pub request_timeout: Duration,
+    /// How long an unused connection is kept.
+    pub idle_timeout: Duration,
+    /// Posts lost in a row before posting pauses.
+    pub breaker_losses: NonZeroU32,
+    /// The first pause.
+    pub breaker_pause: Duration,
+}
+
+/// The keys below `resolution`.
+#[derive(Clone, Debug)]
+pub struct Resolution {
+    /// From the loss of a post to the first question.
+    pub first_query_after: Duration,
+    /// Longest pause between questions.
+    pub query_backoff_max: Duration,
+    /// From an acknowledgement to the first question.
+    pub callback_grace: Duration,
+    /// From the last post to a "not found" that counts.
+    pub not_found_quarantine: Duration,
+    /// Until the operator takes over.
+    pub give_up_after: Duration,
+    /// Whether status queries exist.
+    pub status_query: bool,
+    /// From a lane's hold to its reopening; `None`: only the operator reopens it.
+    pub lane_retry_after: Option<Duration>,
+}
+
+/// The keys below `callback`.
+#[derive(Clone, Debug)]
+pub struct Callback {
+    /// Where the listener binds.
+    pub listen: SocketAddr,
+    /// How the gateway reaches it; `None`: no callbacks.
+    pub public_url: Option<Url>,
+    /// What settles a payment.
+    pub settle_on: SettleOn,
+}
+
+macro_rules! words {
+    ($(#[$doc:meta])* $name:ident { $($(#[$variant_doc:meta])* $variant:ident = $text:literal,)* }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum $name { $($(#[$variant_doc])* $variant,)* }
+
+        impl Value for $name {
+            fn read(text: &str) -> Result<Self, String> {
+                match text {
+                    $($text => Ok(Self::$variant),)*
+                    _ => Err(format!("one of {}", [$($text),*].join(", "))),
+                }
+            }
+        }
+    };
+}
+
+words! {
+    /// How `extraData` travels.
+    ExtraData {
+        /// As a JSON object.
+        Object = "object",
+        /// As a string that holds one.
+        String = "string",
+    }
+}
+
+words! {
+    /// Where `supportDocument` goes.
+    SupportDocumentIn {
+        /// Into `extraData`.
+        ExtraData = "extraData",
+        /// Beside it, into the packet.
+        Packet = "packet",
+    }
+}
+
+words! {
+    /// What settles a payment.
+    SettleOn {
+        /// Its callback.
+        Callback = "callback",
+        /// A status query that agrees with its callback.
+        Confirmed = "confirmed",
+    }
+}
+
+impl Profile {
+    /// Reads every key, and compares those that depend on one another.
+    pub(super) fn read(layers: &Layers) -> Result<Self, Error> {
+        let profile = Self {
+            base_url: layers.optional("base_url")?,
+            payment_path: layers.value("payment_path")?,
+            auth_url: layers.optional("auth_url")?,
+            api_url: layers.optional("api_url")?,
+            file_service_url: layers.optional("file_service_url")?,
+            client_id: layers.value("client_id")?,
+            username: layers.optional("username")?,
+            originator: layers.optional("originator")?,
+            service_code: layers.optional("service_code")?,
+            country_code: layers.optional("country_code")?,
+            currency_code: layers.optional("currency_code")?,
+            time_zone: layers.optional("time_zone")?,
+            extra_data: layers.value("extra_data")?,
+            support_document_in: layers.value("support_document_in")?,
+            payment_bearer: layers.value("payment_bearer")?,
+            proxy: layers.optional("proxy")?,
+            ca_file: layers.optional("ca_file")?,
+            limits: Limits {
+                rate: layers.value("limits.rate")?,
+                query_rate: layers.value("limits.query_rate")?,
+                concurrency: layers.value("limits.concurrency")?,
+                packets_per_request: layers.value("limits.packets_per_request")?,
+                connect_timeout: layers.value("limits.connect_timeout")?,
+                request_timeout: layers.value("limits.request_timeout")?,
+                idle_timeout: layers.value("limits.idle_timeout")?,
+                breaker_losses: layers.value("limits.breaker_losses")?,
+                breaker_pause: layers.value("limits.breaker_pause")?,
+            },
+            resolution: Resolution {
+                first_query_after: layers.value("resolution.first_query_after")?,
+                query_backoff_max: layers.value("resolution.query_backoff_max")?,
+                callback_grace: layers.value("resolution.callback_grace")?,
+                not_found_quarantine: layers.value("resolution.not_found_quarantine")?,
+                give_up_after: layers.value("resolution.give_up_after")?,
+                status_query: layers.value("resolution.status_query")?,
+                lane_retry_after: layers.optional("resolution.lane_retry_after")?,
+            },
+            callback: Callback {
+                listen: layers.value("callback.listen")?,
+                public_url: layers.optional("callback.public_url")?,
+                settle_on: layers.value("callback.settle_on")?,
+            },
+        };
+        profile.compare(layers)?;
+        Ok(profile)
+    }
+
+    /// Refuses timeouts that would make a lost connection look like a lost post, and a confirmation nothing can give.
+    fn compare(&self, layers: &Layers) -> Result<(), Error> {
+        if self.limits.connect_timeout >= self.limits.request_timeout {
+            return Err(contradiction(
+                layers,
+                ["limits.connect_timeout", "limits.request_timeout"],
+                "must be shorter than",
+            ));
+        }
+        if self.callback.settle_on == SettleOn::Confirmed && !self.resolution.status_query {
+            return Err(contradiction(
+                layers,
+                ["callback.settle_on", "resolution.status_query"],
+                "cannot go with",
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// Names two keys with their values and origins; the place is that of the one set nearer to the operator.
+fn contradiction(layers: &Layers, names: [&str; 2], relation: &str) -> Error {
+    let of = |name| {
+        layers.entry(name).map_or_else(
+            || (format!("{name} (not set)"), super::Origin::Default),
+            |entry| {
+                let shown = format!("{name} = {} ({})", entry.text, entry.origin);
+                (shown, entry.origin.clone())
+            },
+        )
+    };
+    let [(first, first_origin), (second, second_origin)] = names.map(of);
+    let place = if first_origin == super::Origin::Default {
+        second_origin
+    } else {
+        first_origin
+    };
+    Error::Contradiction {
+        place,
+        problem: format!("{first} {relation} {second}"),
+    }
+}

@@ -1,0 +1,182 @@
+//! `[services.NAME]`: what is paid through the gateway, in which currency, within which limits.
+
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use super::Error;
+use super::document::{Document, Entry, entry, in_order, mismatch, subtable, unknown};
+use super::file::Source;
+use super::kind::{Kind, quoted};
+use super::suggest;
+use crate::domain::{Amount, Currency, Money, PaymentKind, ServiceCode};
+
+/// One service of the gateway.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Service {
+    /// What kind of payment it makes.
+    pub kind: PaymentKind,
+    /// The only currency it pays.
+    pub currency: Currency,
+    /// The smallest amount it pays.
+    pub min: Option<Amount>,
+    /// The largest amount it pays.
+    pub max: Option<Amount>,
+    /// The mobile networks it reaches, as the network lookup names them; empty when unknown.
+    pub carriers: Vec<String>,
+}
+
+const ENTRIES: &[&str] = &["kind", "currency_code", "min", "max", "carriers"];
+
+const KINDS: Kind = Kind::Word(&[
+    "mobile_money",
+    "bank",
+    "rtgs",
+    "airtime",
+    "bill_prepaid",
+    "bill_postpaid",
+]);
+
+/// Reads the table `services` into the document.
+pub(super) fn read(
+    source: &Source<'_>,
+    table: &DeTable<'_>,
+    document: &mut Document,
+) -> Result<(), Error> {
+    for (key, value) in in_order(table) {
+        let place = source.origin(&key.span());
+        let code = ServiceCode::parse(key.get_ref()).map_err(|error| Error::Value {
+            place: place.clone(),
+            key: "services".to_owned(),
+            expected: format!("a service code (it {error})"),
+            found: quoted(key.get_ref()),
+        })?;
+        let name = format!("services.{code}");
+        let fields = Fields::read(source, &name, subtable(source, &name, value)?)?;
+        let service = fields.service(place, &name)?;
+        document.services.insert(code, service);
+        document.others.extend(fields.shown(&name));
+    }
+    Ok(())
+}
+
+/// The entries of one service, as texts.
+#[derive(Default)]
+struct Fields {
+    kind: Option<Entry>,
+    currency: Option<Entry>,
+    min: Option<Entry>,
+    max: Option<Entry>,
+    carriers: Vec<Entry>,
+}
+
+impl Fields {
+    fn read(source: &Source<'_>, table: &str, pairs: &DeTable<'_>) -> Result<Self, Error> {
+        let mut fields = Self::default();
+        for (key, value) in in_order(pairs) {
+            let last = key.get_ref().as_ref();
+            let name = format!("{table}.{last}");
+            match last {
+                "kind" => fields.kind = Some(entry(source, &name, KINDS, value)?),
+                "currency_code" => {
+                    fields.currency = Some(entry(source, &name, Kind::Currency, value)?);
+                }
+                "min" => fields.min = Some(amount_text(source, &name, value)?),
+                "max" => fields.max = Some(amount_text(source, &name, value)?),
+                "carriers" => {
+                    let DeValue::Array(items) = value.get_ref() else {
+                        return Err(mismatch(source, &name, "an array of texts", value));
+                    };
+                    for item in items.iter() {
+                        fields
+                            .carriers
+                            .push(entry(source, &name, Kind::Text, item)?);
+                    }
+                }
+                _ => return Err(unknown(source, key, suggest::one_of(last, ENTRIES))),
+            }
+        }
+        Ok(fields)
+    }
+
+    fn service(&self, place: super::Origin, table: &str) -> Result<Service, Error> {
+        let missing = |entry| Error::Incomplete {
+            place: place.clone(),
+            table: table.to_owned(),
+            entry,
+        };
+        let kind = self.kind.as_ref().and_then(|kind| kind.text.parse().ok());
+        let currency = self
+            .currency
+            .as_ref()
+            .and_then(|code| Currency::from_code(&code.text));
+        let kind = kind.ok_or_else(|| missing("kind"))?;
+        let currency = currency.ok_or_else(|| missing("currency_code"))?;
+        let min = amount(self.min.as_ref(), &format!("{table}.min"), currency)?;
+        let max = amount(self.max.as_ref(), &format!("{table}.max"), currency)?;
+        if let (Some(least), Some(most), Some(at)) = (min, max, &self.min)
+            && least > most
+        {
+            let money = |amount| Money { amount, currency };
+            return Err(Error::Contradiction {
+                place: at.origin.clone(),
+                problem: format!(
+                    "{table}: min {} is more than max {}",
+                    money(least),
+                    money(most)
+                ),
+            });
+        }
+        Ok(Service {
+            kind,
+            currency,
+            min,
+            max,
+            carriers: self.carriers.iter().map(|item| item.text.clone()).collect(),
+        })
+    }
+
+    fn shown(self, table: &str) -> Vec<(String, Entry)> {
+        let single = [
+            ("kind", self.kind),
+            ("currency_code", self.currency),
+            ("min", self.min),
+            ("max", self.max),
+        ];
+        single
+            .into_iter()
+            .filter_map(|(name, entry)| Some((name, entry?)))
+            .chain(self.carriers.into_iter().map(|entry| ("carriers", entry)))
+            .map(|(name, entry)| (format!("{table}.{name}"), entry))
+            .collect()
+    }
+}
+
+/// Takes an amount as a text only: TOML's own decimals are binary floats.
+fn amount_text(
+    source: &Source<'_>,
+    name: &str,
+    value: &Spanned<DeValue<'_>>,
+) -> Result<Entry, Error> {
+    match value.get_ref() {
+        DeValue::String(_) => entry(source, name, Kind::Text, value),
+        _ => Err(mismatch(
+            source,
+            name,
+            r#"an amount in quotes, such as "10.00""#,
+            value,
+        )),
+    }
+}
+
+fn amount(entry: Option<&Entry>, name: &str, currency: Currency) -> Result<Option<Amount>, Error> {
+    let Some(entry) = entry else { return Ok(None) };
+    match Amount::parse(&entry.text, currency) {
+        Ok(amount) => Ok(Some(amount)),
+        Err(error) => Err(Error::Value {
+            place: entry.origin.clone(),
+            key: name.to_owned(),
+            expected: format!("an amount of {currency} ({error})"),
+            found: quoted(&entry.text),
+        }),
+    }
+}

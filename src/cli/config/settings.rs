@@ -1,0 +1,265 @@
+//! Everything the configuration says, for one run of the program.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use reqwest::Url;
+use secrecy::SecretString;
+
+use super::document::{Document, Entry};
+use super::file::{self, Source};
+use super::keys::{self, Key};
+use super::layers::{Layers, Stack};
+use super::secret::{self, Password};
+use super::{Error, Origin, PostClass, Profile, Service, ShownValue, StatusClass, show, suggest};
+use crate::domain::{Country, Originator, ServiceCode, WireZone};
+
+/// What the configuration is made from. It may hold a password, so it has no debug output.
+#[derive(Clone, Default)]
+pub struct Sources {
+    /// `--config`.
+    pub config_path: Option<PathBuf>,
+    /// `--profile`.
+    pub profile: Option<String>,
+    /// The process's environment.
+    pub environment: BTreeMap<String, String>,
+    /// Key and value of every flag that sets a key; of two, the last wins.
+    pub overrides: Vec<(String, String)>,
+    /// Where `disburse.toml` is looked for; empty for the working directory.
+    pub directory: PathBuf,
+}
+
+/// The whole configuration. No field and no debug output holds the password.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// The profile's name; `sandbox` or `default` when no file names one.
+    pub profile_name: String,
+    /// The chosen profile.
+    pub profile: Profile,
+    /// The services by code; with none, every service is accepted.
+    pub services: BTreeMap<ServiceCode, Service>,
+    /// Header to column.
+    pub columns: BTreeMap<String, String>,
+    /// What a deployment's codes mean in status replies and callbacks.
+    pub status_codes: BTreeMap<i32, StatusClass>,
+    /// What a deployment's codes mean in replies to posts.
+    pub post_codes: BTreeMap<i32, PostClass>,
+    /// The origin of every value that is set, by dotted name.
+    pub origins: BTreeMap<String, Origin>,
+    /// The file that was read, or the places where none was found.
+    pub file: Result<PathBuf, Vec<PathBuf>>,
+    pub(super) shown: Vec<ShownValue>,
+    password: Option<Password>,
+}
+
+/// What talking to a gateway takes, complete.
+#[derive(Debug)]
+pub struct GatewaySettings<'a> {
+    /// Its address.
+    pub base_url: &'a Url,
+    /// The user.
+    pub username: &'a str,
+    /// The user's password.
+    pub password: SecretString,
+    /// The paying organisation.
+    pub originator: &'a Originator,
+    /// `countryCode` of requests.
+    pub country: Country,
+    /// The zone of `datePaymentReceived`.
+    pub zone: &'a WireZone,
+}
+
+impl Settings {
+    /// Loads the configuration for a real gateway.
+    ///
+    /// # Errors
+    /// The first mistake of any source, with its place.
+    pub fn load(sources: &Sources) -> Result<Self, Error> {
+        Self::build(sources, None)
+    }
+
+    /// Loads the configuration for the built-in sandbox gateway.
+    ///
+    /// The built-in profile lies between file and defaults, and its services stand in for a file that names none.
+    /// Addresses, certificates and passwords of environment and file are left out, so that a rehearsal reaches
+    /// nothing real; the caller sets `base_url` and `callback.public_url` once the sandbox listens.
+    ///
+    /// # Errors
+    /// As [`Self::load`].
+    pub fn sandbox(sources: &Sources) -> Result<Self, Error> {
+        let source = Source::new(None, include_str!("sandbox.toml"));
+        Self::build(sources, Some(Document::parse(&source, Path::new(""))?))
+    }
+
+    fn build(sources: &Sources, sandbox: Option<Document>) -> Result<Self, Error> {
+        let environment = &sources.environment;
+        let located = file::locate(
+            sources.config_path.as_deref(),
+            environment,
+            &sources.directory,
+        );
+        let mut document = match &located {
+            Ok(path) => {
+                let text = file::read(path)?;
+                let directory = path.parent().unwrap_or(Path::new(""));
+                Document::parse(&Source::new(Some(path), &text), directory)?
+            }
+            Err(_) => Document::default(),
+        };
+        let chosen = choose_profile(sources, &document, &located, sandbox.is_some())?;
+        let fallback = if sandbox.is_some() {
+            "sandbox"
+        } else {
+            "default"
+        };
+        let mut layers = Layers::resolve(&Stack {
+            overrides: &sources.overrides,
+            environment,
+            file: chosen.as_ref().and_then(|name| document.profiles.get(name)),
+            sandbox: sandbox.as_ref().and_then(|s| s.profiles.get("sandbox")),
+        })?;
+        let password = password(&mut layers, sandbox.is_some());
+        if let Some(sandbox) = sandbox
+            && document.services.is_empty()
+        {
+            document.services = sandbox.services;
+            document.others.extend(sandbox.others);
+        }
+        let password_origin = password.as_ref().map(|(_, origin)| origin.clone());
+        let shown = show::collect(&layers, password_origin, document.others);
+        let set = shown.iter().filter(|value| value.value.is_some());
+        Ok(Self {
+            profile_name: chosen.unwrap_or_else(|| fallback.to_owned()),
+            profile: Profile::read(&layers)?,
+            services: document.services,
+            columns: document.columns,
+            status_codes: document.status_codes,
+            post_codes: document.post_codes,
+            origins: set
+                .map(|value| (value.key.clone(), value.source.clone()))
+                .collect(),
+            file: located,
+            shown,
+            password: password.map(|(password, _)| password),
+        })
+    }
+
+    /// Returns what talking to the gateway takes; reads the password file when there is one.
+    ///
+    /// # Errors
+    /// Names every key that is needed and not set, or what is wrong with the password file.
+    pub fn gateway(&self) -> Result<GatewaySettings<'_>, Error> {
+        let profile = &self.profile;
+        if let Profile {
+            base_url: Some(base_url),
+            username: Some(username),
+            originator: Some(originator),
+            country_code: Some(country),
+            time_zone: Some(zone),
+            ..
+        } = profile
+            && let Some(password) = &self.password
+            && (!profile.payment_bearer || profile.auth_url.is_some())
+        {
+            return Ok(GatewaySettings {
+                base_url,
+                username,
+                password: password.reveal()?,
+                originator,
+                country: *country,
+                zone,
+            });
+        }
+        let needed = [
+            ("base_url", profile.base_url.is_none()),
+            ("username", profile.username.is_none()),
+            ("password", self.password.is_none()),
+            ("originator", profile.originator.is_none()),
+            ("country_code", profile.country_code.is_none()),
+            ("time_zone", profile.time_zone.is_none()),
+            (
+                "auth_url",
+                profile.payment_bearer && profile.auth_url.is_none(),
+            ),
+        ];
+        let missing = needed.iter().filter(|(_, absent)| *absent);
+        Err(self.missing(missing.map(|(name, _)| *name)))
+    }
+
+    /// Returns the paying organisation, which every identifier is made from.
+    ///
+    /// # Errors
+    /// It is not set.
+    pub fn originator(&self) -> Result<&Originator, Error> {
+        let originator = self.profile.originator.as_ref();
+        originator.ok_or_else(|| self.missing(["originator"]))
+    }
+
+    /// Returns a value that one command needs, such as `profile.auth_url` under the name `auth_url`.
+    ///
+    /// # Errors
+    /// It is not set.
+    pub fn need<'a, T>(&self, name: &'static str, value: Option<&'a T>) -> Result<&'a T, Error> {
+        value.ok_or_else(|| self.missing([name]))
+    }
+
+    fn missing(&self, names: impl IntoIterator<Item = &'static str>) -> Error {
+        let keys: Vec<&'static Key> = names.into_iter().filter_map(keys::find).collect();
+        Error::Missing {
+            profile: self.profile_name.clone(),
+            keys,
+            file: self.file.clone(),
+        }
+    }
+}
+
+/// Takes the password out of the layers. The sandbox has its own.
+fn password(layers: &mut Layers, sandbox: bool) -> Option<(Password, Origin)> {
+    if sandbox {
+        return Some((Password::Given("sandbox".into()), Origin::Sandbox));
+    }
+    let given = layers.take("password");
+    let file = layers.entry("password_file");
+    secret::choose(
+        given.map(|Entry { text, origin }| (SecretString::from(text), origin)),
+        file.map(|entry| (PathBuf::from(&entry.text), entry.origin.clone())),
+    )
+}
+
+/// Returns the profile's name, `None` when no source names one and none is needed to decide.
+fn choose_profile(
+    sources: &Sources,
+    document: &Document,
+    file: &Result<PathBuf, Vec<PathBuf>>,
+    sandbox: bool,
+) -> Result<Option<String>, Error> {
+    let flag = sources.profile.as_ref().map(|name| (name, Origin::Flag));
+    let variable = sources
+        .environment
+        .get("DISBURSE_PROFILE")
+        .map(|name| (name, Origin::Environment("DISBURSE_PROFILE")));
+    let default = document
+        .default_profile
+        .as_ref()
+        .map(|entry| (&entry.text, entry.origin.clone()));
+    let known = || document.profiles.keys().cloned().collect::<Vec<_>>();
+    if let Some((name, place)) = flag.or(variable).or(default) {
+        let built_in = sandbox && name == "sandbox";
+        if built_in || document.profiles.contains_key(name) {
+            return Ok(Some(name.clone()));
+        }
+        return Err(Error::UnknownProfile {
+            place,
+            name: name.clone(),
+            hint: suggest::profile(name, &known(), file.as_deref().ok()),
+        });
+    }
+    match (document.profiles.len(), file) {
+        (1, _) => Ok(document.profiles.keys().next().cloned()),
+        (2.., Ok(file)) if !sandbox => Err(Error::NoProfile {
+            file: file.clone(),
+            known: known(),
+        }),
+        _ => Ok(None),
+    }
+}

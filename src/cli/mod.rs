@@ -1,0 +1,3 @@
+//! The command line: the only layer that prints, exits, or knows clap.
+
+pub mod config;
