@@ -45,8 +45,8 @@ impl Pacer {
         let burst = (1 + rate.get() / 125).max(packets).clamp(1, rate.get());
         let refill = NonZeroU32::new(rate.get() - (burst - 1)).unwrap_or(NonZeroU32::MIN);
         let quota = Quota::per_second(refill).allow_burst(NonZeroU32::new(burst).unwrap_or(NonZeroU32::MIN));
-        let clock = MonotonicClock;
-        Self { limiter: RateLimiter::direct_with_clock(quota, clock), clock, burst }
+        let clock = MonotonicClock::default();
+        Self { limiter: RateLimiter::direct_with_clock(quota, clock.clone()), clock, burst }
     }
 
     /// Returns the most payments that can pass at once.

@@ -279,7 +279,8 @@ impl Core {
         }
         let reopens_at = self.limits.lane_retry_after.map(|pause| now.after(pause));
         self.held.insert(lane, Held { reopens_at, service: None });
-        let (released, kept) = self.claimed.drain(..).partition(|claim| claim.lane == lane);
+        let (released, kept): (Vec<_>, VecDeque<_>) =
+            self.claimed.drain(..).partition(|claim| claim.lane == lane);
         self.claimed = kept;
         self.effects.push(Effect::HoldLane(lane));
         self.release(released);
