@@ -1,11 +1,16 @@
 //! What spreadsheets and people do to numbers, named by cause.
 
+use crate::domain::Currency;
+
 /// What a cell holds after a formula failed.
 const FORMULA_ERRORS: [&str; 8] = [
     "#N/A", "#REF!", "#VALUE!", "#NAME?", "#DIV/0!", "#NULL!", "#NUM!", "#SPILL!",
 ];
 const MONTHS: [&str; 12] = [
     "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec",
+];
+const CURRENCY_SIGNS: [&str; 14] = [
+    "$", "€", "£", "¥", "₦", "₵", "/=", "/-", "SH", "SHS", "KSH", "KSHS", "USH", "TSH",
 ];
 const BLANKS: [char; 5] = [' ', '\u{a0}', '\u{202f}', '\u{2009}', '\''];
 
@@ -91,12 +96,8 @@ pub(super) fn of_amount(cell: &str) -> Option<String> {
     if cell.ends_with('%') {
         return Some("is a percentage; write the amount".to_owned());
     }
-    let without_sign = cell
-        .trim_end_matches("/=")
-        .trim_end_matches("/-")
-        .trim_matches(is_currency_sign);
-    if without_sign.len() < cell.len() && !without_sign.contains(is_currency_sign) {
-        return Some(match plain(without_sign.trim()) {
+    if let Some(digits) = without_currency(cell) {
+        return Some(match plain(digits) {
             Some(plain) => {
                 format!("has a currency sign; write {plain}, the currency stands in currency_code")
             }
@@ -113,8 +114,18 @@ pub(super) fn of_amount(cell: &str) -> Option<String> {
     separators(cell)
 }
 
-fn is_currency_sign(c: char) -> bool {
-    c.is_alphabetic() || matches!(c, '$' | '€' | '£' | '¥' | '₦' | '₵')
+/// Strips a currency's sign, code or common abbreviation off either end.
+fn without_currency(cell: &str) -> Option<&str> {
+    let digit = |c: char| c.is_ascii_digit();
+    let (start, end) = (cell.find(digit)?, cell.rfind(digit)? + 1);
+    let sign = |text: &str| {
+        let text = text.trim().trim_end_matches('.').to_ascii_uppercase();
+        CURRENCY_SIGNS.contains(&text.as_str()) || Currency::from_code(&text).is_some()
+    };
+    let (before, after) = (&cell[..start], &cell[end..]);
+    let blank = |text: &str| text.trim().is_empty();
+    let stripped = sign(before) && (blank(after) || sign(after)) || blank(before) && sign(after);
+    stripped.then(|| &cell[start..end])
 }
 
 fn is_date(cell: &str) -> bool {

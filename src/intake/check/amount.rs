@@ -30,6 +30,8 @@ pub(super) fn check(
     };
     let amount = match Amount::parse(cell, currency) {
         Ok(amount) => amount,
+        // With another currency the decimals may well be right.
+        Err(AmountError::TooManyDecimals { .. }) if found.has(Field::CurrencyCode) => return None,
         Err(error) => {
             let cause = match error {
                 AmountError::NotANumber

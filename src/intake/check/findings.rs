@@ -170,6 +170,13 @@ impl Findings {
         }
     }
 
+    /// Returns whether a column has an error.
+    pub(super) fn has(&self, field: Field) -> bool {
+        self.errors
+            .iter()
+            .any(|error| error.column.as_deref() == Some(field.name()))
+    }
+
     /// Returns whether nothing was found.
     pub(super) fn is_clean(&self) -> bool {
         self.errors.is_empty()

@@ -20,6 +20,9 @@ const BANK: [(Field, &str); 4] = [
 /// From this many digits on, an account of a mobile service is taken for a phone number.
 const PHONE_DIGITS_MIN: usize = 9;
 
+/// From this many characters on, digits may begin with the code of another country.
+const FOREIGN_DIGITS_MIN: usize = 11;
+
 /// The columns that say who is paid.
 pub(super) struct Recipient {
     pub msisdn: Option<Msisdn>,
@@ -59,10 +62,21 @@ fn msisdn(cell: &str, country: Option<Country>, found: &mut Findings) -> Option<
     }
     if let Some(cause) = damage::of_digits(cell) {
         found.cell(Field::Msisdn, cause, cell);
-    } else if let Some(Err(error)) = parsed {
-        found.cell(Field::Msisdn, error, cell);
+    } else if let (Some(Err(error)), Some(country)) = (parsed, country) {
+        found.cell(Field::Msisdn, foreign(cell, country).unwrap_or(error), cell);
     }
     None
+}
+
+/// Tells a number of another country that is written without its plus.
+fn foreign(cell: &str, country: Country) -> Option<MsisdnError> {
+    if cell.len() < FOREIGN_DIGITS_MIN || cell.starts_with(['0', '+']) {
+        return None;
+    }
+    match Msisdn::parse(&format!("+{cell}"), country) {
+        Err(error @ MsisdnError::OtherCountry { .. }) => Some(error),
+        _ => None,
+    }
 }
 
 fn account(
