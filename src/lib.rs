@@ -4,5 +4,7 @@ pub mod cli;
 pub mod domain;
 pub mod engine;
 pub mod gateway;
+pub mod intake;
 pub mod journal;
 pub mod lifecycle;
+pub mod report;

@@ -1,0 +1,83 @@
+//! One row, good or bad.
+
+use std::fmt;
+
+use crate::domain::{Instruction, Money};
+
+/// One row of a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Row {
+    /// The row is valid.
+    Good(Instruction),
+    /// The row breaks at least one rule.
+    Bad(BadRow),
+}
+
+/// One thing that is wrong with one row.
+///
+/// Displays as `LINE: column: message`; the file's name is the caller's to put in front.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RowError {
+    /// The line of the file the row begins at, 1-based.
+    pub line: u64,
+    /// The column by its contract name; `None` when the row as a whole is concerned.
+    pub column: Option<String>,
+    /// What was expected and what was found.
+    pub message: String,
+}
+
+impl fmt::Display for RowError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: ", self.line)?;
+        if let Some(column) = &self.column {
+            write!(f, "{column}: ")?;
+        }
+        f.write_str(&self.message)
+    }
+}
+
+/// A row that cannot be paid, with everything that is wrong with it.
+#[derive(Clone, PartialEq, Eq)]
+pub struct BadRow {
+    /// The line of the file the row begins at, 1-based.
+    pub line: u64,
+    /// The cells as they were, in the order of [`super::Form::header`]; those over the limit are cut.
+    pub raw: Vec<String>,
+    /// At least one error, at most one for each column.
+    pub errors: Vec<RowError>,
+    /// The amount, when it and its currency can be read: the row still counts in control totals.
+    pub amount: Option<Money>,
+    /// The reference as it was written.
+    pub reference: Option<String>,
+    /// The service code as it was written.
+    pub service: Option<String>,
+}
+
+impl BadRow {
+    /// Returns all errors in one text, for the `error` column.
+    #[must_use]
+    pub fn error_text(&self) -> String {
+        let mut text = String::new();
+        for error in &self.errors {
+            if !text.is_empty() {
+                text.push_str("; ");
+            }
+            if let Some(column) = &error.column {
+                text.push_str(column);
+                text.push_str(": ");
+            }
+            text.push_str(&error.message);
+        }
+        text
+    }
+}
+
+// The cells hold phone numbers and accounts, which stay out of logs.
+impl fmt::Debug for BadRow {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("BadRow")
+            .field("line", &self.line)
+            .field("errors", &self.errors.len())
+            .finish_non_exhaustive()
+    }
+}

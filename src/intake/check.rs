@@ -1,0 +1,273 @@
+//! The rules of the columns: a record becomes an instruction, or says everything that is wrong with it.
+
+mod amount;
+mod findings;
+mod recipient;
+
+use std::sync::Arc;
+
+use crate::domain::{Country, Currency, Instruction, Money, PaymentKind, Reference, ServiceCode};
+
+use super::bad::BadRow;
+use super::columns::{Field, Layout};
+use super::damage;
+use super::record::Record;
+use super::rules::{Rules, ServiceRule};
+use super::suggest::nearest;
+use super::text::quoted;
+use findings::Findings;
+
+/// Checks rows, one after the other. What the previous row looked up is at hand for the next.
+pub(super) struct Checker {
+    rules: Arc<Rules>,
+    services: Vec<Service>,
+    last_service: Option<Service>,
+    last_currency: Option<Currency>,
+    last_country: Option<Country>,
+}
+
+/// A service code; its rule is unknown when no service is configured.
+#[derive(Clone)]
+struct Service {
+    code: ServiceCode,
+    rule: Option<ServiceRule>,
+}
+
+impl Service {
+    fn kind(&self) -> Option<PaymentKind> {
+        self.rule.map(|rule| rule.kind)
+    }
+}
+
+impl Checker {
+    /// Prepares the rules.
+    pub(super) fn new(rules: Arc<Rules>) -> Self {
+        let services = rules
+            .services
+            .iter()
+            .map(|(code, rule)| Service {
+                code: code.clone(),
+                rule: Some(*rule),
+            })
+            .collect();
+        Self {
+            rules,
+            services,
+            last_service: None,
+            last_currency: None,
+            last_country: None,
+        }
+    }
+
+    /// Checks one record.
+    ///
+    /// # Errors
+    /// The row with all of its errors.
+    pub(super) fn check(
+        &mut self,
+        layout: &Layout,
+        record: &Record,
+    ) -> Result<Instruction, Box<BadRow>> {
+        let mut found = Findings::of(layout, record);
+        if found.is_shapeless() {
+            return Err(Box::new(bad_row(layout, record, found, None)));
+        }
+        let reference = self.reference(layout.cell(record, Field::Reference), &mut found);
+        let service = self.service(layout.cell(record, Field::ServiceCode), &mut found);
+        let currency = self.currency(
+            layout.cell(record, Field::CurrencyCode),
+            service.as_ref(),
+            &mut found,
+        );
+        let country = self.country(layout.cell(record, Field::CountryCode), &mut found);
+        let money = amount::check(
+            layout.cell(record, Field::Amount),
+            currency,
+            service.as_ref(),
+            &mut found,
+        );
+        let recipient = recipient::check(layout, record, service.as_ref(), country, &mut found);
+        let narration = found.text(layout, record, Field::Narration);
+        let customer_names = found.text(layout, record, Field::CustomerNames);
+        let invoice_number = found.digits(layout, record, Field::InvoiceNumber);
+        let payment_mode = found.text(layout, record, Field::PaymentMode);
+        let hub_id = found.text(layout, record, Field::HubId);
+        let document = found.text(layout, record, Field::Document);
+        amount::document(
+            money,
+            service.as_ref(),
+            &document,
+            &recipient.extra,
+            &mut found,
+        );
+
+        match (service, money, country, recipient.msisdn) {
+            (Some(service), Some(money), Some(country), Some(msisdn)) if found.is_clean() => {
+                Ok(Instruction {
+                    line: record.line,
+                    reference,
+                    service: service.code,
+                    msisdn,
+                    account_number: recipient.account_number,
+                    money,
+                    country,
+                    narration,
+                    customer_names,
+                    invoice_number,
+                    payment_mode,
+                    hub_id,
+                    extra: recipient.extra,
+                    document: (!document.is_empty()).then_some(document),
+                })
+            }
+            _ => Err(Box::new(bad_row(layout, record, found, money))),
+        }
+    }
+
+    fn reference(&self, cell: &str, found: &mut Findings) -> Option<Reference> {
+        if cell.is_empty() {
+            return None;
+        }
+        if let Some(cause) = damage::of_digits(cell) {
+            found.cell(Field::Reference, cause, cell);
+            return None;
+        }
+        found.parsed(Field::Reference, cell, Reference::parse(cell))
+    }
+
+    fn service(&mut self, cell: &str, found: &mut Findings) -> Option<Service> {
+        let cell = match (cell, &self.rules.default_service) {
+            ("", None) => {
+                found.missing(Field::ServiceCode, "a service code");
+                return None;
+            }
+            ("", Some(default)) => default.as_str(),
+            (cell, _) => cell,
+        };
+        if let Some(last) = &self.last_service
+            && last.code.as_str() == cell
+        {
+            return Some(last.clone());
+        }
+        let service = if self.services.is_empty() {
+            let code = found.parsed(Field::ServiceCode, cell, ServiceCode::parse(cell))?;
+            Service { code, rule: None }
+        } else if let Ok(at) = self
+            .services
+            .binary_search_by(|s| s.code.as_str().cmp(cell))
+        {
+            self.services[at].clone()
+        } else {
+            let message = match nearest(cell, self.services.iter().map(|s| s.code.as_str())) {
+                Some(near) => format!("unknown service {}, did you mean {near:?}?", quoted(cell)),
+                None => format!(
+                    "unknown service {}; it is not among [services]",
+                    quoted(cell)
+                ),
+            };
+            found.add(Field::ServiceCode, message);
+            return None;
+        };
+        self.last_service = Some(service.clone());
+        Some(service)
+    }
+
+    fn currency(
+        &mut self,
+        cell: &str,
+        service: Option<&Service>,
+        found: &mut Findings,
+    ) -> Option<Currency> {
+        let own = service
+            .and_then(|service| service.rule)
+            .and_then(|rule| rule.currency);
+        if cell.is_empty() {
+            let default = own.or(self.rules.default_currency);
+            if default.is_none() {
+                found.missing(Field::CurrencyCode, "a currency code such as KES");
+            }
+            return default;
+        }
+        let currency = match self.last_currency {
+            Some(last) if last.code() == cell => last,
+            _ => {
+                let Some(currency) = Currency::from_code(cell) else {
+                    let upper = cell.to_ascii_uppercase();
+                    found.add(
+                        Field::CurrencyCode,
+                        if Currency::from_code(&upper).is_some() {
+                            format!("expected capital letters, {upper}, found {}", quoted(cell))
+                        } else {
+                            format!(
+                                "expected three letters of ISO 4217 such as KES, found {}",
+                                quoted(cell)
+                            )
+                        },
+                    );
+                    return None;
+                };
+                self.last_currency = Some(currency);
+                currency
+            }
+        };
+        if let (Some(own), Some(service)) = (own, service)
+            && own != currency
+        {
+            found.add(
+                Field::CurrencyCode,
+                format!(
+                    "expected {own}, which {} pays, found {}",
+                    service.code,
+                    quoted(cell)
+                ),
+            );
+        }
+        Some(currency)
+    }
+
+    fn country(&mut self, cell: &str, found: &mut Findings) -> Option<Country> {
+        if cell.is_empty() {
+            if self.rules.default_country.is_none() {
+                found.missing(Field::CountryCode, "a country code such as KE");
+            }
+            return self.rules.default_country;
+        }
+        if let Some(last) = self.last_country
+            && last.code() == cell
+        {
+            return Some(last);
+        }
+        let country = Country::from_code(cell);
+        if country.is_none() {
+            let upper = cell.to_ascii_uppercase();
+            found.add(
+                Field::CountryCode,
+                if Country::from_code(&upper).is_some() {
+                    format!("expected capital letters, {upper}, found {}", quoted(cell))
+                } else {
+                    format!(
+                        "expected two letters of ISO 3166 such as KE, found {}",
+                        quoted(cell)
+                    )
+                },
+            );
+        }
+        self.last_country = country.or(self.last_country);
+        country
+    }
+}
+
+fn bad_row(layout: &Layout, record: &Record, found: Findings, amount: Option<Money>) -> BadRow {
+    let text = |field| {
+        let cell = layout.cell(record, field);
+        (!cell.is_empty()).then(|| cell.to_owned())
+    };
+    BadRow {
+        line: record.line,
+        raw: record.cells().map(str::to_owned).collect(),
+        errors: found.into_errors(),
+        amount,
+        reference: text(Field::Reference),
+        service: text(Field::ServiceCode),
+    }
+}

@@ -1,0 +1,197 @@
+//! What was found wrong with one row so far.
+
+use std::fmt;
+
+use super::super::bad::RowError;
+use super::super::columns::{Column, Field, Layout};
+use super::super::record::{Fault, Record};
+use super::super::text::{forbidden, one_line, quoted};
+use super::super::{FIELD_BYTES_MAX, ROW_BYTES_MAX, damage};
+
+/// The errors of one row, at most one for each column: the first cause is the one to mend.
+pub(super) struct Findings {
+    line: u64,
+    errors: Vec<RowError>,
+    shapeless: bool,
+}
+
+impl Findings {
+    /// Starts with what is wrong with the row as it stands in the file.
+    pub(super) fn of(layout: &Layout, record: &Record) -> Self {
+        let mut found = Self {
+            line: record.line,
+            errors: Vec::new(),
+            shapeless: false,
+        };
+        for fault in &record.faults {
+            found.fault(layout, fault);
+        }
+        let (expected, cells) = (layout.columns.len(), record.len());
+        if !found.shapeless && cells != expected {
+            found.shape(format!(
+                "expected {expected} cells as in the header, found {cells}"
+            ));
+        }
+        if !found.shapeless {
+            found.cells(layout, record);
+        }
+        found
+    }
+
+    fn fault(&mut self, layout: &Layout, fault: &Fault) {
+        match fault {
+            Fault::LongField { index, bytes } => self.push(
+                layout.name(*index),
+                format!("expected at most {FIELD_BYTES_MAX} bytes in a cell, found {bytes}"),
+            ),
+            Fault::LongRow { bytes } => self.shape(format!(
+                "expected at most {ROW_BYTES_MAX} bytes in a row, found {bytes}"
+            )),
+            Fault::TextAfterQuote { index } => {
+                let cell = layout
+                    .name(*index)
+                    .map_or(String::new(), |name| format!(" in {name}"));
+                self.shape(format!(
+                    "text follows the closing quote{cell}; a quote inside a quoted cell is written twice"
+                ));
+            }
+            Fault::Malformed(message) => self.shape(message.clone()),
+            Fault::Found(error) => self.push(error.column.clone(), error.message.clone()),
+        }
+    }
+
+    fn shape(&mut self, message: String) {
+        self.shapeless = true;
+        self.push(None, message);
+    }
+
+    /// Returns whether it is unknown which cell belongs to which column: further errors would only mislead.
+    pub(super) fn is_shapeless(&self) -> bool {
+        self.shapeless
+    }
+
+    /// Looks at what every cell is checked for.
+    fn cells(&mut self, layout: &Layout, record: &Record) {
+        for (index, column) in layout.columns.iter().enumerate() {
+            let cell = record.cell(index).trim();
+            if cell.starts_with('#')
+                && *column != Column::Error
+                && let Some(cause) = damage::of_cell(cell)
+            {
+                self.push(layout.name(index), format!("{cause} ({})", quoted(cell)));
+            }
+            if *column == Column::Unnamed && !cell.is_empty() {
+                let message = format!(
+                    "column {} has no name in the header, found {}",
+                    index + 1,
+                    quoted(cell)
+                );
+                self.push(None, message);
+            }
+        }
+    }
+
+    /// Adds an error, unless the column has one.
+    pub(super) fn add(&mut self, field: Field, message: String) {
+        self.push(Some(field.name().to_owned()), message);
+    }
+
+    /// Adds an error about a column by its name, unless the column has one.
+    pub(super) fn push(&mut self, column: Option<String>, message: String) {
+        if column.is_some() && self.errors.iter().any(|error| error.column == column) {
+            return;
+        }
+        self.errors.push(RowError {
+            line: self.line,
+            column,
+            message,
+        });
+    }
+
+    /// Adds what is wrong with a cell, and the cell.
+    pub(super) fn cell(&mut self, field: Field, cause: impl fmt::Display, cell: &str) {
+        self.add(field, format!("{cause} ({})", quoted(cell)));
+    }
+
+    /// Adds that a cell is empty that must not be.
+    pub(super) fn missing(&mut self, field: Field, expected: &str) {
+        self.add(field, format!("expected {expected}, found nothing"));
+    }
+
+    /// Unwraps what was parsed, or adds the reason.
+    pub(super) fn parsed<T, E: fmt::Display>(
+        &mut self,
+        field: Field,
+        cell: &str,
+        parsed: Result<T, E>,
+    ) -> Option<T> {
+        match parsed {
+            Ok(value) => Some(value),
+            Err(error) => {
+                self.cell(field, error, cell);
+                None
+            }
+        }
+    }
+
+    /// Returns a text for people: line breaks become blanks, other control characters are errors.
+    pub(super) fn text(&mut self, layout: &Layout, record: &Record, field: Field) -> String {
+        let cell = layout.cell(record, field);
+        if cell.is_empty() {
+            return String::new();
+        }
+        let text = one_line(cell);
+        self.printable(field.name(), &text);
+        text.into_owned()
+    }
+
+    /// Returns a text for machines, such as an account: no line breaks, and no damaged digits.
+    pub(super) fn digits(&mut self, layout: &Layout, record: &Record, field: Field) -> String {
+        let cell = layout.cell(record, field);
+        if cell.is_empty() {
+            return String::new();
+        }
+        if let Some(cause) = damage::of_digits(cell) {
+            self.cell(field, cause, cell);
+        }
+        self.printable(field.name(), cell);
+        cell.to_owned()
+    }
+
+    /// Adds an error when a text holds a character that none may hold.
+    pub(super) fn printable(&mut self, column: &str, text: &str) {
+        if let Some(c) = forbidden(text) {
+            let message = format!(
+                "must not contain the character U+{:04X} ({})",
+                u32::from(c),
+                quoted(text)
+            );
+            self.push(Some(column.to_owned()), message);
+        }
+    }
+
+    /// Returns whether a column has an error.
+    pub(super) fn has(&self, field: Field) -> bool {
+        self.errors
+            .iter()
+            .any(|error| error.column.as_deref() == Some(field.name()))
+    }
+
+    /// Returns whether nothing was found.
+    pub(super) fn is_clean(&self) -> bool {
+        self.errors.is_empty()
+    }
+
+    /// Returns the errors in the order of their columns, those of the whole row first.
+    pub(super) fn into_errors(mut self) -> Vec<RowError> {
+        self.errors.sort_by_key(|error| {
+            error.column.as_ref().map(|name| {
+                let place = super::super::COLUMNS
+                    .iter()
+                    .position(|column| column == name);
+                place.unwrap_or(usize::MAX)
+            })
+        });
+        self.errors
+    }
+}

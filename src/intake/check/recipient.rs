@@ -1,0 +1,255 @@
+//! Who is paid: phone number, account, bank, and further members of `extraData`.
+
+use crate::domain::{Country, Msisdn, MsisdnError, PaymentKind};
+
+use super::super::columns::{Column, Field, Layout, extra_name};
+use super::super::damage;
+use super::super::json::{Value, members, value};
+use super::super::record::Record;
+use super::super::text::{one_line, quoted};
+use super::Service;
+use super::findings::Findings;
+
+/// The bank columns and the members of `extraData` they become (section 2.3), in the order they are sent.
+const BANK: [(Field, &str); 4] = [
+    (Field::BankCode, "destinationBankCode"),
+    (Field::BankName, "destinationBankName"),
+    (Field::BankAccountName, "destinationAccountName"),
+    (Field::BankAccountNumber, "destinationAccountNo"),
+];
+/// From this many digits on, an account of a mobile service is taken for a phone number.
+const PHONE_DIGITS_MIN: usize = 9;
+
+/// From this many characters on, digits may begin with the code of another country.
+const FOREIGN_DIGITS_MIN: usize = 11;
+
+/// The columns that say who is paid.
+pub(super) struct Recipient {
+    pub msisdn: Option<Msisdn>,
+    pub account_number: String,
+    pub extra: Vec<(String, String)>,
+}
+
+/// Checks them.
+pub(super) fn check(
+    layout: &Layout,
+    record: &Record,
+    service: Option<&Service>,
+    country: Option<Country>,
+    found: &mut Findings,
+) -> Recipient {
+    let kind = service.and_then(Service::kind);
+    let msisdn = msisdn(layout.cell(record, Field::Msisdn), country, found);
+    let mut extra = bank(layout, record, service, found);
+    let account_number = account(layout, record, service, kind, country, msisdn, found);
+    further(layout, record, &mut extra, found);
+    Recipient {
+        msisdn,
+        account_number,
+        extra,
+    }
+}
+
+fn msisdn(cell: &str, country: Option<Country>, found: &mut Findings) -> Option<Msisdn> {
+    if cell.is_empty() {
+        found.missing(Field::Msisdn, "a phone number with its country code");
+        return None;
+    }
+    // Without its country no number can be judged, and the country's own error says so.
+    let parsed = country.map(|country| Msisdn::parse(cell, country));
+    if let Some(Ok(msisdn)) = parsed {
+        return Some(msisdn);
+    }
+    if let Some(cause) = damage::of_digits(cell) {
+        found.cell(Field::Msisdn, cause, cell);
+    } else if let (Some(Err(error)), Some(country)) = (parsed, country) {
+        found.cell(Field::Msisdn, foreign(cell, country).unwrap_or(error), cell);
+    }
+    None
+}
+
+/// Tells a number of another country that is written without its plus.
+fn foreign(cell: &str, country: Country) -> Option<MsisdnError> {
+    if cell.len() < FOREIGN_DIGITS_MIN || cell.starts_with(['0', '+']) {
+        return None;
+    }
+    match Msisdn::parse(&format!("+{cell}"), country) {
+        Err(error @ MsisdnError::OtherCountry { .. }) => Some(error),
+        _ => None,
+    }
+}
+
+fn account(
+    layout: &Layout,
+    record: &Record,
+    service: Option<&Service>,
+    kind: Option<PaymentKind>,
+    country: Option<Country>,
+    msisdn: Option<Msisdn>,
+    found: &mut Findings,
+) -> String {
+    let field = Field::AccountNumber;
+    let account = found.digits(layout, record, field);
+    let bank_account = layout.cell(record, Field::BankAccountNumber);
+    let is_bank = matches!(kind, Some(PaymentKind::Bank | PaymentKind::Rtgs))
+        || kind.is_none() && !bank_account.is_empty();
+    if is_bank {
+        if !account.is_empty() && !bank_account.is_empty() && account != bank_account {
+            let message = format!(
+                "expected the bank_account_number or nothing ({})",
+                quoted(&account)
+            );
+            found.add(field, message);
+        }
+        return bank_account.to_owned();
+    }
+    if account.is_empty() {
+        // What kind an unknown service is cannot be told; its own error comes first.
+        if kind.is_none_or(PaymentKind::account_defaults_to_msisdn) {
+            return msisdn.map_or(String::new(), |msisdn| msisdn.as_str().to_owned());
+        }
+        if let (Some(service), Some(kind)) = (service, kind) {
+            let expected = format!("the account that {} pays to ({kind})", service.code);
+            found.missing(field, &expected);
+        }
+        return account;
+    }
+    if kind.is_some_and(PaymentKind::account_defaults_to_msisdn) {
+        return phone_account(account, country, msisdn, found);
+    }
+    account
+}
+
+/// Brings the account of a mobile service into the wire's form when it is a phone number (section 2.3).
+fn phone_account(
+    account: String,
+    country: Option<Country>,
+    msisdn: Option<Msisdn>,
+    found: &mut Findings,
+) -> String {
+    if msisdn.is_some_and(|msisdn| msisdn.as_str() == account) {
+        return account;
+    }
+    let Some(country) = country else {
+        return account;
+    };
+    match Msisdn::parse(&account, country) {
+        Ok(number) => number.as_str().to_owned(),
+        Err(error) => {
+            let digits = account.bytes().filter(u8::is_ascii_digit).count();
+            let is_phone = !matches!(error, MsisdnError::NotANumber) && digits >= PHONE_DIGITS_MIN;
+            if is_phone {
+                found.cell(Field::AccountNumber, error, &account);
+            }
+            account
+        }
+    }
+}
+
+fn bank(
+    layout: &Layout,
+    record: &Record,
+    service: Option<&Service>,
+    found: &mut Findings,
+) -> Vec<(String, String)> {
+    if BANK
+        .iter()
+        .all(|(field, _)| layout.position(*field).is_none())
+        && service.is_none_or(|s| !is_bank(s))
+    {
+        return Vec::new();
+    }
+    let mut extra = Vec::new();
+    for (field, member) in BANK {
+        let text = match field {
+            Field::BankAccountNumber | Field::BankCode => found.digits(layout, record, field),
+            _ => found.text(layout, record, field),
+        };
+        match service {
+            Some(service) if is_bank(service) && text.is_empty() => {
+                let expected = format!("a value, which {} needs", service.code);
+                found.missing(field, &expected);
+            }
+            Some(Service {
+                code,
+                rule: Some(rule),
+            }) if !text.is_empty() && !is_bank_kind(rule.kind) => {
+                let message = format!(
+                    "expected nothing, {code} pays to no bank ({}), found {}",
+                    rule.kind,
+                    quoted(&text)
+                );
+                found.add(field, message);
+            }
+            _ if text.is_empty() => {}
+            _ => extra.push((member.to_owned(), text)),
+        }
+    }
+    extra
+}
+
+fn is_bank(service: &Service) -> bool {
+    service.kind().is_some_and(is_bank_kind)
+}
+
+fn is_bank_kind(kind: PaymentKind) -> bool {
+    matches!(kind, PaymentKind::Bank | PaymentKind::Rtgs)
+}
+
+/// Adds the columns `extra.NAME` and `extra`.
+fn further(
+    layout: &Layout,
+    record: &Record,
+    extra: &mut Vec<(String, String)>,
+    found: &mut Findings,
+) {
+    for (index, column) in layout.columns.iter().enumerate() {
+        let cell = match column {
+            Column::Extra(_) | Column::ExtraObject => record.cell(index).trim(),
+            _ => continue,
+        };
+        match column {
+            _ if cell.is_empty() => {}
+            Column::Extra(name) => add(extra, name, cell, found),
+            _ => object(extra, cell, found),
+        }
+    }
+}
+
+fn object(extra: &mut Vec<(String, String)>, cell: &str, found: &mut Findings) {
+    let outcome = members(
+        cell,
+        &mut |name, raw| match (extra_name(name), value(raw)) {
+            (Err(reason), _) => found.push(Some(format!("extra.{name}")), reason.to_owned()),
+            (Ok(()), Value::Text(text)) if !text.is_empty() => add(extra, name, &text, found),
+            (Ok(()), Value::Text(_) | Value::Absent) => {}
+            (Ok(()), Value::Unfit(kind)) => found.push(
+                Some(format!("extra.{name}")),
+                format!(
+                    "expected a text or a number, found {kind} ({})",
+                    quoted(raw)
+                ),
+            ),
+        },
+    );
+    if outcome.is_err() {
+        found.push(
+            Some("extra".to_owned()),
+            format!("expected a JSON object of texts, found {}", quoted(cell)),
+        );
+    }
+}
+
+fn add(extra: &mut Vec<(String, String)>, name: &str, cell: &str, found: &mut Findings) {
+    let column = format!("extra.{name}");
+    if extra.iter().any(|(present, _)| present == name) {
+        found.push(
+            Some(column),
+            format!("stands twice in the row ({})", quoted(cell)),
+        );
+        return;
+    }
+    let text = one_line(cell);
+    found.printable(&column, &text);
+    extra.push((name.to_owned(), text.into_owned()));
+}

@@ -1,0 +1,302 @@
+//! The columns of the contract, and where they stand in a file.
+
+use std::collections::BTreeMap;
+
+use super::rules::Rules;
+use super::suggest::nearest;
+use super::text::forbidden;
+use super::{Error, record::Record};
+
+/// The names of the columns, in the order of the contract. Beside them stands `extra.NAME`.
+pub const COLUMNS: [&str; 17] = [
+    "reference",
+    "service_code",
+    "msisdn",
+    "account_number",
+    "amount",
+    "currency_code",
+    "country_code",
+    "narration",
+    "customer_names",
+    "invoice_number",
+    "payment_mode",
+    "hub_id",
+    "bank_code",
+    "bank_name",
+    "bank_account_name",
+    "bank_account_number",
+    "document",
+];
+
+/// What other programs call our columns; for suggestions only.
+const ALIASES: [(&str, &str); 24] = [
+    ("phone", "msisdn"),
+    ("phone_number", "msisdn"),
+    ("phone_no", "msisdn"),
+    ("mobile", "msisdn"),
+    ("mobile_number", "msisdn"),
+    ("telephone", "msisdn"),
+    ("number", "msisdn"),
+    ("account", "account_number"),
+    ("currency", "currency_code"),
+    ("country", "country_code"),
+    ("service", "service_code"),
+    ("product", "service_code"),
+    ("description", "narration"),
+    ("remarks", "narration"),
+    ("name", "customer_names"),
+    ("names", "customer_names"),
+    ("customer_name", "customer_names"),
+    ("employee_name", "customer_names"),
+    ("full_name", "customer_names"),
+    ("id", "reference"),
+    ("ref", "reference"),
+    ("employee_id", "reference"),
+    ("net_pay", "amount"),
+    ("salary", "amount"),
+];
+
+/// One column of [`COLUMNS`]; its number is its place there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Field {
+    Reference,
+    ServiceCode,
+    Msisdn,
+    AccountNumber,
+    Amount,
+    CurrencyCode,
+    CountryCode,
+    Narration,
+    CustomerNames,
+    InvoiceNumber,
+    PaymentMode,
+    HubId,
+    BankCode,
+    BankName,
+    BankAccountName,
+    BankAccountNumber,
+    Document,
+}
+
+impl Field {
+    pub(super) const ALL: [Self; 17] = [
+        Self::Reference,
+        Self::ServiceCode,
+        Self::Msisdn,
+        Self::AccountNumber,
+        Self::Amount,
+        Self::CurrencyCode,
+        Self::CountryCode,
+        Self::Narration,
+        Self::CustomerNames,
+        Self::InvoiceNumber,
+        Self::PaymentMode,
+        Self::HubId,
+        Self::BankCode,
+        Self::BankName,
+        Self::BankAccountName,
+        Self::BankAccountNumber,
+        Self::Document,
+    ];
+
+    /// Returns the name in the contract.
+    pub(super) fn name(self) -> &'static str {
+        COLUMNS[self as usize]
+    }
+
+    fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|field| field.name() == name)
+    }
+}
+
+/// What one column of a file holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Column {
+    /// A column of the contract.
+    Field(Field),
+    /// `extra.NAME`: a member of `extraData`.
+    Extra(String),
+    /// `extra`: members of `extraData` as a JSON object.
+    ExtraObject,
+    /// `error`: what an earlier load said about the row; ignored.
+    Error,
+    /// No name, as a spreadsheet leaves them at the right; must stay empty.
+    Unnamed,
+}
+
+/// Why a name is no column.
+pub(super) enum NotAColumn {
+    Unknown(Option<String>),
+    Reserved(&'static str),
+}
+
+/// Tells what a header, or a member of a JSON object, names.
+pub(super) fn resolve(header: &str, rules: &Rules) -> Result<Column, NotAColumn> {
+    let name = rules.columns.get(header).map_or(header, String::as_str);
+    if let Some(field) = Field::from_name(name) {
+        return Ok(Column::Field(field));
+    }
+    match name {
+        "" => Ok(Column::Unnamed),
+        "error" => Ok(Column::Error),
+        "extra" => Ok(Column::ExtraObject),
+        _ => match name.strip_prefix("extra.") {
+            Some(extra) => extra_name(extra)
+                .map(|()| Column::Extra(extra.to_owned()))
+                .map_err(NotAColumn::Reserved),
+            None => Err(NotAColumn::Unknown(suggestion(name))),
+        },
+    }
+}
+
+/// Checks the name of a member of `extraData`.
+pub(super) fn extra_name(name: &str) -> Result<(), &'static str> {
+    // They decide where results are sent (section 2.3), so that no file may set them.
+    if ["pushToOriginator", "callbackUrl"]
+        .iter()
+        .any(|reserved| name.eq_ignore_ascii_case(reserved))
+    {
+        return Err("this member of extraData is set by the program");
+    }
+    if name.is_empty() || name.len() > 64 || forbidden(name).is_some() {
+        return Err("expected a name of 1 to 64 printable characters after \"extra.\"");
+    }
+    Ok(())
+}
+
+fn suggestion(name: &str) -> Option<String> {
+    let plain = name
+        .trim()
+        .to_ascii_lowercase()
+        .replace([' ', '-', '.'], "_");
+    let alias = ALIASES.iter().find(|(alias, _)| *alias == plain);
+    alias
+        .map(|(_, column)| *column)
+        .or_else(|| nearest(name, COLUMNS))
+        .map(str::to_owned)
+}
+
+/// Where each column stands in the rows of one file.
+pub(super) struct Layout {
+    /// The header as it was written.
+    pub header: Vec<String>,
+    /// What each column is.
+    pub columns: Vec<Column>,
+    index: [Option<usize>; COLUMNS.len()],
+}
+
+impl Layout {
+    /// Resolves a header.
+    ///
+    /// # Errors
+    /// Unknown, doubled and refused columns, and columns that are missing and have no default.
+    pub(super) fn resolve(header: &Record, rules: &Rules) -> Result<Self, Error> {
+        let header: Vec<String> = header.cells().map(|name| name.trim().to_owned()).collect();
+        let mut columns = Vec::with_capacity(header.len());
+        let mut unknown = Vec::new();
+        for name in &header {
+            match resolve(name, rules) {
+                Ok(column) => columns.push(column),
+                Err(NotAColumn::Unknown(nearest)) => unknown.push((name.clone(), nearest)),
+                Err(NotAColumn::Reserved(reason)) => {
+                    return Err(Error::ExtraColumn {
+                        name: name.clone(),
+                        reason,
+                    });
+                }
+            }
+        }
+        if !unknown.is_empty() {
+            return Err(Error::UnknownColumns(unknown));
+        }
+        let layout = Self::new(header, columns)?;
+        let missing: Vec<&'static str> = [
+            (Field::Msisdn, false),
+            (Field::Amount, false),
+            (Field::ServiceCode, rules.default_service.is_some()),
+            (Field::CurrencyCode, rules.always_has_currency()),
+            (Field::CountryCode, rules.default_country.is_some()),
+        ]
+        .into_iter()
+        .filter(|(field, has_default)| !has_default && layout.position(*field).is_none())
+        .map(|(field, _)| field.name())
+        .collect();
+        if missing.is_empty() {
+            Ok(layout)
+        } else {
+            Err(Error::MissingColumns(missing))
+        }
+    }
+
+    /// Returns the layout that rows of JSON are brought into: every column, and `extra` as the last.
+    pub(super) fn of_json() -> Self {
+        let columns: Vec<Column> = Field::ALL
+            .into_iter()
+            .map(Column::Field)
+            .chain([Column::ExtraObject])
+            .collect();
+        let header = COLUMNS
+            .iter()
+            .copied()
+            .chain(["extra"])
+            .map(str::to_owned)
+            .collect();
+        let index = std::array::from_fn(Some);
+        Self {
+            header,
+            columns,
+            index,
+        }
+    }
+
+    fn new(header: Vec<String>, columns: Vec<Column>) -> Result<Self, Error> {
+        let mut index = [None; COLUMNS.len()];
+        let mut seen: BTreeMap<String, usize> = BTreeMap::new();
+        for (position, column) in columns.iter().enumerate() {
+            let name = match column {
+                Column::Field(field) => field.name().to_owned(),
+                Column::Extra(name) => format!("extra.{name}"),
+                Column::ExtraObject => "extra".to_owned(),
+                Column::Error => "error".to_owned(),
+                Column::Unnamed => continue,
+            };
+            if let Some(first) = seen.insert(name.clone(), position) {
+                return Err(Error::DoubledColumn {
+                    name,
+                    first: first + 1,
+                    second: position + 1,
+                });
+            }
+            if let Column::Field(field) = column {
+                index[*field as usize] = Some(position);
+            }
+        }
+        Ok(Self {
+            header,
+            columns,
+            index,
+        })
+    }
+
+    /// Returns where a column stands.
+    pub(super) fn position(&self, field: Field) -> Option<usize> {
+        self.index[field as usize]
+    }
+
+    /// Returns the trimmed cell of a column; empty when there is none.
+    pub(super) fn cell<'a>(&self, record: &'a Record, field: Field) -> &'a str {
+        self.position(field)
+            .map_or("", |index| record.cell(index).trim())
+    }
+
+    /// Returns the name errors use for a column, by its position.
+    pub(super) fn name(&self, index: usize) -> Option<String> {
+        Some(match self.columns.get(index)? {
+            Column::Field(field) => field.name().to_owned(),
+            Column::Extra(name) => format!("extra.{name}"),
+            Column::ExtraObject => "extra".to_owned(),
+            Column::Error => "error".to_owned(),
+            Column::Unnamed => return None,
+        })
+    }
+}

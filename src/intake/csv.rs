@@ -1,0 +1,317 @@
+//! Comma-separated values (RFC 4180), one bounded record at a time.
+//!
+//! Written here rather than taken from a crate for two reasons: a cell of any length must not fill the memory, and a quote
+//! that is never closed must not swallow rows unseen.
+
+use super::record::{Fault, Fields, Record};
+use super::source::Source;
+use super::{Error, FIELD_BYTES_MAX, ROW_BYTES_MAX};
+
+/// The delimiters that are looked for.
+pub(super) const DELIMITERS: [u8; 4] = [b',', b';', b'\t', b'|'];
+
+/// Reads records off a source.
+pub(super) struct Parser {
+    delimiter: u8,
+    line: u64,
+    // How many columns the header has; 0 while it is read.
+    columns: usize,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// At the start of a cell.
+    Start,
+    /// In a cell without quotes.
+    Plain,
+    /// Between quotes.
+    Quoted,
+    /// After a quote that closes the cell, or is the first of two.
+    Quote,
+    /// After a closing quote and a blank.
+    Closed,
+    /// After a carriage return that ends the row.
+    Return,
+}
+
+impl Parser {
+    /// Starts at the first line, and finds the delimiter in it. `known` says whether a name is a column's.
+    ///
+    /// # Errors
+    /// What the source reports.
+    pub(super) fn open(source: &mut Source, known: impl Fn(&str) -> bool) -> Result<Self, Error> {
+        let mut line = 1;
+        while matches!(source.peek()?, Some(b'\r' | b'\n')) {
+            line += u64::from(source.peek()? == Some(b'\n'));
+            source.consume(1);
+        }
+        let head = source.fill()?;
+        // A line such as `sep=;` is an old way to tell a spreadsheet the delimiter.
+        if let [b's', b'e', b'p', b'=', delimiter, rest @ ..] = head
+            && DELIMITERS.contains(delimiter)
+            && matches!(rest, [b'\n', ..] | [b'\r', b'\n', ..])
+        {
+            let delimiter = *delimiter;
+            let length = if rest[0] == b'\r' { 7 } else { 6 };
+            source.consume(length);
+            return Ok(Self {
+                delimiter,
+                line: line + 1,
+                columns: 0,
+            });
+        }
+        let delimiter = detect(first_line(head), known);
+        Ok(Self {
+            delimiter,
+            line,
+            columns: 0,
+        })
+    }
+
+    /// Returns the delimiter.
+    pub(super) fn delimiter(&self) -> u8 {
+        self.delimiter
+    }
+
+    /// Says how many columns the header has.
+    pub(super) fn set_columns(&mut self, columns: usize) {
+        self.columns = columns;
+    }
+
+    /// Reads the next record that is no empty line; `false` at the end.
+    ///
+    /// # Errors
+    /// What the source reports, and quotes after which it cannot be told where a row begins.
+    pub(super) fn read(&mut self, source: &mut Source, record: &mut Record) -> Result<bool, Error> {
+        loop {
+            match source.peek()? {
+                None => return Ok(false),
+                Some(b'\n') => self.line += 1,
+                // Together with a line feed it is one line break, which the feed counts.
+                Some(b'\r') => {
+                    source.consume(1);
+                    self.line += u64::from(source.peek()? != Some(b'\n'));
+                    continue;
+                }
+                Some(_) => break,
+            }
+            source.consume(1);
+        }
+        let mut fields = record.begin(self.line);
+        let mut row = Row {
+            fields: &mut fields,
+            faults: &mut record.faults,
+            bytes: 0,
+            opened: self.line,
+        };
+        let result = self.read_cells(source, &mut row);
+        let bytes = row.bytes;
+        if bytes > ROW_BYTES_MAX as u64 {
+            record
+                .faults
+                .retain(|fault| matches!(fault, Fault::LongField { .. }));
+            record.faults.push(Fault::LongRow { bytes });
+        }
+        record.finish(fields);
+        result.map(|()| true)
+    }
+
+    fn read_cells(&mut self, source: &mut Source, row: &mut Row<'_>) -> Result<(), Error> {
+        let mut state = State::Start;
+        loop {
+            let delimiter = self.delimiter;
+            let chunk = source.fill()?;
+            let Some(&first) = chunk.first() else {
+                if state == State::Quoted {
+                    return Err(Error::OpenQuote { line: row.opened });
+                }
+                if state != State::Return {
+                    self.end_cell(row)?;
+                }
+                return Ok(());
+            };
+            let taken = match state {
+                State::Start if first == b'"' => {
+                    row.opened = self.line;
+                    row.bytes += 1;
+                    state = State::Quoted;
+                    1
+                }
+                State::Start | State::Plain => {
+                    let length = find(chunk, |b| b == delimiter || b == b'\n' || b == b'\r');
+                    row.push(&chunk[..length]);
+                    state = State::Plain;
+                    match chunk.get(length) {
+                        None => length,
+                        Some(end) => {
+                            let end = *end;
+                            source.consume(length + 1);
+                            self.end_cell(row)?;
+                            if end == b'\n' {
+                                self.line += 1;
+                                return Ok(());
+                            }
+                            state = if end == b'\r' {
+                                State::Return
+                            } else {
+                                State::Start
+                            };
+                            row.bytes += 1;
+                            continue;
+                        }
+                    }
+                }
+                State::Quoted => {
+                    let length = find(chunk, |b| b == b'"');
+                    let text = &chunk[..length];
+                    row.push(text);
+                    self.line += text.iter().filter(|b| **b == b'\n').count() as u64;
+                    if length < chunk.len() {
+                        state = State::Quote;
+                        row.bytes += 1;
+                        length + 1
+                    } else {
+                        length
+                    }
+                }
+                State::Quote if first == b'"' => {
+                    row.push(b"\"");
+                    state = State::Quoted;
+                    1
+                }
+                State::Quote | State::Closed => match first {
+                    b'\n' | b'\r' => {
+                        state = State::Plain;
+                        0
+                    }
+                    b' ' => {
+                        row.bytes += 1;
+                        state = State::Closed;
+                        1
+                    }
+                    b if b == delimiter => {
+                        state = State::Plain;
+                        0
+                    }
+                    _ => {
+                        if row.opened != self.line {
+                            return Err(Error::Swallowed {
+                                line: row.opened,
+                                closed: self.line,
+                                reason: "text follows its closing quote",
+                            });
+                        }
+                        let index = row.fields.index();
+                        row.fault(Fault::TextAfterQuote { index });
+                        state = State::Plain;
+                        0
+                    }
+                },
+                State::Return => {
+                    self.line += 1;
+                    if first == b'\n' {
+                        source.consume(1);
+                    }
+                    return Ok(());
+                }
+            };
+            source.consume(taken);
+        }
+    }
+
+    fn end_cell(&self, row: &mut Row<'_>) -> Result<(), Error> {
+        let opened = std::mem::replace(&mut row.opened, self.line);
+        let spans_lines = opened != self.line;
+        if spans_lines {
+            let looks_like_rows = self.columns > 2
+                && row
+                    .fields
+                    .current()
+                    .split(|b| *b == b'\n')
+                    .skip(1)
+                    .any(|line| {
+                        line.iter().filter(|b| **b == self.delimiter).count() + 1 >= self.columns
+                    });
+            if looks_like_rows {
+                return Err(Error::Swallowed {
+                    line: opened,
+                    closed: self.line,
+                    reason: "it holds lines that look like rows",
+                });
+            }
+        }
+        if row.is_full() {
+            return Ok(());
+        }
+        let index = row.fields.index();
+        let bytes = row.fields.end();
+        if bytes > FIELD_BYTES_MAX as u64 {
+            if spans_lines {
+                return Err(Error::Swallowed {
+                    line: opened,
+                    closed: self.line,
+                    reason: "it has more than 4096 bytes",
+                });
+            }
+            row.fault(Fault::LongField { index, bytes });
+        }
+        Ok(())
+    }
+}
+
+/// The row that is being read.
+struct Row<'a> {
+    fields: &'a mut Fields,
+    faults: &'a mut Vec<Fault>,
+    bytes: u64,
+    /// The line the current quoted cell begins in; the current line outside of quotes.
+    opened: u64,
+}
+
+impl Row<'_> {
+    fn is_full(&self) -> bool {
+        self.bytes > ROW_BYTES_MAX as u64
+    }
+
+    fn push(&mut self, text: &[u8]) {
+        if !self.is_full() {
+            self.fields.push(text);
+        }
+        self.bytes += text.len() as u64;
+    }
+
+    fn fault(&mut self, fault: Fault) {
+        if !self.is_full() && !self.faults.contains(&fault) {
+            self.faults.push(fault);
+        }
+    }
+}
+
+fn find(chunk: &[u8], is_end: impl Fn(u8) -> bool) -> usize {
+    chunk.iter().position(|b| is_end(*b)).unwrap_or(chunk.len())
+}
+
+fn first_line(head: &[u8]) -> &[u8] {
+    let mut quoted = false;
+    let end = head.iter().position(|b| {
+        quoted ^= *b == b'"';
+        !quoted && matches!(b, b'\n' | b'\r')
+    });
+    &head[..end.unwrap_or(head.len())]
+}
+
+/// Returns the delimiter that splits the header into the most columns that are known, then into the most columns.
+fn detect(header: &[u8], known: impl Fn(&str) -> bool) -> u8 {
+    let header = String::from_utf8_lossy(header);
+    DELIMITERS
+        .into_iter()
+        .rev()
+        .max_by_key(|delimiter| {
+            let names = || header.split(char::from(*delimiter));
+            let known = names()
+                .filter(|name| known(name.trim().trim_matches('"').trim()))
+                .count();
+            (known, names().count())
+        })
+        .unwrap_or(b',')
+}

@@ -1,0 +1,135 @@
+//! Rows of a JSON array, or of JSON lines, one bounded object at a time.
+
+mod frame;
+mod object;
+
+pub(super) use frame::Frames;
+pub(super) use object::{Value, members, value};
+
+use super::bad::RowError;
+use super::columns::{Column, Field, NotAColumn, resolve};
+use super::record::{Fault, Record};
+use super::rules::Rules;
+use super::text::quoted;
+
+/// How many cells a row of JSON has: every column, and `extra`.
+const CELLS: usize = Field::ALL.len() + 1;
+
+/// Brings one object into the cells of [`super::columns::Layout::of_json`].
+#[derive(Default)]
+pub(super) struct Cells {
+    cells: [String; CELLS],
+    seen: Vec<Column>,
+    extra: Vec<String>,
+}
+
+impl Cells {
+    /// Fills the record with the members of the object in `text`. What does not fit is a fault of the record.
+    pub(super) fn fill(&mut self, text: &str, rules: &Rules, record: &mut Record, line: u64) {
+        let mut fields = record.begin(line);
+        self.cells.iter_mut().for_each(String::clear);
+        self.seen.clear();
+        self.extra.clear();
+        let faults = &mut record.faults;
+        let mut fault = |column: Option<&str>, message: String| {
+            let column = column.map(str::to_owned);
+            faults.push(Fault::Found(RowError {
+                line,
+                column,
+                message,
+            }));
+        };
+        let outcome = members(text, &mut |name, raw| {
+            self.member(name, raw, rules, &mut fault)
+        });
+        if let Err(error) = outcome {
+            faults.push(Fault::Malformed(describe(&error, text, line)));
+        }
+        if !self.extra.is_empty() {
+            self.cells[CELLS - 1] = format!("{{{}}}", self.extra.join(","));
+        }
+        for (index, cell) in self.cells.iter().enumerate() {
+            fields.push(cell.as_bytes());
+            let bytes = fields.end();
+            if bytes > super::FIELD_BYTES_MAX as u64 {
+                faults.push(Fault::LongField { index, bytes });
+            }
+        }
+        record.finish(fields);
+    }
+
+    fn member(
+        &mut self,
+        name: &str,
+        raw: &str,
+        rules: &Rules,
+        fault: &mut impl FnMut(Option<&str>, String),
+    ) {
+        let column = match resolve(name, rules) {
+            Ok(Column::Unnamed) => return fault(None, "has a member without a name".to_owned()),
+            Ok(Column::Error) => return,
+            Ok(column) => column,
+            Err(NotAColumn::Reserved(reason)) => return fault(Some(name), reason.to_owned()),
+            Err(NotAColumn::Unknown(nearest)) => {
+                let nearest = nearest.map_or(String::new(), |n| format!(" (did you mean {n:?}?)"));
+                let found = quoted(raw.trim_matches('"'));
+                return fault(
+                    None,
+                    format!("unknown member {}{nearest}, found {found}", quoted(name)),
+                );
+            }
+        };
+        if self.seen.contains(&column) {
+            return fault(
+                Some(name),
+                "the member stands twice in the object".to_owned(),
+            );
+        }
+        match &column {
+            Column::Field(field) => match value(raw) {
+                Value::Absent => {}
+                Value::Text(text) => self.cells[*field as usize].push_str(&text),
+                Value::Unfit(kind) => {
+                    self.cells[*field as usize].push_str(raw);
+                    fault(
+                        Some(field.name()),
+                        format!(
+                            "expected a text or a number, found {kind} ({})",
+                            quoted(raw)
+                        ),
+                    );
+                }
+            },
+            Column::Extra(extra) => {
+                let name = serde_json::Value::from(extra.as_str());
+                self.extra.push(format!("{name}:{raw}"));
+            }
+            // The members go among the flat ones; whatever is no object is refused where the cell is checked.
+            Column::ExtraObject => {
+                match raw.strip_prefix('{').and_then(|raw| raw.strip_suffix('}')) {
+                    Some(inner) if inner.trim().is_empty() => {}
+                    Some(inner) => self.extra.push(inner.trim().to_owned()),
+                    None if raw == "null" => {}
+                    None => fault(
+                        Some("extra"),
+                        format!("expected an object of texts, found {}", quoted(raw)),
+                    ),
+                }
+            }
+            Column::Error | Column::Unnamed => {}
+        }
+        self.seen.push(column);
+    }
+}
+
+/// Says what is wrong with an object, and where in the file.
+fn describe(error: &serde_json::Error, text: &str, line: u64) -> String {
+    let full = error.to_string();
+    let cause = full.split(" at line ").next().unwrap_or(&full);
+    let at = line + (error.line() as u64).saturating_sub(1);
+    let excerpt = quoted(text.trim());
+    format!(
+        "is not one valid JSON object: {cause}, at line {at}, column {}, found {excerpt}",
+        error.column()
+    )
+}

@@ -1,0 +1,272 @@
+//! A file's rows, one after the other.
+
+use std::collections::BTreeSet;
+use std::io::Read;
+use std::sync::Arc;
+
+use super::bad::Row;
+use super::check::Checker;
+use super::columns::{Layout, resolve};
+use super::csv::Parser;
+use super::json::{Cells, Frames};
+use super::record::{Fault, Record};
+use super::rules::Rules;
+use super::source::Source;
+use super::{Error, FIELD_BYTES_MAX, Format, Options, ROW_BYTES_MAX};
+
+/// How a file is written down: all that the file with corrections takes over from it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Form {
+    /// The header as it was written; for JSON the contract's columns and `extra`.
+    pub header: Vec<String>,
+    /// The delimiter; a comma for JSON.
+    pub delimiter: u8,
+    /// Whether the file had a byte order mark, or came from a program that needs one.
+    pub marked: bool,
+}
+
+/// Reads a batch file row by row.
+///
+/// It ends after the first [`Error`]: what follows cannot be read.
+pub struct Reader {
+    source: Source,
+    rows: Rows,
+    layout: Layout,
+    rules: Arc<Rules>,
+    checker: Checker,
+    record: Record,
+    // The first row is read when the file is opened, so that a file without rows is refused there.
+    primed: bool,
+    ended: bool,
+    blank_rows: u64,
+}
+
+enum Rows {
+    Csv(Parser),
+    Json(Frames, Box<Cells>),
+}
+
+impl Reader {
+    /// Opens a file and reads it as far as its first row.
+    ///
+    /// # Errors
+    /// Everything that is wrong with the file as a whole and can be seen from its beginning.
+    pub fn open(
+        input: impl Read + Send + 'static,
+        options: &Options,
+        rules: Arc<Rules>,
+    ) -> Result<Self, Error> {
+        check_mapping(&rules)?;
+        let mut source = Source::open(Box::new(input), options.encoding)?;
+        let mut record = Record::default();
+        let json = is_json(&mut source, options.format)?;
+        let (rows, layout) = if json {
+            let frames = Frames::open(&mut source)?;
+            (Rows::Json(frames, Box::default()), Layout::of_json())
+        } else {
+            let mut parser = Parser::open(&mut source, |name| {
+                !name.is_empty() && resolve(name, &rules).is_ok()
+            })?;
+            if !parser.read(&mut source, &mut record)? {
+                return Err(Error::Empty);
+            }
+            match record.faults.first() {
+                Some(Fault::LongRow { .. }) => {
+                    return Err(Error::HeaderTooLong { max: ROW_BYTES_MAX });
+                }
+                Some(Fault::LongField { .. }) => {
+                    return Err(Error::HeaderTooLong {
+                        max: FIELD_BYTES_MAX,
+                    });
+                }
+                _ => {}
+            }
+            let layout = Layout::resolve(&record, &rules)?;
+            parser.set_columns(layout.columns.len());
+            (Rows::Csv(parser), layout)
+        };
+        let checker = Checker::new(Arc::clone(&rules));
+        let mut reader = Self {
+            source,
+            rows,
+            layout,
+            rules,
+            checker,
+            record,
+            primed: false,
+            ended: false,
+            blank_rows: 0,
+        };
+        if !reader.advance()? {
+            return Err(Error::NoRows(if json {
+                "holds no payments"
+            } else {
+                "has a header and no rows"
+            }));
+        }
+        reader.primed = true;
+        Ok(reader)
+    }
+
+    /// Returns how the file is written down.
+    #[must_use]
+    pub fn form(&self) -> Form {
+        Form {
+            header: self.layout.header.clone(),
+            delimiter: match &self.rows {
+                Rows::Csv(parser) => parser.delimiter(),
+                Rows::Json(..) => b',',
+            },
+            marked: self.source.is_marked(),
+        }
+    }
+
+    /// Returns what is worth telling about how the file was read; complete once the last row was.
+    #[must_use]
+    pub fn notes(&self) -> Vec<String> {
+        let mut notes: Vec<String> = self.source.note().map(str::to_owned).into_iter().collect();
+        if let Rows::Csv(parser) = &self.rows {
+            match parser.delimiter() {
+                b',' => {}
+                b'\t' => notes.push("delimiter TAB".to_owned()),
+                other => notes.push(format!("delimiter '{}'", char::from(other))),
+            }
+        }
+        match self.blank_rows {
+            0 => {}
+            1 => notes.push("1 empty row skipped".to_owned()),
+            rows => notes.push(format!("{rows} empty rows skipped")),
+        }
+        notes
+    }
+
+    /// Reads the next row that is not blank into the record.
+    fn advance(&mut self) -> Result<bool, Error> {
+        loop {
+            match &mut self.rows {
+                Rows::Csv(parser) => {
+                    if !parser.read(&mut self.source, &mut self.record)? {
+                        return Ok(false);
+                    }
+                    if self.record.is_blank() {
+                        self.blank_rows += 1;
+                        continue;
+                    }
+                }
+                Rows::Json(frames, cells) => {
+                    let Some(frame) = frames.next(&mut self.source)? else {
+                        return Ok(false);
+                    };
+                    let bytes = frame.bytes;
+                    if bytes > ROW_BYTES_MAX as u64 {
+                        let fields = self.record.begin(frame.line);
+                        self.record.finish(fields);
+                        self.record.faults.push(Fault::LongRow { bytes });
+                    } else {
+                        cells.fill(frame.text, &self.rules, &mut self.record, frame.line);
+                    }
+                }
+            }
+            return Ok(true);
+        }
+    }
+
+    fn advance_or_end(&mut self) -> Option<Result<(), Error>> {
+        if self.ended {
+            return None;
+        }
+        if std::mem::take(&mut self.primed) {
+            return Some(Ok(()));
+        }
+        match self.advance() {
+            Ok(true) => Some(Ok(())),
+            Ok(false) => {
+                self.ended = true;
+                None
+            }
+            Err(error) => {
+                self.ended = true;
+                Some(Err(error))
+            }
+        }
+    }
+}
+
+impl Iterator for Reader {
+    type Item = Result<Row, Error>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let row = self.advance_or_end()?;
+        Some(
+            row.map(|()| match self.checker.check(&self.layout, &self.record) {
+                Ok(instruction) => Row::Good(instruction),
+                Err(bad) => Row::Bad(*bad),
+            }),
+        )
+    }
+}
+
+/// Reads a file again and hands out the cells of the rows that begin at the given lines.
+///
+/// For what is found only when the whole file was seen: such rows belong into the file with corrections too.
+///
+/// # Errors
+/// As [`Reader::open`] and the reader itself.
+pub fn raw_rows(
+    input: impl Read + Send + 'static,
+    options: &Options,
+    rules: Arc<Rules>,
+    lines: &BTreeSet<u64>,
+    mut each: impl FnMut(u64, Vec<String>),
+) -> Result<(), Error> {
+    let Some(last) = lines.last() else {
+        return Ok(());
+    };
+    let mut reader = Reader::open(input, options, rules)?;
+    while let Some(row) = reader.advance_or_end() {
+        row?;
+        let record = &reader.record;
+        if lines.contains(&record.line) {
+            each(record.line, record.cells().map(str::to_owned).collect());
+        }
+        if record.line >= *last {
+            break;
+        }
+    }
+    Ok(())
+}
+
+fn check_mapping(rules: &Rules) -> Result<(), Error> {
+    for (header, target) in &rules.columns {
+        // Resolved without the mapping, so that no mapping leads to another.
+        let known = resolve(target, &Rules::default());
+        if target.is_empty() || known.is_err() {
+            return Err(Error::Mapping {
+                header: header.clone(),
+                target: target.clone(),
+                nearest: super::suggest::nearest(target, super::COLUMNS).map(str::to_owned),
+            });
+        }
+    }
+    Ok(())
+}
+
+/// Decides between JSON and CSV; no header begins as JSON does.
+fn is_json(source: &mut Source, told: Option<Format>) -> Result<bool, Error> {
+    let head = source.fill()?;
+    let first = head.iter().find(|b| !b.is_ascii_whitespace());
+    let looks_like_json = matches!(first, Some(b'[' | b'{'));
+    match (told, first) {
+        (_, None) if head.len() < ROW_BYTES_MAX / 2 => Err(Error::Empty),
+        (Some(Format::Csv), Some(first)) if looks_like_json => {
+            let found = char::from(*first);
+            Err(Error::OtherFormat {
+                expected: "CSV",
+                found,
+            })
+        }
+        (Some(Format::Csv), _) => Ok(false),
+        (Some(Format::Json | Format::JsonLines), _) => Ok(true),
+        (None, _) => Ok(looks_like_json),
+    }
+}

@@ -1,0 +1,107 @@
+//! The file of bad rows goes back in.
+
+use std::collections::BTreeSet;
+
+use super::*;
+
+fn corrections(file: &str) -> String {
+    let reader = open(file, rules()).unwrap();
+    let mut out = Corrections::create(Vec::new(), &reader.form()).unwrap();
+    for row in reader {
+        if let Row::Bad(bad) = row.unwrap() {
+            out.write(&bad).unwrap();
+        }
+    }
+    String::from_utf8(out.finish().unwrap()).unwrap()
+}
+
+#[test]
+fn bad_rows_are_kept_as_they_were_and_can_be_mended() {
+    let file = "service_code;msisdn;amount;narration\nB2C_MPESA;254712345678;50;fine\nB2C_MPESA; 254712;50;\"a;\"\"b\"\"\"\n";
+    let written = corrections(file);
+    assert_eq!(
+        written,
+        "service_code;msisdn;amount;narration;error\n\
+         B2C_MPESA; 254712;50;\"a;\"\"b\"\"\";\"msisdn: expected 12 digits for KE, found 6 (\"\"254712\"\")\"\n"
+    );
+    // Loaded as it is, it says the same again, and has still one column of errors.
+    assert_eq!(corrections(&written), written);
+    let mended = written.replace(" 254712;", "254712345678;");
+    assert_eq!(good(&read(mended)[0]).narration, "a;\"b\"");
+}
+
+#[test]
+fn misshapen_rows_stay_misshapen() {
+    let file = "service_code,msisdn,amount\nB2C_MPESA,254712345678,1,500\nB2C_MPESA\n";
+    let written = corrections(file);
+    let rows: Vec<&str> = written.lines().collect();
+    assert_eq!(
+        rows[1],
+        "B2C_MPESA,254712345678,1,\"expected 3 cells as in the header, found 4\",500"
+    );
+    assert_eq!(
+        rows[2],
+        "B2C_MPESA,,,\"expected 3 cells as in the header, found 1\""
+    );
+    assert_eq!(errors(&read(written)).len(), 3);
+}
+
+#[test]
+fn rows_of_json_become_rows_of_csv() {
+    let file = r#"[{"service_code":"B2C_MPESA","msisdn":254712,"amount":50,"extra":{"a":"x, y"},"extra.b":2},{"oops":1}, 7]"#;
+    let written = corrections(file);
+    let header = written.lines().next().unwrap();
+    assert!(
+        header.starts_with("reference,service_code,msisdn,")
+            && header.ends_with(",document,extra,error")
+    );
+    assert!(!written.starts_with('\u{feff}'));
+    let mended = written
+        .lines()
+        .take(2)
+        .collect::<Vec<_>>()
+        .join("\n")
+        .replace("254712,", "254712345678,");
+    let rows = read(mended);
+    let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+    assert_eq!(good(&rows[0]).extra, [pair("a", "x, y"), pair("b", "2")]);
+    // Nothing is lost on the way: a row without any cell is no empty row.
+    assert_eq!(read(written).len(), 3);
+}
+
+#[test]
+fn a_byte_order_mark_is_kept_for_the_spreadsheet() {
+    let written = corrections("\u{feff}service_code,msisdn,amount\nB2C_MPESA,1,50\n");
+    assert!(written.starts_with("\u{feff}service_code,"));
+    assert_eq!(errors(&read(written)).len(), 1);
+}
+
+#[test]
+fn cells_of_given_lines_are_fetched_again() {
+    let file = "service_code,msisdn,amount\nB2C_MPESA,1,50\n\nB2C_MPESA,2, x\nB2C_MPESA,3,50\n";
+    let mut found = Vec::new();
+    let lines: BTreeSet<u64> = [4, 99].into();
+    raw_rows(
+        Cursor::new(file),
+        &Options::default(),
+        rules(),
+        &lines,
+        |line, cells| found.push((line, cells)),
+    )
+    .unwrap();
+    assert_eq!(
+        found,
+        [(
+            4,
+            vec!["B2C_MPESA".to_owned(), "2".to_owned(), " x".to_owned()]
+        )]
+    );
+    raw_rows(
+        Cursor::new(""),
+        &Options::default(),
+        rules(),
+        &BTreeSet::new(),
+        |_, _| panic!("no line was asked for"),
+    )
+    .unwrap();
+}
