@@ -1,0 +1,71 @@
+//! What a state or a status code means for the reader, and what to do about it.
+
+use super::StateName;
+use crate::domain::BatchName;
+
+/// Returns what a state means for the money.
+pub(super) fn meaning(state: StateName) -> &'static str {
+    match state {
+        StateName::Ready => "Not sent yet. No money has moved.",
+        StateName::Posting => "Being sent. The outcome is not known yet.",
+        StateName::InDoubt => "Sent, outcome unknown. The money may have moved.",
+        StateName::Acknowledged => "Taken by the gateway. The final status has not arrived.",
+        StateName::Delivered => "At the bank, not settled. Not final.",
+        StateName::Paid => "Proven paid.",
+        StateName::Failed => "Proven not paid.",
+        StateName::Rejected => "The line did not pass validation and was never sent.",
+        StateName::Cancelled => "Withdrawn by the operator before it was ever sent.",
+        StateName::Conflict => "Two final answers disagree. The money may have moved.",
+    }
+}
+
+/// Returns what to do about the payments of one state and status code.
+pub(super) fn remedy(state: StateName, code: Option<i64>, batch: &BatchName) -> String {
+    match (state, code) {
+        (StateName::Conflict, _) => format!(
+            "Do not pay again. See both answers with “disburse explain {batch} ID”, ask the gateway which one holds, \
+             and record it with “disburse resolve {batch} ID”."
+        ),
+        (StateName::InDoubt, _) => format!(
+            "Do not pay by any other way. “disburse run {batch}” asks the gateway again. If it cannot tell, ask its \
+             support and record the answer with “disburse resolve {batch} ID”."
+        ),
+        (StateName::Failed, code) => failed(code, batch),
+        (StateName::Rejected, _) => {
+            "Mend the lines as the last column says and load them again.".to_owned()
+        }
+        (StateName::Ready, Some(230)) => format!(
+            "The float was short. Top it up, then “disburse resume-lane {batch} SERVICE” and “disburse run {batch}”."
+        ),
+        (StateName::Ready, _) => format!("“disburse run {batch}” sends them."),
+        (StateName::Posting | StateName::Acknowledged | StateName::Delivered, _) => {
+            format!("Wait. “disburse run {batch}” asks the gateway until the status is final.")
+        }
+        (StateName::Paid | StateName::Cancelled, _) => "Nothing.".to_owned(),
+    }
+}
+
+// The codes of section 7.2 whose remedy is known. The gateway's own description is shown beside it.
+fn failed(code: Option<i64>, batch: &BatchName) -> String {
+    let Some(code) = code else {
+        return "Read the evidence of each payment and ask the gateway for the reason.".to_owned();
+    };
+    let retry = format!("“disburse retry {batch} --code {code}”");
+    match code {
+        106 => format!("Ask the gateway to activate the service, then {retry}."),
+        109 | 110 | 120 => {
+            "Correct the recipient and load the corrected rows as a new batch.".to_owned()
+        }
+        111 | 146 => "Correct the invoice and load the corrected rows as a new batch.".to_owned(),
+        115 | 167 => format!(
+            "Check service and currency with the gateway. Once it has set them up, {retry}; if the file is wrong, load \
+             corrected rows as a new batch."
+        ),
+        230 => format!("Top up the float account, then {retry}."),
+        231 | 232 => {
+            "Bring the amount within the limits of the service and load the rows as a new batch."
+                .to_owned()
+        }
+        _ => format!("Ask the recipient or the gateway for the reason. When it is gone, {retry}."),
+    }
+}

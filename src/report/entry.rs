@@ -1,0 +1,194 @@
+//! What the report is told: the batch, and one entry for each of its rows.
+
+use std::fmt;
+
+use crate::domain::{BatchName, ControlTotals, Money, Originator, ServiceCode, Timestamp};
+
+/// The bucket a row is in. The names are those of the files and of the command line.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum StateName {
+    /// Safe to post; nothing has been sent, or nothing has arrived.
+    #[default]
+    Ready,
+    /// The intent is recorded, the outcome not yet.
+    Posting,
+    /// The outcome is unknown.
+    InDoubt,
+    /// The gateway has it.
+    Acknowledged,
+    /// At the bank, not settled.
+    Delivered,
+    /// Final: paid.
+    Paid,
+    /// Final: proven not to have been paid.
+    Failed,
+    /// Final: never passed validation, never sent.
+    Rejected,
+    /// Final: withdrawn before it was ever posted.
+    Cancelled,
+    /// Two pieces of final evidence disagree.
+    Conflict,
+}
+
+impl StateName {
+    /// Every state, in the order a payment may pass through them.
+    pub const ALL: [Self; 10] = [
+        Self::Ready,
+        Self::Posting,
+        Self::InDoubt,
+        Self::Acknowledged,
+        Self::Delivered,
+        Self::Paid,
+        Self::Failed,
+        Self::Rejected,
+        Self::Cancelled,
+        Self::Conflict,
+    ];
+
+    /// Every state but paid, the one that needs a person most first.
+    pub const EXCEPTIONS: [Self; 9] = [
+        Self::Conflict,
+        Self::InDoubt,
+        Self::Failed,
+        Self::Rejected,
+        Self::Delivered,
+        Self::Acknowledged,
+        Self::Posting,
+        Self::Ready,
+        Self::Cancelled,
+    ];
+
+    /// Returns the name on paper and in files.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Ready => "ready",
+            Self::Posting => "posting",
+            Self::InDoubt => "in_doubt",
+            Self::Acknowledged => "acknowledged",
+            Self::Delivered => "delivered",
+            Self::Paid => "paid",
+            Self::Failed => "failed",
+            Self::Rejected => "rejected",
+            Self::Cancelled => "cancelled",
+            Self::Conflict => "conflict",
+        }
+    }
+
+    /// Returns whether the program has something left to do for the payment.
+    #[must_use]
+    pub fn is_open(self) -> bool {
+        match self {
+            Self::Ready | Self::Posting | Self::InDoubt | Self::Acknowledged | Self::Delivered => {
+                true
+            }
+            Self::Paid | Self::Failed | Self::Rejected | Self::Cancelled | Self::Conflict => false,
+        }
+    }
+
+    pub(super) fn index(self) -> usize {
+        self as usize
+    }
+}
+
+impl fmt::Display for StateName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+/// One row of a loaded file, as it stands now. Texts that a row does not have are empty.
+#[derive(Clone, Copy, Default)]
+pub struct Entry<'a> {
+    /// The line of its file, 1-based.
+    pub line: u64,
+    /// The payer's own reference.
+    pub reference: &'a str,
+    /// `payerTransactionID`; rejected rows have none.
+    pub id: &'a str,
+    /// `serviceCode`, as written when the row was rejected.
+    pub service_code: &'a str,
+    /// `MSISDN`, as written when the row was rejected.
+    pub msisdn: &'a str,
+    /// `accountNumber`.
+    pub account_number: &'a str,
+    /// The amount; rejected rows may have none.
+    pub money: Option<Money>,
+    /// The amount as written, used when `money` is `None`.
+    pub amount_text: &'a str,
+    /// The currency as written, used when `money` is `None`.
+    pub currency_text: &'a str,
+    /// The bucket.
+    pub state: StateName,
+    /// The gateway's last status code about this payment.
+    pub status_code: Option<i64>,
+    /// Its text.
+    pub status_description: &'a str,
+    /// `gatewayTransactionID`.
+    pub gateway_transaction_id: &'a str,
+    /// `receiptNumber`.
+    pub receipt_number: &'a str,
+    /// `receiverNarration`.
+    pub receiver_narration: &'a str,
+    /// How many times it was posted.
+    pub attempts: u32,
+    /// The first post.
+    pub posted_at: Option<Timestamp>,
+    /// The final evidence.
+    pub settled_at: Option<Timestamp>,
+    /// Errors of a rejected row, the reason of an operator's decision, what a retry replaces.
+    pub note: &'a str,
+}
+
+// Debug output ends up in logs, where numbers and accounts have no place.
+impl fmt::Debug for Entry<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Entry")
+            .field("line", &self.line)
+            .field("id", &self.id)
+            .field("state", &self.state)
+            .finish_non_exhaustive()
+    }
+}
+
+/// One file that was loaded into the batch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Load {
+    /// The file's name; folders in front of it are left out of the report.
+    pub source: String,
+    /// The digest of its content.
+    pub digest: String,
+    /// When it was loaded.
+    pub loaded_at: Timestamp,
+}
+
+impl Load {
+    /// Returns the name without its folders, which belong to one machine only.
+    pub(super) fn file_name(&self) -> &str {
+        self.source
+            .rsplit(['/', '\\'])
+            .next()
+            .unwrap_or(&self.source)
+    }
+}
+
+/// What is known about the batch itself.
+#[derive(Clone, Debug)]
+pub struct BatchHeader {
+    /// Its name.
+    pub name: BatchName,
+    /// Who pays.
+    pub originator: Originator,
+    /// The gateway the batch is bound to.
+    pub gateway: String,
+    /// When the batch was first loaded.
+    pub created_at: Timestamp,
+    /// The files, in the order they were loaded.
+    pub loads: Vec<Load>,
+    /// What the valid rows add up to, as recorded when they were loaded.
+    pub control: ControlTotals,
+    /// How many lines were rejected, as recorded when they were loaded.
+    pub rejected_lines: u64,
+    /// Lanes that wait for float.
+    pub held_lanes: Vec<ServiceCode>,
+}

@@ -1,0 +1,119 @@
+//! One payment as the page lists it.
+
+use std::borrow::Cow;
+use std::io;
+
+use crate::report::writer::Row;
+use crate::report::{StateName, text};
+
+/// Texts that are safe to show, composed into few cells: a page of six columns fits on paper.
+#[derive(Clone, Debug)]
+pub(super) struct Listed {
+    pub(super) line: u64,
+    pub(super) reference: String,
+    pub(super) id: String,
+    pub(super) msisdn: String,
+    /// Empty when it is the phone number itself.
+    pub(super) account: String,
+    pub(super) service: String,
+    /// With thousands separators.
+    pub(super) amount: String,
+    pub(super) currency: String,
+    /// For adding up; empty when the amount is not known.
+    pub(super) minor: String,
+    pub(super) state: StateName,
+    pub(super) code: Option<i64>,
+    /// When it was settled, or else posted.
+    pub(super) at: String,
+    /// Code, description, receipt and whatever else is known.
+    pub(super) evidence: String,
+}
+
+impl Listed {
+    pub(super) fn new(row: &Row<'_>) -> Self {
+        let entry = row.entry;
+        let shown = |raw: &str| text::for_page(raw).into_owned();
+        let differs = entry.account_number != entry.msisdn;
+        let at = if row.settled_at.is_empty() {
+            row.posted_at
+        } else {
+            row.settled_at
+        };
+        Self {
+            line: entry.line,
+            reference: shown(entry.reference),
+            id: shown(entry.id),
+            msisdn: shown(entry.msisdn),
+            account: if differs {
+                shown(entry.account_number)
+            } else {
+                String::new()
+            },
+            service: shown(entry.service_code),
+            amount: entry
+                .money
+                .map_or_else(|| shown(row.amount), |_| text::grouped(row.amount)),
+            currency: shown(row.currency),
+            minor: entry
+                .money
+                .map_or_else(String::new, |money| money.amount.minor().to_string()),
+            state: entry.state,
+            code: entry.status_code,
+            at: text::instant(at),
+            evidence: evidence(row),
+        }
+    }
+
+    /// Writes the row as a JSON array that may stand inside a script element, in the order page.js reads it.
+    pub(super) fn write_json(&self, out: &mut Vec<u8>) -> io::Result<()> {
+        let cells = (
+            self.line,
+            &self.reference,
+            &self.id,
+            &self.msisdn,
+            &self.account,
+            &self.service,
+            &self.amount,
+            &self.currency,
+            &self.minor,
+            self.state.as_str(),
+            &self.at,
+            &self.evidence,
+        );
+        // No text can end the element or open a comment: the three characters that markup needs are written as escapes.
+        for byte in serde_json::to_vec(&cells)? {
+            match byte {
+                b'<' => out.extend_from_slice(b"\\u003c"),
+                b'>' => out.extend_from_slice(b"\\u003e"),
+                b'&' => out.extend_from_slice(b"\\u0026"),
+                _ => out.push(byte),
+            }
+        }
+        Ok(())
+    }
+}
+
+fn evidence(row: &Row<'_>) -> String {
+    let entry = row.entry;
+    let mut parts: Vec<Cow<'_, str>> = Vec::new();
+    let description = text::for_page(entry.status_description);
+    match entry.status_code {
+        Some(code) => parts.push(format!("{code} {description}").trim_end().to_owned().into()),
+        None => parts.push(description),
+    }
+    parts.push(text::for_page(entry.note));
+    for (label, value) in [
+        ("receipt", entry.receipt_number),
+        ("gateway", entry.gateway_transaction_id),
+    ] {
+        if !value.is_empty() {
+            parts.push(format!("{label} {}", text::for_page(value)).into());
+        }
+    }
+    parts.push(text::for_page(entry.receiver_narration));
+    if entry.attempts > 1 {
+        parts.push(format!("{} attempts", entry.attempts).into());
+    }
+    parts.retain(|part| !part.is_empty());
+    parts.join(" · ")
+}

@@ -1,0 +1,67 @@
+//! The list of payments, searched and filtered by page.js.
+
+use std::io;
+
+use askama::Template;
+
+use super::listed::Listed;
+use crate::report::{Reconciliation, StateName, text};
+
+pub(super) fn write(
+    out: &mut impl io::Write,
+    reconciliation: &Reconciliation,
+    complete: bool,
+    markup: &[Listed],
+) -> io::Result<()> {
+    let states = StateName::ALL
+        .into_iter()
+        .map(|state| (state, reconciliation.state(state).count))
+        .filter(|(_, count)| *count > 0)
+        .map(|(state, count)| (state, text::count(count)))
+        .collect();
+    Payments {
+        count: text::count(reconciliation.total().count),
+        complete,
+        states,
+        markup,
+    }
+    .write_into(out)
+}
+
+#[derive(Template)]
+#[template(
+    ext = "html",
+    source = r#"<section id="payments">
+<h2>Payments</h2>
+{%- if !complete %}
+<p class="note">The batch has {{ count }} payments, more than a page can list. Listed here are exceptions only; <b>payments.csv</b> has every payment.</p>
+{%- endif %}
+<form id="find" hidden>
+<label>Search <input type="search" id="q" autocomplete="off" placeholder="line, reference, number, receipt …"></label>
+<label>State <select id="state"><option value="">all</option>
+{%- for (state, count) in states %}<option value="{{ state }}">{{ state }} ({{ count }})</option>{% endfor -%}
+</select></label>
+<label>Rows <select id="size"><option>50</option><option>200</option><option>1000</option><option value="0">all</option></select></label>
+<output id="found" aria-live="polite"></output>
+<span class="pager"><button type="button" id="back" aria-label="previous rows">‹</button> <button type="button" id="next" aria-label="next rows">›</button></span>
+</form>
+{%- if markup.is_empty() %}
+<noscript><p class="note">The list needs scripts, which this page carries and the browser has switched off. payments.csv has every payment.</p></noscript>
+{%- endif %}
+<table class="rows" id="list">
+<thead><tr><th class="n">Line</th><th>Reference</th><th>Recipient</th><th class="n">Amount</th><th>State</th><th>Evidence</th></tr></thead>
+<tbody>
+{%- for row in markup %}
+<tr><td class="n">{{ row.line }}</td><td>{{ row.reference }}<small class="id">{{ row.id }}</small></td><td>{{ row.msisdn }}{% if !row.account.is_empty() %}<small>{{ row.account }}</small>{% endif %}<small>{{ row.service }}</small></td><td class="n">{{ row.amount }}<small>{{ row.currency }}</small></td><td><span class="badge s-{{ row.state }}">{{ row.state }}</span><small>{{ row.at }}</small></td><td>{{ row.evidence }}</td></tr>
+{%- endfor %}
+</tbody>
+</table>
+</section>
+"#
+)]
+struct Payments<'a> {
+    count: String,
+    complete: bool,
+    states: Vec<(StateName, String)>,
+    markup: &'a [Listed],
+}

@@ -1,0 +1,195 @@
+//! The first screen: which batch this is, whether it adds up, and the headline figures.
+
+use std::io;
+
+use askama::Template;
+
+use crate::domain::{BatchName, Tally};
+use crate::report::{BatchHeader, Difference, Reconciliation, StateName, text};
+
+pub(super) fn write(
+    out: &mut impl io::Write,
+    header: &BatchHeader,
+    reconciliation: &Reconciliation,
+) -> io::Result<()> {
+    let shown = |raw: &str| text::for_page(raw).into_owned();
+    let moment = |instant: crate::domain::Timestamp| text::instant(&instant.to_string());
+    Summary {
+        batch: &header.name,
+        originator: shown(header.originator.as_str()),
+        gateway: shown(&header.gateway),
+        created_at: moment(header.created_at),
+        loads: header
+            .loads
+            .iter()
+            .map(|load| {
+                let file = shown(load.file_name());
+                (file, moment(load.loaded_at), shown(&load.digest))
+            })
+            .collect(),
+        period: reconciliation
+            .period()
+            .map(|(from, to)| (moment(from), moment(to))),
+        count: text::count(reconciliation.total().count),
+        differences: reconciliation
+            .differences()
+            .iter()
+            .map(Difference::to_string)
+            .collect(),
+        open: text::count(reconciliation.open().count),
+        finished: reconciliation.finished(),
+        held: header.held_lanes.iter().map(ToString::to_string).collect(),
+        cards: cards(reconciliation),
+    }
+    .write_into(out)
+}
+
+pub(super) fn write_signatures(out: &mut impl io::Write, header: &BatchHeader) -> io::Result<()> {
+    let digests = header
+        .loads
+        .iter()
+        .map(|load| text::for_page(&load.digest).into_owned())
+        .collect::<Vec<_>>();
+    Signatures {
+        batch: &header.name,
+        digests: digests.join(", "),
+    }
+    .write_into(out)
+}
+
+struct Card {
+    class: &'static str,
+    title: &'static str,
+    count: String,
+    amounts: Vec<String>,
+    note: String,
+}
+
+impl Card {
+    fn new(class: &'static str, title: &'static str, tally: &Tally, note: String) -> Self {
+        Self {
+            class,
+            title,
+            count: text::count(tally.count),
+            amounts: text::amounts(&tally.amounts),
+            note,
+        }
+    }
+}
+
+fn cards(reconciliation: &Reconciliation) -> Vec<Card> {
+    let over = |states: &[StateName]| {
+        let mut tally = Tally::default();
+        for state in states {
+            tally.add_all(&reconciliation.state(*state));
+        }
+        tally
+    };
+    let parts = |states: &[StateName]| {
+        states
+            .iter()
+            .map(|state| (state, reconciliation.state(*state).count))
+            .filter(|(_, count)| *count > 0)
+            .map(|(state, count)| format!("{} {state}", text::count(count)))
+            .collect::<Vec<_>>()
+            .join(" · ")
+    };
+    let unpaid = [StateName::Failed, StateName::Cancelled, StateName::Rejected];
+    let open = StateName::ALL.map(|state| state.is_open().then_some(state));
+    let open: Vec<_> = open.into_iter().flatten().collect();
+    let rejected = match reconciliation.rejected_control() {
+        0 => String::new(),
+        1 => "and 1 rejected line".to_owned(),
+        lines => format!("and {} rejected lines", text::count(lines)),
+    };
+    let mut cards = vec![
+        Card::new(
+            "control",
+            "Control total",
+            &reconciliation.control(),
+            rejected,
+        ),
+        Card::new("paid", "Paid", &over(&[StateName::Paid]), String::new()),
+        Card::new("failed", "Not paid", &over(&unpaid), parts(&unpaid)),
+        Card::new("open", "Still open", &over(&open), parts(&open)),
+    ];
+    let conflict = over(&[StateName::Conflict]);
+    if conflict.count > 0 {
+        let note = "two final answers disagree".to_owned();
+        cards.push(Card::new("conflict", "In conflict", &conflict, note));
+    }
+    cards
+}
+
+#[derive(Template)]
+#[template(
+    ext = "html",
+    source = r#"<header>
+<p class="eyebrow">Reconciliation report</p>
+<h1>{{ batch }}</h1>
+<dl>
+<div><dt>Originator</dt><dd>{{ originator }}</dd></div>
+<div><dt>Gateway</dt><dd>{{ gateway }}</dd></div>
+<div><dt>Created</dt><dd>{{ created_at }} UTC</dd></div>
+<div><dt>Period</dt><dd>{% if let Some((from, to)) = period %}{{ from }} to {{ to }} UTC{% else %}nothing posted yet{% endif %}</dd></div>
+</dl>
+{%- for (file, loaded_at, digest) in loads %}
+<p class="load"><b>{{ file }}</b> loaded {{ loaded_at }} UTC <code>{{ digest }}</code></p>
+{%- endfor %}
+</header>
+{%- if differences.is_empty() %}
+<p class="verdict good"><b>Adds up.</b> Every one of the {{ count }} loaded lines is in exactly one state; counts and amounts equal the control totals. Difference: 0.</p>
+{%- else %}
+<div class="verdict bad" role="alert"><b>Does not add up. Do not sign this report.</b>
+<ul>
+{%- for difference in differences %}
+<li>{{ difference }}</li>
+{%- endfor %}
+</ul>
+<p>Keep the journal as it is, send nothing further for this batch, and have the difference examined.</p></div>
+{%- endif %}
+{%- if !finished %}
+<p class="verdict waiting"><b>Not finished.</b> Open payments: {{ open }}. Run <code>disburse run {{ batch }}</code> again; this report holds what is known so far.</p>
+{%- endif %}
+{%- if !held.is_empty() %}
+<p class="verdict waiting"><b>Held for want of float:</b> {% for lane in held %}{% if !loop.first %}, {% endif %}{{ lane }}{% endfor %}. Top up the float, then <code>disburse resume-lane {{ batch }} SERVICE</code>.</p>
+{%- endif %}
+<div class="cards">
+{%- for card in cards %}
+<div class="card c-{{ card.class }}"><h2>{{ card.title }}</h2><p class="figure">{{ card.count }}</p>
+{%- for amount in card.amounts %}<p class="amount">{{ amount }}</p>{% endfor %}
+{%- if !card.note.is_empty() %}<p class="quiet">{{ card.note }}</p>{% endif %}</div>
+{%- endfor %}
+</div>
+"#
+)]
+struct Summary<'a> {
+    batch: &'a BatchName,
+    originator: String,
+    gateway: String,
+    created_at: String,
+    loads: Vec<(String, String, String)>,
+    period: Option<(String, String)>,
+    count: String,
+    differences: Vec<String>,
+    open: String,
+    finished: bool,
+    held: Vec<String>,
+    cards: Vec<Card>,
+}
+
+#[derive(Template)]
+#[template(
+    ext = "html",
+    source = r#"<section class="signatures" aria-label="Signatures">
+{%- for who in ["Prepared by", "Approved by"] %}
+<div><p>{{ who }}</p><span>Name</span><span>Signature</span><span>Date</span></div>
+{%- endfor %}
+<p class="quiet">Batch {{ batch }} · content {{ digests }}</p>
+</section>
+"#
+)]
+struct Signatures<'a> {
+    batch: &'a BatchName,
+    digests: String,
+}

@@ -1,0 +1,88 @@
+//! The reconciliation report: a pure fold of a batch's entries, and the three files made from it.
+//!
+//! ```text
+//! Entry, Entry, …  ──▶ Writer ──┬─▶ Reconciliation   counts and amounts, compared with the control totals
+//!                               ├─▶ payments.csv     one row for each entry, streamed
+//!                               ├─▶ report.json      totals first, then every entry, streamed
+//!                               └─▶ report.html      the page that is read, printed and signed; bounded in size
+//! ```
+//!
+//! Entries are pushed one at a time, in line order, so that neither the caller nor the report ever holds a batch in memory.
+//! The files carry no generation time, no random order and no folder names: a finished batch gives the same bytes each time.
+
+mod advice;
+mod csv;
+mod entry;
+mod exceptions;
+mod html;
+mod json;
+mod output;
+mod reconciliation;
+mod text;
+mod timeline;
+mod writer;
+
+#[cfg(test)]
+mod tests;
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+pub use entry::{BatchHeader, Entry, Load, StateName};
+pub use exceptions::ExceptionGroup;
+pub use reconciliation::{Difference, Lane, Reconciliation, Sum};
+pub use timeline::{Bucket, Timeline};
+pub use writer::{Paths, Report, Writer};
+
+/// Why a report was not written. The earlier report, if there is one, is untouched.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The folder cannot be made or is not one.
+    #[error("cannot use {} as the report folder: {source}", .dir.display())]
+    Folder {
+        /// The folder asked for.
+        dir: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// A file cannot be written.
+    #[error("cannot write {file} in {}: {source}", .dir.display())]
+    Write {
+        /// The file's name.
+        file: &'static str,
+        /// Its folder.
+        dir: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+}
+
+impl Error {
+    fn write(file: &'static str, dir: &Path) -> impl FnOnce(io::Error) -> Self {
+        move |source| Self::Write {
+            file,
+            dir: dir.to_owned(),
+            source,
+        }
+    }
+
+    /// Returns what the operator can do about it.
+    #[must_use]
+    pub fn hint(&self) -> &'static str {
+        let (Self::Folder { source, .. } | Self::Write { source, .. }) = self;
+        match source.kind() {
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+                "free some space there and run the report again; the earlier report is untouched"
+            }
+            io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
+                "make the folder writable or name another one with --out; the earlier report is untouched"
+            }
+            io::ErrorKind::NotADirectory
+            | io::ErrorKind::IsADirectory
+            | io::ErrorKind::AlreadyExists => {
+                "something else has that name; name another folder with --out"
+            }
+            _ => "run the report again, or name another folder with --out",
+        }
+    }
+}

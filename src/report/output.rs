@@ -1,0 +1,59 @@
+//! Files written aside and put in place together.
+
+use std::fs::{self, DirBuilder, File};
+use std::io;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::Path;
+
+use tempfile::NamedTempFile;
+
+use super::Error;
+
+/// Makes the folder, for its owner only, unless it is there.
+pub(super) fn prepare(dir: &Path) -> Result<(), Error> {
+    let made = DirBuilder::new().recursive(true).mode(0o700).create(dir);
+    made.map_err(|source| Error::Folder {
+        dir: dir.to_owned(),
+        source,
+    })
+}
+
+/// Opens a file beside its future place, readable by its owner only. Dropped, it disappears.
+pub(super) fn stage(dir: &Path, name: &'static str) -> Result<NamedTempFile, Error> {
+    tempfile::Builder::new()
+        .prefix(&format!(".{name}."))
+        .suffix(".tmp")
+        .tempfile_in(dir)
+        .map_err(Error::write(name, dir))
+}
+
+/// Opens a file that has no name and disappears with its last handle.
+pub(super) fn scratch(dir: &Path, name: &'static str) -> Result<File, Error> {
+    tempfile::tempfile_in(dir).map_err(Error::write(name, dir))
+}
+
+/// Syncs every file, then renames them all, then syncs the folder.
+///
+/// # Errors
+/// Until the first rename the earlier files are untouched; every cause known in advance is looked for before it.
+pub(super) fn publish(dir: &Path, staged: Vec<(&'static str, NamedTempFile)>) -> Result<(), Error> {
+    for (name, file) in &staged {
+        let write_error = |source| Error::write(name, dir)(source);
+        file.as_file().sync_all().map_err(write_error)?;
+        if fs::symlink_metadata(dir.join(name)).is_ok_and(|there| there.is_dir()) {
+            return Err(write_error(io::ErrorKind::IsADirectory.into()));
+        }
+    }
+    for (name, file) in staged {
+        file.persist(dir.join(name))
+            .map_err(|failed| Error::write(name, dir)(failed.error))?;
+    }
+    // The renames are on disk only once the folder is.
+    File::open(dir)
+        .and_then(|folder| folder.sync_all())
+        .map_err(|source| Error::Folder {
+            dir: dir.to_owned(),
+            source,
+        })?;
+    Ok(())
+}

@@ -1,0 +1,351 @@
+//! The pure fold of entries into counts and amounts, and their comparison with the control totals.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use super::exceptions::Exceptions;
+use super::text;
+use super::{BatchHeader, Entry, ExceptionGroup, StateName, Timeline};
+use crate::domain::{Currency, Money, Tally, Timestamp};
+
+/// At most this many lanes without a control total are told apart; the rest is counted together.
+const STRAY_LANES_MAX: usize = 1_000;
+
+/// The lane of what came after that. Parentheses cannot occur in a service code.
+const OTHER_LANES: &str = "(other services)";
+
+/// How many payments, and their minor units in one currency.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sum {
+    /// Number of payments.
+    pub count: u64,
+    /// Their amounts in minor units.
+    pub minor: i128,
+}
+
+impl Sum {
+    pub(super) fn add(&mut self, minor: i64) {
+        self.count += 1;
+        self.minor += i128::from(minor);
+    }
+
+    pub(super) fn add_all(&mut self, other: Self) {
+        self.count += other.count;
+        self.minor += other.minor;
+    }
+}
+
+/// One service in one currency: what was loaded, and where it is now. Rejected lines belong to no lane.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Lane {
+    /// What was recorded when the rows were loaded.
+    pub control: Sum,
+    states: [Sum; StateName::ALL.len()],
+}
+
+impl Lane {
+    /// Returns what is in one state.
+    #[must_use]
+    pub fn state(&self, state: StateName) -> Sum {
+        self.states[state.index()]
+    }
+
+    /// Returns the sum over all states.
+    #[must_use]
+    pub fn found(&self) -> Sum {
+        let mut found = Sum::default();
+        for sum in self.states {
+            found.add_all(sum);
+        }
+        found
+    }
+
+    pub(super) fn add_all(&mut self, other: &Self) {
+        self.control.add_all(other.control);
+        for (sum, more) in self.states.iter_mut().zip(other.states) {
+            sum.add_all(more);
+        }
+    }
+}
+
+/// Something that does not add up.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Difference {
+    /// The entries of a lane do not add up to its control total.
+    Lane {
+        /// The service.
+        service: String,
+        /// The currency.
+        currency: Currency,
+        /// What was recorded when the rows were loaded.
+        control: Sum,
+        /// What the entries add up to.
+        found: Sum,
+    },
+    /// More or fewer rejected lines than were recorded.
+    Rejected {
+        /// Recorded when the rows were loaded.
+        control: u64,
+        /// Found among the entries.
+        found: u64,
+    },
+    /// Payments that were loaded as valid but have no amount.
+    WithoutAmount {
+        /// How many.
+        count: u64,
+    },
+    /// Entries with the identifier of the entry before them.
+    Repeated {
+        /// How many.
+        count: u64,
+    },
+}
+
+impl fmt::Display for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Lane {
+                service,
+                currency,
+                control,
+                found,
+            } => write!(
+                f,
+                "{service} {currency}: loaded {} for {}, accounted for {} with {}",
+                payments(control.count),
+                text::amount(control.minor, *currency),
+                payments(found.count),
+                text::amount(found.minor, *currency),
+            ),
+            Self::Rejected { control, found } => write!(
+                f,
+                "rejected lines: {} when loaded, {} accounted for",
+                text::count(*control),
+                text::count(*found)
+            ),
+            Self::WithoutAmount { count } => {
+                write!(
+                    f,
+                    "{} loaded as valid, but without an amount",
+                    payments(*count)
+                )
+            }
+            Self::Repeated { count } => write!(f, "{} listed more than once", payments(*count)),
+        }
+    }
+}
+
+fn payments(count: u64) -> String {
+    let noun = if count == 1 { "payment" } else { "payments" };
+    format!("{} {noun}", text::count(count))
+}
+
+/// What a batch adds up to, in memory that does not grow with its rows.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Reconciliation {
+    lanes: BTreeMap<Currency, BTreeMap<String, Lane>>,
+    stray_lanes: usize,
+    rejected_control: u64,
+    rejected: Tally,
+    without_amount: [u64; StateName::ALL.len()],
+    repeated: u64,
+    last_id: String,
+    exceptions: Exceptions,
+    timeline: Timeline,
+    period: Option<(Timestamp, Timestamp)>,
+}
+
+impl Reconciliation {
+    /// Starts from what was recorded when the batch was loaded.
+    #[must_use]
+    pub fn new(header: &BatchHeader) -> Self {
+        let mut this = Self {
+            rejected_control: header.rejected_lines,
+            ..Self::default()
+        };
+        for (service, currency, tally) in header.control.iter() {
+            let lanes = this.lanes.entry(currency).or_default();
+            lanes
+                .entry(service.as_str().to_owned())
+                .or_default()
+                .control = Sum {
+                count: tally.count,
+                minor: tally.amounts.minor(currency),
+            };
+        }
+        this
+    }
+
+    /// Counts one entry. Every entry falls into exactly one bucket.
+    pub fn add(&mut self, entry: &Entry<'_>) {
+        if !entry.id.is_empty() && entry.id == self.last_id {
+            self.repeated += 1;
+        }
+        self.last_id.clear();
+        self.last_id.push_str(entry.id);
+
+        match (entry.state, entry.money) {
+            (StateName::Rejected, Some(money)) => self.rejected.add(money),
+            (state, None) => self.without_amount[state.index()] += 1,
+            (state, Some(money)) => {
+                let minor = money.amount.minor();
+                self.lane(entry.service_code, money).states[state.index()].add(minor);
+            }
+        }
+        if entry.state != StateName::Paid {
+            self.exceptions.add(entry);
+        }
+        if let Some(at) = entry.posted_at {
+            self.timeline.posted(at);
+            self.extend_period(at);
+        }
+        if let Some(at) = entry.settled_at {
+            self.timeline.settled(at);
+            self.extend_period(at);
+        }
+    }
+
+    fn lane(&mut self, service: &str, money: Money) -> &mut Lane {
+        let lanes = self.lanes.entry(money.currency).or_default();
+        // Looked up by reference first: a name is copied once for each lane, not for each payment.
+        let known = lanes.contains_key(service);
+        let name = if known || self.stray_lanes < STRAY_LANES_MAX {
+            service
+        } else {
+            OTHER_LANES
+        };
+        if !known {
+            self.stray_lanes += usize::from(!lanes.contains_key(name));
+            lanes.entry(name.to_owned()).or_default();
+        }
+        lanes.get_mut(name).expect("the lane was put there above")
+    }
+
+    fn extend_period(&mut self, at: Timestamp) {
+        let (first, last) = self.period.unwrap_or((at, at));
+        self.period = Some((first.min(at), last.max(at)));
+    }
+
+    /// Iterates over the lanes in the order of currency and service.
+    pub fn lanes(&self) -> impl Iterator<Item = (&str, Currency, &Lane)> {
+        self.lanes.iter().flat_map(|(currency, lanes)| {
+            lanes
+                .iter()
+                .map(|(service, lane)| (service.as_str(), *currency, lane))
+        })
+    }
+
+    /// Returns what is in one state, over all lanes.
+    #[must_use]
+    pub fn state(&self, state: StateName) -> Tally {
+        let mut tally = Tally::default();
+        for (_, currency, lane) in self.lanes() {
+            let sum = lane.state(state);
+            if sum.count > 0 {
+                tally.add_many(sum.count, currency, sum.minor);
+            }
+        }
+        if state == StateName::Rejected {
+            tally.add_all(&self.rejected);
+        }
+        tally.count += self.without_amount[state.index()];
+        tally
+    }
+
+    /// Returns how many entries there are, and all amounts that are known, those of rejected lines included.
+    #[must_use]
+    pub fn total(&self) -> Tally {
+        let mut total = Tally::default();
+        for state in StateName::ALL {
+            total.add_all(&self.state(state));
+        }
+        total
+    }
+
+    /// Returns the sum of the control totals; rejected lines are not among them.
+    #[must_use]
+    pub fn control(&self) -> Tally {
+        let mut total = Tally::default();
+        for (_, currency, lane) in self.lanes() {
+            total.add_many(lane.control.count, currency, lane.control.minor);
+        }
+        total
+    }
+
+    /// Returns how many rejected lines were recorded when the batch was loaded.
+    #[must_use]
+    pub fn rejected_control(&self) -> u64 {
+        self.rejected_control
+    }
+
+    /// Returns everything that does not add up; nothing when the report is right.
+    #[must_use]
+    pub fn differences(&self) -> Vec<Difference> {
+        let mut differences: Vec<_> = self
+            .lanes()
+            .filter(|(_, _, lane)| lane.control != lane.found())
+            .map(|(service, currency, lane)| Difference::Lane {
+                service: service.to_owned(),
+                currency,
+                control: lane.control,
+                found: lane.found(),
+            })
+            .collect();
+        let (control, found) = (self.rejected_control, self.state(StateName::Rejected).count);
+        if control != found {
+            differences.push(Difference::Rejected { control, found });
+        }
+        let count = StateName::ALL
+            .into_iter()
+            .filter(|state| *state != StateName::Rejected)
+            .map(|state| self.without_amount[state.index()])
+            .sum();
+        if count > 0 {
+            differences.push(Difference::WithoutAmount { count });
+        }
+        if self.repeated > 0 {
+            let count = self.repeated;
+            differences.push(Difference::Repeated { count });
+        }
+        differences
+    }
+
+    /// Returns whether every loaded line is in exactly one bucket, in counts and amounts, per service and currency.
+    #[must_use]
+    pub fn adds_up(&self) -> bool {
+        self.differences().is_empty()
+    }
+
+    /// Returns how many payments the program has something left to do for.
+    #[must_use]
+    pub fn open(&self) -> Tally {
+        let mut open = Tally::default();
+        for state in StateName::ALL.into_iter().filter(|state| state.is_open()) {
+            open.add_all(&self.state(state));
+        }
+        open
+    }
+
+    /// Returns whether no payment is open.
+    #[must_use]
+    pub fn finished(&self) -> bool {
+        self.open().count == 0
+    }
+
+    /// Iterates over what is not paid by state and status code, the state that needs a person most first.
+    pub fn exceptions(&self) -> impl Iterator<Item = (StateName, Option<i64>, &ExceptionGroup)> {
+        self.exceptions.iter()
+    }
+
+    /// Returns the run over time.
+    #[must_use]
+    pub fn timeline(&self) -> &Timeline {
+        &self.timeline
+    }
+
+    /// Returns the first and the last instant at which a payment was posted or reached its end.
+    #[must_use]
+    pub fn period(&self) -> Option<(Timestamp, Timestamp)> {
+        self.period
+    }
+}

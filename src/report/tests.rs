@@ -1,0 +1,6 @@
+//! The three files, read back.
+
+mod batch;
+mod files;
+mod fold;
+mod hostile;

@@ -1,0 +1,202 @@
+//! The files: their form, their mode, and what a failure leaves behind.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use super::batch::{at, header, mixed, money, paid, read, texts, write};
+use crate::domain::ServiceCode;
+use crate::report::{Entry, Error, StateName, Writer};
+
+fn names(dir: &Path) -> Vec<String> {
+    let mut names: Vec<_> = fs::read_dir(dir)
+        .unwrap()
+        .map(|file| file.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn the_sheet_has_the_promised_columns() {
+    let [sheet, ..] = texts(&[paid(2), mixed()[2]]);
+    assert_eq!(sheet, include_str!("payments.csv"));
+}
+
+#[test]
+fn the_document_holds_totals_then_payments() {
+    let [_, document, _] = texts(&[paid(2), mixed()[2]]);
+    assert_eq!(document, include_str!("report.json"));
+    serde_json::from_str::<serde_json::Value>(&document).unwrap();
+}
+
+#[test]
+fn an_empty_batch_makes_whole_files() {
+    let [sheet, document, page] = texts(&[]);
+    assert_eq!(sheet.lines().count(), 1);
+    let document: serde_json::Value = serde_json::from_str(&document).unwrap();
+    assert_eq!(document["count"], 0);
+    assert_eq!(document["payments"], serde_json::json!([]));
+    assert!(page.ends_with("</html>\n"));
+}
+
+#[test]
+fn the_same_batch_gives_the_same_bytes_wherever_it_is_written() {
+    let [here, there] = [(); 2].map(|()| tempfile::tempdir().unwrap());
+    let entries = mixed();
+    write(here.path(), header(&entries), &entries);
+    write(there.path(), header(&entries), &entries);
+    write(there.path(), header(&entries), &entries);
+    assert_eq!(read(here.path()), read(there.path()));
+    for text in read(here.path()) {
+        assert!(!text.contains("/srv/in"), "folders belong to one machine");
+    }
+}
+
+#[test]
+fn files_are_for_their_owner_only_and_nothing_else_stays() {
+    let parent = tempfile::tempdir().unwrap();
+    let dir = parent.path().join("reports/2026-11");
+    let report = write(&dir, header(&[paid(2)]), &[paid(2)]);
+    let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode(&dir), 0o700);
+    for path in [&report.paths.csv, &report.paths.json, &report.paths.html] {
+        assert_eq!(mode(path), 0o600, "{}", path.display());
+    }
+    assert_eq!(names(&dir), ["payments.csv", "report.html", "report.json"]);
+}
+
+#[test]
+fn a_report_that_is_not_finished_leaves_the_earlier_one() {
+    let dir = tempfile::tempdir().unwrap();
+    write(dir.path(), header(&[paid(2)]), &[paid(2)]);
+    let before = read(dir.path());
+    let mut writer = Writer::create(dir.path(), header(&mixed())).unwrap();
+    mixed().iter().for_each(|entry| writer.add(entry).unwrap());
+    drop(writer);
+    assert_eq!(read(dir.path()), before);
+    assert_eq!(names(dir.path()).len(), 3);
+}
+
+#[test]
+fn a_file_that_cannot_be_replaced_leaves_all_three() {
+    let dir = tempfile::tempdir().unwrap();
+    write(dir.path(), header(&[paid(2)]), &[paid(2)]);
+    let before = fs::read_to_string(dir.path().join("payments.csv")).unwrap();
+    // The last of the three is in the way, so that the other two are complete when it is found.
+    fs::remove_file(dir.path().join("report.html")).unwrap();
+    fs::create_dir(dir.path().join("report.html")).unwrap();
+    let mut writer = Writer::create(dir.path(), header(&mixed())).unwrap();
+    mixed().iter().for_each(|entry| writer.add(entry).unwrap());
+    let error = writer.finish().unwrap_err();
+    assert!(
+        error.to_string().contains("cannot write report.html in "),
+        "{error}"
+    );
+    assert!(error.hint().contains("--out"));
+    let after = fs::read_to_string(dir.path().join("payments.csv")).unwrap();
+    assert_eq!(after, before);
+    assert_eq!(names(dir.path()).len(), 3);
+}
+
+#[test]
+fn a_folder_that_is_a_file_is_refused() {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let error = Writer::create(file.path(), header(&[])).err().unwrap();
+    assert!(matches!(error, Error::Folder { .. }));
+    assert!(
+        error.to_string().contains("as the report folder"),
+        "{error}"
+    );
+    assert!(error.hint().contains("--out"));
+}
+
+#[test]
+fn a_full_disk_is_told_from_a_closed_folder() {
+    let hint = |kind: std::io::ErrorKind| {
+        Error::write("report.json", Path::new("out"))(kind.into()).hint()
+    };
+    assert!(hint(std::io::ErrorKind::StorageFull).contains("free some space"));
+    assert!(hint(std::io::ErrorKind::PermissionDenied).contains("writable"));
+}
+
+#[test]
+fn the_page_says_what_a_reader_has_to_know() {
+    let entries = mixed();
+    let mut header = header(&entries);
+    header.held_lanes = vec![ServiceCode::parse("B2C_MPESA").unwrap()];
+    let dir = tempfile::tempdir().unwrap();
+    write(dir.path(), header.clone(), &entries);
+    let [.., page] = read(dir.path());
+    for part in [
+        "<b>Adds up.</b>",
+        "<b>Not finished.</b> Open payments: 5.",
+        "disburse resume-lane payroll-2026-11 SERVICE",
+        "invalid customer MSISDN",
+        "load the corrected rows as a new batch",
+        "01109876543210",
+    ] {
+        assert!(page.contains(part), "{part}");
+    }
+    assert!(!page.contains("Does not add up"));
+
+    header.rejected_lines = 2;
+    write(dir.path(), header, &entries);
+    let [_, document, page] = read(dir.path());
+    assert!(page.contains("Does not add up. Do not sign this report."));
+    assert!(page.contains("rejected lines: 2 when loaded, 1 accounted for"));
+    assert!(!page.contains("<b>Adds up.</b>"));
+    let document: serde_json::Value = serde_json::from_str(&document).unwrap();
+    assert_eq!(document["adds_up"], false);
+    assert_eq!(document["difference"]["rejected_lines"], -1);
+}
+
+#[test]
+fn the_page_loads_nothing_and_allows_exactly_its_own_script_and_style() {
+    let [.., page] = texts(&mixed());
+    assert!(page.contains("content=\"default-src 'none'; style-src 'sha256-"));
+    for outside in ["src=", "@import", "url(", "href=", "style=", "onclick"] {
+        assert!(!page.contains(outside), "{outside}");
+    }
+}
+
+#[test]
+fn a_large_batch_lists_its_exceptions_only_and_the_urgent_ones_first() {
+    let ids: Vec<_> = (0..20_001).map(|n| format!("{n:026}")).collect();
+    let entries: Vec<_> = ids
+        .iter()
+        .enumerate()
+        .map(|(n, id)| Entry {
+            id,
+            reference: if n == 20_000 { "LATE-CONFLICT" } else { "" },
+            money: Some(money(n as i64 + 1, "KES")),
+            state: match n {
+                20_000 => StateName::Conflict,
+                n if n < 6_000 => StateName::Acknowledged,
+                _ => StateName::Paid,
+            },
+            posted_at: at(n as i64),
+            ..paid(n as u64 + 2)
+        })
+        .collect();
+    let [sheet, document, page] = texts(&entries);
+    assert_eq!(sheet.lines().count(), 20_002);
+    let document: serde_json::Value = serde_json::from_str(&document).unwrap();
+    assert_eq!(document["payments"].as_array().unwrap().len(), 20_001);
+    assert!(page.contains("Listed here are exceptions only"));
+    assert!(page.contains("LATE-CONFLICT"));
+    assert_eq!(rows(&page).len(), 5_000);
+    assert!(
+        page.contains("1,001 more are in payments.csv")
+            || page.contains("1001 more are in payments.csv")
+    );
+
+    let [.., page] = texts(&entries[1..]);
+    assert_eq!(rows(&page).len(), 20_000);
+}
+
+pub(super) fn rows(page: &str) -> Vec<serde_json::Value> {
+    let (_, data) = page.split_once("id=\"rows\">").unwrap();
+    let (data, _) = data.split_once("</script>").unwrap();
+    serde_json::from_str(data).unwrap()
+}

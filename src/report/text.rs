@@ -1,0 +1,177 @@
+//! Texts made safe for spreadsheets and pages, and numbers made readable.
+
+use std::borrow::Cow;
+
+use crate::domain::{Currency, Totals};
+
+/// Returns a cell that no spreadsheet takes for a formula, without terminal escapes. Line breaks and tabs stay.
+pub(super) fn for_spreadsheet(text: &str) -> Cow<'_, str> {
+    if is_plain(text) {
+        return Cow::Borrowed(text);
+    }
+    let kept = text
+        .chars()
+        .filter(|c| !c.is_control() || matches!(c, '\t' | '\n' | '\r'));
+    defused(kept.collect())
+}
+
+/// Returns a text for the page: one line, no control characters, nothing that reverses the reading direction, no formula.
+pub(super) fn for_page(text: &str) -> Cow<'_, str> {
+    if is_plain(text) {
+        return Cow::Borrowed(text);
+    }
+    let kept = text.chars().filter(|c| {
+        (!c.is_control() || matches!(c, '\t' | '\n' | '\r')) && !overrides_direction(*c)
+    });
+    let line = defused(kept.collect()).replace(['\t', '\n', '\r'], " ");
+    Cow::Owned(line)
+}
+
+// The usual case, decided on bytes: printable ASCII that begins with a letter, a digit or anything else harmless.
+fn is_plain(text: &str) -> bool {
+    text.bytes().all(|b| (0x20..0x7f).contains(&b))
+        && !text.trim_start().starts_with(begins_a_formula)
+}
+
+// Leading blanks are looked through: a page's cell loses them when it is copied into a sheet. The check comes after the
+// control characters are gone, or one of them could shield the sign behind it.
+fn defused(text: String) -> Cow<'static, str> {
+    let shielded =
+        text.starts_with(['\t', '\r']) || text.trim_start().starts_with(begins_a_formula);
+    Cow::Owned(if shielded { format!("'{text}") } else { text })
+}
+
+// The full-width forms are read as operators by spreadsheets in East Asian locales.
+fn begins_a_formula(c: char) -> bool {
+    matches!(
+        c,
+        '=' | '+' | '-' | '@' | '\u{ff1d}' | '\u{ff0b}' | '\u{ff0d}' | '\u{ff20}'
+    )
+}
+
+fn overrides_direction(c: char) -> bool {
+    matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+/// Returns minor units as decimal digits, with a sign when negative: `-1234.50`.
+pub(super) fn decimal(minor: i128, currency: Currency) -> String {
+    let sign = if minor < 0 { "-" } else { "" };
+    let digits = minor.unsigned_abs();
+    let exponent = usize::from(currency.exponent());
+    if exponent == 0 {
+        return format!("{sign}{digits}");
+    }
+    let unit = 10_u128.pow(u32::from(currency.exponent()));
+    format!("{sign}{}.{:0exponent$}", digits / unit, digits % unit)
+}
+
+/// Returns minor units for reading: `1,234,567.50`.
+pub(super) fn amount(minor: i128, currency: Currency) -> String {
+    grouped(&decimal(minor, currency))
+}
+
+/// Returns the amounts of every currency for reading: `KES 1,234.50`.
+pub(super) fn amounts(totals: &Totals) -> Vec<String> {
+    totals
+        .iter()
+        .map(|(currency, minor)| format!("{currency} {}", amount(minor, currency)))
+        .collect()
+}
+
+/// Returns a count for reading: `1,000`.
+pub(super) fn count(count: u64) -> String {
+    grouped(&count.to_string())
+}
+
+/// Puts a comma after every third digit of the whole part.
+pub(super) fn grouped(decimal: &str) -> String {
+    let (sign, digits) = match decimal.strip_prefix('-') {
+        Some(rest) => ("-", rest),
+        None => ("", decimal),
+    };
+    let (whole, fraction) = digits
+        .find('.')
+        .map_or((digits, ""), |point| digits.split_at(point));
+    let mut text = String::with_capacity(decimal.len() + whole.len() / 3);
+    text.push_str(sign);
+    for (index, digit) in whole.chars().enumerate() {
+        if index > 0 && (whole.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text.push_str(fraction);
+    text
+}
+
+/// Returns `2026-11-28 06:00:07` for `2026-11-28T06:00:07.123Z`, and anything else as it is.
+pub(super) fn instant(iso: &str) -> String {
+    match (iso.get(..10), iso.get(10..11), iso.get(11..19)) {
+        (Some(date), Some("T"), Some(time)) => format!("{date} {time}"),
+        _ => iso.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn cells_that_a_spreadsheet_would_run_are_shielded() {
+        for (raw, cell, page) in [
+            ("", "", ""),
+            ("plain text", "plain text", "plain text"),
+            ("a=b", "a=b", "a=b"),
+            ("=1+1", "'=1+1", "'=1+1"),
+            ("+254712345678", "'+254712345678", "'+254712345678"),
+            ("-5", "'-5", "'-5"),
+            ("@SUM(A1)", "'@SUM(A1)", "'@SUM(A1)"),
+            ("\t=1", "'\t=1", "' =1"),
+            ("\tx", "'\tx", "' x"),
+            ("\rx", "'\rx", "' x"),
+            ("  =1", "'  =1", "'  =1"),
+            ("\n=1", "'\n=1", "' =1"),
+            ("\u{1b}=1", "'=1", "'=1"),
+            ("\u{0}-1", "'-1", "'-1"),
+            ("\u{ff1d}1", "'\u{ff1d}1", "'\u{ff1d}1"),
+            ("a\u{1b}[31mb\u{9b}c\u{7f}", "a[31mbc", "a[31mbc"),
+            ("two\r\nlines", "two\r\nlines", "two  lines"),
+            ("a\u{202e}b\u{2066}c", "a\u{202e}b\u{2066}c", "abc"),
+            ("Wanjikũ", "Wanjikũ", "Wanjikũ"),
+            ("'=1", "'=1", "'=1"),
+        ] {
+            assert_eq!(for_spreadsheet(raw), cell, "cell of {raw:?}");
+            assert_eq!(for_page(raw), page, "page text of {raw:?}");
+        }
+    }
+
+    #[test]
+    fn amounts_are_grouped_by_three() {
+        let kes = Currency::from_code("KES").unwrap();
+        let ugx = Currency::from_code("UGX").unwrap();
+        for (minor, currency, expected) in [
+            (0, kes, "0.00"),
+            (5, kes, "0.05"),
+            (99_999, kes, "999.99"),
+            (100_000, kes, "1,000.00"),
+            (123_456_789_012, kes, "1,234,567,890.12"),
+            (-123_456, kes, "-1,234.56"),
+            (-5, kes, "-0.05"),
+            (1_234_567, ugx, "1,234,567"),
+        ] {
+            assert_eq!(amount(minor, currency), expected);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_cell_begins_with_an_operator(text in "[ \\t\\r\\n\\x00-\\x1f=+@a-]{0,6}") {
+            for cell in [for_spreadsheet(&text), for_page(&text)] {
+                prop_assert!(!cell.starts_with(['=', '+', '-', '@', '\t', '\r']), "{cell:?}");
+                prop_assert!(!cell.contains('\u{1b}'), "{cell:?}");
+            }
+            prop_assert!(!for_page(&text).contains(char::is_control));
+        }
+    }
+}
