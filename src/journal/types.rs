@@ -16,6 +16,8 @@ pub enum Incoming {
     Good(Instruction),
     /// A row that did not pass validation; it is kept only when bad rows are skipped.
     Bad(RejectedRow),
+    /// The file was read to its end. Without this mark nothing is loaded: whoever reads it may have failed half way.
+    End,
 }
 
 /// A row that did not pass validation, as far as it could be read.
@@ -129,6 +131,8 @@ pub enum LoadRefusal {
     },
     /// The file has no rows.
     NoRows,
+    /// The file was not read to its end.
+    Unreadable,
     /// The batch exists with other rows.
     OtherContent(Difference),
     /// The batch belongs to another originator.

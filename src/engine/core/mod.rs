@@ -279,9 +279,9 @@ impl Core {
         }
         let reopens_at = self.limits.lane_retry_after.map(|pause| now.after(pause));
         self.held.insert(lane, Held { reopens_at, service: None });
-        let (released, kept): (Vec<_>, VecDeque<_>) =
+        let (released, kept): (Vec<_>, Vec<_>) =
             self.claimed.drain(..).partition(|claim| claim.lane == lane);
-        self.claimed = kept;
+        self.claimed = kept.into();
         self.effects.push(Effect::HoldLane(lane));
         self.release(released);
     }

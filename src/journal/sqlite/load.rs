@@ -96,7 +96,7 @@ impl<'a> Load<'a> {
     }
 
     fn take_in(mut self, rows: &Receiver<Vec<Incoming>>) -> Result<Loaded, Error> {
-        let mut bad = 0;
+        let (mut bad, mut ended) = (0, false);
         for block in rows {
             for row in block {
                 match row {
@@ -105,8 +105,12 @@ impl<'a> Load<'a> {
                         bad += 1;
                         self.reject(&row)?;
                     }
+                    Incoming::End => ended = true,
                 }
             }
+        }
+        if !ended {
+            return Ok(Loaded::Refused(LoadRefusal::Unreadable));
         }
         let digest = format!("{}+{bad}", self.digest.to_text());
         if self.existed && self.has_loaded(&digest)? {
