@@ -38,7 +38,7 @@ pub(super) fn write(
 <p class="note">The batch has {{ count }} payments, more than a page can list. Listed here are exceptions only; <b>payments.csv</b> has every payment.</p>
 {%- endif %}
 <form id="find" hidden>
-<label>Search <input type="search" id="q" autocomplete="off" placeholder="line, reference, number, receipt …"></label>
+<label>Search <input type="search" id="q" autocomplete="off" placeholder="reference, number …"></label>
 <label>State <select id="state"><option value="">all</option>
 {%- for (state, count) in states %}<option value="{{ state }}">{{ state }} ({{ count }})</option>{% endfor -%}
 </select></label>
