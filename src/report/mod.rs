@@ -12,10 +12,12 @@
 
 mod advice;
 mod csv;
+mod difference;
 mod entry;
 mod exceptions;
 mod html;
 mod json;
+mod lane;
 mod output;
 mod reconciliation;
 mod text;
@@ -28,9 +30,11 @@ mod tests;
 use std::io;
 use std::path::{Path, PathBuf};
 
+pub use difference::Difference;
 pub use entry::{BatchHeader, Entry, Load, StateName};
 pub use exceptions::ExceptionGroup;
-pub use reconciliation::{Difference, Lane, Reconciliation, Sum};
+pub use lane::{Lane, Sum};
+pub use reconciliation::Reconciliation;
 pub use timeline::{Bucket, Timeline};
 pub use writer::{Paths, Report, Writer};
 

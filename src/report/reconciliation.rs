@@ -1,11 +1,9 @@
 //! The pure fold of entries into counts and amounts, and their comparison with the control totals.
 
 use std::collections::BTreeMap;
-use std::fmt;
 
 use super::exceptions::Exceptions;
-use super::text;
-use super::{BatchHeader, Entry, ExceptionGroup, StateName, Timeline};
+use super::{BatchHeader, Difference, Entry, ExceptionGroup, Lane, StateName, Sum, Timeline};
 use crate::domain::{Currency, Money, Tally, Timestamp};
 
 /// At most this many lanes without a control total are told apart; the rest is counted together.
@@ -13,132 +11,6 @@ const STRAY_LANES_MAX: usize = 1_000;
 
 /// The lane of what came after that. Parentheses cannot occur in a service code.
 const OTHER_LANES: &str = "(other services)";
-
-/// How many payments, and their minor units in one currency.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Sum {
-    /// Number of payments.
-    pub count: u64,
-    /// Their amounts in minor units.
-    pub minor: i128,
-}
-
-impl Sum {
-    pub(super) fn add(&mut self, minor: i64) {
-        self.count += 1;
-        self.minor += i128::from(minor);
-    }
-
-    pub(super) fn add_all(&mut self, other: Self) {
-        self.count += other.count;
-        self.minor += other.minor;
-    }
-}
-
-/// One service in one currency: what was loaded, and where it is now. Rejected lines belong to no lane.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Lane {
-    /// What was recorded when the rows were loaded.
-    pub control: Sum,
-    states: [Sum; StateName::ALL.len()],
-}
-
-impl Lane {
-    /// Returns what is in one state.
-    #[must_use]
-    pub fn state(&self, state: StateName) -> Sum {
-        self.states[state.index()]
-    }
-
-    /// Returns the sum over all states.
-    #[must_use]
-    pub fn found(&self) -> Sum {
-        let mut found = Sum::default();
-        for sum in self.states {
-            found.add_all(sum);
-        }
-        found
-    }
-
-    pub(super) fn add_all(&mut self, other: &Self) {
-        self.control.add_all(other.control);
-        for (sum, more) in self.states.iter_mut().zip(other.states) {
-            sum.add_all(more);
-        }
-    }
-}
-
-/// Something that does not add up.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Difference {
-    /// The entries of a lane do not add up to its control total.
-    Lane {
-        /// The service.
-        service: String,
-        /// The currency.
-        currency: Currency,
-        /// What was recorded when the rows were loaded.
-        control: Sum,
-        /// What the entries add up to.
-        found: Sum,
-    },
-    /// More or fewer rejected lines than were recorded.
-    Rejected {
-        /// Recorded when the rows were loaded.
-        control: u64,
-        /// Found among the entries.
-        found: u64,
-    },
-    /// Payments that were loaded as valid but have no amount.
-    WithoutAmount {
-        /// How many.
-        count: u64,
-    },
-    /// Entries with the identifier of the entry before them.
-    Repeated {
-        /// How many.
-        count: u64,
-    },
-}
-
-impl fmt::Display for Difference {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Lane {
-                service,
-                currency,
-                control,
-                found,
-            } => write!(
-                f,
-                "{service} {currency}: loaded {} for {}, accounted for {} with {}",
-                payments(control.count),
-                text::amount(control.minor, *currency),
-                payments(found.count),
-                text::amount(found.minor, *currency),
-            ),
-            Self::Rejected { control, found } => write!(
-                f,
-                "rejected lines: {} when loaded, {} accounted for",
-                text::count(*control),
-                text::count(*found)
-            ),
-            Self::WithoutAmount { count } => {
-                write!(
-                    f,
-                    "{} loaded as valid, but without an amount",
-                    payments(*count)
-                )
-            }
-            Self::Repeated { count } => write!(f, "{} listed more than once", payments(*count)),
-        }
-    }
-}
-
-fn payments(count: u64) -> String {
-    let noun = if count == 1 { "payment" } else { "payments" };
-    format!("{} {noun}", text::count(count))
-}
 
 /// What a batch adds up to, in memory that does not grow with its rows.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -189,7 +61,7 @@ impl Reconciliation {
             (state, None) => self.without_amount[state.index()] += 1,
             (state, Some(money)) => {
                 let minor = money.amount.minor();
-                self.lane(entry.service_code, money).states[state.index()].add(minor);
+                self.lane(entry.service_code, money).add(state, minor);
             }
         }
         if entry.state != StateName::Paid {

@@ -6,7 +6,7 @@ use std::io;
 use askama::Template;
 
 use super::EXCEPTIONS_MAX;
-use super::listed::Listed;
+use super::listed::{Listed, outcome};
 use crate::report::{BatchHeader, Reconciliation, StateName, advice, text};
 
 /// Groups with more rows are folded until they are asked for; paper shows what the screen shows.
@@ -66,14 +66,13 @@ pub(super) fn write(
         let rows: Vec<_> = kept.states[rank(state)].iter().filter(belongs).collect();
         groups.push(Group {
             state,
-            code: code.map(|code| code.to_string()).unwrap_or_default(),
-            description: text::for_page(&group.description).into_owned(),
+            outcome: outcome(code, &group.description),
             count: text::count(group.count),
             amounts: text::amounts(&group.amounts).join(" · "),
             meaning: advice::meaning(state),
             remedy: advice::remedy(state, code, &header.name),
             unfolded: rows.len() <= UNFOLDED_MAX,
-            missing: group.count - rows.len() as u64,
+            missing: group.count.saturating_sub(rows.len() as u64),
             rows,
         });
     }
@@ -82,8 +81,7 @@ pub(super) fn write(
 
 struct Group<'a> {
     state: StateName,
-    code: String,
-    description: String,
+    outcome: String,
     count: String,
     amounts: String,
     meaning: &'static str,
@@ -103,21 +101,20 @@ struct Group<'a> {
 {%- endif %}
 {%- for group in groups %}
 <div class="group">
-<h3><span class="badge s-{{ group.state }}">{{ group.state }}</span>
-{%- if !group.code.is_empty() %} <span class="code">{{ group.code }}</span>{% endif %} {{ group.description }}
+<h3><span class="badge s-{{ group.state }}">{{ group.state }}</span> {{ group.outcome }}
 <span class="sum">{{ group.count }}{% if !group.amounts.is_empty() %} · {{ group.amounts }}{% endif %}</span></h3>
 <p class="meaning">{{ group.meaning }} <b>What to do:</b> {{ group.remedy }}</p>
-<details{% if group.unfolded %} open{% endif %}><summary>{{ group.rows.len() }} listed</summary>
-<table class="rows">
+<details{% if group.unfolded %} open{% endif %}><summary>{{ group.rows.len() }} {% if group.rows.len() == 1 %}row{% else %}rows{% endif %}</summary>
+<table class="rows excepted">
 <thead><tr><th class="n">Line</th><th>Reference</th><th>Recipient</th><th class="n">Amount</th><th>Evidence</th></tr></thead>
 <tbody>
 {%- for row in group.rows %}
-<tr><td class="n">{{ row.line }}</td><td>{{ row.reference }}<small class="id">{{ row.id }}</small></td><td>{{ row.msisdn }}{% if !row.account.is_empty() %}<small>{{ row.account }}</small>{% endif %}<small>{{ row.service }}</small></td><td class="n">{{ row.amount }}<small>{{ row.currency }}</small></td><td>{{ row.evidence }}<small>{{ row.at }}</small></td></tr>
+<tr><td class="n">{{ row.line }}</td><td>{{ row.reference }}<small class="id">{{ row.id }}</small></td><td>{{ row.msisdn }}{% if !row.account.is_empty() %}<small>{{ row.account }}</small>{% endif %}<small>{{ row.service }}</small></td><td class="n">{{ row.amount }}<small>{{ row.currency }}</small></td><td>{% if row.outcome != group.outcome && !row.outcome.is_empty() %}{{ row.outcome }}{% if !row.detail.is_empty() %} · {% endif %}{% endif %}{{ row.detail }}<small>{{ row.at }}</small></td></tr>
 {%- endfor %}
 </tbody>
 </table>
 {%- if group.missing > 0 %}
-<p class="quiet">{{ group.missing }} more are in payments.csv.</p>
+<p class="quiet">{{ text::count(*group.missing) }} more are in payments.csv.</p>
 {%- endif %}
 </details>
 </div>

@@ -25,8 +25,10 @@ pub(super) struct Listed {
     pub(super) code: Option<i64>,
     /// When it was settled, or else posted.
     pub(super) at: String,
-    /// Code, description, receipt and whatever else is known.
-    pub(super) evidence: String,
+    /// The receipt of what is paid; the status code and its description of everything else.
+    pub(super) outcome: String,
+    /// The note, receipt and whatever else is known.
+    pub(super) detail: String,
 }
 
 impl Listed {
@@ -60,7 +62,12 @@ impl Listed {
             state: entry.state,
             code: entry.status_code,
             at: text::instant(at),
-            evidence: evidence(row),
+            outcome: if has_receipt(row) {
+                format!("receipt {}", text::for_page(entry.receipt_number))
+            } else {
+                outcome(entry.status_code, entry.status_description)
+            },
+            detail: detail(row),
         }
     }
 
@@ -78,7 +85,8 @@ impl Listed {
             &self.minor,
             self.state.as_str(),
             &self.at,
-            &self.evidence,
+            &self.outcome,
+            &self.detail,
         );
         // No text can end the element or open a comment: the three characters that markup needs are written as escapes.
         for byte in serde_json::to_vec(&cells)? {
@@ -93,17 +101,29 @@ impl Listed {
     }
 }
 
-fn evidence(row: &Row<'_>) -> String {
-    let entry = row.entry;
-    let mut parts: Vec<Cow<'_, str>> = Vec::new();
-    let description = text::for_page(entry.status_description);
-    match entry.status_code {
-        Some(code) => parts.push(format!("{code} {description}").trim_end().to_owned().into()),
-        None => parts.push(description),
+/// Returns a status code and its description in one text.
+pub(super) fn outcome(code: Option<i64>, description: &str) -> String {
+    let description = text::for_page(description);
+    match code {
+        Some(code) => format!("{code} {description}").trim_end().to_owned(),
+        None => description.into_owned(),
     }
-    parts.push(text::for_page(entry.note));
+}
+
+fn has_receipt(row: &Row<'_>) -> bool {
+    row.entry.state == StateName::Paid && !row.entry.receipt_number.is_empty()
+}
+
+fn detail(row: &Row<'_>) -> String {
+    let entry = row.entry;
+    let mut parts: Vec<Cow<'_, str>> = vec![text::for_page(entry.note)];
+    let receipt = if has_receipt(row) {
+        ""
+    } else {
+        entry.receipt_number
+    };
     for (label, value) in [
-        ("receipt", entry.receipt_number),
+        ("receipt", receipt),
         ("gateway", entry.gateway_transaction_id),
     ] {
         if !value.is_empty() {

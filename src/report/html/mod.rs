@@ -32,6 +32,20 @@ const EXCEPTIONS_MAX: usize = 5_000;
 /// At most this many payments are in the page's own markup, where they are seen without scripts.
 const MARKUP_MAX: u64 = 500;
 
+/// The order of states on the page: what ended well, what ended otherwise, what has not ended.
+const ON_PAGE: [StateName; StateName::ALL.len()] = [
+    StateName::Paid,
+    StateName::Failed,
+    StateName::Rejected,
+    StateName::Cancelled,
+    StateName::Conflict,
+    StateName::InDoubt,
+    StateName::Delivered,
+    StateName::Acknowledged,
+    StateName::Posting,
+    StateName::Ready,
+];
+
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
 
@@ -105,11 +119,12 @@ impl Page {
         head.write_into(&mut out)?;
         write!(out, "<style>{STYLE}</style>\n</head>\n<body>\n<main>\n")?;
         summary::write(&mut out, header, reconciliation)?;
+        out.write_all(b"<div class=\"overview\">\n")?;
         totals::write(&mut out, reconciliation)?;
         out.write_all(b"<div class=\"charts\">\n")?;
         outcomes::write(&mut out, reconciliation)?;
         progress::write(&mut out, reconciliation)?;
-        out.write_all(b"</div>\n")?;
+        out.write_all(b"</div>\n</div>\n")?;
         summary::write_signatures(&mut out, header)?;
         exceptions::write(&mut out, header, reconciliation, &self.kept)?;
         payments::write(&mut out, reconciliation, complete, &self.markup)?;

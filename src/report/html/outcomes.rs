@@ -4,6 +4,7 @@ use std::io;
 
 use askama::Template;
 
+use super::ON_PAGE;
 use crate::report::{Reconciliation, StateName, text};
 
 const ROW_PX: u64 = 30;
@@ -11,7 +12,7 @@ const BAR_PX: u64 = 250;
 
 pub(super) fn write(out: &mut impl io::Write, reconciliation: &Reconciliation) -> io::Result<()> {
     let total = reconciliation.total().count;
-    let bars: Vec<_> = StateName::ALL
+    let bars: Vec<_> = ON_PAGE
         .into_iter()
         .map(|state| (state, reconciliation.state(state).count))
         .filter(|(_, count)| *count > 0)

@@ -1,6 +1,6 @@
 'use strict';
 (() => {
-  // [line, reference, id, msisdn, account, service, amount, currency, minor, state, at, evidence]
+  // [line, reference, id, msisdn, account, service, amount, currency, minor, state, at, outcome, detail]
   const rows = JSON.parse(document.getElementById('rows').textContent);
   const find = document.getElementById('find');
   const body = document.querySelector('#list tbody');
@@ -30,7 +30,7 @@
       cell('', r[3], [r[4]], [r[5]]),
       cell('n', r[6], [r[7]]),
       cell('', element('span', r[9], 'badge s-' + r[9]), [r[10]]),
-      cell('', r[11]));
+      cell('', r[11], [r[12]]));
     return tr;
   };
 

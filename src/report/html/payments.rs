@@ -4,6 +4,7 @@ use std::io;
 
 use askama::Template;
 
+use super::ON_PAGE;
 use super::listed::Listed;
 use crate::report::{Reconciliation, StateName, text};
 
@@ -13,7 +14,7 @@ pub(super) fn write(
     complete: bool,
     markup: &[Listed],
 ) -> io::Result<()> {
-    let states = StateName::ALL
+    let states = ON_PAGE
         .into_iter()
         .map(|state| (state, reconciliation.state(state).count))
         .filter(|(_, count)| *count > 0)
@@ -37,7 +38,7 @@ pub(super) fn write(
 <p class="note">The batch has {{ count }} payments, more than a page can list. Listed here are exceptions only; <b>payments.csv</b> has every payment.</p>
 {%- endif %}
 <form id="find" hidden>
-<label>Search <input type="search" id="q" autocomplete="off" placeholder="line, reference, number, receipt …"></label>
+<label>Search <input type="search" id="q" autocomplete="off" placeholder="reference, number …"></label>
 <label>State <select id="state"><option value="">all</option>
 {%- for (state, count) in states %}<option value="{{ state }}">{{ state }} ({{ count }})</option>{% endfor -%}
 </select></label>
@@ -52,7 +53,7 @@ pub(super) fn write(
 <thead><tr><th class="n">Line</th><th>Reference</th><th>Recipient</th><th class="n">Amount</th><th>State</th><th>Evidence</th></tr></thead>
 <tbody>
 {%- for row in markup %}
-<tr><td class="n">{{ row.line }}</td><td>{{ row.reference }}<small class="id">{{ row.id }}</small></td><td>{{ row.msisdn }}{% if !row.account.is_empty() %}<small>{{ row.account }}</small>{% endif %}<small>{{ row.service }}</small></td><td class="n">{{ row.amount }}<small>{{ row.currency }}</small></td><td><span class="badge s-{{ row.state }}">{{ row.state }}</span><small>{{ row.at }}</small></td><td>{{ row.evidence }}</td></tr>
+<tr><td class="n">{{ row.line }}</td><td>{{ row.reference }}<small class="id">{{ row.id }}</small></td><td>{{ row.msisdn }}{% if !row.account.is_empty() %}<small>{{ row.account }}</small>{% endif %}<small>{{ row.service }}</small></td><td class="n">{{ row.amount }}<small>{{ row.currency }}</small></td><td><span class="badge s-{{ row.state }}">{{ row.state }}</span><small>{{ row.at }}</small></td><td>{{ row.outcome }}{% if !row.detail.is_empty() %}<small>{{ row.detail }}</small>{% endif %}</td></tr>
 {%- endfor %}
 </tbody>
 </table>

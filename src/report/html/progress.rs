@@ -32,7 +32,7 @@ struct Tick {
 #[template(
     ext = "html",
     source = r#"<figure>
-<figcaption>The run over time, payments added up{% if !width.is_empty() %}, per {{ width }}{% endif %}</figcaption>
+<figcaption>Payments over time, added up</figcaption>
 {%- if posted.is_empty() %}
 <p class="quiet">Nothing has been posted yet.</p>
 {%- else %}
@@ -57,7 +57,6 @@ struct Tick {
 )]
 #[derive(Default)]
 struct Progress {
-    width: String,
     title: String,
     caption: String,
     rows: Vec<Tick>,
@@ -97,7 +96,6 @@ impl Progress {
         };
         let (posted_y, settled_y) = apart(plot.y(posted_total), plot.y(settled_total));
         Self {
-            width: duration(timeline.width_ms()),
             title: format!(
                 "From {} to {}: {} payments posted, {} brought to their end.",
                 text::instant(&from.to_string()),
@@ -105,7 +103,7 @@ impl Progress {
                 text::count(posted_total),
                 text::count(settled_total)
             ),
-            caption: caption(from, to),
+            caption: caption(from, to, timeline.width_ms()),
             rows: (0..)
                 .map(|index| index * step)
                 .take_while(|value| i128::from(*value) <= plot.top)
@@ -184,7 +182,7 @@ impl Plot {
     }
 }
 
-fn caption(from: Timestamp, to: Timestamp) -> String {
+fn caption(from: Timestamp, to: Timestamp, width_ms: i64) -> String {
     let (from_text, to_text) = (from.to_string(), to.to_string());
     let date = |iso: &str| iso.get(..10).unwrap_or(iso).to_owned();
     let days = if date(&from_text) == date(&to_text) {
@@ -193,7 +191,8 @@ fn caption(from: Timestamp, to: Timestamp) -> String {
         format!("{} to {}", date(&from_text), date(&to_text))
     };
     let took = i64::try_from(to.since(from).as_millis()).unwrap_or(i64::MAX);
-    format!("{days}, UTC; {} from first to last", duration(took))
+    let (took, width) = (duration(took), duration(width_ms));
+    format!("{days}, UTC; {took} from first to last, in steps of {width}")
 }
 
 /// Moves two labels apart when they would cover each other.

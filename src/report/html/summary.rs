@@ -4,7 +4,8 @@ use std::io;
 
 use askama::Template;
 
-use crate::domain::{BatchName, Tally};
+use super::ON_PAGE;
+use crate::domain::{BatchName, Tally, Timestamp};
 use crate::report::{BatchHeader, Difference, Reconciliation, StateName, text};
 
 pub(super) fn write(
@@ -13,12 +14,11 @@ pub(super) fn write(
     reconciliation: &Reconciliation,
 ) -> io::Result<()> {
     let shown = |raw: &str| text::for_page(raw).into_owned();
-    let moment = |instant: crate::domain::Timestamp| text::instant(&instant.to_string());
+    let moment = |instant: Timestamp| text::instant(&instant.to_string());
     Summary {
         batch: &header.name,
         originator: shown(header.originator.as_str()),
         gateway: shown(&header.gateway),
-        created_at: moment(header.created_at),
         loads: header
             .loads
             .iter()
@@ -29,7 +29,7 @@ pub(super) fn write(
             .collect(),
         period: reconciliation
             .period()
-            .map(|(from, to)| (moment(from), moment(to))),
+            .map(|(from, to)| period(&moment(from), &moment(to))),
         count: text::count(reconciliation.total().count),
         differences: reconciliation
             .differences()
@@ -55,6 +55,14 @@ pub(super) fn write_signatures(out: &mut impl io::Write, header: &BatchHeader) -
         digests: digests.join(", "),
     }
     .write_into(out)
+}
+
+/// Returns `2026-11-28 06:00:00 to 06:09:12`: the date is said once when there is only one.
+fn period(from: &str, to: &str) -> String {
+    match (from.split_once(' '), to.split_once(' ')) {
+        (Some((first, _)), Some((last, time))) if first == last => format!("{from} to {time}"),
+        _ => format!("{from} to {to}"),
+    }
 }
 
 struct Card {
@@ -95,8 +103,10 @@ fn cards(reconciliation: &Reconciliation) -> Vec<Card> {
             .join(" · ")
     };
     let unpaid = [StateName::Failed, StateName::Cancelled, StateName::Rejected];
-    let open = StateName::ALL.map(|state| state.is_open().then_some(state));
-    let open: Vec<_> = open.into_iter().flatten().collect();
+    let open: Vec<_> = ON_PAGE
+        .into_iter()
+        .filter(|state| state.is_open())
+        .collect();
     let rejected = match reconciliation.rejected_control() {
         0 => String::new(),
         1 => "and 1 rejected line".to_owned(),
@@ -130,8 +140,7 @@ fn cards(reconciliation: &Reconciliation) -> Vec<Card> {
 <dl>
 <div><dt>Originator</dt><dd>{{ originator }}</dd></div>
 <div><dt>Gateway</dt><dd>{{ gateway }}</dd></div>
-<div><dt>Created</dt><dd>{{ created_at }} UTC</dd></div>
-<div><dt>Period</dt><dd>{% if let Some((from, to)) = period %}{{ from }} to {{ to }} UTC{% else %}nothing posted yet{% endif %}</dd></div>
+<div><dt>Period</dt><dd>{% if let Some(period) = period %}{{ period }} UTC{% else %}nothing posted yet{% endif %}</dd></div>
 </dl>
 {%- for (file, loaded_at, digest) in loads %}
 <p class="load"><b>{{ file }}</b> loaded {{ loaded_at }} UTC <code>{{ digest }}</code></p>
@@ -152,7 +161,7 @@ fn cards(reconciliation: &Reconciliation) -> Vec<Card> {
 <p class="verdict waiting"><b>Not finished.</b> Open payments: {{ open }}. Run <code>disburse run {{ batch }}</code> again; this report holds what is known so far.</p>
 {%- endif %}
 {%- if !held.is_empty() %}
-<p class="verdict waiting"><b>Held for want of float:</b> {% for lane in held %}{% if !loop.first %}, {% endif %}{{ lane }}{% endfor %}. Top up the float, then <code>disburse resume-lane {{ batch }} SERVICE</code>.</p>
+<p class="verdict waiting"><b>Held for want of float:</b> {% for lane in held %}{% if !loop.first %}, {% endif %}{{ lane }}{% endfor %}. Top up the float, then {% for lane in held %}{% if !loop.first %}, {% endif %}<code>disburse resume-lane {{ batch }} {{ lane }}</code>{% endfor %}.</p>
 {%- endif %}
 <div class="cards">
 {%- for card in cards %}
@@ -167,9 +176,8 @@ struct Summary<'a> {
     batch: &'a BatchName,
     originator: String,
     gateway: String,
-    created_at: String,
     loads: Vec<(String, String, String)>,
-    period: Option<(String, String)>,
+    period: Option<String>,
     count: String,
     differences: Vec<String>,
     open: String,

@@ -4,6 +4,7 @@ use std::io;
 
 use askama::Template;
 
+use super::ON_PAGE;
 use crate::domain::Currency;
 use crate::report::{Lane, Reconciliation, StateName, Sum, text};
 
@@ -59,7 +60,7 @@ impl Block {
     fn new(service: &str, currency: Currency, lane: &Lane) -> Self {
         let shown = |sum: Sum| (text::count(sum.count), text::amount(sum.minor, currency));
         let found = lane.found();
-        let states = StateName::ALL
+        let states = ON_PAGE
             .into_iter()
             .map(|state| (state, lane.state(state)))
             .filter(|(_, sum)| sum.count > 0)

@@ -1,0 +1,259 @@
+//! What stands before the payments: the batch, its totals and their comparison with the control totals.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use crate::domain::{Currency, Tally, Totals};
+use crate::report::{BatchHeader, Difference, Reconciliation, StateName, Sum, text};
+
+/// Rises when a member changes its meaning; new members do not raise it.
+const FORMAT: u32 = 1;
+
+type Decimals = BTreeMap<&'static str, String>;
+
+#[derive(Serialize)]
+pub(super) struct Head<'a> {
+    format: u32,
+    batch: &'a str,
+    originator: &'a str,
+    gateway: &'a str,
+    created_at: String,
+    loads: Vec<LoadHead<'a>>,
+    finished: bool,
+    adds_up: bool,
+    count: u64,
+    amounts: Decimals,
+    states: States,
+    held_lanes: Vec<&'a str>,
+    control: Control,
+    difference: Control,
+    differences: Vec<String>,
+    services: Vec<Service<'a>>,
+    exceptions: Vec<Exception<'a>>,
+    period: Option<Period>,
+    timeline: Timeline,
+}
+
+#[derive(Serialize)]
+struct LoadHead<'a> {
+    source: &'a str,
+    digest: &'a str,
+    loaded_at: String,
+}
+
+#[derive(Serialize)]
+struct Counted {
+    count: u64,
+    amounts: Decimals,
+}
+
+#[derive(Serialize)]
+struct Control {
+    count: i128,
+    amounts: Decimals,
+    rejected_lines: i128,
+}
+
+#[derive(Serialize)]
+struct Service<'a> {
+    service_code: &'a str,
+    currency_code: &'static str,
+    control: One,
+    found: One,
+    difference: One,
+    states: BTreeMap<&'static str, One>,
+}
+
+#[derive(Serialize)]
+struct One {
+    count: i128,
+    amount: String,
+}
+
+#[derive(Serialize)]
+struct Exception<'a> {
+    state: &'static str,
+    status_code: Option<i64>,
+    status_description: &'a str,
+    count: u64,
+    amounts: Decimals,
+}
+
+#[derive(Serialize)]
+struct Period {
+    from: String,
+    to: String,
+}
+
+#[derive(Serialize)]
+struct Timeline {
+    bucket_ms: i64,
+    buckets: Vec<Bucket>,
+}
+
+#[derive(Serialize)]
+struct Bucket {
+    begins_at: String,
+    posted: u64,
+    settled: u64,
+}
+
+/// Every state by name, in the order a payment may pass through them.
+struct States(Vec<(&'static str, Counted)>);
+
+impl Serialize for States {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().map(|(name, counted)| (name, counted)))
+    }
+}
+
+impl From<Tally> for Counted {
+    fn from(tally: Tally) -> Self {
+        Self {
+            count: tally.count,
+            amounts: tally.amounts.decimals(),
+        }
+    }
+}
+
+impl One {
+    fn new(count: i128, minor: i128, currency: Currency) -> Self {
+        let amount = text::decimal(minor, currency);
+        Self { count, amount }
+    }
+
+    fn of(sum: Sum, currency: Currency) -> Self {
+        Self::new(i128::from(sum.count), sum.minor, currency)
+    }
+}
+
+impl<'a> Head<'a> {
+    pub(super) fn new(header: &'a BatchHeader, reconciliation: &'a Reconciliation) -> Self {
+        let total = reconciliation.total();
+        let states = StateName::ALL
+            .map(|state| (state.as_str(), reconciliation.state(state).into()))
+            .into();
+        let differences = reconciliation.differences();
+        Self {
+            format: FORMAT,
+            batch: header.name.as_str(),
+            originator: header.originator.as_str(),
+            gateway: &header.gateway,
+            created_at: header.created_at.to_string(),
+            loads: loads(header),
+            finished: reconciliation.finished(),
+            adds_up: differences.is_empty(),
+            count: total.count,
+            amounts: total.amounts.decimals(),
+            states: States(states),
+            held_lanes: header.held_lanes.iter().map(|lane| lane.as_str()).collect(),
+            control: control(reconciliation),
+            difference: difference(reconciliation),
+            differences: differences.iter().map(Difference::to_string).collect(),
+            services: services(reconciliation),
+            exceptions: exceptions(reconciliation),
+            period: reconciliation.period().map(|(from, to)| Period {
+                from: from.to_string(),
+                to: to.to_string(),
+            }),
+            timeline: timeline(reconciliation),
+        }
+    }
+}
+
+fn loads(header: &BatchHeader) -> Vec<LoadHead<'_>> {
+    header
+        .loads
+        .iter()
+        .map(|load| LoadHead {
+            source: load.file_name(),
+            digest: &load.digest,
+            loaded_at: load.loaded_at.to_string(),
+        })
+        .collect()
+}
+
+fn control(reconciliation: &Reconciliation) -> Control {
+    let control = reconciliation.control();
+    Control {
+        count: i128::from(control.count),
+        amounts: control.amounts.decimals(),
+        rejected_lines: i128::from(reconciliation.rejected_control()),
+    }
+}
+
+/// Returns what was found less what was recorded: nothing but zeros in a report that is right.
+fn difference(reconciliation: &Reconciliation) -> Control {
+    let mut count = 0;
+    let mut minor = Totals::default();
+    for (_, currency, lane) in reconciliation.lanes() {
+        let found = lane.found();
+        count += i128::from(found.count) - i128::from(lane.control.count);
+        minor.add_minor(currency, found.minor - lane.control.minor);
+    }
+    let rejected = reconciliation.state(StateName::Rejected).count;
+    Control {
+        count,
+        amounts: minor
+            .iter()
+            .map(|(currency, minor)| (currency.code(), text::decimal(minor, currency)))
+            .collect(),
+        rejected_lines: i128::from(rejected) - i128::from(reconciliation.rejected_control()),
+    }
+}
+
+fn services(reconciliation: &Reconciliation) -> Vec<Service<'_>> {
+    reconciliation
+        .lanes()
+        .map(|(service_code, currency, lane)| {
+            let found = lane.found();
+            let states = StateName::ALL
+                .into_iter()
+                .map(|state| (state, lane.state(state)))
+                .filter(|(_, sum)| sum.count > 0)
+                .map(|(state, sum)| (state.as_str(), One::of(sum, currency)))
+                .collect();
+            Service {
+                service_code,
+                currency_code: currency.code(),
+                control: One::of(lane.control, currency),
+                found: One::of(found, currency),
+                difference: One::new(
+                    i128::from(found.count) - i128::from(lane.control.count),
+                    found.minor - lane.control.minor,
+                    currency,
+                ),
+                states,
+            }
+        })
+        .collect()
+}
+
+fn exceptions(reconciliation: &Reconciliation) -> Vec<Exception<'_>> {
+    reconciliation
+        .exceptions()
+        .map(|(state, status_code, group)| Exception {
+            state: state.as_str(),
+            status_code,
+            status_description: &group.description,
+            count: group.count,
+            amounts: group.amounts.decimals(),
+        })
+        .collect()
+}
+
+fn timeline(reconciliation: &Reconciliation) -> Timeline {
+    let timeline = reconciliation.timeline();
+    Timeline {
+        bucket_ms: timeline.width_ms(),
+        buckets: timeline
+            .iter()
+            .map(|(begins_at, bucket)| Bucket {
+                begins_at: begins_at.to_string(),
+                posted: bucket.posted,
+                settled: bucket.settled,
+            })
+            .collect(),
+    }
+}
