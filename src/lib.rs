@@ -8,3 +8,4 @@ pub mod intake;
 pub mod journal;
 pub mod lifecycle;
 pub mod report;
+pub mod sandbox;

@@ -1,3 +1,100 @@
-//! The command line: the only layer that prints, exits, or knows clap.
+//! The command line: one file for every command, and the only layer that prints, exits, or knows clap.
 
+mod arguments;
+mod check;
 pub mod config;
+mod error;
+mod explain;
+mod gateway;
+mod input;
+mod listen;
+mod load;
+pub mod log;
+mod operator;
+mod output;
+mod progress;
+mod report;
+mod run;
+mod sandbox;
+mod session;
+mod shell;
+mod show_config;
+mod signals;
+mod status;
+
+use std::process::ExitCode;
+
+pub use arguments::Arguments;
+use arguments::{Command, ConfigCommand};
+pub use error::Error;
+use session::Session;
+
+/// What a finished command says with its exit code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// Done; of a run: every payment is paid.
+    Done,
+    /// Finished, but some payments failed, were rejected, or are in conflict.
+    Incomplete,
+    /// Unfinished: run again.
+    Unfinished,
+    /// The gateway stopped it: credentials, float, circuit open.
+    Stopped,
+}
+
+impl Verdict {
+    fn code(self) -> u8 {
+        match self {
+            Self::Done => 0,
+            Self::Incomplete => 3,
+            Self::Unfinished => 4,
+            Self::Stopped => 5,
+        }
+    }
+}
+
+/// Carries out the command and returns the exit code.
+#[must_use]
+pub fn run(arguments: Arguments) -> ExitCode {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    let outcome = match runtime {
+        Ok(runtime) => {
+            let outcome = runtime.block_on(carry_out(arguments));
+            // What is left is a reader of standard input or a wait for a journal; neither may hold up the exit.
+            runtime.shutdown_background();
+            outcome
+        }
+        Err(error) => Err(Error::unexpected(format!("the program cannot start its threads: {error}"))),
+    };
+    match outcome {
+        Ok(verdict) => ExitCode::from(verdict.code()),
+        Err(error) => {
+            error.print();
+            ExitCode::from(error.code())
+        }
+    }
+}
+
+async fn carry_out(arguments: Arguments) -> Result<Verdict, Error> {
+    let session = Session::new(arguments.common);
+    match arguments.command {
+        Command::Check(arguments) => check::check(&session, arguments).await,
+        Command::Load(arguments) => load::load(&session, arguments).await,
+        Command::Run(arguments) => run::run(&session, arguments).await,
+        Command::Pay(arguments) => run::pay(&session, *arguments).await,
+        Command::Status(arguments) => status::status(&session, &arguments),
+        Command::Report(arguments) => report::report(&session, arguments).await,
+        Command::Explain(arguments) => explain::explain(&session, &arguments),
+        Command::Retry(arguments) => operator::retry(&session, arguments).await,
+        Command::Resolve(arguments) => operator::resolve(&session, arguments).await,
+        Command::Cancel(arguments) => operator::cancel(&session, arguments).await,
+        Command::ResumeLane(arguments) => operator::resume_lane(&session, arguments).await,
+        Command::Listen(arguments) => listen::listen(&session, &arguments).await,
+        Command::Sandbox(arguments) => sandbox::serve(&session, arguments).await,
+        Command::Config { command: ConfigCommand::Show(arguments) } => {
+            show_config::show(&session, &arguments)
+        }
+        Command::Completions { shell } => shell::completions(shell),
+        Command::Man => shell::man(),
+    }
+}

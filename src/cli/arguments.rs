@@ -1,0 +1,340 @@
+//! What can be typed.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// Bulk disbursement processor: every row of a payment batch reaches a proven end, exactly once.
+#[derive(Debug, Parser)]
+#[command(version, about, after_help = EXIT_CODES, max_term_width = 110)]
+pub struct Arguments {
+    /// Options of every command.
+    #[command(flatten)]
+    pub common: Common,
+    /// The command.
+    #[command(subcommand)]
+    pub(super) command: Command,
+}
+
+const EXIT_CODES: &str = "Exit codes: 0 every payment paid; 1 unexpected error; 2 usage, configuration or input refused \
+(nothing sent); 3 finished, but some failed, were rejected, or conflict; 4 unfinished, run again; 5 stopped by the gateway \
+(credentials, float, circuit open).";
+
+/// Options of every command.
+#[derive(Clone, Debug, Args)]
+pub struct Common {
+    /// Configuration file [default: disburse.toml here, then in the user's configuration folder]
+    #[arg(long, global = true, value_name = "FILE", env = "DISBURSE_CONFIG")]
+    pub config: Option<PathBuf>,
+    /// Profile of the configuration
+    #[arg(long, global = true, value_name = "NAME")]
+    pub profile: Option<String>,
+    /// The journal
+    #[arg(long, global = true, value_name = "FILE", env = "DISBURSE_JOURNAL", default_value = "disburse.db")]
+    pub journal: PathBuf,
+    /// Print data as JSON
+    #[arg(long, global = true)]
+    pub json: bool,
+    /// No progress, no notes
+    #[arg(short, long, global = true, conflicts_with = "verbose")]
+    pub quiet: bool,
+    /// More log lines; twice for every request
+    #[arg(short, long, global = true, action = clap::ArgAction::Count)]
+    pub verbose: u8,
+    /// Form of log lines on standard error
+    #[arg(long, global = true, value_enum, default_value = "text", env = "DISBURSE_LOG_FORMAT")]
+    pub log_format: LogFormat,
+}
+
+/// Form of log lines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum LogFormat {
+    /// For people.
+    Text,
+    /// For programs: one object per line.
+    Json,
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum Command {
+    /// Validate a file: totals by service and currency, and every error
+    Check(CheckArguments),
+    /// Load a file into the journal, all or nothing
+    Load(LoadArguments),
+    /// Post, resolve and wait; run again to resume
+    Run(RunArguments),
+    /// Counts and amounts per state, of one batch or of all
+    Status(StatusArguments),
+    /// Write report.json, payments.csv and report.html
+    Report(ReportArguments),
+    /// Load (when new), run and report; the same command again resumes
+    Pay(Box<PayArguments>),
+    /// One payment's whole trail of evidence
+    Explain(ExplainArguments),
+    /// Make a new generation of payments that are proven failed
+    Retry(RetryArguments),
+    /// Record an operator's decision about one payment
+    Resolve(ResolveArguments),
+    /// Withdraw what was never posted
+    Cancel(CancelArguments),
+    /// Reopen a lane that is held for want of float
+    ResumeLane(ResumeLaneArguments),
+    /// Listen for callbacks, between runs
+    Listen(ListenArguments),
+    /// Serve the sandbox gateway
+    Sandbox(SandboxArguments),
+    /// The configuration
+    Config {
+        #[command(subcommand)]
+        command: ConfigCommand,
+    },
+    /// Print a completion script for a shell
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
+    /// Print the manual page
+    Man,
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum ConfigCommand {
+    /// Every value and where it comes from
+    Show(ShowArguments),
+}
+
+#[derive(Debug, Args)]
+pub(super) struct ShowArguments {
+    /// As a run against the sandbox would see it
+    #[arg(long)]
+    pub sandbox: bool,
+}
+
+/// How a batch file is read.
+#[derive(Clone, Debug, Args)]
+pub(super) struct FileArguments {
+    /// The batch file: CSV, JSON array or JSON lines; `-` reads standard input
+    pub file: PathBuf,
+    /// csv, json or jsonl [default: by the extension, else by the content]
+    #[arg(long, value_name = "NAME")]
+    pub format: Option<String>,
+    /// utf-8 or windows-1252
+    #[arg(long, value_name = "NAME", default_value = "utf-8")]
+    pub encoding: String,
+    /// Service of rows that name none
+    #[arg(long, value_name = "CODE")]
+    pub service: Option<String>,
+    /// Equal rows without a reference are payments of their own
+    #[arg(long)]
+    pub allow_equal_rows: bool,
+    /// Declared number of rows; another number is refused
+    #[arg(long, value_name = "N")]
+    pub expect_count: Option<u64>,
+    /// Declared total, as 1500.00 or "KES 1500.00"; another total is refused
+    #[arg(long, value_name = "AMOUNT")]
+    pub expect_total: Option<String>,
+    /// Where bad rows go, as they were, with their errors [default: NAME.corrections.csv here]
+    #[arg(long, value_name = "FILE")]
+    pub corrections: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct CheckArguments {
+    #[command(flatten)]
+    pub file: FileArguments,
+    /// Check by the rules of the sandbox's services
+    #[arg(long)]
+    pub sandbox: bool,
+}
+
+/// What a load adds to the reading.
+#[derive(Clone, Debug, Args)]
+pub(super) struct LoadOptions {
+    /// Name of the batch
+    #[arg(long, value_name = "NAME")]
+    pub batch: String,
+    /// What a bad row does: refuse the file, or be set aside as rejected
+    #[arg(long, value_enum, default_value = "refuse", value_name = "WHAT")]
+    pub on_error: OnError,
+    /// Add rows that are new to a batch that exists
+    #[arg(long)]
+    pub amend: bool,
+    /// The same rows may already stand under another batch's name
+    #[arg(long)]
+    pub allow_same_content: bool,
+    /// An earlier journal may have posted these rows: ask the gateway before posting
+    #[arg(long)]
+    pub presume_posted: bool,
+}
+
+/// What a bad row does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum OnError {
+    /// Nothing is loaded.
+    Refuse,
+    /// The good rows are loaded, the bad ones journaled as rejected.
+    Skip,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct LoadArguments {
+    #[command(flatten)]
+    pub file: FileArguments,
+    #[command(flatten)]
+    pub options: LoadOptions,
+    /// Load for the sandbox: its services and originator
+    #[arg(long)]
+    pub sandbox: bool,
+}
+
+/// How a run goes about its work.
+#[derive(Clone, Debug, Args)]
+pub(super) struct RunOptions {
+    /// Payments posted per second, such as 50/s
+    #[arg(long, value_name = "RATE")]
+    pub rate: Option<String>,
+    /// Requests under way at once
+    #[arg(long, value_name = "N")]
+    pub concurrency: Option<String>,
+    /// How long to go on while no payment moves
+    #[arg(long, value_name = "TIME", default_value = "30m")]
+    pub max_wait: String,
+    /// End once everything is posted
+    #[arg(long)]
+    pub no_wait: bool,
+    /// Do not ask before money moves
+    #[arg(long, short)]
+    pub yes: bool,
+    /// Ask for no callbacks; settle by status query only
+    #[arg(long)]
+    pub poll_only: bool,
+    /// Callbacks are taken by a `disburse listen` beside this run
+    #[arg(long, conflicts_with = "poll_only")]
+    pub external_listener: bool,
+    /// Run against the sandbox gateway, inside this process
+    #[arg(long)]
+    pub sandbox: bool,
+    /// Seed of the sandbox's faults
+    #[arg(long, value_name = "N", default_value_t = 2026, requires = "sandbox")]
+    pub seed: u64,
+    /// The sandbox's faults: none, realistic, hostile, or a file
+    #[arg(long, value_name = "PLAN", default_value = "realistic", requires = "sandbox")]
+    pub faults: String,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct RunArguments {
+    /// The batch
+    pub batch: String,
+    #[command(flatten)]
+    pub options: RunOptions,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct PayArguments {
+    #[command(flatten)]
+    pub file: FileArguments,
+    #[command(flatten)]
+    pub load: LoadOptions,
+    #[command(flatten)]
+    pub run: RunOptions,
+    /// Folder of the report [default: reports/BATCH]
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct StatusArguments {
+    /// The batch
+    pub batch: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct ReportArguments {
+    /// The batch
+    pub batch: String,
+    /// Folder of the report
+    #[arg(long, value_name = "DIR")]
+    pub out: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct ExplainArguments {
+    /// The batch
+    pub batch: String,
+    /// Reference of the row, or payerTransactionID
+    pub payment: String,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct RetryArguments {
+    /// The batch
+    pub batch: String,
+    /// Only failures with this status code
+    #[arg(long, value_name = "N")]
+    pub code: Option<i32>,
+}
+
+#[derive(Debug, Args)]
+#[command(group(clap::ArgGroup::new("outcome").required(true)))]
+pub(super) struct ResolveArguments {
+    /// The batch
+    pub batch: String,
+    /// payerTransactionID, or reference of the row
+    pub id: String,
+    /// It was paid
+    #[arg(long, group = "outcome")]
+    pub paid: bool,
+    /// It was not paid, and will not be
+    #[arg(long, group = "outcome")]
+    pub failed: bool,
+    /// Why
+    #[arg(long, value_name = "TEXT")]
+    pub reason: String,
+    /// What the decision rests on: a statement line, a ticket
+    #[arg(long, value_name = "TEXT")]
+    pub evidence: String,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct CancelArguments {
+    /// The batch
+    pub batch: String,
+    /// One payment, by payerTransactionID or reference [default: all that were never posted]
+    pub id: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct ResumeLaneArguments {
+    /// The batch
+    pub batch: String,
+    /// The service code
+    pub service: String,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct ListenArguments {
+    /// Address to listen on [default: callback.listen of the profile]
+    #[arg(long, value_name = "ADDR")]
+    pub listen: Option<SocketAddr>,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct SandboxArguments {
+    /// Address to listen on; loopback only
+    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:8480")]
+    pub listen: SocketAddr,
+    /// Seed of delays and faults
+    #[arg(long, value_name = "N", default_value_t = 2026)]
+    pub seed: u64,
+    /// none, realistic, hostile, or a file
+    #[arg(long, value_name = "PLAN", default_value = "none")]
+    pub faults: String,
+    /// Keep the ledger in a file, so that it survives the process
+    #[arg(long, value_name = "FILE")]
+    pub ledger: Option<PathBuf>,
+    /// Execute an identifier again instead of answering 229
+    #[arg(long)]
+    pub no_duplicate_check: bool,
+}

@@ -1,0 +1,132 @@
+//! Errors as a person meets them: what happened, and what to do.
+
+use std::fmt::Display;
+
+use super::output;
+use crate::{intake, journal};
+
+/// An error that ends a command.
+#[derive(Debug)]
+pub struct Error {
+    message: String,
+    hints: Vec<String>,
+    code: u8,
+}
+
+impl Error {
+    /// Usage, configuration or input is refused; nothing was sent.
+    #[must_use]
+    pub fn refused(message: impl Display) -> Self {
+        Self { message: message.to_string(), hints: Vec::new(), code: 2 }
+    }
+
+    /// Something that should not happen.
+    #[must_use]
+    pub fn unexpected(message: impl Display) -> Self {
+        Self { message: message.to_string(), hints: Vec::new(), code: 1 }
+    }
+
+    /// Adds what to do.
+    #[must_use]
+    pub fn hint(mut self, hint: impl Display) -> Self {
+        self.hints.push(hint.to_string());
+        self
+    }
+
+    /// The same error of a check, which loads nothing anyway.
+    #[must_use]
+    pub fn of_check(mut self) -> Self {
+        self.message = self.message.replace("; nothing was loaded", "");
+        self.hints.retain(|hint| !hint.contains("--on-error"));
+        self
+    }
+
+    /// Prints `error:` and `hint:` lines.
+    pub fn print(&self) {
+        output::complain("error", &self.message);
+        for hint in &self.hints {
+            output::complain("hint", hint);
+        }
+    }
+
+    /// Returns the exit code.
+    #[must_use]
+    pub fn code(&self) -> u8 {
+        self.code
+    }
+}
+
+impl From<journal::Error> for Error {
+    fn from(error: journal::Error) -> Self {
+        use journal::Error as E;
+        let hint = match &error {
+            E::Missing { .. } => Some("load a batch first, or name the journal with --journal"),
+            E::Symlink { .. } | E::ForeignOwner { .. } | E::NotAFile { .. } => {
+                Some("a journal holds names and phone numbers; keep it in a file of your own")
+            }
+            E::Foreign { .. } => Some("name another file with --journal"),
+            E::Newer { .. } => Some("use the newer disburse for it"),
+            E::Held { .. } => Some("wait until it ends, or stop it with Ctrl-C and run again"),
+            E::UnknownBatch { .. } => Some("`disburse status` lists the batches of the journal"),
+            E::OtherGateway { .. } => Some(
+                "a batch stays with its gateway: another one does not know what was paid. Choose the right profile, or load the \
+                 file under another batch name",
+            ),
+            E::OtherWire { .. } => Some("set the profile back, so that every repeat of a post has the same bytes"),
+            E::Storage { cause } if is_full(cause) => {
+                Some("the disk is full: free some space and run the same command again; nothing is lost")
+            }
+            E::Storage { .. } | E::Latched { .. } => {
+                Some("run the same command again: what was sent without an outcome is asked about, never posted blindly")
+            }
+            _ => None,
+        };
+        let base = match error.kind() {
+            journal::Kind::Fault => Self::unexpected(&error),
+            journal::Kind::Refused => match &error {
+                E::Open { .. } => Self::unexpected(&error),
+                _ => Self::refused(&error),
+            },
+        };
+        match hint {
+            Some(hint) => base.hint(hint),
+            None => base,
+        }
+    }
+}
+
+fn is_full(error: &rusqlite::Error) -> bool {
+    error.sqlite_error_code() == Some(rusqlite::ErrorCode::DiskFull)
+}
+
+impl From<super::config::Error> for Error {
+    fn from(error: super::config::Error) -> Self {
+        let base = Self::refused(&error);
+        match error.hint() {
+            Some(hint) => base.hint(hint),
+            None => base,
+        }
+    }
+}
+
+impl From<crate::report::Error> for Error {
+    fn from(error: crate::report::Error) -> Self {
+        Self::refused(&error).hint(error.hint())
+    }
+}
+
+impl Error {
+    /// A file that cannot be read as a batch.
+    #[must_use]
+    pub fn of_file(name: &str, error: &intake::Error) -> Self {
+        let place = match error.line() {
+            Some(line) => format!("{name}:{line}"),
+            None => name.to_owned(),
+        };
+        let base = Self::refused(format!("{place}: {error}"));
+        match error.hint() {
+            Some(hint) => base.hint(hint),
+            None => base,
+        }
+    }
+}

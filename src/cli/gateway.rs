@@ -1,0 +1,135 @@
+//! The configuration, as the gateway client, the lifecycle and the engine take it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::Error;
+use super::arguments::RunOptions;
+use super::config::{self, PostClass, Settings, StatusClass};
+use crate::engine::{Limits, Rate};
+use crate::gateway::{ExtraDataForm, Profile, SupportDocumentIn};
+use crate::lifecycle::{Class, CodeTable, Policy, SettleOn};
+
+/// The longest reply that is read.
+const BODY_MAX: usize = 4 * 1024 * 1024;
+
+/// Returns the client's profile.
+pub(super) fn profile(settings: &Settings) -> Result<Profile, Error> {
+    let gateway = settings.gateway()?;
+    let p = &settings.profile;
+    Ok(Profile {
+        payment_path: p.payment_path.clone(),
+        extra_data: match p.extra_data {
+            config::ExtraData::Object => ExtraDataForm::Object,
+            config::ExtraData::String => ExtraDataForm::String,
+        },
+        support_document_in: match p.support_document_in {
+            config::SupportDocumentIn::ExtraData => SupportDocumentIn::ExtraData,
+            config::SupportDocumentIn::Packet => SupportDocumentIn::Packet,
+        },
+        connect_timeout: p.limits.connect_timeout,
+        request_timeout: p.limits.request_timeout,
+        idle_timeout: p.limits.idle_timeout,
+        proxy: p.proxy.as_ref().map(ToString::to_string),
+        ca_file: p.ca_file.clone(),
+        codes: codes(settings),
+        body_limit: BODY_MAX,
+        ..Profile::new(
+            gateway.base_url.clone(),
+            gateway.username.to_owned(),
+            gateway.password.clone(),
+            gateway.country,
+            gateway.zone.clone(),
+        )
+    })
+}
+
+/// Returns the settings that shape the bytes of a post: a batch keeps them for all its posts.
+pub(super) fn wire(settings: &Settings) -> String {
+    let p = &settings.profile;
+    let zone = p.time_zone.as_ref().map_or("", |zone| zone.name());
+    let country = p.country_code.map(|country| country.to_string()).unwrap_or_default();
+    let extra = match p.extra_data {
+        config::ExtraData::Object => "object",
+        config::ExtraData::String => "string",
+    };
+    let document = match p.support_document_in {
+        config::SupportDocumentIn::ExtraData => "extraData",
+        config::SupportDocumentIn::Packet => "packet",
+    };
+    format!("time_zone {zone}, country_code {country}, extra_data {extra}, support_document_in {document}")
+}
+
+/// Returns the classes of the status codes.
+pub(super) fn codes(settings: &Settings) -> CodeTable {
+    let mut table = CodeTable::default();
+    for (code, class) in &settings.post_codes {
+        table.set_post(*code, match class {
+            PostClass::Paid => Class::Paid,
+            PostClass::Failed => Class::Failed,
+            PostClass::Refused => Class::Refused,
+            PostClass::Acknowledged => Class::Acknowledged,
+            PostClass::Delivered => Class::Delivered,
+            PostClass::NoFloat => Class::NoFloat,
+            PostClass::Duplicate => Class::Duplicate,
+            PostClass::InDoubt => Class::InDoubt,
+        });
+    }
+    for (code, class) in &settings.status_codes {
+        table.set_status(*code, match class {
+            StatusClass::Paid => Class::Paid,
+            StatusClass::Failed => Class::Failed,
+            StatusClass::Acknowledged => Class::Acknowledged,
+            StatusClass::Delivered => Class::Delivered,
+            StatusClass::NotFound => Class::NotFound,
+            StatusClass::InDoubt => Class::InDoubt,
+        });
+    }
+    table
+}
+
+/// Returns the waits.
+pub(super) fn policy(settings: &Settings, callbacks: bool) -> Arc<Policy> {
+    let r = &settings.profile.resolution;
+    Arc::new(Policy {
+        first_query_after: r.first_query_after,
+        query_backoff_max: r.query_backoff_max,
+        callback_grace: r.callback_grace,
+        not_found_quarantine: r.not_found_quarantine,
+        give_up_after: r.give_up_after,
+        exposures_max: r.attempts_max.get(),
+        settle_on: match settings.profile.callback.settle_on {
+            config::SettleOn::Callback => SettleOn::Callback,
+            config::SettleOn::Confirmed => SettleOn::Confirmed,
+        },
+        callbacks,
+        status_query: r.status_query,
+        ..Policy::default()
+    })
+}
+
+/// Returns the bounds of a run.
+pub(super) fn limits(settings: &Settings, options: &RunOptions, callbacks: bool) -> Result<Limits, Error> {
+    let l = &settings.profile.limits;
+    let rate = |rate: config::Rate| Rate::per_second(rate.per_second().get());
+    let none = || Error::refused("a rate of zero posts nothing");
+    let rate_of_posts = rate(l.rate).ok_or_else(none)?;
+    let count = |n: std::num::NonZeroU32| usize::try_from(n.get()).unwrap_or(usize::MAX);
+    Ok(Limits {
+        rate: rate_of_posts,
+        query_rate: rate(l.query_rate).ok_or_else(none)?,
+        concurrency: count(l.concurrency),
+        // A request may not carry more than may leave in a second.
+        packets: count(l.packets_per_request).min(rate_of_posts.get() as usize),
+        breaker_losses: l.breaker_losses.get(),
+        breaker_pause: l.breaker_pause,
+        lane_retry_after: settings.profile.resolution.lane_retry_after,
+        max_wait: max_wait(&options.max_wait)?,
+        no_wait: options.no_wait,
+        callbacks,
+    })
+}
+
+fn max_wait(text: &str) -> Result<Duration, Error> {
+    config::duration(text).map_err(|expected| Error::refused(format!("--max-wait {text}: expected {expected}")))
+}

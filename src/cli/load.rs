@@ -1,0 +1,189 @@
+//! `load`, and the loading that `check` and `pay` share.
+
+use serde_json::json;
+
+use super::arguments::{LoadArguments, LoadOptions, OnError};
+use super::config::Settings;
+use super::input::{Input, declared_total};
+use super::session::{Session, batch_name};
+use super::{Error, Verdict, arguments::FileArguments, output};
+use crate::domain::{Tally, Timestamp};
+use crate::journal::{Difference, Journal, LoadPlan, LoadRefusal, LoadSummary, Loaded};
+
+/// `disburse load`.
+pub(super) async fn load(session: &Session, arguments: LoadArguments) -> Result<Verdict, Error> {
+    let overrides = vec![("service_code", arguments.file.service.clone())];
+    let settings = session.settings(arguments.sandbox, overrides)?;
+    let plan = plan(&arguments.file, &arguments.options, &settings)?;
+    let input = Input::open(&arguments.file, &settings)?;
+    let journal = Journal::open(session.journal_path())?;
+    let batch = plan.batch.to_string();
+    let (summary, fresh) = into_journal(session, &journal, &input, plan).await?;
+    if session.common.json {
+        output::json(&to_json(&summary, Some((&batch, fresh))));
+    } else {
+        print_summary(&summary);
+        let what = if fresh { "loaded into" } else { "already there, unchanged, in" };
+        output::line(&format!("{} {what} batch {batch}", output::counted(summary.total().count, "payment")));
+        session.note(&format!("next: disburse run {batch}"));
+    }
+    Ok(Verdict::Done)
+}
+
+/// Makes the plan of a load from its options.
+pub(super) fn plan(file: &FileArguments, options: &LoadOptions, settings: &Settings) -> Result<LoadPlan, Error> {
+    Ok(LoadPlan {
+        batch: batch_name(&options.batch)?,
+        originator: settings.originator()?.clone(),
+        source: String::new(),
+        now: Timestamp::now(),
+        amend: options.amend,
+        allow_equal_rows: file.allow_equal_rows,
+        allow_same_content: options.allow_same_content,
+        skip_bad_rows: options.on_error == OnError::Skip,
+        presume_posted: options.presume_posted,
+        expect_count: file.expect_count,
+        expect_total: match &file.expect_total {
+            Some(text) => Some(declared_total(text, settings)?),
+            None => None,
+        },
+        dry_run: false,
+    })
+}
+
+/// Reads the file into the journal; the flag tells whether its rows are new there.
+pub(super) async fn into_journal(
+    session: &Session,
+    journal: &Journal,
+    input: &Input,
+    plan: LoadPlan,
+) -> Result<(LoadSummary, bool), Error> {
+    let plan = LoadPlan { source: input.source(), ..plan };
+    let (batch, skips) = (plan.batch.to_string(), plan.skip_bad_rows);
+    let (rows, reading) = input.read()?;
+    let loaded = journal.load(plan, rows).await;
+    let reading = reading.await.map_err(|_| Error::unexpected("the reader of the file failed"))??;
+    let loaded = loaded?;
+    for note in reading.notes() {
+        session.note(&format!("{}: {note}", input.name));
+    }
+    let late = match &loaded {
+        Loaded::New(summary) | Loaded::AlreadyThere(summary) => &summary.late,
+        Loaded::Refused(LoadRefusal::BadRows { late, .. }) => late,
+        Loaded::Refused(_) => &Vec::new(),
+    };
+    // A file that is there already has had its errors told before.
+    let bad = match &loaded {
+        Loaded::AlreadyThere(_) => 0,
+        Loaded::New(_) | Loaded::Refused(_) => input.explain(reading, late)?,
+    };
+    match loaded {
+        Loaded::New(summary) => {
+            if skips && bad > 0 {
+                output::complain("warning", &format!("{} set aside as rejected", output::counted(bad, "row")));
+            }
+            Ok((summary, true))
+        }
+        Loaded::AlreadyThere(summary) => Ok((summary, false)),
+        Loaded::Refused(refusal) => Err(refused(&input.name, &batch, bad, &refusal)),
+    }
+}
+
+fn refused(file: &str, batch: &str, bad: u64, refusal: &LoadRefusal) -> Error {
+    match refusal {
+        LoadRefusal::BadRows { .. } => {
+            Error::refused(format!("{file}: {} with errors; nothing was loaded", output::counted(bad, "row")))
+                .hint("mend them, or set them aside with --on-error skip")
+        }
+        LoadRefusal::NoRows => Error::refused(format!("{file}: holds no payments; nothing was loaded")),
+        LoadRefusal::Unreadable => Error::unexpected(format!("{file}: was not read to its end; nothing was loaded")),
+        LoadRefusal::OtherContent(difference) => {
+            let message = format!(
+                "batch {batch} exists with other rows: {}; nothing was loaded{}",
+                difference_text(difference),
+                examples(difference)
+            );
+            let hint = if difference.changed > 0 {
+                "rows of a batch never change: cancel or retry the old ones, or use another batch name"
+            } else {
+                "add the new rows to the batch with --amend, or use another batch name"
+            };
+            Error::refused(message).hint(hint)
+        }
+        LoadRefusal::OtherOriginator(originator) => Error::refused(format!(
+            "batch {batch} belongs to originator {originator:?}; nothing was loaded"
+        ))
+        .hint("choose the profile it was loaded with, or another batch name"),
+        LoadRefusal::SameContent(other) => Error::refused(format!(
+            "{file}: the very same rows are in batch {other} already; nothing was loaded"
+        ))
+        .hint(format!(
+            "to go on with it: disburse run {other}. To pay everyone a second time: --allow-same-content"
+        )),
+        LoadRefusal::Count { expected, found } => Error::refused(format!(
+            "{file}: {expected} rows were declared, found {found}; nothing was loaded"
+        )),
+        LoadRefusal::Total { expected, found } => Error::refused(format!(
+            "{file}: a total of {expected} was declared, found {found}; nothing was loaded"
+        )),
+    }
+}
+
+fn difference_text(difference: &Difference) -> String {
+    format!("{} new, {} gone, {} changed", difference.new, difference.gone, difference.changed)
+}
+
+fn examples(difference: &Difference) -> String {
+    difference.examples.iter().map(|example| format!("\n  {example}")).collect()
+}
+
+/// Prints what a file adds up to.
+pub(super) fn print_summary(summary: &LoadSummary) {
+    let mut rows: Vec<Vec<String>> = summary
+        .accepted
+        .iter()
+        .map(|(service, currency, tally)| {
+            row(service.as_str(), currency.code(), tally, &tally.amounts.decimals()[currency.code()])
+        })
+        .collect();
+    if summary.rejected.count > 0 {
+        rows.push(row("(rejected)", "", &summary.rejected, &output::amounts(&summary.rejected.amounts)));
+    }
+    let mut total = summary.total();
+    total.add_all(&summary.rejected);
+    rows.push(row("total", "", &total, &output::amounts(&total.amounts)));
+    output::print(&output::table(&["service", "currency", "count", "amount"], rows, &[2, 3]));
+}
+
+fn row(service: &str, currency: &str, tally: &Tally, amount: &str) -> Vec<String> {
+    let amount = if amount.contains(' ') { amount.to_owned() } else { output::grouped(amount) };
+    vec![service.to_owned(), currency.to_owned(), output::grouped(&tally.count.to_string()), amount]
+}
+
+/// Returns a summary for programs.
+pub(super) fn to_json(summary: &LoadSummary, batch: Option<(&str, bool)>) -> serde_json::Value {
+    let services: Vec<serde_json::Value> = summary
+        .accepted
+        .iter()
+        .map(|(service, currency, tally)| {
+            json!({
+                "service_code": service.as_str(),
+                "currency_code": currency.code(),
+                "count": tally.count,
+                "amount": tally.amounts.decimals()[currency.code()],
+            })
+        })
+        .collect();
+    let total = summary.total();
+    let mut value = json!({
+        "count": total.count,
+        "amounts": total.amounts.decimals(),
+        "rejected": {"count": summary.rejected.count, "amounts": summary.rejected.amounts.decimals()},
+        "services": services,
+    });
+    if let Some((name, fresh)) = batch {
+        value["batch"] = json!(name);
+        value["loaded"] = json!(fresh);
+    }
+    value
+}

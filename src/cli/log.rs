@@ -1,0 +1,60 @@
+//! Log lines, on standard error.
+
+use std::io::{self, Write};
+
+use tracing_subscriber::EnvFilter;
+use tracing_subscriber::fmt::MakeWriter;
+
+use super::arguments::{Common, LogFormat};
+use super::{output, progress};
+
+/// Starts the log: warnings, more with `-v`, or what `DISBURSE_LOG` says.
+pub fn start(common: &Common) {
+    let level = match (common.quiet, common.verbose) {
+        (true, _) => "error",
+        (_, 0) => "warn",
+        (_, 1) => "info,disburse=debug",
+        (_, _) => "debug,disburse=trace",
+    };
+    let filter = EnvFilter::try_from_env("DISBURSE_LOG").unwrap_or_else(|_| EnvFilter::new(level));
+    let log = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(AroundTheBar)
+        .with_ansi(output::colours(&io::stderr()))
+        .with_target(common.verbose > 0);
+    // A second start, in tests, keeps the first log.
+    let _ = match common.log_format {
+        LogFormat::Text => log.try_init(),
+        LogFormat::Json => log.json().with_target(true).try_init(),
+    };
+}
+
+/// Writes whole lines without tearing the progress bar.
+struct AroundTheBar;
+
+struct Line(Vec<u8>);
+
+impl<'a> MakeWriter<'a> for AroundTheBar {
+    type Writer = Line;
+
+    fn make_writer(&'a self) -> Line {
+        Line(Vec::with_capacity(256))
+    }
+}
+
+impl Write for Line {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Drop for Line {
+    fn drop(&mut self) {
+        let _ = progress::suspended(|| io::stderr().lock().write_all(&self.0));
+    }
+}

@@ -1,0 +1,121 @@
+//! Printing: data to standard output, everything else to standard error.
+
+use std::io::{self, IsTerminal, Write};
+
+use comfy_table::{CellAlignment, Table, presets};
+
+use super::progress;
+
+/// Prints data. A reader that went away is no error.
+pub(super) fn print(text: &str) {
+    let mut out = io::stdout().lock();
+    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+}
+
+/// Prints data, and ends the line.
+pub(super) fn line(text: &str) {
+    print(&format!("{text}\n"));
+}
+
+/// Prints a JSON value on one line.
+pub(super) fn json(value: &serde_json::Value) {
+    line(&value.to_string());
+}
+
+/// Says something to the person at the terminal.
+#[allow(clippy::print_stderr, reason = "this is where notes are printed")]
+pub(super) fn note(text: &str) {
+    progress::suspended(|| eprintln!("{text}"));
+}
+
+/// Prints a `label: text` line to standard error, the label in colour on a terminal.
+#[allow(clippy::print_stderr, reason = "this is where errors are printed")]
+pub(super) fn complain(label: &str, text: &str) {
+    let colour = match label {
+        "error" => "\x1b[1;31m",
+        "warning" => "\x1b[1;33m",
+        _ => "\x1b[1;36m",
+    };
+    progress::suspended(|| {
+        if colours(&io::stderr()) {
+            eprintln!("{colour}{label}:\x1b[0m {text}");
+        } else {
+            eprintln!("{label}: {text}");
+        }
+    });
+}
+
+/// Returns whether a stream shows colours: a terminal, and `NO_COLOR` is not set.
+pub(super) fn colours(stream: &impl IsTerminal) -> bool {
+    let refused = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+    stream.is_terminal() && !refused && !dumb
+}
+
+/// Lays out a table; the columns named in `right` are aligned to the right.
+pub(super) fn table(header: &[&str], rows: Vec<Vec<String>>, right: &[usize]) -> String {
+    let mut table = Table::new();
+    table.load_preset(presets::NOTHING).set_header(header.to_vec());
+    for row in rows {
+        table.add_row(row);
+    }
+    for index in right {
+        if let Some(column) = table.column_mut(*index) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    let mut text = String::new();
+    for line in table.lines() {
+        text.push_str(line.trim_end());
+        text.push('\n');
+    }
+    text
+}
+
+/// Groups the digits of a number for reading: `1234567.80` becomes `1,234,567.80`.
+pub(super) fn grouped(decimal: &str) -> String {
+    let (whole, fraction) = decimal.split_once('.').unwrap_or((decimal, ""));
+    let mut text = String::new();
+    for (index, digit) in whole.chars().enumerate() {
+        if index > 0 && (whole.len() - index).is_multiple_of(3) && digit != '-' {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    if !fraction.is_empty() {
+        text.push('.');
+        text.push_str(fraction);
+    }
+    text
+}
+
+/// Returns amounts per currency for reading: `KES 1,234.00, UGX 5,000`.
+pub(super) fn amounts(totals: &crate::domain::Totals) -> String {
+    let parts: Vec<String> = totals
+        .decimals()
+        .into_iter()
+        .filter(|(_, decimal)| decimal.bytes().any(|b| b.is_ascii_digit() && b != b'0'))
+        .map(|(code, decimal)| format!("{code} {}", grouped(&decimal)))
+        .collect();
+    if parts.is_empty() { "0".to_owned() } else { parts.join(", ") }
+}
+
+/// Returns `1 payment`, `2 payments`.
+pub(super) fn counted(count: u64, what: &str) -> String {
+    let number = grouped(&count.to_string());
+    if count == 1 { format!("{number} {what}") } else { format!("{number} {what}s") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn digits_are_grouped() {
+        for (text, expected) in
+            [("0", "0"), ("999", "999"), ("1000", "1,000"), ("1234567.80", "1,234,567.80"), ("123456", "123,456")]
+        {
+            assert_eq!(grouped(text), expected);
+        }
+    }
+}

@@ -1,0 +1,37 @@
+//! Ctrl-C and SIGTERM: the first ends the run in good order, the second at once.
+
+use tokio::signal::unix::{SignalKind, signal};
+use tokio_util::sync::CancellationToken;
+
+use super::{Error, output};
+
+/// Cancels the token on the first signal, and ends the process on the second.
+pub(super) fn drain_on_signal(drain: CancellationToken, resume: String) -> Result<(), Error> {
+    let unavailable = |error| Error::unexpected(format!("signals cannot be heard: {error}"));
+    let mut interrupt = signal(SignalKind::interrupt()).map_err(unavailable)?;
+    let mut terminate = signal(SignalKind::terminate()).map_err(unavailable)?;
+    tokio::spawn(async move {
+        let mut heard = 0;
+        loop {
+            tokio::select! {
+                _ = interrupt.recv() => {}
+                _ = terminate.recv() => {}
+            }
+            heard += 1;
+            if heard > 1 {
+                output::note("ended at once; what was under way is asked about when the run resumes");
+                leave();
+            }
+            output::note(&format!(
+                "ending: no further payment is posted, what is under way is waited for (once more to end at once). {resume}"
+            ));
+            drain.cancel();
+        }
+    });
+    Ok(())
+}
+
+#[allow(clippy::exit, reason = "the operator asked for it twice")]
+fn leave() -> ! {
+    std::process::exit(4)
+}
