@@ -1,3 +1,4 @@
 //! Bulk disbursement.
 pub mod domain;
+pub mod gateway;
 pub mod lifecycle;
