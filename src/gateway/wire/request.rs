@@ -130,7 +130,7 @@ fn head(function: &str, profile: &Profile) -> Zeroizing<Vec<u8>> {
     let room = 6 * (profile.username.len() + profile.password.expose_secret().len()) + 256;
     let mut head = Zeroizing::new(Vec::with_capacity(room));
     write_json(
-        &mut *head,
+        &mut head,
         &Envelope {
             function,
             country_code: profile.country_code.code(),
