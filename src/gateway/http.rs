@@ -1,5 +1,6 @@
 //! The client. Every layer below it that could send a payment twice, or elsewhere, is switched off.
 
+use std::fmt;
 use std::io;
 use std::time::Duration;
 
@@ -87,7 +88,7 @@ impl HttpGateway {
             }
             Err(error) => failed(question, ids, self.failure(&error.without_url())),
         };
-        tracing::debug!(?question, %first, payments = ids.len(), signal = ?reply.signal, "asked the gateway");
+        tracing::debug!(?question, %first, payments = ids.len(), signal = kind(&reply.signal), "asked the gateway");
         reply
     }
 
@@ -148,6 +149,15 @@ impl HttpGateway {
             }
         }
         clean(&innermost.to_string())
+    }
+}
+
+// The prepared requests hold the password.
+impl fmt::Debug for HttpGateway {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HttpGateway")
+            .field("endpoint", &self.endpoint.as_str())
+            .finish_non_exhaustive()
     }
 }
 
@@ -218,6 +228,17 @@ fn client(profile: &Profile, endpoint: &Url) -> Result<Client, Error> {
         }
         Error::Client(clean(&innermost.to_string()))
     })
+}
+
+// The reasons stay out of logs: they may quote the gateway, which may quote us.
+fn kind(signal: &Signal) -> &'static str {
+    match signal {
+        Signal::Healthy => "healthy",
+        Signal::Unreachable(_) => "unreachable",
+        Signal::Lost(_) => "lost",
+        Signal::SlowDown(_) => "slow down",
+        Signal::Stop(_) => "stop",
+    }
 }
 
 fn known_io(kind: io::ErrorKind) -> Option<&'static str> {
