@@ -469,6 +469,7 @@ async fn a_named_proxy_that_refuses_sees_no_payment() {
     });
     let gateway = HttpGateway::new(Profile {
         proxy: Some(proxy.url()),
+        ca_file: Some(tls::file("ca.pem")),
         ..profile("https://gateway.example")
     })
     .unwrap();

@@ -101,7 +101,7 @@ impl Connection<'_> {
 
     /// Sends a reply of JSON.
     pub fn reply(&mut self, status: &str, body: &str) {
-        self.send(&format!(
+        self.send(format!(
             "HTTP/1.1 {status}\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
             body.len()
         ));

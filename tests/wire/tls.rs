@@ -16,7 +16,7 @@ use super::payments::{A, acknowledgement, one, profile};
 use super::server::Server;
 use super::{ACKNOWLEDGED, only, soon};
 
-fn file(name: &str) -> PathBuf {
+pub fn file(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
         .join("tests/wire/tls")
         .join(name)
