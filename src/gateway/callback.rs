@@ -1,0 +1,131 @@
+//! What a callback says (section 6).
+
+use super::wire::{self, Pushed};
+use super::{Error, Said};
+use crate::lifecycle::{CodeTable, Verdict};
+
+/// A callback's words. Whether it may be believed is the listener's to decide.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CallbackNotice {
+    /// `payerTransactionID`, as it is.
+    pub id: Option<String>,
+    /// What the status code means.
+    pub verdict: Verdict,
+    /// Its words.
+    pub said: Said,
+    /// `amount`, as it is written; most deployments send none.
+    pub amount: Option<String>,
+}
+
+/// Reads the body of a callback: a packet, or an array of one.
+///
+/// # Errors
+/// Says why the body is no callback about a payment's status.
+pub fn read_callback(body: &[u8], codes: &CodeTable) -> Result<CallbackNotice, Error> {
+    let pushed: Pushed = wire::read_pushed(body).map_err(|error| {
+        Error::Callback(match error {
+            wire::Unreadable::Empty => "an empty body",
+            wire::Unreadable::NotJson => "a body that is not JSON",
+            wire::Unreadable::Truncated => "a truncated body",
+            wire::Unreadable::TooDeep => "a body nested too deeply",
+            wire::Unreadable::OtherForm => "a body without one packet",
+        })
+    })?;
+    if !pushed.is_payment_status() {
+        return Err(Error::Callback("another function"));
+    }
+    let packet = pushed.packet;
+    let code = packet
+        .status
+        .code
+        .ok_or(Error::Callback("no readable statusCode"))?;
+    Ok(CallbackNotice {
+        id: packet.id,
+        verdict: Verdict {
+            class: codes.of_status(code),
+            code,
+        },
+        said: Said {
+            description: packet.status.description,
+            gateway_transaction_id: packet.gateway_transaction_id,
+            receipt_number: packet.receipt_number,
+            receiver_narration: packet.receiver_narration,
+            ..Said::default()
+        },
+        amount: packet.amount,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lifecycle::Class;
+
+    fn read(body: &str) -> Result<CallbackNotice, String> {
+        read_callback(body.as_bytes(), &CodeTable::default()).map_err(|e| e.to_string())
+    }
+
+    #[test]
+    fn a_packet_is_an_object_or_an_array_of_one() {
+        let packet = r#"{"statusCode":"140","statusDescription":"ok","payerTransactionID":"ID",
+            "gatewayTransactionID":90071992547409931,"receiptNumber":"[\"QK1\"]",
+            "receiverNarration":"token 1","msisdn":"254700000001","amount":10.50,"extraData":{}}"#;
+        for packet in [packet.to_owned(), format!("[{packet}]")] {
+            let body = format!(
+                r#"{{"function":"GATEWAY.pushPaymentStatus","countryCode":"KE",
+                "payload":{{"packet":{packet},"credentials":{{"username":"u","password":"hunter2"}}}}}}"#
+            );
+            let notice = read(&body).unwrap();
+            assert_eq!(notice.id.as_deref(), Some("ID"));
+            assert_eq!(
+                notice.verdict,
+                Verdict {
+                    class: Class::Paid,
+                    code: 140
+                }
+            );
+            assert_eq!(notice.amount.as_deref(), Some("10.50"));
+            let said = &notice.said;
+            assert_eq!(said.receipt_number.as_deref(), Some("QK1"));
+            assert_eq!(said.receiver_narration.as_deref(), Some("token 1"));
+            let id = said.gateway_transaction_id.as_ref().unwrap();
+            assert_eq!(id.as_str(), "90071992547409931");
+            let shown = format!("{notice:?}");
+            assert!(!shown.contains("token 1") && !shown.contains("hunter2"));
+        }
+    }
+
+    #[test]
+    fn what_is_no_callback_is_refused_with_its_reason() {
+        for (body, reason) in [
+            ("", "empty"),
+            ("<html>", "not JSON"),
+            (r#"{"payload":{"packet":{"statusCode":140"#, "truncated"),
+            (r#"{"payload":{"packet":[]}}"#, "without one packet"),
+            (
+                r#"{"payload":{"packet":[{"statusCode":140},{"statusCode":140}]}}"#,
+                "without one packet",
+            ),
+            (
+                r#"{"payload":{"packet":{"statusCode":140,"statusCode":141}}}"#,
+                "without one packet",
+            ),
+            (
+                r#"{"payload":{"packet":{"statusCode":140.0}}}"#,
+                "statusCode",
+            ),
+            (
+                r#"{"payload":{"packet":{"statusCode":"ok"}}}"#,
+                "statusCode",
+            ),
+            (
+                r#"{"function":"GATEWAY.pushFloat","payload":{"packet":{"statusCode":140}}}"#,
+                "another function",
+            ),
+            (&"[".repeat(60_000), "nested"),
+        ] {
+            let error = read(body).unwrap_err();
+            assert!(error.contains(reason), "{body:.80}: {error}");
+        }
+    }
+}

@@ -1,0 +1,181 @@
+//! `results[]`, matched by identifier, never by position.
+
+use std::collections::HashMap;
+
+use super::{Question, Word};
+use crate::domain::PayerTransactionId;
+use crate::gateway::wire::{Entry, Envelope};
+use crate::gateway::{Outcome, Said};
+use crate::lifecycle::{Class, CodeTable};
+
+/// Takes every payment's own entries as evidence.
+pub(super) fn apply(
+    question: Question,
+    ids: &[PayerTransactionId],
+    status: u16,
+    envelope: &Envelope,
+    codes: &CodeTable,
+) -> (Vec<Outcome>, Word) {
+    let own = matched(ids, envelope);
+    let foreign = envelope.entries.len() - own.iter().map(Vec::len).sum::<usize>();
+    let mut heard = false;
+    let mut outcomes: Vec<Outcome> = own
+        .iter()
+        .map(|entries| {
+            let outcome = told(question, status, entries, envelope, codes);
+            heard |= outcome.event != question.nothing();
+            outcome
+        })
+        .collect();
+    if foreign > 0 {
+        note_foreign(foreign, &own, &mut outcomes);
+    }
+    let word = if heard {
+        Word::Heard
+    } else {
+        let cause = outcomes.first().map_or("", |first| &first.said.cause);
+        Word::Nothing(cause.to_owned())
+    };
+    (outcomes, word)
+}
+
+/// Returns whether an entry tells what became of the payment, so that "nothing was executed" cannot be all.
+pub(super) fn has_definite(
+    id: &PayerTransactionId,
+    envelope: &Envelope,
+    codes: &CodeTable,
+) -> bool {
+    envelope
+        .entries
+        .iter()
+        .filter(|entry| entry.id.as_deref() == Some(id.as_str()))
+        .filter_map(|entry| entry.status.code)
+        .any(|code| !matches!(codes.of_post(code), Class::InDoubt | Class::NotFound))
+}
+
+/// Returns the entries about each payment.
+fn matched<'a>(ids: &[PayerTransactionId], envelope: &'a Envelope) -> Vec<Vec<&'a Entry>> {
+    let places: HashMap<&str, usize> = ids
+        .iter()
+        .enumerate()
+        .map(|(place, id)| (id.as_str(), place))
+        .collect();
+    let mut own = vec![Vec::new(); ids.len()];
+    for entry in &envelope.entries {
+        let place = entry.id.as_deref().and_then(|id| places.get(id));
+        if let Some(place) = place {
+            own[*place].push(entry);
+        }
+    }
+    own
+}
+
+fn told(
+    question: Question,
+    status: u16,
+    entries: &[&Entry],
+    envelope: &Envelope,
+    codes: &CodeTable,
+) -> Outcome {
+    let mut said = Said {
+        http_status: Some(status),
+        ..Said::default()
+    };
+    let nothing = |said, cause: &str| Outcome {
+        event: question.nothing(),
+        said: Said {
+            cause: with_status(status, cause),
+            ..said
+        },
+    };
+    let Some(first) = entries.first() else {
+        return nothing(said, "no entry about this identifier");
+    };
+    if entries.iter().any(|e| e.status.code != first.status.code) {
+        said.anomaly = Some(codes_of(entries));
+        return nothing(said, "entries with different codes");
+    }
+    fill(&mut said, entries);
+    let Some(code) = first.status.code else {
+        return nothing(said, "an entry without a readable statusCode");
+    };
+    let event = question.said(code, codes);
+    // 148 may carry its application id beside the results; it belongs to us only if we are alone.
+    let class = match question {
+        Question::Post => codes.of_post(code),
+        Question::Status => codes.of_status(code),
+    };
+    if class == Class::Delivered && said.receipt_number.is_none() && envelope.entries.len() == 1 {
+        said.receipt_number.clone_from(&envelope.receipt_number);
+    }
+    Outcome { event, said }
+}
+
+/// Takes the words of entries that agree; the first one that has a member counts.
+fn fill(said: &mut Said, entries: &[&Entry]) {
+    for entry in entries {
+        if said.description.is_empty() {
+            said.description.clone_from(&entry.status.description);
+        }
+        if said.receipt_number.is_none() {
+            said.receipt_number.clone_from(&entry.receipt_number);
+        }
+        if said.receiver_narration.is_none() {
+            said.receiver_narration
+                .clone_from(&entry.receiver_narration);
+        }
+        match (&said.gateway_transaction_id, &entry.gateway_transaction_id) {
+            (None, found) => said.gateway_transaction_id.clone_from(found),
+            // Two transactions under one identifier may be two payments.
+            (Some(known), Some(found)) if known != found => {
+                said.anomaly = Some(format!(
+                    "two entries with different gatewayTransactionIDs: {known} and {found}"
+                ));
+            }
+            (Some(_), _) => {}
+        }
+    }
+}
+
+fn codes_of(entries: &[&Entry]) -> String {
+    const SHOWN: usize = 4;
+    let codes: Vec<String> = entries
+        .iter()
+        .take(SHOWN)
+        .map(|entry| {
+            entry
+                .status
+                .code
+                .map_or_else(|| "none".to_owned(), |code| code.to_string())
+        })
+        .collect();
+    let more = if entries.len() > SHOWN { ", ..." } else { "" };
+    format!(
+        "{} entries about this identifier with different codes: {}{more}",
+        entries.len(),
+        codes.join(", ")
+    )
+}
+
+/// Notes entries about other payments where one of ours is missing, else at the first payment.
+fn note_foreign(foreign: usize, own: &[Vec<&Entry>], outcomes: &mut [Outcome]) {
+    let complete = own.iter().all(|entries| !entries.is_empty());
+    for (index, (entries, outcome)) in own.iter().zip(outcomes).enumerate() {
+        if entries.is_empty() || complete && index == 0 {
+            let note = format!("{foreign} of the reply's entries name no payment of the request");
+            let anomaly = &mut outcome.said.anomaly;
+            *anomaly = Some(match anomaly.take() {
+                Some(earlier) => format!("{earlier}; {note}"),
+                None => note,
+            });
+        }
+    }
+}
+
+fn with_status(status: u16, cause: &str) -> String {
+    if status >= 300 {
+        format!("HTTP {status}, {cause}")
+    } else {
+        cause.to_owned()
+    }
+}

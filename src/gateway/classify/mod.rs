@@ -1,0 +1,231 @@
+//! What one reply, or the lack of one, proves about each payment. Pure: no clock, no I/O.
+//!
+//! Money is decided by an entry about the payment's own identifier with a code that can be read, and by nothing else.
+
+mod entries;
+#[cfg(test)]
+mod properties;
+#[cfg(test)]
+mod tests;
+
+use std::time::Duration;
+
+use super::wire::{Envelope, Unreadable, read_envelope};
+use super::{Outcome, Reply, Said, Signal, StopReason};
+use crate::domain::PayerTransactionId;
+use crate::lifecycle::{CodeTable, Event, Verdict};
+
+/// `authStatusCode`: authenticated (section 5).
+const AUTHENTICATED: i32 = 131;
+/// `authStatusCode`: not authenticated, nothing was executed (section 5).
+const NOT_AUTHENTICATED: i32 = 132;
+
+/// What was asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Question {
+    /// A post.
+    Post,
+    /// A status query.
+    Status,
+}
+
+impl Question {
+    /// The evidence of nothing that counts.
+    fn nothing(self) -> Event {
+        match self {
+            Self::Post => Event::Lost,
+            Self::Status => Event::NoAnswer,
+        }
+    }
+
+    fn said(self, code: i32, codes: &CodeTable) -> Event {
+        match self {
+            Self::Post => Event::Reply(Verdict {
+                class: codes.of_post(code),
+                code,
+            }),
+            Self::Status => Event::Answer(Verdict {
+                class: codes.of_status(code),
+                code,
+            }),
+        }
+    }
+}
+
+/// How a request failed before any status came back.
+#[derive(Debug)]
+pub(super) enum Failure {
+    /// No connection, or no request: proven never to have left.
+    Unsent(String),
+    /// Anything else.
+    Lost(String),
+}
+
+/// A reply, as far as it came.
+pub(super) struct Response<'a> {
+    /// The HTTP status.
+    pub status: u16,
+    /// `Retry-After`.
+    pub retry_after: Option<Duration>,
+    /// The body, or why there is none.
+    pub body: Result<&'a [u8], String>,
+}
+
+/// What the envelope as a whole says.
+enum Word {
+    /// An entry about at least one of the payments counts.
+    Heard,
+    /// Nothing was executed: the credentials are wrong.
+    NotLetIn(String),
+    /// Nothing that counts, and why.
+    Nothing(String),
+}
+
+/// Classifies a request that brought no status.
+pub(super) fn failed(question: Question, ids: &[PayerTransactionId], failure: Failure) -> Reply {
+    let (event, cause, signal) = match (failure, question) {
+        (Failure::Unsent(cause), Question::Post) => {
+            (Event::Unsent, cause.clone(), Signal::Unreachable(cause))
+        }
+        (Failure::Unsent(cause), Question::Status) => {
+            (Event::NoAnswer, cause.clone(), Signal::Unreachable(cause))
+        }
+        (Failure::Lost(cause), _) => (question.nothing(), cause.clone(), Signal::Lost(cause)),
+    };
+    Reply {
+        outcomes: all(ids, event, None, &cause),
+        signal,
+    }
+}
+
+/// Classifies a reply.
+pub(super) fn classify(
+    question: Question,
+    ids: &[PayerTransactionId],
+    response: &Response<'_>,
+    codes: &CodeTable,
+) -> Reply {
+    let status = response.status;
+    let (outcomes, word) = match envelope(response) {
+        Ok(envelope) => judged(question, ids, status, &envelope, codes),
+        Err(cause) => (
+            all(ids, question.nothing(), Some(status), &cause),
+            Word::Nothing(cause),
+        ),
+    };
+    let signal = match (word, status) {
+        (Word::NotLetIn(cause), _) => Signal::Stop(StopReason::Credentials(cause)),
+        (_, 429) => Signal::SlowDown(response.retry_after),
+        (Word::Heard, _) => Signal::Healthy,
+        (Word::Nothing(cause), 401 | 403) => Signal::Stop(StopReason::Credentials(cause)),
+        (Word::Nothing(cause), 404 | 405 | 300..=399) => {
+            Signal::Stop(StopReason::Misconfigured(cause))
+        }
+        (Word::Nothing(cause), _) => Signal::Lost(cause),
+    };
+    Reply { outcomes, signal }
+}
+
+/// Reads the body where it may count: never that of a server error, of a redirect, or of a reply that is none.
+fn envelope(response: &Response<'_>) -> Result<Envelope, String> {
+    let status = response.status;
+    if !matches!(status, 200..=299 | 400..=499) {
+        return Err(format!("HTTP {status}"));
+    }
+    let read = match &response.body {
+        Ok(body) => read_envelope(body).map_err(|error: Unreadable| error.to_string()),
+        Err(cause) => Err(cause.clone()),
+    };
+    // A page of text under an error status is what the status says, no more.
+    read.map_err(|cause| {
+        if status >= 400 {
+            format!("HTTP {status}")
+        } else {
+            cause
+        }
+    })
+}
+
+fn judged(
+    question: Question,
+    ids: &[PayerTransactionId],
+    status: u16,
+    envelope: &Envelope,
+    codes: &CodeTable,
+) -> (Vec<Outcome>, Word) {
+    let auth = envelope.auth.as_ref();
+    let counts = match auth {
+        Some(auth) if auth.code == Some(NOT_AUTHENTICATED) => {
+            return not_let_in(question, ids, status, envelope, codes);
+        }
+        Some(auth) => auth.code == Some(AUTHENTICATED),
+        // The entry of a status reply names the payment itself; that of a post must come with its authentication.
+        None => question == Question::Status,
+    };
+    if counts {
+        return entries::apply(question, ids, status, envelope, codes);
+    }
+    let cause = match auth.map(|auth| auth.code) {
+        Some(Some(code)) => format!("authStatusCode {code}"),
+        _ => "a reply without a readable authStatusCode".to_owned(),
+    };
+    let mut outcomes = all(ids, question.nothing(), Some(status), &cause);
+    for outcome in &mut outcomes {
+        outcome.said.description = described(envelope);
+    }
+    (outcomes, Word::Nothing(cause))
+}
+
+fn not_let_in(
+    question: Question,
+    ids: &[PayerTransactionId],
+    status: u16,
+    envelope: &Envelope,
+    codes: &CodeTable,
+) -> (Vec<Outcome>, Word) {
+    let cause = format!("authStatusCode {NOT_AUTHENTICATED}");
+    let event = match question {
+        Question::Post => Event::Unauthorised,
+        Question::Status => Event::NoAnswer,
+    };
+    let mut outcomes = all(ids, event, Some(status), &cause);
+    for (id, outcome) in ids.iter().zip(&mut outcomes) {
+        outcome.said.description = described(envelope);
+        if question == Question::Post && entries::has_definite(id, envelope, codes) {
+            outcome.event = Event::Lost;
+            outcome.said.anomaly =
+                Some("authentication failed, and yet an entry tells of this payment".to_owned());
+        }
+    }
+    let description = described(envelope);
+    let reason = if description.is_empty() {
+        cause
+    } else {
+        format!("{cause}: {description}")
+    };
+    (outcomes, Word::NotLetIn(reason))
+}
+
+fn described(envelope: &Envelope) -> String {
+    envelope
+        .auth
+        .as_ref()
+        .map_or_else(String::new, |auth| auth.description.clone())
+}
+
+fn all(
+    ids: &[PayerTransactionId],
+    event: Event,
+    http_status: Option<u16>,
+    cause: &str,
+) -> Vec<Outcome> {
+    let outcome = Outcome {
+        event,
+        said: Said {
+            http_status,
+            cause: cause.to_owned(),
+            ..Said::default()
+        },
+    };
+    vec![outcome; ids.len()]
+}

@@ -1,0 +1,250 @@
+//! One deployment of the gateway: where it is, who we are to it, and how its wire differs.
+
+use std::fmt;
+use std::net::IpAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use reqwest::Url;
+use secrecy::SecretString;
+
+use super::Error;
+use crate::domain::{Country, WireZone};
+use crate::lifecycle::CodeTable;
+
+/// How `extraData` is written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ExtraDataForm {
+    /// A JSON object.
+    #[default]
+    Object,
+    /// The same object as an escaped JSON string (section 2.3).
+    String,
+}
+
+/// Where `supportDocument` is written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SupportDocumentIn {
+    /// A member of `extraData`.
+    #[default]
+    ExtraData,
+    /// A member of the packet itself.
+    Packet,
+}
+
+/// One deployment of the gateway.
+#[derive(Clone)]
+pub struct Profile {
+    /// `{base_url}`: https, or http on a loopback address; no credentials, query or fragment.
+    pub base_url: Url,
+    /// The path of the payment operation below it.
+    pub payment_path: String,
+    /// `payload.credentials.username`.
+    pub username: String,
+    /// `payload.credentials.password`.
+    pub password: SecretString,
+    /// `countryCode` of the envelope; each packet carries its own.
+    pub country_code: Country,
+    /// The zone of `datePaymentReceived`.
+    pub zone: WireZone,
+    /// How `extraData` is written.
+    pub extra_data: ExtraDataForm,
+    /// Where `supportDocument` is written.
+    pub support_document_in: SupportDocumentIn,
+    /// The longest wait for a connection: name, TCP and TLS. Strictly shorter than `request_timeout`.
+    pub connect_timeout: Duration,
+    /// The longest wait for a whole reply, from the start of the connection to the last byte.
+    pub request_timeout: Duration,
+    /// How long an unused connection is kept.
+    pub idle_timeout: Duration,
+    /// The address of a proxy. What the environment names is never used.
+    pub proxy: Option<String>,
+    /// PEM certificates that alone are trusted; the system's roots otherwise.
+    pub ca_file: Option<PathBuf>,
+    /// What the status codes mean.
+    pub codes: CodeTable,
+    /// The longest reply that is read, in bytes.
+    pub body_limit: usize,
+}
+
+impl Profile {
+    /// Returns a profile with every default.
+    #[must_use]
+    pub fn new(
+        base_url: Url,
+        username: String,
+        password: SecretString,
+        country_code: Country,
+        zone: WireZone,
+    ) -> Self {
+        Self {
+            base_url,
+            payment_path: "/v1/global-api/payments".to_owned(),
+            username,
+            password,
+            country_code,
+            zone,
+            extra_data: ExtraDataForm::default(),
+            support_document_in: SupportDocumentIn::default(),
+            connect_timeout: Duration::from_secs(5),
+            request_timeout: Duration::from_secs(60),
+            idle_timeout: Duration::from_secs(15),
+            proxy: None,
+            ca_file: None,
+            codes: CodeTable::default(),
+            body_limit: 1024 * 1024,
+        }
+    }
+
+    /// Returns `scheme://host:port/path` without credentials: what the journal pins a batch to.
+    #[must_use]
+    pub fn identity(&self) -> String {
+        let url = self.joined();
+        format!(
+            "{}://{}:{}{}",
+            url.scheme(),
+            url.host_str().unwrap_or(""),
+            url.port_or_known_default().unwrap_or(0),
+            url.path()
+        )
+    }
+
+    /// Returns the address of the payment operation.
+    ///
+    /// # Errors
+    /// Refuses addresses that would show payments to others than the gateway.
+    pub(super) fn endpoint(&self) -> Result<Url, Error> {
+        let url = &self.base_url;
+        match url.scheme() {
+            "https" => {}
+            "http" if !is_loopback(url) => {
+                return Err(Error::BaseUrl("must begin with https://"));
+            }
+            "http" if self.proxy.is_some() => {
+                return Err(Error::BaseUrl(
+                    "must begin with https:// when a proxy is used",
+                ));
+            }
+            "http" => {}
+            _ => return Err(Error::BaseUrl("must begin with https://")),
+        }
+        if !url.username().is_empty() || url.password().is_some() {
+            return Err(Error::BaseUrl("must not contain credentials"));
+        }
+        if url.query().is_some() || url.fragment().is_some() {
+            return Err(Error::BaseUrl("must not have a query or a fragment"));
+        }
+        Ok(self.joined())
+    }
+
+    fn joined(&self) -> Url {
+        let mut url = self.base_url.clone();
+        let path = format!(
+            "{}/{}",
+            url.path().trim_end_matches('/'),
+            self.payment_path.trim_start_matches('/')
+        );
+        url.set_path(&path);
+        url
+    }
+}
+
+fn is_loopback(url: &Url) -> bool {
+    let host = url.host_str().unwrap_or("");
+    host == "localhost"
+        || host
+            .trim_start_matches('[')
+            .trim_end_matches(']')
+            .parse::<IpAddr>()
+            .is_ok_and(|address| address.is_loopback())
+}
+
+// The base address and the proxy may hold credentials that are yet to be refused.
+impl fmt::Debug for Profile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Profile")
+            .field("gateway", &self.identity())
+            .field("username", &self.username)
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn profile(base_url: &str) -> Profile {
+        Profile::new(
+            Url::parse(base_url).unwrap(),
+            "acme".into(),
+            SecretString::from("hunter2"),
+            Country::from_code("KE").unwrap(),
+            WireZone::from_name("Africa/Nairobi").unwrap(),
+        )
+    }
+
+    #[test]
+    fn the_identity_is_canonical_and_holds_no_credentials() {
+        for (base_url, expected) in [
+            (
+                "https://Gateway.Example",
+                "https://gateway.example:443/v1/global-api/payments",
+            ),
+            (
+                "https://gateway.example:443/",
+                "https://gateway.example:443/v1/global-api/payments",
+            ),
+            (
+                "https://u:p@gateway.example/api/?q#f",
+                "https://gateway.example:443/api/v1/global-api/payments",
+            ),
+            (
+                "http://[::1]:8080",
+                "http://[::1]:8080/v1/global-api/payments",
+            ),
+        ] {
+            assert_eq!(profile(base_url).identity(), expected, "{base_url}");
+        }
+    }
+
+    #[test]
+    fn payments_are_sent_over_https_or_to_this_machine() {
+        for (base_url, refusal) in [
+            ("https://gateway.example", None),
+            ("http://127.0.0.1:1", None),
+            ("http://[::1]:1", None),
+            ("http://localhost:1", None),
+            ("http://gateway.example", Some("https")),
+            ("http://127.0.0.1.example", Some("https")),
+            ("http://localhost.example", Some("https")),
+            ("http://10.0.0.1", Some("https")),
+            ("ftp://127.0.0.1", Some("https")),
+            ("https://u:p@gateway.example", Some("credentials")),
+            ("https://gateway.example?a=b", Some("query")),
+            ("https://gateway.example#a", Some("fragment")),
+        ] {
+            let found = profile(base_url).endpoint().err().map(|e| e.to_string());
+            match (found, refusal) {
+                (None, None) => {}
+                (Some(text), Some(part)) => assert!(text.contains(part), "{base_url}: {text}"),
+                (found, _) => panic!("{base_url}: {found:?}"),
+            }
+        }
+        let proxied = Profile {
+            proxy: Some("http://proxy.example:3128".into()),
+            ..profile("http://127.0.0.1:1")
+        };
+        assert!(proxied.endpoint().is_err());
+    }
+
+    #[test]
+    fn debug_output_shows_no_secret() {
+        let mut profile = profile("https://user:hunter2@gateway.example");
+        profile.proxy = Some("http://user:hunter2@proxy.example".into());
+        let text = format!("{profile:?}");
+        assert!(
+            text.contains("gateway.example") && !text.contains("hunter2"),
+            "{text}"
+        );
+    }
+}

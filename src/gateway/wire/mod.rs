@@ -1,0 +1,16 @@
+//! The JSON of the interface, and nothing else: every member name is written here and only here.
+//!
+//! Requests are exact to the byte; replies are read leniently in form and strictly in meaning.
+
+mod reply;
+mod request;
+
+pub use reply::{Entry, Envelope, Pushed, Status, Unreadable, read_envelope, read_pushed};
+pub use request::Requests;
+
+/// `function` of a post (section 4.2).
+pub const POST_PAYMENT: &str = "GATEWAY.postPayment";
+/// `function` of a status query.
+pub const QUERY_PAYMENT_STATUS: &str = "GATEWAY.queryPaymentStatus";
+/// `function` of a callback.
+pub const PUSH_PAYMENT_STATUS: &str = "GATEWAY.pushPaymentStatus";
