@@ -16,7 +16,9 @@ pub struct Addresses {
 // The key is what keeps callbacks from being forged.
 impl std::fmt::Debug for Addresses {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Addresses").field("public_url", &self.public_url).finish_non_exhaustive()
+        f.debug_struct("Addresses")
+            .field("public_url", &self.public_url)
+            .finish_non_exhaustive()
     }
 }
 
@@ -24,11 +26,15 @@ impl Addresses {
     /// Makes addresses below a public URL with the journal's key.
     #[must_use]
     pub fn new(public_url: &str, key: Vec<u8>) -> Self {
-        Self { public_url: public_url.trim_end_matches('/').to_owned(), key }
+        Self {
+            public_url: public_url.trim_end_matches('/').to_owned(),
+            key,
+        }
     }
 
     fn mac(&self, id: PayerTransactionId) -> Hmac<Sha256> {
-        let mut mac = Hmac::<Sha256>::new_from_slice(&self.key).expect("HMAC takes keys of every length");
+        let mut mac =
+            Hmac::<Sha256>::new_from_slice(&self.key).expect("HMAC takes keys of every length");
         mac.update(id.as_str().as_bytes());
         mac
     }
@@ -36,7 +42,10 @@ impl Addresses {
     /// Returns the address of a payment, without the public URL: `identifier/token`.
     #[must_use]
     pub fn path_of(&self, id: PayerTransactionId) -> String {
-        format!("{id}/{}", HEXLOWER.encode(&self.mac(id).finalize().into_bytes()))
+        format!(
+            "{id}/{}",
+            HEXLOWER.encode(&self.mac(id).finalize().into_bytes())
+        )
     }
 
     /// Returns the address of a payment.
@@ -56,7 +65,10 @@ impl Addresses {
         let token = HEXLOWER.decode(token.as_bytes()).unwrap_or_default();
         // The same work for an identifier that is none: the time of a 404 tells nothing.
         let nobody = PayerTransactionId::parse("00000000000000000000000000")?;
-        let genuine = self.mac(parsed.unwrap_or(nobody)).verify_slice(&token).is_ok();
+        let genuine = self
+            .mac(parsed.unwrap_or(nobody))
+            .verify_slice(&token)
+            .is_ok();
         parsed.filter(|_| genuine)
     }
 }
@@ -71,9 +83,16 @@ mod tests {
         let other = PayerTransactionId::parse("D6XG76YFHSD4N4GSMC3R7K7EGT").unwrap();
         let addresses = Addresses::new("https://pay.example/callbacks/", vec![7; 32]);
         let path = addresses.path_of(id);
-        assert_eq!(addresses.of(id), format!("https://pay.example/callbacks/{path}"));
+        assert_eq!(
+            addresses.of(id),
+            format!("https://pay.example/callbacks/{path}")
+        );
         assert_eq!(addresses.recognise(&format!("/callbacks/{path}")), Some(id));
-        assert_eq!(addresses.recognise(&format!("/{path}")), Some(id), "a proxy may strip the prefix");
+        assert_eq!(
+            addresses.recognise(&format!("/{path}")),
+            Some(id),
+            "a proxy may strip the prefix"
+        );
         let token = path.split('/').next_back().unwrap();
         for forged in [
             format!("/{other}/{token}"),
@@ -87,6 +106,10 @@ mod tests {
         ] {
             assert_eq!(addresses.recognise(&forged), None, "{forged}");
         }
-        assert_eq!(Addresses::new("x", vec![8; 32]).recognise(&path), None, "another journal's key");
+        assert_eq!(
+            Addresses::new("x", vec![8; 32]).recognise(&path),
+            None,
+            "another journal's key"
+        );
     }
 }

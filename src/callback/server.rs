@@ -58,7 +58,9 @@ pub struct Listener {
 /// # Errors
 /// The port is taken, or may not be.
 pub async fn bind(address: SocketAddr) -> std::io::Result<Listener> {
-    Ok(Listener { socket: TcpListener::bind(address).await? })
+    Ok(Listener {
+        socket: TcpListener::bind(address).await?,
+    })
 }
 
 impl Listener {
@@ -80,7 +82,9 @@ impl Listener {
                 () = stop.cancelled() => break,
                 accepted = accept(&self.socket, &seats) => accepted,
             };
-            let Some((stream, seat)) = accepted else { continue };
+            let Some((stream, seat)) = accepted else {
+                continue;
+            };
             let (options, stop) = (Arc::clone(&options), stop.clone());
             tasks.spawn(async move {
                 serve_connection(stream, options, stop).await;
@@ -160,8 +164,14 @@ async fn answer(request: Request<Incoming>, options: &Options) -> Reply {
 async fn take(id: PayerTransactionId, body: &[u8], options: &Options) -> Reply {
     let (note, readable) = note_of(id, body, &options.codes);
     let gateway_id = note.said.gateway_transaction_id.clone();
-    let moment = Moment { now: Timestamp::now(), jitter: fastrand::u8(..) };
-    let stored = options.journal.callback(note, moment, Arc::clone(&options.policy)).await;
+    let moment = Moment {
+        now: Timestamp::now(),
+        jitter: fastrand::u8(..),
+    };
+    let stored = options
+        .journal
+        .callback(note, moment, Arc::clone(&options.policy))
+        .await;
     match stored {
         Ok(Received::Stored(moved)) => {
             tracing::debug!(%id, moved = moved.is_some(), "callback stored");
@@ -187,15 +197,35 @@ async fn take(id: PayerTransactionId, body: &[u8], options: &Options) -> Reply {
 /// Reads a body; the flag tells whether it was a callback at all.
 fn note_of(id: PayerTransactionId, body: &[u8], codes: &CodeTable) -> (CallbackNote, bool) {
     let digest = Sha256::digest(body).into();
-    let blank = CallbackNote { id, event: None, amount: None, said: crate::domain::Said::default(), digest };
+    let blank = CallbackNote {
+        id,
+        event: None,
+        amount: None,
+        said: crate::domain::Said::default(),
+        digest,
+    };
     match read_callback(body, codes) {
-        Ok(CallbackNotice { id: named, verdict, mut said, amount, .. }) => {
+        Ok(CallbackNotice {
+            id: named,
+            verdict,
+            mut said,
+            amount,
+            ..
+        }) => {
             let about_another = named.as_deref().is_some_and(|named| named != id.as_str());
             if about_another {
                 said.anomaly = Some("the callback names another payment".into());
             }
             let event = (!about_another).then_some(Event::Callback(verdict));
-            (CallbackNote { event, amount, said, ..blank }, true)
+            (
+                CallbackNote {
+                    event,
+                    amount,
+                    said,
+                    ..blank
+                },
+                true,
+            )
         }
         Err(error) => {
             let mut note = blank;
@@ -217,8 +247,9 @@ fn acknowledgement(id: PayerTransactionId, gateway_id: Option<&str>) -> Reply {
         },
     });
     let mut reply = Response::new(Full::from(body.to_string()));
-    reply
-        .headers_mut()
-        .insert(header::CONTENT_TYPE, header::HeaderValue::from_static("application/json"));
+    reply.headers_mut().insert(
+        header::CONTENT_TYPE,
+        header::HeaderValue::from_static("application/json"),
+    );
     reply
 }

@@ -31,7 +31,13 @@ pub struct Common {
     #[arg(long, global = true, value_name = "NAME")]
     pub profile: Option<String>,
     /// The journal
-    #[arg(long, global = true, value_name = "FILE", env = "DISBURSE_JOURNAL", default_value = "disburse.db")]
+    #[arg(
+        long,
+        global = true,
+        value_name = "FILE",
+        env = "DISBURSE_JOURNAL",
+        default_value = "disburse.db"
+    )]
     pub journal: PathBuf,
     /// Print data as JSON
     #[arg(long, global = true)]
@@ -43,7 +49,13 @@ pub struct Common {
     #[arg(short, long, global = true, action = clap::ArgAction::Count)]
     pub verbose: u8,
     /// Form of log lines on standard error
-    #[arg(long, global = true, value_enum, default_value = "text", env = "DISBURSE_LOG_FORMAT")]
+    #[arg(
+        long,
+        global = true,
+        value_enum,
+        default_value = "text",
+        env = "DISBURSE_LOG_FORMAT"
+    )]
     pub log_format: LogFormat,
 }
 
@@ -219,7 +231,12 @@ pub(super) struct RunOptions {
     #[arg(long, value_name = "N", default_value_t = 2026, requires = "sandbox")]
     pub seed: u64,
     /// The sandbox's faults: none, realistic, hostile, or a file
-    #[arg(long, value_name = "PLAN", default_value = "realistic", requires = "sandbox")]
+    #[arg(
+        long,
+        value_name = "PLAN",
+        default_value = "realistic",
+        requires = "sandbox"
+    )]
     pub faults: String,
 }
 

@@ -35,12 +35,18 @@ pub(super) async fn check(session: &Session, arguments: CheckArguments) -> Resul
         expect_total,
         dry_run: true,
     };
-    let (summary, _) = into_journal(session, &journal, &input, plan).await.map_err(|error| error.of_check())?;
+    let (summary, _) = into_journal(session, &journal, &input, plan)
+        .await
+        .map_err(|error| error.of_check())?;
     if session.common.json {
         output::json(&to_json(&summary, None));
     } else {
         print_summary(&summary);
-        output::line(&format!("{}: {}, no errors", input.name, output::counted(summary.total().count, "row")));
+        output::line(&format!(
+            "{}: {}, no errors",
+            input.name,
+            output::counted(summary.total().count, "row")
+        ));
     }
     Ok(Verdict::Done)
 }

@@ -17,13 +17,21 @@ impl Error {
     /// Usage, configuration or input is refused; nothing was sent.
     #[must_use]
     pub fn refused(message: impl Display) -> Self {
-        Self { message: message.to_string(), hints: Vec::new(), code: 2 }
+        Self {
+            message: message.to_string(),
+            hints: Vec::new(),
+            code: 2,
+        }
     }
 
     /// Something that should not happen.
     #[must_use]
     pub fn unexpected(message: impl Display) -> Self {
-        Self { message: message.to_string(), hints: Vec::new(), code: 1 }
+        Self {
+            message: message.to_string(),
+            hints: Vec::new(),
+            code: 1,
+        }
     }
 
     /// Adds what to do.
@@ -72,13 +80,15 @@ impl From<journal::Error> for Error {
                 "a batch stays with its gateway: another one does not know what was paid. Choose the right profile, or load the \
                  file under another batch name",
             ),
-            E::OtherWire { .. } => Some("set the profile back, so that every repeat of a post has the same bytes"),
-            E::Storage { cause } if is_full(cause) => {
-                Some("the disk is full: free some space and run the same command again; nothing is lost")
+            E::OtherWire { .. } => {
+                Some("set the profile back, so that every repeat of a post has the same bytes")
             }
-            E::Storage { .. } | E::Latched { .. } => {
-                Some("run the same command again: what was sent without an outcome is asked about, never posted blindly")
-            }
+            E::Storage { cause } if is_full(cause) => Some(
+                "the disk is full: free some space and run the same command again; nothing is lost",
+            ),
+            E::Storage { .. } | E::Latched { .. } => Some(
+                "run the same command again: what was sent without an outcome is asked about, never posted blindly",
+            ),
             _ => None,
         };
         let base = match error.kind() {

@@ -48,7 +48,10 @@ pub(super) fn profile(settings: &Settings) -> Result<Profile, Error> {
 pub(super) fn wire(settings: &Settings) -> String {
     let p = &settings.profile;
     let zone = p.time_zone.as_ref().map_or("", |zone| zone.name());
-    let country = p.country_code.map(|country| country.to_string()).unwrap_or_default();
+    let country = p
+        .country_code
+        .map(|country| country.to_string())
+        .unwrap_or_default();
     let extra = match p.extra_data {
         config::ExtraData::Object => "object",
         config::ExtraData::String => "string",
@@ -57,33 +60,41 @@ pub(super) fn wire(settings: &Settings) -> String {
         config::SupportDocumentIn::ExtraData => "extraData",
         config::SupportDocumentIn::Packet => "packet",
     };
-    format!("time_zone {zone}, country_code {country}, extra_data {extra}, support_document_in {document}")
+    format!(
+        "time_zone {zone}, country_code {country}, extra_data {extra}, support_document_in {document}"
+    )
 }
 
 /// Returns the classes of the status codes.
 pub(super) fn codes(settings: &Settings) -> CodeTable {
     let mut table = CodeTable::default();
     for (code, class) in &settings.post_codes {
-        table.set_post(*code, match class {
-            PostClass::Paid => Class::Paid,
-            PostClass::Failed => Class::Failed,
-            PostClass::Refused => Class::Refused,
-            PostClass::Acknowledged => Class::Acknowledged,
-            PostClass::Delivered => Class::Delivered,
-            PostClass::NoFloat => Class::NoFloat,
-            PostClass::Duplicate => Class::Duplicate,
-            PostClass::InDoubt => Class::InDoubt,
-        });
+        table.set_post(
+            *code,
+            match class {
+                PostClass::Paid => Class::Paid,
+                PostClass::Failed => Class::Failed,
+                PostClass::Refused => Class::Refused,
+                PostClass::Acknowledged => Class::Acknowledged,
+                PostClass::Delivered => Class::Delivered,
+                PostClass::NoFloat => Class::NoFloat,
+                PostClass::Duplicate => Class::Duplicate,
+                PostClass::InDoubt => Class::InDoubt,
+            },
+        );
     }
     for (code, class) in &settings.status_codes {
-        table.set_status(*code, match class {
-            StatusClass::Paid => Class::Paid,
-            StatusClass::Failed => Class::Failed,
-            StatusClass::Acknowledged => Class::Acknowledged,
-            StatusClass::Delivered => Class::Delivered,
-            StatusClass::NotFound => Class::NotFound,
-            StatusClass::InDoubt => Class::InDoubt,
-        });
+        table.set_status(
+            *code,
+            match class {
+                StatusClass::Paid => Class::Paid,
+                StatusClass::Failed => Class::Failed,
+                StatusClass::Acknowledged => Class::Acknowledged,
+                StatusClass::Delivered => Class::Delivered,
+                StatusClass::NotFound => Class::NotFound,
+                StatusClass::InDoubt => Class::InDoubt,
+            },
+        );
     }
     table
 }
@@ -109,7 +120,11 @@ pub(super) fn policy(settings: &Settings, callbacks: bool) -> Arc<Policy> {
 }
 
 /// Returns the bounds of a run.
-pub(super) fn limits(settings: &Settings, options: &RunOptions, callbacks: bool) -> Result<Limits, Error> {
+pub(super) fn limits(
+    settings: &Settings,
+    options: &RunOptions,
+    callbacks: bool,
+) -> Result<Limits, Error> {
     let l = &settings.profile.limits;
     let rate = |rate: config::Rate| Rate::per_second(rate.per_second().get());
     let none = || Error::refused("a rate of zero posts nothing");
@@ -131,5 +146,6 @@ pub(super) fn limits(settings: &Settings, options: &RunOptions, callbacks: bool)
 }
 
 fn max_wait(text: &str) -> Result<Duration, Error> {
-    config::duration(text).map_err(|expected| Error::refused(format!("--max-wait {text}: expected {expected}")))
+    config::duration(text)
+        .map_err(|expected| Error::refused(format!("--max-wait {text}: expected {expected}")))
 }

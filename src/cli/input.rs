@@ -11,7 +11,10 @@ use super::arguments::FileArguments;
 use super::config::Settings;
 use super::{Error, output};
 use crate::domain::{Amount, Currency, ServiceCode};
-use crate::intake::{self, BadRow, Corrections, Encoding, Form, Format, Options, Reader, Row, RowError, Rules, ServiceRule};
+use crate::intake::{
+    self, BadRow, Corrections, Encoding, Form, Format, Options, Reader, Row, RowError, Rules,
+    ServiceRule,
+};
 use crate::journal::{Incoming, LateError, RejectedRow};
 
 /// Rows that travel together.
@@ -33,7 +36,6 @@ pub(super) struct Input {
 }
 
 /// What reading a file came to, beside the rows.
-#[derive(Debug)]
 pub(super) struct Reading {
     shown: Vec<RowError>,
     errors: u64,
@@ -47,7 +49,10 @@ impl Input {
     /// Opens the file of a command.
     pub(super) fn open(arguments: &FileArguments, settings: &Settings) -> Result<Self, Error> {
         let encoding = Encoding::from_name(&arguments.encoding).ok_or_else(|| {
-            Error::refused(format!("--encoding {}: expected utf-8 or windows-1252", arguments.encoding))
+            Error::refused(format!(
+                "--encoding {}: expected utf-8 or windows-1252",
+                arguments.encoding
+            ))
         })?;
         let format = match &arguments.format {
             Some(name) => Some(Format::from_name(name).ok_or_else(|| {
@@ -61,7 +66,10 @@ impl Input {
             (arguments.file.display().to_string(), open(&arguments.file)?)
         };
         Ok(Self {
-            corrections: arguments.corrections.clone().unwrap_or_else(|| corrections_path(&arguments.file)),
+            corrections: arguments
+                .corrections
+                .clone()
+                .unwrap_or_else(|| corrections_path(&arguments.file)),
             name,
             file,
             options: Options { format, encoding },
@@ -71,16 +79,28 @@ impl Input {
 
     /// Returns the name without its folders, for the record.
     pub(super) fn source(&self) -> String {
-        Path::new(&self.name).file_name().map_or_else(|| self.name.clone(), |name| name.to_string_lossy().into_owned())
+        Path::new(&self.name).file_name().map_or_else(
+            || self.name.clone(),
+            |name| name.to_string_lossy().into_owned(),
+        )
     }
 
     /// Starts reading; the rows come in blocks, the rest when it is done.
-    pub(super) fn read(&self) -> Result<(Receiver<Vec<Incoming>>, tokio::task::JoinHandle<Result<Reading, Error>>), Error> {
+    pub(super) fn read(
+        &self,
+    ) -> Result<
+        (
+            Receiver<Vec<Incoming>>,
+            tokio::task::JoinHandle<Result<Reading, Error>>,
+        ),
+        Error,
+    > {
         let (sender, receiver) = sync_channel(BLOCKS);
         let (file, options, rules) = (self.reopened()?, self.options, Arc::clone(&self.rules));
         let (name, folder) = (self.name.clone(), folder_of(&self.corrections));
         let task = tokio::task::spawn_blocking(move || {
-            let reader = Reader::open(file, &options, rules).map_err(|error| Error::of_file(&name, &error))?;
+            let reader = Reader::open(file, &options, rules)
+                .map_err(|error| Error::of_file(&name, &error))?;
             feed(reader, &sender, &name, &folder)
         });
         Ok((receiver, task))
@@ -95,13 +115,21 @@ impl Input {
 
     /// Shows the first errors and writes the file of corrections; returns how many rows are bad.
     pub(super) fn explain(&self, mut reading: Reading, late: &[LateError]) -> Result<u64, Error> {
-        let late_rows: BTreeMap<u64, &LateError> = late.iter().map(|error| (error.line, error)).collect();
+        let late_rows: BTreeMap<u64, &LateError> =
+            late.iter().map(|error| (error.line, error)).collect();
         if reading.bad_rows == 0 && late_rows.is_empty() {
             return Ok(0);
         }
-        let mut shown: Vec<(u64, String)> =
-            reading.shown.iter().map(|error| (error.line, error.to_string())).collect();
-        shown.extend(late.iter().take(SHOWN).map(|error| (error.line, late_text(error))));
+        let mut shown: Vec<(u64, String)> = reading
+            .shown
+            .iter()
+            .map(|error| (error.line, error.to_string()))
+            .collect();
+        shown.extend(
+            late.iter()
+                .take(SHOWN)
+                .map(|error| (error.line, late_text(error))),
+        );
         shown.sort_by_key(|(line, _)| *line);
         for (_, text) in shown.iter().take(SHOWN) {
             output::note(&format!("{}:{text}", self.name));
@@ -115,7 +143,11 @@ impl Input {
         Ok(reading.bad_rows + late_rows.len() as u64)
     }
 
-    fn add_late_rows(&self, reading: &mut Reading, late: &BTreeMap<u64, &LateError>) -> Result<(), Error> {
+    fn add_late_rows(
+        &self,
+        reading: &mut Reading,
+        late: &BTreeMap<u64, &LateError>,
+    ) -> Result<(), Error> {
         if late.is_empty() {
             return Ok(());
         }
@@ -125,12 +157,21 @@ impl Input {
         };
         let lines: BTreeSet<u64> = late.keys().copied().collect();
         let mut failed = None;
-        let rows = intake::raw_rows(self.reopened()?, &self.options, Arc::clone(&self.rules), &lines, |line, cells| {
-            let text = late.get(&line).map(|error| joined(error)).unwrap_or_default();
-            if let Err(error) = staged.write_cells(&cells, &text) {
-                failed = Some(error);
-            }
-        });
+        let rows = intake::raw_rows(
+            self.reopened()?,
+            &self.options,
+            Arc::clone(&self.rules),
+            &lines,
+            |line, cells| {
+                let text = late
+                    .get(&line)
+                    .map(|error| joined(error))
+                    .unwrap_or_default();
+                if let Err(error) = staged.write_cells(&cells, &text) {
+                    failed = Some(error);
+                }
+            },
+        );
         rows.map_err(|error| Error::of_file(&self.name, &error))?;
         if let Some(error) = failed {
             return Err(unwritable(&self.corrections, &error));
@@ -139,12 +180,17 @@ impl Input {
         Ok(())
     }
 
-    fn keep_corrections(&self, staged: Option<Corrections<BufWriter<tempfile::NamedTempFile>>>) -> Result<(), Error> {
+    fn keep_corrections(
+        &self,
+        staged: Option<Corrections<BufWriter<tempfile::NamedTempFile>>>,
+    ) -> Result<(), Error> {
         let Some(staged) = staged else { return Ok(()) };
         let keep = || -> std::io::Result<()> {
             let mut buffer = staged.finish()?;
             buffer.flush()?;
-            let file = buffer.into_inner().map_err(std::io::IntoInnerError::into_error)?;
+            let file = buffer
+                .into_inner()
+                .map_err(std::io::IntoInnerError::into_error)?;
             file.as_file().sync_all()?;
             file.persist(&self.corrections)?;
             Ok(())
@@ -159,12 +205,19 @@ impl Input {
 }
 
 fn unwritable(path: &Path, error: &std::io::Error) -> Error {
-    Error::refused(format!("{}: the corrections cannot be written: {error}", path.display()))
-        .hint("name another place with --corrections")
+    Error::refused(format!(
+        "{}: the corrections cannot be written: {error}",
+        path.display()
+    ))
+    .hint("name another place with --corrections")
 }
 
 fn joined(error: &LateError) -> String {
-    if error.column.is_empty() { error.message.clone() } else { format!("{}: {}", error.column, error.message) }
+    if error.column.is_empty() {
+        error.message.clone()
+    } else {
+        format!("{}: {}", error.column, error.message)
+    }
 }
 
 fn late_text(error: &LateError) -> String {
@@ -176,11 +229,20 @@ fn open(path: &Path) -> Result<File, Error> {
         std::io::ErrorKind::NotFound => Error::refused(format!("{}: no such file", path.display())),
         _ => Error::refused(format!("{}: cannot be read: {error}", path.display())),
     })?;
-    let metadata = file.metadata().map_err(|error| Error::refused(format!("{}: {error}", path.display())))?;
+    let metadata = file
+        .metadata()
+        .map_err(|error| Error::refused(format!("{}: {error}", path.display())))?;
     if metadata.is_dir() {
-        return Err(Error::refused(format!("{}: is a folder; name a file in it", path.display())));
+        return Err(Error::refused(format!(
+            "{}: is a folder; name a file in it",
+            path.display()
+        )));
     }
-    if metadata.is_file() { Ok(file) } else { copied(file) }
+    if metadata.is_file() {
+        Ok(file)
+    } else {
+        copied(file)
+    }
 }
 
 /// Standard input is kept in an unnamed file, so that rows found late can be read again.
@@ -189,7 +251,7 @@ fn spool() -> Result<File, Error> {
 }
 
 fn copied(mut source: impl Read) -> Result<File, Error> {
-    let copy = || -> std::io::Result<File> {
+    let mut copy = || -> std::io::Result<File> {
         let mut file = tempfile::tempfile()?;
         std::io::copy(&mut source, &mut file)?;
         Ok(file)
@@ -198,27 +260,59 @@ fn copied(mut source: impl Read) -> Result<File, Error> {
 }
 
 fn folder_of(path: &Path) -> PathBuf {
-    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new(".")).to_owned()
+    path.parent()
+        .filter(|folder| !folder.as_os_str().is_empty())
+        .unwrap_or(Path::new("."))
+        .to_owned()
 }
 
 fn corrections_path(input: &Path) -> PathBuf {
-    let stem = input.file_stem().map(|stem| stem.to_string_lossy().into_owned());
-    let stem = stem.filter(|stem| stem != "-").unwrap_or_else(|| "stdin".to_owned());
+    let stem = input
+        .file_stem()
+        .map(|stem| stem.to_string_lossy().into_owned());
+    let stem = stem
+        .filter(|stem| stem != "-")
+        .unwrap_or_else(|| "stdin".to_owned());
     let stem = stem.strip_suffix(".corrections").unwrap_or(&stem);
     let path = PathBuf::from(format!("{stem}.corrections.csv"));
     // A second round must not overwrite the file that it reads.
-    let same = path.canonicalize().is_ok_and(|path| input.canonicalize().is_ok_and(|input| input == path));
-    if same { PathBuf::from(format!("{stem}.corrections-2.csv")) } else { path }
+    let same = path
+        .canonicalize()
+        .is_ok_and(|path| input.canonicalize().is_ok_and(|input| input == path));
+    if same {
+        PathBuf::from(format!("{stem}.corrections-2.csv"))
+    } else {
+        path
+    }
 }
 
-fn stage(folder: &Path, form: &Form) -> Result<Corrections<BufWriter<tempfile::NamedTempFile>>, Error> {
-    let make = || Corrections::create(BufWriter::new(tempfile::NamedTempFile::new_in(folder)?), form);
+fn stage(
+    folder: &Path,
+    form: &Form,
+) -> Result<Corrections<BufWriter<tempfile::NamedTempFile>>, Error> {
+    let make = || {
+        Corrections::create(
+            BufWriter::new(tempfile::NamedTempFile::new_in(folder)?),
+            form,
+        )
+    };
     make().map_err(|error| unwritable(folder, &error))
 }
 
-fn feed(mut reader: Reader, sender: &SyncSender<Vec<Incoming>>, name: &str, folder: &Path) -> Result<Reading, Error> {
-    let mut reading =
-        Reading { shown: Vec::new(), errors: 0, bad_rows: 0, staged: None, form: reader.form(), notes: Vec::new() };
+fn feed(
+    mut reader: Reader,
+    sender: &SyncSender<Vec<Incoming>>,
+    name: &str,
+    folder: &Path,
+) -> Result<Reading, Error> {
+    let mut reading = Reading {
+        shown: Vec::new(),
+        errors: 0,
+        bad_rows: 0,
+        staged: None,
+        form: reader.form(),
+        notes: Vec::new(),
+    };
     let mut block = Vec::with_capacity(BLOCK);
     for row in reader.by_ref() {
         match row.map_err(|error| Error::of_file(name, &error))? {
@@ -255,7 +349,9 @@ impl Reading {
             self.staged = Some(stage(folder, &self.form)?);
         }
         match &mut self.staged {
-            Some(staged) => staged.write(row).map_err(|error| unwritable(folder, &error)),
+            Some(staged) => staged
+                .write(row)
+                .map_err(|error| unwritable(folder, &error)),
             None => Ok(()),
         }
     }
@@ -269,7 +365,9 @@ impl Reading {
 fn rejected(row: &BadRow, form: &Form) -> RejectedRow {
     let cell = |name: &str| {
         let at = form.header.iter().position(|header| header.trim() == name);
-        at.and_then(|at| row.raw.get(at)).map(|text| text.chars().take(128).collect()).unwrap_or_default()
+        at.and_then(|at| row.raw.get(at))
+            .map(|text| text.chars().take(128).collect())
+            .unwrap_or_default()
     };
     RejectedRow {
         line: row.line,
@@ -278,7 +376,10 @@ fn rejected(row: &BadRow, form: &Form) -> RejectedRow {
         msisdn: cell("msisdn"),
         account_number: cell("account_number"),
         amount_text: cell("amount"),
-        currency_code: row.amount.map_or_else(|| cell("currency_code"), |money| money.currency.code().to_owned()),
+        currency_code: row.amount.map_or_else(
+            || cell("currency_code"),
+            |money| money.currency.code().to_owned(),
+        ),
         money: row.amount,
         errors: row.error_text(),
     }
@@ -326,6 +427,7 @@ pub(super) fn declared_total(text: &str, settings: &Settings) -> Result<(Currenc
             (only.ok_or_else(|| refused(why.into()))?, text)
         }
     };
-    let amount = Amount::parse(&digits.replace(',', ""), currency).map_err(|error| refused(error.to_string()))?;
+    let amount = Amount::parse(&digits.replace(',', ""), currency)
+        .map_err(|error| refused(error.to_string()))?;
     Ok((currency, amount))
 }

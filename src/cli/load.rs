@@ -23,15 +23,26 @@ pub(super) async fn load(session: &Session, arguments: LoadArguments) -> Result<
         output::json(&to_json(&summary, Some((&batch, fresh))));
     } else {
         print_summary(&summary);
-        let what = if fresh { "loaded into" } else { "already there, unchanged, in" };
-        output::line(&format!("{} {what} batch {batch}", output::counted(summary.total().count, "payment")));
+        let what = if fresh {
+            "loaded into"
+        } else {
+            "already there, unchanged, in"
+        };
+        output::line(&format!(
+            "{} {what} batch {batch}",
+            output::counted(summary.total().count, "payment")
+        ));
         session.note(&format!("next: disburse run {batch}"));
     }
     Ok(Verdict::Done)
 }
 
 /// Makes the plan of a load from its options.
-pub(super) fn plan(file: &FileArguments, options: &LoadOptions, settings: &Settings) -> Result<LoadPlan, Error> {
+pub(super) fn plan(
+    file: &FileArguments,
+    options: &LoadOptions,
+    settings: &Settings,
+) -> Result<LoadPlan, Error> {
     Ok(LoadPlan {
         batch: batch_name(&options.batch)?,
         originator: settings.originator()?.clone(),
@@ -58,11 +69,16 @@ pub(super) async fn into_journal(
     input: &Input,
     plan: LoadPlan,
 ) -> Result<(LoadSummary, bool), Error> {
-    let plan = LoadPlan { source: input.source(), ..plan };
+    let plan = LoadPlan {
+        source: input.source(),
+        ..plan
+    };
     let (batch, skips) = (plan.batch.to_string(), plan.skip_bad_rows);
     let (rows, reading) = input.read()?;
     let loaded = journal.load(plan, rows).await;
-    let reading = reading.await.map_err(|_| Error::unexpected("the reader of the file failed"))??;
+    let reading = reading
+        .await
+        .map_err(|_| Error::unexpected("the reader of the file failed"))??;
     let loaded = loaded?;
     for note in reading.notes() {
         session.note(&format!("{}: {note}", input.name));
@@ -80,7 +96,10 @@ pub(super) async fn into_journal(
     match loaded {
         Loaded::New(summary) => {
             if skips && bad > 0 {
-                output::complain("warning", &format!("{} set aside as rejected", output::counted(bad, "row")));
+                output::complain(
+                    "warning",
+                    &format!("{} set aside as rejected", output::counted(bad, "row")),
+                );
             }
             Ok((summary, true))
         }
@@ -130,11 +149,18 @@ fn refused(file: &str, batch: &str, bad: u64, refusal: &LoadRefusal) -> Error {
 }
 
 fn difference_text(difference: &Difference) -> String {
-    format!("{} new, {} gone, {} changed", difference.new, difference.gone, difference.changed)
+    format!(
+        "{} new, {} gone, {} changed",
+        difference.new, difference.gone, difference.changed
+    )
 }
 
 fn examples(difference: &Difference) -> String {
-    difference.examples.iter().map(|example| format!("\n  {example}")).collect()
+    difference
+        .examples
+        .iter()
+        .map(|example| format!("\n  {example}"))
+        .collect()
 }
 
 /// Prints what a file adds up to.
@@ -143,21 +169,44 @@ pub(super) fn print_summary(summary: &LoadSummary) {
         .accepted
         .iter()
         .map(|(service, currency, tally)| {
-            row(service.as_str(), currency.code(), tally, &tally.amounts.decimals()[currency.code()])
+            row(
+                service.as_str(),
+                currency.code(),
+                tally,
+                &tally.amounts.decimals()[currency.code()],
+            )
         })
         .collect();
     if summary.rejected.count > 0 {
-        rows.push(row("(rejected)", "", &summary.rejected, &output::amounts(&summary.rejected.amounts)));
+        rows.push(row(
+            "(rejected)",
+            "",
+            &summary.rejected,
+            &output::amounts(&summary.rejected.amounts),
+        ));
     }
     let mut total = summary.total();
     total.add_all(&summary.rejected);
     rows.push(row("total", "", &total, &output::amounts(&total.amounts)));
-    output::print(&output::table(&["service", "currency", "count", "amount"], rows, &[2, 3]));
+    output::print(&output::table(
+        &["service", "currency", "count", "amount"],
+        rows,
+        &[2, 3],
+    ));
 }
 
 fn row(service: &str, currency: &str, tally: &Tally, amount: &str) -> Vec<String> {
-    let amount = if amount.contains(' ') { amount.to_owned() } else { output::grouped(amount) };
-    vec![service.to_owned(), currency.to_owned(), output::grouped(&tally.count.to_string()), amount]
+    let amount = if amount.contains(' ') {
+        amount.to_owned()
+    } else {
+        output::grouped(amount)
+    };
+    vec![
+        service.to_owned(),
+        currency.to_owned(),
+        output::grouped(&tally.count.to_string()),
+        amount,
+    ]
 }
 
 /// Returns a summary for programs.

@@ -56,7 +56,9 @@ impl Verdict {
 /// Carries out the command and returns the exit code.
 #[must_use]
 pub fn run(arguments: Arguments) -> ExitCode {
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build();
     let outcome = match runtime {
         Ok(runtime) => {
             let outcome = runtime.block_on(carry_out(arguments));
@@ -64,7 +66,9 @@ pub fn run(arguments: Arguments) -> ExitCode {
             runtime.shutdown_background();
             outcome
         }
-        Err(error) => Err(Error::unexpected(format!("the program cannot start its threads: {error}"))),
+        Err(error) => Err(Error::unexpected(format!(
+            "the program cannot start its threads: {error}"
+        ))),
     };
     match outcome {
         Ok(verdict) => ExitCode::from(verdict.code()),
@@ -91,9 +95,9 @@ async fn carry_out(arguments: Arguments) -> Result<Verdict, Error> {
         Command::ResumeLane(arguments) => operator::resume_lane(&session, arguments).await,
         Command::Listen(arguments) => listen::listen(&session, &arguments).await,
         Command::Sandbox(arguments) => sandbox::serve(&session, arguments).await,
-        Command::Config { command: ConfigCommand::Show(arguments) } => {
-            show_config::show(&session, &arguments)
-        }
+        Command::Config {
+            command: ConfigCommand::Show(arguments),
+        } => show_config::show(&session, &arguments),
         Command::Completions { shell } => shell::completions(shell),
         Command::Man => shell::man(),
     }

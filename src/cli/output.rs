@@ -17,6 +17,13 @@ pub(super) fn line(text: &str) {
     print(&format!("{text}\n"));
 }
 
+/// Prints a line for a person, where data is not printed for a program.
+pub(super) fn line_unless(json: bool, text: &str) {
+    if !json {
+        line(text);
+    }
+}
+
 /// Prints a JSON value on one line.
 pub(super) fn json(value: &serde_json::Value) {
     line(&value.to_string());
@@ -55,7 +62,9 @@ pub(super) fn colours(stream: &impl IsTerminal) -> bool {
 /// Lays out a table; the columns named in `right` are aligned to the right.
 pub(super) fn table(header: &[&str], rows: Vec<Vec<String>>, right: &[usize]) -> String {
     let mut table = Table::new();
-    table.load_preset(presets::NOTHING).set_header(header.to_vec());
+    table
+        .load_preset(presets::NOTHING)
+        .set_header(header.to_vec());
     for row in rows {
         table.add_row(row);
     }
@@ -97,13 +106,21 @@ pub(super) fn amounts(totals: &crate::domain::Totals) -> String {
         .filter(|(_, decimal)| decimal.bytes().any(|b| b.is_ascii_digit() && b != b'0'))
         .map(|(code, decimal)| format!("{code} {}", grouped(&decimal)))
         .collect();
-    if parts.is_empty() { "0".to_owned() } else { parts.join(", ") }
+    if parts.is_empty() {
+        "0".to_owned()
+    } else {
+        parts.join(", ")
+    }
 }
 
 /// Returns `1 payment`, `2 payments`.
 pub(super) fn counted(count: u64, what: &str) -> String {
     let number = grouped(&count.to_string());
-    if count == 1 { format!("{number} {what}") } else { format!("{number} {what}s") }
+    if count == 1 {
+        format!("{number} {what}")
+    } else {
+        format!("{number} {what}s")
+    }
 }
 
 #[cfg(test)]
@@ -112,9 +129,13 @@ mod tests {
 
     #[test]
     fn digits_are_grouped() {
-        for (text, expected) in
-            [("0", "0"), ("999", "999"), ("1000", "1,000"), ("1234567.80", "1,234,567.80"), ("123456", "123,456")]
-        {
+        for (text, expected) in [
+            ("0", "0"),
+            ("999", "999"),
+            ("1000", "1,000"),
+            ("1234567.80", "1,234,567.80"),
+            ("123456", "123,456"),
+        ] {
             assert_eq!(grouped(text), expected);
         }
     }

@@ -40,8 +40,10 @@ pub(super) async fn show(mut progress: watch::Receiver<Progress>, quiet: bool) {
 
 async fn show_bar(progress: &mut watch::Receiver<Progress>) {
     let template = "{spinner} {bar:28} {pos}/{len}  {msg}";
-    let style = ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
-    let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr()).with_style(style.progress_chars("━╸─"));
+    let style =
+        ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
+    let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr())
+        .with_style(style.progress_chars("━╸─"));
     bar.enable_steady_tick(Duration::from_millis(120));
     if let Ok(mut shown) = BAR.lock() {
         *shown = Some(bar.clone());
@@ -87,27 +89,48 @@ impl Pace {
     fn at(&mut self, posted: u64, finished: u64) -> (f64, f64) {
         let now = Instant::now();
         self.marks.push_back((now, posted, finished));
-        while self.marks.len() > 2 && now - self.marks[0].0 > Duration::from_secs(5) || self.marks.len() > 100 {
+        while self.marks.len() > 2 && now - self.marks[0].0 > Duration::from_secs(5)
+            || self.marks.len() > 100
+        {
             self.marks.pop_front();
         }
         let (since, posted_then, finished_then) = self.marks[0];
         let seconds = (now - since).as_secs_f64().max(0.1);
         #[allow(clippy::cast_precision_loss, reason = "a speed for the eye")]
         let per_second = |now: u64, then: u64| now.saturating_sub(then) as f64 / seconds;
-        (per_second(posted, posted_then), per_second(finished, finished_then))
+        (
+            per_second(posted, posted_then),
+            per_second(finished, finished_then),
+        )
     }
 }
 
 fn describe(progress: &Progress, pace: &mut Pace) -> String {
     let (finished, total) = progress.finished_of();
     let (posting, ending) = pace.at(progress.posted, finished);
-    let mut parts = vec![format!("paid {}", output::amounts(&progress.paid())), format!("{posting:.0}/s")];
+    let mut parts = vec![
+        format!("paid {}", output::amounts(&progress.paid())),
+        format!("{posting:.0}/s"),
+    ];
     let left = total.saturating_sub(finished);
-    #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a guess")]
+    #[allow(
+        clippy::cast_precision_loss,
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a guess"
+    )]
     if left > 0 && ending > 0.5 {
         parts.push(format!("ETA {}", clock((left as f64 / ending) as u64)));
     }
-    let states = [State::Ready, State::Posting, State::InDoubt, State::Acknowledged, State::Delivered, State::Failed, State::Conflict];
+    let states = [
+        State::Ready,
+        State::Posting,
+        State::InDoubt,
+        State::Acknowledged,
+        State::Delivered,
+        State::Failed,
+        State::Conflict,
+    ];
     let counts: Vec<String> = states
         .into_iter()
         .filter_map(|state| {
@@ -117,7 +140,11 @@ fn describe(progress: &Progress, pace: &mut Pace) -> String {
         .collect();
     parts.extend(counts);
     if !progress.held.is_empty() {
-        let lanes: Vec<&str> = progress.held.iter().map(|service| service.as_str()).collect();
+        let lanes: Vec<&str> = progress
+            .held
+            .iter()
+            .map(|service| service.as_str())
+            .collect();
         parts.push(format!("held {}", lanes.join(" ")));
     }
     if progress.circuit_open {
@@ -131,10 +158,17 @@ fn describe(progress: &Progress, pace: &mut Pace) -> String {
 
 fn clock(seconds: u64) -> String {
     let (hours, minutes, seconds) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
-    if hours > 0 { format!("{hours}:{minutes:02}:{seconds:02}") } else { format!("{minutes}:{seconds:02}") }
+    if hours > 0 {
+        format!("{hours}:{minutes:02}:{seconds:02}")
+    } else {
+        format!("{minutes}:{seconds:02}")
+    }
 }
 
 /// Never shown: the default of a progress that nothing was told of yet.
 pub(super) fn blank() -> Progress {
-    Progress { at: Timestamp::from_millis(0), ..Progress::default() }
+    Progress {
+        at: Timestamp::from_millis(0),
+        ..Progress::default()
+    }
 }

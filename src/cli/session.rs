@@ -30,7 +30,9 @@ impl Session {
             profile: self.common.profile.clone(),
             // Variables that are not text cannot be ours.
             environment: std::env::vars_os()
-                .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+                .filter_map(|(name, value)| {
+                    Some((name.into_string().ok()?, value.into_string().ok()?))
+                })
                 .collect::<BTreeMap<_, _>>(),
             overrides: overrides
                 .into_iter()
@@ -38,10 +40,11 @@ impl Session {
                 .collect(),
             directory: std::path::PathBuf::new(),
         };
-        let settings = if sandbox { Settings::sandbox(&sources) } else { Settings::load(&sources) }?;
-        for warning in &settings.warnings {
-            output::complain("warning", warning);
-        }
+        let settings = if sandbox {
+            Settings::sandbox(&sources)
+        } else {
+            Settings::load(&sources)
+        }?;
         Ok(settings)
     }
 

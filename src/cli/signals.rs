@@ -19,7 +19,9 @@ pub(super) fn drain_on_signal(drain: CancellationToken, resume: String) -> Resul
             }
             heard += 1;
             if heard > 1 {
-                output::note("ended at once; what was under way is asked about when the run resumes");
+                output::note(
+                    "ended at once; what was under way is asked about when the run resumes",
+                );
                 leave();
             }
             output::note(&format!(

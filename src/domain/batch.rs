@@ -49,6 +49,11 @@ impl ControlTotals {
             .add(money);
     }
 
+    /// Counts rows that together have `minor` units.
+    pub fn add_many(&mut self, service: &ServiceCode, count: u64, currency: Currency, minor: i128) {
+        self.by_service.entry((service.clone(), currency)).or_default().add_many(count, currency, minor);
+    }
+
     /// Iterates in the order of service and currency.
     pub fn iter(&self) -> impl Iterator<Item = (&ServiceCode, Currency, &Tally)> {
         self.by_service

@@ -38,7 +38,11 @@ impl Breaker {
     /// Makes a breaker that trips after `threshold` losses in a row and first pauses for `first_pause`.
     #[must_use]
     pub fn new(threshold: u32, first_pause: Duration) -> Self {
-        Self { state: State::Closed { losses: 0 }, threshold: threshold.max(1), first_pause }
+        Self {
+            state: State::Closed { losses: 0 },
+            threshold: threshold.max(1),
+            first_pause,
+        }
     }
 
     /// Returns what is allowed now.
@@ -73,7 +77,9 @@ impl Breaker {
     /// Notes a request without a usable reply.
     pub fn failed(&mut self, now: Timestamp) {
         self.state = match self.state {
-            State::Closed { losses } if losses + 1 < self.threshold => State::Closed { losses: losses + 1 },
+            State::Closed { losses } if losses + 1 < self.threshold => {
+                State::Closed { losses: losses + 1 }
+            }
             State::Closed { .. } => self.paused(now, self.first_pause),
             State::Probing { pause } => self.paused(now, pause.saturating_mul(2).min(PAUSE_MAX)),
             // Requests that left before the pause began.
@@ -82,7 +88,10 @@ impl Breaker {
     }
 
     fn paused(&self, now: Timestamp, pause: Duration) -> State {
-        State::Paused { until: now.after(pause), pause }
+        State::Paused {
+            until: now.after(pause),
+            pause,
+        }
     }
 }
 
@@ -102,15 +111,27 @@ mod tests {
         breaker.succeeded();
         breaker.failed(at(0));
         breaker.failed(at(0));
-        assert_eq!(breaker.gate(at(0)), Gate::Open, "a success between starts the count anew");
+        assert_eq!(
+            breaker.gate(at(0)),
+            Gate::Open,
+            "a success between starts the count anew"
+        );
         breaker.failed(at(0));
         assert_eq!(breaker.gate(at(4)), Gate::ShutUntil(at(5)));
         breaker.failed(at(4));
-        assert_eq!(breaker.gate(at(5)), Gate::Probe, "late losses do not stretch the pause");
+        assert_eq!(
+            breaker.gate(at(5)),
+            Gate::Probe,
+            "late losses do not stretch the pause"
+        );
         breaker.sent();
         assert_eq!(breaker.gate(at(6)), Gate::Waiting);
         breaker.failed(at(6));
-        assert_eq!(breaker.gate(at(6)), Gate::ShutUntil(at(16)), "the pause doubles");
+        assert_eq!(
+            breaker.gate(at(6)),
+            Gate::ShutUntil(at(16)),
+            "the pause doubles"
+        );
         assert_eq!(breaker.gate(at(16)), Gate::Probe);
         breaker.sent();
         breaker.succeeded();

@@ -15,7 +15,10 @@ impl Clock {
     /// Starts a clock at the wall's time.
     #[must_use]
     pub fn start() -> Self {
-        Self { wall: Timestamp::now(), started: Instant::now() }
+        Self {
+            wall: Timestamp::now(),
+            started: Instant::now(),
+        }
     }
 
     /// Returns the time.
@@ -28,6 +31,8 @@ impl Clock {
     #[must_use]
     pub fn instant(&self, at: Timestamp) -> Instant {
         // A day is further ahead than any wait between two looks at the clock.
-        self.started + at.since(self.wall).min(self.started.elapsed() + Duration::from_secs(86_400))
+        self.started
+            + at.since(self.wall)
+                .min(self.started.elapsed() + Duration::from_secs(86_400))
     }
 }

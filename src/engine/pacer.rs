@@ -44,9 +44,14 @@ impl Pacer {
         let packets = u32::try_from(packets).unwrap_or(u32::MAX);
         let burst = (1 + rate.get() / 125).max(packets).clamp(1, rate.get());
         let refill = NonZeroU32::new(rate.get() - (burst - 1)).unwrap_or(NonZeroU32::MIN);
-        let quota = Quota::per_second(refill).allow_burst(NonZeroU32::new(burst).unwrap_or(NonZeroU32::MIN));
+        let quota = Quota::per_second(refill)
+            .allow_burst(NonZeroU32::new(burst).unwrap_or(NonZeroU32::MIN));
         let clock = MonotonicClock::default();
-        Self { limiter: RateLimiter::direct_with_clock(quota, clock.clone()), clock, burst }
+        Self {
+            limiter: RateLimiter::direct_with_clock(quota, clock.clone()),
+            clock,
+            burst,
+        }
     }
 
     /// Returns the most payments that can pass at once.
@@ -60,7 +65,9 @@ impl Pacer {
     /// # Errors
     /// The wait until they may pass.
     pub fn pass(&self, payments: usize) -> Result<(), Duration> {
-        let wanted = u32::try_from(payments).unwrap_or(u32::MAX).clamp(1, self.burst);
+        let wanted = u32::try_from(payments)
+            .unwrap_or(u32::MAX)
+            .clamp(1, self.burst);
         let wanted = NonZeroU32::new(wanted).unwrap_or(NonZeroU32::MIN);
         match self.limiter.check_n(wanted) {
             Ok(Ok(())) => Ok(()),
@@ -91,10 +98,20 @@ mod tests {
             // The stamp is taken just after the pass, so the window is a little shorter than a second.
             let window = Duration::from_millis(995);
             for (index, first) in passed.iter().enumerate() {
-                let within = passed[index..].iter().take_while(|at| **at < *first + window).count();
-                assert!(within <= rate as usize, "{rate}/s, {packets} a request: {within} in a second");
+                let within = passed[index..]
+                    .iter()
+                    .take_while(|at| **at < *first + window)
+                    .count();
+                assert!(
+                    within <= rate as usize,
+                    "{rate}/s, {packets} a request: {within} in a second"
+                );
             }
-            assert!(passed.len() as f64 > f64::from(rate) * 1.2, "{rate}/s: only {} passed", passed.len());
+            assert!(
+                passed.len() as f64 > f64::from(rate) * 1.2,
+                "{rate}/s: only {} passed",
+                passed.len()
+            );
         }
     }
 }

@@ -39,6 +39,9 @@ impl Progress {
     /// Returns the amounts that are proven to have moved.
     #[must_use]
     pub fn paid(&self) -> Totals {
-        self.states.get(&State::Paid).map(|tally| tally.amounts.clone()).unwrap_or_default()
+        self.states
+            .get(&State::Paid)
+            .map(|tally| tally.amounts.clone())
+            .unwrap_or_default()
     }
 }

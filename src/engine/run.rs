@@ -12,7 +12,7 @@ use super::core::Health;
 use super::{Clock, Core, Effect, Ending, Limits, News, Pacer, Progress};
 use crate::callback::Addresses;
 use crate::domain::{BatchName, GatewayTransactionId, Said, Timestamp};
-use crate::gateway::{Gateway, Inquiry, Outgoing, Outcome, Reply, Signal, StopReason};
+use crate::gateway::{Gateway, Inquiry, Outcome, Outgoing, Reply, Signal, StopReason};
 use crate::journal::{Claim, Error, Finding, Journal, Moved, Question, RunTerms, RunToken};
 use crate::lifecycle::{Class, Event, Moment, Policy, Verdict};
 
@@ -75,6 +75,14 @@ pub struct Summary {
     pub abandoned: u64,
 }
 
+impl Summary {
+    /// Returns whether any payment was handed to the gateway.
+    #[must_use]
+    pub fn posted_any(&self) -> bool {
+        self.posted > 0
+    }
+}
+
 enum Message {
     News(News),
     Outcomes(Vec<Finding>, Vec<i64>, News, Option<StopReason>),
@@ -91,23 +99,38 @@ pub async fn run<G: Gateway>(plan: Plan<G>, run: Run) -> Result<Summary, Error> 
     let terms = RunTerms {
         gateway: plan.gateway_identity.clone(),
         wire: plan.wire.clone(),
-        longest_wait: plan.policy.query_backoff_max.max(plan.policy.callback_grace),
+        longest_wait: plan
+            .policy
+            .query_backoff_max
+            .max(plan.policy.callback_grace),
         first_query_after: plan.policy.first_query_after,
         now,
     };
-    let acquired = plan.journal.acquire(plan.batch.clone(), terms, Arc::clone(&plan.policy)).await?;
+    let acquired = plan
+        .journal
+        .acquire(plan.batch.clone(), terms, Arc::clone(&plan.policy))
+        .await?;
     if acquired.abandoned > 0 {
-        tracing::warn!(payments = acquired.abandoned, "an earlier run left intents without an outcome; they will be asked about");
+        tracing::warn!(
+            payments = acquired.abandoned,
+            "an earlier run left intents without an outcome; they will be asked about"
+        );
     }
     let standing = plan.journal.standing(plan.batch.clone()).await?;
     let (messages, inbox) = mpsc::channel(BACKLOG_MAX);
     // The rate holds over a restart: what an earlier run sent within the last second counts.
-    let recent = acquired.last_claim_at.is_some_and(|at| now.since(at) < Duration::from_secs(3));
+    let recent = acquired
+        .last_claim_at
+        .is_some_and(|at| now.since(at) < Duration::from_secs(3));
     let shell = Shell {
         core: Core::new(plan.limits.clone(), &standing, now),
         posts: Pacer::new(plan.limits.rate, plan.limits.packets),
         queries: Pacer::new(plan.limits.query_rate, plan.limits.packets),
-        posts_from: if recent { now.after(Duration::from_secs(1)) } else { now },
+        posts_from: if recent {
+            now.after(Duration::from_secs(1))
+        } else {
+            now
+        },
         token: acquired.token,
         tasks: TaskTracker::new(),
         messages,
@@ -245,18 +268,24 @@ impl<G: Gateway> Shell<G> {
                 Effect::Claim(limit) => self.claim(limit, now),
                 Effect::Fetch(limit) => self.fetch(limit, now),
                 Effect::Release(claims) => {
-                    self.findings.extend(claims.into_iter().map(|claim| Finding {
-                        seq: claim.seq,
-                        event: Event::Unsent,
-                        said: Said { cause: "withheld before it was sent".into(), ..Said::default() },
-                    }));
+                    self.findings
+                        .extend(claims.into_iter().map(|claim| Finding {
+                            seq: claim.seq,
+                            event: Event::Unsent,
+                            said: Said {
+                                cause: "withheld before it was sent".into(),
+                                ..Said::default()
+                            },
+                        }));
                 }
                 Effect::Look => self.look(),
                 Effect::HoldLane(lane) => {
                     let journal = self.plan.journal.clone();
                     let token = self.token;
                     self.spawn(async move {
-                        journal.hold_lane(token, lane, "the gateway wants float (230)".into(), now).await
+                        journal
+                            .hold_lane(token, lane, "the gateway wants float (230)".into(), now)
+                            .await
                     });
                 }
                 Effect::ReopenLane(lane) => {
@@ -278,22 +307,31 @@ impl<G: Gateway> Shell<G> {
     }
 
     fn claim(&self, limit: usize, now: Timestamp) {
-        let (journal, policy, token) = (self.plan.journal.clone(), Arc::clone(&self.plan.policy), self.token);
+        let (journal, policy, token) = (
+            self.plan.journal.clone(),
+            Arc::clone(&self.plan.policy),
+            self.token,
+        );
         let messages = self.messages.clone();
         self.spawn(async move {
             let (claims, due) = journal.claim(token, limit, now, policy).await?;
-            let _ = messages.send(Message::News(News::Claimed(claims, due))).await;
+            let _ = messages
+                .send(Message::News(News::Claimed(claims, due)))
+                .await;
             Ok(())
         });
     }
 
     fn fetch(&self, limit: usize, now: Timestamp) {
-        let (journal, token, messages) = (self.plan.journal.clone(), self.token, self.messages.clone());
+        let (journal, token, messages) =
+            (self.plan.journal.clone(), self.token, self.messages.clone());
         // Longer than any question waits for its turn and its answer.
         let lease = now.after(self.plan.request_timeout * 2 + Duration::from_secs(5));
         self.spawn(async move {
             let (questions, due) = journal.questions(token, limit, now, lease).await?;
-            let _ = messages.send(Message::News(News::Questions(questions, due))).await;
+            let _ = messages
+                .send(Message::News(News::Questions(questions, due)))
+                .await;
             Ok(())
         });
     }
@@ -302,12 +340,15 @@ impl<G: Gateway> Shell<G> {
         if self.fault.is_some() {
             return;
         }
-        let (journal, token, messages) = (self.plan.journal.clone(), self.token, self.messages.clone());
+        let (journal, token, messages) =
+            (self.plan.journal.clone(), self.token, self.messages.clone());
         let batch = self.plan.batch.clone();
         self.spawn(async move {
             let standing = journal.standing(batch).await?;
             let due = journal.due(token).await?;
-            let _ = messages.send(Message::News(News::Standing(Box::new(standing), due))).await;
+            let _ = messages
+                .send(Message::News(News::Standing(Box::new(standing), due)))
+                .await;
             Ok(())
         });
     }
@@ -358,7 +399,11 @@ impl<G: Gateway> Shell<G> {
             .iter()
             .map(|claim| Outgoing {
                 payment: Arc::clone(&claim.payment),
-                callback_url: self.plan.addresses.as_ref().map(|addresses| addresses.of(claim.payment.id)),
+                callback_url: self
+                    .plan
+                    .addresses
+                    .as_ref()
+                    .map(|addresses| addresses.of(claim.payment.id)),
             })
             .collect();
         self.tasks.spawn(async move {
@@ -367,14 +412,27 @@ impl<G: Gateway> Shell<G> {
                 .iter()
                 .zip(&reply.outcomes)
                 .filter(|(_, outcome)| {
-                    matches!(outcome.event, Event::Reply(Verdict { class: Class::NoFloat, .. }))
+                    matches!(
+                        outcome.event,
+                        Event::Reply(Verdict {
+                            class: Class::NoFloat,
+                            ..
+                        })
+                    )
                 })
                 .map(|(claim, _)| claim.lane)
                 .collect();
             let (health, stop) = health_of(&reply);
             let seqs: Vec<i64> = claims.iter().map(|claim| claim.seq).collect();
             let findings = findings_of(&seqs, reply, Event::Lost);
-            let _ = messages.send(Message::Outcomes(findings, dry, News::PostEnded(health), stop)).await;
+            let _ = messages
+                .send(Message::Outcomes(
+                    findings,
+                    dry,
+                    News::PostEnded(health),
+                    stop,
+                ))
+                .await;
         });
     }
 
@@ -397,7 +455,12 @@ impl<G: Gateway> Shell<G> {
             let seqs: Vec<i64> = questions.iter().map(|question| question.seq).collect();
             let findings = findings_of(&seqs, reply, Event::NoAnswer);
             let _ = messages
-                .send(Message::Outcomes(findings, Vec::new(), News::QueryEnded(health), stop))
+                .send(Message::Outcomes(
+                    findings,
+                    Vec::new(),
+                    News::QueryEnded(health),
+                    stop,
+                ))
                 .await;
         });
     }
@@ -411,7 +474,10 @@ impl<G: Gateway> Shell<G> {
         let rest = self.findings.split_off(self.findings.len().min(GROUP_MAX));
         let group = std::mem::replace(&mut self.findings, rest);
         self.jitter = self.jitter.wrapping_mul(5).wrapping_add(113);
-        let moment = Moment { now: self.plan.clock.now(), jitter: self.jitter };
+        let moment = Moment {
+            now: self.plan.clock.now(),
+            jitter: self.jitter,
+        };
         let (journal, policy) = (self.plan.journal.clone(), Arc::clone(&self.plan.policy));
         let messages = self.messages.clone();
         self.spawn(async move {
@@ -447,9 +513,15 @@ fn findings_of(seqs: &[i64], reply: Reply, absent: Event) -> Vec<Finding> {
     let mut outcomes = reply.outcomes.into_iter();
     seqs.iter()
         .map(|seq| {
-            let Outcome { event, said } =
-                outcomes.next().unwrap_or_else(|| Outcome { event: absent, said: Said::default() });
-            Finding { seq: *seq, event, said }
+            let Outcome { event, said } = outcomes.next().unwrap_or_else(|| Outcome {
+                event: absent,
+                said: Said::default(),
+            });
+            Finding {
+                seq: *seq,
+                event,
+                said,
+            }
         })
         .collect()
 }

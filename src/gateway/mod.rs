@@ -16,8 +16,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::domain::{GatewayTransactionId, PayerTransactionId, Payment};
 pub use crate::domain::Said;
+use crate::domain::{GatewayTransactionId, PayerTransactionId, Payment};
 use crate::lifecycle::Event;
 
 pub use callback::{CallbackNotice, read_callback};

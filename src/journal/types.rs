@@ -400,6 +400,8 @@ pub struct PaymentRecord {
     pub receiver_narration: Option<String>,
     /// `statusDescription`.
     pub status_description: Option<String>,
+    /// An operator's decision that ended it: reason and evidence.
+    pub decision: Option<String>,
     /// The identifier of the proven failure that this one replaces.
     pub replaces: Option<PayerTransactionId>,
     /// An earlier generation came into conflict after it had been replaced.

@@ -44,14 +44,6 @@ pub enum Error {
         /// The nearest name, or all of them.
         hint: String,
     },
-    /// A variable that begins with `DISBURSE_` and sets nothing.
-    #[error("unknown environment variable {name}")]
-    UnknownVariable {
-        /// The variable.
-        name: String,
-        /// The nearest variable.
-        hint: String,
-    },
     /// A value that does not fit its key.
     #[error("{}: {key}: expected {expected}, found {found}", place.place())]
     Value {
@@ -95,8 +87,6 @@ pub enum Error {
         path: PathBuf,
         /// Why.
         problem: String,
-        /// Whether only its mode is wrong.
-        mode: bool,
     },
     /// A profile that is not in the file.
     #[error("{}: unknown profile {name:?}", place.place())]
@@ -146,18 +136,13 @@ impl Error {
     #[must_use]
     pub fn hint(&self) -> Option<String> {
         match self {
-            Self::Unknown { hint, .. }
-            | Self::UnknownVariable { hint, .. }
-            | Self::UnknownProfile { hint, .. } => Some(hint.clone()),
+            Self::Unknown { hint, .. } | Self::UnknownProfile { hint, .. } => Some(hint.clone()),
             Self::PasswordInTheOpen { .. } => Some(
                 "passwords in configuration files and command lines leak into backups, \
                  repositories and process lists; set DISBURSE_PASSWORD, or password_file to a \
                  file of mode 0600"
                     .to_owned(),
             ),
-            Self::PasswordFile {
-                path, mode: true, ..
-            } => Some(format!("chmod 600 {}", path.display())),
             Self::NoProfile { file, known } => Some(format!(
                 "use --profile NAME, DISBURSE_PROFILE or default_profile; {}",
                 suggest::profiles(known, file)

@@ -321,15 +321,22 @@ pub static KEYS: &[Key] = &[
         "DISBURSE_NOT_FOUND_QUARANTINE",
         Some("2m"),
         // Without a quarantine a gateway that is merely slow to index a payment would have it sent twice.
-        at_least(1_000),
+        at_least(100),
         "How long after a payment's last post an answer of not found counts; only then is it posted again.",
     ),
     key(
         "resolution.give_up_after",
         "DISBURSE_GIVE_UP_AFTER",
         Some("24h"),
-        at_least(1_000),
+        at_least(100),
         "How long a payment is asked about before it is left to the operator.",
+    ),
+    key(
+        "resolution.attempts_max",
+        "DISBURSE_ATTEMPTS_MAX",
+        Some("5"),
+        Kind::Count { most: 1_000 },
+        "How many posts of one payment may vanish without a trace before only an operator may decide.",
     ),
     key(
         "resolution.status_query",
@@ -342,7 +349,7 @@ pub static KEYS: &[Key] = &[
         "resolution.lane_retry_after",
         "DISBURSE_LANE_RETRY_AFTER",
         None,
-        at_least(1_000),
+        at_least(100),
         "How long until a lane held for want of float reopens by itself. Absent: only `resume-lane` reopens it.",
     ),
     key(

@@ -224,7 +224,7 @@ pub(super) fn digits(text: &str) -> Option<u64> {
 }
 
 /// Reads numbers with units, the largest unit first.
-fn duration(text: &str) -> Option<Duration> {
+pub(super) fn duration(text: &str) -> Option<Duration> {
     let mut rest = text;
     let mut millis = 0_u64;
     let mut unit_before = u64::MAX;

@@ -141,10 +141,12 @@ fn environment(
             continue;
         }
         let Some(key) = KEYS.iter().find(|key| key.env == name) else {
-            return Err(Error::UnknownVariable {
-                name: name.clone(),
-                hint: suggest::variable(name),
-            });
+            // Not refused: the variables of a whole machine are not this program's to judge.
+            tracing::warn!(
+                "environment variable {name} sets nothing; {}",
+                suggest::variable(name)
+            );
+            continue;
         };
         entries.insert(key.name, checked(key, text, Origin::Environment(key.env))?);
     }

@@ -33,3 +33,11 @@ pub use rate::Rate;
 pub use service::Service;
 pub use settings::{GatewaySettings, Settings, Sources};
 pub use show::{ShownValue, show, show_json};
+
+/// Reads a duration such as `250ms`, `40s`, `10m`, `24h` or `1h30m`.
+///
+/// # Errors
+/// What was expected.
+pub fn duration(text: &str) -> Result<std::time::Duration, String> {
+    kind::duration(text).ok_or_else(|| "a duration such as 250ms, 40s, 10m or 24h".to_owned())
+}

@@ -93,6 +93,8 @@ pub struct Resolution {
     pub not_found_quarantine: Duration,
     /// Until the operator takes over.
     pub give_up_after: Duration,
+    /// Posts of one payment that may vanish without a trace.
+    pub attempts_max: NonZeroU32,
     /// Whether status queries exist.
     pub status_query: bool,
     /// From a lane's hold to its reopening; `None`: only the operator reopens it.
@@ -196,6 +198,7 @@ impl Profile {
                 not_found_quarantine: layers.value("resolution.not_found_quarantine")?,
                 give_up_after: layers.value("resolution.give_up_after")?,
                 status_query: layers.value("resolution.status_query")?,
+                attempts_max: layers.value("resolution.attempts_max")?,
                 lane_retry_after: layers.optional("resolution.lane_retry_after")?,
             },
             callback: Callback {

@@ -46,12 +46,11 @@ pub(super) fn choose(
 }
 
 fn first_line(path: &Path) -> Result<SecretString, Error> {
-    let refused = |problem: String, mode| Error::PasswordFile {
+    let refused = |problem: String| Error::PasswordFile {
         path: path.to_owned(),
         problem,
-        mode,
     };
-    let failed = |error: std::io::Error| refused(error.to_string(), false);
+    let failed = |error: std::io::Error| refused(error.to_string());
     // Opening a pipe would wait for its writer.
     let nonblocking = i32::try_from(OFlags::NONBLOCK.bits()).unwrap_or(0);
     let file = OpenOptions::new()
@@ -62,7 +61,14 @@ fn first_line(path: &Path) -> Result<SecretString, Error> {
     // The opened file is asked, not the path: the path may change in between.
     let metadata = file.metadata().map_err(failed)?;
     if !metadata.is_file() {
-        return Err(refused("is not a regular file".to_owned(), false));
+        return Err(refused("is not a regular file".to_owned()));
+    }
+    let mode = metadata.permissions().mode() & 0o7777;
+    if mode & 0o077 != 0 {
+        tracing::warn!(
+            "{}: others may read this password (mode {mode:04o}); chmod 600 it",
+            path.display()
+        );
     }
     let mut text = String::new();
     file.take(LENGTH_MAX as u64 + 2)
@@ -71,10 +77,10 @@ fn first_line(path: &Path) -> Result<SecretString, Error> {
     let line = text.split('\n').next().unwrap_or_default();
     let line = line.strip_suffix('\r').unwrap_or(line);
     match line.len() {
-        0 => Err(refused("its first line is empty".to_owned(), false)),
+        0 => Err(refused("its first line is empty".to_owned())),
         length if length > LENGTH_MAX => {
             let problem = format!("its first line is longer than {LENGTH_MAX} bytes");
-            Err(refused(problem, false))
+            Err(refused(problem))
         }
         _ => Ok(SecretString::from(line)),
     }

@@ -45,7 +45,11 @@ impl Core {
             self.end(Ending::Unreachable(why));
         } else if now.since(self.last_move) >= self.limits.max_wait {
             let open = self.breaker.is_tripped();
-            self.end(if open { Ending::CircuitOpen } else { Ending::TimedOut });
+            self.end(if open {
+                Ending::CircuitOpen
+            } else {
+                Ending::TimedOut
+            });
         }
     }
 
@@ -64,10 +68,15 @@ impl Core {
         if self.limits.no_wait {
             return self.end(if held { Ending::Held } else { Ending::Posted });
         }
-        let unsettled = count(State::InDoubt) + count(State::Acknowledged) + count(State::Delivered);
+        let unsettled =
+            count(State::InDoubt) + count(State::Acknowledged) + count(State::Delivered);
         let may_settle = self.due.ask.is_some() || self.limits.callbacks && unsettled > 0;
         if !may_settle {
-            self.end(if held { Ending::Held } else { Ending::NeedsDecision });
+            self.end(if held {
+                Ending::Held
+            } else {
+                Ending::NeedsDecision
+            });
         }
     }
 }

@@ -149,7 +149,10 @@ impl Core {
             fetching: false,
             looking: false,
             stale: true,
-            due: Due { post: Some(now), ask: Some(now) },
+            due: Due {
+                post: Some(now),
+                ask: Some(now),
+            },
             held: BTreeMap::new(),
             states: BTreeMap::new(),
             not_before: None,
@@ -172,7 +175,11 @@ impl Core {
                 self.claiming = false;
                 self.due.post = earliest(self.due.post, due.post);
                 for claim in &claims {
-                    self.shift(State::Ready, State::Posting, claim.payment.instruction.money);
+                    self.shift(
+                        State::Ready,
+                        State::Posting,
+                        claim.payment.instruction.money,
+                    );
                 }
                 self.claimed.extend(claims);
             }
@@ -216,8 +223,10 @@ impl Core {
             }
             Health::Lost => self.unreachable = None,
             Health::Unreachable(why) => {
-                let (since, tries) =
-                    self.unreachable.as_ref().map_or((now, 0), |(since, tries, _)| (*since, *tries));
+                let (since, tries) = self
+                    .unreachable
+                    .as_ref()
+                    .map_or((now, 0), |(since, tries, _)| (*since, *tries));
                 self.unreachable = Some((since, tries + 1, why));
             }
             Health::SlowDown(pause) => {
@@ -260,15 +269,22 @@ impl Core {
         let before = self.finished();
         self.states.clear();
         for row in &standing.rows {
-            self.states.entry(row.state).or_default().add_all(&row.tally);
+            self.states
+                .entry(row.state)
+                .or_default()
+                .add_all(&row.tally);
         }
         if self.finished() != before {
             self.last_move = now;
         }
         let retry_at = self.limits.lane_retry_after.map(|pause| now.after(pause));
-        self.held.retain(|lane, _| standing.held.iter().any(|held| held.id == *lane));
+        self.held
+            .retain(|lane, _| standing.held.iter().any(|held| held.id == *lane));
         for lane in &standing.held {
-            let held = self.held.entry(lane.id).or_insert(Held { reopens_at: retry_at, service: None });
+            let held = self.held.entry(lane.id).or_insert(Held {
+                reopens_at: retry_at,
+                service: None,
+            });
             held.service = Some(lane.service.clone());
         }
     }
@@ -278,7 +294,13 @@ impl Core {
             return;
         }
         let reopens_at = self.limits.lane_retry_after.map(|pause| now.after(pause));
-        self.held.insert(lane, Held { reopens_at, service: None });
+        self.held.insert(
+            lane,
+            Held {
+                reopens_at,
+                service: None,
+            },
+        );
         let (released, kept): (Vec<_>, Vec<_>) =
             self.claimed.drain(..).partition(|claim| claim.lane == lane);
         self.claimed = kept.into();
@@ -307,15 +329,23 @@ impl Core {
             self.release(claims);
             return std::mem::take(&mut self.effects);
         }
-        let ripe: Vec<i64> =
-            self.held.iter().filter(|(_, held)| is_due(held.reopens_at, now)).map(|(lane, _)| *lane).collect();
+        let ripe: Vec<i64> = self
+            .held
+            .iter()
+            .filter(|(_, held)| is_due(held.reopens_at, now))
+            .map(|(lane, _)| *lane)
+            .collect();
         for lane in ripe {
             self.held.remove(&lane);
             self.due.post = earliest(self.due.post, Some(now));
             self.effects.push(Effect::ReopenLane(lane));
         }
         let block = self.block(now);
-        if !self.claiming && block > 0 && self.claimed.len() <= block / 2 && is_due(self.due.post, now) {
+        if !self.claiming
+            && block > 0
+            && self.claimed.len() <= block / 2
+            && is_due(self.due.post, now)
+        {
             self.claiming = true;
             self.due.post = None;
             self.effects.push(Effect::Claim(block));
@@ -361,7 +391,11 @@ impl Core {
             || self.posts_under_way >= self.limits.concurrency
             || self.not_before.is_some_and(|at| at > now)
             || !matches!(self.breaker.gate(now), Gate::Open | Gate::Probe);
-        if waits { 0 } else { self.claimed.len().min(self.limits.packets) }
+        if waits {
+            0
+        } else {
+            self.claimed.len().min(self.limits.packets)
+        }
     }
 
     /// Takes the payments of the next post; the shell sends them at once.
@@ -377,7 +411,11 @@ impl Core {
         let waits = self.ending.is_some()
             || self.queries_under_way >= self.limits.concurrency
             || self.not_before.is_some_and(|at| at > now);
-        if waits { 0 } else { self.questions.len().min(self.limits.packets) }
+        if waits {
+            0
+        } else {
+            self.questions.len().min(self.limits.packets)
+        }
     }
 
     /// Takes the payments of the next query.
@@ -399,7 +437,9 @@ impl Core {
     /// Returns how the run ended, once nothing is under way any more.
     #[must_use]
     pub fn ended(&self) -> Option<&Ending> {
-        self.ending.as_ref().filter(|_| self.nothing_under_way() && self.claimed.is_empty() && self.effects.is_empty())
+        self.ending.as_ref().filter(|_| {
+            self.nothing_under_way() && self.claimed.is_empty() && self.effects.is_empty()
+        })
     }
 
     /// Returns whether the run takes no more payments.
@@ -417,13 +457,24 @@ impl Core {
         };
         let lanes = self.held.values().filter_map(|held| held.reopens_at).min();
         let deadline = self.last_move.after(self.limits.max_wait);
-        let unreachable = self.unreachable.as_ref().map(|(since, _, _)| since.after(ending::UNREACHABLE_AFTER));
-        [self.due.post, self.due.ask, breaker, lanes, self.not_before, unreachable, Some(deadline)]
-            .into_iter()
-            .flatten()
-            .filter(|at| *at > now)
-            .min()
-            .unwrap_or(deadline)
+        let unreachable = self
+            .unreachable
+            .as_ref()
+            .map(|(since, _, _)| since.after(ending::UNREACHABLE_AFTER));
+        [
+            self.due.post,
+            self.due.ask,
+            breaker,
+            lanes,
+            self.not_before,
+            unreachable,
+            Some(deadline),
+        ]
+        .into_iter()
+        .flatten()
+        .filter(|at| *at > now)
+        .min()
+        .unwrap_or(deadline)
     }
 
     /// Returns count and amounts per state, and whether the circuit is open.
@@ -435,7 +486,10 @@ impl Core {
     /// Returns the held lanes, as far as their names are known.
     #[must_use]
     pub fn held(&self) -> Vec<ServiceCode> {
-        self.held.values().filter_map(|held| held.service.clone()).collect()
+        self.held
+            .values()
+            .filter_map(|held| held.service.clone())
+            .collect()
     }
 
     /// Waits no longer for the journal, which has failed.
@@ -446,7 +500,11 @@ impl Core {
     }
 
     fn finished(&self) -> u64 {
-        self.states.iter().filter(|(state, _)| state.is_finished()).map(|(_, tally)| tally.count).sum()
+        self.states
+            .iter()
+            .filter(|(state, _)| state.is_finished())
+            .map(|(_, tally)| tally.count)
+            .sum()
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::path::Path;
 
-use rusqlite::{Connection, Row, params};
+use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::open;
 use super::row::{
@@ -11,7 +11,8 @@ use super::row::{
     service_of, stamp, state_of,
 };
 use super::run::known_batch;
-use crate::domain::{Amount, BatchName, Money, Originator, Tally, Timestamp};
+use crate::domain::{Amount, BatchName, ControlTotals, Money, Originator, Tally, Timestamp};
+use crate::lifecycle::State;
 use crate::journal::{
     BatchRecord, Error, Lane, LoadRecord, PaymentRecord, RejectedRow, ReportRow, Standing,
     StandingRow, TrailEntry,
@@ -131,6 +132,25 @@ impl Snapshot<'_> {
         })
     }
 
+    /// Returns what the instructions add up to, by service and currency.
+    ///
+    /// # Errors
+    /// Faults of the journal.
+    pub fn control(&self) -> Result<ControlTotals, Error> {
+        let mut statement = self.c.prepare(
+            "select s.code, i.currency, count(*), sum(i.amount) from instruction i join service s using (service_id)
+             where i.batch_id = ?1 and i.generation = 0 group by s.code, i.currency",
+        )?;
+        let mut rows = statement.query([self.batch_id])?;
+        let mut control = ControlTotals::default();
+        while let Some(row) = rows.next()? {
+            let currency = currency_of(&row.get::<_, String>(1)?)?;
+            let service = service_of(&row.get::<_, String>(0)?)?;
+            control.add_many(&service, row.get::<_, i64>(2)?.unsigned_abs(), currency, i128::from(row.get::<_, i64>(3)?));
+        }
+        Ok(control)
+    }
+
     /// Iterates over the rows of the batch in the order of its files. A retry stands in the place of what it replaces.
     #[must_use]
     pub fn rows(&self) -> Rows<'_> {
@@ -203,6 +223,7 @@ impl Snapshot<'_> {
             receipt_number: row.get(at + 3)?,
             receiver_narration: row.get(at + 4)?,
             status_description: row.get(at + 5)?,
+            decision: None,
             replaces: None,
             earlier_conflict: false,
             payment,
@@ -210,7 +231,25 @@ impl Snapshot<'_> {
         if record.payment.generation > 0 {
             self.add_earlier(&mut record)?;
         }
+        // What the gateway ended has its code; only a decision leaves none.
+        if record.life.code.is_none() && matches!(record.life.state, State::Paid | State::Failed) {
+            record.decision = self.decision(seq)?;
+        }
         Ok((row.get(at + 6)?, record))
+    }
+
+    fn decision(&self, seq: i64) -> Result<Option<String>, Error> {
+        let detail: Option<String> = self
+            .c
+            .prepare_cached(
+                "select detail from evidence where seq = ?1 and event in (9, 10) order by evidence_id desc limit 1",
+            )?
+            .query_row([seq], |row| row.get(0))
+            .optional()?;
+        let detail: serde_json::Value =
+            detail.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default();
+        let text = |name: &str| detail[name].as_str().unwrap_or_default().to_owned();
+        Ok(Some(format!("decided by an operator: {} (evidence: {})", text("reason"), text("evidence"))))
     }
 
     fn add_earlier(&self, record: &mut PaymentRecord) -> Result<(), Error> {

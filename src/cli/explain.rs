@@ -1,0 +1,150 @@
+//! `explain`: one payment's whole trail of evidence.
+
+use serde_json::json;
+
+use super::arguments::ExplainArguments;
+use super::session::{Session, batch_name};
+use super::{Error, Verdict, output};
+use crate::journal::{PaymentRecord, Reader, Snapshot, TrailEntry};
+use crate::lifecycle::{Action, Event, Verdict as Said};
+
+/// `disburse explain`.
+pub(super) fn explain(session: &Session, arguments: &ExplainArguments) -> Result<Verdict, Error> {
+    let reader = Reader::open(session.journal_path())?;
+    let batch = batch_name(&arguments.batch)?;
+    let snapshot = reader.snapshot(&batch)?;
+    let records = snapshot.find(&arguments.payment)?;
+    if session.common.json {
+        let values: Result<Vec<_>, Error> = records
+            .iter()
+            .map(|record| to_json(&snapshot, record))
+            .collect();
+        output::json(&json!(values?));
+        return Ok(Verdict::Done);
+    }
+    for record in &records {
+        print_record(record);
+        for entry in snapshot.trail(record.seq)? {
+            output::line(&format!("  {}  {}", entry.at, sentence(&entry)));
+        }
+    }
+    Ok(Verdict::Done)
+}
+
+fn print_record(record: &PaymentRecord) {
+    let row = &record.payment.instruction;
+    let reference = row
+        .reference
+        .as_ref()
+        .map(|reference| format!(", reference {reference}"))
+        .unwrap_or_default();
+    output::line(&format!(
+        "{}: line {}{reference}, {} {} {} to {}",
+        record.payment.id,
+        row.line,
+        row.service,
+        row.money.currency,
+        output::grouped(&row.money.to_string()),
+        row.msisdn.masked()
+    ));
+    let code = record
+        .life
+        .code
+        .map(|code| format!(" ({code})"))
+        .unwrap_or_default();
+    output::line(&format!(
+        "  {}{code}; {}",
+        record.life.state.name(),
+        next(record)
+    ));
+    if let Some(replaced) = record.replaces {
+        output::line(&format!("  a retry of {replaced}, which had failed"));
+    }
+}
+
+fn next(record: &PaymentRecord) -> String {
+    match record.life.action() {
+        Action::Post(None) => "next: post".to_owned(),
+        Action::Post(Some(at)) => format!("next: post, not before {at}"),
+        Action::Ask(at) => format!("next: ask the gateway at {at}"),
+        Action::Wait => "waits for its outcome, a callback or an operator's decision".to_owned(),
+        Action::Nothing => "nothing is left to do".to_owned(),
+    }
+}
+
+fn sentence(entry: &TrailEntry) -> String {
+    let mut text = entry.kind.to_owned();
+    match entry.event {
+        Some(
+            Event::Reply(Said { code, .. })
+            | Event::Answer(Said { code, .. })
+            | Event::Callback(Said { code, .. }),
+        ) => {
+            text.push_str(&format!(": {code}"));
+        }
+        Some(Event::DecidedPaid) => text.push_str(": paid"),
+        Some(Event::DecidedFailed) => text.push_str(": failed"),
+        _ => {}
+    }
+    for (name, value) in visible(entry) {
+        text.push_str(&format!(", {name} {value:?}"));
+    }
+    if let Some(anomaly) = &entry.anomaly {
+        text.push_str(&format!("  ! {anomaly}"));
+    }
+    text
+}
+
+/// What was said, without the narration: it may hold a prepaid token, which is money.
+fn visible(entry: &TrailEntry) -> Vec<(String, String)> {
+    let detail = entry
+        .detail
+        .as_deref()
+        .and_then(|text| serde_json::from_str::<serde_json::Value>(text).ok());
+    let Some(serde_json::Value::Object(members)) = detail else {
+        return Vec::new();
+    };
+    members
+        .into_iter()
+        .filter(|(name, _)| name != "receiver_narration")
+        .map(|(name, value)| {
+            (
+                name,
+                value
+                    .as_str()
+                    .map_or_else(|| value.to_string(), str::to_owned),
+            )
+        })
+        .collect()
+}
+
+fn to_json(snapshot: &Snapshot<'_>, record: &PaymentRecord) -> Result<serde_json::Value, Error> {
+    let row = &record.payment.instruction;
+    let trail: Vec<serde_json::Value> = snapshot
+        .trail(record.seq)?
+        .iter()
+        .map(|entry| {
+            let code = match entry.event {
+                Some(Event::Reply(said) | Event::Answer(said) | Event::Callback(said)) => Some(said.code),
+                _ => None,
+            };
+            let said: serde_json::Map<_, _> =
+                visible(entry).into_iter().map(|(name, value)| (name, json!(value))).collect();
+            json!({"at": entry.at.to_string(), "kind": entry.kind, "code": code, "anomaly": entry.anomaly, "said": said})
+        })
+        .collect();
+    Ok(json!({
+        "payer_transaction_id": record.payment.id.as_str(),
+        "generation": record.payment.generation,
+        "line": row.line,
+        "reference": row.reference.as_ref().map(|reference| reference.as_str()),
+        "service_code": row.service.as_str(),
+        "amount": row.money.to_string(),
+        "currency_code": row.money.currency.code(),
+        "state": record.life.state.name(),
+        "status_code": record.life.code,
+        "attempts": record.life.attempts,
+        "replaces": record.replaces.map(|id| id.to_string()),
+        "trail": trail,
+    }))
+}

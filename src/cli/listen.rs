@@ -1,0 +1,49 @@
+//! `listen`: the callback listener on its own.
+
+use std::sync::Arc;
+
+use tokio_util::sync::CancellationToken;
+
+use super::arguments::ListenArguments;
+use super::session::Session;
+use super::{Error, Verdict, gateway, output, signals};
+use crate::callback::{self, Addresses};
+use crate::journal::Journal;
+
+/// `disburse listen`.
+pub(super) async fn listen(
+    session: &Session,
+    arguments: &ListenArguments,
+) -> Result<Verdict, Error> {
+    let settings = session.settings(false, Vec::new())?;
+    let address = arguments.listen.unwrap_or(settings.profile.callback.listen);
+    let journal = Journal::open_existing(session.journal_path())?;
+    let listener = callback::bind(address).await.map_err(|error| {
+        Error::refused(format!("callback.listen {address}: {error}"))
+            .hint("a run with callbacks listens itself; choose another port with --listen, or end that run")
+    })?;
+    let address = listener.address().map_err(Error::unexpected)?;
+    let public_url = settings
+        .profile
+        .callback
+        .public_url
+        .as_ref()
+        .map(ToString::to_string)
+        .unwrap_or_default();
+    let options = callback::Options {
+        addresses: Addresses::new(&public_url, journal.callback_key().await?),
+        journal,
+        codes: Arc::new(gateway::codes(&settings)),
+        policy: gateway::policy(&settings, true),
+        moved: None,
+    };
+    if session.common.json {
+        output::json(&serde_json::json!({"listening": address.to_string()}));
+    } else {
+        output::line(&format!("listening for callbacks on {address}"));
+    }
+    let stop = CancellationToken::new();
+    signals::drain_on_signal(stop.clone(), String::new())?;
+    listener.serve(options, stop).await;
+    Ok(Verdict::Done)
+}

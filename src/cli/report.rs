@@ -1,0 +1,166 @@
+//! `report`: the journal's rows, as the report takes them.
+
+use std::path::Path;
+
+use super::arguments::ReportArguments;
+use super::session::{Session, batch_name};
+use super::{Error, Verdict, output};
+use crate::domain::{BatchName, ControlTotals};
+use crate::journal::{BatchRecord, PaymentRecord, Reader, RejectedRow, ReportRow, Standing};
+use crate::lifecycle::State;
+use crate::report::{BatchHeader, Entry, Load, Report, StateName, Writer};
+
+/// `disburse report`.
+pub(super) async fn report(
+    session: &Session,
+    arguments: ReportArguments,
+) -> Result<Verdict, Error> {
+    let batch = batch_name(&arguments.batch)?;
+    let written = write(session.journal_path(), &batch, &arguments.out).await?;
+    let paths = &written.paths;
+    if session.common.json {
+        output::json(&serde_json::json!({
+            "html": paths.html, "csv": paths.csv, "json": paths.json,
+            "finished": written.reconciliation.finished(), "adds_up": written.reconciliation.adds_up(),
+        }));
+    } else {
+        for path in [&paths.html, &paths.csv, &paths.json] {
+            output::line(&path.display().to_string());
+        }
+    }
+    if written.reconciliation.adds_up() {
+        return Ok(Verdict::Done);
+    }
+    for difference in written.reconciliation.differences() {
+        output::complain("error", &difference.to_string());
+    }
+    Err(Error::unexpected(
+        "the report does not add up to the control totals",
+    ))
+}
+
+/// Writes the report of a batch as it stands now.
+pub(super) async fn write(journal: &Path, batch: &BatchName, out: &Path) -> Result<Report, Error> {
+    let (journal, batch, out) = (journal.to_owned(), batch.clone(), out.to_owned());
+    tokio::task::spawn_blocking(move || {
+        let reader = Reader::open(&journal)?;
+        let snapshot = reader.snapshot(&batch)?;
+        let header = header(
+            snapshot.record()?,
+            &snapshot.standing()?,
+            snapshot.control()?,
+        );
+        let mut writer = Writer::create(&out, header)?;
+        for row in snapshot.rows() {
+            match row? {
+                ReportRow::Payment(record) => add_payment(&mut writer, &record)?,
+                ReportRow::Rejected(row) => add_rejected(&mut writer, &row)?,
+            }
+        }
+        Ok(writer.finish()?)
+    })
+    .await
+    .map_err(|_| Error::unexpected("the report's writer failed"))?
+}
+
+fn header(record: BatchRecord, standing: &Standing, control: ControlTotals) -> BatchHeader {
+    BatchHeader {
+        name: record.name,
+        originator: record.originator,
+        gateway: record.gateway.unwrap_or_default(),
+        created_at: record.created_at,
+        rejected_lines: record.loads.iter().map(|load| load.rejected).sum(),
+        loads: record
+            .loads
+            .into_iter()
+            .map(|load| Load {
+                source: load.source,
+                digest: load.digest,
+                loaded_at: load.loaded_at,
+            })
+            .collect(),
+        control,
+        held_lanes: standing
+            .held
+            .iter()
+            .map(|lane| lane.service.clone())
+            .collect(),
+    }
+}
+
+fn add_payment(writer: &mut Writer, record: &PaymentRecord) -> Result<(), Error> {
+    let row = &record.payment.instruction;
+    let note = note(record);
+    writer.add(&Entry {
+        line: row.line,
+        reference: row
+            .reference
+            .as_ref()
+            .map_or("", |reference| reference.as_str()),
+        id: record.payment.id.as_str(),
+        service_code: row.service.as_str(),
+        msisdn: row.msisdn.as_str(),
+        account_number: &row.account_number,
+        money: Some(row.money),
+        state: state_name(record.life.state),
+        status_code: record.life.code.map(i64::from),
+        status_description: record.status_description.as_deref().unwrap_or_default(),
+        gateway_transaction_id: record.gateway_transaction_id.as_deref().unwrap_or_default(),
+        receipt_number: record.receipt_number.as_deref().unwrap_or_default(),
+        receiver_narration: record.receiver_narration.as_deref().unwrap_or_default(),
+        attempts: record.life.attempts,
+        posted_at: record.life.posted_at,
+        settled_at: record.settled_at,
+        note: &note,
+        ..Entry::default()
+    })?;
+    Ok(())
+}
+
+fn add_rejected(writer: &mut Writer, row: &RejectedRow) -> Result<(), Error> {
+    writer.add(&Entry {
+        line: row.line,
+        reference: &row.reference,
+        service_code: &row.service_code,
+        msisdn: &row.msisdn,
+        account_number: &row.account_number,
+        money: row.money,
+        amount_text: &row.amount_text,
+        currency_text: &row.currency_code,
+        state: StateName::Rejected,
+        note: &row.errors,
+        ..Entry::default()
+    })?;
+    Ok(())
+}
+
+fn note(record: &PaymentRecord) -> String {
+    let mut parts = Vec::new();
+    if let Some(replaced) = record.replaces {
+        parts.push(format!("retry of {replaced}, which had failed"));
+    }
+    if record.earlier_conflict {
+        parts.push("an earlier attempt is in conflict: it may have been paid too".to_owned());
+    }
+    if let Some(decision) = &record.decision {
+        parts.push(decision.clone());
+    }
+    if record.life.state == State::InDoubt && record.life.due_at.is_none() {
+        parts.push("no longer asked about: decide with `disburse resolve`".to_owned());
+    }
+    parts.join("; ")
+}
+
+fn state_name(state: State) -> StateName {
+    match state {
+        State::Ready => StateName::Ready,
+        State::Posting => StateName::Posting,
+        State::InDoubt => StateName::InDoubt,
+        State::Acknowledged => StateName::Acknowledged,
+        State::Delivered => StateName::Delivered,
+        State::Paid => StateName::Paid,
+        State::Failed => StateName::Failed,
+        State::Cancelled => StateName::Cancelled,
+        State::Conflict => StateName::Conflict,
+    }
+}

@@ -1,0 +1,124 @@
+//! `sandbox`: the sandbox gateway as a server, and beside a run.
+
+use std::path::{Path, PathBuf};
+
+use reqwest::Url;
+use secrecy::ExposeSecret;
+use tokio_util::sync::CancellationToken;
+
+use super::arguments::{RunOptions, SandboxArguments};
+use super::config::Settings;
+use super::session::Session;
+use super::{Error, Verdict, output, signals};
+use crate::domain::Amount;
+use crate::sandbox::{self, Faults, Options, Sandbox, Service};
+
+/// Starts the sandbox in this process and points the profile at it.
+pub(super) async fn beside(
+    journal: &Path,
+    settings: &mut Settings,
+    options: &RunOptions,
+) -> Result<Sandbox, Error> {
+    let mut ledger = journal.as_os_str().to_owned();
+    ledger.push(".sandbox");
+    let (user, password) = credentials(settings)?;
+    let sandbox = start(Options {
+        seed: options.seed,
+        faults: faults(&options.faults)?,
+        services: services(settings),
+        credentials: Some((user, password)),
+        ledger_file: Some(PathBuf::from(ledger)),
+        ..Options::default()
+    })
+    .await?;
+    settings.profile.base_url = Some(Url::parse(&sandbox.base_url()).map_err(Error::unexpected)?);
+    Ok(sandbox)
+}
+
+fn credentials(settings: &mut Settings) -> Result<(String, String), Error> {
+    // The address is set once the sandbox listens; until then any will do.
+    settings.profile.base_url = Url::parse("http://127.0.0.1").ok();
+    let gateway = settings.gateway()?;
+    Ok((
+        gateway.username.to_owned(),
+        gateway.password.expose_secret().to_owned(),
+    ))
+}
+
+/// The services of the configuration, with a float that no sample uses up; those of the samples when there are none.
+fn services(settings: &Settings) -> Vec<Service> {
+    const FLOAT: i64 = 5_000_000_000_000;
+    if settings.services.is_empty() {
+        return Service::samples();
+    }
+    let least = Amount::from_minor(1);
+    let most = Amount::from_minor(i64::MAX);
+    settings
+        .services
+        .iter()
+        .filter_map(|(code, service)| {
+            Some(Service {
+                code: code.as_str().to_owned(),
+                currency: service.currency,
+                min: service.min.or(least)?,
+                max: service.max.or(most)?,
+                float: FLOAT,
+                // The one service of the samples that the gateway no longer offers.
+                active: code.as_str() != "LEGACY_B2C",
+            })
+        })
+        .collect()
+}
+
+fn faults(plan: &str) -> Result<Faults, Error> {
+    Faults::load(plan).map_err(|error| Error::refused(format!("--faults {plan}: {error}")))
+}
+
+async fn start(options: Options) -> Result<Sandbox, Error> {
+    sandbox::start(options)
+        .await
+        .map_err(|error| Error::refused(format!("sandbox: {error}")))
+}
+
+/// `disburse sandbox`.
+pub(super) async fn serve(
+    session: &Session,
+    arguments: SandboxArguments,
+) -> Result<Verdict, Error> {
+    let settings = session.settings(true, Vec::new())?;
+    let sandbox = start(Options {
+        listen: arguments.listen,
+        seed: arguments.seed,
+        faults: faults(&arguments.faults)?,
+        services: services(&settings),
+        duplicate_check: !arguments.no_duplicate_check,
+        ledger_file: arguments.ledger,
+        ..Options::default()
+    })
+    .await?;
+    let base = sandbox.base_url();
+    if session.common.json {
+        output::json(&serde_json::json!({"base_url": base}));
+    } else {
+        output::line(&format!("sandbox gateway at {base}"));
+        output::line(&format!("ledger: {base}/sandbox/ledger"));
+    }
+    session.note("any user name and password are let in; no money moves. Ctrl-C ends it");
+    let stop = CancellationToken::new();
+    signals::drain_on_signal(stop.clone(), String::new())?;
+    stop.cancelled().await;
+    let verdict = sandbox.verdict();
+    sandbox.shutdown().await;
+    output::line_unless(session.common.json, &verdict_text(&verdict));
+    Ok(Verdict::Done)
+}
+
+/// Returns the ledger's own verdict, for a person.
+pub(super) fn verdict_text(verdict: &sandbox::Verdict) -> String {
+    format!(
+        "sandbox ledger: executed once: {}, twice: {}, amount moved: {}",
+        verdict.executed_once,
+        verdict.executed_more,
+        output::amounts(&verdict.amounts)
+    )
+}
