@@ -1,2 +1,3 @@
 //! Bulk disbursement.
 pub mod domain;
+pub mod sandbox;
