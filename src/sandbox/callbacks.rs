@@ -85,23 +85,23 @@ impl Outbox {
         if calls.is_empty() {
             return;
         }
-        let count = calls.len().min(WORKERS);
         self.waiting
             .lock()
             .expect("no holder of the outbox panics")
             .extend(calls);
-        for _ in 0..count {
-            self.more.notify_one();
-        }
+        self.more.notify_one();
     }
 
     async fn next(&self) -> Call {
         loop {
-            let call = self
-                .waiting
-                .lock()
-                .expect("no holder of the outbox panics")
-                .pop_front();
+            let (call, more) = {
+                let mut waiting = self.waiting.lock().expect("no holder of the outbox panics");
+                (waiting.pop_front(), !waiting.is_empty())
+            };
+            if more {
+                // One wake-up may stand for several callbacks: the next worker is woken for the rest.
+                self.more.notify_one();
+            }
             match call {
                 Some(call) => return call,
                 None => self.more.notified().await,
@@ -138,15 +138,14 @@ async fn deliver(gateway: &Gateway, call: Call) {
     else {
         return;
     };
+    // A second acceptance is under way: its end is told when it comes.
+    if standing == Standing::Pending {
+        return;
+    }
     let Some(url) = acceptance.post.callback.as_deref().and_then(callable) else {
         tracing::warn!("a callback to an address that is not plain loopback HTTP is withheld");
         over(gateway, call.id.clone());
         return;
-    };
-    let standing = match standing {
-        // A second acceptance is under way; the first one has paid.
-        Standing::Pending => Standing::Paid,
-        settled => settled,
     };
     let acknowledged = send(gateway, url, callback_body(gateway, standing, &acceptance)).await;
     if call.repeat {

@@ -51,7 +51,7 @@ pub(super) fn callback_body(
     let _ = write!(
         out,
         r#","paymentDate":"{}","extraData":{{}}}},"credentials":{{"username":"sandbox","password":""}}}}}}"#,
-        gateway.date(gateway.now())
+        gateway.date(acceptance.at)
     );
     out
 }

@@ -1,6 +1,15 @@
 //! Callbacks, sound and faulty.
 
+use std::sync::atomic::{AtomicI64, Ordering};
+
 use super::*;
+use crate::domain::Timestamp;
+
+/// A clock on which an hour passes between two looks: a repeated callback must not show it.
+fn ticking() -> Timestamp {
+    static HOURS: AtomicI64 = AtomicI64::new(0);
+    Timestamp::from_millis(HOURS.fetch_add(1, Ordering::Relaxed) * 3_600_000)
+}
 
 #[tokio::test]
 async fn a_settled_payment_is_told_to_the_listener() {
@@ -23,7 +32,11 @@ async fn a_settled_payment_is_told_to_the_listener() {
 
 #[tokio::test]
 async fn a_callback_is_sent_again_until_it_is_answered_with_200() {
-    let bench = Bench::start(quick()).await;
+    let options = Options {
+        clock: ticking,
+        ..quick()
+    };
+    let bench = Bench::start(options).await;
     let listener = Listener::start(&[503, 202, 302]).await;
     bench.post(&packet_to("P", &listener)).await.unwrap();
     let heard = listener.hears(4).await;
@@ -103,7 +116,11 @@ async fn a_lost_callback_never_comes() {
 
 #[tokio::test]
 async fn a_doubled_callback_comes_twice_although_it_was_acknowledged() {
-    let bench = Bench::start(always(Fault::CallbackDoubled)).await;
+    let options = Options {
+        clock: ticking,
+        ..always(Fault::CallbackDoubled)
+    };
+    let bench = Bench::start(options).await;
     let listener = Listener::start(&[]).await;
     bench.post(&packet_to("P", &listener)).await.unwrap();
     let heard = listener.hears(2).await;

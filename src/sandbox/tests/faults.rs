@@ -193,6 +193,47 @@ async fn the_same_seed_gives_the_same_run_in_any_order() {
     assert_ne!(first, outcomes(8, 0..120).await);
 }
 
+/// Brings one payment to its end as a careful client does: in doubt it asks, and posts again only after "not found"
+/// three times in a row.
+async fn patiently(bench: &Bench, id: &str) -> i64 {
+    let mut not_found = 3;
+    for _ in 0..400 {
+        if not_found >= 3 {
+            let _ = bench.post(&packet(id)).await;
+            not_found = 0;
+        }
+        tokio::time::sleep(Duration::from_millis(15)).await;
+        let reply = bench.query(id).await;
+        match (reply.status, reply.status == 200 && reply.code() == 143) {
+            (200, true) => not_found += 1,
+            (200, false) if reply.code() != 139 => return reply.code(),
+            _ => {}
+        }
+    }
+    panic!("{id} comes to no end");
+}
+
+#[tokio::test]
+async fn hostile_as_it_is_a_careful_client_brings_every_payment_to_one_end() {
+    let mut faults = Faults::hostile().short("B2C_MPESA", 50, 200);
+    faults.slow_reply_ms = 5..=20;
+    faults.late_execution_ms = 10..=20;
+    let options = quick_with(faults);
+    let bench = Arc::new(Bench::start(options).await);
+    let mut clients = tokio::task::JoinSet::new();
+    for index in 0..200 {
+        let bench = bench.clone();
+        clients.spawn(async move { patiently(&bench, &format!("P{index}")).await });
+    }
+    let codes = clients.join_all().await;
+    let paid = codes.iter().filter(|code| **code == 140).count() as u64;
+    let verdict = bench.sandbox.verdict();
+    assert_eq!((verdict.executed_once, verdict.executed_more), (paid, 0));
+    assert_eq!(verdict.never_executed, 200 - paid);
+    assert_eq!((verdict.pending, verdict.altered), (0, 0));
+    assert!(paid > 150 && verdict.posts > 200, "{verdict:?}");
+}
+
 #[test]
 fn faults_happen_as_often_as_they_are_said_to() {
     let plan = Plan::new(3, Faults::realistic());

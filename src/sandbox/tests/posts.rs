@@ -344,3 +344,27 @@ async fn a_sandbox_stays_on_this_machine_and_its_options_make_sense() {
     assert!(Service::parse("S", "XXQ", "1", "2", "1").is_err());
     assert!(Service::parse("S", "UGX", "0.5", "2", "1").is_err());
 }
+
+#[tokio::test]
+async fn a_shutdown_lets_a_request_end_and_does_not_wait_for_idle_connections() {
+    let mut options = always(Fault::SlowReply);
+    options.faults.slow_reply_ms = 300..=300;
+    let bench = Bench::start(options).await;
+    let _idle = tokio::net::TcpStream::connect(bench.sandbox.address())
+        .await
+        .unwrap();
+    let (client, url) = (bench.client.clone(), bench.sandbox.base_url());
+    let body = envelope("GATEWAY.postPayment", &format!("[{}]", packet("P")));
+    let under_way = tokio::spawn(async move {
+        let post = client.post(format!("{url}/v1/global-api/payments"));
+        post.body(body).send().await.unwrap().status()
+    });
+    bench
+        .until("it arrives", |sandbox| sandbox.verdict().posts == 1)
+        .await;
+    let address = bench.sandbox.address();
+    let stopping = tokio::time::timeout(Duration::from_secs(2), bench.sandbox.shutdown());
+    stopping.await.expect("a shutdown is bounded");
+    assert_eq!(under_way.await.unwrap(), 200);
+    assert!(tokio::net::TcpStream::connect(address).await.is_err());
+}
