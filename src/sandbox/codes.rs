@@ -1,0 +1,124 @@
+//! Status codes with their texts (sections 5 and 7.2), and the replies made of them.
+
+use std::fmt::Write;
+
+/// The client is who it says it is.
+pub(super) const AUTHENTICATED: u16 = 131;
+/// The client is not.
+pub(super) const NOT_AUTHENTICATED: u16 = 132;
+/// A failure that its description explains.
+pub(super) const FAILURE: u16 = 174;
+
+/// The text of a code.
+pub(super) fn description(code: u16) -> &'static str {
+    match code {
+        106 => "Inactive service",
+        109 => "Customer MSISDN missing",
+        110 => "Invalid customer MSISDN",
+        111 => "Invalid invoice amount",
+        115 => "Invalid currency code specified",
+        120 => "Account number not specified",
+        131 => "Client authenticated successfully",
+        132 => "Client authentication failed",
+        139 => "Payment posted successfully and pending acknowledgement",
+        140 => "Payment accepted",
+        141 => "Payment rejected",
+        143 => "Payment does not exist",
+        167 => "Invalid service ID",
+        229 => "Duplicate payment found",
+        230 => "Insufficient float balance",
+        231 => "Amount greater than the maximum allowed for the service",
+        232 => "Amount less than the minimum allowed for the service",
+        _ => "Generic failure",
+    }
+}
+
+/// One entry of `results` in the reply to a post.
+pub(super) struct Entry<'a> {
+    pub code: u16,
+    pub id: &'a str,
+    /// 0 when the gateway keeps no transaction.
+    pub gateway_id: u64,
+}
+
+/// The reply to a post.
+pub(super) fn acknowledgement(entries: &[Entry<'_>]) -> String {
+    let mut out = String::with_capacity(128 + entries.len() * 192);
+    envelope_head(&mut out, AUTHENTICATED, description(AUTHENTICATED));
+    for (index, entry) in entries.iter().enumerate() {
+        if index > 0 {
+            out.push(',');
+        }
+        let _ = write!(
+            out,
+            r#"{{"statusCode":{},"statusDescription":"{}","payerTransactionID":"#,
+            entry.code,
+            description(entry.code)
+        );
+        text(&mut out, entry.id);
+        let _ = write!(out, r#","gatewayTransactionID":{}}}"#, entry.gateway_id);
+    }
+    out.push_str("]}");
+    out
+}
+
+/// A reply about the request as a whole: nothing was done.
+pub(super) fn refusal(auth_code: u16, why: &str) -> String {
+    let mut out = String::with_capacity(128);
+    envelope_head(&mut out, auth_code, why);
+    out.push_str("]}");
+    out
+}
+
+/// Writes the envelope up to the first entry of `results`.
+pub(super) fn envelope_head(out: &mut String, auth_code: u16, why: &str) {
+    let _ = write!(
+        out,
+        r#"{{"authStatus":{{"authStatusCode":{auth_code},"authStatusDescription":"#
+    );
+    text(out, why);
+    out.push_str(r#"},"results":["#);
+}
+
+/// Writes a JSON string.
+pub(super) fn text(out: &mut String, value: &str) {
+    out.push('"');
+    for character in value.chars() {
+        match character {
+            '"' => out.push_str("\\\""),
+            '\\' => out.push_str("\\\\"),
+            control if control < ' ' => {
+                let _ = write!(out, "\\u{:04x}", u32::from(control));
+            }
+            other => out.push(other),
+        }
+    }
+    out.push('"');
+}
+
+/// The gateway's identifier of an acceptance; every fourth one is beyond what a binary float holds exactly.
+pub(super) fn gateway_id(number: u64) -> u64 {
+    const FLOAT_EXACT_MAX: u64 = 1 << 53;
+    if number.is_multiple_of(4) {
+        FLOAT_EXACT_MAX + 2 * number + 1
+    } else {
+        400_000_000 + number
+    }
+}
+
+/// A receipt number of ten letters and digits.
+pub(super) fn receipt(bits: u64) -> String {
+    const SYMBOLS: &[u8; 36] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
+    let mut rest = bits;
+    let mut symbol = |among: u64| {
+        let index = rest % among;
+        rest /= among;
+        char::from(SYMBOLS[usize::try_from(index).unwrap_or(0)])
+    };
+    // Receipts begin with letters.
+    let mut receipt = String::with_capacity(10);
+    for among in [26, 26, 36, 36, 36, 36, 36, 36, 36, 36] {
+        receipt.push(symbol(among));
+    }
+    receipt
+}
