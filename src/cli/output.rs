@@ -63,7 +63,7 @@ pub(super) fn colours(stream: &impl IsTerminal) -> bool {
 pub(super) fn table(header: &[&str], rows: Vec<Vec<String>>, right: &[usize]) -> String {
     let mut table = Table::new();
     table
-        .load_preset(presets::NOTHING)
+        .load_style(presets::NOTHING)
         .set_header(header.to_vec());
     for row in rows {
         table.add_row(row);

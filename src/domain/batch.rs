@@ -51,7 +51,10 @@ impl ControlTotals {
 
     /// Counts rows that together have `minor` units.
     pub fn add_many(&mut self, service: &ServiceCode, count: u64, currency: Currency, minor: i128) {
-        self.by_service.entry((service.clone(), currency)).or_default().add_many(count, currency, minor);
+        self.by_service
+            .entry((service.clone(), currency))
+            .or_default()
+            .add_many(count, currency, minor);
     }
 
     /// Iterates in the order of service and currency.

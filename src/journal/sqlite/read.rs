@@ -12,11 +12,11 @@ use super::row::{
 };
 use super::run::known_batch;
 use crate::domain::{Amount, BatchName, ControlTotals, Money, Originator, Tally, Timestamp};
-use crate::lifecycle::State;
 use crate::journal::{
     BatchRecord, Error, Lane, LoadRecord, PaymentRecord, RejectedRow, ReportRow, Standing,
     StandingRow, TrailEntry,
 };
+use crate::lifecycle::State;
 
 /// Rows read at a time.
 const PAGE: i64 = 512;
@@ -146,7 +146,12 @@ impl Snapshot<'_> {
         while let Some(row) = rows.next()? {
             let currency = currency_of(&row.get::<_, String>(1)?)?;
             let service = service_of(&row.get::<_, String>(0)?)?;
-            control.add_many(&service, row.get::<_, i64>(2)?.unsigned_abs(), currency, i128::from(row.get::<_, i64>(3)?));
+            control.add_many(
+                &service,
+                row.get::<_, i64>(2)?.unsigned_abs(),
+                currency,
+                i128::from(row.get::<_, i64>(3)?),
+            );
         }
         Ok(control)
     }
@@ -246,10 +251,15 @@ impl Snapshot<'_> {
             )?
             .query_row([seq], |row| row.get(0))
             .optional()?;
-        let detail: serde_json::Value =
-            detail.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default();
+        let detail: serde_json::Value = detail
+            .and_then(|text| serde_json::from_str(&text).ok())
+            .unwrap_or_default();
         let text = |name: &str| detail[name].as_str().unwrap_or_default().to_owned();
-        Ok(Some(format!("decided by an operator: {} (evidence: {})", text("reason"), text("evidence"))))
+        Ok(Some(format!(
+            "decided by an operator: {} (evidence: {})",
+            text("reason"),
+            text("evidence")
+        )))
     }
 
     fn add_earlier(&self, record: &mut PaymentRecord) -> Result<(), Error> {
