@@ -35,6 +35,11 @@ pub(super) struct Input {
     corrections: PathBuf,
 }
 
+/// The rows of a file, as they are read.
+type Blocks = Receiver<Vec<Incoming>>;
+/// The reading itself.
+type Pending = tokio::task::JoinHandle<Result<Reading, Error>>;
+
 /// What reading a file came to, beside the rows.
 pub(super) struct Reading {
     shown: Vec<RowError>,
@@ -86,15 +91,7 @@ impl Input {
     }
 
     /// Starts reading; the rows come in blocks, the rest when it is done.
-    pub(super) fn read(
-        &self,
-    ) -> Result<
-        (
-            Receiver<Vec<Incoming>>,
-            tokio::task::JoinHandle<Result<Reading, Error>>,
-        ),
-        Error,
-    > {
+    pub(super) fn read(&self) -> Result<(Blocks, Pending), Error> {
         let (sender, receiver) = sync_channel(BLOCKS);
         let (file, options, rules) = (self.reopened()?, self.options, Arc::clone(&self.rules));
         let (name, folder) = (self.name.clone(), folder_of(&self.corrections));

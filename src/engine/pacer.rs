@@ -46,9 +46,9 @@ impl Pacer {
         let refill = NonZeroU32::new(rate.get() - (burst - 1)).unwrap_or(NonZeroU32::MIN);
         let quota = Quota::per_second(refill)
             .allow_burst(NonZeroU32::new(burst).unwrap_or(NonZeroU32::MIN));
-        let clock = MonotonicClock::default();
+        let clock = MonotonicClock;
         Self {
-            limiter: RateLimiter::direct_with_clock(quota, clock.clone()),
+            limiter: RateLimiter::direct_with_clock(quota, MonotonicClock),
             clock,
             burst,
         }

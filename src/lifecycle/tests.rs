@@ -53,7 +53,8 @@ fn every_event() -> Vec<(String, Event)> {
     ]
     .map(|(name, event)| (name.to_owned(), event))
     .into();
-    let sources: [(&str, fn(Verdict) -> Event); 3] = [
+    type Source = (&'static str, fn(Verdict) -> Event);
+    let sources: [Source; 3] = [
         ("reply", Event::Reply),
         ("answer", Event::Answer),
         ("callback", Event::Callback),
@@ -123,7 +124,8 @@ const NOT_FOUND: Event = Event::Answer(Verdict {
 #[test]
 fn not_found_counts_only_twice_and_after_the_quarantine() {
     let lost = [(0, CLAIM), (1, Event::Lost)];
-    let cases: &[(&str, &[(i64, Event)], State)] = &[
+    type Case<'a> = (&'a str, &'a [(i64, Event)], State);
+    let cases: &[Case<'_>] = &[
         ("never asked", &[], State::InDoubt),
         (
             "once after the quarantine",

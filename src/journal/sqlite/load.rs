@@ -8,20 +8,15 @@ use std::sync::mpsc::Receiver;
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::NEVER;
-use super::row::{
-    PAYMENT_COLUMNS, PAYMENT_WIDTH, batch_id, currency_of, payment_of, service_id, service_of,
-};
+use super::row::{batch_id, currency_of, service_id, service_of};
+use super::sorted::Sorted;
 use crate::domain::{
-    ContentDigest, Currency, Instruction, Originator, PayerTransactionId, Payment, RowKey,
-    ServiceCode, Tally,
+    ContentDigest, Currency, Instruction, Originator, PayerTransactionId, RowKey, ServiceCode,
+    Tally,
 };
 use crate::journal::{
-    Difference, Error, Incoming, LateError, LoadPlan, LoadRefusal, LoadSummary, Loaded, RejectedRow,
+    Error, Incoming, LateError, LoadPlan, LoadRefusal, LoadSummary, Loaded, RejectedRow,
 };
-
-/// How many late errors are kept to be shown; all of them are counted.
-const LATE_MAX: usize = 10_000;
-const EXAMPLES_MAX: usize = 10;
 
 /// Loads a file. Anything but [`Loaded::New`] leaves the journal as it was.
 pub(super) fn load(
@@ -39,17 +34,17 @@ pub(super) fn load(
     Ok(outcome)
 }
 
-struct Load<'a> {
-    c: &'a Connection,
-    plan: &'a LoadPlan,
-    batch_id: i64,
-    load_id: i64,
+pub(super) struct Load<'a> {
+    pub(super) c: &'a Connection,
+    pub(super) plan: &'a LoadPlan,
+    pub(super) batch_id: i64,
+    pub(super) load_id: i64,
     /// Rows with a greater number are of this load.
-    base: i64,
-    existed: bool,
-    digest: ContentDigest,
-    rejected: Tally,
-    services: Vec<(ServiceCode, i64)>,
+    pub(super) base: i64,
+    pub(super) existed: bool,
+    pub(super) digest: ContentDigest,
+    pub(super) rejected: Tally,
+    pub(super) services: Vec<(ServiceCode, i64)>,
 }
 
 impl<'a> Load<'a> {
@@ -197,7 +192,7 @@ impl<'a> Load<'a> {
         Ok(id)
     }
 
-    fn reject(&mut self, row: &RejectedRow) -> Result<(), Error> {
+    pub(super) fn reject(&mut self, row: &RejectedRow) -> Result<(), Error> {
         self.rejected.count += 1;
         if let Some(money) = row.money {
             self.rejected.amounts.add(money);
@@ -323,7 +318,7 @@ impl<'a> Load<'a> {
 }
 
 /// The identifier of a row: by its reference, or by its content and how many equal rows stand above it.
-fn identifier(
+pub(super) fn identifier(
     originator: &Originator,
     plan: &LoadPlan,
     row: &Instruction,
@@ -389,257 +384,6 @@ pub(super) fn insert_instruction(
         row.document,
     ])?;
     Ok(())
-}
-
-/// What the sorted pass found.
-#[derive(Default)]
-struct Sorted {
-    late: Vec<LateError>,
-    /// Rows that an earlier load brought.
-    unchanged: u64,
-    /// Rows with the reference of an earlier one and other content.
-    changed: u64,
-    examples: Vec<String>,
-}
-
-/// A row of this load as the sorted pass sees it.
-struct Seen {
-    seq: i64,
-    payment: Payment,
-}
-
-impl Load<'_> {
-    /// Goes through the new rows in the order of their identifiers and gives each its place in the index.
-    fn sort_out(&mut self) -> Result<Sorted, Error> {
-        let mut sorted = Sorted::default();
-        let mut statement = self.c.prepare(
-            "select seq, identifier from instruction where seq > ?1 order by identifier, seq",
-        )?;
-        let mut rows = statement.query([self.base])?;
-        let mut insert = self
-            .c
-            .prepare("insert into identifier (identifier, seq) values (?1, ?2)")?;
-        let mut first: Option<(i64, String)> = None;
-        let mut above = 0;
-        while let Some(row) = rows.next()? {
-            let seq: i64 = row.get(0)?;
-            let identifier = row
-                .get_ref(1)?
-                .as_str()
-                .map_err(|_| super::row::corrupt("an identifier"))?;
-            if let Some((first_seq, _)) = first.as_ref().filter(|(_, known)| known == identifier) {
-                above += 1;
-                self.repeated(*first_seq, seq, above, &mut sorted)?;
-                continue;
-            }
-            above = 0;
-            match &mut first {
-                // The buffer is kept: a million rows need no million allocations.
-                Some((first_seq, known)) => {
-                    *first_seq = seq;
-                    known.clear();
-                    known.push_str(identifier);
-                }
-                None => first = Some((seq, identifier.to_owned())),
-            }
-            if self.existed && self.was_there(seq, identifier, &mut sorted)? {
-                continue;
-            }
-            insert.execute(params![identifier, seq])?;
-        }
-        Ok(sorted)
-    }
-
-    /// Deals with a row that has the identifier of one above it.
-    fn repeated(
-        &mut self,
-        first: i64,
-        seq: i64,
-        above: u32,
-        sorted: &mut Sorted,
-    ) -> Result<(), Error> {
-        let (original, row) = (self.seen(first)?, self.seen(seq)?);
-        let (line, other) = (
-            row.payment.instruction.line,
-            original.payment.instruction.line,
-        );
-        if let Some(reference) = &row.payment.instruction.reference {
-            let message = format!(
-                "{reference:?} is the reference of line {other} too; each row needs its own",
-                reference = reference.as_str()
-            );
-            return self.set_aside(
-                row,
-                LateError {
-                    line,
-                    column: "reference",
-                    message,
-                },
-                sorted,
-            );
-        }
-        if !self.plan.allow_equal_rows {
-            let message = format!(
-                "equal to line {other}: one mistake or two payments? Give each row a reference, or say --allow-equal-rows"
-            );
-            return self.set_aside(
-                row,
-                LateError {
-                    line,
-                    column: "",
-                    message,
-                },
-                sorted,
-            );
-        }
-        let hash = row.payment.instruction.content_hash();
-        let id = identifier(
-            &self.plan.originator,
-            self.plan,
-            &row.payment.instruction,
-            hash,
-            above,
-        );
-        self.c
-            .prepare_cached("update instruction set identifier = ?2 where seq = ?1")?
-            .execute(params![seq, id.as_str()])?;
-        if self.existed && self.was_there(seq, id.as_str(), sorted)? {
-            return Ok(());
-        }
-        self.c
-            .prepare_cached("insert into identifier (identifier, seq) values (?1, ?2)")?
-            .execute(params![id.as_str(), seq])?;
-        Ok(())
-    }
-
-    /// Returns whether an earlier load brought this row; then it is dropped from this one.
-    fn was_there(&self, seq: i64, identifier: &str, sorted: &mut Sorted) -> Result<bool, Error> {
-        let earlier: Option<i64> = self
-            .c
-            .prepare_cached("select seq from identifier where identifier = ?1 and seq <= ?2")?
-            .query_row(params![identifier, self.base], |row| row.get(0))
-            .optional()?;
-        let Some(earlier) = earlier else {
-            return Ok(false);
-        };
-        let (row, known) = (
-            self.seen(seq)?.payment.instruction,
-            self.seen(earlier)?.payment.instruction,
-        );
-        if row.content_hash() == known.content_hash() {
-            sorted.unchanged += 1;
-        } else {
-            sorted.changed += 1;
-            if sorted.examples.len() < EXAMPLES_MAX {
-                let label = row
-                    .reference
-                    .as_ref()
-                    .map_or("", |reference| reference.as_str());
-                sorted.examples.push(format!(
-                    "changed: line {}, reference {label}{}",
-                    row.line,
-                    differing(&known, &row)
-                ));
-            }
-        }
-        self.c
-            .prepare_cached("delete from instruction where seq = ?1")?
-            .execute([seq])?;
-        Ok(true)
-    }
-
-    fn set_aside(&mut self, row: Seen, error: LateError, sorted: &mut Sorted) -> Result<(), Error> {
-        if self.plan.skip_bad_rows {
-            let i = &row.payment.instruction;
-            let errors = if error.column.is_empty() {
-                error.message.clone()
-            } else {
-                format!("{}: {}", error.column, error.message)
-            };
-            self.reject(&RejectedRow {
-                line: i.line,
-                reference: i
-                    .reference
-                    .as_ref()
-                    .map(|r| r.as_str().to_owned())
-                    .unwrap_or_default(),
-                service_code: i.service.as_str().to_owned(),
-                msisdn: i.msisdn.as_str().to_owned(),
-                account_number: i.account_number.clone(),
-                amount_text: i.money.to_string(),
-                currency_code: i.money.currency.code().to_owned(),
-                money: Some(i.money),
-                errors,
-            })?;
-        }
-        self.c
-            .prepare_cached("delete from instruction where seq = ?1")?
-            .execute([row.seq])?;
-        if sorted.late.len() < LATE_MAX {
-            sorted.late.push(error);
-        }
-        Ok(())
-    }
-
-    fn seen(&self, seq: i64) -> Result<Seen, Error> {
-        let mut statement = self.c.prepare_cached(&format!(
-            "select {PAYMENT_COLUMNS} from instruction i join service s using (service_id) where seq = ?1"
-        ))?;
-        debug_assert_eq!(statement.column_count(), PAYMENT_WIDTH);
-        let mut rows = statement.query([seq])?;
-        let row = rows
-            .next()?
-            .ok_or_else(|| super::row::corrupt("a row vanished in its own load"))?;
-        Ok(Seen {
-            seq,
-            payment: payment_of(row, 0)?,
-        })
-    }
-
-    /// Returns why the file may not be added to the batch that has its name.
-    fn compare(&self, sorted: &Sorted) -> Result<Option<LoadRefusal>, Error> {
-        let count = |sql: &str| -> Result<i64, Error> {
-            Ok(self
-                .c
-                .query_row(sql, params![self.batch_id, self.base], |row| row.get(0))?)
-        };
-        let new = count("select count(*) from instruction where batch_id = ?1 and seq > ?2")?
-            .unsigned_abs();
-        if self.plan.amend && sorted.changed == 0 {
-            return Ok(None);
-        }
-        let before = count(
-            "select count(*) from instruction where batch_id = ?1 and seq <= ?2 and generation = 0",
-        )?
-        .unsigned_abs();
-        let mut difference = Difference {
-            new,
-            changed: sorted.changed,
-            gone: before.saturating_sub(sorted.unchanged + sorted.changed),
-            examples: sorted.examples.clone(),
-        };
-        let mut statement = self.c.prepare(
-            "select line, coalesce(reference, '') from instruction where batch_id = ?1 and seq > ?2 order by seq limit ?3",
-        )?;
-        let mut rows = statement.query(params![self.batch_id, self.base, EXAMPLES_MAX as i64])?;
-        while let Some(row) = rows.next()? {
-            let (line, reference): (i64, String) = (row.get(0)?, row.get(1)?);
-            let label = if reference.is_empty() {
-                String::new()
-            } else {
-                format!(", reference {reference}")
-            };
-            difference.examples.push(format!("new: line {line}{label}"));
-        }
-        Ok(Some(LoadRefusal::OtherContent(difference)))
-    }
-}
-
-fn differing(known: &Instruction, row: &Instruction) -> String {
-    let amount = (known.money != row.money)
-        .then(|| format!(": amount was {}, is {}", known.money, row.money));
-    let msisdn = (known.msisdn != row.msisdn).then(|| ": another phone number".to_owned());
-    amount.or(msisdn).unwrap_or_default()
 }
 
 // The check constraint on due_at ties ended states to this value.

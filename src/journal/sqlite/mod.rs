@@ -7,6 +7,7 @@ mod operator;
 mod read;
 mod row;
 mod run;
+mod sorted;
 #[cfg(test)]
 mod tests;
 mod writer;

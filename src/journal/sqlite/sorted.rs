@@ -1,0 +1,263 @@
+//! What only shows when all rows of a load are seen: equal rows, a reference used twice, rows that an earlier load brought.
+
+use rusqlite::{OptionalExtension, params};
+
+use super::load::{Load, identifier};
+use super::row::{PAYMENT_COLUMNS, PAYMENT_WIDTH, corrupt, payment_of};
+use crate::domain::{Instruction, Payment};
+use crate::journal::{Difference, Error, LateError, LoadRefusal, RejectedRow};
+
+/// How many late errors are kept to be shown; all of them are counted.
+const LATE_MAX: usize = 100_000;
+const EXAMPLES_MAX: usize = 10;
+
+/// What the sorted pass found.
+#[derive(Default)]
+pub(super) struct Sorted {
+    pub(super) late: Vec<LateError>,
+    /// Rows that an earlier load brought.
+    pub(super) unchanged: u64,
+    /// Rows with the reference of an earlier one and other content.
+    pub(super) changed: u64,
+    pub(super) examples: Vec<String>,
+}
+
+/// A row of this load as the sorted pass sees it.
+struct Seen {
+    seq: i64,
+    payment: Payment,
+}
+
+impl Load<'_> {
+    /// Goes through the new rows in the order of their identifiers and gives each its place in the index.
+    pub(super) fn sort_out(&mut self) -> Result<Sorted, Error> {
+        let mut sorted = Sorted::default();
+        let mut statement = self.c.prepare(
+            "select seq, identifier from instruction where seq > ?1 order by identifier, seq",
+        )?;
+        let mut rows = statement.query([self.base])?;
+        let mut insert = self
+            .c
+            .prepare("insert into identifier (identifier, seq) values (?1, ?2)")?;
+        let mut first: Option<(i64, String)> = None;
+        let mut above = 0;
+        while let Some(row) = rows.next()? {
+            let seq: i64 = row.get(0)?;
+            let identifier = row
+                .get_ref(1)?
+                .as_str()
+                .map_err(|_| corrupt("an identifier"))?;
+            if let Some((first_seq, _)) = first.as_ref().filter(|(_, known)| known == identifier) {
+                above += 1;
+                self.repeated(*first_seq, seq, above, &mut sorted)?;
+                continue;
+            }
+            above = 0;
+            match &mut first {
+                // The buffer is kept: a million rows need no million allocations.
+                Some((first_seq, known)) => {
+                    *first_seq = seq;
+                    known.clear();
+                    known.push_str(identifier);
+                }
+                None => first = Some((seq, identifier.to_owned())),
+            }
+            if self.existed && self.was_there(seq, identifier, &mut sorted)? {
+                continue;
+            }
+            insert.execute(params![identifier, seq])?;
+        }
+        Ok(sorted)
+    }
+
+    /// Deals with a row that has the identifier of one above it.
+    fn repeated(
+        &mut self,
+        first: i64,
+        seq: i64,
+        above: u32,
+        sorted: &mut Sorted,
+    ) -> Result<(), Error> {
+        let (original, row) = (self.seen(first)?, self.seen(seq)?);
+        let (line, other) = (
+            row.payment.instruction.line,
+            original.payment.instruction.line,
+        );
+        if let Some(reference) = &row.payment.instruction.reference {
+            let message = format!(
+                "{reference:?} is the reference of line {other} too; each row needs its own",
+                reference = reference.as_str()
+            );
+            return self.set_aside(
+                row,
+                LateError {
+                    line,
+                    column: "reference",
+                    message,
+                },
+                sorted,
+            );
+        }
+        if !self.plan.allow_equal_rows {
+            let message = format!(
+                "equal to line {other}: one mistake or two payments? Give each row a reference, or say --allow-equal-rows"
+            );
+            return self.set_aside(
+                row,
+                LateError {
+                    line,
+                    column: "",
+                    message,
+                },
+                sorted,
+            );
+        }
+        let hash = row.payment.instruction.content_hash();
+        let id = identifier(
+            &self.plan.originator,
+            self.plan,
+            &row.payment.instruction,
+            hash,
+            above,
+        );
+        self.c
+            .prepare_cached("update instruction set identifier = ?2 where seq = ?1")?
+            .execute(params![seq, id.as_str()])?;
+        if self.existed && self.was_there(seq, id.as_str(), sorted)? {
+            return Ok(());
+        }
+        self.c
+            .prepare_cached("insert into identifier (identifier, seq) values (?1, ?2)")?
+            .execute(params![id.as_str(), seq])?;
+        Ok(())
+    }
+
+    /// Returns whether an earlier load brought this row; then it is dropped from this one.
+    fn was_there(&self, seq: i64, identifier: &str, sorted: &mut Sorted) -> Result<bool, Error> {
+        let earlier: Option<i64> = self
+            .c
+            .prepare_cached("select seq from identifier where identifier = ?1 and seq <= ?2")?
+            .query_row(params![identifier, self.base], |row| row.get(0))
+            .optional()?;
+        let Some(earlier) = earlier else {
+            return Ok(false);
+        };
+        let (row, known) = (
+            self.seen(seq)?.payment.instruction,
+            self.seen(earlier)?.payment.instruction,
+        );
+        if row.content_hash() == known.content_hash() {
+            sorted.unchanged += 1;
+        } else {
+            sorted.changed += 1;
+            if sorted.examples.len() < EXAMPLES_MAX {
+                let label = row
+                    .reference
+                    .as_ref()
+                    .map_or("", |reference| reference.as_str());
+                sorted.examples.push(format!(
+                    "changed: line {}, reference {label}{}",
+                    row.line,
+                    differing(&known, &row)
+                ));
+            }
+        }
+        self.c
+            .prepare_cached("delete from instruction where seq = ?1")?
+            .execute([seq])?;
+        Ok(true)
+    }
+
+    fn set_aside(&mut self, row: Seen, error: LateError, sorted: &mut Sorted) -> Result<(), Error> {
+        if self.plan.skip_bad_rows {
+            let i = &row.payment.instruction;
+            let errors = if error.column.is_empty() {
+                error.message.clone()
+            } else {
+                format!("{}: {}", error.column, error.message)
+            };
+            self.reject(&RejectedRow {
+                line: i.line,
+                reference: i
+                    .reference
+                    .as_ref()
+                    .map(|r| r.as_str().to_owned())
+                    .unwrap_or_default(),
+                service_code: i.service.as_str().to_owned(),
+                msisdn: i.msisdn.as_str().to_owned(),
+                account_number: i.account_number.clone(),
+                amount_text: i.money.to_string(),
+                currency_code: i.money.currency.code().to_owned(),
+                money: Some(i.money),
+                errors,
+            })?;
+        }
+        self.c
+            .prepare_cached("delete from instruction where seq = ?1")?
+            .execute([row.seq])?;
+        if sorted.late.len() < LATE_MAX {
+            sorted.late.push(error);
+        }
+        Ok(())
+    }
+
+    fn seen(&self, seq: i64) -> Result<Seen, Error> {
+        let mut statement = self.c.prepare_cached(&format!(
+            "select {PAYMENT_COLUMNS} from instruction i join service s using (service_id) where seq = ?1"
+        ))?;
+        debug_assert_eq!(statement.column_count(), PAYMENT_WIDTH);
+        let mut rows = statement.query([seq])?;
+        let row = rows
+            .next()?
+            .ok_or_else(|| corrupt("a row vanished in its own load"))?;
+        Ok(Seen {
+            seq,
+            payment: payment_of(row, 0)?,
+        })
+    }
+
+    /// Returns why the file may not be added to the batch that has its name.
+    pub(super) fn compare(&self, sorted: &Sorted) -> Result<Option<LoadRefusal>, Error> {
+        let count = |sql: &str| -> Result<i64, Error> {
+            Ok(self
+                .c
+                .query_row(sql, params![self.batch_id, self.base], |row| row.get(0))?)
+        };
+        let new = count("select count(*) from instruction where batch_id = ?1 and seq > ?2")?
+            .unsigned_abs();
+        if self.plan.amend && sorted.changed == 0 {
+            return Ok(None);
+        }
+        let before = count(
+            "select count(*) from instruction where batch_id = ?1 and seq <= ?2 and generation = 0",
+        )?
+        .unsigned_abs();
+        let mut difference = Difference {
+            new,
+            changed: sorted.changed,
+            gone: before.saturating_sub(sorted.unchanged + sorted.changed),
+            examples: sorted.examples.clone(),
+        };
+        let mut statement = self.c.prepare(
+            "select line, coalesce(reference, '') from instruction where batch_id = ?1 and seq > ?2 order by seq limit ?3",
+        )?;
+        let mut rows = statement.query(params![self.batch_id, self.base, EXAMPLES_MAX as i64])?;
+        while let Some(row) = rows.next()? {
+            let (line, reference): (i64, String) = (row.get(0)?, row.get(1)?);
+            let label = if reference.is_empty() {
+                String::new()
+            } else {
+                format!(", reference {reference}")
+            };
+            difference.examples.push(format!("new: line {line}{label}"));
+        }
+        Ok(Some(LoadRefusal::OtherContent(difference)))
+    }
+}
+
+fn differing(known: &Instruction, row: &Instruction) -> String {
+    let amount = (known.money != row.money)
+        .then(|| format!(": amount was {}, is {}", known.money, row.money));
+    let msisdn = (known.msisdn != row.msisdn).then(|| ": another phone number".to_owned());
+    amount.or(msisdn).unwrap_or_default()
+}
