@@ -48,6 +48,10 @@ pub(super) async fn pay(session: &Session, arguments: PayArguments) -> Result<Ve
     let mut flags = overrides(&options);
     flags.push(("service_code", arguments.file.service.clone()));
     let settings = session.settings(options.sandbox, flags)?;
+    if !options.sandbox {
+        // Refused before anything is loaded: a file without a gateway is half a job.
+        settings.gateway()?;
+    }
     let plan = load::plan(&arguments.file, &arguments.load, &settings)?;
     let batch = plan.batch.clone();
     let out = arguments
@@ -339,10 +343,20 @@ fn verdict(
     standing: &Standing,
 ) -> Verdict {
     let all_paid = standing.rejected.count == 0
+        && standing.replaced_conflicts == 0
         && standing
             .rows
             .iter()
             .all(|row| row.state == State::Paid || row.tally.count == 0);
+    if standing.replaced_conflicts > 0 {
+        let count = output::counted(standing.replaced_conflicts, "failed payment");
+        output::complain(
+            "warning",
+            &format!(
+                "{count} that a retry replaced may have been paid after all; see the report's notes"
+            ),
+        );
+    }
     if standing.is_finished() {
         return if all_paid {
             Verdict::Done

@@ -306,6 +306,8 @@ pub struct Standing {
     pub rejected: Tally,
     /// Lanes held for want of float.
     pub held: Vec<Lane>,
+    /// Proven failures that came into conflict after a retry had replaced them: perhaps paid twice.
+    pub replaced_conflicts: u64,
 }
 
 /// One line of a [`Standing`].

@@ -237,7 +237,10 @@ impl Core {
 
     fn take_move(&mut self, moved: &Moved, now: Timestamp) {
         self.shift(moved.from, moved.life.state, moved.money);
-        if moved.from != moved.life.state && moved.life.state != State::Ready {
+        // A loss is no progress: else a gateway that loses every post would keep the run going for ever.
+        let to = moved.life.state;
+        let accepted = matches!(to, State::Acknowledged | State::Delivered);
+        if moved.from != to && (accepted || to.is_finished()) {
             self.last_move = now;
         }
         self.take_due(&moved.life, moved.lane, now);

@@ -259,6 +259,8 @@ fn entry(raw: &RawValue) -> Result<Entry, Unreadable> {
         gateway_transaction_id: raw
             .gateway_transaction_id
             .and_then(text)
+            // A refused payment has no transaction; gateways then say 0.
+            .filter(|id| id.trim() != "0")
             .and_then(|id| GatewayTransactionId::parse(id.trim()).ok()),
         receipt_number: raw.receipt_number.and_then(unwrapped),
         receiver_narration: raw.receiver_narration.and_then(unwrapped),

@@ -474,5 +474,9 @@ pub(super) fn standing(c: &Connection, batch: &BatchName) -> Result<Standing, Er
             service: service_of(&row.get::<_, String>(1)?)?,
         });
     }
+    standing.replaced_conflicts = c
+        .prepare_cached("select count(*) from life where batch_id = ?1 and state = 8 and replaced_by is not null")?
+        .query_row([batch_id], |row| row.get::<_, i64>(0))?
+        .unsigned_abs();
     Ok(standing)
 }
