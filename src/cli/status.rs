@@ -94,7 +94,6 @@ pub(super) fn to_json(batch: &BatchName, standing: &Standing) -> Value {
     let total = standing.total();
     let states: Map<String, Value> = states(standing)
         .into_iter()
-        .filter(|(_, tally)| tally.count > 0)
         .map(|(name, tally)| {
             (
                 name.to_owned(),
