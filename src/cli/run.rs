@@ -186,7 +186,10 @@ impl Job<'_> {
         let callbacks = door.is_some();
         let policy = gateway::policy(self.settings, callbacks);
         let drain = CancellationToken::new();
-        signals::drain_on_signal(drain.clone(), resume)?;
+        let notice = format!(
+            "ending: no further payment is posted, what is under way is waited for (once more to end at once). {resume}"
+        );
+        signals::drain_on_signal(drain.clone(), notice)?;
         let (sender, moved) = mpsc::channel(CALLBACKS);
         let background = TaskTracker::new();
         let closing = CancellationToken::new();

@@ -105,7 +105,7 @@ pub(super) async fn serve(
     }
     session.note("any user name and password are let in; no money moves. Ctrl-C ends it");
     let stop = CancellationToken::new();
-    signals::drain_on_signal(stop.clone(), String::new())?;
+    signals::drain_on_signal(stop.clone(), "ending".to_owned())?;
     stop.cancelled().await;
     let verdict = sandbox.verdict();
     sandbox.shutdown().await;

@@ -5,8 +5,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Error, output};
 
-/// Cancels the token on the first signal, and ends the process on the second.
-pub(super) fn drain_on_signal(drain: CancellationToken, resume: String) -> Result<(), Error> {
+/// Cancels the token on the first signal, with a notice, and ends the process on the second.
+pub(super) fn drain_on_signal(drain: CancellationToken, notice: String) -> Result<(), Error> {
     let unavailable = |error| Error::unexpected(format!("signals cannot be heard: {error}"));
     let mut interrupt = signal(SignalKind::interrupt()).map_err(unavailable)?;
     let mut terminate = signal(SignalKind::terminate()).map_err(unavailable)?;
@@ -24,9 +24,7 @@ pub(super) fn drain_on_signal(drain: CancellationToken, resume: String) -> Resul
                 );
                 leave();
             }
-            output::note(&format!(
-                "ending: no further payment is posted, what is under way is waited for (once more to end at once). {resume}"
-            ));
+            output::note(&notice);
             drain.cancel();
         }
     });
