@@ -118,10 +118,12 @@ pub async fn run<G: Gateway>(plan: Plan<G>, run: Run) -> Result<Summary, Error> 
     }
     let standing = plan.journal.standing(plan.batch.clone()).await?;
     let (messages, inbox) = mpsc::channel(BACKLOG_MAX);
-    // The rate holds over a restart: what an earlier run sent within the last second counts.
+    // The rate holds over a restart: what an earlier run sent within the last second counts. A claimed block may take a
+    // while to leave, so that its age alone does not clear it.
     let recent = acquired
         .last_claim_at
-        .is_some_and(|at| now.since(at) < Duration::from_secs(3));
+        .is_some_and(|at| now.since(at) < Duration::from_secs(60));
+    let recent = recent || acquired.abandoned > 0;
     let shell = Shell {
         core: Core::new(plan.limits.clone(), &standing, now),
         posts: Pacer::new(plan.limits.rate, plan.limits.packets),
