@@ -252,7 +252,12 @@ impl Desk {
                 nth,
                 executed: deal.visible_at.is_some(),
             });
+            let leads = first.is_none();
             let (form, ..) = *first.get_or_insert((conduct.form, conduct.pause, nth));
+            if !leads && conduct.effect == Effect::Nothing && conduct.code == 139 {
+                // Its own spoilt form is not used, and a good one must not lie.
+                conduct.code = 104;
+            }
             // The form is the request's; what it says of all must be true of all.
             if matches!(form, Form::Auth(auth) if auth.contains("132")) {
                 conduct.effect = Effect::Nothing;
