@@ -193,7 +193,7 @@ impl Core {
                 match &health {
                     Health::Healthy => self.breaker.succeeded(),
                     Health::Lost | Health::Unreachable(_) => self.breaker.failed(now),
-                    Health::SlowDown(_) => {}
+                    Health::SlowDown(_) => self.breaker.postponed(now),
                 }
                 self.note_health(health, now);
             }
