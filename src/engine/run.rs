@@ -175,6 +175,10 @@ impl<G: Gateway> Shell<G> {
         let mut callbacks_open = true;
         loop {
             let now = self.plan.clock.now();
+            // Heard before anything leaves: a callback may settle a payment that waits to be posted.
+            while let Ok(moved) = run.callbacks.try_recv() {
+                self.core.tell(News::Moved(vec![moved]), now);
+            }
             self.perform(now);
             let wake = self.dispatch(now);
             self.record();

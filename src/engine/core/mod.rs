@@ -3,7 +3,7 @@
 //! The shell tells the core what happened ([`News`]) and asks what to do ([`Core::poll`], [`Core::next_post`],
 //! [`Core::next_query`]). The journal alone knows the payments; the core holds no more than a block of them.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
 use crate::domain::{ServiceCode, Tally, Timestamp};
@@ -114,6 +114,8 @@ pub struct Core {
     breaker: Breaker,
     /// Intents on disk, not yet sent.
     claimed: VecDeque<Claim>,
+    /// Payments that were settled or accepted while a claim was under way: their posts are over, or must not leave.
+    overtaken: BTreeSet<i64>,
     questions: VecDeque<Question>,
     posts_under_way: usize,
     queries_under_way: usize,
@@ -142,6 +144,7 @@ impl Core {
         let mut core = Self {
             breaker,
             claimed: VecDeque::new(),
+            overtaken: BTreeSet::new(),
             questions: VecDeque::new(),
             posts_under_way: 0,
             queries_under_way: 0,
@@ -181,7 +184,12 @@ impl Core {
                         claim.payment.instruction.money,
                     );
                 }
-                self.claimed.extend(claims);
+                let overtaken = std::mem::take(&mut self.overtaken);
+                self.claimed.extend(
+                    claims
+                        .into_iter()
+                        .filter(|claim| !overtaken.contains(&claim.seq)),
+                );
             }
             News::Questions(questions, due) => {
                 self.fetching = false;
@@ -193,7 +201,7 @@ impl Core {
                 match &health {
                     Health::Healthy => self.breaker.succeeded(),
                     Health::Lost | Health::Unreachable(_) => self.breaker.failed(now),
-                    Health::SlowDown(_) => {}
+                    Health::SlowDown(_) => self.breaker.postponed(now),
                 }
                 self.note_health(health, now);
             }
@@ -242,6 +250,12 @@ impl Core {
         let accepted = matches!(to, State::Acknowledged | State::Delivered);
         if moved.from != to && (accepted || to.is_finished()) {
             self.last_move = now;
+            // A callback about an earlier post may settle a payment whose repeat waits to leave: it must not leave.
+            self.claimed.retain(|claim| claim.seq != moved.seq);
+            // The news of its claim may still be on the way.
+            if self.claiming && moved.from == State::Posting {
+                self.overtaken.insert(moved.seq);
+            }
         }
         self.take_due(&moved.life, moved.lane, now);
     }

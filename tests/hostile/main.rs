@@ -1,0 +1,14 @@
+//! An adversary: the real binary against a gateway that has no duplicate protection, speaks as badly as the wire allows,
+//! and keeps honest books, while the binary is killed at random moments. The books are the oracle.
+//!
+//! Every choice follows from a seed that a failure names.
+
+mod callbacks;
+mod forms;
+mod gateway;
+mod ledger;
+mod mixed;
+mod office;
+mod oracle;
+mod plain;
+mod script;
