@@ -4,7 +4,7 @@ use rusqlite::{OptionalExtension, params};
 
 use super::load::{Load, identifier};
 use super::row::{PAYMENT_COLUMNS, PAYMENT_WIDTH, corrupt, payment_of};
-use crate::domain::{Instruction, Payment};
+use crate::domain::{Instruction, Payment, Tally};
 use crate::journal::{Difference, Error, LateError, LoadRefusal, RejectedRow};
 
 /// How many late errors are kept to be shown; all of them are counted.
@@ -16,7 +16,7 @@ const EXAMPLES_MAX: usize = 10;
 pub(super) struct Sorted {
     pub(super) late: Vec<LateError>,
     /// Rows that an earlier load brought.
-    pub(super) unchanged: u64,
+    pub(super) unchanged: Tally,
     /// Rows with the reference of an earlier one and other content.
     pub(super) changed: u64,
     pub(super) examples: Vec<String>,
@@ -147,7 +147,7 @@ impl Load<'_> {
             self.seen(earlier)?.payment.instruction,
         );
         if row.content_hash() == known.content_hash() {
-            sorted.unchanged += 1;
+            sorted.unchanged.add(row.money);
         } else {
             sorted.changed += 1;
             if sorted.examples.len() < EXAMPLES_MAX {
@@ -235,7 +235,7 @@ impl Load<'_> {
         let mut difference = Difference {
             new,
             changed: sorted.changed,
-            gone: before.saturating_sub(sorted.unchanged + sorted.changed),
+            gone: before.saturating_sub(sorted.unchanged.count + sorted.changed),
             examples: sorted.examples.clone(),
         };
         let mut statement = self.c.prepare(
