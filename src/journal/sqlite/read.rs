@@ -275,10 +275,8 @@ impl Snapshot<'_> {
             if record.replaces.is_none() {
                 record.replaces = Some(identifier_of(&row.get::<_, String>(0)?)?);
             }
-            record.earlier_conflict |= matches!(
-                state_of(row.get(1)?)?,
-                State::Conflict | State::Paid
-            );
+            record.earlier_conflict |=
+                matches!(state_of(row.get(1)?)?, State::Conflict | State::Paid);
         }
         Ok(())
     }
