@@ -406,7 +406,7 @@ pub struct PaymentRecord {
     pub decision: Option<String>,
     /// The identifier of the proven failure that this one replaces.
     pub replaces: Option<PayerTransactionId>,
-    /// An earlier generation came into conflict after it had been replaced.
+    /// An earlier generation came into conflict after it had been replaced; it stays so when that was decided as paid.
     pub earlier_conflict: bool,
 }
 

@@ -109,7 +109,11 @@ impl<'a> Load<'a> {
         }
         let digest = format!("{}+{bad}", self.digest.to_text());
         if self.existed && self.has_loaded(&digest)? {
-            return Ok(Loaded::AlreadyThere(self.summary(Vec::new(), 0)?));
+            let summary = self.summary(Vec::new(), 0)?;
+            return Ok(match self.check_declared(&summary, &Tally::default()) {
+                Some(refusal) => Loaded::Refused(refusal),
+                None => Loaded::AlreadyThere(summary),
+            });
         }
         if bad > 0 && !self.plan.skip_bad_rows {
             let late = self.sort_out()?.late;
@@ -134,12 +138,12 @@ impl<'a> Load<'a> {
     }
 
     fn finish(self, digest: &str, sorted: Sorted) -> Result<Loaded, Error> {
-        let summary = self.summary(sorted.late, sorted.unchanged)?;
+        let summary = self.summary(sorted.late, sorted.unchanged.count)?;
         let total = summary.total();
-        if total.count + summary.rejected.count == 0 && sorted.unchanged == 0 {
+        if total.count + summary.rejected.count == 0 && sorted.unchanged.count == 0 {
             return Ok(Loaded::Refused(LoadRefusal::NoRows));
         }
-        if let Some(refusal) = self.check_declared(&summary) {
+        if let Some(refusal) = self.check_declared(&summary, &sorted.unchanged) {
             return Ok(Loaded::Refused(refusal));
         }
         if !self.existed
@@ -238,9 +242,11 @@ impl<'a> Load<'a> {
             .optional()?)
     }
 
-    fn check_declared(&self, summary: &LoadSummary) -> Option<LoadRefusal> {
+    /// Compares the file as a whole with what was declared: new rows, rejected ones, and those that were there before.
+    fn check_declared(&self, summary: &LoadSummary, unchanged: &Tally) -> Option<LoadRefusal> {
         let mut all = summary.total();
         all.add_all(&summary.rejected);
+        all.add_all(unchanged);
         if let Some(expected) = self
             .plan
             .expect_count

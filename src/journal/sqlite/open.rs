@@ -1,7 +1,7 @@
 //! Opening a journal: owner, mode, identity, version, durability.
 
 use std::fs::{DirBuilder, OpenOptions};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 use std::time::Duration;
 
@@ -12,6 +12,9 @@ use crate::journal::Error;
 
 /// Every migration, oldest first; the version of a journal is how many it has had.
 const MIGRATIONS: [&str; 1] = [include_str!("../../../schema.sql")];
+
+/// The smallest page of a SQLite file.
+const PAGE_MIN: u64 = 512;
 
 /// Bound of every wait for another process that writes.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(30);
@@ -127,6 +130,21 @@ fn exists(path: &Path) -> Result<bool, Error> {
     if metadata.uid() != rustix::process::geteuid().as_raw() {
         return Err(Error::ForeignOwner { path: path.into() });
     }
+    // SQLite takes a file of one byte for an empty one, and would write over it.
+    if (1..PAGE_MIN).contains(&metadata.len()) {
+        return Err(Error::Foreign {
+            path: path.into(),
+            found: String::new(),
+        });
+    }
+    if metadata.len() == 0 {
+        // Made by somebody else, perhaps for all to read.
+        let ours = std::fs::Permissions::from_mode(0o600);
+        std::fs::set_permissions(path, ours).map_err(|cause| Error::Open {
+            path: path.into(),
+            cause: cause.to_string(),
+        })?;
+    }
     Ok(true)
 }
 
@@ -146,13 +164,16 @@ fn create(path: &Path) -> Result<(), Error> {
             .map_err(open)?;
     }
     // SQLite gives the WAL the mode of the file it finds, so the file is made before SQLite opens it.
-    OpenOptions::new()
+    let made = OpenOptions::new()
         .write(true)
         .create_new(true)
         .mode(0o600)
-        .open(path)
-        .map_err(open)?;
-    Ok(())
+        .open(path);
+    match made {
+        // Another process was faster; what it made is looked at like any other file.
+        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => exists(path).map(drop),
+        made => made.map(drop).map_err(open),
+    }
 }
 
 fn identify(connection: &Connection, path: &Path) -> Result<(), Error> {

@@ -4,7 +4,7 @@ use rusqlite::{OptionalExtension, params};
 
 use super::load::{Load, identifier};
 use super::row::{PAYMENT_COLUMNS, PAYMENT_WIDTH, corrupt, payment_of};
-use crate::domain::{Instruction, Payment};
+use crate::domain::{Instruction, Payment, Tally};
 use crate::journal::{Difference, Error, LateError, LoadRefusal, RejectedRow};
 
 /// How many late errors are kept to be shown; all of them are counted.
@@ -16,7 +16,7 @@ const EXAMPLES_MAX: usize = 10;
 pub(super) struct Sorted {
     pub(super) late: Vec<LateError>,
     /// Rows that an earlier load brought.
-    pub(super) unchanged: u64,
+    pub(super) unchanged: Tally,
     /// Rows with the reference of an earlier one and other content.
     pub(super) changed: u64,
     pub(super) examples: Vec<String>,
@@ -33,13 +33,14 @@ impl Load<'_> {
     pub(super) fn sort_out(&mut self) -> Result<Sorted, Error> {
         let mut sorted = Sorted::default();
         let mut statement = self.c.prepare(
-            "select seq, identifier from instruction where seq > ?1 order by identifier, seq",
+            "select seq, identifier, line from instruction where seq > ?1 order by identifier, seq",
         )?;
         let mut rows = statement.query([self.base])?;
         let mut insert = self
             .c
             .prepare("insert into identifier (identifier, seq) values (?1, ?2)")?;
-        let mut first: Option<(i64, String)> = None;
+        // The line of the first row with an identifier, and the identifier.
+        let mut first: Option<(u64, String)> = None;
         let mut above = 0;
         while let Some(row) = rows.next()? {
             let seq: i64 = row.get(0)?;
@@ -47,20 +48,21 @@ impl Load<'_> {
                 .get_ref(1)?
                 .as_str()
                 .map_err(|_| corrupt("an identifier"))?;
-            if let Some((first_seq, _)) = first.as_ref().filter(|(_, known)| known == identifier) {
+            if let Some((line, _)) = first.as_ref().filter(|(_, known)| known == identifier) {
                 above += 1;
-                self.repeated(*first_seq, seq, above, &mut sorted)?;
+                self.repeated(*line, seq, above, &mut sorted)?;
                 continue;
             }
             above = 0;
+            let line = row.get::<_, i64>(2)?.unsigned_abs();
             match &mut first {
                 // The buffer is kept: a million rows need no million allocations.
-                Some((first_seq, known)) => {
-                    *first_seq = seq;
+                Some((first_line, known)) => {
+                    *first_line = line;
                     known.clear();
                     known.push_str(identifier);
                 }
-                None => first = Some((seq, identifier.to_owned())),
+                None => first = Some((line, identifier.to_owned())),
             }
             if self.existed && self.was_there(seq, identifier, &mut sorted)? {
                 continue;
@@ -70,19 +72,17 @@ impl Load<'_> {
         Ok(sorted)
     }
 
-    /// Deals with a row that has the identifier of one above it.
+    /// Deals with a row that has the identifier of one above it, on line `other`.
+    // Of that one only the line is asked for: when an earlier load brought it, it is gone from this one.
     fn repeated(
         &mut self,
-        first: i64,
+        other: u64,
         seq: i64,
         above: u32,
         sorted: &mut Sorted,
     ) -> Result<(), Error> {
-        let (original, row) = (self.seen(first)?, self.seen(seq)?);
-        let (line, other) = (
-            row.payment.instruction.line,
-            original.payment.instruction.line,
-        );
+        let row = self.seen(seq)?;
+        let line = row.payment.instruction.line;
         if let Some(reference) = &row.payment.instruction.reference {
             let message = format!(
                 "{reference:?} is the reference of line {other} too; each row needs its own",
@@ -147,7 +147,7 @@ impl Load<'_> {
             self.seen(earlier)?.payment.instruction,
         );
         if row.content_hash() == known.content_hash() {
-            sorted.unchanged += 1;
+            sorted.unchanged.add(row.money);
         } else {
             sorted.changed += 1;
             if sorted.examples.len() < EXAMPLES_MAX {
@@ -235,7 +235,7 @@ impl Load<'_> {
         let mut difference = Difference {
             new,
             changed: sorted.changed,
-            gone: before.saturating_sub(sorted.unchanged + sorted.changed),
+            gone: before.saturating_sub(sorted.unchanged.count + sorted.changed),
             examples: sorted.examples.clone(),
         };
         let mut statement = self.c.prepare(
