@@ -401,9 +401,10 @@ fn verdict(
         ),
         Ending::Unreachable(why) => (
             Verdict::Unfinished,
-            match summary.posted_any() {
-                true => format!("the gateway cannot be reached: {why}; no payment was sent to it"),
-                false => format!("the gateway cannot be reached: {why}; nothing was sent"),
+            // A post that was lost may have arrived; one that found no connection did not.
+            match standing.of(State::InDoubt).count {
+                0 => format!("the gateway cannot be reached: {why}; nothing was sent"),
+                _ => format!("the gateway cannot be reached: {why}"),
             },
             "check base_url and the network, then run again".to_owned(),
         ),

@@ -75,14 +75,6 @@ pub struct Summary {
     pub abandoned: u64,
 }
 
-impl Summary {
-    /// Returns whether any payment was handed to the gateway.
-    #[must_use]
-    pub fn posted_any(&self) -> bool {
-        self.posted > 0
-    }
-}
-
 enum Message {
     News(News),
     Outcomes(Vec<Finding>, Vec<i64>, News, Option<StopReason>),
