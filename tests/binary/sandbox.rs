@@ -18,14 +18,13 @@ impl Sandbox {
     /// Starts a sandbox on the ledger file `ledger` of the world's folder.
     #[track_caller]
     pub fn start(world: &World, ledger: &str, options: &[&str]) -> Self {
-        let mut arguments = vec![
-            "sandbox",
-            "--json",
-            "--listen",
-            "127.0.0.1:0",
-            "--ledger",
-            ledger,
-        ];
+        Self::start_at("127.0.0.1:0", world, ledger, options)
+    }
+
+    /// The same at an address of the test's choice: a gateway that is started again stays where it was.
+    #[track_caller]
+    pub fn start_at(address: &str, world: &World, ledger: &str, options: &[&str]) -> Self {
+        let mut arguments = vec!["sandbox", "--json", "--listen", address, "--ledger", ledger];
         arguments.extend_from_slice(options);
         let mut process = world.start(&arguments);
         process.until("listening", |process| process.out().ends_with('\n'));
@@ -85,7 +84,6 @@ pub struct Ledger {
 #[derive(Debug)]
 pub struct Executed {
     pub executions: u64,
-    pub posts: u64,
     pub status: String,
     pub amount: Option<String>,
     pub service: Option<String>,
@@ -110,7 +108,6 @@ impl Ledger {
                 .map(|(id, row)| {
                     let executed = Executed {
                         executions: row["executions"].as_u64().unwrap(),
-                        posts: row["posts"].as_u64().unwrap(),
                         status: text(&row["status"]).unwrap(),
                         amount: text(&row["amount"]),
                         service: text(&row["service_code"]),
