@@ -101,7 +101,7 @@ async fn carry_out(
         true => Some(sandbox::beside(journal.path(), &mut settings, options).await?),
         false => None,
     };
-    let listener = listener(&settings, options).await?;
+    let listener = listener(&settings, options, journal).await?;
     let profile = gateway::profile(&settings)?;
     let job = Job {
         session,
@@ -127,7 +127,11 @@ struct Door {
     public_url: String,
 }
 
-async fn listener(settings: &Settings, options: &RunOptions) -> Result<Option<Door>, Error> {
+async fn listener(
+    settings: &Settings,
+    options: &RunOptions,
+    journal: &Journal,
+) -> Result<Option<Door>, Error> {
     let callback = &settings.profile.callback;
     let public_url = callback.public_url.as_ref().map(ToString::to_string);
     if options.poll_only || public_url.is_none() && !options.sandbox {
@@ -139,7 +143,11 @@ async fn listener(settings: &Settings, options: &RunOptions) -> Result<Option<Do
             public_url,
         }));
     }
-    let listener = callback::bind(callback.listen).await.map_err(|error| {
+    let bound = match options.sandbox && callback.listen.port() == 0 {
+        true => sandbox::callback_door(callback.listen, &journal.callback_key().await?).await,
+        false => callback::bind(callback.listen).await,
+    };
+    let listener = bound.map_err(|error| {
         Error::refused(format!("callback.listen {}: {error}; nothing was sent", callback.listen)).hint(
             "free the port or choose another; --external-listener leaves it to a `disburse listen`, --poll-only does without callbacks",
         )
@@ -393,9 +401,10 @@ fn verdict(
         ),
         Ending::Unreachable(why) => (
             Verdict::Unfinished,
-            match summary.posted_any() {
-                true => format!("the gateway cannot be reached: {why}; no payment was sent to it"),
-                false => format!("the gateway cannot be reached: {why}; nothing was sent"),
+            // A post that was lost may have arrived; one that found no connection did not.
+            match standing.of(State::InDoubt).count {
+                0 => format!("the gateway cannot be reached: {why}; nothing was sent"),
+                _ => format!("the gateway cannot be reached: {why}"),
             },
             "check base_url and the network, then run again".to_owned(),
         ),

@@ -5,16 +5,14 @@ use std::time::Duration;
 
 use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
-use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::core::Health;
-use super::{Clock, Core, Effect, Ending, Limits, News, Pacer, Progress};
-use crate::callback::Addresses;
-use crate::domain::{BatchName, GatewayTransactionId, Said, Timestamp};
+use super::{Core, Effect, Ending, News, Pacer, Plan, Progress, Run, Summary};
+use crate::domain::{GatewayTransactionId, Said, Timestamp};
 use crate::gateway::{Gateway, Inquiry, Outcome, Outgoing, Reply, Signal, StopReason};
-use crate::journal::{Claim, Error, Finding, Journal, Moved, Question, RunTerms, RunToken};
-use crate::lifecycle::{Class, Event, Moment, Policy, Verdict};
+use crate::journal::{Claim, Error, Finding, Moved, Question, RunTerms, RunToken};
+use crate::lifecycle::{Class, Event, Moment, Verdict};
 
 /// Outcomes that wait to be recorded; beyond this no further post leaves.
 const BACKLOG_MAX: usize = 4096;
@@ -25,63 +23,6 @@ const LOOK_EVERY: Duration = Duration::from_secs(1);
 const PROGRESS_EVERY: Duration = Duration::from_millis(100);
 /// A post and a query are asked for less of, when the gateway does not say how much less.
 const SLOW_DOWN: Duration = Duration::from_secs(1);
-
-/// What a run is made of.
-#[derive(Debug)]
-pub struct Plan<G> {
-    /// The journal.
-    pub journal: Journal,
-    /// The gateway.
-    pub gateway: Arc<G>,
-    /// The batch.
-    pub batch: BatchName,
-    /// The identity of the gateway.
-    pub gateway_identity: String,
-    /// The settings that shape the bytes of a post.
-    pub wire: String,
-    /// The waits.
-    pub policy: Arc<Policy>,
-    /// The bounds.
-    pub limits: Limits,
-    /// How long a request may take at most: a question is not asked twice within.
-    pub request_timeout: Duration,
-    /// Where callbacks are to go; `None`: no callbacks.
-    pub addresses: Option<Addresses>,
-    /// The clock, shared with the listener.
-    pub clock: Clock,
-}
-
-/// Handles on a run from outside.
-#[derive(Debug)]
-pub struct Run {
-    /// Cancelled: the run takes no more payments, and ends when nothing is under way.
-    pub drain: CancellationToken,
-    /// Where the run stands.
-    pub progress: watch::Sender<Progress>,
-    /// Payments that a callback moved.
-    pub callbacks: mpsc::Receiver<Moved>,
-}
-
-/// How a run ended.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Summary {
-    /// Why it ended.
-    pub ending: Ending,
-    /// Payments handed to the gateway.
-    pub posted: u64,
-    /// Questions asked.
-    pub asked: u64,
-    /// Intents of an earlier run that were found without an outcome.
-    pub abandoned: u64,
-}
-
-impl Summary {
-    /// Returns whether any payment was handed to the gateway.
-    #[must_use]
-    pub fn posted_any(&self) -> bool {
-        self.posted > 0
-    }
-}
 
 enum Message {
     News(News),
