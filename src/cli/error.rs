@@ -45,7 +45,11 @@ impl Error {
     #[must_use]
     pub fn of_check(mut self) -> Self {
         self.message = self.message.replace("; nothing was loaded", "");
-        self.hints.retain(|hint| !hint.contains("--on-error"));
+        for hint in &mut self.hints {
+            if hint.contains("--on-error") {
+                "mend them in the file, and check it again".clone_into(hint);
+            }
+        }
         self
     }
 
@@ -97,7 +101,13 @@ impl From<journal::Error> for Error {
                 Some("set the profile back, so that every repeat of a post has the same bytes")
             }
             E::Storage { cause } if is_full(cause) => Some(FULL),
-            E::Open { cause, .. } if cause.contains("No space left") => Some(FULL),
+            E::Open { cause, .. }
+                if ["No space left", "disk I/O error", "is full"]
+                    .iter()
+                    .any(|sign| cause.contains(sign)) =>
+            {
+                Some(FULL)
+            }
             E::Storage { .. } | E::Latched { .. } => Some(
                 "run the same command again: what was sent without an outcome is asked about, never posted blindly",
             ),
@@ -119,7 +129,7 @@ impl From<journal::Error> for Error {
 
 const DAMAGED: &str = "restore the journal from a copy; or load the same files into a new one with --presume-posted, which asks the \
                        gateway about every payment before it posts";
-const FULL: &str = "the disk is full, or a limit on file sizes is reached: make room and run the same command again; nothing is lost";
+const FULL: &str = "is the disk full, or a limit on file sizes reached? Make room and run the same command again; nothing is lost";
 
 fn is_full(error: &rusqlite::Error) -> bool {
     error.sqlite_error_code() == Some(rusqlite::ErrorCode::DiskFull)
