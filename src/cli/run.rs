@@ -344,15 +344,10 @@ async fn conclude(
             &format!("report: {}", written.paths.html.display()),
         );
     }
-    Ok(verdict(session, batch, &outcome.summary, &standing))
+    Ok(verdict(batch, &outcome.summary, &standing))
 }
 
-fn verdict(
-    session: &Session,
-    batch: &BatchName,
-    summary: &Summary,
-    standing: &Standing,
-) -> Verdict {
+fn verdict(batch: &BatchName, summary: &Summary, standing: &Standing) -> Verdict {
     let all_paid = standing.rejected.count == 0
         && standing.replaced_conflicts == 0
         && standing
@@ -380,6 +375,13 @@ fn verdict(
         .iter()
         .map(|lane| lane.service.as_str())
         .collect();
+    let open: u64 = standing
+        .rows
+        .iter()
+        .filter(|row| !row.state.is_finished())
+        .map(|row| row.tally.count)
+        .sum();
+    let open = output::counted(open, "payment");
     let (verdict, why, next) = match &summary.ending {
         Ending::Held => (
             Verdict::Stopped,
@@ -420,15 +422,20 @@ fn verdict(
             "no payment moved for as long as --max-wait allows".to_owned(),
             "run again to go on waiting".to_owned(),
         ),
-        Ending::Posted | Ending::Drained | Ending::Finished => (
+        Ending::Posted => (
             Verdict::Unfinished,
-            "unfinished".to_owned(),
+            format!("everything is posted; {open} without an outcome yet"),
+            "run again to wait for them".to_owned(),
+        ),
+        Ending::Drained | Ending::Finished => (
+            Verdict::Unfinished,
+            format!("ended before its time; {open} without an outcome yet"),
             "run again to go on".to_owned(),
         ),
     };
-    if !session.common.quiet {
-        output::complain("warning", &why);
-        output::complain("hint", &next);
-    }
+    // Quiet is for what goes well.
+    let failed = verdict == Verdict::Stopped || matches!(summary.ending, Ending::Unreachable(_));
+    output::complain(if failed { "error" } else { "warning" }, &why);
+    output::complain("hint", &next);
     verdict
 }

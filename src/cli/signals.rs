@@ -5,6 +5,13 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Error, output};
 
+/// A write beyond a limit on file sizes fails with an error instead of ending the process half way.
+pub(super) fn outlive_file_limits() {
+    // SIGXFSZ has this number on Linux and on the BSDs. A stream that is dropped leaves the process's handler in place.
+    const SIGXFSZ: i32 = 25;
+    let _ = signal(SignalKind::from_raw(SIGXFSZ));
+}
+
 /// Cancels the token on the first signal, with a notice, and ends the process on the second.
 pub(super) fn drain_on_signal(drain: CancellationToken, notice: String) -> Result<(), Error> {
     let unavailable = |error| Error::unexpected(format!("signals cannot be heard: {error}"));

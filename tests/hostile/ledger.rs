@@ -95,10 +95,8 @@ impl Books {
             reference.clone_into(&mut deal.reference);
             text.clone_into(&mut deal.text);
         } else if deal.text != text {
-            self.offences.push(format!(
-                "other bytes for {id}:\n  {}\n  {text}",
-                deal.text
-            ));
+            self.offences
+                .push(format!("other bytes for {id}:\n  {}\n  {text}", deal.text));
         }
         deal.callback_url = url.or(deal.callback_url.take());
         deal.posts

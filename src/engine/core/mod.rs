@@ -79,7 +79,8 @@ pub struct Core {
     states: BTreeMap<State, Tally>,
     not_before: Option<Timestamp>,
     last_move: Timestamp,
-    ever_healthy: bool,
+    /// A request may have left in this run, answered or not.
+    ever_reached: bool,
     unreachable: Option<(Timestamp, u32, String)>,
     ending: Option<Ending>,
     effects: Vec<Effect>,
@@ -109,7 +110,7 @@ impl Core {
             states: BTreeMap::new(),
             not_before: None,
             last_move: now,
-            ever_healthy: false,
+            ever_reached: false,
             unreachable: None,
             ending: None,
             effects: Vec::new(),
@@ -174,11 +175,10 @@ impl Core {
 
     fn note_health(&mut self, health: Health, now: Timestamp) {
         match health {
-            Health::Healthy => {
-                self.ever_healthy = true;
+            Health::Healthy | Health::Lost => {
+                self.ever_reached = true;
                 self.unreachable = None;
             }
-            Health::Lost => self.unreachable = None,
             Health::Unreachable(why) => {
                 let (since, tries) = self
                     .unreachable
@@ -187,6 +187,7 @@ impl Core {
                 self.unreachable = Some((since, tries + 1, why));
             }
             Health::SlowDown(pause) => {
+                self.ever_reached = true;
                 self.not_before = Some(self.not_before.unwrap_or(now).max(now.after(pause)));
             }
         }

@@ -44,6 +44,10 @@ pub(super) fn for_writing(path: &Path, missing: Missing) -> Result<Connection, E
         .busy_timeout(BUSY_TIMEOUT)
         .map_err(said_of(path))?;
     identify(&connection, path)?;
+    // What is not made when it is missing is not made out of an empty file either.
+    if missing == Missing::Refuse {
+        refuse_empty(&connection, path)?;
+    }
     connection
         .execute_batch(
             "pragma journal_mode = wal;
@@ -73,13 +77,7 @@ pub(super) fn for_reading(path: &Path) -> Result<Connection, Error> {
         .busy_timeout(BUSY_TIMEOUT)
         .map_err(said_of(path))?;
     identify(&connection, path)?;
-    let version = pragma(&connection, "user_version", path)?;
-    if version == 0 {
-        return Err(Error::Foreign {
-            path: path.into(),
-            found: " (it is empty)".into(),
-        });
-    }
+    refuse_empty(&connection, path)?;
     connection
         .execute_batch("pragma query_only = on; pragma cache_size = -8000;")
         .map_err(said_of(path))?;
@@ -187,6 +185,13 @@ fn identify(connection: &Connection, path: &Path) -> Result<(), Error> {
                 known: SCHEMA_VERSION,
             });
         }
+        // A journal has its mark and its version from one and the same transaction.
+        if version < 1 {
+            return Err(Error::Damaged {
+                path: path.into(),
+                what: format!("schema {version}"),
+            });
+        }
         return Ok(());
     }
     let tables: i64 = connection
@@ -200,6 +205,16 @@ fn identify(connection: &Connection, path: &Path) -> Result<(), Error> {
         });
     }
     Ok(())
+}
+
+fn refuse_empty(connection: &Connection, path: &Path) -> Result<(), Error> {
+    if pragma(connection, "user_version", path)? != 0 {
+        return Ok(());
+    }
+    Err(Error::Foreign {
+        path: path.into(),
+        found: " (it is empty)".into(),
+    })
 }
 
 fn pragma(connection: &Connection, name: &str, path: &Path) -> Result<i64, Error> {
@@ -240,11 +255,9 @@ fn said_of(path: &Path) -> impl Fn(rusqlite::Error) -> Error + '_ {
             path: path.into(),
             found: String::new(),
         },
-        Some(rusqlite::ErrorCode::DatabaseCorrupt) => Error::Open {
+        Some(rusqlite::ErrorCode::DatabaseCorrupt) => Error::Damaged {
             path: path.into(),
-            cause: "is damaged; restore it from a copy, or load the same files into a new journal \
-                    with --presume-posted, which asks the gateway before it posts"
-                .into(),
+            what: cause.to_string(),
         },
         _ => Error::Open {
             path: path.into(),

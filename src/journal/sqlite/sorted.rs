@@ -32,6 +32,11 @@ impl Load<'_> {
     /// Goes through the new rows in the order of their identifiers and gives each its place in the index.
     pub(super) fn sort_out(&mut self) -> Result<Sorted, Error> {
         let mut sorted = Sorted::default();
+        if self.existed {
+            self.c.execute_batch(
+                "drop table if exists temp.kept; create temp table kept (seq integer primary key);",
+            )?;
+        }
         let mut statement = self.c.prepare(
             "select seq, identifier, line from instruction where seq > ?1 order by identifier, seq",
         )?;
@@ -163,6 +168,9 @@ impl Load<'_> {
             }
         }
         self.c
+            .prepare_cached("insert or ignore into temp.kept values (?1)")?
+            .execute([earlier])?;
+        self.c
             .prepare_cached("delete from instruction where seq = ?1")?
             .execute([seq])?;
         Ok(true)
@@ -238,10 +246,26 @@ impl Load<'_> {
             gone: before.saturating_sub(sorted.unchanged.count + sorted.changed),
             examples: sorted.examples.clone(),
         };
-        let mut statement = self.c.prepare(
-            "select line, coalesce(reference, '') from instruction where batch_id = ?1 and seq > ?2 order by seq limit ?3",
-        )?;
-        let mut rows = statement.query(params![self.batch_id, self.base, EXAMPLES_MAX as i64])?;
+        for (what, sql) in [
+            (
+                "gone",
+                "batch_id = ?1 and seq <= ?2 and generation = 0 and seq not in (select seq from temp.kept)",
+            ),
+            ("new", "batch_id = ?1 and seq > ?2"),
+        ] {
+            difference.examples.extend(self.examples(what, sql)?);
+        }
+        Ok(Some(LoadRefusal::OtherContent(difference)))
+    }
+}
+
+impl Load<'_> {
+    fn examples(&self, what: &str, which: &'static str) -> Result<Vec<String>, Error> {
+        let mut statement = self.c.prepare(&format!(
+            "select line, coalesce(reference, '') from instruction where {which} order by seq limit {EXAMPLES_MAX}"
+        ))?;
+        let mut rows = statement.query(params![self.batch_id, self.base])?;
+        let mut examples = Vec::new();
         while let Some(row) = rows.next()? {
             let (line, reference): (i64, String) = (row.get(0)?, row.get(1)?);
             let label = if reference.is_empty() {
@@ -249,15 +273,34 @@ impl Load<'_> {
             } else {
                 format!(", reference {reference}")
             };
-            difference.examples.push(format!("new: line {line}{label}"));
+            examples.push(format!("{what}: line {line}{label}"));
         }
-        Ok(Some(LoadRefusal::OtherContent(difference)))
+        Ok(examples)
     }
 }
 
 fn differing(known: &Instruction, row: &Instruction) -> String {
-    let amount = (known.money != row.money)
-        .then(|| format!(": amount was {}, is {}", known.money, row.money));
-    let msisdn = (known.msisdn != row.msisdn).then(|| ": another phone number".to_owned());
-    amount.or(msisdn).unwrap_or_default()
+    if known.money != row.money {
+        return format!(
+            ": amount was {} {}, is {} {}",
+            known.money.currency, known.money, row.money.currency, row.money
+        );
+    }
+    let columns = [
+        ("service_code", known.service != row.service),
+        ("msisdn", known.msisdn != row.msisdn),
+        ("account_number", known.account_number != row.account_number),
+        ("country_code", known.country != row.country),
+        ("narration", known.narration != row.narration),
+        ("customer_names", known.customer_names != row.customer_names),
+    ];
+    let other: Vec<&str> = columns
+        .into_iter()
+        .filter_map(|(name, differs)| differs.then_some(name))
+        .collect();
+    if other.is_empty() {
+        ": other columns differ".to_owned()
+    } else {
+        format!(": {} differs", other.join(", "))
+    }
 }
