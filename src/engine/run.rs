@@ -341,45 +341,32 @@ impl<G: Gateway> Shell<G> {
 
     fn post(&self, claims: Vec<Claim>) {
         let gateway = Arc::clone(&self.plan.gateway);
-        let messages = self.messages.clone();
-        let outgoing: Vec<Outgoing> = claims
-            .iter()
-            .map(|claim| Outgoing {
-                payment: Arc::clone(&claim.payment),
-                callback_url: self
-                    .plan
-                    .addresses
-                    .as_ref()
-                    .map(|addresses| addresses.of(claim.payment.id)),
+        let (journal, token, messages) =
+            (self.plan.journal.clone(), self.token, self.messages.clone());
+        let address = |claim: &Claim| {
+            let addresses = self.plan.addresses.as_ref()?;
+            Some(addresses.of(claim.payment.id))
+        };
+        let mut posts: Vec<(Claim, Option<String>)> = claims
+            .into_iter()
+            .map(|claim| {
+                let address = address(&claim);
+                (claim, address)
             })
             .collect();
         self.tasks.spawn(async move {
-            let reply = gateway.post(&outgoing).await;
-            let dry = claims
-                .iter()
-                .zip(&reply.outcomes)
-                .filter(|(_, outcome)| {
-                    matches!(
-                        outcome.event,
-                        Event::Reply(Verdict {
-                            class: Class::NoFloat,
-                            ..
-                        })
-                    )
-                })
-                .map(|(claim, _)| claim.lane)
-                .collect();
-            let (health, stop) = health_of(&reply);
-            let seqs: Vec<i64> = claims.iter().map(|claim| claim.seq).collect();
-            let findings = findings_of(&seqs, reply, Event::Lost);
-            let _ = messages
-                .send(Message::Outcomes(
-                    findings,
-                    dry,
-                    News::PostEnded(health),
-                    stop,
-                ))
-                .await;
+            // Another process may have heard of the earlier post since the repeat was claimed.
+            if posts.iter().any(|(claim, _)| claim.repeat) {
+                let seqs = posts.iter().map(|(claim, _)| claim.seq).collect();
+                match journal.still_posting(token, seqs).await {
+                    Ok(still) => posts.retain(|(claim, _)| still.contains(&claim.seq)),
+                    Err(error) => {
+                        posts.clear();
+                        let _ = messages.send(Message::Failed(error)).await;
+                    }
+                }
+            }
+            let _ = messages.send(send(&*gateway, posts).await).await;
         });
     }
 
@@ -443,6 +430,42 @@ impl<G: Gateway> Shell<G> {
         self.progress.at = now;
         progress.send_replace(self.progress.clone());
     }
+}
+
+/// Posts what is given, and says what became of it.
+async fn send<G: Gateway>(gateway: &G, posts: Vec<(Claim, Option<String>)>) -> Message {
+    if posts.is_empty() {
+        let ended = News::PostEnded(Health::Untried);
+        return Message::Outcomes(Vec::new(), Vec::new(), ended, None);
+    }
+    let (mut places, mut outgoing) = (Vec::new(), Vec::new());
+    for (claim, callback_url) in posts {
+        places.push((claim.seq, claim.lane));
+        outgoing.push(Outgoing {
+            payment: claim.payment,
+            callback_url,
+        });
+    }
+    let reply = gateway.post(&outgoing).await;
+    let wants_float = |outcome: &Outcome| {
+        matches!(
+            outcome.event,
+            Event::Reply(Verdict {
+                class: Class::NoFloat,
+                ..
+            })
+        )
+    };
+    let dry = places
+        .iter()
+        .zip(&reply.outcomes)
+        .filter(|(_, outcome)| wants_float(outcome))
+        .map(|((_, lane), _)| *lane)
+        .collect();
+    let (health, stop) = health_of(&reply);
+    let seqs: Vec<i64> = places.iter().map(|(seq, _)| *seq).collect();
+    let findings = findings_of(&seqs, reply, Event::Lost);
+    Message::Outcomes(findings, dry, News::PostEnded(health), stop)
 }
 
 fn health_of(reply: &Reply) -> (Health, Option<StopReason>) {

@@ -221,6 +221,8 @@ pub struct Claim {
     pub lane: i64,
     /// The instruction.
     pub payment: Arc<Payment>,
+    /// An earlier post may have arrived: evidence about it may come until this one leaves.
+    pub repeat: bool,
 }
 
 /// A payment that is due to be asked about.

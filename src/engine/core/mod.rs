@@ -151,7 +151,7 @@ impl Core {
                 match &health {
                     Health::Healthy => self.breaker.succeeded(),
                     Health::Lost | Health::Unreachable(_) => self.breaker.failed(now),
-                    Health::SlowDown(_) => self.breaker.postponed(now),
+                    Health::SlowDown(_) | Health::Untried => self.breaker.postponed(now),
                 }
                 self.note_health(health, now);
             }
@@ -190,6 +190,7 @@ impl Core {
                 self.ever_reached = true;
                 self.not_before = Some(self.not_before.unwrap_or(now).max(now.after(pause)));
             }
+            Health::Untried => {}
         }
     }
 

@@ -255,10 +255,31 @@ fn claim_lane(
                 seq,
                 lane,
                 payment: Arc::new(payment),
+                repeat: life.is_exposed(),
             });
         }
     }
     Ok(())
+}
+
+/// Returns which of these claims still wait to be posted: evidence from elsewhere may have settled the others.
+pub(super) fn still_posting(
+    c: &Connection,
+    token: RunToken,
+    seqs: &[i64],
+) -> Result<Vec<i64>, Error> {
+    if epoch(c)? != token.epoch {
+        return Err(Error::Fenced);
+    }
+    let mut statement =
+        c.prepare_cached("select exists (select 1 from life where seq = ?1 and state = 1)")?;
+    let mut still = Vec::with_capacity(seqs.len());
+    for seq in seqs {
+        if statement.query_row([seq], |row| row.get(0))? {
+            still.push(*seq);
+        }
+    }
+    Ok(still)
 }
 
 /// Returns payments that are due to be asked about, and puts them off while they are.
