@@ -289,7 +289,11 @@ fn differing(known: &Instruction, row: &Instruction) -> String {
     let columns = [
         ("service_code", known.service != row.service),
         ("msisdn", known.msisdn != row.msisdn),
-        ("account_number", known.account_number != row.account_number),
+        (
+            // Without one of its own it is the number.
+            "account_number",
+            known.msisdn == row.msisdn && known.account_number != row.account_number,
+        ),
         ("country_code", known.country != row.country),
         ("narration", known.narration != row.narration),
         ("customer_names", known.customer_names != row.customer_names),
@@ -301,6 +305,6 @@ fn differing(known: &Instruction, row: &Instruction) -> String {
     if other.is_empty() {
         ": other columns differ".to_owned()
     } else {
-        format!(": {} differs", other.join(", "))
+        format!(": differs in {}", other.join(", "))
     }
 }
