@@ -36,10 +36,11 @@ pub enum Ending {
 impl Core {
     /// Ends the run when it has waited long enough.
     pub(super) fn note_time(&mut self, now: Timestamp) {
+        let patience = UNREACHABLE_AFTER.min(self.limits.max_wait);
         if let Some((since, tries, why)) = &self.unreachable
-            && !self.ever_healthy
+            && !self.ever_reached
             && *tries >= UNREACHABLE_TRIES
-            && now.since(*since) >= UNREACHABLE_AFTER.min(self.limits.max_wait)
+            && (now.since(*since) >= patience || now.since(self.last_move) >= self.limits.max_wait)
         {
             let why = why.clone();
             self.end(Ending::Unreachable(why));

@@ -130,7 +130,8 @@ pub struct Core {
     states: BTreeMap<State, Tally>,
     not_before: Option<Timestamp>,
     last_move: Timestamp,
-    ever_healthy: bool,
+    /// Something was sent in this run, answered or not.
+    ever_reached: bool,
     unreachable: Option<(Timestamp, u32, String)>,
     ending: Option<Ending>,
     effects: Vec<Effect>,
@@ -160,7 +161,7 @@ impl Core {
             states: BTreeMap::new(),
             not_before: None,
             last_move: now,
-            ever_healthy: false,
+            ever_reached: false,
             unreachable: None,
             ending: None,
             effects: Vec::new(),
@@ -224,22 +225,18 @@ impl Core {
     }
 
     fn note_health(&mut self, health: Health, now: Timestamp) {
-        match health {
-            Health::Healthy => {
-                self.ever_healthy = true;
-                self.unreachable = None;
-            }
-            Health::Lost => self.unreachable = None,
-            Health::Unreachable(why) => {
-                let (since, tries) = self
-                    .unreachable
-                    .as_ref()
-                    .map_or((now, 0), |(since, tries, _)| (*since, *tries));
-                self.unreachable = Some((since, tries + 1, why));
-            }
-            Health::SlowDown(pause) => {
-                self.not_before = Some(self.not_before.unwrap_or(now).max(now.after(pause)));
-            }
+        if let Health::Unreachable(why) = health {
+            let (since, tries) = self
+                .unreachable
+                .as_ref()
+                .map_or((now, 0), |(since, tries, _)| (*since, *tries));
+            self.unreachable = Some((since, tries + 1, why));
+            return;
+        }
+        self.ever_reached = true;
+        self.unreachable = None;
+        if let Health::SlowDown(pause) = health {
+            self.not_before = Some(self.not_before.unwrap_or(now).max(now.after(pause)));
         }
     }
 
