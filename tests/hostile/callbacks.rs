@@ -36,7 +36,9 @@ fn bytes(id: &str, push: Push) -> Vec<u8> {
     };
     match push {
         Push::Code(code) | Push::WrongToken(code) => of(code, &|_| {}),
-        Push::TextCode(code) => of(code, &|packet| packet["statusCode"] = json!(code.to_string())),
+        Push::TextCode(code) => of(code, &|packet| {
+            packet["statusCode"] = json!(code.to_string())
+        }),
         Push::InArray(code) => of(code, &|packet| *packet = json!([packet.take()])),
         Push::InArrayOfTwo(code) => of(code, &|packet| *packet = json!([packet, body("X", 140)])),
         Push::Foreign(code) => of(code, &|packet| {
@@ -87,7 +89,12 @@ fn note(ledger: &Ledger, id: &str, push: Push, status: u16) {
     let expected = match push {
         Push::Code(code) | Push::TextCode(code) | Push::InArray(code) => {
             if status == 200 && code != 139 {
-                books.deals.entry(id.to_owned()).or_default().acknowledged.push(code);
+                books
+                    .deals
+                    .entry(id.to_owned())
+                    .or_default()
+                    .acknowledged
+                    .push(code);
             }
             status == 200 || status == 503
         }
@@ -96,10 +103,15 @@ fn note(ledger: &Ledger, id: &str, push: Push, status: u16) {
             matches!(status, 400 | 503)
         }
         Push::Huge => matches!(status, 400 | 413 | 503),
-        Push::Foreign(_) | Push::OtherAmount(_) | Push::OtherFunction(_) | Push::InArrayOfTwo(_) => true,
+        Push::Foreign(_)
+        | Push::OtherAmount(_)
+        | Push::OtherFunction(_)
+        | Push::InArrayOfTwo(_) => true,
     };
     if !expected {
-        books.offences.push(format!("callback {push:?} was answered with {status}"));
+        books
+            .offences
+            .push(format!("callback {push:?} was answered with {status}"));
     }
 }
 
@@ -121,5 +133,7 @@ pub async fn send(url: &str, body: &[u8]) -> Option<u16> {
         let text = String::from_utf8_lossy(&reply);
         text.strip_prefix("HTTP/1.1 ")?.get(..3)?.parse().ok()
     };
-    tokio::time::timeout(Duration::from_secs(5), exchange).await.ok()?
+    tokio::time::timeout(Duration::from_secs(5), exchange)
+        .await
+        .ok()?
 }

@@ -177,7 +177,10 @@ fn entry(said: &Said, code: &str) -> String {
 }
 
 fn list(entries: &[Said], code: impl Fn(&Said) -> String) -> String {
-    let entries: Vec<String> = entries.iter().map(|said| entry(said, &code(said))).collect();
+    let entries: Vec<String> = entries
+        .iter()
+        .map(|said| entry(said, &code(said)))
+        .collect();
     format!("[{}]", entries.join(","))
 }
 
@@ -191,7 +194,9 @@ fn envelope(auth: &str, results: &str) -> String {
 }
 
 fn head(status: u16, more: &str, length: usize) -> String {
-    format!("HTTP/1.1 {status} X\r\nContent-Type: application/json\r\n{more}Content-Length: {length}\r\n\r\n")
+    format!(
+        "HTTP/1.1 {status} X\r\nContent-Type: application/json\r\n{more}Content-Length: {length}\r\n\r\n"
+    )
 }
 
 fn whole(status: u16, more: &str, body: &[u8]) -> Vec<u8> {

@@ -211,7 +211,12 @@ impl Desk {
             .payload
             .packet
             .iter()
-            .map(|raw| (serde_json::from_str(raw.get()).unwrap(), raw.get().to_owned()))
+            .map(|raw| {
+                (
+                    serde_json::from_str(raw.get()).unwrap(),
+                    raw.get().to_owned(),
+                )
+            })
             .collect();
         let Some((first, _)) = packets.first() else {
             self.ledger.offend("a request without packets".into());
@@ -231,7 +236,10 @@ impl Desk {
         render(form, &entries, &self.trap, &mut rng)
     }
 
-    fn posted(self: &Arc<Self>, packets: Vec<(Packet, String)>) -> (Vec<Said>, Form, Duration, u32) {
+    fn posted(
+        self: &Arc<Self>,
+        packets: Vec<(Packet, String)>,
+    ) -> (Vec<Said>, Form, Duration, u32) {
         let now = Instant::now();
         let mut entries = Vec::new();
         let mut first: Option<(Form, Duration, u32)> = None;
@@ -263,7 +271,11 @@ impl Desk {
                 conduct.effect = Effect::Nothing;
             }
             match conduct.effect {
-                Effect::Execute { visible, settled, code } => {
+                Effect::Execute {
+                    visible,
+                    settled,
+                    code,
+                } => {
                     deal.executions += 1;
                     deal.visible_at = Some(now + visible);
                     deal.settled_at = Some(now + visible + settled);
@@ -280,7 +292,8 @@ impl Desk {
             drop(books);
             if let Some(url) = url {
                 for (after, push) in conduct.pushes {
-                    let (ledger, id, url) = (Arc::clone(&self.ledger), packet.id.clone(), url.clone());
+                    let (ledger, id, url) =
+                        (Arc::clone(&self.ledger), packet.id.clone(), url.clone());
                     tokio::spawn(async move {
                         tokio::time::sleep(after).await;
                         callbacks::deliver(&ledger, &id, &url, push).await;

@@ -72,10 +72,6 @@ impl Ledger {
         self.books().deals.values().map(|deal| deal.posts).sum()
     }
 
-    pub fn queries(&self) -> u32 {
-        self.books().deals.values().map(|deal| deal.queries).sum()
-    }
-
     pub fn executions(&self) -> u32 {
         self.books()
             .deals
@@ -95,10 +91,8 @@ impl Books {
             reference.clone_into(&mut deal.reference);
             text.clone_into(&mut deal.text);
         } else if deal.text != text {
-            self.offences.push(format!(
-                "other bytes for {id}:\n  {}\n  {text}",
-                deal.text
-            ));
+            self.offences
+                .push(format!("other bytes for {id}:\n  {}\n  {text}", deal.text));
         }
         deal.callback_url = url.or(deal.callback_url.take());
         deal.posts
@@ -114,6 +108,10 @@ impl Books {
                     "{id} ({}) was executed {} times in {} posts",
                     deal.reference, deal.executions, deal.posts
                 ));
+            }
+            // Claimed, never sent, and asked about.
+            if deal.posts == 0 {
+                continue;
             }
             rows.entry(&deal.reference)
                 .or_default()

@@ -91,7 +91,13 @@ fn killed_at_random_moments_every_row_still_ends_once() {
         let mut rng = dice(seed, "kills", "", 0);
         // Few of them early, where a journal is made and a file is loaded; most in the middle of the run.
         let moments: Vec<u64> = (0..9)
-            .map(|nth| if nth < 2 { rng.u64(2..120) } else { rng.u64(60..900) })
+            .map(|nth| {
+                if nth < 2 {
+                    rng.u64(2..120)
+                } else {
+                    rng.u64(60..900)
+                }
+            })
             .collect();
         kills.fetch_add(office.kill_at(&moments), Ordering::SeqCst);
         let code = office.pay_to_the_end(ROUNDS);

@@ -1,5 +1,6 @@
 //! The payroll office: a folder with a batch file and a configuration, and the real binary run in it.
 
+use std::cell::Cell;
 use std::fmt::Write as _;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -67,7 +68,9 @@ pub struct Ended {
 pub struct Office {
     pub folder: tempfile::TempDir,
     pub setup: Setup,
-    runs: std::cell::Cell<u32>,
+    /// The journal was lost, and with it the count of attempts.
+    pub attempts_lost: Cell<bool>,
+    runs: Cell<u32>,
 }
 
 /// A run under way.
@@ -95,7 +98,8 @@ impl Office {
         let office = Self {
             folder: tempfile::tempdir().unwrap(),
             setup,
-            runs: std::cell::Cell::new(0),
+            attempts_lost: Cell::new(false),
+            runs: Cell::new(0),
         };
         office.write_config(gateway);
         office.write_batch();
@@ -133,7 +137,14 @@ not_found_quarantine = "600ms"
 give_up_after = "{}"
 attempts_max = 50
 "#,
-            gateway.address, s.rate, s.concurrency, s.packets, s.breaker_losses, s.first_query, s.grace, s.give_up
+            gateway.address,
+            s.rate,
+            s.concurrency,
+            s.packets,
+            s.breaker_losses,
+            s.first_query,
+            s.grace,
+            s.give_up
         );
         if let Some(retry) = s.lane_retry {
             writeln!(text, "lane_retry_after = \"{retry}\"").unwrap();
@@ -151,8 +162,9 @@ attempts_max = 50
     }
 
     fn write_batch(&self) {
-        let mut text =
-            String::from("reference,service_code,msisdn,amount,currency_code,narration,invoice_number\n");
+        let mut text = String::from(
+            "reference,service_code,msisdn,amount,currency_code,narration,invoice_number\n",
+        );
         for row in 0..self.setup.rows {
             let reference = reference(row);
             writeln!(
@@ -195,7 +207,14 @@ attempts_max = 50
 
     pub fn start_pay_with(&self, more: &[&str]) -> Running {
         let mut arguments = vec![
-            "pay", "batch.csv", "--batch", BATCH, "--yes", "--out", "report", "--max-wait",
+            "pay",
+            "batch.csv",
+            "--batch",
+            BATCH,
+            "--yes",
+            "--out",
+            "report",
+            "--max-wait",
         ];
         arguments.push(self.setup.max_wait);
         arguments.extend(more);
@@ -220,7 +239,10 @@ attempts_max = 50
                 _ => panic!("{ended:?}"),
             }
         }
-        panic!("not finished after {rounds} runs: {:?}", self.call(&["status", BATCH]));
+        panic!(
+            "not finished after {rounds} runs: {:?}",
+            self.call(&["status", BATCH])
+        );
     }
 
     /// Kills a run at each of these moments, one run after another.
@@ -269,7 +291,9 @@ pub fn reference(row: usize) -> String {
 
 fn contains(path: &Path, text: &str) -> bool {
     let bytes = fs::read(path).unwrap_or_default();
-    bytes.windows(text.len()).any(|window| window == text.as_bytes())
+    bytes
+        .windows(text.len())
+        .any(|window| window == text.as_bytes())
 }
 
 impl Running {
@@ -312,7 +336,10 @@ impl Running {
 pub fn until_while(what: &str, happened: impl Fn() -> bool, mut may: impl FnMut() -> bool) {
     let started = Instant::now();
     while !happened() {
-        assert!(may() && started.elapsed() < RUN_MAX, "never happened: {what}");
+        assert!(
+            may() && started.elapsed() < RUN_MAX,
+            "never happened: {what}"
+        );
         sleep(millis(5));
     }
 }

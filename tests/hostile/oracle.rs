@@ -99,17 +99,29 @@ fn against_books(gateway: &Gateway, office: &Office, rows: &BTreeMap<String, Pai
             (_, true) => open || state == "paid" || state == "conflict" || state == "failed",
         };
         if !fits {
-            wrongs.push(format!("{reference} is {state} ({}) but {deal:?}", paid.code));
+            wrongs.push(format!(
+                "{reference} is {state} ({}) but {deal:?}",
+                paid.code
+            ));
         }
-        if deal.posts > paid.attempts {
-            wrongs.push(format!("{reference}: {} attempts, {} posts", paid.attempts, deal.posts));
+        if deal.posts > paid.attempts && !office.attempts_lost.get() {
+            wrongs.push(format!(
+                "{reference}: {} attempts, {} posts",
+                paid.attempts, deal.posts
+            ));
         }
         if deal.posts > 0 && deal.reference != reference {
-            wrongs.push(format!("{reference} has the identifier of {}", deal.reference));
+            wrongs.push(format!(
+                "{reference} has the identifier of {}",
+                deal.reference
+            ));
         }
         // What was acknowledged to the gateway is on disk, whatever happened to the process.
         if !deal.contradicted && !deal.acknowledged.is_empty() && open && !office.setup.confirmed {
-            wrongs.push(format!("{reference} is {state}, yet {:?} was acknowledged", deal.acknowledged));
+            wrongs.push(format!(
+                "{reference} is {state}, yet {:?} was acknowledged",
+                deal.acknowledged
+            ));
         }
     }
     for (id, deal) in &books.deals {
@@ -121,7 +133,11 @@ fn against_books(gateway: &Gateway, office: &Office, rows: &BTreeMap<String, Pai
     wrongs
 }
 
-fn among_themselves(rows: &BTreeMap<String, Paid>, status: &Value, document: &Value) -> Vec<String> {
+fn among_themselves(
+    rows: &BTreeMap<String, Paid>,
+    status: &Value,
+    document: &Value,
+) -> Vec<String> {
     let mut wrongs = Vec::new();
     let mut counts: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
     for row in rows.values() {
@@ -133,7 +149,9 @@ fn among_themselves(rows: &BTreeMap<String, Paid>, status: &Value, document: &Va
         let told = &status["states"][state];
         let amount = format!("{}.{:02}", minor / 100, minor % 100);
         if told["count"] != *count || told["amounts"]["KES"] != amount {
-            wrongs.push(format!("{state}: {count} of {amount} in payments.csv, {told} in the status"));
+            wrongs.push(format!(
+                "{state}: {count} of {amount} in payments.csv, {told} in the status"
+            ));
         }
     }
     if status["count"] != rows.len() {
@@ -147,7 +165,9 @@ fn among_themselves(rows: &BTreeMap<String, Paid>, status: &Value, document: &Va
     let same = listed.len() == rows.len()
         && listed.iter().all(|payment| {
             rows.get(payment["reference"].as_str().unwrap_or(""))
-                .is_some_and(|row| payment["payer_transaction_id"] == row.id && payment["state"] == row.state)
+                .is_some_and(|row| {
+                    payment["payer_transaction_id"] == row.id && payment["state"] == row.state
+                })
         });
     if !same {
         wrongs.push("report.json and payments.csv differ".into());

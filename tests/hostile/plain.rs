@@ -24,8 +24,16 @@ fn form_of(forms: &[Form], reference: &str) -> Form {
 
 #[test]
 fn every_harmless_form_of_a_reply_is_understood() {
-    let gateway = Gateway::start(|post: &Post<'_>| Conduct::spoilt(Effect::EXECUTE, form_of(HARMLESS, post.reference)));
-    let office = Office::open(&gateway, Setup { rows: HARMLESS.len() * 2, ..Setup::default() });
+    let gateway = Gateway::start(|post: &Post<'_>| {
+        Conduct::spoilt(Effect::EXECUTE, form_of(HARMLESS, post.reference))
+    });
+    let office = Office::open(
+        &gateway,
+        Setup {
+            rows: HARMLESS.len() * 2,
+            ..Setup::default()
+        },
+    );
     let ended = office.pay();
     assert_eq!(ended.code, Some(0), "{ended:?}");
     check("harmless", &gateway, &office, ended.code);
@@ -36,11 +44,22 @@ fn every_spoilt_reply_to_an_executed_post_ends_paid_and_never_in_a_second_post()
     let gateway = Gateway::start(|post: &Post<'_>| Conduct {
         // Seen by queries only after a while, within the quarantine.
         ..Conduct::spoilt(
-            Effect::Execute { visible: millis(300), settled: millis(100), code: 140 },
+            Effect::Execute {
+                visible: millis(300),
+                settled: millis(100),
+                code: 140,
+            },
             form_of(SPOILT, post.reference),
         )
     });
-    let office = Office::open(&gateway, Setup { rows: SPOILT.len(), breaker_losses: 1000, ..Setup::default() });
+    let office = Office::open(
+        &gateway,
+        Setup {
+            rows: SPOILT.len(),
+            breaker_losses: 1000,
+            ..Setup::default()
+        },
+    );
     let ended = office.pay();
     assert_eq!(ended.code, Some(0), "{ended:?}");
     check("spoilt", &gateway, &office, ended.code);
@@ -53,7 +72,14 @@ fn every_spoilt_reply_to_a_post_without_effect_ends_in_one_more_post() {
         1 => Conduct::spoilt(Effect::Nothing, form_of(SPOILT, post.reference)),
         _ => Conduct::honest(),
     });
-    let office = Office::open(&gateway, Setup { rows: SPOILT.len(), breaker_losses: 1000, ..Setup::default() });
+    let office = Office::open(
+        &gateway,
+        Setup {
+            rows: SPOILT.len(),
+            breaker_losses: 1000,
+            ..Setup::default()
+        },
+    );
     let ended = office.pay();
     assert_eq!(ended.code, Some(0), "{ended:?}");
     check("without effect", &gateway, &office, ended.code);
@@ -63,19 +89,35 @@ fn every_spoilt_reply_to_a_post_without_effect_ends_in_one_more_post() {
 #[test]
 fn every_spoilt_answer_to_a_status_query_proves_nothing() {
     let gateway = Gateway::start(Both(
-        |_: &Post<'_>| Conduct::spoilt(
-            Effect::Execute { visible: millis(300), settled: millis(0), code: 140 },
-            Form::Reset,
-        ),
+        |_: &Post<'_>| {
+            Conduct::spoilt(
+                Effect::Execute {
+                    visible: millis(300),
+                    settled: millis(0),
+                    code: 140,
+                },
+                Form::Reset,
+            )
+        },
         |query: &Query<'_>| Answer {
             form: match query.nth {
-                nth if nth <= 3 => SPOILT[(query.id.bytes().map(usize::from).sum::<usize>() + nth as usize * 17) % SPOILT.len()],
+                nth if nth <= 3 => {
+                    SPOILT[(query.id.bytes().map(usize::from).sum::<usize>() + nth as usize * 17)
+                        % SPOILT.len()]
+                }
                 _ => Form::Plain,
             },
             ..Answer::honest(query)
         },
     ));
-    let office = Office::open(&gateway, Setup { rows: 60, breaker_losses: 1000, ..Setup::default() });
+    let office = Office::open(
+        &gateway,
+        Setup {
+            rows: 60,
+            breaker_losses: 1000,
+            ..Setup::default()
+        },
+    );
     let ended = office.pay();
     assert_eq!(ended.code, Some(0), "{ended:?}");
     check("spoilt answers", &gateway, &office, ended.code);

@@ -32,9 +32,16 @@ pub struct Query<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {
     /// Money moves, and status queries see it after a while.
-    Execute { visible: Duration, settled: Duration, code: i32 },
+    Execute {
+        visible: Duration,
+        settled: Duration,
+        code: i32,
+    },
     /// The gateway takes it, and it fails later.
-    Fail { settled: Duration, code: i32 },
+    Fail {
+        settled: Duration,
+        code: i32,
+    },
     Nothing,
 }
 
@@ -109,7 +116,10 @@ impl Conduct {
     }
 
     pub fn pushing(mut self, pushes: &[(u64, Push)]) -> Self {
-        self.pushes = pushes.iter().map(|(ms, push)| (millis(*ms), *push)).collect();
+        self.pushes = pushes
+            .iter()
+            .map(|(ms, push)| (millis(*ms), *push))
+            .collect();
         self
     }
 }
@@ -242,8 +252,16 @@ fn pushes_of(effect: Effect, rng: &mut Rng) -> Vec<(Duration, Push)> {
             8 => (at, Push::Foreign(281 - code.min(141))),
             9 => (at, Push::WrongToken(if code == 140 { 141 } else { 140 })),
             10 => (at, Push::OtherAmount(if code == 140 { 141 } else { 140 })),
-            11 => (at, *rng.choice(&[Push::Garbage, Push::Empty, Push::HalfABody]).unwrap_or(&Push::Empty)),
-            12 => (at, *rng.choice(&[Push::Huge, Push::OtherFunction(141), Push::DoubledKeys(141)]).unwrap_or(&Push::Huge)),
+            11 => (
+                at,
+                *rng.choice(&[Push::Garbage, Push::Empty, Push::HalfABody])
+                    .unwrap_or(&Push::Empty),
+            ),
+            12 => (
+                at,
+                *rng.choice(&[Push::Huge, Push::OtherFunction(141), Push::DoubledKeys(141)])
+                    .unwrap_or(&Push::Huge),
+            ),
             _ => (at, Push::InArrayOfTwo(141)),
         });
     }
@@ -289,7 +307,8 @@ impl Script for Mixed {
             return Conduct::refusal(230);
         }
         if within(self.storms) {
-            let after = ["0", "1", "soon", "", "-5", "Sun, 06 Nov 1994 08:49:37 GMT"][rng.usize(..6)];
+            let after =
+                ["0", "1", "soon", "", "-5", "Sun, 06 Nov 1994 08:49:37 GMT"][rng.usize(..6)];
             return Conduct::spoilt(some_effect(&mut rng), Form::Slow429(after));
         }
         if within(self.contradictions) {
@@ -305,7 +324,10 @@ impl Script for Mixed {
                 contradicted: true,
                 ..Conduct::spoilt(effect, Form::Plain)
             }
-            .pushing(&[(first, Push::Code(codes[0])), (first + 150, Push::Code(codes[1]))]);
+            .pushing(&[
+                (first, Push::Code(codes[0])),
+                (first + 150, Push::Code(codes[1])),
+            ]);
         }
         if within(5) && !post.executed {
             let code = [106, 109, 110, 111, 115, 120, 146, 167, 231, 232][rng.usize(..10)];
