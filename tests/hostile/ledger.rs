@@ -72,10 +72,6 @@ impl Ledger {
         self.books().deals.values().map(|deal| deal.posts).sum()
     }
 
-    pub fn queries(&self) -> u32 {
-        self.books().deals.values().map(|deal| deal.queries).sum()
-    }
-
     pub fn executions(&self) -> u32 {
         self.books()
             .deals
@@ -112,6 +108,10 @@ impl Books {
                     "{id} ({}) was executed {} times in {} posts",
                     deal.reference, deal.executions, deal.posts
                 ));
+            }
+            // Claimed, never sent, and asked about.
+            if deal.posts == 0 {
+                continue;
             }
             rows.entry(&deal.reference)
                 .or_default()

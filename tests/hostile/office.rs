@@ -1,5 +1,6 @@
 //! The payroll office: a folder with a batch file and a configuration, and the real binary run in it.
 
+use std::cell::Cell;
 use std::fmt::Write as _;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -67,7 +68,9 @@ pub struct Ended {
 pub struct Office {
     pub folder: tempfile::TempDir,
     pub setup: Setup,
-    runs: std::cell::Cell<u32>,
+    /// The journal was lost, and with it the count of attempts.
+    pub attempts_lost: Cell<bool>,
+    runs: Cell<u32>,
 }
 
 /// A run under way.
@@ -95,7 +98,8 @@ impl Office {
         let office = Self {
             folder: tempfile::tempdir().unwrap(),
             setup,
-            runs: std::cell::Cell::new(0),
+            attempts_lost: Cell::new(false),
+            runs: Cell::new(0),
         };
         office.write_config(gateway);
         office.write_batch();

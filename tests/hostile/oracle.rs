@@ -104,7 +104,7 @@ fn against_books(gateway: &Gateway, office: &Office, rows: &BTreeMap<String, Pai
                 paid.code
             ));
         }
-        if deal.posts > paid.attempts {
+        if deal.posts > paid.attempts && !office.attempts_lost.get() {
             wrongs.push(format!(
                 "{reference}: {} attempts, {} posts",
                 paid.attempts, deal.posts
