@@ -35,7 +35,7 @@ impl Default for Setup {
             callback_port: None,
             request_timeout: "10s",
             // Longer than a late execution of the sandbox takes; with less, a gateway without a duplicate check pays twice.
-            quarantine: "1500ms",
+            quarantine: "2s",
             lane_retry_after: Some("500ms"),
             more: "",
         }

@@ -162,9 +162,17 @@ impl Core {
             News::Moved(moves) => moves.iter().for_each(|moved| self.take_move(moved, now)),
             News::NoFloat(lane) => self.hold(lane, now),
             News::Standing(standing, due) => {
-                self.due.post = earliest(self.due.post, due.post);
-                self.due.ask = earliest(self.due.ask, due.ask);
                 self.looking = false;
+                self.due = if self.stale || !self.is_idle() {
+                    Due {
+                        post: earliest(self.due.post, due.post),
+                        ask: earliest(self.due.ask, due.ask),
+                    }
+                } else {
+                    // Nothing happened since: what was noted earlier, such as the lease of a question that is answered
+                    // by now, is over.
+                    due
+                };
                 self.take_standing(&standing, now);
                 self.conclude(&standing);
             }
