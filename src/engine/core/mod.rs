@@ -3,7 +3,7 @@
 //! The shell tells the core what happened ([`News`]) and asks what to do ([`Core::poll`], [`Core::next_post`],
 //! [`Core::next_query`]). The journal alone knows the payments; the core holds no more than a block of them.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
 use crate::domain::{ServiceCode, Tally, Timestamp};
@@ -15,8 +15,10 @@ use super::{Breaker, Gate, Rate};
 mod ending;
 #[cfg(test)]
 mod tests;
+mod words;
 
 pub use ending::Ending;
+pub use words::{Effect, Health, News};
 
 /// The bounds of a run.
 #[derive(Clone, Debug)]
@@ -45,59 +47,6 @@ pub struct Limits {
 
 /// A block holds what leaves in about a second: a crash leaves no more in doubt.
 const BLOCK_MAX: usize = 2048;
-
-/// What happened.
-#[derive(Clone, Debug)]
-pub enum News {
-    /// The journal recorded these intents; what is due after them.
-    Claimed(Vec<Claim>, Due),
-    /// The journal gave these questions; what is due after them.
-    Questions(Vec<Question>, Due),
-    /// A post ended, with a usable reply or without.
-    PostEnded(Health),
-    /// A query about this many payments ended.
-    QueryEnded(Health),
-    /// Payments moved, by a reply, an answer or a callback.
-    Moved(Vec<Moved>),
-    /// A lane wants float.
-    NoFloat(i64),
-    /// What the journal holds now; another process may have written.
-    Standing(Box<Standing>, Due),
-    /// The operator wants the run to end.
-    Drain,
-    /// The gateway's answer stops the run.
-    Stop(String),
-}
-
-/// How the gateway answered a request.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Health {
-    /// A usable reply.
-    Healthy,
-    /// Sent, and no usable reply.
-    Lost,
-    /// Nothing was sent: no connection.
-    Unreachable(String),
-    /// It asks for less.
-    SlowDown(Duration),
-}
-
-/// What to do.
-#[derive(Clone, Debug)]
-pub enum Effect {
-    /// Claim up to this many payments.
-    Claim(usize),
-    /// Fetch up to this many questions.
-    Fetch(usize),
-    /// Record these claims as unsent: they will not be posted now.
-    Release(Vec<Claim>),
-    /// Hold a lane.
-    HoldLane(i64),
-    /// Open a held lane.
-    ReopenLane(i64),
-    /// Read the standing of the batch again.
-    Look,
-}
 
 /// A lane that wants float.
 #[derive(Debug)]
