@@ -87,6 +87,13 @@ impl Breaker {
         };
     }
 
+    /// Notes that the gateway asked for less: of what it does with posts nothing is known.
+    pub fn put_off(&mut self, now: Timestamp) {
+        if let State::Probing { pause } = self.state {
+            self.state = self.paused(now, pause);
+        }
+    }
+
     fn paused(&self, now: Timestamp, pause: Duration) -> State {
         State::Paused {
             until: now.after(pause),

@@ -64,6 +64,8 @@ pub struct Core {
     /// Intents on disk, not yet sent.
     claimed: VecDeque<Claim>,
     questions: VecDeque<Question>,
+    /// Payments whose question waits, is under way, or has an answer that is not recorded yet.
+    asked: BTreeSet<i64>,
     posts_under_way: usize,
     queries_under_way: usize,
     claiming: bool,
@@ -92,6 +94,7 @@ impl Core {
             breaker,
             claimed: VecDeque::new(),
             questions: VecDeque::new(),
+            asked: BTreeSet::new(),
             posts_under_way: 0,
             queries_under_way: 0,
             claiming: false,
@@ -130,21 +133,35 @@ impl Core {
                         claim.payment.instruction.money,
                     );
                 }
+                let (dry, claims): (Vec<_>, Vec<_>) = claims
+                    .into_iter()
+                    .partition(|claim| self.held.contains_key(&claim.lane));
                 self.claimed.extend(claims);
+                self.release(dry);
             }
             News::Questions(questions, due) => {
                 self.fetching = false;
                 self.due.ask = earliest(self.due.ask, due.ask);
-                self.questions.extend(questions);
+                // A lease that has run out meanwhile must not make two answers of one: "not found" counts twice.
+                let new = questions
+                    .into_iter()
+                    .filter(|question| self.asked.insert(question.seq));
+                self.questions.extend(new);
             }
             News::PostEnded(health) => {
                 self.posts_under_way -= 1;
                 match &health {
                     Health::Healthy => self.breaker.succeeded(),
                     Health::Lost | Health::Unreachable(_) => self.breaker.failed(now),
-                    Health::SlowDown(_) => {}
+                    Health::SlowDown(_) => self.breaker.put_off(now),
                 }
                 self.note_health(health, now);
+                // A pause may be long, and an intent that is not sent soon would be in doubt after a crash.
+                let paused = self.not_before.is_some_and(|at| at > now);
+                if paused || self.breaker.gate(now) != Gate::Open {
+                    let claims = self.claimed.drain(..).collect();
+                    self.release(claims);
+                }
             }
             News::QueryEnded(health) => {
                 self.queries_under_way -= 1;
@@ -153,9 +170,13 @@ impl Core {
             News::Moved(moves) => moves.iter().for_each(|moved| self.take_move(moved, now)),
             News::NoFloat(lane) => self.hold(lane, now),
             News::Standing(standing, due) => {
-                self.due.post = earliest(self.due.post, due.post);
-                self.due.ask = earliest(self.due.ask, due.ask);
                 self.looking = false;
+                if self.stale || !self.is_idle() {
+                    self.due.post = earliest(self.due.post, due.post);
+                    self.due.ask = earliest(self.due.ask, due.ask);
+                } else {
+                    self.due = due;
+                }
                 self.take_standing(&standing, now);
                 self.conclude(&standing);
             }
@@ -186,6 +207,11 @@ impl Core {
 
     fn take_move(&mut self, moved: &Moved, now: Timestamp) {
         self.shift(moved.from, moved.life.state, moved.money);
+        self.asked.remove(&moved.seq);
+        // A callback about an earlier attempt may come while the next one waits for its turn.
+        if moved.life.state != State::Posting {
+            self.claimed.retain(|claim| claim.seq != moved.seq);
+        }
         if moved.from != moved.life.state && moved.life.state != State::Ready {
             self.last_move = now;
         }
@@ -400,6 +426,10 @@ impl Core {
     /// Returns when the core wants to be asked again, at the latest.
     #[must_use]
     pub fn wake_at(&self, now: Timestamp) -> Timestamp {
+        if self.ending.is_some() {
+            // Only what is under way is waited for, and that makes itself heard.
+            return now.after(self.limits.max_wait.max(Duration::from_secs(60)));
+        }
         let breaker = match self.breaker.gate(now) {
             Gate::ShutUntil(until) => Some(until),
             Gate::Open | Gate::Probe | Gate::Waiting => None,
