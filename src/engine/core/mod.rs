@@ -13,11 +13,13 @@ use crate::lifecycle::{Action, Life, State};
 use super::{Breaker, Gate, Rate};
 
 mod ending;
+mod lanes;
 #[cfg(test)]
 mod tests;
 mod words;
 
 pub use ending::Ending;
+use lanes::Held;
 pub use words::{Effect, Health, News};
 
 /// The bounds of a run.
@@ -47,14 +49,6 @@ pub struct Limits {
 
 /// A block holds what leaves in about a second: a crash leaves no more in doubt.
 const BLOCK_MAX: usize = 2048;
-
-/// A lane that wants float.
-#[derive(Debug)]
-struct Held {
-    reopens_at: Option<Timestamp>,
-    /// Its name, once the journal has told it.
-    service: Option<ServiceCode>,
-}
 
 /// The state of a run.
 #[derive(Debug)]
@@ -252,35 +246,7 @@ impl Core {
         if self.finished() != before {
             self.last_move = now;
         }
-        let retry_at = self.limits.lane_retry_after.map(|pause| now.after(pause));
-        self.held
-            .retain(|lane, _| standing.held.iter().any(|held| held.id == *lane));
-        for lane in &standing.held {
-            let held = self.held.entry(lane.id).or_insert(Held {
-                reopens_at: retry_at,
-                service: None,
-            });
-            held.service = Some(lane.service.clone());
-        }
-    }
-
-    fn hold(&mut self, lane: i64, now: Timestamp) {
-        if self.held.contains_key(&lane) {
-            return;
-        }
-        let reopens_at = self.limits.lane_retry_after.map(|pause| now.after(pause));
-        self.held.insert(
-            lane,
-            Held {
-                reopens_at,
-                service: None,
-            },
-        );
-        let (released, kept): (Vec<_>, Vec<_>) =
-            self.claimed.drain(..).partition(|claim| claim.lane == lane);
-        self.claimed = kept.into();
-        self.effects.push(Effect::HoldLane(lane));
-        self.release(released);
+        self.take_held(&standing.held, now);
     }
 
     fn release(&mut self, claims: Vec<Claim>) {
@@ -304,17 +270,7 @@ impl Core {
             self.release(claims);
             return std::mem::take(&mut self.effects);
         }
-        let ripe: Vec<i64> = self
-            .held
-            .iter()
-            .filter(|(_, held)| is_due(held.reopens_at, now))
-            .map(|(lane, _)| *lane)
-            .collect();
-        for lane in ripe {
-            self.held.remove(&lane);
-            self.due.post = earliest(self.due.post, Some(now));
-            self.effects.push(Effect::ReopenLane(lane));
-        }
+        self.reopen_lanes(now);
         let block = self.block(now);
         if !self.claiming
             && block > 0
@@ -346,6 +302,12 @@ impl Core {
             self.stale = false;
         }
         starts
+    }
+
+    /// Returns whether the journal is being looked at.
+    #[must_use]
+    pub fn is_looking(&self) -> bool {
+        self.looking
     }
 
     fn block(&self, now: Timestamp) -> usize {
@@ -460,15 +422,6 @@ impl Core {
     #[must_use]
     pub fn view(&self) -> (&BTreeMap<State, Tally>, bool) {
         (&self.states, self.breaker.is_tripped())
-    }
-
-    /// Returns the held lanes, as far as their names are known.
-    #[must_use]
-    pub fn held(&self) -> Vec<ServiceCode> {
-        self.held
-            .values()
-            .filter_map(|held| held.service.clone())
-            .collect()
     }
 
     /// Waits no longer for the journal, which has failed.
