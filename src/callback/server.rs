@@ -91,6 +91,8 @@ impl Listener {
                 drop(seat);
             });
         }
+        // A caller that comes now is refused at once, rather than left waiting in the kernel's queue.
+        drop(self.socket);
         tasks.close();
         let _ = tokio::time::timeout(DRAIN_WITHIN, tasks.wait()).await;
     }

@@ -5,6 +5,7 @@
 mod breaker;
 mod clock;
 mod core;
+mod exchange;
 mod pacer;
 mod plan;
 mod progress;

@@ -8,11 +8,12 @@ use tokio::time::Instant;
 use tokio_util::task::TaskTracker;
 
 use super::core::Health;
+use super::exchange::{self, Exchange};
 use super::{Core, Effect, Ending, News, Pacer, Plan, Progress, Run, Summary};
-use crate::domain::{GatewayTransactionId, Said, Timestamp};
-use crate::gateway::{Gateway, Inquiry, Outcome, Outgoing, Reply, Signal, StopReason};
+use crate::domain::{Said, Timestamp};
+use crate::gateway::{Gateway, StopReason};
 use crate::journal::{Claim, Error, Finding, Moved, Question, RunTerms, RunToken};
-use crate::lifecycle::{Class, Event, Moment, Verdict};
+use crate::lifecycle::{Event, Moment};
 
 /// Outcomes that wait to be recorded; beyond this no further post leaves.
 const BACKLOG_MAX: usize = 4096;
@@ -21,12 +22,11 @@ const GROUP_MAX: usize = 1024;
 /// How often the journal is looked at for what other processes wrote.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 const PROGRESS_EVERY: Duration = Duration::from_millis(100);
-/// A post and a query are asked for less of, when the gateway does not say how much less.
-const SLOW_DOWN: Duration = Duration::from_secs(1);
 
 enum Message {
     News(News),
-    Outcomes(Vec<Finding>, Vec<i64>, News, Option<StopReason>),
+    Posted(Exchange),
+    Answered(Exchange),
     Recorded(Vec<Moved>),
     Failed(Error),
 }
@@ -121,7 +121,9 @@ impl<G: Gateway> Shell<G> {
                 self.core.tell(News::Moved(vec![moved]), now);
             }
             self.perform(now);
-            let wake = self.dispatch(now);
+            let mut wake = self.dispatch(now);
+            // What has just left makes room for the next block.
+            self.perform(now);
             self.record();
             if shown.elapsed() >= PROGRESS_EVERY {
                 shown = Instant::now();
@@ -130,7 +132,11 @@ impl<G: Gateway> Shell<G> {
             if self.is_over() {
                 break;
             }
-            let wake = wake.min(looked + LOOK_EVERY);
+            // A look that is under way makes itself heard; until then there is no time to wake for.
+            let looks = self.fault.is_none() && !self.core.is_looking();
+            if looks {
+                wake = wake.min(looked + LOOK_EVERY);
+            }
             tokio::select! {
                 Some(message) = inbox.recv() => {
                     self.take(message);
@@ -151,11 +157,13 @@ impl<G: Gateway> Shell<G> {
                 }
                 () = tokio::time::sleep_until(wake) => {}
             }
-            if looked.elapsed() >= LOOK_EVERY && self.core.start_look() {
+            if self.fault.is_none() && looked.elapsed() >= LOOK_EVERY && self.core.start_look() {
                 looked = Instant::now();
                 self.look();
             }
         }
+        // Whoever still has something to say must not wait for somebody to listen.
+        drop(inbox);
         self.tasks.close();
         self.tasks.wait().await;
         self.show(self.plan.clock.now(), &run.progress);
@@ -181,21 +189,24 @@ impl<G: Gateway> Shell<G> {
         let now = self.plan.clock.now();
         match message {
             Message::News(news) => self.core.tell(news, now),
-            Message::Outcomes(findings, dry_lanes, ended, stop) => {
-                self.findings.extend(findings);
-                for lane in dry_lanes {
-                    self.core.tell(News::NoFloat(lane), now);
-                }
-                self.core.tell(ended, now);
-                if let Some(StopReason::Credentials(why) | StopReason::Misconfigured(why)) = stop {
-                    self.core.tell(News::Stop(why), now);
-                }
-            }
+            Message::Posted(exchange) => self.take_exchange(exchange, News::PostEnded, now),
+            Message::Answered(exchange) => self.take_exchange(exchange, News::QueryEnded, now),
             Message::Recorded(moves) => {
                 self.recording = false;
                 self.core.tell(News::Moved(moves), now);
             }
             Message::Failed(error) => self.fail(error, now),
+        }
+    }
+
+    fn take_exchange(&mut self, exchange: Exchange, ended: fn(Health) -> News, now: Timestamp) {
+        self.findings.extend(exchange.findings);
+        for lane in exchange.dry_lanes {
+            self.core.tell(News::NoFloat(lane), now);
+        }
+        self.core.tell(ended(exchange.health), now);
+        if let Some(StopReason::Credentials(why) | StopReason::Misconfigured(why)) = exchange.stop {
+            self.core.tell(News::Stop(why), now);
         }
     }
 
@@ -343,30 +354,22 @@ impl<G: Gateway> Shell<G> {
         let gateway = Arc::clone(&self.plan.gateway);
         let (journal, token, messages) =
             (self.plan.journal.clone(), self.token, self.messages.clone());
-        let address = |claim: &Claim| {
-            let addresses = self.plan.addresses.as_ref()?;
-            Some(addresses.of(claim.payment.id))
-        };
-        let mut posts: Vec<(Claim, Option<String>)> = claims
-            .into_iter()
-            .map(|claim| {
-                let address = address(&claim);
-                (claim, address)
-            })
-            .collect();
+        let addresses = self.plan.addresses.clone();
         self.tasks.spawn(async move {
+            let mut claims = claims;
             // Another process may have heard of the earlier post since the repeat was claimed.
-            if posts.iter().any(|(claim, _)| claim.repeat) {
-                let seqs = posts.iter().map(|(claim, _)| claim.seq).collect();
+            if claims.iter().any(|claim| claim.repeat) {
+                let seqs = claims.iter().map(|claim| claim.seq).collect();
                 match journal.still_posting(token, seqs).await {
-                    Ok(still) => posts.retain(|(claim, _)| still.contains(&claim.seq)),
+                    Ok(still) => claims.retain(|claim| still.contains(&claim.seq)),
                     Err(error) => {
-                        posts.clear();
+                        claims.clear();
                         let _ = messages.send(Message::Failed(error)).await;
                     }
                 }
             }
-            let _ = messages.send(send(&*gateway, posts).await).await;
+            let posted = exchange::post(gateway, claims, addresses).await;
+            let _ = messages.send(Message::Posted(posted)).await;
         });
     }
 
@@ -374,28 +377,8 @@ impl<G: Gateway> Shell<G> {
         let gateway = Arc::clone(&self.plan.gateway);
         let messages = self.messages.clone();
         self.tasks.spawn(async move {
-            let inquiries: Vec<Inquiry> = questions
-                .iter()
-                .map(|question| Inquiry {
-                    id: question.id,
-                    gateway_transaction_id: question
-                        .gateway_transaction_id
-                        .as_deref()
-                        .and_then(|id| GatewayTransactionId::parse(id).ok()),
-                })
-                .collect();
-            let reply = gateway.query(&inquiries).await;
-            let (health, stop) = health_of(&reply);
-            let seqs: Vec<i64> = questions.iter().map(|question| question.seq).collect();
-            let findings = findings_of(&seqs, reply, Event::NoAnswer);
-            let _ = messages
-                .send(Message::Outcomes(
-                    findings,
-                    Vec::new(),
-                    News::QueryEnded(health),
-                    stop,
-                ))
-                .await;
+            let answered = exchange::ask(gateway, questions).await;
+            let _ = messages.send(Message::Answered(answered)).await;
         });
     }
 
@@ -430,68 +413,4 @@ impl<G: Gateway> Shell<G> {
         self.progress.at = now;
         progress.send_replace(self.progress.clone());
     }
-}
-
-/// Posts what is given, and says what became of it.
-async fn send<G: Gateway>(gateway: &G, posts: Vec<(Claim, Option<String>)>) -> Message {
-    if posts.is_empty() {
-        let ended = News::PostEnded(Health::Untried);
-        return Message::Outcomes(Vec::new(), Vec::new(), ended, None);
-    }
-    let (mut places, mut outgoing) = (Vec::new(), Vec::new());
-    for (claim, callback_url) in posts {
-        places.push((claim.seq, claim.lane));
-        outgoing.push(Outgoing {
-            payment: claim.payment,
-            callback_url,
-        });
-    }
-    let reply = gateway.post(&outgoing).await;
-    let wants_float = |outcome: &Outcome| {
-        matches!(
-            outcome.event,
-            Event::Reply(Verdict {
-                class: Class::NoFloat,
-                ..
-            })
-        )
-    };
-    let dry = places
-        .iter()
-        .zip(&reply.outcomes)
-        .filter(|(_, outcome)| wants_float(outcome))
-        .map(|((_, lane), _)| *lane)
-        .collect();
-    let (health, stop) = health_of(&reply);
-    let seqs: Vec<i64> = places.iter().map(|(seq, _)| *seq).collect();
-    let findings = findings_of(&seqs, reply, Event::Lost);
-    Message::Outcomes(findings, dry, News::PostEnded(health), stop)
-}
-
-fn health_of(reply: &Reply) -> (Health, Option<StopReason>) {
-    match &reply.signal {
-        Signal::Healthy => (Health::Healthy, None),
-        Signal::Unreachable(why) => (Health::Unreachable(why.clone()), None),
-        Signal::Lost(_) => (Health::Lost, None),
-        Signal::SlowDown(pause) => (Health::SlowDown(pause.unwrap_or(SLOW_DOWN)), None),
-        Signal::Stop(reason) => (Health::Lost, Some(reason.clone())),
-    }
-}
-
-// An outcome that is missing counts as none: the payment is asked about.
-fn findings_of(seqs: &[i64], reply: Reply, absent: Event) -> Vec<Finding> {
-    let mut outcomes = reply.outcomes.into_iter();
-    seqs.iter()
-        .map(|seq| {
-            let Outcome { event, said } = outcomes.next().unwrap_or_else(|| Outcome {
-                event: absent,
-                said: Said::default(),
-            });
-            Finding {
-                seq: *seq,
-                event,
-                said,
-            }
-        })
-        .collect()
 }

@@ -58,6 +58,10 @@ impl Core {
         if standing.is_finished() {
             return self.end(Ending::Finished);
         }
+        // Something happened while the journal was read: what it showed may be over, and it is read again.
+        if self.stale {
+            return;
+        }
         let count = |state| standing.of(state).count;
         let comes_by_itself =
             self.due.post.is_some() || self.held.values().any(|held| held.reopens_at.is_some());

@@ -13,11 +13,13 @@ use crate::lifecycle::{Action, Life, State};
 use super::{Breaker, Gate, Rate};
 
 mod ending;
+mod lanes;
 mod news;
 #[cfg(test)]
 mod tests;
 
 pub use ending::Ending;
+use lanes::Held;
 pub use news::{Effect, Health, News};
 
 /// The bounds of a run.
@@ -48,14 +50,6 @@ pub struct Limits {
 /// A block holds what leaves in about a second: a crash leaves no more in doubt.
 const BLOCK_MAX: usize = 2048;
 
-/// A lane that wants float.
-#[derive(Debug)]
-struct Held {
-    reopens_at: Option<Timestamp>,
-    /// Its name, once the journal has told it.
-    service: Option<ServiceCode>,
-}
-
 /// The state of a run.
 #[derive(Debug)]
 pub struct Core {
@@ -66,6 +60,8 @@ pub struct Core {
     /// Payments that were settled or accepted while a claim was under way: their posts are over, or must not leave.
     overtaken: BTreeSet<i64>,
     questions: VecDeque<Question>,
+    /// Payments whose question waits, is under way, or has an answer that is not recorded yet.
+    asked: BTreeSet<i64>,
     posts_under_way: usize,
     queries_under_way: usize,
     claiming: bool,
@@ -96,6 +92,7 @@ impl Core {
             claimed: VecDeque::new(),
             overtaken: BTreeSet::new(),
             questions: VecDeque::new(),
+            asked: BTreeSet::new(),
             posts_under_way: 0,
             queries_under_way: 0,
             claiming: false,
@@ -135,16 +132,21 @@ impl Core {
                     );
                 }
                 let overtaken = std::mem::take(&mut self.overtaken);
-                self.claimed.extend(
-                    claims
-                        .into_iter()
-                        .filter(|claim| !overtaken.contains(&claim.seq)),
-                );
+                let (dry, claims): (Vec<_>, Vec<_>) = claims
+                    .into_iter()
+                    .filter(|claim| !overtaken.contains(&claim.seq))
+                    .partition(|claim| self.held.contains_key(&claim.lane));
+                self.claimed.extend(claims);
+                self.release(dry);
             }
             News::Questions(questions, due) => {
                 self.fetching = false;
                 self.due.ask = earliest(self.due.ask, due.ask);
-                self.questions.extend(questions);
+                // A lease that has run out meanwhile must not make two answers of one: "not found" counts twice.
+                let new = questions
+                    .into_iter()
+                    .filter(|question| self.asked.insert(question.seq));
+                self.questions.extend(new);
             }
             News::PostEnded(health) => {
                 self.posts_under_way -= 1;
@@ -154,6 +156,12 @@ impl Core {
                     Health::SlowDown(_) | Health::Untried => self.breaker.postponed(now),
                 }
                 self.note_health(health, now);
+                // A pause may be long, and an intent that is not sent soon would be in doubt after a crash.
+                let paused = self.not_before.is_some_and(|at| at > now);
+                if paused || self.breaker.gate(now) != Gate::Open {
+                    let claims = self.claimed.drain(..).collect();
+                    self.release(claims);
+                }
             }
             News::QueryEnded(health) => {
                 self.queries_under_way -= 1;
@@ -204,13 +212,16 @@ impl Core {
 
     fn take_move(&mut self, moved: &Moved, now: Timestamp) {
         self.shift(moved.from, moved.life.state, moved.money);
-        // A loss is no progress: else a gateway that loses every post would keep the run going for ever.
+        self.asked.remove(&moved.seq);
+        // A callback about an earlier post may settle a payment whose repeat waits to leave: it must not leave.
         let to = moved.life.state;
+        if to != State::Posting {
+            self.claimed.retain(|claim| claim.seq != moved.seq);
+        }
+        // A loss is no progress: else a gateway that loses every post would keep the run going for ever.
         let accepted = matches!(to, State::Acknowledged | State::Delivered);
         if moved.from != to && (accepted || to.is_finished()) {
             self.last_move = now;
-            // A callback about an earlier post may settle a payment whose repeat waits to leave: it must not leave.
-            self.claimed.retain(|claim| claim.seq != moved.seq);
             // The news of its claim may still be on the way.
             if self.claiming && moved.from == State::Posting {
                 self.overtaken.insert(moved.seq);
@@ -253,35 +264,7 @@ impl Core {
         if self.finished() != before {
             self.last_move = now;
         }
-        let retry_at = self.limits.lane_retry_after.map(|pause| now.after(pause));
-        self.held
-            .retain(|lane, _| standing.held.iter().any(|held| held.id == *lane));
-        for lane in &standing.held {
-            let held = self.held.entry(lane.id).or_insert(Held {
-                reopens_at: retry_at,
-                service: None,
-            });
-            held.service = Some(lane.service.clone());
-        }
-    }
-
-    fn hold(&mut self, lane: i64, now: Timestamp) {
-        if self.held.contains_key(&lane) {
-            return;
-        }
-        let reopens_at = self.limits.lane_retry_after.map(|pause| now.after(pause));
-        self.held.insert(
-            lane,
-            Held {
-                reopens_at,
-                service: None,
-            },
-        );
-        let (released, kept): (Vec<_>, Vec<_>) =
-            self.claimed.drain(..).partition(|claim| claim.lane == lane);
-        self.claimed = kept.into();
-        self.effects.push(Effect::HoldLane(lane));
-        self.release(released);
+        self.take_held(&standing.held, now);
     }
 
     fn release(&mut self, claims: Vec<Claim>) {
@@ -305,17 +288,7 @@ impl Core {
             self.release(claims);
             return std::mem::take(&mut self.effects);
         }
-        let ripe: Vec<i64> = self
-            .held
-            .iter()
-            .filter(|(_, held)| is_due(held.reopens_at, now))
-            .map(|(lane, _)| *lane)
-            .collect();
-        for lane in ripe {
-            self.held.remove(&lane);
-            self.due.post = earliest(self.due.post, Some(now));
-            self.effects.push(Effect::ReopenLane(lane));
-        }
+        self.reopen_lanes(now);
         let block = self.block(now);
         if !self.claiming
             && block > 0
@@ -347,6 +320,12 @@ impl Core {
             self.stale = false;
         }
         starts
+    }
+
+    /// Returns whether the journal is being looked at.
+    #[must_use]
+    pub fn is_looking(&self) -> bool {
+        self.looking
     }
 
     fn block(&self, now: Timestamp) -> usize {
@@ -427,6 +406,10 @@ impl Core {
     /// Returns when the core wants to be asked again, at the latest.
     #[must_use]
     pub fn wake_at(&self, now: Timestamp) -> Timestamp {
+        if self.ending.is_some() {
+            // Only what is under way is waited for, and that makes itself heard.
+            return now.after(self.limits.max_wait.max(Duration::from_secs(60)));
+        }
         let breaker = match self.breaker.gate(now) {
             Gate::ShutUntil(until) => Some(until),
             Gate::Open | Gate::Probe | Gate::Waiting => None,
@@ -457,15 +440,6 @@ impl Core {
     #[must_use]
     pub fn view(&self) -> (&BTreeMap<State, Tally>, bool) {
         (&self.states, self.breaker.is_tripped())
-    }
-
-    /// Returns the held lanes, as far as their names are known.
-    #[must_use]
-    pub fn held(&self) -> Vec<ServiceCode> {
-        self.held
-            .values()
-            .filter_map(|held| held.service.clone())
-            .collect()
     }
 
     /// Waits no longer for the journal, which has failed.
