@@ -162,7 +162,7 @@ fn counts(path: &Path) -> Vec<i64> {
 
 #[test]
 fn a_load_that_finds_the_disk_full_at_any_point_leaves_nothing_behind() {
-    let pages = |c: &Connection| pragma(c, "page_count").parse::<u64>().unwrap();
+    let pages = |c: &Connection| pragma(c, "page_count").parse::<i64>().unwrap();
     let (_folder, path) = fresh();
     let mut c = for_writing(&path, Missing::Create).unwrap();
     let empty = pages(&c);
