@@ -7,8 +7,8 @@ use crate::gateways::{Server, healthy};
 use crate::world::{Setup, World};
 
 const RATE: usize = 100;
-/// Requests on their way bunch up a little before they arrive, the more so on a busy machine.
-const JITTER: usize = 15;
+/// Requests that are held up on a busy machine arrive in a bunch; a rate that is doubled arrives as a hundred more.
+const JITTER: usize = 40;
 const PAY: [&str; 8] = [
     "pay",
     "batch.csv",
