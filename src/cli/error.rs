@@ -53,6 +53,16 @@ impl Error {
         self
     }
 
+    /// The same error of a report after a run: the payments are what they are, whatever becomes of the report.
+    #[must_use]
+    pub fn of_report(mut self, batch: &str) -> Self {
+        self.code = 1;
+        self.hints = vec![format!(
+            "the run is in the journal, only its report is missing; once that is mended: disburse report {batch} --out DIR"
+        )];
+        self
+    }
+
     /// Prints `error:` and `hint:` lines.
     pub fn print(&self) {
         output::complain("error", &self.message);
@@ -83,7 +93,6 @@ impl From<journal::Error> for Error {
             E::Damaged { .. } => Some(DAMAGED),
             E::Storage { cause } if is_damage(cause) => Some(DAMAGED),
             E::Latched { cause } if cause.contains("malformed") => Some(DAMAGED),
-            E::Latched { cause } if cause.contains("is full") => Some(FULL),
             E::UnknownPayment { .. } => Some(
                 "name it by the reference of its row or by its payerTransactionID; payments.csv of the report lists both",
             ),
@@ -101,7 +110,7 @@ impl From<journal::Error> for Error {
                 Some("set the profile back, so that every repeat of a post has the same bytes")
             }
             E::Storage { cause } if is_full(cause) => Some(FULL),
-            E::Open { cause, .. }
+            E::Open { cause, .. } | E::Latched { cause }
                 if ["No space left", "disk I/O error", "is full"]
                     .iter()
                     .any(|sign| cause.contains(sign)) =>

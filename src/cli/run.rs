@@ -58,6 +58,8 @@ pub(super) async fn pay(session: &Session, arguments: PayArguments) -> Result<Ve
         .out
         .unwrap_or_else(|| PathBuf::from("reports").join(batch.as_str()));
     let input = Input::open(&arguments.file, &settings)?;
+    // Better told now than when the money has moved.
+    crate::report::usable(&out)?;
     let journal = Journal::open(session.journal_path())?;
     let (summary, fresh) = load::into_journal(session, &journal, &input, plan).await?;
     let what = if fresh {
@@ -315,7 +317,7 @@ async fn conclude(
     out: Option<PathBuf>,
 ) -> Result<Verdict, Error> {
     let written = match out {
-        Some(out) => Some(report::write(session.journal_path(), batch, &out).await?),
+        Some(out) => Some(report::write(session.journal_path(), batch, &out).await),
         None => None,
     };
     let standing = journal.standing(batch.clone()).await?;
@@ -328,6 +330,7 @@ async fn conclude(
         output::line_unless(session.common.json, &sandbox::verdict_text(ledger));
     }
     if let Some(written) = written {
+        let written = written.map_err(|error| error.of_report(batch.as_str()))?;
         if !written.reconciliation.adds_up() {
             for difference in written.reconciliation.differences() {
                 output::complain(

@@ -56,7 +56,7 @@ impl Desk {
 
     /// A desk with `ok.csv`, three good rows.
     pub fn with_rows() -> Self {
-        Self::new().file("ok.csv", &format!("{HEADER}{ROWS}"))
+        Self::new().file("ok.csv", format!("{HEADER}{ROWS}"))
     }
 
     /// A desk with `ok.csv`, loaded for the sandbox as batch `b`.

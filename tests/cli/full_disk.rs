@@ -4,7 +4,7 @@
 
 use std::fs;
 
-use crate::desk::Desk;
+use crate::desk::{BINARY, Desk};
 
 const HINT: &str = "hint: is the disk full, or a limit on file sizes reached? Make room and run the same command again; nothing is lost";
 
@@ -63,8 +63,36 @@ fn a_report_that_finds_no_room_leaves_the_earlier_one() {
 }
 
 #[test]
+fn a_disk_of_200_kb_is_too_small_for_a_payroll() {
+    let desk = Desk::new().sample("payroll.csv");
+    fs::create_dir(desk.path("small")).unwrap();
+    // Mounting takes rights that not everybody has; the limits above show the same without them.
+    let said = desk.shell(&format!(
+        "unshare -m bash -c 'mount -t tmpfs -o size=200k disburse small || exit 77
+         {BINARY} load payroll.csv --batch b --sandbox --journal small/j.db; code=$?
+         {BINARY} status --journal small/j.db -q || exit 78; exit $code' || exit $?"
+    ));
+    if !said.err.starts_with("error: the journal failed") {
+        assert!(
+            said.err.contains("mount") || said.err.contains("unshare"),
+            "{}",
+            said.err
+        );
+        return;
+    }
+    said.refused(
+        1,
+        &["error: the journal failed: database or disk is full", HINT],
+    );
+}
+
+#[test]
 fn a_run_whose_journal_finds_no_room_stops_and_resumes() {
-    let desk = Desk::new().sample("refunds.csv");
+    let desk = Desk::new()
+        .sample("refunds.csv")
+        .variable("DISBURSE_QUERY_RATE", "2000/s")
+        .variable("DISBURSE_FIRST_QUERY_AFTER", "200ms")
+        .variable("DISBURSE_CALLBACK_GRACE", "500ms");
     desk.run(&["load", "refunds.csv", "--batch", "b", "--sandbox"])
         .finished(0);
     let run = "disburse run b --sandbox --faults none --rate 2000/s";

@@ -86,7 +86,13 @@ fn log_lines_for_programs_are_one_object_each() {
 fn no_phone_number_is_told_in_full_however_loud() {
     let desk = Desk::new()
         .sample("nightly.json")
-        .variable("DISBURSE_LOG", "trace");
+        .variable("DISBURSE_LOG", "trace")
+        .variable("DISBURSE_QUERY_RATE", "2000/s")
+        .variable("DISBURSE_FIRST_QUERY_AFTER", "200ms")
+        .variable("DISBURSE_CALLBACK_GRACE", "500ms")
+        .variable("DISBURSE_NOT_FOUND_QUARANTINE", "400ms")
+        .variable("DISBURSE_QUERY_BACKOFF_MAX", "1s")
+        .variable("DISBURSE_LANE_RETRY_AFTER", "500ms");
     let numbers: Vec<String> = desk
         .text("nightly.json")
         .split("\"msisdn\": \"")
