@@ -1,4 +1,36 @@
-//! Bulk disbursement.
+//! `disburse` brings every row of a payment batch to a proven end, exactly once.
+//!
+//! # Map
+//!
+//! ```text
+//! L4  cli                          arguments, configuration, the screen, exit codes: one file for every command
+//! L3  engine · callback            run a batch · listen for callbacks
+//! L2  intake · journal · gateway · report
+//! L1  lifecycle                    what may happen to one payment
+//! L0  domain                       what a payment is
+//!
+//!     sandbox                      beside: a gateway that misbehaves on purpose and counts every execution
+//! ```
+//!
+//! - [`domain`] holds values that are valid by their type: amounts, phone numbers, identifiers, instructions.
+//! - [`lifecycle`] is one pure function, [`lifecycle::step`]: what is known of a payment, and one piece of evidence, give
+//!   what is known then. State alone decides the next action.
+//! - [`intake`] turns files into instructions, or says what is wrong with every row.
+//! - [`journal`] is the durable truth: an SQLite file, one writer, verbs that return after the commit.
+//! - [`gateway`] turns every reply, and every silence, into evidence. It alone knows the wire.
+//! - [`report`] folds a batch into a reconciliation and its three files.
+//! - [`engine`] decides purely ([`engine::Core`]) what to post and ask, and performs it ([`engine::run()`]).
+//! - [`callback`] authenticates, stores and then acknowledges callbacks.
+//! - [`sandbox`] plays the gateway. It shares nothing with the client but the values of [`domain`], so that it cannot share
+//!   its mistakes.
+//! - [`cli`] joins all of them, and is the only module that prints, exits, or reads the environment.
+//!
+//! # Layering
+//!
+//! Imports go down only, and the modules of L2 never import one another: `engine`, `callback` and `cli` join them. Below
+//! `cli` nothing prints. Clock and randomness are passed in below L3.
+//!
+//! `ARCHITECTURE.md` follows one payment through these modules, and says where each invariant is held.
 pub mod callback;
 pub mod cli;
 pub mod domain;

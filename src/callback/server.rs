@@ -183,6 +183,11 @@ async fn take(id: PayerTransactionId, body: &[u8], options: &Options) -> Reply {
         Ok(Received::Repeat) => {}
         Ok(Received::Unknown) => return empty(StatusCode::NOT_FOUND),
         Ok(Received::TooMany) => return empty(StatusCode::SERVICE_UNAVAILABLE),
+        // The first failure of the journal is told; each callback after it fails for the same reason.
+        Err(error @ crate::journal::Error::Latched { .. }) => {
+            tracing::debug!(%error, "a callback could not be stored");
+            return empty(StatusCode::SERVICE_UNAVAILABLE);
+        }
         Err(error) => {
             tracing::error!(%error, "a callback could not be stored");
             return empty(StatusCode::SERVICE_UNAVAILABLE);

@@ -17,6 +17,12 @@ const BODY_MAX: usize = 4 * 1024 * 1024;
 pub(super) fn profile(settings: &Settings) -> Result<Profile, Error> {
     let gateway = settings.gateway()?;
     let p = &settings.profile;
+    if p.payment_bearer {
+        return Err(Error::refused(
+            "payment_bearer: this version asks for no token and sends none; nothing was sent",
+        )
+        .hint("set payment_bearer = false, or leave it out"));
+    }
     Ok(Profile {
         payment_path: p.payment_path.clone(),
         extra_data: match p.extra_data {

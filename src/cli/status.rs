@@ -49,6 +49,10 @@ fn all(session: &Session, reader: &Reader) -> Result<Verdict, Error> {
         );
         return Ok(Verdict::Done);
     }
+    if standings.is_empty() {
+        session.note("the journal holds no batch yet; `disburse load FILE --batch NAME` makes one");
+        return Ok(Verdict::Done);
+    }
     let rows = standings
         .iter()
         .map(|(batch, standing)| {

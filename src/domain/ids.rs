@@ -110,7 +110,7 @@ pub enum RowKey<'a> {
     Reference(&'a Reference),
     /// The row has none.
     Content {
-        /// SHA-256 over the row's fields, see [`super::Payment::content_hash`].
+        /// SHA-256 over the row's fields, see [`super::Instruction::content_hash`].
         hash: [u8; 32],
         /// How many equal rows stand above this one in the file.
         above: u32,

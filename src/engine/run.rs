@@ -5,16 +5,14 @@ use std::time::Duration;
 
 use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
-use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::core::Health;
-use super::{Clock, Core, Effect, Ending, Limits, News, Pacer, Progress};
-use crate::callback::Addresses;
-use crate::domain::{BatchName, GatewayTransactionId, Said, Timestamp};
+use super::{Core, Effect, Ending, News, Pacer, Plan, Progress, Run, Summary};
+use crate::domain::{GatewayTransactionId, Said, Timestamp};
 use crate::gateway::{Gateway, Inquiry, Outcome, Outgoing, Reply, Signal, StopReason};
-use crate::journal::{Claim, Error, Finding, Journal, Moved, Question, RunTerms, RunToken};
-use crate::lifecycle::{Class, Event, Moment, Policy, Verdict};
+use crate::journal::{Claim, Error, Finding, Moved, Question, RunTerms, RunToken};
+use crate::lifecycle::{Class, Event, Moment, Verdict};
 
 /// Outcomes that wait to be recorded; beyond this no further post leaves.
 const BACKLOG_MAX: usize = 4096;
@@ -25,63 +23,6 @@ const LOOK_EVERY: Duration = Duration::from_secs(1);
 const PROGRESS_EVERY: Duration = Duration::from_millis(100);
 /// A post and a query are asked for less of, when the gateway does not say how much less.
 const SLOW_DOWN: Duration = Duration::from_secs(1);
-
-/// What a run is made of.
-#[derive(Debug)]
-pub struct Plan<G> {
-    /// The journal.
-    pub journal: Journal,
-    /// The gateway.
-    pub gateway: Arc<G>,
-    /// The batch.
-    pub batch: BatchName,
-    /// The identity of the gateway.
-    pub gateway_identity: String,
-    /// The settings that shape the bytes of a post.
-    pub wire: String,
-    /// The waits.
-    pub policy: Arc<Policy>,
-    /// The bounds.
-    pub limits: Limits,
-    /// How long a request may take at most: a question is not asked twice within.
-    pub request_timeout: Duration,
-    /// Where callbacks are to go; `None`: no callbacks.
-    pub addresses: Option<Addresses>,
-    /// The clock, shared with the listener.
-    pub clock: Clock,
-}
-
-/// Handles on a run from outside.
-#[derive(Debug)]
-pub struct Run {
-    /// Cancelled: the run takes no more payments, and ends when nothing is under way.
-    pub drain: CancellationToken,
-    /// Where the run stands.
-    pub progress: watch::Sender<Progress>,
-    /// Payments that a callback moved.
-    pub callbacks: mpsc::Receiver<Moved>,
-}
-
-/// How a run ended.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Summary {
-    /// Why it ended.
-    pub ending: Ending,
-    /// Payments handed to the gateway.
-    pub posted: u64,
-    /// Questions asked.
-    pub asked: u64,
-    /// Intents of an earlier run that were found without an outcome.
-    pub abandoned: u64,
-}
-
-impl Summary {
-    /// Returns whether any payment was handed to the gateway.
-    #[must_use]
-    pub fn posted_any(&self) -> bool {
-        self.posted > 0
-    }
-}
 
 enum Message {
     News(News),
@@ -118,10 +59,12 @@ pub async fn run<G: Gateway>(plan: Plan<G>, run: Run) -> Result<Summary, Error> 
     }
     let standing = plan.journal.standing(plan.batch.clone()).await?;
     let (messages, inbox) = mpsc::channel(BACKLOG_MAX);
-    // The rate holds over a restart: what an earlier run sent within the last second counts.
+    // The rate holds over a restart: what an earlier run sent within the last second counts. A claimed block may take a
+    // while to leave, so that its age alone does not clear it.
     let recent = acquired
         .last_claim_at
-        .is_some_and(|at| now.since(at) < Duration::from_secs(3));
+        .is_some_and(|at| now.since(at) < Duration::from_secs(60));
+    let recent = recent || acquired.abandoned > 0;
     let shell = Shell {
         core: Core::new(plan.limits.clone(), &standing, now),
         posts: Pacer::new(plan.limits.rate, plan.limits.packets),
@@ -398,45 +341,32 @@ impl<G: Gateway> Shell<G> {
 
     fn post(&self, claims: Vec<Claim>) {
         let gateway = Arc::clone(&self.plan.gateway);
-        let messages = self.messages.clone();
-        let outgoing: Vec<Outgoing> = claims
-            .iter()
-            .map(|claim| Outgoing {
-                payment: Arc::clone(&claim.payment),
-                callback_url: self
-                    .plan
-                    .addresses
-                    .as_ref()
-                    .map(|addresses| addresses.of(claim.payment.id)),
+        let (journal, token, messages) =
+            (self.plan.journal.clone(), self.token, self.messages.clone());
+        let address = |claim: &Claim| {
+            let addresses = self.plan.addresses.as_ref()?;
+            Some(addresses.of(claim.payment.id))
+        };
+        let mut posts: Vec<(Claim, Option<String>)> = claims
+            .into_iter()
+            .map(|claim| {
+                let address = address(&claim);
+                (claim, address)
             })
             .collect();
         self.tasks.spawn(async move {
-            let reply = gateway.post(&outgoing).await;
-            let dry = claims
-                .iter()
-                .zip(&reply.outcomes)
-                .filter(|(_, outcome)| {
-                    matches!(
-                        outcome.event,
-                        Event::Reply(Verdict {
-                            class: Class::NoFloat,
-                            ..
-                        })
-                    )
-                })
-                .map(|(claim, _)| claim.lane)
-                .collect();
-            let (health, stop) = health_of(&reply);
-            let seqs: Vec<i64> = claims.iter().map(|claim| claim.seq).collect();
-            let findings = findings_of(&seqs, reply, Event::Lost);
-            let _ = messages
-                .send(Message::Outcomes(
-                    findings,
-                    dry,
-                    News::PostEnded(health),
-                    stop,
-                ))
-                .await;
+            // Another process may have heard of the earlier post since the repeat was claimed.
+            if posts.iter().any(|(claim, _)| claim.repeat) {
+                let seqs = posts.iter().map(|(claim, _)| claim.seq).collect();
+                match journal.still_posting(token, seqs).await {
+                    Ok(still) => posts.retain(|(claim, _)| still.contains(&claim.seq)),
+                    Err(error) => {
+                        posts.clear();
+                        let _ = messages.send(Message::Failed(error)).await;
+                    }
+                }
+            }
+            let _ = messages.send(send(&*gateway, posts).await).await;
         });
     }
 
@@ -500,6 +430,42 @@ impl<G: Gateway> Shell<G> {
         self.progress.at = now;
         progress.send_replace(self.progress.clone());
     }
+}
+
+/// Posts what is given, and says what became of it.
+async fn send<G: Gateway>(gateway: &G, posts: Vec<(Claim, Option<String>)>) -> Message {
+    if posts.is_empty() {
+        let ended = News::PostEnded(Health::Untried);
+        return Message::Outcomes(Vec::new(), Vec::new(), ended, None);
+    }
+    let (mut places, mut outgoing) = (Vec::new(), Vec::new());
+    for (claim, callback_url) in posts {
+        places.push((claim.seq, claim.lane));
+        outgoing.push(Outgoing {
+            payment: claim.payment,
+            callback_url,
+        });
+    }
+    let reply = gateway.post(&outgoing).await;
+    let wants_float = |outcome: &Outcome| {
+        matches!(
+            outcome.event,
+            Event::Reply(Verdict {
+                class: Class::NoFloat,
+                ..
+            })
+        )
+    };
+    let dry = places
+        .iter()
+        .zip(&reply.outcomes)
+        .filter(|(_, outcome)| wants_float(outcome))
+        .map(|((_, lane), _)| *lane)
+        .collect();
+    let (health, stop) = health_of(&reply);
+    let seqs: Vec<i64> = places.iter().map(|(seq, _)| *seq).collect();
+    let findings = findings_of(&seqs, reply, Event::Lost);
+    Message::Outcomes(findings, dry, News::PostEnded(health), stop)
 }
 
 fn health_of(reply: &Reply) -> (Health, Option<StopReason>) {

@@ -13,10 +13,12 @@ use crate::lifecycle::{Action, Life, State};
 use super::{Breaker, Gate, Rate};
 
 mod ending;
+mod news;
 #[cfg(test)]
 mod tests;
 
 pub use ending::Ending;
+pub use news::{Effect, Health, News};
 
 /// The bounds of a run.
 #[derive(Clone, Debug)]
@@ -45,59 +47,6 @@ pub struct Limits {
 
 /// A block holds what leaves in about a second: a crash leaves no more in doubt.
 const BLOCK_MAX: usize = 2048;
-
-/// What happened.
-#[derive(Clone, Debug)]
-pub enum News {
-    /// The journal recorded these intents; what is due after them.
-    Claimed(Vec<Claim>, Due),
-    /// The journal gave these questions; what is due after them.
-    Questions(Vec<Question>, Due),
-    /// A post ended, with a usable reply or without.
-    PostEnded(Health),
-    /// A query about this many payments ended.
-    QueryEnded(Health),
-    /// Payments moved, by a reply, an answer or a callback.
-    Moved(Vec<Moved>),
-    /// A lane wants float.
-    NoFloat(i64),
-    /// What the journal holds now; another process may have written.
-    Standing(Box<Standing>, Due),
-    /// The operator wants the run to end.
-    Drain,
-    /// The gateway's answer stops the run.
-    Stop(String),
-}
-
-/// How the gateway answered a request.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Health {
-    /// A usable reply.
-    Healthy,
-    /// Sent, and no usable reply.
-    Lost,
-    /// Nothing was sent: no connection.
-    Unreachable(String),
-    /// It asks for less.
-    SlowDown(Duration),
-}
-
-/// What to do.
-#[derive(Clone, Debug)]
-pub enum Effect {
-    /// Claim up to this many payments.
-    Claim(usize),
-    /// Fetch up to this many questions.
-    Fetch(usize),
-    /// Record these claims as unsent: they will not be posted now.
-    Release(Vec<Claim>),
-    /// Hold a lane.
-    HoldLane(i64),
-    /// Open a held lane.
-    ReopenLane(i64),
-    /// Read the standing of the batch again.
-    Look,
-}
 
 /// A lane that wants float.
 #[derive(Debug)]
@@ -130,7 +79,7 @@ pub struct Core {
     states: BTreeMap<State, Tally>,
     not_before: Option<Timestamp>,
     last_move: Timestamp,
-    /// Something was sent in this run, answered or not.
+    /// A request may have left in this run, answered or not.
     ever_reached: bool,
     unreachable: Option<(Timestamp, u32, String)>,
     ending: Option<Ending>,
@@ -202,7 +151,7 @@ impl Core {
                 match &health {
                     Health::Healthy => self.breaker.succeeded(),
                     Health::Lost | Health::Unreachable(_) => self.breaker.failed(now),
-                    Health::SlowDown(_) => self.breaker.postponed(now),
+                    Health::SlowDown(_) | Health::Untried => self.breaker.postponed(now),
                 }
                 self.note_health(health, now);
             }
@@ -213,9 +162,17 @@ impl Core {
             News::Moved(moves) => moves.iter().for_each(|moved| self.take_move(moved, now)),
             News::NoFloat(lane) => self.hold(lane, now),
             News::Standing(standing, due) => {
-                self.due.post = earliest(self.due.post, due.post);
-                self.due.ask = earliest(self.due.ask, due.ask);
                 self.looking = false;
+                self.due = if self.stale || !self.is_idle() {
+                    Due {
+                        post: earliest(self.due.post, due.post),
+                        ask: earliest(self.due.ask, due.ask),
+                    }
+                } else {
+                    // Nothing happened since: what was noted earlier, such as the lease of a question that is answered
+                    // by now, is over.
+                    due
+                };
                 self.take_standing(&standing, now);
                 self.conclude(&standing);
             }
@@ -225,18 +182,23 @@ impl Core {
     }
 
     fn note_health(&mut self, health: Health, now: Timestamp) {
-        if let Health::Unreachable(why) = health {
-            let (since, tries) = self
-                .unreachable
-                .as_ref()
-                .map_or((now, 0), |(since, tries, _)| (*since, *tries));
-            self.unreachable = Some((since, tries + 1, why));
-            return;
-        }
-        self.ever_reached = true;
-        self.unreachable = None;
-        if let Health::SlowDown(pause) = health {
-            self.not_before = Some(self.not_before.unwrap_or(now).max(now.after(pause)));
+        match health {
+            Health::Healthy | Health::Lost => {
+                self.ever_reached = true;
+                self.unreachable = None;
+            }
+            Health::Unreachable(why) => {
+                let (since, tries) = self
+                    .unreachable
+                    .as_ref()
+                    .map_or((now, 0), |(since, tries, _)| (*since, *tries));
+                self.unreachable = Some((since, tries + 1, why));
+            }
+            Health::SlowDown(pause) => {
+                self.ever_reached = true;
+                self.not_before = Some(self.not_before.unwrap_or(now).max(now.after(pause)));
+            }
+            Health::Untried => {}
         }
     }
 

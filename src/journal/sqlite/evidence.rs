@@ -104,7 +104,10 @@ pub(super) fn apply(
         c,
         subject.moved.seq,
         said,
-        life.state != before.state && life.state.is_finished(),
+        Words {
+            ended: life.state != before.state && life.state.is_finished(),
+            late: life.state == before.state && before.state.is_finished(),
+        },
         moment,
     )?;
     subject.moved.life = life;
@@ -123,11 +126,21 @@ pub(super) fn apply(
     Ok(anomaly)
 }
 
+/// What the gateway's words mean for the payment.
+#[derive(Clone, Copy)]
+struct Words {
+    /// They ended it.
+    ended: bool,
+    /// It had ended before: they fill gaps, and replace nothing.
+    // A reply of "pending" that its own callback overtook would else describe a payment that is paid.
+    late: bool,
+}
+
 fn save_words(
     c: &Connection,
     seq: i64,
     said: &Said,
-    ended: bool,
+    Words { ended, late }: Words,
     moment: Moment,
 ) -> Result<(), Error> {
     let says_something = said.gateway_transaction_id.is_some()
@@ -138,9 +151,12 @@ fn save_words(
         return Ok(());
     }
     c.prepare_cached(
-        "update life set gateway_transaction_id = coalesce(?2, gateway_transaction_id),
-             receipt_number = coalesce(?3, receipt_number), receiver_narration = coalesce(?4, receiver_narration),
-             status_description = coalesce(?5, status_description), settled_at = iif(?6, ?7, settled_at)
+        "update life set
+             gateway_transaction_id = iif(?8, coalesce(gateway_transaction_id, ?2), coalesce(?2, gateway_transaction_id)),
+             receipt_number = iif(?8, coalesce(receipt_number, ?3), coalesce(?3, receipt_number)),
+             receiver_narration = iif(?8, coalesce(receiver_narration, ?4), coalesce(?4, receiver_narration)),
+             status_description = iif(?8, coalesce(status_description, ?5), coalesce(?5, status_description)),
+             settled_at = iif(?6, ?7, settled_at)
          where seq = ?1",
     )?
     .execute(params![
@@ -151,6 +167,7 @@ fn save_words(
         Some(&said.description).filter(|text| !text.is_empty()),
         ended,
         moment.now.as_millis(),
+        late,
     ])?;
     Ok(())
 }

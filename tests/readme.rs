@@ -1,0 +1,77 @@
+//! The README speaks of keys, variables, commands and flags that exist, and of all keys.
+
+use std::collections::BTreeMap;
+use std::process::Command;
+
+use disburse::cli::config::KEYS;
+
+const README: &str = include_str!("../README.md");
+
+#[test]
+fn every_key_has_its_row() {
+    for key in KEYS {
+        let default = key.default.map(|text| format!("`{text}`"));
+        let row = format!(
+            "| `{}` | {} | `{}` | {} |",
+            key.name,
+            default.unwrap_or_default(),
+            key.env,
+            key.doc
+        );
+        assert!(README.contains(&row), "the README lacks:\n{row}");
+    }
+    let rows = README.lines().filter(|line| line.contains("| `DISBURSE_"));
+    assert_eq!(rows.count(), KEYS.len(), "a row of a key that is gone");
+}
+
+#[test]
+fn every_command_and_flag_exists() {
+    let mut helps = BTreeMap::new();
+    let mut seen = 0;
+    for line in README.lines() {
+        let line = line.trim_start();
+        let words = line
+            .strip_prefix("disburse ")
+            .or_else(|| line.strip_prefix("cargo run --release -- "));
+        let Some(words) = words else { continue };
+        let words = words.split(" #").next().unwrap_or_default();
+        let words: Vec<&str> = words.split_whitespace().collect();
+        let command = words
+            .iter()
+            .find(|word| COMMANDS.contains(word))
+            .unwrap_or_else(|| panic!("no command in: {line}"));
+        let help = helps.entry(*command).or_insert_with(|| help_of(command));
+        for flag in words.iter().filter(|word| word.starts_with('-')) {
+            assert!(help.contains(flag), "{command} has no {flag}: {line}");
+        }
+        seen += 1;
+    }
+    assert!(seen > 10, "only {seen} commands were found");
+}
+
+const COMMANDS: [&str; 15] = [
+    "check",
+    "load",
+    "run",
+    "status",
+    "report",
+    "pay",
+    "explain",
+    "retry",
+    "resolve",
+    "cancel",
+    "resume-lane",
+    "listen",
+    "sandbox",
+    "completions",
+    "man",
+];
+
+fn help_of(command: &str) -> String {
+    let output = Command::new(env!("CARGO_BIN_EXE_disburse"))
+        .args([command, "--help"])
+        .output()
+        .expect("the binary is built for this test");
+    assert!(output.status.success(), "{command} --help");
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
