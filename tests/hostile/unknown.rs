@@ -108,7 +108,7 @@ fn a_single_not_found_between_silences_never_adds_up_to_two_before_the_quarantin
             )
         },
         |query: &Query<'_>| Answer {
-            form: if query.nth % 2 == 0 {
+            form: if query.nth.is_multiple_of(2) {
                 Form::Reset
             } else {
                 Form::Plain
