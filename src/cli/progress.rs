@@ -44,7 +44,8 @@ async fn show_bar(progress: &mut watch::Receiver<Progress>) {
     let line = |template| {
         let style =
             ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
-        let bar = ProgressBar::new(0).with_style(style.progress_chars("━╸─"));
+        // Of nothing, everything would be done: a full bar, for a moment.
+        let bar = ProgressBar::new(1).with_style(style.progress_chars("━╸─"));
         screen.add(bar)
     };
     let (head, detail) = (line("{spinner} {bar:20} {wide_msg}"), line("  {wide_msg}"));
