@@ -228,8 +228,8 @@ fn declared_totals_that_differ_are_refused() {
 #[test]
 fn declared_totals_that_agree_are_accepted_in_every_form() {
     let desk = Desk::with_rows();
-    for total in ["600.50", "600.5", "KES 600.50", "KES 600.5", "0600.50"] {
-        let said = desk.run(&[
+    for total in ["600.50", "600.5", "KES 600.50", "KES 600.5"] {
+        desk.run(&[
             "check",
             "ok.csv",
             "--sandbox",
@@ -237,15 +237,8 @@ fn declared_totals_that_agree_are_accepted_in_every_form() {
             "3",
             "--expect-total",
             total,
-        ]);
-        // A form that the amounts of a file do not have either may be refused, but never taken for another number.
-        match said.code {
-            0 => {}
-            _ => said.refused(2, &[said.err.lines().next().unwrap()]),
-        }
-        if !total.starts_with('0') {
-            said.finished(0);
-        }
+        ])
+        .finished(0);
     }
     // Several currencies: one declared total cannot stand for all of them.
     let desk = Desk::new().sample("nightly.json");

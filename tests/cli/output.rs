@@ -170,7 +170,9 @@ fn a_reader_that_goes_away_is_no_error() {
         assert_eq!(said.err, "", "{command}");
         assert_eq!(said.out.lines().count(), 1, "{command}");
         let said = desk
-            .shell(&format!("disburse {command} > >(:); sleep 0; exit $?"))
+            .shell(&format!(
+                "disburse {command} > >(:); code=$?; wait; exit $code"
+            ))
             .finished(0);
         assert_eq!(said.err, "", "{command}");
     }
@@ -235,4 +237,52 @@ fn the_write_ahead_log_of_a_run_is_for_its_owner_alone_too() {
     child.kill().unwrap();
     child.wait().unwrap();
     assert_eq!(modes, [0o600; 5], "{files:?}");
+}
+
+#[test]
+fn the_progress_keeps_within_the_terminal_and_leaves_nothing_behind() {
+    for columns in [40, 80, 120] {
+        let desk = Desk::new().sample("refunds.csv");
+        let line = format!(
+            "command -v script >/dev/null || exit 0; export TERM=xterm; script -qec 'stty cols {columns} rows 24; {} \
+             pay refunds.csv --batch b --sandbox --faults none --rate 200/s' /dev/null",
+            crate::desk::BINARY
+        );
+        let screen = desk.shell(&line).finished(0).out;
+        if screen.is_empty() {
+            return;
+        }
+        // Up to the table all is drawn over and over; what is drawn stays within the width.
+        let (drawn, table) = screen.split_at(screen.find(" state ").unwrap());
+        let drawn = bare(drawn);
+        let lines: Vec<&str> = drawn.split(['\r', '\n']).collect();
+        let frames = lines.iter().filter(|line| line.contains("/200"));
+        assert!(frames.count() > 3, "{columns}: {drawn:?}");
+        // Both lines are filled up to the width, so that the second begins where the first ends.
+        for line in lines.iter().filter(|line| line.contains("/200")) {
+            let cells: Vec<char> = line.chars().collect();
+            assert!(cells.len() <= 2 * columns, "{columns}: {line:?}");
+            let second = cells.iter().skip(columns).take(2);
+            assert!(
+                second.clone().all(|cell| *cell == ' '),
+                "{columns}: {line:?}"
+            );
+        }
+        assert_eq!(
+            lines.last().unwrap().trim(),
+            "",
+            "{columns}: the lines are erased"
+        );
+        assert!(!table.contains('\x1b'), "{table:?}");
+    }
+}
+
+/// A text with the terminal's commands as line breaks: each of them moves to another line or clears one.
+fn bare(text: &str) -> String {
+    let mut parts = text.split('\x1b');
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |line, part| {
+        let end = part.find(|c: char| c.is_ascii_alphabetic());
+        line + "\n" + end.map_or("", |end| &part[end + 1..])
+    })
 }
