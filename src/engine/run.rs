@@ -395,10 +395,14 @@ impl<G: Gateway> Shell<G> {
             now: self.plan.clock.now(),
             jitter: self.jitter,
         };
-        let (journal, policy) = (self.plan.journal.clone(), Arc::clone(&self.plan.policy));
+        let (journal, token, policy) = (
+            self.plan.journal.clone(),
+            self.token,
+            Arc::clone(&self.plan.policy),
+        );
         let messages = self.messages.clone();
         self.spawn(async move {
-            let moves = journal.record(group, moment, policy).await?;
+            let moves = journal.record(Some(token), group, moment, policy).await?;
             let _ = messages.send(Message::Recorded(moves)).await;
             Ok(())
         });

@@ -477,7 +477,7 @@ pub(super) fn standing(c: &Connection, batch: &BatchName) -> Result<Standing, Er
         });
     }
     standing.replaced_conflicts = c
-        .prepare_cached("select count(*) from life where batch_id = ?1 and state = 8 and replaced_by is not null")?
+        .prepare_cached("select count(*) from life where batch_id = ?1 and replaced_by is not null and state in (5, 8)")?
         .query_row([batch_id], |row| row.get::<_, i64>(0))?
         .unsigned_abs();
     Ok(standing)
