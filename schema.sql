@@ -90,7 +90,7 @@ create table life (
     status_description     text,
     check (state <> 1 or posted_at is not null),
     check (state < 5 or due_at = 9223372036854775807),
-    check (replaced_by is null or state in (6, 8))
+    check (replaced_by is null or state in (5, 6, 8))       -- once replaced, late evidence and a decision may still come
 ) strict;
 create index post_queue on life (batch_id, service_id, due_at, seq) where state = 0;
 create index unfinished_posts on life (batch_id) where state = 1;

@@ -91,6 +91,8 @@ impl Listener {
                 drop(seat);
             });
         }
+        // A caller that comes now is refused at once, rather than left waiting in the kernel's queue.
+        drop(self.socket);
         tasks.close();
         let _ = tokio::time::timeout(DRAIN_WITHIN, tasks.wait()).await;
     }
@@ -183,6 +185,11 @@ async fn take(id: PayerTransactionId, body: &[u8], options: &Options) -> Reply {
         Ok(Received::Repeat) => {}
         Ok(Received::Unknown) => return empty(StatusCode::NOT_FOUND),
         Ok(Received::TooMany) => return empty(StatusCode::SERVICE_UNAVAILABLE),
+        // The first failure of the journal is told; each callback after it fails for the same reason.
+        Err(error @ crate::journal::Error::Latched { .. }) => {
+            tracing::debug!(%error, "a callback could not be stored");
+            return empty(StatusCode::SERVICE_UNAVAILABLE);
+        }
         Err(error) => {
             tracing::error!(%error, "a callback could not be stored");
             return empty(StatusCode::SERVICE_UNAVAILABLE);

@@ -23,6 +23,7 @@ const EXIT_CODES: &str = "Exit codes: 0 every payment paid; 1 unexpected error; 
 
 /// Options of every command.
 #[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Options of every command")]
 pub struct Common {
     /// Configuration file [default: disburse.toml here, then in the user's configuration folder]
     #[arg(long, global = true, value_name = "FILE", env = "DISBURSE_CONFIG")]

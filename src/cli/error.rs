@@ -45,7 +45,21 @@ impl Error {
     #[must_use]
     pub fn of_check(mut self) -> Self {
         self.message = self.message.replace("; nothing was loaded", "");
-        self.hints.retain(|hint| !hint.contains("--on-error"));
+        for hint in &mut self.hints {
+            if hint.contains("--on-error") {
+                "mend them in the file, and check it again".clone_into(hint);
+            }
+        }
+        self
+    }
+
+    /// The same error of a report after a run: the payments are what they are, whatever becomes of the report.
+    #[must_use]
+    pub fn of_report(mut self, batch: &str) -> Self {
+        self.code = 1;
+        self.hints = vec![format!(
+            "the run is in the journal, only its report is missing; once that is mended: disburse report {batch} --out DIR"
+        )];
         self
     }
 
@@ -72,7 +86,19 @@ impl From<journal::Error> for Error {
             E::Symlink { .. } | E::ForeignOwner { .. } | E::NotAFile { .. } => {
                 Some("a journal holds names and phone numbers; keep it in a file of your own")
             }
+            E::Foreign { found, .. } if found.is_empty() => Some(
+                "name another file with --journal; if this was your journal, its first bytes are damaged: restore it from a copy",
+            ),
             E::Foreign { .. } => Some("name another file with --journal"),
+            E::Damaged { .. } => Some(DAMAGED),
+            E::Storage { cause } if is_damage(cause) => Some(DAMAGED),
+            E::Latched { cause } if cause.contains("malformed") => Some(DAMAGED),
+            E::UnknownPayment { .. } => Some(
+                "name it by the reference of its row or by its payerTransactionID; payments.csv of the report lists both",
+            ),
+            E::OtherGateway { pinned, .. } if pinned.starts_with("sandbox ") => Some(
+                "a rehearsal stays a rehearsal: go on with --sandbox, or load the file under another batch name for the gateway",
+            ),
             E::Newer { .. } => Some("use the newer disburse for it"),
             E::Held { .. } => Some("wait until it ends, or stop it with Ctrl-C and run again"),
             E::UnknownBatch { .. } => Some("`disburse status` lists the batches of the journal"),
@@ -83,9 +109,14 @@ impl From<journal::Error> for Error {
             E::OtherWire { .. } => {
                 Some("set the profile back, so that every repeat of a post has the same bytes")
             }
-            E::Storage { cause } if is_full(cause) => Some(
-                "the disk is full: free some space and run the same command again; nothing is lost",
-            ),
+            E::Storage { cause } if is_full(cause) => Some(FULL),
+            E::Open { cause, .. } | E::Latched { cause }
+                if ["No space left", "disk I/O error", "is full"]
+                    .iter()
+                    .any(|sign| cause.contains(sign)) =>
+            {
+                Some(FULL)
+            }
             E::Storage { .. } | E::Latched { .. } => Some(
                 "run the same command again: what was sent without an outcome is asked about, never posted blindly",
             ),
@@ -105,8 +136,20 @@ impl From<journal::Error> for Error {
     }
 }
 
+const DAMAGED: &str = "restore the journal from a copy; or load the same files into a new one with --presume-posted, which asks the \
+                       gateway about every payment before it posts";
+const FULL: &str = "is the disk full, or a limit on file sizes reached? Make room and run the same command again; nothing is lost";
+
 fn is_full(error: &rusqlite::Error) -> bool {
     error.sqlite_error_code() == Some(rusqlite::ErrorCode::DiskFull)
+        || matches!(error, rusqlite::Error::SqliteFailure(code, _) if code.extended_code == rusqlite::ffi::SQLITE_IOERR_WRITE)
+}
+
+fn is_damage(error: &rusqlite::Error) -> bool {
+    matches!(
+        error.sqlite_error_code(),
+        Some(rusqlite::ErrorCode::DatabaseCorrupt | rusqlite::ErrorCode::NotADatabase)
+    )
 }
 
 impl From<super::config::Error> for Error {

@@ -33,6 +33,8 @@ pub(super) struct Input {
     options: Options,
     rules: Arc<Rules>,
     corrections: PathBuf,
+    /// No configuration gave defaults for columns that the file lacks.
+    without_defaults: bool,
 }
 
 /// The rows of a file, as they are read.
@@ -70,7 +72,8 @@ impl Input {
         } else {
             (arguments.file.display().to_string(), open(&arguments.file)?)
         };
-        Ok(Self {
+        let input = Self {
+            without_defaults: settings.file.is_err() && settings.profile_name != "sandbox",
             corrections: arguments
                 .corrections
                 .clone()
@@ -79,7 +82,28 @@ impl Input {
             file,
             options: Options { format, encoding },
             rules: Arc::new(rules(settings)),
-        })
+        };
+        input.probe()?;
+        Ok(input)
+    }
+
+    /// Reads as far as the first row, so that a file of another kind is refused before a journal is made for it.
+    fn probe(&self) -> Result<(), Error> {
+        let first = Reader::open(self.reopened()?, &self.options, Arc::clone(&self.rules))
+            .and_then(|mut reader| reader.next().transpose());
+        match first {
+            Ok(_) => Ok(()),
+            Err(error @ intake::Error::MissingColumns(_)) if self.without_defaults => {
+                Err(Error::of_file(&self.name, &error)
+                    .hint("there is no disburse.toml yet, which could give the default; --sandbox has its own"))
+            }
+            Err(error) => Err(Error::of_file(&self.name, &error)),
+        }
+    }
+
+    /// Returns where the bad rows go.
+    pub(super) fn corrections(&self) -> &Path {
+        &self.corrections
     }
 
     /// Returns the name without its folders, for the record.
@@ -194,7 +218,7 @@ impl Input {
         };
         keep().map_err(|error| unwritable(&self.corrections, &error))?;
         output::note(&format!(
-            "the rows with errors are in {}, each with its errors: mend them there and load that file",
+            "the rows with errors are in {}, each with its errors in the last column",
             self.corrections.display()
         ));
         Ok(())

@@ -43,7 +43,7 @@ pub(super) async fn listen(
         output::line(&format!("listening for callbacks on {address}"));
     }
     let stop = CancellationToken::new();
-    signals::drain_on_signal(stop.clone(), String::new())?;
+    signals::drain_on_signal(stop.clone(), "ending".to_owned())?;
     listener.serve(options, stop).await;
     Ok(Verdict::Done)
 }

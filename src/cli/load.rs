@@ -100,20 +100,33 @@ pub(super) async fn into_journal(
                     "warning",
                     &format!("{} set aside as rejected", output::counted(bad, "row")),
                 );
+                output::complain(
+                    "hint",
+                    &format!(
+                        "mend {corrections}, then add it: disburse load {corrections} --batch {batch} --amend",
+                        corrections = input.corrections().display()
+                    ),
+                );
             }
             Ok((summary, true))
         }
         Loaded::AlreadyThere(summary) => Ok((summary, false)),
-        Loaded::Refused(refusal) => Err(refused(&input.name, &batch, bad, &refusal)),
+        Loaded::Refused(refusal) => Err(refused(input, &batch, bad, &refusal)),
     }
 }
 
-fn refused(file: &str, batch: &str, bad: u64, refusal: &LoadRefusal) -> Error {
+fn refused(input: &Input, batch: &str, bad: u64, refusal: &LoadRefusal) -> Error {
+    let file = &input.name;
     match refusal {
-        LoadRefusal::BadRows { .. } => {
-            Error::refused(format!("{file}: {} with errors; nothing was loaded", output::counted(bad, "row")))
-                .hint("mend them, or set them aside with --on-error skip")
-        }
+        LoadRefusal::BadRows { .. } => Error::refused(format!(
+            "{file}: {} with errors; nothing was loaded",
+            output::counted(bad, "row")
+        ))
+        .hint(format!(
+            "mend them in the file and load it again; or load the good rows alone with --on-error skip, and add the mended {} \
+             with --amend",
+            input.corrections().display()
+        )),
         LoadRefusal::NoRows => Error::refused(format!("{file}: holds no payments; nothing was loaded")),
         LoadRefusal::Unreadable => Error::unexpected(format!("{file}: was not read to its end; nothing was loaded")),
         LoadRefusal::OtherContent(difference) => {
@@ -124,8 +137,10 @@ fn refused(file: &str, batch: &str, bad: u64, refusal: &LoadRefusal) -> Error {
             );
             let hint = if difference.changed > 0 {
                 "rows of a batch never change: cancel or retry the old ones, or use another batch name"
+            } else if difference.new > 0 {
+                "add the new rows to the batch with --amend, which leaves the others as they are; or use another batch name"
             } else {
-                "add the new rows to the batch with --amend, or use another batch name"
+                "withdraw what is no longer to be paid with `disburse cancel`, or use another batch name"
             };
             Error::refused(message).hint(hint)
         }
@@ -140,13 +155,20 @@ fn refused(file: &str, batch: &str, bad: u64, refusal: &LoadRefusal) -> Error {
             "to go on with it: disburse run {other}. To pay everyone a second time: --allow-same-content"
         )),
         LoadRefusal::Count { expected, found } => Error::refused(format!(
-            "{file}: {expected} rows were declared, found {found}; nothing was loaded"
-        )),
+            "{file}: {} declared, found {}; nothing was loaded",
+            output::counted(*expected, "row"),
+            output::grouped(&found.to_string())
+        ))
+        .hint(DECLARED),
         LoadRefusal::Total { expected, found } => Error::refused(format!(
             "{file}: a total of {expected} was declared, found {found}; nothing was loaded"
-        )),
+        ))
+        .hint(DECLARED),
     }
 }
+
+const DECLARED: &str =
+    "rows may be missing or doubled in the file, or it is another file: ask whoever declared it";
 
 fn difference_text(difference: &Difference) -> String {
     format!(

@@ -70,6 +70,13 @@ pub fn run(arguments: Arguments) -> ExitCode {
             "the program cannot start its threads: {error}"
         ))),
     };
+    if let Some(cause) = output::lost() {
+        let lost = Error::unexpected(format!("standard output cannot be written: {cause}"));
+        lost.print();
+        if matches!(outcome, Ok(Verdict::Done)) {
+            return ExitCode::from(lost.code());
+        }
+    }
     match outcome {
         Ok(verdict) => ExitCode::from(verdict.code()),
         Err(error) => {
@@ -80,6 +87,7 @@ pub fn run(arguments: Arguments) -> ExitCode {
 }
 
 async fn carry_out(arguments: Arguments) -> Result<Verdict, Error> {
+    signals::outlive_file_limits();
     let session = Session::new(arguments.common);
     match arguments.command {
         Command::Check(arguments) => check::check(&session, arguments).await,

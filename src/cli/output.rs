@@ -1,15 +1,27 @@
 //! Printing: data to standard output, everything else to standard error.
 
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, ErrorKind, IsTerminal, Write};
+use std::sync::OnceLock;
 
 use comfy_table::{CellAlignment, Table, presets};
 
 use super::progress;
 
-/// Prints data. A reader that went away is no error.
+static LOST: OnceLock<String> = OnceLock::new();
+
+/// Prints data. A reader that went away is no error; any other failure is kept for [`lost`].
 pub(super) fn print(text: &str) {
     let mut out = io::stdout().lock();
-    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    if let Err(error) = out.write_all(text.as_bytes()).and_then(|()| out.flush())
+        && error.kind() != ErrorKind::BrokenPipe
+    {
+        let _ = LOST.set(error.to_string());
+    }
+}
+
+/// Returns why data could not be printed: a disk that is full behind standard output, for one.
+pub(super) fn lost() -> Option<&'static str> {
+    LOST.get().map(String::as_str)
 }
 
 /// Prints data, and ends the line.

@@ -4,7 +4,7 @@ use std::io::IsTerminal;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use tokio::sync::watch;
 
 use super::output;
@@ -14,14 +14,14 @@ use crate::lifecycle::State;
 
 const LINE_EVERY: Duration = Duration::from_secs(10);
 
-static BAR: Mutex<Option<ProgressBar>> = Mutex::new(None);
+static SCREEN: Mutex<Option<MultiProgress>> = Mutex::new(None);
 
 /// Does something that prints, without tearing the bar.
 pub(super) fn suspended<T>(work: impl FnOnce() -> T) -> T {
     // Taken out of the lock first: the work may print again.
-    let bar = BAR.lock().ok().and_then(|bar| bar.clone());
-    match bar {
-        Some(bar) => bar.suspend(work),
+    let screen = SCREEN.lock().ok().and_then(|screen| screen.clone());
+    match screen {
+        Some(screen) => screen.suspend(work),
         None => work(),
     }
 }
@@ -38,28 +38,34 @@ pub(super) async fn show(mut progress: watch::Receiver<Progress>, quiet: bool) {
     }
 }
 
+// Two lines, each cut to the width of the terminal: a line that wraps would be left behind at every redraw.
 async fn show_bar(progress: &mut watch::Receiver<Progress>) {
-    let template = "{spinner} {bar:28} {pos}/{len}  {msg}";
-    let style =
-        ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
-    let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr())
-        .with_style(style.progress_chars("━╸─"));
-    bar.enable_steady_tick(Duration::from_millis(120));
-    if let Ok(mut shown) = BAR.lock() {
-        *shown = Some(bar.clone());
+    let screen = MultiProgress::with_draw_target(ProgressDrawTarget::stderr());
+    let line = |template| {
+        let style =
+            ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
+        let bar = ProgressBar::new(0).with_style(style.progress_chars("━╸─"));
+        screen.add(bar)
+    };
+    let (head, detail) = (line("{spinner} {bar:20} {wide_msg}"), line("  {wide_msg}"));
+    if let Ok(mut shown) = SCREEN.lock() {
+        *shown = Some(screen.clone());
     }
+    head.enable_steady_tick(Duration::from_millis(120));
     let mut pace = Pace::default();
     while progress.changed().await.is_ok() {
         let now = progress.borrow_and_update().clone();
         let (finished, total) = now.finished_of();
-        bar.set_length(total);
-        bar.set_position(finished);
-        bar.set_message(describe(&now, &mut pace));
+        head.set_length(total);
+        head.set_position(finished);
+        head.set_message(describe(&now, &mut pace));
+        detail.set_message(states(&now));
     }
-    if let Ok(mut shown) = BAR.lock() {
+    if let Ok(mut shown) = SCREEN.lock() {
         shown.take();
     }
-    bar.finish_and_clear();
+    head.finish_and_clear();
+    detail.finish_and_clear();
 }
 
 async fn show_lines(progress: &mut watch::Receiver<Progress>) {
@@ -71,8 +77,8 @@ async fn show_lines(progress: &mut watch::Receiver<Progress>) {
             changed = progress.changed() => if changed.is_err() { return },
             _ = ticks.tick() => {
                 let now = progress.borrow_and_update().clone();
-                let (finished, total) = now.finished_of();
-                output::note(&format!("{finished}/{total}  {}", describe(&now, &mut pace)));
+                let text = format!("{}  {}", describe(&now, &mut pace), states(&now));
+                output::note(text.trim_end());
             }
         }
     }
@@ -105,10 +111,13 @@ impl Pace {
     }
 }
 
+/// How far the run is, what has moved, how fast, and how long it will take.
 fn describe(progress: &Progress, pace: &mut Pace) -> String {
     let (finished, total) = progress.finished_of();
     let (posting, ending) = pace.at(progress.posted, finished);
+    let grouped = |count: u64| output::grouped(&count.to_string());
     let mut parts = vec![
+        format!("{}/{}", grouped(finished), grouped(total)),
         format!("paid {}", output::amounts(&progress.paid())),
         format!("{posting:.0}/s"),
     ];
@@ -121,6 +130,26 @@ fn describe(progress: &Progress, pace: &mut Pace) -> String {
     )]
     if left > 0 && ending > 0.5 {
         parts.push(format!("ETA {}", clock((left as f64 / ending) as u64)));
+    }
+    parts.join("  ")
+}
+
+/// What holds the run up, then where the payments stand that are not paid.
+fn states(progress: &Progress) -> String {
+    let mut parts: Vec<String> = Vec::new();
+    if progress.draining {
+        parts.push("ending".into());
+    }
+    if progress.circuit_open {
+        parts.push("posts paused: losses in a row".into());
+    }
+    if !progress.held.is_empty() {
+        let lanes: Vec<&str> = progress
+            .held
+            .iter()
+            .map(|service| service.as_str())
+            .collect();
+        parts.push(format!("held {}", lanes.join(" ")));
     }
     let states = [
         State::Ready,
@@ -135,24 +164,10 @@ fn describe(progress: &Progress, pace: &mut Pace) -> String {
         .into_iter()
         .filter_map(|state| {
             let count = progress.states.get(&state).map_or(0, |tally| tally.count);
-            (count > 0).then(|| format!("{} {count}", state.name()))
+            (count > 0).then(|| format!("{} {}", state.name(), output::grouped(&count.to_string())))
         })
         .collect();
     parts.extend(counts);
-    if !progress.held.is_empty() {
-        let lanes: Vec<&str> = progress
-            .held
-            .iter()
-            .map(|service| service.as_str())
-            .collect();
-        parts.push(format!("held {}", lanes.join(" ")));
-    }
-    if progress.circuit_open {
-        parts.push("posts paused: losses in a row".into());
-    }
-    if progress.draining {
-        parts.push("ending".into());
-    }
     parts.join("  ")
 }
 

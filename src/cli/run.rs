@@ -58,6 +58,8 @@ pub(super) async fn pay(session: &Session, arguments: PayArguments) -> Result<Ve
         .out
         .unwrap_or_else(|| PathBuf::from("reports").join(batch.as_str()));
     let input = Input::open(&arguments.file, &settings)?;
+    // Better told now than when the money has moved.
+    crate::report::usable(&out)?;
     let journal = Journal::open(session.journal_path())?;
     let (summary, fresh) = load::into_journal(session, &journal, &input, plan).await?;
     let what = if fresh {
@@ -101,7 +103,7 @@ async fn carry_out(
         true => Some(sandbox::beside(journal.path(), &mut settings, options).await?),
         false => None,
     };
-    let listener = listener(&settings, options).await?;
+    let listener = listener(&settings, options, journal).await?;
     let profile = gateway::profile(&settings)?;
     let job = Job {
         session,
@@ -127,7 +129,11 @@ struct Door {
     public_url: String,
 }
 
-async fn listener(settings: &Settings, options: &RunOptions) -> Result<Option<Door>, Error> {
+async fn listener(
+    settings: &Settings,
+    options: &RunOptions,
+    journal: &Journal,
+) -> Result<Option<Door>, Error> {
     let callback = &settings.profile.callback;
     let public_url = callback.public_url.as_ref().map(ToString::to_string);
     if options.poll_only || public_url.is_none() && !options.sandbox {
@@ -139,7 +145,11 @@ async fn listener(settings: &Settings, options: &RunOptions) -> Result<Option<Do
             public_url,
         }));
     }
-    let listener = callback::bind(callback.listen).await.map_err(|error| {
+    let bound = match options.sandbox && callback.listen.port() == 0 {
+        true => sandbox::callback_door(callback.listen, &journal.callback_key().await?).await,
+        false => callback::bind(callback.listen).await,
+    };
+    let listener = bound.map_err(|error| {
         Error::refused(format!("callback.listen {}: {error}; nothing was sent", callback.listen)).hint(
             "free the port or choose another; --external-listener leaves it to a `disburse listen`, --poll-only does without callbacks",
         )
@@ -186,7 +196,10 @@ impl Job<'_> {
         let callbacks = door.is_some();
         let policy = gateway::policy(self.settings, callbacks);
         let drain = CancellationToken::new();
-        signals::drain_on_signal(drain.clone(), resume)?;
+        let notice = format!(
+            "ending: no further payment is posted, what is under way is waited for (once more to end at once). {resume}"
+        );
+        signals::drain_on_signal(drain.clone(), notice)?;
         let (sender, moved) = mpsc::channel(CALLBACKS);
         let background = TaskTracker::new();
         let closing = CancellationToken::new();
@@ -304,7 +317,7 @@ async fn conclude(
     out: Option<PathBuf>,
 ) -> Result<Verdict, Error> {
     let written = match out {
-        Some(out) => Some(report::write(session.journal_path(), batch, &out).await?),
+        Some(out) => Some(report::write(session.journal_path(), batch, &out).await),
         None => None,
     };
     let standing = journal.standing(batch.clone()).await?;
@@ -317,6 +330,7 @@ async fn conclude(
         output::line_unless(session.common.json, &sandbox::verdict_text(ledger));
     }
     if let Some(written) = written {
+        let written = written.map_err(|error| error.of_report(batch.as_str()))?;
         if !written.reconciliation.adds_up() {
             for difference in written.reconciliation.differences() {
                 output::complain(
@@ -333,15 +347,10 @@ async fn conclude(
             &format!("report: {}", written.paths.html.display()),
         );
     }
-    Ok(verdict(session, batch, &outcome.summary, &standing))
+    Ok(verdict(batch, &outcome.summary, &standing))
 }
 
-fn verdict(
-    session: &Session,
-    batch: &BatchName,
-    summary: &Summary,
-    standing: &Standing,
-) -> Verdict {
+fn verdict(batch: &BatchName, summary: &Summary, standing: &Standing) -> Verdict {
     let all_paid = standing.rejected.count == 0
         && standing.replaced_conflicts == 0
         && standing
@@ -369,6 +378,13 @@ fn verdict(
         .iter()
         .map(|lane| lane.service.as_str())
         .collect();
+    let open: u64 = standing
+        .rows
+        .iter()
+        .filter(|row| !row.state.is_finished())
+        .map(|row| row.tally.count)
+        .sum();
+    let open = output::counted(open, "payment");
     let (verdict, why, next) = match &summary.ending {
         Ending::Held => (
             Verdict::Stopped,
@@ -390,9 +406,10 @@ fn verdict(
         ),
         Ending::Unreachable(why) => (
             Verdict::Unfinished,
-            match summary.posted_any() {
-                true => format!("the gateway cannot be reached: {why}; no payment was sent to it"),
-                false => format!("the gateway cannot be reached: {why}; nothing was sent"),
+            // A post that was lost may have arrived; one that found no connection did not.
+            match standing.of(State::InDoubt).count {
+                0 => format!("the gateway cannot be reached: {why}; nothing was sent"),
+                _ => format!("the gateway cannot be reached: {why}"),
             },
             "check base_url and the network, then run again".to_owned(),
         ),
@@ -408,15 +425,20 @@ fn verdict(
             "no payment moved for as long as --max-wait allows".to_owned(),
             "run again to go on waiting".to_owned(),
         ),
-        Ending::Posted | Ending::Drained | Ending::Finished => (
+        Ending::Posted => (
             Verdict::Unfinished,
-            "unfinished".to_owned(),
+            format!("everything is posted; {open} without an outcome yet"),
+            "run again to wait for them".to_owned(),
+        ),
+        Ending::Drained | Ending::Finished => (
+            Verdict::Unfinished,
+            format!("ended before its time; {open} without an outcome yet"),
             "run again to go on".to_owned(),
         ),
     };
-    if !session.common.quiet {
-        output::complain("warning", &why);
-        output::complain("hint", &next);
-    }
+    // Quiet is for what goes well.
+    let failed = verdict == Verdict::Stopped || matches!(summary.ending, Ending::Unreachable(_));
+    output::complain(if failed { "error" } else { "warning" }, &why);
+    output::complain("hint", &next);
     verdict
 }

@@ -1,5 +1,7 @@
 //! `sandbox`: the sandbox gateway as a server, and beside a run.
 
+use std::io;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use reqwest::Url;
@@ -10,6 +12,7 @@ use super::arguments::{RunOptions, SandboxArguments};
 use super::config::Settings;
 use super::session::Session;
 use super::{Error, Verdict, output, signals};
+use crate::callback::{self, Listener};
 use crate::domain::Amount;
 use crate::sandbox::{self, Faults, Options, Sandbox, Service};
 
@@ -33,6 +36,21 @@ pub(super) async fn beside(
     .await?;
     settings.profile.base_url = Some(Url::parse(&sandbox.base_url()).map_err(Error::unexpected)?);
     Ok(sandbox)
+}
+
+/// Binds the listener for the sandbox's callbacks.
+///
+/// The address of a callback is part of a post's bytes, so a run that resumes listens where the earlier one did: the
+/// ports to try follow from the journal's key.
+pub(super) async fn callback_door(listen: SocketAddr, key: &[u8]) -> io::Result<Listener> {
+    for pair in key.chunks_exact(2) {
+        // Below the ports that systems give out by themselves.
+        let port = 20_000 + u16::from_be_bytes([pair[0], pair[1]]) % 12_000;
+        if let Ok(listener) = callback::bind(SocketAddr::new(listen.ip(), port)).await {
+            return Ok(listener);
+        }
+    }
+    callback::bind(listen).await
 }
 
 fn credentials(settings: &mut Settings) -> Result<(String, String), Error> {
@@ -105,7 +123,7 @@ pub(super) async fn serve(
     }
     session.note("any user name and password are let in; no money moves. Ctrl-C ends it");
     let stop = CancellationToken::new();
-    signals::drain_on_signal(stop.clone(), String::new())?;
+    signals::drain_on_signal(stop.clone(), "ending".to_owned())?;
     stop.cancelled().await;
     let verdict = sandbox.verdict();
     sandbox.shutdown().await;

@@ -5,8 +5,15 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Error, output};
 
-/// Cancels the token on the first signal, and ends the process on the second.
-pub(super) fn drain_on_signal(drain: CancellationToken, resume: String) -> Result<(), Error> {
+/// A write beyond a limit on file sizes fails with an error instead of ending the process half way.
+pub(super) fn outlive_file_limits() {
+    // SIGXFSZ has this number on Linux and on the BSDs. A stream that is dropped leaves the process's handler in place.
+    const SIGXFSZ: i32 = 25;
+    let _ = signal(SignalKind::from_raw(SIGXFSZ));
+}
+
+/// Cancels the token on the first signal, with a notice, and ends the process on the second.
+pub(super) fn drain_on_signal(drain: CancellationToken, notice: String) -> Result<(), Error> {
     let unavailable = |error| Error::unexpected(format!("signals cannot be heard: {error}"));
     let mut interrupt = signal(SignalKind::interrupt()).map_err(unavailable)?;
     let mut terminate = signal(SignalKind::terminate()).map_err(unavailable)?;
@@ -24,9 +31,7 @@ pub(super) fn drain_on_signal(drain: CancellationToken, resume: String) -> Resul
                 );
                 leave();
             }
-            output::note(&format!(
-                "ending: no further payment is posted, what is under way is waited for (once more to end at once). {resume}"
-            ));
+            output::note(&notice);
             drain.cancel();
         }
     });

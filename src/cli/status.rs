@@ -49,6 +49,10 @@ fn all(session: &Session, reader: &Reader) -> Result<Verdict, Error> {
         );
         return Ok(Verdict::Done);
     }
+    if standings.is_empty() {
+        session.note("the journal holds no batch yet; `disburse load FILE --batch NAME` makes one");
+        return Ok(Verdict::Done);
+    }
     let rows = standings
         .iter()
         .map(|(batch, standing)| {
@@ -94,7 +98,6 @@ pub(super) fn to_json(batch: &BatchName, standing: &Standing) -> Value {
     let total = standing.total();
     let states: Map<String, Value> = states(standing)
         .into_iter()
-        .filter(|(_, tally)| tally.count > 0)
         .map(|(name, tally)| {
             (
                 name.to_owned(),

@@ -87,6 +87,13 @@ impl Breaker {
         };
     }
 
+    /// Notes a reply that decides nothing, such as a request for patience: an undecided probe is made again.
+    pub fn postponed(&mut self, now: Timestamp) {
+        if let State::Probing { pause } = self.state {
+            self.state = State::Paused { until: now, pause };
+        }
+    }
+
     fn paused(&self, now: Timestamp, pause: Duration) -> State {
         State::Paused {
             until: now.after(pause),
@@ -136,5 +143,22 @@ mod tests {
         breaker.sent();
         breaker.succeeded();
         assert_eq!(breaker.gate(at(16)), Gate::Open);
+    }
+
+    #[test]
+    fn a_probe_that_is_put_off_is_made_again() {
+        let mut breaker = Breaker::new(1, Duration::from_secs(5));
+        breaker.postponed(at(0));
+        assert_eq!(breaker.gate(at(0)), Gate::Open);
+        breaker.failed(at(0));
+        breaker.postponed(at(1));
+        assert_eq!(
+            breaker.gate(at(1)),
+            Gate::ShutUntil(at(5)),
+            "a late reply does not shorten the pause"
+        );
+        breaker.sent();
+        breaker.postponed(at(6));
+        assert_eq!(breaker.gate(at(6)), Gate::Probe);
     }
 }

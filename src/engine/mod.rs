@@ -5,7 +5,9 @@
 mod breaker;
 mod clock;
 mod core;
+mod exchange;
 mod pacer;
+mod plan;
 mod progress;
 mod run;
 
@@ -13,5 +15,6 @@ pub use self::core::{Core, Effect, Ending, Limits, News};
 pub use breaker::{Breaker, Gate};
 pub use clock::Clock;
 pub use pacer::{Pacer, Rate};
+pub use plan::{Plan, Run, Summary};
 pub use progress::Progress;
-pub use run::{Plan, Run, Summary, run};
+pub use run::run;

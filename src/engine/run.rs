@@ -5,16 +5,15 @@ use std::time::Duration;
 
 use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
-use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::core::Health;
-use super::{Clock, Core, Effect, Ending, Limits, News, Pacer, Progress};
-use crate::callback::Addresses;
-use crate::domain::{BatchName, GatewayTransactionId, Said, Timestamp};
-use crate::gateway::{Gateway, Inquiry, Outcome, Outgoing, Reply, Signal, StopReason};
-use crate::journal::{Claim, Error, Finding, Journal, Moved, Question, RunTerms, RunToken};
-use crate::lifecycle::{Class, Event, Moment, Policy, Verdict};
+use super::exchange::{self, Exchange};
+use super::{Core, Effect, Ending, News, Pacer, Plan, Progress, Run, Summary};
+use crate::domain::{Said, Timestamp};
+use crate::gateway::{Gateway, StopReason};
+use crate::journal::{Claim, Error, Finding, Moved, Question, RunTerms, RunToken};
+use crate::lifecycle::{Event, Moment};
 
 /// Outcomes that wait to be recorded; beyond this no further post leaves.
 const BACKLOG_MAX: usize = 4096;
@@ -23,69 +22,11 @@ const GROUP_MAX: usize = 1024;
 /// How often the journal is looked at for what other processes wrote.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 const PROGRESS_EVERY: Duration = Duration::from_millis(100);
-/// A post and a query are asked for less of, when the gateway does not say how much less.
-const SLOW_DOWN: Duration = Duration::from_secs(1);
-
-/// What a run is made of.
-#[derive(Debug)]
-pub struct Plan<G> {
-    /// The journal.
-    pub journal: Journal,
-    /// The gateway.
-    pub gateway: Arc<G>,
-    /// The batch.
-    pub batch: BatchName,
-    /// The identity of the gateway.
-    pub gateway_identity: String,
-    /// The settings that shape the bytes of a post.
-    pub wire: String,
-    /// The waits.
-    pub policy: Arc<Policy>,
-    /// The bounds.
-    pub limits: Limits,
-    /// How long a request may take at most: a question is not asked twice within.
-    pub request_timeout: Duration,
-    /// Where callbacks are to go; `None`: no callbacks.
-    pub addresses: Option<Addresses>,
-    /// The clock, shared with the listener.
-    pub clock: Clock,
-}
-
-/// Handles on a run from outside.
-#[derive(Debug)]
-pub struct Run {
-    /// Cancelled: the run takes no more payments, and ends when nothing is under way.
-    pub drain: CancellationToken,
-    /// Where the run stands.
-    pub progress: watch::Sender<Progress>,
-    /// Payments that a callback moved.
-    pub callbacks: mpsc::Receiver<Moved>,
-}
-
-/// How a run ended.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Summary {
-    /// Why it ended.
-    pub ending: Ending,
-    /// Payments handed to the gateway.
-    pub posted: u64,
-    /// Questions asked.
-    pub asked: u64,
-    /// Intents of an earlier run that were found without an outcome.
-    pub abandoned: u64,
-}
-
-impl Summary {
-    /// Returns whether any payment was handed to the gateway.
-    #[must_use]
-    pub fn posted_any(&self) -> bool {
-        self.posted > 0
-    }
-}
 
 enum Message {
     News(News),
-    Outcomes(Vec<Finding>, Vec<i64>, News, Option<StopReason>),
+    Posted(Exchange),
+    Answered(Exchange),
     Recorded(Vec<Moved>),
     Failed(Error),
 }
@@ -118,10 +59,12 @@ pub async fn run<G: Gateway>(plan: Plan<G>, run: Run) -> Result<Summary, Error> 
     }
     let standing = plan.journal.standing(plan.batch.clone()).await?;
     let (messages, inbox) = mpsc::channel(BACKLOG_MAX);
-    // The rate holds over a restart: what an earlier run sent within the last second counts.
+    // The rate holds over a restart: what an earlier run sent within the last second counts. A claimed block may take a
+    // while to leave, so that its age alone does not clear it.
     let recent = acquired
         .last_claim_at
-        .is_some_and(|at| now.since(at) < Duration::from_secs(3));
+        .is_some_and(|at| now.since(at) < Duration::from_secs(60));
+    let recent = recent || acquired.abandoned > 0;
     let shell = Shell {
         core: Core::new(plan.limits.clone(), &standing, now),
         posts: Pacer::new(plan.limits.rate, plan.limits.packets),
@@ -173,8 +116,14 @@ impl<G: Gateway> Shell<G> {
         let mut callbacks_open = true;
         loop {
             let now = self.plan.clock.now();
+            // Heard before anything leaves: a callback may settle a payment that waits to be posted.
+            while let Ok(moved) = run.callbacks.try_recv() {
+                self.core.tell(News::Moved(vec![moved]), now);
+            }
             self.perform(now);
-            let wake = self.dispatch(now);
+            let mut wake = self.dispatch(now);
+            // What has just left makes room for the next block.
+            self.perform(now);
             self.record();
             if shown.elapsed() >= PROGRESS_EVERY {
                 shown = Instant::now();
@@ -183,7 +132,11 @@ impl<G: Gateway> Shell<G> {
             if self.is_over() {
                 break;
             }
-            let wake = wake.min(looked + LOOK_EVERY);
+            // A look that is under way makes itself heard; until then there is no time to wake for.
+            let looks = self.fault.is_none() && !self.core.is_looking();
+            if looks {
+                wake = wake.min(looked + LOOK_EVERY);
+            }
             tokio::select! {
                 Some(message) = inbox.recv() => {
                     self.take(message);
@@ -204,11 +157,13 @@ impl<G: Gateway> Shell<G> {
                 }
                 () = tokio::time::sleep_until(wake) => {}
             }
-            if looked.elapsed() >= LOOK_EVERY && self.core.start_look() {
+            if self.fault.is_none() && looked.elapsed() >= LOOK_EVERY && self.core.start_look() {
                 looked = Instant::now();
                 self.look();
             }
         }
+        // Whoever still has something to say must not wait for somebody to listen.
+        drop(inbox);
         self.tasks.close();
         self.tasks.wait().await;
         self.show(self.plan.clock.now(), &run.progress);
@@ -234,21 +189,24 @@ impl<G: Gateway> Shell<G> {
         let now = self.plan.clock.now();
         match message {
             Message::News(news) => self.core.tell(news, now),
-            Message::Outcomes(findings, dry_lanes, ended, stop) => {
-                self.findings.extend(findings);
-                for lane in dry_lanes {
-                    self.core.tell(News::NoFloat(lane), now);
-                }
-                self.core.tell(ended, now);
-                if let Some(StopReason::Credentials(why) | StopReason::Misconfigured(why)) = stop {
-                    self.core.tell(News::Stop(why), now);
-                }
-            }
+            Message::Posted(exchange) => self.take_exchange(exchange, News::PostEnded, now),
+            Message::Answered(exchange) => self.take_exchange(exchange, News::QueryEnded, now),
             Message::Recorded(moves) => {
                 self.recording = false;
                 self.core.tell(News::Moved(moves), now);
             }
             Message::Failed(error) => self.fail(error, now),
+        }
+    }
+
+    fn take_exchange(&mut self, exchange: Exchange, ended: fn(Health) -> News, now: Timestamp) {
+        self.findings.extend(exchange.findings);
+        for lane in exchange.dry_lanes {
+            self.core.tell(News::NoFloat(lane), now);
+        }
+        self.core.tell(ended(exchange.health), now);
+        if let Some(StopReason::Credentials(why) | StopReason::Misconfigured(why)) = exchange.stop {
+            self.core.tell(News::Stop(why), now);
         }
     }
 
@@ -394,45 +352,24 @@ impl<G: Gateway> Shell<G> {
 
     fn post(&self, claims: Vec<Claim>) {
         let gateway = Arc::clone(&self.plan.gateway);
-        let messages = self.messages.clone();
-        let outgoing: Vec<Outgoing> = claims
-            .iter()
-            .map(|claim| Outgoing {
-                payment: Arc::clone(&claim.payment),
-                callback_url: self
-                    .plan
-                    .addresses
-                    .as_ref()
-                    .map(|addresses| addresses.of(claim.payment.id)),
-            })
-            .collect();
+        let (journal, token, messages) =
+            (self.plan.journal.clone(), self.token, self.messages.clone());
+        let addresses = self.plan.addresses.clone();
         self.tasks.spawn(async move {
-            let reply = gateway.post(&outgoing).await;
-            let dry = claims
-                .iter()
-                .zip(&reply.outcomes)
-                .filter(|(_, outcome)| {
-                    matches!(
-                        outcome.event,
-                        Event::Reply(Verdict {
-                            class: Class::NoFloat,
-                            ..
-                        })
-                    )
-                })
-                .map(|(claim, _)| claim.lane)
-                .collect();
-            let (health, stop) = health_of(&reply);
-            let seqs: Vec<i64> = claims.iter().map(|claim| claim.seq).collect();
-            let findings = findings_of(&seqs, reply, Event::Lost);
-            let _ = messages
-                .send(Message::Outcomes(
-                    findings,
-                    dry,
-                    News::PostEnded(health),
-                    stop,
-                ))
-                .await;
+            let mut claims = claims;
+            // Another process may have heard of the earlier post since the repeat was claimed.
+            if claims.iter().any(|claim| claim.repeat) {
+                let seqs = claims.iter().map(|claim| claim.seq).collect();
+                match journal.still_posting(token, seqs).await {
+                    Ok(still) => claims.retain(|claim| still.contains(&claim.seq)),
+                    Err(error) => {
+                        claims.clear();
+                        let _ = messages.send(Message::Failed(error)).await;
+                    }
+                }
+            }
+            let posted = exchange::post(gateway, claims, addresses).await;
+            let _ = messages.send(Message::Posted(posted)).await;
         });
     }
 
@@ -440,28 +377,8 @@ impl<G: Gateway> Shell<G> {
         let gateway = Arc::clone(&self.plan.gateway);
         let messages = self.messages.clone();
         self.tasks.spawn(async move {
-            let inquiries: Vec<Inquiry> = questions
-                .iter()
-                .map(|question| Inquiry {
-                    id: question.id,
-                    gateway_transaction_id: question
-                        .gateway_transaction_id
-                        .as_deref()
-                        .and_then(|id| GatewayTransactionId::parse(id).ok()),
-                })
-                .collect();
-            let reply = gateway.query(&inquiries).await;
-            let (health, stop) = health_of(&reply);
-            let seqs: Vec<i64> = questions.iter().map(|question| question.seq).collect();
-            let findings = findings_of(&seqs, reply, Event::NoAnswer);
-            let _ = messages
-                .send(Message::Outcomes(
-                    findings,
-                    Vec::new(),
-                    News::QueryEnded(health),
-                    stop,
-                ))
-                .await;
+            let answered = exchange::ask(gateway, questions).await;
+            let _ = messages.send(Message::Answered(answered)).await;
         });
     }
 
@@ -496,32 +413,4 @@ impl<G: Gateway> Shell<G> {
         self.progress.at = now;
         progress.send_replace(self.progress.clone());
     }
-}
-
-fn health_of(reply: &Reply) -> (Health, Option<StopReason>) {
-    match &reply.signal {
-        Signal::Healthy => (Health::Healthy, None),
-        Signal::Unreachable(why) => (Health::Unreachable(why.clone()), None),
-        Signal::Lost(_) => (Health::Lost, None),
-        Signal::SlowDown(pause) => (Health::SlowDown(pause.unwrap_or(SLOW_DOWN)), None),
-        Signal::Stop(reason) => (Health::Lost, Some(reason.clone())),
-    }
-}
-
-// An outcome that is missing counts as none: the payment is asked about.
-fn findings_of(seqs: &[i64], reply: Reply, absent: Event) -> Vec<Finding> {
-    let mut outcomes = reply.outcomes.into_iter();
-    seqs.iter()
-        .map(|seq| {
-            let Outcome { event, said } = outcomes.next().unwrap_or_else(|| Outcome {
-                event: absent,
-                said: Said::default(),
-            });
-            Finding {
-                seq: *seq,
-                event,
-                said,
-            }
-        })
-        .collect()
 }

@@ -36,6 +36,8 @@ pub enum Error {
         found: i64,
         known: i64,
     },
+    #[error("journal {path}: is damaged ({what})")]
+    Damaged { path: PathBuf, what: String },
     #[error("journal {path}: {cause}")]
     Open { path: PathBuf, cause: String },
     #[error("SQLite {found} is older than 3.51.3, whose WAL is known to be sound")]
@@ -83,9 +85,11 @@ impl Error {
     #[must_use]
     pub fn kind(&self) -> Kind {
         match self {
-            Self::Fenced | Self::Corrupt { .. } | Self::Storage { .. } | Self::Latched { .. } => {
-                Kind::Fault
-            }
+            Self::Fenced
+            | Self::Damaged { .. }
+            | Self::Corrupt { .. }
+            | Self::Storage { .. }
+            | Self::Latched { .. } => Kind::Fault,
             _ => Kind::Refused,
         }
     }

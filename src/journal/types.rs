@@ -221,6 +221,8 @@ pub struct Claim {
     pub lane: i64,
     /// The instruction.
     pub payment: Arc<Payment>,
+    /// An earlier post may have arrived: evidence about it may come until this one leaves.
+    pub repeat: bool,
 }
 
 /// A payment that is due to be asked about.
@@ -406,7 +408,7 @@ pub struct PaymentRecord {
     pub decision: Option<String>,
     /// The identifier of the proven failure that this one replaces.
     pub replaces: Option<PayerTransactionId>,
-    /// An earlier generation came into conflict after it had been replaced.
+    /// An earlier generation came into conflict after it had been replaced; it stays so when that was decided as paid.
     pub earlier_conflict: bool,
 }
 

@@ -61,6 +61,14 @@ pub enum Error {
     },
 }
 
+/// Finds out whether a report can be written to this folder, before anything hangs on it. Leaves no trace.
+///
+/// # Errors
+/// [`Error::Folder`].
+pub fn usable(dir: &Path) -> Result<(), Error> {
+    output::usable(dir)
+}
+
 impl Error {
     fn write(file: &'static str, dir: &Path) -> impl FnOnce(io::Error) -> Self {
         move |source| Self::Write {

@@ -18,6 +18,27 @@ pub(super) fn prepare(dir: &Path) -> Result<(), Error> {
     })
 }
 
+/// Finds out whether the folder can be made and written to, and leaves no trace.
+pub(super) fn usable(dir: &Path) -> Result<(), Error> {
+    let refused = |source| Error::Folder {
+        dir: dir.to_owned(),
+        source,
+    };
+    let here = Path::new(".");
+    let nearest = dir
+        .ancestors()
+        .map(|folder| match folder.as_os_str().is_empty() {
+            true => here,
+            false => folder,
+        })
+        .find(|folder| fs::symlink_metadata(folder).is_ok())
+        .unwrap_or(here);
+    if !nearest.is_dir() {
+        return Err(refused(io::ErrorKind::NotADirectory.into()));
+    }
+    tempfile::tempfile_in(nearest).map_err(refused).map(drop)
+}
+
 /// Opens a file beside its future place, readable by its owner only. Dropped, it disappears.
 pub(super) fn stage(dir: &Path, name: &'static str) -> Result<NamedTempFile, Error> {
     tempfile::Builder::new()

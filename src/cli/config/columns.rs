@@ -4,9 +4,9 @@ use toml::de::DeTable;
 
 use super::document::{Document, entry, in_order};
 use super::file::Source;
-use super::keys::COLUMNS;
 use super::kind::{Kind, quoted};
 use super::{Error, suggest};
+use crate::intake::COLUMNS;
 
 /// Reads the table `columns` into the document.
 ///
@@ -25,7 +25,7 @@ pub(super) fn read(
             return Err(Error::Unknown {
                 place: found.origin,
                 what: "column",
-                hint: suggest::one_of(&found.text, COLUMNS),
+                hint: suggest::one_of(&found.text, &COLUMNS),
                 name: found.text,
             });
         }

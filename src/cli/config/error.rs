@@ -107,7 +107,7 @@ pub enum Error {
         known: Vec<String>,
     },
     /// Keys that are needed and not set.
-    #[error("profile {profile:?}: not set: {}", names(keys))]
+    #[error("{}: not set: {}", whose(profile, file), names(keys))]
     Missing {
         /// The profile.
         profile: String,
@@ -116,6 +116,13 @@ pub enum Error {
         /// The file, or where it was looked for.
         file: Result<PathBuf, Vec<PathBuf>>,
     },
+}
+
+fn whose(profile: &str, file: &Result<PathBuf, Vec<PathBuf>>) -> String {
+    match file {
+        Ok(_) => format!("profile {profile:?}"),
+        Err(_) => "no configuration".to_owned(),
+    }
 }
 
 fn names(keys: &[&'static Key]) -> String {

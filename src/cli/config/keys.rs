@@ -46,27 +46,6 @@ pub const OTHER_VARIABLES: &[&str] = &[
     "DISBURSE_LOG_FORMAT",
 ];
 
-/// The column names that `[columns]` may map a header to; `extra.NAME` is one as well.
-pub const COLUMNS: &[&str] = &[
-    "reference",
-    "service_code",
-    "msisdn",
-    "account_number",
-    "amount",
-    "currency_code",
-    "country_code",
-    "narration",
-    "customer_names",
-    "invoice_number",
-    "payment_mode",
-    "hub_id",
-    "bank_code",
-    "bank_name",
-    "bank_account_name",
-    "bank_account_number",
-    "document",
-];
-
 /// Looks a key up by its dotted name.
 #[must_use]
 pub fn find(name: &str) -> Option<&'static Key> {

@@ -25,7 +25,7 @@ mod tests;
 
 pub use codes::{PostClass, StatusClass};
 pub use error::Error;
-pub use keys::{COLUMNS, KEYS, Key, OTHER_VARIABLES, find};
+pub use keys::{KEYS, Key, OTHER_VARIABLES, find};
 pub use kind::Kind;
 pub use origin::Origin;
 pub use profile::{Callback, ExtraData, Limits, Profile, Resolution, SettleOn, SupportDocumentIn};

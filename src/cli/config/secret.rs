@@ -4,6 +4,7 @@ use std::fs::OpenOptions;
 use std::io::Read;
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::Once;
 
 use rustix::fs::OFlags;
 use secrecy::SecretString;
@@ -65,10 +66,14 @@ fn first_line(path: &Path) -> Result<SecretString, Error> {
     }
     let mode = metadata.permissions().mode() & 0o7777;
     if mode & 0o077 != 0 {
-        tracing::warn!(
-            "{}: others may read this password (mode {mode:04o}); chmod 600 it",
-            path.display()
-        );
+        // A run reads it more than once.
+        static TOLD: Once = Once::new();
+        TOLD.call_once(|| {
+            tracing::warn!(
+                "{}: others may read this password (mode {mode:04o}); chmod 600 it",
+                path.display()
+            );
+        });
     }
     let mut text = String::new();
     file.take(LENGTH_MAX as u64 + 2)

@@ -6,7 +6,7 @@ use super::{Core, Timestamp};
 use crate::journal::Standing;
 use crate::lifecycle::State;
 
-/// How long a gateway that never answered in this run is tried.
+/// How long a gateway that this run never reached is tried.
 pub(super) const UNREACHABLE_AFTER: Duration = Duration::from_secs(10);
 const UNREACHABLE_TRIES: u32 = 3;
 
@@ -29,21 +29,21 @@ pub enum Ending {
     Stopped(String),
     /// Losses in a row, to the end.
     CircuitOpen,
-    /// The gateway never answered.
+    /// No connection to the gateway was ever made: nothing was sent.
     Unreachable(String),
 }
 
 impl Core {
     /// Ends the run when it has waited long enough.
     pub(super) fn note_time(&mut self, now: Timestamp) {
+        let waited = now.since(self.last_move) >= self.limits.max_wait;
         if let Some((since, tries, why)) = &self.unreachable
-            && !self.ever_healthy
-            && *tries >= UNREACHABLE_TRIES
-            && now.since(*since) >= UNREACHABLE_AFTER.min(self.limits.max_wait)
+            && !self.ever_reached
+            && (waited || *tries >= UNREACHABLE_TRIES && now.since(*since) >= UNREACHABLE_AFTER)
         {
             let why = why.clone();
             self.end(Ending::Unreachable(why));
-        } else if now.since(self.last_move) >= self.limits.max_wait {
+        } else if waited {
             let open = self.breaker.is_tripped();
             self.end(if open {
                 Ending::CircuitOpen
@@ -57,6 +57,10 @@ impl Core {
     pub(super) fn conclude(&mut self, standing: &Standing) {
         if standing.is_finished() {
             return self.end(Ending::Finished);
+        }
+        // Something happened while the journal was read: what it showed may be over, and it is read again.
+        if self.stale {
+            return;
         }
         let count = |state| standing.of(state).count;
         let comes_by_itself =

@@ -3,7 +3,7 @@
 //! The shell tells the core what happened ([`News`]) and asks what to do ([`Core::poll`], [`Core::next_post`],
 //! [`Core::next_query`]). The journal alone knows the payments; the core holds no more than a block of them.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
 use crate::domain::{ServiceCode, Tally, Timestamp};
@@ -13,10 +13,14 @@ use crate::lifecycle::{Action, Life, State};
 use super::{Breaker, Gate, Rate};
 
 mod ending;
+mod lanes;
+mod news;
 #[cfg(test)]
 mod tests;
 
 pub use ending::Ending;
+use lanes::Held;
+pub use news::{Effect, Health, News};
 
 /// The bounds of a run.
 #[derive(Clone, Debug)]
@@ -46,67 +50,6 @@ pub struct Limits {
 /// A block holds what leaves in about a second: a crash leaves no more in doubt.
 const BLOCK_MAX: usize = 2048;
 
-/// What happened.
-#[derive(Clone, Debug)]
-pub enum News {
-    /// The journal recorded these intents; what is due after them.
-    Claimed(Vec<Claim>, Due),
-    /// The journal gave these questions; what is due after them.
-    Questions(Vec<Question>, Due),
-    /// A post ended, with a usable reply or without.
-    PostEnded(Health),
-    /// A query about this many payments ended.
-    QueryEnded(Health),
-    /// Payments moved, by a reply, an answer or a callback.
-    Moved(Vec<Moved>),
-    /// A lane wants float.
-    NoFloat(i64),
-    /// What the journal holds now; another process may have written.
-    Standing(Box<Standing>, Due),
-    /// The operator wants the run to end.
-    Drain,
-    /// The gateway's answer stops the run.
-    Stop(String),
-}
-
-/// How the gateway answered a request.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Health {
-    /// A usable reply.
-    Healthy,
-    /// Sent, and no usable reply.
-    Lost,
-    /// Nothing was sent: no connection.
-    Unreachable(String),
-    /// It asks for less.
-    SlowDown(Duration),
-}
-
-/// What to do.
-#[derive(Clone, Debug)]
-pub enum Effect {
-    /// Claim up to this many payments.
-    Claim(usize),
-    /// Fetch up to this many questions.
-    Fetch(usize),
-    /// Record these claims as unsent: they will not be posted now.
-    Release(Vec<Claim>),
-    /// Hold a lane.
-    HoldLane(i64),
-    /// Open a held lane.
-    ReopenLane(i64),
-    /// Read the standing of the batch again.
-    Look,
-}
-
-/// A lane that wants float.
-#[derive(Debug)]
-struct Held {
-    reopens_at: Option<Timestamp>,
-    /// Its name, once the journal has told it.
-    service: Option<ServiceCode>,
-}
-
 /// The state of a run.
 #[derive(Debug)]
 pub struct Core {
@@ -114,7 +57,11 @@ pub struct Core {
     breaker: Breaker,
     /// Intents on disk, not yet sent.
     claimed: VecDeque<Claim>,
+    /// Payments that were settled or accepted while a claim was under way: their posts are over, or must not leave.
+    overtaken: BTreeSet<i64>,
     questions: VecDeque<Question>,
+    /// Payments whose question waits, is under way, or has an answer that is not recorded yet.
+    asked: BTreeSet<i64>,
     posts_under_way: usize,
     queries_under_way: usize,
     claiming: bool,
@@ -128,7 +75,8 @@ pub struct Core {
     states: BTreeMap<State, Tally>,
     not_before: Option<Timestamp>,
     last_move: Timestamp,
-    ever_healthy: bool,
+    /// A request may have left in this run, answered or not.
+    ever_reached: bool,
     unreachable: Option<(Timestamp, u32, String)>,
     ending: Option<Ending>,
     effects: Vec<Effect>,
@@ -142,7 +90,9 @@ impl Core {
         let mut core = Self {
             breaker,
             claimed: VecDeque::new(),
+            overtaken: BTreeSet::new(),
             questions: VecDeque::new(),
+            asked: BTreeSet::new(),
             posts_under_way: 0,
             queries_under_way: 0,
             claiming: false,
@@ -157,7 +107,7 @@ impl Core {
             states: BTreeMap::new(),
             not_before: None,
             last_move: now,
-            ever_healthy: false,
+            ever_reached: false,
             unreachable: None,
             ending: None,
             effects: Vec::new(),
@@ -181,21 +131,37 @@ impl Core {
                         claim.payment.instruction.money,
                     );
                 }
+                let overtaken = std::mem::take(&mut self.overtaken);
+                let (dry, claims): (Vec<_>, Vec<_>) = claims
+                    .into_iter()
+                    .filter(|claim| !overtaken.contains(&claim.seq))
+                    .partition(|claim| self.held.contains_key(&claim.lane));
                 self.claimed.extend(claims);
+                self.release(dry);
             }
             News::Questions(questions, due) => {
                 self.fetching = false;
                 self.due.ask = earliest(self.due.ask, due.ask);
-                self.questions.extend(questions);
+                // A lease that has run out meanwhile must not make two answers of one: "not found" counts twice.
+                let new = questions
+                    .into_iter()
+                    .filter(|question| self.asked.insert(question.seq));
+                self.questions.extend(new);
             }
             News::PostEnded(health) => {
                 self.posts_under_way -= 1;
                 match &health {
                     Health::Healthy => self.breaker.succeeded(),
                     Health::Lost | Health::Unreachable(_) => self.breaker.failed(now),
-                    Health::SlowDown(_) => {}
+                    Health::SlowDown(_) | Health::Untried => self.breaker.postponed(now),
                 }
                 self.note_health(health, now);
+                // A pause may be long, and an intent that is not sent soon would be in doubt after a crash.
+                let paused = self.not_before.is_some_and(|at| at > now);
+                if paused || self.breaker.gate(now) != Gate::Open {
+                    let claims = self.claimed.drain(..).collect();
+                    self.release(claims);
+                }
             }
             News::QueryEnded(health) => {
                 self.queries_under_way -= 1;
@@ -204,9 +170,17 @@ impl Core {
             News::Moved(moves) => moves.iter().for_each(|moved| self.take_move(moved, now)),
             News::NoFloat(lane) => self.hold(lane, now),
             News::Standing(standing, due) => {
-                self.due.post = earliest(self.due.post, due.post);
-                self.due.ask = earliest(self.due.ask, due.ask);
                 self.looking = false;
+                self.due = if self.stale || !self.is_idle() {
+                    Due {
+                        post: earliest(self.due.post, due.post),
+                        ask: earliest(self.due.ask, due.ask),
+                    }
+                } else {
+                    // Nothing happened since: what was noted earlier, such as the lease of a question that is answered
+                    // by now, is over.
+                    due
+                };
                 self.take_standing(&standing, now);
                 self.conclude(&standing);
             }
@@ -217,11 +191,10 @@ impl Core {
 
     fn note_health(&mut self, health: Health, now: Timestamp) {
         match health {
-            Health::Healthy => {
-                self.ever_healthy = true;
+            Health::Healthy | Health::Lost => {
+                self.ever_reached = true;
                 self.unreachable = None;
             }
-            Health::Lost => self.unreachable = None,
             Health::Unreachable(why) => {
                 let (since, tries) = self
                     .unreachable
@@ -230,18 +203,29 @@ impl Core {
                 self.unreachable = Some((since, tries + 1, why));
             }
             Health::SlowDown(pause) => {
+                self.ever_reached = true;
                 self.not_before = Some(self.not_before.unwrap_or(now).max(now.after(pause)));
             }
+            Health::Untried => {}
         }
     }
 
     fn take_move(&mut self, moved: &Moved, now: Timestamp) {
         self.shift(moved.from, moved.life.state, moved.money);
-        // A loss is no progress: else a gateway that loses every post would keep the run going for ever.
+        self.asked.remove(&moved.seq);
+        // A callback about an earlier post may settle a payment whose repeat waits to leave: it must not leave.
         let to = moved.life.state;
+        if to != State::Posting {
+            self.claimed.retain(|claim| claim.seq != moved.seq);
+        }
+        // A loss is no progress: else a gateway that loses every post would keep the run going for ever.
         let accepted = matches!(to, State::Acknowledged | State::Delivered);
         if moved.from != to && (accepted || to.is_finished()) {
             self.last_move = now;
+            // The news of its claim may still be on the way.
+            if self.claiming && moved.from == State::Posting {
+                self.overtaken.insert(moved.seq);
+            }
         }
         self.take_due(&moved.life, moved.lane, now);
     }
@@ -280,35 +264,7 @@ impl Core {
         if self.finished() != before {
             self.last_move = now;
         }
-        let retry_at = self.limits.lane_retry_after.map(|pause| now.after(pause));
-        self.held
-            .retain(|lane, _| standing.held.iter().any(|held| held.id == *lane));
-        for lane in &standing.held {
-            let held = self.held.entry(lane.id).or_insert(Held {
-                reopens_at: retry_at,
-                service: None,
-            });
-            held.service = Some(lane.service.clone());
-        }
-    }
-
-    fn hold(&mut self, lane: i64, now: Timestamp) {
-        if self.held.contains_key(&lane) {
-            return;
-        }
-        let reopens_at = self.limits.lane_retry_after.map(|pause| now.after(pause));
-        self.held.insert(
-            lane,
-            Held {
-                reopens_at,
-                service: None,
-            },
-        );
-        let (released, kept): (Vec<_>, Vec<_>) =
-            self.claimed.drain(..).partition(|claim| claim.lane == lane);
-        self.claimed = kept.into();
-        self.effects.push(Effect::HoldLane(lane));
-        self.release(released);
+        self.take_held(&standing.held, now);
     }
 
     fn release(&mut self, claims: Vec<Claim>) {
@@ -332,17 +288,7 @@ impl Core {
             self.release(claims);
             return std::mem::take(&mut self.effects);
         }
-        let ripe: Vec<i64> = self
-            .held
-            .iter()
-            .filter(|(_, held)| is_due(held.reopens_at, now))
-            .map(|(lane, _)| *lane)
-            .collect();
-        for lane in ripe {
-            self.held.remove(&lane);
-            self.due.post = earliest(self.due.post, Some(now));
-            self.effects.push(Effect::ReopenLane(lane));
-        }
+        self.reopen_lanes(now);
         let block = self.block(now);
         if !self.claiming
             && block > 0
@@ -374,6 +320,12 @@ impl Core {
             self.stale = false;
         }
         starts
+    }
+
+    /// Returns whether the journal is being looked at.
+    #[must_use]
+    pub fn is_looking(&self) -> bool {
+        self.looking
     }
 
     fn block(&self, now: Timestamp) -> usize {
@@ -454,6 +406,10 @@ impl Core {
     /// Returns when the core wants to be asked again, at the latest.
     #[must_use]
     pub fn wake_at(&self, now: Timestamp) -> Timestamp {
+        if self.ending.is_some() {
+            // Only what is under way is waited for, and that makes itself heard.
+            return now.after(self.limits.max_wait.max(Duration::from_secs(60)));
+        }
         let breaker = match self.breaker.gate(now) {
             Gate::ShutUntil(until) => Some(until),
             Gate::Open | Gate::Probe | Gate::Waiting => None,
@@ -484,15 +440,6 @@ impl Core {
     #[must_use]
     pub fn view(&self) -> (&BTreeMap<State, Tally>, bool) {
         (&self.states, self.breaker.is_tripped())
-    }
-
-    /// Returns the held lanes, as far as their names are known.
-    #[must_use]
-    pub fn held(&self) -> Vec<ServiceCode> {
-        self.held
-            .values()
-            .filter_map(|held| held.service.clone())
-            .collect()
     }
 
     /// Waits no longer for the journal, which has failed.

@@ -1,1 +1,243 @@
+//! The decisions of a run, one situation per test; the time is passed in.
 
+use std::sync::Arc;
+
+use super::*;
+use crate::domain::{
+    Amount, Country, Currency, Instruction, Money, Msisdn, PayerTransactionId, Payment,
+};
+use crate::journal::{Lane, StandingRow};
+
+mod endings;
+mod pace;
+
+fn at(millis: i64) -> Timestamp {
+    Timestamp::from_millis(1_000_000_000 + millis)
+}
+
+fn limits() -> Limits {
+    let rate = |n| Rate::per_second(n).unwrap();
+    Limits {
+        rate: rate(10),
+        query_rate: rate(4),
+        concurrency: 3,
+        packets: 1,
+        breaker_losses: 2,
+        breaker_pause: Duration::from_secs(5),
+        lane_retry_after: None,
+        max_wait: Duration::from_secs(600),
+        no_wait: false,
+        callbacks: true,
+    }
+}
+
+fn money() -> Money {
+    Money {
+        amount: Amount::from_minor(100).unwrap(),
+        currency: Currency::from_code("KES").unwrap(),
+    }
+}
+
+fn service(lane: i64) -> ServiceCode {
+    ServiceCode::parse(&format!("LANE-{lane}")).unwrap()
+}
+
+fn id(seq: i64) -> PayerTransactionId {
+    PayerTransactionId::parse(&format!("{seq:026}")).unwrap()
+}
+
+fn claim(seq: i64, lane: i64) -> Claim {
+    let msisdn = Msisdn::from_digits("254700000001").unwrap();
+    Claim {
+        repeat: false,
+        seq,
+        lane,
+        payment: Arc::new(Payment {
+            id: id(seq),
+            generation: 0,
+            received_at: at(0),
+            instruction: Instruction {
+                line: 1,
+                reference: None,
+                service: service(lane),
+                msisdn,
+                account_number: String::new(),
+                money: money(),
+                country: Country::from_code("KE").unwrap(),
+                narration: String::new(),
+                customer_names: String::new(),
+                invoice_number: String::new(),
+                payment_mode: String::new(),
+                hub_id: String::new(),
+                extra: Vec::new(),
+                document: None,
+            },
+        }),
+    }
+}
+
+fn claims(seqs: std::ops::RangeInclusive<i64>) -> Vec<Claim> {
+    seqs.map(|seq| claim(seq, 1)).collect()
+}
+
+fn questions(seqs: std::ops::RangeInclusive<i64>) -> Vec<Question> {
+    seqs.map(|seq| Question {
+        seq,
+        id: id(seq),
+        gateway_transaction_id: None,
+    })
+    .collect()
+}
+
+fn moved(seq: i64, from: State, to: State, due_at: Option<Timestamp>) -> Moved {
+    Moved {
+        seq,
+        lane: 1,
+        from,
+        life: Life {
+            state: to,
+            due_at,
+            ..Life::NEW
+        },
+        money: money(),
+    }
+}
+
+/// What the journal holds: states with their counts, and held lanes.
+fn standing(states: &[(State, u64)], held: &[i64]) -> Box<Standing> {
+    let rows = states.iter().map(|(state, count)| {
+        let mut tally = Tally::default();
+        for _ in 0..*count {
+            tally.add(money());
+        }
+        StandingRow {
+            service: service(1),
+            state: *state,
+            currency: money().currency,
+            tally,
+        }
+    });
+    Box::new(Standing {
+        rows: rows.collect(),
+        rejected: Tally::default(),
+        replaced_conflicts: 0,
+        held: held
+            .iter()
+            .map(|lane| Lane {
+                id: *lane,
+                service: service(*lane),
+            })
+            .collect(),
+    })
+}
+
+const NOTHING: Due = Due {
+    post: None,
+    ask: None,
+};
+
+fn post_due(at: Timestamp) -> Due {
+    Due {
+        post: Some(at),
+        ask: None,
+    }
+}
+
+fn ask_due(at: Timestamp) -> Due {
+    Due {
+        post: None,
+        ask: Some(at),
+    }
+}
+
+fn core(limits: Limits) -> Core {
+    Core::new(limits, &standing(&[(State::Ready, 100)], &[]), at(0))
+}
+
+/// A core whose first claim and first fetch have been answered: the claims, and nothing due but what `due` says.
+fn begun(limits: Limits, claims: Vec<Claim>, due: Due) -> Core {
+    let mut core = core(limits);
+    core.poll(at(0));
+    core.tell(News::Claimed(claims, due), at(0));
+    core.tell(News::Questions(Vec::new(), due), at(0));
+    core
+}
+
+/// Posts as many as may go, and returns their numbers.
+fn post_all(core: &mut Core, now: Timestamp) -> Vec<i64> {
+    let mut seqs = Vec::new();
+    loop {
+        let count = core.next_post(now);
+        if count == 0 {
+            return seqs;
+        }
+        seqs.extend(core.take_post(count).iter().map(|claim| claim.seq));
+    }
+}
+
+fn ask_all(core: &mut Core, now: Timestamp) -> Vec<i64> {
+    let mut seqs = Vec::new();
+    loop {
+        let count = core.next_query(now);
+        if count == 0 {
+            return seqs;
+        }
+        seqs.extend(core.take_query(count).iter().map(|question| question.seq));
+    }
+}
+
+fn ended_posts(core: &mut Core, count: usize, health: &Health, now: Timestamp) {
+    for _ in 0..count {
+        core.tell(News::PostEnded(health.clone()), now);
+    }
+}
+
+/// The numbers of the released claims among effects.
+fn released(effects: &[Effect]) -> Vec<i64> {
+    effects
+        .iter()
+        .filter_map(|effect| match effect {
+            Effect::Release(claims) => Some(claims.iter().map(|claim| claim.seq)),
+            _ => None,
+        })
+        .flatten()
+        .collect()
+}
+
+fn claims_asked(effects: &[Effect]) -> Option<usize> {
+    effects.iter().find_map(|effect| match effect {
+        Effect::Claim(limit) => Some(*limit),
+        _ => None,
+    })
+}
+
+fn fetches_asked(effects: &[Effect]) -> Option<usize> {
+    effects.iter().find_map(|effect| match effect {
+        Effect::Fetch(limit) => Some(*limit),
+        _ => None,
+    })
+}
+
+fn looks(effects: &[Effect]) -> bool {
+    effects.iter().any(|effect| matches!(effect, Effect::Look))
+}
+
+/// The core has nothing to do now: it must want to be woken later, not at once.
+#[track_caller]
+fn assert_rests(core: &mut Core, now: Timestamp) {
+    let effects = core.poll(now);
+    assert!(effects.is_empty(), "{effects:?}");
+    assert_eq!((core.next_post(now), core.next_query(now)), (0, 0));
+    assert!(core.wake_at(now) > now, "a loop that never sleeps");
+}
+
+/// Answers looks until the core has come to rest or has ended.
+fn settle(core: &mut Core, standing: &Standing, due: Due, now: Timestamp) {
+    for _ in 0..5 {
+        if !looks(&core.poll(now)) {
+            return;
+        }
+        core.tell(News::Standing(Box::new(standing.clone()), due), now);
+    }
+    panic!("it looks again and again");
+}

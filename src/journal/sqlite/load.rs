@@ -109,7 +109,11 @@ impl<'a> Load<'a> {
         }
         let digest = format!("{}+{bad}", self.digest.to_text());
         if self.existed && self.has_loaded(&digest)? {
-            return Ok(Loaded::AlreadyThere(self.summary(Vec::new(), 0)?));
+            let summary = self.earlier(&digest)?;
+            return Ok(match self.check_declared(&summary, &Tally::default()) {
+                Some(refusal) => Loaded::Refused(refusal),
+                None => Loaded::AlreadyThere(summary),
+            });
         }
         if bad > 0 && !self.plan.skip_bad_rows {
             let late = self.sort_out()?.late;
@@ -134,12 +138,12 @@ impl<'a> Load<'a> {
     }
 
     fn finish(self, digest: &str, sorted: Sorted) -> Result<Loaded, Error> {
-        let summary = self.summary(sorted.late, sorted.unchanged)?;
+        let summary = self.summary(sorted.late, sorted.unchanged.count)?;
         let total = summary.total();
-        if total.count + summary.rejected.count == 0 && sorted.unchanged == 0 {
+        if total.count + summary.rejected.count == 0 && sorted.unchanged.count == 0 {
             return Ok(Loaded::Refused(LoadRefusal::NoRows));
         }
-        if let Some(refusal) = self.check_declared(&summary) {
+        if let Some(refusal) = self.check_declared(&summary, &sorted.unchanged) {
             return Ok(Loaded::Refused(refusal));
         }
         if !self.existed
@@ -227,6 +231,38 @@ impl<'a> Load<'a> {
         )?)
     }
 
+    /// What this very file came to when it was loaded: rows may have been set aside after all were seen.
+    fn earlier(&self, digest: &str) -> Result<LoadSummary, Error> {
+        let (load_id, rejected): (i64, i64) = self.c.query_row(
+            "select load_id, rejected from load where batch_id = ?1 and digest = ?2 limit 1",
+            params![self.batch_id, digest],
+            |row| Ok((row.get(0)?, row.get(1)?)),
+        )?;
+        if rejected.unsigned_abs() == self.rejected.count {
+            return self.summary(Vec::new(), 0);
+        }
+        let mut set_aside = Tally {
+            count: rejected.unsigned_abs(),
+            ..Tally::default()
+        };
+        let mut statement = self.c.prepare(
+            "select currency, sum(amount) from rejected where load_id = ?1 and amount is not null group by currency",
+        )?;
+        let mut rows = statement.query([load_id])?;
+        while let Some(row) = rows.next()? {
+            let currency = currency_of(&row.get::<_, String>(0)?)?;
+            set_aside
+                .amounts
+                .add_minor(currency, i128::from(row.get::<_, i64>(1)?));
+        }
+        Ok(LoadSummary {
+            accepted: self.accepted("load_id = ?1 and generation = 0", load_id)?,
+            rejected: set_aside,
+            late: Vec::new(),
+            unchanged: 0,
+        })
+    }
+
     fn other_batch_with(&self, digest: &str) -> Result<Option<String>, Error> {
         Ok(self
             .c
@@ -238,9 +274,11 @@ impl<'a> Load<'a> {
             .optional()?)
     }
 
-    fn check_declared(&self, summary: &LoadSummary) -> Option<LoadRefusal> {
+    /// Compares the file as a whole with what was declared: new rows, rejected ones, and those that were there before.
+    fn check_declared(&self, summary: &LoadSummary, unchanged: &Tally) -> Option<LoadRefusal> {
         let mut all = summary.total();
         all.add_all(&summary.rejected);
+        all.add_all(unchanged);
         if let Some(expected) = self
             .plan
             .expect_count
@@ -264,11 +302,24 @@ impl<'a> Load<'a> {
     }
 
     fn summary(&self, late: Vec<LateError>, unchanged: u64) -> Result<LoadSummary, Error> {
-        let mut statement = self.c.prepare(
+        Ok(LoadSummary {
+            accepted: self.accepted("seq > ?1", self.base)?,
+            rejected: self.rejected.clone(),
+            late,
+            unchanged,
+        })
+    }
+
+    fn accepted(
+        &self,
+        which: &'static str,
+        bound: i64,
+    ) -> Result<Vec<(ServiceCode, Currency, Tally)>, Error> {
+        let mut statement = self.c.prepare(&format!(
             "select code, currency, count(*), sum(amount) from instruction join service using (service_id)
-             where seq > ?1 group by code, currency order by code, currency",
-        )?;
-        let mut rows = statement.query([self.base])?;
+             where {which} group by code, currency order by code, currency"
+        ))?;
+        let mut rows = statement.query([bound])?;
         let mut accepted = Vec::new();
         while let Some(row) = rows.next()? {
             let currency: Currency = currency_of(&row.get::<_, String>(1)?)?;
@@ -280,12 +331,7 @@ impl<'a> Load<'a> {
             );
             accepted.push((service_of(&row.get::<_, String>(0)?)?, currency, tally));
         }
-        Ok(LoadSummary {
-            accepted,
-            rejected: self.rejected.clone(),
-            late,
-            unchanged,
-        })
+        Ok(accepted)
     }
 
     fn begin_lives(&self) -> Result<(), Error> {

@@ -1,7 +1,7 @@
 //! Opening a journal: owner, mode, identity, version, durability.
 
 use std::fs::{DirBuilder, OpenOptions};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 use std::time::Duration;
 
@@ -12,6 +12,9 @@ use crate::journal::Error;
 
 /// Every migration, oldest first; the version of a journal is how many it has had.
 const MIGRATIONS: [&str; 1] = [include_str!("../../../schema.sql")];
+
+/// The smallest page of a SQLite file.
+const PAGE_MIN: u64 = 512;
 
 /// Bound of every wait for another process that writes.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(30);
@@ -41,6 +44,10 @@ pub(super) fn for_writing(path: &Path, missing: Missing) -> Result<Connection, E
         .busy_timeout(BUSY_TIMEOUT)
         .map_err(said_of(path))?;
     identify(&connection, path)?;
+    // What is not made when it is missing is not made out of an empty file either.
+    if missing == Missing::Refuse {
+        refuse_empty(&connection, path)?;
+    }
     connection
         .execute_batch(
             "pragma journal_mode = wal;
@@ -70,13 +77,7 @@ pub(super) fn for_reading(path: &Path) -> Result<Connection, Error> {
         .busy_timeout(BUSY_TIMEOUT)
         .map_err(said_of(path))?;
     identify(&connection, path)?;
-    let version = pragma(&connection, "user_version", path)?;
-    if version == 0 {
-        return Err(Error::Foreign {
-            path: path.into(),
-            found: " (it is empty)".into(),
-        });
-    }
+    refuse_empty(&connection, path)?;
     connection
         .execute_batch("pragma query_only = on; pragma cache_size = -8000;")
         .map_err(said_of(path))?;
@@ -127,6 +128,21 @@ fn exists(path: &Path) -> Result<bool, Error> {
     if metadata.uid() != rustix::process::geteuid().as_raw() {
         return Err(Error::ForeignOwner { path: path.into() });
     }
+    // SQLite takes a file of one byte for an empty one, and would write over it.
+    if (1..PAGE_MIN).contains(&metadata.len()) {
+        return Err(Error::Foreign {
+            path: path.into(),
+            found: String::new(),
+        });
+    }
+    if metadata.len() == 0 {
+        // Made by somebody else, perhaps for all to read.
+        let ours = std::fs::Permissions::from_mode(0o600);
+        std::fs::set_permissions(path, ours).map_err(|cause| Error::Open {
+            path: path.into(),
+            cause: cause.to_string(),
+        })?;
+    }
     Ok(true)
 }
 
@@ -146,13 +162,16 @@ fn create(path: &Path) -> Result<(), Error> {
             .map_err(open)?;
     }
     // SQLite gives the WAL the mode of the file it finds, so the file is made before SQLite opens it.
-    OpenOptions::new()
+    let made = OpenOptions::new()
         .write(true)
         .create_new(true)
         .mode(0o600)
-        .open(path)
-        .map_err(open)?;
-    Ok(())
+        .open(path);
+    match made {
+        // Another process was faster; what it made is looked at like any other file.
+        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => exists(path).map(drop),
+        made => made.map(drop).map_err(open),
+    }
 }
 
 fn identify(connection: &Connection, path: &Path) -> Result<(), Error> {
@@ -164,6 +183,13 @@ fn identify(connection: &Connection, path: &Path) -> Result<(), Error> {
                 path: path.into(),
                 found: version,
                 known: SCHEMA_VERSION,
+            });
+        }
+        // A journal has its mark and its version from one and the same transaction.
+        if version < 1 {
+            return Err(Error::Damaged {
+                path: path.into(),
+                what: format!("schema {version}"),
             });
         }
         return Ok(());
@@ -179,6 +205,16 @@ fn identify(connection: &Connection, path: &Path) -> Result<(), Error> {
         });
     }
     Ok(())
+}
+
+fn refuse_empty(connection: &Connection, path: &Path) -> Result<(), Error> {
+    if pragma(connection, "user_version", path)? != 0 {
+        return Ok(());
+    }
+    Err(Error::Foreign {
+        path: path.into(),
+        found: " (it is empty)".into(),
+    })
 }
 
 fn pragma(connection: &Connection, name: &str, path: &Path) -> Result<i64, Error> {
@@ -219,11 +255,9 @@ fn said_of(path: &Path) -> impl Fn(rusqlite::Error) -> Error + '_ {
             path: path.into(),
             found: String::new(),
         },
-        Some(rusqlite::ErrorCode::DatabaseCorrupt) => Error::Open {
+        Some(rusqlite::ErrorCode::DatabaseCorrupt) => Error::Damaged {
             path: path.into(),
-            cause: "is damaged; restore it from a copy, or load the same files into a new journal \
-                    with --presume-posted, which asks the gateway before it posts"
-                .into(),
+            what: cause.to_string(),
         },
         _ => Error::Open {
             path: path.into(),

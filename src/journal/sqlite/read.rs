@@ -249,8 +249,9 @@ impl Snapshot<'_> {
             .prepare_cached(
                 "select detail from evidence where seq = ?1 and event in (9, 10) order by evidence_id desc limit 1",
             )?
-            .query_row([seq], |row| row.get(0))
-            .optional()?;
+            .query_row([seq], |row| row.get::<_, Option<String>>(0))
+            .optional()?
+            .flatten();
         let detail: serde_json::Value = detail
             .and_then(|text| serde_json::from_str(&text).ok())
             .unwrap_or_default();
@@ -274,7 +275,8 @@ impl Snapshot<'_> {
             if record.replaces.is_none() {
                 record.replaces = Some(identifier_of(&row.get::<_, String>(0)?)?);
             }
-            record.earlier_conflict |= row.get::<_, i64>(1)? == 8;
+            record.earlier_conflict |=
+                matches!(state_of(row.get(1)?)?, State::Conflict | State::Paid);
         }
         Ok(())
     }

@@ -7,8 +7,8 @@ use rusqlite::{Connection, OptionalExtension, params};
 use super::NEVER;
 use super::evidence::{Subject, Tallies, apply, claim_one, subject};
 use super::row::{
-    LIFE_COLUMNS, PAYMENT_COLUMNS, PAYMENT_WIDTH, batch_id, corrupt, identifier_of, life_of,
-    payment_of, service_of, stamp,
+    LIFE_COLUMNS, PAYMENT_COLUMNS, PAYMENT_WIDTH, batch_id, corrupt, event_numbers, identifier_of,
+    life_of, payment_of, service_of, stamp,
 };
 use crate::domain::{BatchName, Said, Timestamp};
 use crate::journal::{Acquired, Claim, Due, Error, Lane, Moved, Question, RunTerms, RunToken};
@@ -62,6 +62,7 @@ pub(super) fn acquire(
         batch_id,
         epoch: epoch(c)?,
     };
+    doubt_anew(c, batch_id, terms.now)?;
     let abandoned = abandon(c, batch_id, terms.now, policy)?;
     restart_waits(c, batch_id, terms)?;
     Ok(Acquired {
@@ -77,6 +78,17 @@ fn epoch(c: &Connection) -> Result<i64, Error> {
         c.prepare_cached("select value from meta where key = 'epoch'")?
             .query_row([], |row| row.get(0))?,
     )
+}
+
+/// Appends evidence that the doubts of an earlier run begin anew; [`restart_waits`] moves them accordingly.
+// Without it the evidence would add up to a payment that is nearer to a second post than it is.
+fn doubt_anew(c: &Connection, batch_id: i64, now: Timestamp) -> Result<(), Error> {
+    let (abandoned, _, _) = event_numbers(Event::Abandoned);
+    c.execute(
+        "insert into evidence (seq, at, event) select seq, ?2, ?3 from life where batch_id = ?1 and state = 2 order by seq",
+        params![batch_id, now.as_millis(), abandoned],
+    )?;
+    Ok(())
 }
 
 /// Turns intents without an outcome into doubts: their bytes may have left.
@@ -243,10 +255,31 @@ fn claim_lane(
                 seq,
                 lane,
                 payment: Arc::new(payment),
+                repeat: life.is_exposed(),
             });
         }
     }
     Ok(())
+}
+
+/// Returns which of these claims still wait to be posted: evidence from elsewhere may have settled the others.
+pub(super) fn still_posting(
+    c: &Connection,
+    token: RunToken,
+    seqs: &[i64],
+) -> Result<Vec<i64>, Error> {
+    if epoch(c)? != token.epoch {
+        return Err(Error::Fenced);
+    }
+    let mut statement =
+        c.prepare_cached("select exists (select 1 from life where seq = ?1 and state = 1)")?;
+    let mut still = Vec::with_capacity(seqs.len());
+    for seq in seqs {
+        if statement.query_row([seq], |row| row.get(0))? {
+            still.push(*seq);
+        }
+    }
+    Ok(still)
 }
 
 /// Returns payments that are due to be asked about, and puts them off while they are.

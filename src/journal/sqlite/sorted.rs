@@ -4,7 +4,7 @@ use rusqlite::{OptionalExtension, params};
 
 use super::load::{Load, identifier};
 use super::row::{PAYMENT_COLUMNS, PAYMENT_WIDTH, corrupt, payment_of};
-use crate::domain::{Instruction, Payment};
+use crate::domain::{Instruction, Payment, Tally};
 use crate::journal::{Difference, Error, LateError, LoadRefusal, RejectedRow};
 
 /// How many late errors are kept to be shown; all of them are counted.
@@ -16,7 +16,7 @@ const EXAMPLES_MAX: usize = 10;
 pub(super) struct Sorted {
     pub(super) late: Vec<LateError>,
     /// Rows that an earlier load brought.
-    pub(super) unchanged: u64,
+    pub(super) unchanged: Tally,
     /// Rows with the reference of an earlier one and other content.
     pub(super) changed: u64,
     pub(super) examples: Vec<String>,
@@ -32,14 +32,20 @@ impl Load<'_> {
     /// Goes through the new rows in the order of their identifiers and gives each its place in the index.
     pub(super) fn sort_out(&mut self) -> Result<Sorted, Error> {
         let mut sorted = Sorted::default();
+        if self.existed {
+            self.c.execute_batch(
+                "drop table if exists temp.kept; create temp table kept (seq integer primary key);",
+            )?;
+        }
         let mut statement = self.c.prepare(
-            "select seq, identifier from instruction where seq > ?1 order by identifier, seq",
+            "select seq, identifier, line from instruction where seq > ?1 order by identifier, seq",
         )?;
         let mut rows = statement.query([self.base])?;
         let mut insert = self
             .c
             .prepare("insert into identifier (identifier, seq) values (?1, ?2)")?;
-        let mut first: Option<(i64, String)> = None;
+        // The line of the first row with an identifier, and the identifier.
+        let mut first: Option<(u64, String)> = None;
         let mut above = 0;
         while let Some(row) = rows.next()? {
             let seq: i64 = row.get(0)?;
@@ -47,20 +53,21 @@ impl Load<'_> {
                 .get_ref(1)?
                 .as_str()
                 .map_err(|_| corrupt("an identifier"))?;
-            if let Some((first_seq, _)) = first.as_ref().filter(|(_, known)| known == identifier) {
+            if let Some((line, _)) = first.as_ref().filter(|(_, known)| known == identifier) {
                 above += 1;
-                self.repeated(*first_seq, seq, above, &mut sorted)?;
+                self.repeated(*line, seq, above, &mut sorted)?;
                 continue;
             }
             above = 0;
+            let line = row.get::<_, i64>(2)?.unsigned_abs();
             match &mut first {
                 // The buffer is kept: a million rows need no million allocations.
-                Some((first_seq, known)) => {
-                    *first_seq = seq;
+                Some((first_line, known)) => {
+                    *first_line = line;
                     known.clear();
                     known.push_str(identifier);
                 }
-                None => first = Some((seq, identifier.to_owned())),
+                None => first = Some((line, identifier.to_owned())),
             }
             if self.existed && self.was_there(seq, identifier, &mut sorted)? {
                 continue;
@@ -70,19 +77,17 @@ impl Load<'_> {
         Ok(sorted)
     }
 
-    /// Deals with a row that has the identifier of one above it.
+    /// Deals with a row that has the identifier of one above it, on line `other`.
+    // Of that one only the line is asked for: when an earlier load brought it, it is gone from this one.
     fn repeated(
         &mut self,
-        first: i64,
+        other: u64,
         seq: i64,
         above: u32,
         sorted: &mut Sorted,
     ) -> Result<(), Error> {
-        let (original, row) = (self.seen(first)?, self.seen(seq)?);
-        let (line, other) = (
-            row.payment.instruction.line,
-            original.payment.instruction.line,
-        );
+        let row = self.seen(seq)?;
+        let line = row.payment.instruction.line;
         if let Some(reference) = &row.payment.instruction.reference {
             let message = format!(
                 "{reference:?} is the reference of line {other} too; each row needs its own",
@@ -147,7 +152,7 @@ impl Load<'_> {
             self.seen(earlier)?.payment.instruction,
         );
         if row.content_hash() == known.content_hash() {
-            sorted.unchanged += 1;
+            sorted.unchanged.add(row.money);
         } else {
             sorted.changed += 1;
             if sorted.examples.len() < EXAMPLES_MAX {
@@ -162,6 +167,9 @@ impl Load<'_> {
                 ));
             }
         }
+        self.c
+            .prepare_cached("insert or ignore into temp.kept values (?1)")?
+            .execute([earlier])?;
         self.c
             .prepare_cached("delete from instruction where seq = ?1")?
             .execute([seq])?;
@@ -235,13 +243,29 @@ impl Load<'_> {
         let mut difference = Difference {
             new,
             changed: sorted.changed,
-            gone: before.saturating_sub(sorted.unchanged + sorted.changed),
+            gone: before.saturating_sub(sorted.unchanged.count + sorted.changed),
             examples: sorted.examples.clone(),
         };
-        let mut statement = self.c.prepare(
-            "select line, coalesce(reference, '') from instruction where batch_id = ?1 and seq > ?2 order by seq limit ?3",
-        )?;
-        let mut rows = statement.query(params![self.batch_id, self.base, EXAMPLES_MAX as i64])?;
+        for (what, sql) in [
+            (
+                "gone",
+                "batch_id = ?1 and seq <= ?2 and generation = 0 and seq not in (select seq from temp.kept)",
+            ),
+            ("new", "batch_id = ?1 and seq > ?2"),
+        ] {
+            difference.examples.extend(self.examples(what, sql)?);
+        }
+        Ok(Some(LoadRefusal::OtherContent(difference)))
+    }
+}
+
+impl Load<'_> {
+    fn examples(&self, what: &str, which: &'static str) -> Result<Vec<String>, Error> {
+        let mut statement = self.c.prepare(&format!(
+            "select line, coalesce(reference, '') from instruction where {which} order by seq limit {EXAMPLES_MAX}"
+        ))?;
+        let mut rows = statement.query(params![self.batch_id, self.base])?;
+        let mut examples = Vec::new();
         while let Some(row) = rows.next()? {
             let (line, reference): (i64, String) = (row.get(0)?, row.get(1)?);
             let label = if reference.is_empty() {
@@ -249,15 +273,38 @@ impl Load<'_> {
             } else {
                 format!(", reference {reference}")
             };
-            difference.examples.push(format!("new: line {line}{label}"));
+            examples.push(format!("{what}: line {line}{label}"));
         }
-        Ok(Some(LoadRefusal::OtherContent(difference)))
+        Ok(examples)
     }
 }
 
 fn differing(known: &Instruction, row: &Instruction) -> String {
-    let amount = (known.money != row.money)
-        .then(|| format!(": amount was {}, is {}", known.money, row.money));
-    let msisdn = (known.msisdn != row.msisdn).then(|| ": another phone number".to_owned());
-    amount.or(msisdn).unwrap_or_default()
+    if known.money != row.money {
+        return format!(
+            ": amount was {} {}, is {} {}",
+            known.money.currency, known.money, row.money.currency, row.money
+        );
+    }
+    let columns = [
+        ("service_code", known.service != row.service),
+        ("msisdn", known.msisdn != row.msisdn),
+        (
+            // Without one of its own it is the number.
+            "account_number",
+            known.msisdn == row.msisdn && known.account_number != row.account_number,
+        ),
+        ("country_code", known.country != row.country),
+        ("narration", known.narration != row.narration),
+        ("customer_names", known.customer_names != row.customer_names),
+    ];
+    let other: Vec<&str> = columns
+        .into_iter()
+        .filter_map(|(name, differs)| differs.then_some(name))
+        .collect();
+    if other.is_empty() {
+        ": other columns differ".to_owned()
+    } else {
+        format!(": differs in {}", other.join(", "))
+    }
 }

@@ -1,1 +1,217 @@
+//! What no verb shows: the settings of the connections, a full disk, and who commits with whom.
 
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::channel;
+
+use rusqlite::Connection;
+
+use super::open::{Missing, for_reading, for_writing};
+use super::{APPLICATION_ID, SCHEMA_VERSION, load};
+use crate::domain::{
+    Amount, BatchName, Country, Currency, Instruction, Money, Msisdn, Originator, Reference,
+    ServiceCode, Timestamp,
+};
+use crate::journal::{Error, Incoming, LoadPlan, Loaded};
+
+fn fresh() -> (tempfile::TempDir, PathBuf) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("journal.db");
+    (folder, path)
+}
+
+fn pragma(c: &Connection, name: &str) -> String {
+    c.pragma_query_value(None, name, |row| {
+        Ok(match row.get_ref(0)? {
+            rusqlite::types::ValueRef::Integer(number) => number.to_string(),
+            other => other.as_str().unwrap().to_owned(),
+        })
+    })
+    .unwrap()
+}
+
+#[test]
+fn the_writer_syncs_every_commit_whether_the_journal_is_new_or_not() {
+    let (_folder, path) = fresh();
+    for _ in 0..2 {
+        let c = for_writing(&path, Missing::Create).unwrap();
+        for (name, value) in [
+            ("synchronous", "2"),
+            ("journal_mode", "wal"),
+            ("trusted_schema", "0"),
+            ("application_id", &APPLICATION_ID.to_string()),
+            ("user_version", &SCHEMA_VERSION.to_string()),
+            ("busy_timeout", "30000"),
+        ] {
+            assert_eq!(pragma(&c, name), value, "{name}");
+        }
+    }
+}
+
+#[test]
+fn a_journal_that_lost_its_settings_gets_them_back() {
+    let (_folder, path) = fresh();
+    drop(for_writing(&path, Missing::Create).unwrap());
+    let c = Connection::open(&path).unwrap();
+    c.execute_batch("pragma journal_mode = delete").unwrap();
+    drop(c);
+    let c = for_writing(&path, Missing::Create).unwrap();
+    assert_eq!(pragma(&c, "journal_mode"), "wal");
+}
+
+#[test]
+fn a_reader_cannot_write() {
+    let (_folder, path) = fresh();
+    drop(for_writing(&path, Missing::Create).unwrap());
+    let c = for_reading(&path).unwrap();
+    let error = c.execute("insert into service (code) values ('X')", []);
+    assert!(error.unwrap_err().to_string().contains("readonly"));
+}
+
+#[test]
+fn sqlite_is_one_whose_write_ahead_log_is_sound() {
+    assert!(rusqlite::version_number() >= 3_051_003);
+}
+
+#[test]
+fn every_table_is_strict_and_the_file_is_whole() {
+    let (_folder, path) = fresh();
+    let c = for_writing(&path, Missing::Create).unwrap();
+    let lax: i64 = c
+        .query_row(
+            "select count(*) from pragma_table_list where type = 'table' and not strict and name not like 'sqlite_%'",
+            [],
+            |row| row.get(0),
+        )
+        .unwrap();
+    assert_eq!(lax, 0);
+    assert_eq!(pragma(&c, "integrity_check"), "ok");
+}
+
+fn row(n: u64) -> Instruction {
+    let msisdn = Msisdn::from_digits("254700000001").unwrap();
+    Instruction {
+        line: n + 1,
+        reference: Some(Reference::parse(&format!("R-{n}")).unwrap()),
+        service: ServiceCode::parse("B2C").unwrap(),
+        msisdn,
+        account_number: String::new(),
+        money: Money {
+            amount: Amount::from_minor(100).unwrap(),
+            currency: Currency::from_code("KES").unwrap(),
+        },
+        country: Country::from_code("KE").unwrap(),
+        narration: "x".repeat(200),
+        customer_names: String::new(),
+        invoice_number: String::new(),
+        payment_mode: String::new(),
+        hub_id: String::new(),
+        extra: Vec::new(),
+        document: None,
+    }
+}
+
+fn plan() -> LoadPlan {
+    LoadPlan {
+        batch: BatchName::parse("b").unwrap(),
+        originator: Originator::parse("acme").unwrap(),
+        source: "f.csv".into(),
+        now: Timestamp::from_millis(1),
+        amend: false,
+        allow_equal_rows: false,
+        allow_same_content: false,
+        skip_bad_rows: false,
+        presume_posted: false,
+        expect_count: None,
+        expect_total: None,
+        dry_run: false,
+    }
+}
+
+/// Loads as the writer does: in a transaction that an error rolls back.
+fn load_rows(c: &mut Connection, count: u64) -> Result<Loaded, Error> {
+    let (sender, receiver) = channel();
+    let mut block: Vec<_> = (1..=count).map(|n| Incoming::Good(row(n))).collect();
+    block.push(Incoming::End);
+    sender.send(block).unwrap();
+    drop(sender);
+    c.execute_batch("begin immediate").unwrap();
+    let loaded = load::load(c, &plan(), &receiver);
+    if !c.is_autocommit() {
+        let end = if loaded.is_ok() { "commit" } else { "rollback" };
+        c.execute_batch(end).unwrap();
+    }
+    loaded
+}
+
+fn counts(path: &Path) -> Vec<i64> {
+    let c = Connection::open(path).unwrap();
+    [
+        "batch",
+        "load",
+        "instruction",
+        "identifier",
+        "life",
+        "tally",
+    ]
+    .map(|table| {
+        let sql = format!("select count(*) from {table}");
+        c.query_row(&sql, [], |row| row.get(0)).unwrap()
+    })
+    .into()
+}
+
+#[test]
+fn a_load_that_finds_the_disk_full_at_any_point_leaves_nothing_behind() {
+    let pages = |c: &Connection| pragma(c, "page_count").parse::<i64>().unwrap();
+    let (_folder, path) = fresh();
+    let mut c = for_writing(&path, Missing::Create).unwrap();
+    let empty = pages(&c);
+    load_rows(&mut c, 3000).unwrap();
+    let needed = pages(&c) - empty;
+    // Full while rows come in, while they are sorted, while their lives begin.
+    for percent in [0, 20, 60, 70, 80, 85, 90, 95, 99] {
+        let (_folder, path) = fresh();
+        let mut c = for_writing(&path, Missing::Create).unwrap();
+        let pages = empty + needed * percent / 100;
+        c.pragma_update(None, "max_page_count", pages).unwrap();
+        let loaded = load_rows(&mut c, 3000);
+        let error = loaded.unwrap_err();
+        assert!(error.to_string().contains("full"), "{percent} %: {error}");
+        assert_eq!(counts(&path), [0; 6], "{percent} %");
+        // With room again, the same file goes in whole.
+        c.pragma_update(None, "max_page_count", 100_000).unwrap();
+        assert!(matches!(load_rows(&mut c, 300), Ok(Loaded::New(_))));
+        assert_eq!(counts(&path)[2..5], [300; 3]);
+    }
+}
+
+#[test]
+fn no_statement_of_the_dispatch_scans_the_payments() {
+    let (_folder, path) = fresh();
+    let mut c = for_writing(&path, Missing::Create).unwrap();
+    load_rows(&mut c, 10).unwrap();
+    for (sql, index) in [
+        (
+            "select seq from life l indexed by post_queue where l.batch_id = 1 and l.service_id = 1 and l.state = 0
+                 and l.due_at <= 5 order by l.due_at, seq limit 9",
+            "post_queue",
+        ),
+        (
+            "select min(due_at) from life indexed by ask_queue where batch_id = 1 and state in (2, 3, 4) and due_at < 9",
+            "ask_queue",
+        ),
+        ("select seq from life where batch_id = 1 and state = 1", "unfinished_posts"),
+        ("select seq from identifier where identifier = 'x'", "PRIMARY KEY"),
+        ("select 1 from evidence where seq = 1", "evidence_by_payment"),
+    ] {
+        let mut statement = c.prepare(&format!("explain query plan {sql}")).unwrap();
+        let plan: Vec<String> = statement
+            .query_map([], |row| row.get(3))
+            .unwrap()
+            .collect::<Result<_, _>>()
+            .unwrap();
+        let plan = plan.join("; ");
+        assert!(plan.contains(index) && !plan.contains("TEMP B-TREE"), "{sql}: {plan}");
+        assert!(!plan.starts_with("SCAN"), "{sql}: {plan}");
+    }
+}

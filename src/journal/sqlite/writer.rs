@@ -188,6 +188,15 @@ impl Journal {
         .await
     }
 
+    /// Returns which of these claims still wait to be posted.
+    ///
+    /// # Errors
+    /// [`Error::Fenced`] when another run has taken over.
+    pub async fn still_posting(&self, token: RunToken, seqs: Vec<i64>) -> Result<Vec<i64>, Error> {
+        self.ask(false, move |c| run::still_posting(c, token, &seqs))
+            .await
+    }
+
     /// Returns up to `limit` payments that are due to be asked about, and puts them off to the end of their lease.
     ///
     /// # Errors

@@ -418,7 +418,7 @@ fn without_any_file_the_hint_says_where_it_was_looked_for() {
     let folder = Folder::empty().variable("HOME", "/nonexistent/acme");
     let refusal = folder.printed(&folder.load().gateway().unwrap_err());
     for part in [
-        "profile \"default\": not set: base_url",
+        "no configuration: not set: base_url",
         "looked for disburse.toml and /nonexistent/acme/.config/disburse/disburse.toml",
         "--sandbox needs none",
     ] {

@@ -49,7 +49,7 @@ fn every_key_is_explained() {
         );
         assert_eq!(comment_above(key.name), expected, "{}", key.name);
     }
-    for text in ["DISBURSE_PASSWORD,"].iter().chain(COLUMNS) {
+    for text in ["DISBURSE_PASSWORD,"].iter().chain(&crate::intake::COLUMNS) {
         assert!(SAMPLE.contains(text), "{text}");
     }
     for class in StatusClass::NAMES.iter().chain(PostClass::NAMES) {

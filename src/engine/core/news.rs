@@ -1,0 +1,60 @@
+//! What the core is told, and what it wants done.
+
+use std::time::Duration;
+
+use crate::journal::{Claim, Due, Moved, Question, Standing};
+
+/// What happened.
+#[derive(Clone, Debug)]
+pub enum News {
+    /// The journal recorded these intents; what is due after them.
+    Claimed(Vec<Claim>, Due),
+    /// The journal gave these questions; what is due after them.
+    Questions(Vec<Question>, Due),
+    /// A post ended, with a usable reply or without.
+    PostEnded(Health),
+    /// A query about this many payments ended.
+    QueryEnded(Health),
+    /// Payments moved, by a reply, an answer or a callback.
+    Moved(Vec<Moved>),
+    /// A lane wants float.
+    NoFloat(i64),
+    /// What the journal holds now; another process may have written.
+    Standing(Box<Standing>, Due),
+    /// The operator wants the run to end.
+    Drain,
+    /// The gateway's answer stops the run.
+    Stop(String),
+}
+
+/// How the gateway answered a request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Health {
+    /// A usable reply.
+    Healthy,
+    /// Sent, and no usable reply.
+    Lost,
+    /// Nothing was sent: no connection.
+    Unreachable(String),
+    /// It asks for less.
+    SlowDown(Duration),
+    /// Nothing was asked of it: what was to be sent was settled meanwhile.
+    Untried,
+}
+
+/// What to do.
+#[derive(Clone, Debug)]
+pub enum Effect {
+    /// Claim up to this many payments.
+    Claim(usize),
+    /// Fetch up to this many questions.
+    Fetch(usize),
+    /// Record these claims as unsent: they will not be posted now.
+    Release(Vec<Claim>),
+    /// Hold a lane.
+    HoldLane(i64),
+    /// Open a held lane.
+    ReopenLane(i64),
+    /// Read the standing of the batch again.
+    Look,
+}

@@ -1,0 +1,131 @@
+//! One request to the gateway, and what came of it.
+
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::core::Health;
+use crate::callback::Addresses;
+use crate::domain::{GatewayTransactionId, Said};
+use crate::gateway::{Gateway, Inquiry, Outcome, Outgoing, Reply, Signal, StopReason};
+use crate::journal::{Claim, Finding, Question};
+use crate::lifecycle::{Class, Event, Verdict};
+
+/// A post and a query are asked for less of, when the gateway does not say how much less.
+const SLOW_DOWN: Duration = Duration::from_secs(1);
+
+/// What came of a request.
+pub(super) struct Exchange {
+    /// One per payment.
+    pub(super) findings: Vec<Finding>,
+    /// Lanes that want float.
+    pub(super) dry_lanes: Vec<i64>,
+    pub(super) health: Health,
+    pub(super) stop: Option<StopReason>,
+}
+
+/// Posts payments in one request.
+pub(super) async fn post<G: Gateway>(
+    gateway: Arc<G>,
+    claims: Vec<Claim>,
+    addresses: Option<Addresses>,
+) -> Exchange {
+    if claims.is_empty() {
+        return Exchange {
+            findings: Vec::new(),
+            dry_lanes: Vec::new(),
+            health: Health::Untried,
+            stop: None,
+        };
+    }
+    let outgoing: Vec<Outgoing> = claims
+        .iter()
+        .map(|claim| Outgoing {
+            payment: Arc::clone(&claim.payment),
+            callback_url: addresses
+                .as_ref()
+                .map(|addresses| addresses.of(claim.payment.id)),
+        })
+        .collect();
+    let reply = always(async move { gateway.post(&outgoing).await }).await;
+    let no_float = |outcome: &Outcome| {
+        matches!(
+            outcome.event,
+            Event::Reply(Verdict {
+                class: Class::NoFloat,
+                ..
+            })
+        )
+    };
+    let dry_lanes = claims
+        .iter()
+        .zip(&reply.outcomes)
+        .filter(|(_, outcome)| no_float(outcome))
+        .map(|(claim, _)| claim.lane)
+        .collect();
+    let seqs: Vec<i64> = claims.iter().map(|claim| claim.seq).collect();
+    exchange(&seqs, reply, dry_lanes, Event::Lost)
+}
+
+/// Asks about payments in one request.
+pub(super) async fn ask<G: Gateway>(gateway: Arc<G>, questions: Vec<Question>) -> Exchange {
+    let inquiries: Vec<Inquiry> = questions
+        .iter()
+        .map(|question| Inquiry {
+            id: question.id,
+            gateway_transaction_id: question
+                .gateway_transaction_id
+                .as_deref()
+                .and_then(|id| GatewayTransactionId::parse(id).ok()),
+        })
+        .collect();
+    let reply = always(async move { gateway.query(&inquiries).await }).await;
+    let seqs: Vec<i64> = questions.iter().map(|question| question.seq).collect();
+    exchange(&seqs, reply, Vec::new(), Event::NoAnswer)
+}
+
+/// Gives a reply even when the request panics: a run that waits for an answer that never comes would never end.
+async fn always(request: impl Future<Output = Reply> + Send + 'static) -> Reply {
+    tokio::spawn(request).await.unwrap_or_else(|error| {
+        tracing::error!(%error, "a request broke off");
+        Reply {
+            outcomes: Vec::new(),
+            signal: Signal::Lost("the request broke off".into()),
+        }
+    })
+}
+
+// An outcome that is missing counts as none: the payment is asked about.
+fn exchange(seqs: &[i64], reply: Reply, dry_lanes: Vec<i64>, absent: Event) -> Exchange {
+    let (health, stop) = match reply.signal {
+        Signal::Healthy => (Health::Healthy, None),
+        Signal::Unreachable(why) => (Health::Unreachable(why), None),
+        Signal::Lost(_) => (Health::Lost, None),
+        Signal::SlowDown(pause) => (Health::SlowDown(pause.unwrap_or(SLOW_DOWN)), None),
+        Signal::Stop(reason) => (Health::Lost, Some(reason)),
+    };
+    let mut outcomes = reply.outcomes.into_iter();
+    let findings = seqs
+        .iter()
+        .map(|seq| {
+            let Outcome { event, said } = outcomes.next().unwrap_or_else(|| Outcome {
+                event: absent,
+                said: Said {
+                    cause: "the reply has no outcome of this payment".into(),
+                    ..Said::default()
+                },
+            });
+            Finding {
+                seq: *seq,
+                event,
+                said,
+            }
+        })
+        .collect();
+    Exchange {
+        findings,
+        dry_lanes,
+        health,
+        stop,
+    }
+}

@@ -1,0 +1,62 @@
+//! What a run is given, and what it gives back.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::{mpsc, watch};
+use tokio_util::sync::CancellationToken;
+
+use super::{Clock, Ending, Limits, Progress};
+use crate::callback::Addresses;
+use crate::domain::BatchName;
+use crate::journal::{Journal, Moved};
+use crate::lifecycle::Policy;
+
+/// What a run is made of.
+#[derive(Debug)]
+pub struct Plan<G> {
+    /// The journal.
+    pub journal: Journal,
+    /// The gateway.
+    pub gateway: Arc<G>,
+    /// The batch.
+    pub batch: BatchName,
+    /// The identity of the gateway.
+    pub gateway_identity: String,
+    /// The settings that shape the bytes of a post.
+    pub wire: String,
+    /// The waits.
+    pub policy: Arc<Policy>,
+    /// The bounds.
+    pub limits: Limits,
+    /// How long a request may take at most: a question is not asked twice within.
+    pub request_timeout: Duration,
+    /// Where callbacks are to go; `None`: no callbacks.
+    pub addresses: Option<Addresses>,
+    /// The clock, shared with the listener.
+    pub clock: Clock,
+}
+
+/// Handles on a run from outside.
+#[derive(Debug)]
+pub struct Run {
+    /// Cancelled: the run takes no more payments, and ends when nothing is under way.
+    pub drain: CancellationToken,
+    /// Where the run stands.
+    pub progress: watch::Sender<Progress>,
+    /// Payments that a callback moved.
+    pub callbacks: mpsc::Receiver<Moved>,
+}
+
+/// How a run ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Summary {
+    /// Why it ended.
+    pub ending: Ending,
+    /// Payments handed to the gateway.
+    pub posted: u64,
+    /// Questions asked.
+    pub asked: u64,
+    /// Intents of an earlier run that were found without an outcome.
+    pub abandoned: u64,
+}

@@ -1,0 +1,73 @@
+//! Lanes that are held for want of float.
+
+use std::time::Duration;
+
+use crate::files::rows;
+use crate::oracle::prove;
+use crate::sandbox::Sandbox;
+use crate::world::{Setup, World, free_port};
+
+fn shortage(topped_up_after_ms: u64) -> String {
+    format!(
+        "float_shortage = {{ service = \"B2C_MPESA\", after = 5, topped_up_after_ms = {topped_up_after_ms} }}\n"
+    )
+}
+
+#[test]
+fn a_lane_without_float_is_held_with_5_until_the_operator_reopens_it() {
+    let setup = Setup {
+        lane_retry_after: None,
+        ..Setup::default()
+    };
+    let world = World::new(&setup);
+    world.write("faults.toml", &shortage(600_000));
+    let address = format!("127.0.0.1:{}", free_port());
+    let short = ["--faults", "faults.toml"];
+    let sandbox = Sandbox::start_at(&address, &world, "ledger", &short);
+    let world = world.towards(&sandbox.base_url);
+    let rows = rows(60, 71);
+    world.write_rows("batch.csv", &rows);
+    let pay = ["pay", "batch.csv", "--batch", "b", "--yes"];
+    let done = world.expect(5, &pay);
+    done.says("B2C_MPESA")
+        .says("disburse resume-lane b B2C_MPESA");
+    // Less than the lease of a question: the run ends when nothing is left to do.
+    assert!(done.took < Duration::from_secs(15), "{:?}", done.took);
+    let status = world.status("b");
+    assert_eq!(status["held_lanes"], serde_json::json!(["B2C_MPESA"]));
+    let others = rows.iter().filter(|row| row.service != "B2C_MPESA").count() as u64;
+    assert!(others > 5);
+    assert_eq!(
+        world.count("b", "paid"),
+        others + 5,
+        "the other lanes go on"
+    );
+    // A run alone leaves the lane as it is.
+    let posts = sandbox.ledger().posts;
+    world.expect(5, &pay);
+    assert_eq!(sandbox.ledger().posts, posts);
+    // The float is topped up, which the gateway does when it starts without the shortage.
+    sandbox.stop();
+    let sandbox = Sandbox::start_at(&address, &world, "ledger", &[]);
+    world
+        .expect(0, &["resume-lane", "b", "B2C_MPESA"])
+        .says("open again");
+    world.expect(0, &pay);
+    prove(&world, "b", &rows, &sandbox.ledger());
+    world
+        .expect(0, &["resume-lane", "b", "B2C_MPESA"])
+        .says("was not held");
+}
+
+#[test]
+fn a_lane_reopens_by_itself_where_that_is_configured() {
+    let setup = Setup::default();
+    let world = World::new(&setup);
+    world.write("faults.toml", &shortage(900));
+    let sandbox = Sandbox::start(&world, "ledger", &["--faults", "faults.toml"]);
+    let world = world.towards(&sandbox.base_url);
+    let rows = rows(60, 72);
+    world.write_rows("batch.csv", &rows);
+    world.expect(0, &["pay", "batch.csv", "--batch", "b", "--yes"]);
+    prove(&world, "b", &rows, &sandbox.ledger());
+}

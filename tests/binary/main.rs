@@ -1,0 +1,21 @@
+//! The whole program against the sandbox gateway, whose ledger is the oracle: it counts what was executed.
+//!
+//! Every test has a folder of its own, and everything in it is waited for with a deadline.
+
+// A test fails by panicking, its helpers too.
+#![allow(clippy::unwrap_used)]
+
+mod deployments;
+mod endings;
+mod files;
+mod gateways;
+mod kills;
+mod lanes;
+mod lost_journal;
+mod operator;
+mod oracle;
+mod pace;
+mod presets;
+mod sandbox;
+mod signals;
+mod world;

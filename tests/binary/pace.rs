@@ -1,0 +1,70 @@
+//! How fast payments leave, measured where they arrive.
+
+use std::time::{Duration, Instant};
+
+use crate::files::rows;
+use crate::gateways::{Server, healthy};
+use crate::world::{Setup, World};
+
+const RATE: usize = 100;
+/// Requests that are held up on a busy machine arrive in a bunch; a rate that is doubled arrives as a hundred more.
+const JITTER: usize = 40;
+const PAY: [&str; 8] = [
+    "pay",
+    "batch.csv",
+    "--batch",
+    "b",
+    "--yes",
+    "--rate",
+    "100/s",
+    "--quiet",
+];
+
+#[track_caller]
+fn no_second_holds_more_than_the_rate(posts: &[(Instant, String)]) {
+    for (index, (first, _)) in posts.iter().enumerate() {
+        let within = posts[index..]
+            .iter()
+            .take_while(|(at, _)| *at < *first + Duration::from_secs(1))
+            .count();
+        assert!(
+            within <= RATE + JITTER,
+            "{within} arrived within a second, from the {index}th on"
+        );
+    }
+}
+
+#[test]
+fn three_hundred_payments_at_a_hundred_a_second_take_three_seconds() {
+    let server = Server::start(healthy);
+    let world = World::new(&Setup::default()).towards(&server.url());
+    world.write_rows("batch.csv", &rows(300, 91));
+    world.expect(0, &PAY);
+    let posts = server.posts();
+    assert_eq!(posts.len(), 300);
+    let took = posts[299].0 - posts[0].0;
+    assert!(
+        took > Duration::from_millis(2_800) && took < Duration::from_millis(4_500),
+        "{took:?}"
+    );
+    no_second_holds_more_than_the_rate(&posts);
+}
+
+#[test]
+fn a_restart_does_not_double_the_rate() {
+    let server = Server::start(healthy);
+    let world = World::new(&Setup::default()).towards(&server.url());
+    world.write_rows("batch.csv", &rows(400, 92));
+    for wanted in [60, 150, 230] {
+        let mut run = world.start(&PAY);
+        run.until("more is posted", |_| server.posts().len() >= wanted);
+        drop(run);
+    }
+    world.expect(0, &PAY);
+    no_second_holds_more_than_the_rate(&server.posts());
+    let mut identifiers: Vec<_> = server.posts().into_iter().map(|(_, id)| id).collect();
+    assert_eq!(identifiers.len(), 400, "each payment is posted once");
+    identifiers.sort();
+    identifiers.dedup();
+    assert_eq!(identifiers.len(), 400, "each payment is posted once");
+}

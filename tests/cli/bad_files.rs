@@ -1,0 +1,263 @@
+//! Files that are no batch: each is named for what it is, and leaves no trace.
+
+use std::fs;
+
+use crate::desk::{Desk, HEADER, ROWS};
+
+const WHOLE: &str = "export it again; a batch has a header and at least one row";
+const SHEET: &str = "open it in the spreadsheet program and save the sheet as \"CSV UTF-8\"";
+const UNPACK: &str = "unpack it first, and load the file inside";
+
+/// The file, the content, the error, the hint.
+type Case = (&'static str, Vec<u8>, &'static str, &'static str);
+
+fn cases() -> Vec<Case> {
+    let head = HEADER.trim_end();
+    let row = ROWS.lines().next().unwrap();
+    let text = |text: String| text.into_bytes();
+    vec![
+        ("empty.csv", Vec::new(), "empty.csv: is empty", WHOLE),
+        (
+            "header.csv",
+            text(HEADER.into()),
+            "header.csv: has a header and no rows",
+            "there is nothing to pay; check the export",
+        ),
+        (
+            "empty.json",
+            text("[]".into()),
+            "empty.json: holds no payments",
+            "there is nothing to pay; check the export",
+        ),
+        (
+            "unknown.csv",
+            text(format!("{head},narations\n{row},x\n")),
+            "unknown.csv: has an unknown column \"narations\" (did you mean \"narration\"?)",
+            "rename it, or map it in [columns]; further members of extraData are named extra.NAME",
+        ),
+        (
+            "doubled.csv",
+            text(format!("{head},amount\n{row},1.00\n")),
+            "doubled.csv: has the column amount twice, as columns 4 and 7",
+            "keep one of them",
+        ),
+        (
+            "missing.csv",
+            text("msisdn,service_code\n254712345678,B2C_MPESA\n".into()),
+            "missing.csv: has no column amount",
+            "every row needs it; the first line must hold the names of the columns",
+        ),
+        (
+            "gzip.csv",
+            b"\x1f\x8b\x08\0\0\0\0\0\0\x03+".to_vec(),
+            "gzip.csv: is a gzip archive, not CSV or JSON",
+            UNPACK,
+        ),
+        (
+            "xlsx.csv",
+            b"PK\x03\x04\x14\0\0\0[Content_Types].xml....xl/workbook.xml".to_vec(),
+            "xlsx.csv: is an Excel workbook (XLSX), not CSV or JSON",
+            SHEET,
+        ),
+        (
+            "xls.csv",
+            b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1".to_vec(),
+            "xls.csv: is an old Excel workbook (XLS) or another Office document, not CSV or JSON",
+            SHEET,
+        ),
+        (
+            "latin.csv",
+            [
+                HEADER.as_bytes(),
+                b"R-\xe9,B2C_MPESA,254712345678,1.00,KES,KE\n",
+            ]
+            .concat(),
+            "latin.csv:2: is not UTF-8: byte 3 of the line is 0xE9 (byte 67 of the file)",
+            "save it again as \"CSV UTF-8\"; or, when it comes from an older Windows program, say --encoding windows-1252",
+        ),
+        (
+            "quote.csv",
+            text(format!(
+                "{HEADER}{ROWS}R-4,B2C_MPESA,\"254712345678,1.00,KES,KE\n"
+            )),
+            "quote.csv:5: has a quote that is opened in this line and never closed",
+            "close the quote in that line; a quote inside a quoted cell is written twice",
+        ),
+        (
+            "broken.json",
+            text("[{\"reference\": \"R-1\",\n".into()),
+            "",
+            "write an array of objects, or one object per line; nothing after this line could be read",
+        ),
+    ]
+}
+
+#[test]
+fn each_is_named_and_leaves_an_existing_journal_as_it_was() {
+    let mut desk = Desk::loaded();
+    for (name, content, error, hint) in cases() {
+        desk = desk.file(name, content);
+        for command in [
+            &["load", name, "--batch", "n", "--sandbox"][..],
+            &["check", name, "--sandbox"],
+        ] {
+            if error.is_empty() {
+                let said = desk.run(command).finished(2);
+                assert!(
+                    said.err.starts_with(&format!("error: {name}:")),
+                    "{}",
+                    said.err
+                );
+                assert!(said.err.contains(hint), "{}", said.err);
+            } else {
+                desk.refuses(
+                    command,
+                    2,
+                    &[&format!("error: {error}"), &format!("hint: {hint}")],
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn a_file_of_another_kind_makes_no_journal() {
+    let mut desk = Desk::new();
+    for (name, content, error, hint) in cases() {
+        // A quote that is never closed shows only at the end.
+        if error.is_empty() || name == "quote.csv" {
+            continue;
+        }
+        desk = desk.file(name, content);
+        let lines = [&*format!("error: {error}"), &format!("hint: {hint}")];
+        desk.refuses(&["load", name, "--batch", "n", "--sandbox"], 2, &lines);
+        desk.refuses(&["pay", name, "--batch", "n", "--sandbox"], 2, &lines);
+    }
+}
+
+#[test]
+fn what_is_no_file_is_refused() {
+    let desk = Desk::loaded();
+    fs::create_dir(desk.path("folder.csv")).unwrap();
+    for (name, error) in [
+        ("nowhere.csv", "nowhere.csv: no such file"),
+        ("nowhere/at/all.csv", "nowhere/at/all.csv: no such file"),
+        ("folder.csv", "folder.csv: is a folder; name a file in it"),
+    ] {
+        let error = format!("error: {error}");
+        desk.refuses(&["check", name, "--sandbox"], 2, &[&error]);
+        desk.refuses(&["load", name, "--batch", "n", "--sandbox"], 2, &[&error]);
+    }
+}
+
+#[test]
+fn ragged_rows_are_all_named_and_nothing_is_loaded() {
+    let desk = Desk::loaded().file(
+        "ragged.csv",
+        format!("{HEADER}{ROWS}R-4,B2C_MPESA\nR-5,B2C_MPESA,254712345678,1,500.00,KES,KE\n"),
+    );
+    let journal = fs::read(desk.path("disburse.db")).unwrap();
+    let said = desk.run(&["load", "ragged.csv", "--batch", "n", "--sandbox"]);
+    said.refused(
+        2,
+        &[
+            "ragged.csv:5: expected 6 cells as in the header, found 2",
+            "ragged.csv:6: expected 6 cells as in the header, found 7",
+            "the rows with errors are in ragged.corrections.csv, each with its errors in the last column",
+            "error: ragged.csv: 2 rows with errors; nothing was loaded",
+            "hint: mend them in the file and load it again; or load the good rows alone with --on-error skip, and add the \
+             mended ragged.corrections.csv with --amend",
+        ],
+    );
+    assert!(fs::read(desk.path("disburse.db")).unwrap() == journal);
+    desk.run(&["status", "n"]).finished(2);
+}
+
+#[test]
+fn ten_megabytes_in_one_field_are_one_bad_row() {
+    let field = "x".repeat(10_000_000);
+    let desk = Desk::loaded()
+        .file(
+            "wide.csv",
+            format!("{HEADER}R-4,{field},254712345678,1.00,KES,KE\n{ROWS}"),
+        )
+        .file(
+            "quoted.csv",
+            format!("{HEADER}R-4,\"{field}\",254712345678,1.00,KES,KE\n{ROWS}"),
+        )
+        .file(
+            "wide.json",
+            format!("[{{\"reference\": \"R-4\", \"narration\": \"{field}\"}}]"),
+        );
+    let journal = fs::read(desk.path("disburse.db")).unwrap();
+    for (name, line) in [("wide.csv", 2), ("quoted.csv", 2), ("wide.json", 1)] {
+        let said = desk.run(&["load", name, "--batch", "n", "--sandbox"]);
+        let stem = name.split('.').next().unwrap();
+        let first = said.err.lines().next().unwrap();
+        assert!(
+            first.starts_with(&format!(
+                "{name}:{line}: expected at most 65536 bytes in a row, found 100000"
+            )),
+            "{first}"
+        );
+        said.refused(
+            2,
+            &[
+                first,
+                &format!("the rows with errors are in {stem}.corrections.csv, each with its errors in the last column"),
+                &format!("error: {name}: 1 row with errors; nothing was loaded"),
+                &format!(
+                    "hint: mend them in the file and load it again; or load the good rows alone with --on-error skip, and \
+                     add the mended {stem}.corrections.csv with --amend"
+                ),
+            ],
+        );
+    }
+    assert!(fs::read(desk.path("disburse.db")).unwrap() == journal);
+}
+
+#[test]
+fn options_that_say_how_to_read_are_checked() {
+    let desk = Desk::with_rows();
+    for (option, value, error) in [
+        (
+            "--format",
+            "xml",
+            "--format xml: expected csv, json or jsonl",
+        ),
+        (
+            "--encoding",
+            "latin",
+            "--encoding latin: expected utf-8 or windows-1252",
+        ),
+        (
+            "--expect-total",
+            "1,00.0.1",
+            "--expect-total 1,00.0.1: expected digits and at most one decimal point",
+        ),
+        (
+            "--expect-total",
+            "100.005",
+            "--expect-total 100.005: KES has 2 decimals, found 3",
+        ),
+        (
+            "--expect-total",
+            "KEZ 100",
+            "--expect-total KEZ 100: KEZ is no currency of ISO 4217",
+        ),
+    ] {
+        desk.refuses(
+            &["check", "ok.csv", "--sandbox", option, value],
+            2,
+            &[&format!("error: {error}")],
+        );
+    }
+    desk.refuses(
+        &["check", "ok.csv", "--sandbox", "--format", "json"],
+        2,
+        &[
+            "error: ok.csv: is not JSON: it begins with 'r'",
+            "hint: name the format with --format csv, json or jsonl",
+        ],
+    );
+}

@@ -1,0 +1,157 @@
+//! Journals that are none of ours: refused by every command, and left as they are.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+
+use rusqlite::Connection;
+
+use crate::desk::Desk;
+
+const COMMANDS: [&[&str]; 7] = [
+    &["status"],
+    &["status", "b"],
+    &["load", "ok.csv", "--batch", "n", "--sandbox"],
+    &["run", "b", "--sandbox"],
+    &["report", "b", "--out", "r"],
+    &["explain", "b", "R-1"],
+    &["cancel", "b"],
+];
+
+#[track_caller]
+fn all_refuse(desk: &Desk, journal: &str, error: &str, hint: &str) {
+    for command in COMMANDS {
+        let arguments = [command, &["--journal", journal]].concat();
+        desk.refuses(
+            &arguments,
+            2,
+            &[
+                &format!("error: journal {journal}: {error}"),
+                &format!("hint: {hint}"),
+            ],
+        );
+    }
+}
+
+#[test]
+fn a_text_file() {
+    let desk = Desk::with_rows().file("notes.txt", "To do: pay everyone, once.\n".repeat(300));
+    all_refuse(
+        &desk,
+        "notes.txt",
+        "is not a journal of disburse",
+        "name another file with --journal; if this was your journal, its first bytes are damaged: restore it from a copy",
+    );
+}
+
+#[test]
+fn a_database_of_another_program() {
+    let desk = Desk::with_rows();
+    Connection::open(desk.path("other.db"))
+        .unwrap()
+        .execute_batch("create table invoice (id integer primary key)")
+        .unwrap();
+    all_refuse(
+        &desk,
+        "other.db",
+        "is not a journal of disburse (it is a SQLite database of another program)",
+        "name another file with --journal",
+    );
+}
+
+#[test]
+fn a_journal_that_is_newer_than_the_program() {
+    let desk = Desk::loaded();
+    Connection::open(desk.path("disburse.db"))
+        .unwrap()
+        .execute_batch("pragma user_version = 99")
+        .unwrap();
+    all_refuse(
+        &desk,
+        "disburse.db",
+        "was written by a newer disburse (schema 99, this one knows 1)",
+        "use the newer disburse for it",
+    );
+}
+
+#[test]
+fn a_symbolic_link() {
+    let desk = Desk::loaded();
+    symlink("disburse.db", desk.path("link.db")).unwrap();
+    symlink("nowhere.db", desk.path("dangling.db")).unwrap();
+    for link in ["link.db", "dangling.db"] {
+        all_refuse(
+            &desk,
+            link,
+            "is a symbolic link; name the file itself",
+            "a journal holds names and phone numbers; keep it in a file of your own",
+        );
+    }
+}
+
+#[test]
+fn a_folder_or_a_device() {
+    let desk = Desk::with_rows();
+    fs::create_dir(desk.path("folder")).unwrap();
+    for path in ["folder", "/dev/null"] {
+        all_refuse(
+            &desk,
+            path,
+            "is not a file",
+            "a journal holds names and phone numbers; keep it in a file of your own",
+        );
+    }
+}
+
+#[test]
+fn no_journal_at_all_is_made_by_loading_only() {
+    let desk = Desk::with_rows();
+    for command in COMMANDS.into_iter().filter(|command| command[0] != "load") {
+        desk.refuses(
+            command,
+            2,
+            &[
+                "error: journal disburse.db: no such file",
+                "hint: load a batch first, or name the journal with --journal",
+            ],
+        );
+    }
+}
+
+#[test]
+fn an_empty_file_becomes_a_journal_by_loading_only() {
+    let desk = Desk::with_rows().file("empty.db", "");
+    for command in COMMANDS.into_iter().filter(|command| command[0] != "load") {
+        let arguments = [command, &["--journal", "empty.db"]].concat();
+        desk.refuses(
+            &arguments,
+            2,
+            &[
+                "error: journal empty.db: is not a journal of disburse (it is empty)",
+                "hint: name another file with --journal",
+            ],
+        );
+    }
+}
+
+#[test]
+fn a_journal_without_batches_says_so() {
+    let desk = Desk::with_rows();
+    // Refused by its declared count, once the journal was there.
+    desk.run(&[
+        "load",
+        "ok.csv",
+        "--batch",
+        "b",
+        "--sandbox",
+        "--expect-count",
+        "4",
+    ])
+    .finished(2);
+    let said = desk.run(&["status"]).finished(0);
+    assert_eq!(said.out, "");
+    assert_eq!(
+        said.err,
+        "the journal holds no batch yet; `disburse load FILE --batch NAME` makes one\n"
+    );
+    assert_eq!(desk.run(&["status", "--json"]).finished(0).out, "[]\n");
+}

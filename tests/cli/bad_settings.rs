@@ -1,0 +1,146 @@
+//! No configuration, or the wrong one: each names what is missing and where to put it.
+
+use crate::desk::{CONFIGURATION, Desk};
+
+#[test]
+fn without_a_configuration_the_places_are_named_where_one_was_looked_for() {
+    let desk = Desk::with_rows();
+    let home = desk.path(".config/disburse/disburse.toml");
+    desk.refuses(
+        &["load", "ok.csv", "--batch", "b"],
+        2,
+        &[
+            "error: no configuration: not set: originator",
+            &format!(
+                "hint: no configuration file was found, looked for disburse.toml and {}; write one (samples/disburse.toml \
+                 shows every key), name one with --config, or set DISBURSE_ORIGINATOR; --sandbox needs none",
+                home.display()
+            ),
+        ],
+    );
+    let said = desk.run(&["config", "show"]).finished(0);
+    assert!(said.out.starts_with("profile default\n"), "{}", said.out);
+}
+
+#[test]
+fn a_check_without_defaults_says_where_they_would_come_from() {
+    let desk = Desk::new().sample("payroll.csv");
+    desk.refuses(
+        &["check", "payroll.csv"],
+        2,
+        &[
+            "error: payroll.csv: has no column country_code",
+            "hint: add it, or give country_code a default in the profile",
+            "hint: there is no disburse.toml yet, which could give the default; --sandbox has its own",
+        ],
+    );
+}
+
+#[test]
+fn a_configuration_that_was_named_must_be_there() {
+    let desk = Desk::with_rows();
+    desk.refuses(
+        &["check", "ok.csv", "--config", "nowhere.toml"],
+        2,
+        &["error: nowhere.toml: No such file or directory (os error 2)"],
+    );
+}
+
+#[test]
+fn an_unknown_profile_is_refused_with_the_nearest() {
+    let desk = Desk::configured();
+    desk.refuses(
+        &["load", "ok.csv", "--batch", "b", "--profile", "q"],
+        2,
+        &[
+            "error: command line: unknown profile \"q\"",
+            "hint: did you mean \"p\"? disburse.toml has p",
+        ],
+    );
+}
+
+#[test]
+fn mistakes_of_the_file_have_a_place() {
+    for (from, to, lines) in [
+        (
+            "base_url",
+            "base_ulr",
+            &[
+                "error: disburse.toml:2:1: unknown key \"base_ulr\"",
+                "hint: did you mean \"base_url\"?",
+            ][..],
+        ),
+        (
+            "http://127.0.0.1:9",
+            "http://gateway.example",
+            &[
+                "error: disburse.toml:2:12: base_url: expected https:// (plain http:// for loopback only), found \"http://gateway.example\"",
+            ],
+        ),
+        (
+            "\"someone\"",
+            "\"someone\"\npassword = \"hunter2\"",
+            &["error: disburse.toml:4:1: a password is not accepted here"],
+        ),
+    ] {
+        let desk = Desk::with_rows().file("disburse.toml", CONFIGURATION.replacen(from, to, 1));
+        let said = desk.run(&["check", "ok.csv"]).finished(2);
+        let first = |text: &str| text.split(':').take(4).collect::<String>();
+        assert_eq!(first(&said.err), first(lines[0]), "{}", said.err);
+        assert!(!said.err.contains("hunter2"));
+        assert_eq!(said.out, "");
+    }
+}
+
+#[test]
+fn without_a_password_nothing_starts() {
+    let desk = Desk::with_rows().file("disburse.toml", CONFIGURATION);
+    desk.run(&["load", "ok.csv", "--batch", "b"]).finished(0);
+    desk.refuses(
+        &["run", "b", "--yes"],
+        2,
+        &[
+            "error: profile \"p\": not set: password",
+            "hint: add password_file to [profiles.p] in disburse.toml, or set DISBURSE_PASSWORD",
+        ],
+    );
+}
+
+#[test]
+fn a_password_file_that_others_can_read_is_told_once_and_never_shown() {
+    let configuration =
+        CONFIGURATION.replacen("username", "password_file = \"secret\"\nusername", 1);
+    let desk = Desk::with_rows()
+        .file("disburse.toml", configuration)
+        .file("secret", "hunter2\n");
+    desk.run(&["load", "ok.csv", "--batch", "b"]).finished(0);
+    let said = desk
+        .run(&["run", "b", "--yes", "--max-wait", "1s"])
+        .finished(4);
+    let warning = "secret: others may read this password (mode 0644); chmod 600 it";
+    assert_eq!(said.err.matches(warning).count(), 1, "{}", said.err);
+    assert!(!said.err.contains("hunter2"));
+}
+
+#[test]
+fn settings_of_a_run_are_checked_before_anything_is_touched() {
+    let desk = Desk::loaded();
+    for (option, value, error) in [
+        (
+            "--rate",
+            "0/s",
+            "command line: limits.rate: expected a rate from 1/s to 100000/s, such as \"50/s\" or \"3000/m\", found \"0/s\"",
+        ),
+        (
+            "--concurrency",
+            "0",
+            "command line: limits.concurrency: expected a whole number from 1 to 1024, found \"0\"",
+        ),
+    ] {
+        desk.refuses(
+            &["run", "b", "--sandbox", option, value],
+            2,
+            &[&format!("error: {error}")],
+        );
+    }
+}

@@ -1,0 +1,18 @@
+//! The real binary as a person or a nightly job meets it: what it prints, how it exits, what it leaves behind.
+
+// A test fails by panicking.
+#![allow(clippy::unwrap_used)]
+
+mod bad_batches;
+mod bad_files;
+mod bad_journals;
+mod bad_settings;
+mod check;
+mod damage;
+mod desk;
+mod formats;
+mod full_disk;
+mod help;
+mod output;
+mod reports;
+mod unreachable;

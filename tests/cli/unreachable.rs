@@ -1,0 +1,162 @@
+//! Runs that cannot begin: nobody at the gateway, a port that is taken, another gateway, nobody who says yes.
+
+use std::net::TcpListener;
+
+use crate::desk::{CONFIGURATION, Desk};
+
+const NOBODY: [&str; 2] = [
+    "error: the gateway cannot be reached: connection refused; nothing was sent",
+    "hint: check base_url and the network, then run again",
+];
+
+#[test]
+fn a_gateway_that_cannot_be_reached_leaves_every_payment_ready() {
+    let desk = Desk::configured();
+    desk.run(&["load", "ok.csv", "--batch", "b"]).finished(0);
+    let before = desk.run(&["status", "b", "--json"]).finished(0).out;
+    for quiet in [&[][..], &["-q"]] {
+        let said = desk
+            .run(&[&["run", "b", "--yes", "--max-wait", "3s"], quiet].concat())
+            .finished(4);
+        assert_eq!(said.err.lines().collect::<Vec<_>>(), NOBODY);
+        assert!(
+            said.out.contains("ready              3  KES 600.50"),
+            "{}",
+            said.out
+        );
+    }
+    assert_eq!(desk.run(&["status", "b", "--json"]).finished(0).out, before);
+}
+
+#[test]
+fn by_itself_it_gives_up_within_seconds() {
+    let desk = Desk::configured();
+    // A minute at most: --max-wait is half an hour.
+    let said = desk
+        .run(&["pay", "ok.csv", "--batch", "b", "--yes"])
+        .finished(4);
+    assert!(
+        said.err.ends_with(&format!("{}\n", NOBODY.join("\n"))),
+        "{}",
+        said.err
+    );
+    assert!(
+        said.out.ends_with("report: reports/b/report.html\n"),
+        "{}",
+        said.out
+    );
+}
+
+#[test]
+fn without_a_yes_the_total_is_named_that_would_have_moved() {
+    let desk = Desk::configured();
+    desk.run(&["load", "ok.csv", "--batch", "b"]).finished(0);
+    desk.refuses(
+        &["run", "b"],
+        2,
+        &[
+            "error: this would post 3 payments of batch b, KES 600.50, through http://127.0.0.1:9/; nothing was sent",
+            "hint: say --yes to do it without being asked",
+        ],
+    );
+}
+
+#[test]
+fn a_listener_port_that_is_taken_stops_the_run_before_anything_is_sent() {
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap();
+    let callback = format!(
+        "[profiles.p.callback]\nlisten = \"{address}\"\npublic_url = \"https://pay.example/callbacks\"\n[services.B2C_MPESA]"
+    );
+    let desk = Desk::configured().file(
+        "disburse.toml",
+        CONFIGURATION.replacen("[services.B2C_MPESA]", &callback, 1),
+    );
+    desk.run(&["load", "ok.csv", "--batch", "b"]).finished(0);
+    let before = desk.run(&["status", "b", "--json"]).finished(0).out;
+    desk.run(&["run", "b", "--yes"]).refused(
+        2,
+        &[
+            &format!("error: callback.listen {address}: Address already in use (os error 98); nothing was sent"),
+            "hint: free the port or choose another; --external-listener leaves it to a `disburse listen`, --poll-only does \
+             without callbacks",
+        ],
+    );
+    desk.run(&["listen"]).refused(
+        2,
+        &[
+            &format!("error: callback.listen {address}: Address already in use (os error 98)"),
+            "hint: a run with callbacks listens itself; choose another port with --listen, or end that run",
+        ],
+    );
+    desk.run(&["sandbox", "--listen", &address.to_string()])
+        .refused(
+            2,
+            &[&format!(
+                "error: sandbox: cannot listen on {address}: Address already in use (os error 98)"
+            )],
+        );
+    assert_eq!(desk.run(&["status", "b", "--json"]).finished(0).out, before);
+    // Without callbacks the port is not needed.
+    let said = desk
+        .run(&["run", "b", "--yes", "--poll-only", "--max-wait", "1s"])
+        .finished(4);
+    assert_eq!(said.err.lines().collect::<Vec<_>>(), NOBODY);
+}
+
+#[test]
+fn a_sandbox_for_others_than_this_machine_is_refused() {
+    Desk::new().refuses(
+        &["sandbox", "--listen", "0.0.0.0:0"],
+        2,
+        &["error: sandbox: the sandbox listens on loopback addresses only, not on 0.0.0.0:0"],
+    );
+}
+
+#[test]
+fn a_batch_stays_with_the_gateway_it_was_started_with() {
+    let desk = Desk::configured();
+    desk.run(&["load", "ok.csv", "--batch", "b"]).finished(0);
+    desk.run(&["run", "b", "--yes", "--max-wait", "1s"])
+        .finished(4);
+    let desk = desk.file(
+        "disburse.toml",
+        CONFIGURATION.replacen("127.0.0.1:9", "127.0.0.1:10", 1),
+    );
+    let before = desk.run(&["status", "b", "--json"]).finished(0).out;
+    desk.run(&["run", "b", "--yes"]).refused(
+        2,
+        &[
+            "error: batch b was started with gateway http://127.0.0.1:9/v1/global-api/payments; this run is configured for \
+             http://127.0.0.1:10/v1/global-api/payments",
+            "hint: a batch stays with its gateway: another one does not know what was paid. Choose the right profile, or load \
+             the file under another batch name",
+        ],
+    );
+    let said = desk.run(&["run", "b", "--sandbox"]).finished(2);
+    assert!(
+        said.err.contains("this run is configured for sandbox "),
+        "{}",
+        said.err
+    );
+    assert_eq!(desk.run(&["status", "b", "--json"]).finished(0).out, before);
+}
+
+#[test]
+fn a_rehearsal_does_not_go_on_with_real_money() {
+    let desk = Desk::configured();
+    desk.run(&[
+        "pay",
+        "ok.csv",
+        "--batch",
+        "b",
+        "--sandbox",
+        "--faults",
+        "none",
+    ])
+    .finished(0);
+    let said = desk.run(&["run", "b", "--yes"]).finished(2);
+    let hint = "hint: a rehearsal stays a rehearsal: go on with --sandbox, or load the file under another batch name for the \
+                gateway\n";
+    assert!(said.err.ends_with(hint), "{}", said.err);
+}

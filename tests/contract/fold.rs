@@ -1,0 +1,65 @@
+//! Folds the evidence of a payment with the lifecycle's own step, and compares what comes out with what is stored.
+//!
+//! The evidence suffices for all that decides over money: state, code, attempts, exposures, and how far "not found" has
+//! been proven. Two members of a life cannot be had from it, and decide nothing but when something is done next:
+//! `due_at` (the jitter is not kept, and a question's lease is no evidence) and `queries` (a new run begins to count
+//! anew). The policy is not kept either; it must be the one that the evidence was recorded under.
+
+use disburse::domain::BatchName;
+use disburse::journal::{Reader, TrailEntry};
+use disburse::lifecycle::{Life, Moment, Policy, State, step};
+
+/// Returns what a trail of evidence adds up to.
+pub fn fold(trail: &[TrailEntry], policy: &Policy) -> Life {
+    trail.iter().fold(Life::NEW, |life, entry| {
+        let moment = Moment {
+            now: entry.at,
+            jitter: 0,
+        };
+        match entry.event {
+            Some(event) => step(&life, event, moment, policy).life,
+            None if entry.kind == "presumed to have been posted before" => Life {
+                state: State::InDoubt,
+                exposures: 1,
+                quarantine_from: Some(entry.at),
+                ..life
+            },
+            None => life,
+        }
+    })
+}
+
+/// Returns the life without what evidence does not tell.
+pub fn proven(life: Life) -> Life {
+    Life {
+        due_at: None,
+        queries: 0,
+        ..life
+    }
+}
+
+/// Folds every payment of a batch, earlier generations included, and compares; returns how many there were.
+pub fn assert_evidence_adds_up(reader: &Reader, batch: &BatchName, policy: &Policy) -> usize {
+    let snapshot = reader.snapshot(batch).unwrap();
+    let mut compared = 0;
+    for row in snapshot.rows() {
+        let disburse::journal::ReportRow::Payment(newest) = row.unwrap() else {
+            continue;
+        };
+        let instruction = &newest.payment.instruction;
+        let key = instruction.reference.as_ref();
+        let key = key.map_or(newest.payment.id.as_str(), |reference| reference.as_str());
+        for record in snapshot.find(key).unwrap() {
+            let trail = snapshot.trail(record.seq).unwrap();
+            let folded = fold(&trail, policy);
+            assert_eq!(
+                proven(record.life),
+                proven(folded),
+                "payment {key}, generation {}: {trail:#?}",
+                record.payment.generation
+            );
+            compared += 1;
+        }
+    }
+    compared
+}

@@ -1,0 +1,13 @@
+//! The contract of the journal: every verb, and what holds whatever was called before.
+
+mod callback;
+mod claim;
+mod faults;
+mod groups;
+mod identity;
+mod load;
+mod opening;
+mod operator;
+mod record;
+mod reload;
+mod sequences;

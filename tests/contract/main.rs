@@ -1,0 +1,13 @@
+//! What the journal, the callback listener and the engine promise, tried from outside through their public verbs.
+//!
+//! The tests of the journal know it only by [`support::World`]: a second backend is tried by making another `World`.
+#![allow(
+    clippy::unwrap_used,
+    reason = "what is unwrapped here is part of what is tried"
+)]
+
+mod callbacks;
+mod engine;
+mod fold;
+mod journal;
+mod support;

@@ -1,0 +1,388 @@
+//! A journal in a folder of its own, and made-up batches to put into it.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use disburse::domain::{
+    Amount, BatchName, Country, Currency, Instruction, Money, Msisdn, Originator,
+    PayerTransactionId, Reference, Said, ServiceCode, Tally, Timestamp,
+};
+use disburse::journal::{
+    Acquired, CallbackNote, Claim, Finding, Incoming, Journal, LoadPlan, LoadSummary, Loaded,
+    Moved, PaymentRecord, Reader, Received, RejectedRow, ReportRow, RunTerms, RunToken, Standing,
+};
+use disburse::lifecycle::{Class, Event, Moment, Policy, State, Verdict};
+
+/// The time of the first load, in seconds since 1970.
+pub const T0: i64 = 1_795_824_000;
+
+/// `secs` after the first load.
+pub fn at(secs: i64) -> Timestamp {
+    Timestamp::from_millis((T0 + secs) * 1000)
+}
+
+pub fn moment(secs: i64) -> Moment {
+    Moment {
+        now: at(secs),
+        jitter: 0,
+    }
+}
+
+pub fn batch() -> BatchName {
+    BatchName::parse("payroll").unwrap()
+}
+
+/// Short waits: first query after 10 s, quarantine 60 s.
+pub fn policy() -> Policy {
+    Policy {
+        first_query_after: Duration::from_secs(10),
+        not_found_quarantine: Duration::from_secs(60),
+        ..Policy::default()
+    }
+}
+
+pub fn kes() -> Currency {
+    Currency::from_code("KES").unwrap()
+}
+
+/// A row with the reference `EMP-n`, of `n` shillings, to its own number.
+pub fn row(n: u64) -> Instruction {
+    let msisdn = Msisdn::from_digits(&format!("2547{n:08}")).unwrap();
+    Instruction {
+        line: n + 1,
+        reference: Some(Reference::parse(&format!("EMP-{n}")).unwrap()),
+        service: ServiceCode::parse("B2C").unwrap(),
+        msisdn,
+        account_number: msisdn.as_str().into(),
+        money: Money {
+            amount: Amount::from_minor(i64::try_from(n).unwrap() * 100).unwrap(),
+            currency: kes(),
+        },
+        country: Country::from_code("KE").unwrap(),
+        narration: String::new(),
+        customer_names: String::new(),
+        invoice_number: String::new(),
+        payment_mode: String::new(),
+        hub_id: String::new(),
+        extra: Vec::new(),
+        document: None,
+    }
+}
+
+/// The same without a reference, on a line of its own.
+pub fn nameless(n: u64, line: u64) -> Instruction {
+    Instruction {
+        line,
+        reference: None,
+        ..row(n)
+    }
+}
+
+pub fn with_amount(mut row: Instruction, minor: i64) -> Instruction {
+    row.money.amount = Amount::from_minor(minor).unwrap();
+    row
+}
+
+pub fn of_service(mut row: Instruction, service: &str) -> Instruction {
+    row.service = ServiceCode::parse(service).unwrap();
+    row
+}
+
+pub fn rows(range: std::ops::RangeInclusive<u64>) -> Vec<Instruction> {
+    range.map(row).collect()
+}
+
+/// A row that failed validation, of a readable amount.
+pub fn bad(line: u64, minor: i64) -> RejectedRow {
+    RejectedRow {
+        line,
+        reference: format!("BAD-{line}"),
+        amount_text: "1".into(),
+        currency_code: "KES".into(),
+        money: Amount::from_minor(minor).map(|amount| Money {
+            amount,
+            currency: kes(),
+        }),
+        errors: "msisdn: expected 12 digits".into(),
+        ..RejectedRow::default()
+    }
+}
+
+pub fn plan() -> LoadPlan {
+    LoadPlan {
+        batch: batch(),
+        originator: Originator::parse("acme").unwrap(),
+        source: "payroll.csv".into(),
+        now: at(0),
+        amend: false,
+        allow_equal_rows: false,
+        allow_same_content: false,
+        skip_bad_rows: false,
+        presume_posted: false,
+        expect_count: None,
+        expect_total: None,
+        dry_run: false,
+    }
+}
+
+pub fn terms(secs: i64) -> RunTerms {
+    RunTerms {
+        gateway: "gateway".into(),
+        wire: "wire".into(),
+        longest_wait: Duration::from_secs(600),
+        first_query_after: policy().first_query_after,
+        now: at(secs),
+    }
+}
+
+pub fn verdict(class: Class, code: i32) -> Verdict {
+    Verdict { class, code }
+}
+
+pub fn reply(class: Class, code: i32) -> Event {
+    Event::Reply(verdict(class, code))
+}
+
+pub fn answer(class: Class, code: i32) -> Event {
+    Event::Answer(verdict(class, code))
+}
+
+pub fn finding(seq: i64, event: Event) -> Finding {
+    Finding {
+        seq,
+        event,
+        said: Said::default(),
+    }
+}
+
+/// A callback about a payment whose body has this digest.
+pub fn note(id: PayerTransactionId, class: Class, code: i32, digest: u8) -> CallbackNote {
+    CallbackNote {
+        id,
+        event: Some(Event::Callback(verdict(class, code))),
+        amount: None,
+        said: Said::default(),
+        digest: [digest; 32],
+    }
+}
+
+/// A fresh journal in a folder of its own.
+pub struct World {
+    _folder: tempfile::TempDir,
+    pub path: PathBuf,
+    pub journal: Journal,
+    pub policy: Arc<Policy>,
+}
+
+impl World {
+    pub fn new() -> Self {
+        Self::with_policy(policy())
+    }
+
+    pub fn with_policy(policy: Policy) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("journal.db");
+        Self {
+            journal: Journal::open(&path).unwrap(),
+            _folder: folder,
+            path,
+            policy: Arc::new(policy),
+        }
+    }
+
+    /// A journal that holds `EMP-1` to `EMP-n`.
+    pub async fn loaded(n: u64) -> Self {
+        let world = Self::new();
+        world.load_new(plan(), rows(1..=n)).await;
+        world
+    }
+
+    pub fn reader(&self) -> Reader {
+        Reader::open(&self.path).unwrap()
+    }
+
+    /// A connection past the verbs, for what no verb does: to break things and to look at what is out of sight.
+    pub fn sql(&self) -> rusqlite::Connection {
+        rusqlite::Connection::open(&self.path).unwrap()
+    }
+
+    pub async fn load_incoming(&self, plan: LoadPlan, incoming: Vec<Incoming>) -> Loaded {
+        let (sender, receiver) = std::sync::mpsc::channel();
+        for block in incoming.chunks(3) {
+            sender.send(block.to_vec()).unwrap();
+        }
+        drop(sender);
+        self.journal.load(plan, receiver).await.unwrap()
+    }
+
+    pub async fn load(&self, plan: LoadPlan, rows: Vec<Instruction>) -> Loaded {
+        self.load_mixed(plan, rows, Vec::new()).await
+    }
+
+    pub async fn load_mixed(
+        &self,
+        plan: LoadPlan,
+        rows: Vec<Instruction>,
+        bad: Vec<RejectedRow>,
+    ) -> Loaded {
+        let incoming = rows
+            .into_iter()
+            .map(Incoming::Good)
+            .chain(bad.into_iter().map(Incoming::Bad))
+            .chain([Incoming::End])
+            .collect();
+        self.load_incoming(plan, incoming).await
+    }
+
+    pub async fn load_new(&self, plan: LoadPlan, rows: Vec<Instruction>) -> LoadSummary {
+        match self.load(plan, rows).await {
+            Loaded::New(summary) => summary,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    pub async fn acquire(&self, secs: i64) -> Acquired {
+        self.journal
+            .acquire(batch(), terms(secs), Arc::clone(&self.policy))
+            .await
+            .unwrap()
+    }
+
+    pub async fn claim(&self, token: RunToken, limit: usize, secs: i64) -> Vec<Claim> {
+        let policy = Arc::clone(&self.policy);
+        let claimed = self.journal.claim(token, limit, at(secs), policy).await;
+        claimed.unwrap().0
+    }
+
+    pub async fn record(&self, findings: Vec<Finding>, secs: i64) -> Vec<Moved> {
+        let policy = Arc::clone(&self.policy);
+        let recorded = self.journal.record(findings, moment(secs), policy).await;
+        recorded.unwrap()
+    }
+
+    pub async fn callback(&self, note: CallbackNote, secs: i64) -> Received {
+        let policy = Arc::clone(&self.policy);
+        let received = self.journal.callback(note, moment(secs), policy).await;
+        received.unwrap()
+    }
+
+    /// The payments as a report sees them.
+    pub fn payments(&self) -> Vec<PaymentRecord> {
+        self.report_rows()
+            .into_iter()
+            .filter_map(|row| match row {
+                ReportRow::Payment(record) => Some(*record),
+                ReportRow::Rejected(_) => None,
+            })
+            .collect()
+    }
+
+    pub fn report_rows(&self) -> Vec<ReportRow> {
+        let reader = self.reader();
+        let snapshot = reader.snapshot(&batch()).unwrap();
+        snapshot.rows().collect::<Result<_, _>>().unwrap()
+    }
+
+    pub fn identifiers(&self) -> Vec<PayerTransactionId> {
+        self.payments()
+            .iter()
+            .map(|record| record.payment.id)
+            .collect()
+    }
+
+    /// One payment by its reference or identifier; the newest generation.
+    pub fn find(&self, id: &str) -> PaymentRecord {
+        let reader = self.reader();
+        let snapshot = reader.snapshot(&batch()).unwrap();
+        snapshot.find(id).unwrap().remove(0)
+    }
+
+    pub fn standing(&self) -> Standing {
+        let reader = self.reader();
+        let snapshot = reader.snapshot(&batch()).unwrap();
+        snapshot.standing().unwrap()
+    }
+
+    pub fn count(&self, state: State) -> u64 {
+        self.standing().of(state).count
+    }
+
+    /// Every table, row by row: what must not change when a verb refuses.
+    pub fn contents(&self) -> Vec<String> {
+        let c = self.sql();
+        let mut tables = Vec::new();
+        for table in [
+            "meta",
+            "batch",
+            "load",
+            "service",
+            "instruction",
+            "identifier",
+            "life",
+            "evidence",
+            "rejected",
+            "tally",
+            "held_lane",
+        ] {
+            let mut statement = c.prepare(&format!("select * from {table}")).unwrap();
+            let width = statement.column_count();
+            let mut rows = statement.query([]).unwrap();
+            while let Some(row) = rows.next().unwrap() {
+                let cells: Vec<String> = (0..width)
+                    .map(|index| format!("{:?}", row.get_ref(index).unwrap()))
+                    .collect();
+                tables.push(format!("{table}: {}", cells.join(" ")));
+            }
+        }
+        tables
+    }
+
+    /// Counts and amounts must be the sum over the payments, whatever has happened.
+    pub fn assert_adds_up(&self) {
+        let reader = self.reader();
+        let snapshot = reader.snapshot(&batch()).unwrap();
+        let standing = snapshot.standing().unwrap();
+        let mut folded = std::collections::BTreeMap::<_, Tally>::new();
+        let mut rejected = Tally::default();
+        for row in snapshot.rows() {
+            match row.unwrap() {
+                ReportRow::Payment(record) => {
+                    let row = &record.payment.instruction;
+                    let key = (row.service.clone(), record.life.state, row.money.currency);
+                    folded.entry(key).or_default().add(row.money);
+                }
+                ReportRow::Rejected(row) => {
+                    rejected.count += 1;
+                    if let Some(money) = row.money {
+                        rejected.amounts.add(money);
+                    }
+                }
+            }
+        }
+        let told: std::collections::BTreeMap<_, Tally> = standing
+            .rows
+            .iter()
+            .map(|row| {
+                (
+                    (row.service.clone(), row.state, row.currency),
+                    row.tally.clone(),
+                )
+            })
+            .collect();
+        assert_eq!(told, folded, "the tallies are the sum over the payments");
+        assert_eq!(standing.rejected, rejected);
+        let mut control = snapshot.control().unwrap().total();
+        control.add_all(&rejected);
+        assert_eq!(standing.total(), control, "every row is in one bucket");
+    }
+}
+
+/// Polls until `done` says so, for ten seconds at most.
+pub async fn eventually(what: &str, mut done: impl FnMut() -> bool) {
+    let deadline = std::time::Instant::now() + Duration::from_secs(10);
+    while !done() {
+        assert!(std::time::Instant::now() < deadline, "never: {what}");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}

@@ -1,0 +1,139 @@
+//! How the gateway calls back: one connection per callback, repeated while nobody listens.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+
+use super::ledger::Ledger;
+use super::script::Push;
+
+const TRIES: u32 = 40;
+const BETWEEN: Duration = Duration::from_millis(100);
+
+/// Returns the documented body.
+pub fn body(id: &str, code: i32) -> Value {
+    json!({
+        "function": "GATEWAY.pushPaymentStatus",
+        "countryCode": "KE",
+        "payload": {
+            "packet": {
+                "statusCode": code, "statusDescription": "pushed", "payerTransactionID": id,
+                "gatewayTransactionID": 1152921504606846977_u64, "receiptNumber": "[\"R1\"]", "receiverNarration": "",
+                "msisdn": "254700000000", "serviceCode": "S", "paymentDate": "2026-11-20 10:00:00", "extraData": {}
+            },
+            "credentials": {"username": "", "password": ""}
+        }
+    })
+}
+
+fn bytes(id: &str, push: Push) -> Vec<u8> {
+    let of = |code: i32, change: &dyn Fn(&mut Value)| {
+        let mut body = body(id, code);
+        change(&mut body["payload"]["packet"]);
+        body.to_string().into_bytes()
+    };
+    match push {
+        Push::Code(code) | Push::WrongToken(code) => of(code, &|_| {}),
+        Push::TextCode(code) => of(code, &|packet| {
+            packet["statusCode"] = json!(code.to_string())
+        }),
+        Push::InArray(code) => of(code, &|packet| *packet = json!([packet.take()])),
+        Push::InArrayOfTwo(code) => of(code, &|packet| *packet = json!([packet, body("X", 140)])),
+        Push::Foreign(code) => of(code, &|packet| {
+            packet["payerTransactionID"] = json!("D6XG76YFHSD4N4GSMC3R7K7EGS");
+        }),
+        Push::OtherAmount(code) => of(code, &|packet| packet["amount"] = json!(0.01)),
+        Push::OtherFunction(code) => String::from_utf8(of(code, &|_| {}))
+            .unwrap()
+            .replace("pushPaymentStatus", "pushFloatBalance")
+            .into_bytes(),
+        Push::DoubledKeys(code) => String::from_utf8(of(code, &|_| {}))
+            .unwrap()
+            .replace("\"statusCode\":", "\"statusCode\":140,\"statusCode\":")
+            .into_bytes(),
+        Push::Empty => Vec::new(),
+        Push::Garbage => b"\xff\xfe<callback code=141/>".to_vec(),
+        Push::Huge => vec![b'{'; 200 * 1024],
+        Push::HalfABody => {
+            let mut half = of(141, &|_| {});
+            half.truncate(half.len() / 2);
+            half
+        }
+    }
+}
+
+/// Delivers one callback, again and again until somebody listens.
+pub async fn deliver(ledger: &Ledger, id: &str, url: &str, push: Push) {
+    let mut url = url.to_owned();
+    if matches!(push, Push::WrongToken(_)) {
+        url.pop();
+        url.push('g');
+    }
+    let body = bytes(id, push);
+    for _ in 0..TRIES {
+        if let Some(status) = send(&url, &body).await {
+            note(ledger, id, push, status);
+            if status != 503 {
+                return;
+            }
+        }
+        tokio::time::sleep(BETWEEN).await;
+    }
+}
+
+fn note(ledger: &Ledger, id: &str, push: Push, status: u16) {
+    let mut books = ledger.books();
+    *books.callback_replies.entry(status).or_default() += 1;
+    let expected = match push {
+        Push::Code(code) | Push::TextCode(code) | Push::InArray(code) => {
+            if status == 200 && code != 139 {
+                books
+                    .deals
+                    .entry(id.to_owned())
+                    .or_default()
+                    .acknowledged
+                    .push(code);
+            }
+            status == 200 || status == 503
+        }
+        Push::WrongToken(_) => status == 404,
+        Push::Empty | Push::Garbage | Push::HalfABody | Push::DoubledKeys(_) => {
+            matches!(status, 400 | 503)
+        }
+        Push::Huge => matches!(status, 400 | 413 | 503),
+        Push::Foreign(_)
+        | Push::OtherAmount(_)
+        | Push::OtherFunction(_)
+        | Push::InArrayOfTwo(_) => true,
+    };
+    if !expected {
+        books
+            .offences
+            .push(format!("callback {push:?} was answered with {status}"));
+    }
+}
+
+/// Sends one callback; `None` when no reply came.
+pub async fn send(url: &str, body: &[u8]) -> Option<u16> {
+    let rest = url.strip_prefix("http://")?;
+    let (host, path) = rest.split_at(rest.find('/')?);
+    let exchange = async {
+        let mut stream = TcpStream::connect(host).await.ok()?;
+        let head = format!(
+            "POST {path} HTTP/1.1\r\nHost: {host}\r\nContent-Type: application/json\r\nConnection: close\r\nContent-Length: {}\r\n\r\n",
+            body.len()
+        );
+        stream.write_all(head.as_bytes()).await.ok()?;
+        // A listener that has heard enough may close before the end.
+        let _ = stream.write_all(body).await;
+        let mut reply = Vec::new();
+        let _ = stream.read_to_end(&mut reply).await;
+        let text = String::from_utf8_lossy(&reply);
+        text.strip_prefix("HTTP/1.1 ")?.get(..3)?.parse().ok()
+    };
+    tokio::time::timeout(Duration::from_secs(5), exchange)
+        .await
+        .ok()?
+}

@@ -1,0 +1,336 @@
+//! The hostile gateway: a bare HTTP/1.1 server that keeps the books honestly and speaks as its script says.
+
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
+use tokio::runtime::Runtime;
+use tokio::task::JoinSet;
+
+use super::callbacks;
+use super::forms::{Form, Said, Step, render};
+use super::ledger::Ledger;
+use super::script::{Conduct, Effect, Post, Query, Script, dice};
+
+/// No connection is read from, or written to, for longer.
+const PATIENCE: Duration = Duration::from_secs(20);
+const REQUEST_MAX: usize = 1 << 20;
+
+/// The gateway, its books, and a second server that must never hear anything.
+pub struct Gateway {
+    pub address: SocketAddr,
+    pub ledger: Arc<Ledger>,
+    desk: Arc<Desk>,
+    runtime: Runtime,
+    door: Mutex<Option<tokio::task::JoinHandle<()>>>,
+}
+
+struct Desk {
+    ledger: Arc<Ledger>,
+    script: Box<dyn Script>,
+    trap: String,
+}
+
+impl Gateway {
+    pub fn start(script: impl Script) -> Self {
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(1)
+            .enable_all()
+            .build()
+            .unwrap();
+        let ledger = Arc::new(Ledger::default());
+        let trap = runtime.block_on(TcpListener::bind("127.0.0.1:0")).unwrap();
+        let desk = Arc::new(Desk {
+            ledger: Arc::clone(&ledger),
+            script: Box::new(script),
+            trap: format!("http://{}", trap.local_addr().unwrap()),
+        });
+        let trapped = Arc::clone(&ledger);
+        runtime.spawn(async move {
+            while let Ok((_, peer)) = trap.accept().await {
+                trapped.offend(format!("{peer} followed a redirect"));
+            }
+        });
+        let listener = runtime.block_on(listen("127.0.0.1:0".parse().unwrap()));
+        let gateway = Self {
+            address: listener.local_addr().unwrap(),
+            ledger,
+            desk,
+            runtime,
+            door: Mutex::default(),
+        };
+        gateway.serve(listener);
+        gateway
+    }
+
+    fn serve(&self, listener: TcpListener) {
+        let desk = Arc::clone(&self.desk);
+        let door = self.runtime.spawn(async move {
+            // Dropped with the door: its connections end with it.
+            let mut connections = JoinSet::new();
+            while let Ok((stream, _)) = listener.accept().await {
+                let desk = Arc::clone(&desk);
+                connections.spawn(async move {
+                    let _ = tokio::time::timeout(PATIENCE, converse(stream, desk)).await;
+                });
+                while connections.try_join_next().is_some() {}
+            }
+        });
+        *self.door.lock().unwrap() = Some(door);
+    }
+
+    /// Goes down: the port refuses, and every connection ends in the middle of whatever it was at.
+    pub fn close(&self) {
+        let door = self.door.lock().unwrap().take();
+        if let Some(door) = door {
+            door.abort();
+            let _ = self.runtime.block_on(door);
+        }
+    }
+
+    /// Comes back at the same port.
+    pub fn reopen(&self) {
+        let listener = self.runtime.block_on(listen(self.address));
+        self.serve(listener);
+    }
+
+    /// Sends a callback now, and returns the status of its reply.
+    pub fn push(&self, url: &str, body: Vec<u8>) -> Option<u16> {
+        self.runtime.block_on(callbacks::send(url, &body))
+    }
+}
+
+async fn listen(address: SocketAddr) -> TcpListener {
+    let started = Instant::now();
+    loop {
+        let socket = TcpSocket::new_v4().unwrap();
+        socket.set_reuseaddr(true).unwrap();
+        match socket.bind(address).and_then(|()| socket.listen(1024)) {
+            Ok(listener) => return listener,
+            Err(error) if started.elapsed() > PATIENCE => panic!("{address}: {error}"),
+            Err(_) => tokio::time::sleep(Duration::from_millis(10)).await,
+        }
+    }
+}
+
+/// Reads one request; `None` when the peer has ended or sent something else.
+async fn request(stream: &mut TcpStream, buffer: &mut Vec<u8>) -> Option<Vec<u8>> {
+    let mut chunk = vec![0; 16 * 1024];
+    loop {
+        if let Some(end) = buffer.windows(4).position(|window| window == b"\r\n\r\n") {
+            let head = String::from_utf8_lossy(&buffer[..end]).to_lowercase();
+            let length: usize = head
+                .lines()
+                .find_map(|line| line.strip_prefix("content-length:"))?
+                .trim()
+                .parse()
+                .ok()?;
+            let whole = end + 4 + length;
+            if buffer.len() >= whole {
+                let body = buffer[end + 4..whole].to_vec();
+                buffer.drain(..whole);
+                return Some(body);
+            }
+        }
+        if buffer.len() > REQUEST_MAX {
+            return None;
+        }
+        let read = stream.read(&mut chunk).await.ok()?;
+        if read == 0 {
+            return None;
+        }
+        buffer.extend_from_slice(&chunk[..read]);
+    }
+}
+
+async fn converse(mut stream: TcpStream, desk: Arc<Desk>) {
+    let _ = stream.set_nodelay(true);
+    let mut buffer = Vec::new();
+    while let Some(body) = request(&mut stream, &mut buffer).await {
+        for step in desk.answer(&body).await {
+            match step {
+                Step::Send(bytes) => {
+                    if stream.write_all(&bytes).await.is_err() {
+                        return;
+                    }
+                }
+                Step::Pause(pause) => tokio::time::sleep(pause).await,
+                Step::Close => return,
+                Step::Reset => {
+                    let _ = stream.set_zero_linger();
+                    return;
+                }
+            }
+        }
+    }
+}
+
+#[derive(Deserialize)]
+struct Request<'a> {
+    function: String,
+    #[serde(borrow)]
+    payload: Payload<'a>,
+}
+
+#[derive(Deserialize)]
+struct Payload<'a> {
+    #[serde(borrow)]
+    packet: Vec<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+struct Packet {
+    #[serde(rename = "payerTransactionID")]
+    id: String,
+    #[serde(rename = "serviceCode", default)]
+    service: String,
+    #[serde(rename = "invoiceNumber", default)]
+    reference: String,
+    #[serde(rename = "extraData")]
+    extra: Option<Extra>,
+}
+
+#[derive(Deserialize)]
+struct Extra {
+    #[serde(rename = "callbackUrl")]
+    callback_url: Option<String>,
+}
+
+impl Desk {
+    async fn answer(self: &Arc<Self>, body: &[u8]) -> Vec<Step> {
+        let Ok(request) = serde_json::from_slice::<Request<'_>>(body) else {
+            self.ledger
+                .offend(format!("no request: {}", String::from_utf8_lossy(body)));
+            return vec![Step::Reset];
+        };
+        let packets: Vec<(Packet, String)> = request
+            .payload
+            .packet
+            .iter()
+            .map(|raw| {
+                (
+                    serde_json::from_str(raw.get()).unwrap(),
+                    raw.get().to_owned(),
+                )
+            })
+            .collect();
+        let Some((first, _)) = packets.first() else {
+            self.ledger.offend("a request without packets".into());
+            return vec![Step::Reset];
+        };
+        let first = first.id.clone();
+        let (entries, form, pause, nth) = match request.function.as_str() {
+            "GATEWAY.postPayment" => self.posted(packets),
+            "GATEWAY.queryPaymentStatus" => self.asked(packets),
+            other => {
+                self.ledger.offend(format!("function {other}"));
+                return vec![Step::Reset];
+            }
+        };
+        tokio::time::sleep(pause).await;
+        let mut rng = dice(nth.into(), &first, "form", nth);
+        render(form, &entries, &self.trap, &mut rng)
+    }
+
+    fn posted(
+        self: &Arc<Self>,
+        packets: Vec<(Packet, String)>,
+    ) -> (Vec<Said>, Form, Duration, u32) {
+        let now = Instant::now();
+        let mut entries = Vec::new();
+        let mut first: Option<(Form, Duration, u32)> = None;
+        for (packet, text) in packets {
+            let url = packet.extra.and_then(|extra| extra.callback_url);
+            let text = match &url {
+                Some(url) => text.replace(url.as_str(), "URL"),
+                None => text,
+            };
+            let mut books = self.ledger.books();
+            let nth = books.post(&packet.id, &packet.reference, &text, url.clone());
+            let number = books.deals.len() as u64 + (1 << 60);
+            let deal = books.deals.entry(packet.id.clone()).or_default();
+            let mut conduct: Conduct = self.script.post(&Post {
+                id: &packet.id,
+                reference: &packet.reference,
+                service: &packet.service,
+                nth,
+                executed: deal.visible_at.is_some(),
+            });
+            let leads = first.is_none();
+            let (form, ..) = *first.get_or_insert((conduct.form, conduct.pause, nth));
+            if !leads && conduct.effect == Effect::Nothing && conduct.code == 139 {
+                // Its own spoilt form is not used, and a good one must not lie.
+                conduct.code = 104;
+            }
+            // The form is the request's; what it says of all must be true of all.
+            if matches!(form, Form::Auth(auth) if auth.contains("132")) {
+                conduct.effect = Effect::Nothing;
+            }
+            match conduct.effect {
+                Effect::Execute {
+                    visible,
+                    settled,
+                    code,
+                } => {
+                    deal.executions += 1;
+                    deal.visible_at = Some(now + visible);
+                    deal.settled_at = Some(now + visible + settled);
+                    deal.code = code;
+                }
+                Effect::Fail { settled, code } => {
+                    deal.visible_at = Some(now);
+                    deal.settled_at = Some(now + settled);
+                    deal.code = code;
+                }
+                Effect::Nothing => {}
+            }
+            deal.contradicted |= conduct.contradicted;
+            drop(books);
+            if let Some(url) = url {
+                for (after, push) in conduct.pushes {
+                    let (ledger, id, url) =
+                        (Arc::clone(&self.ledger), packet.id.clone(), url.clone());
+                    tokio::spawn(async move {
+                        tokio::time::sleep(after).await;
+                        callbacks::deliver(&ledger, &id, &url, push).await;
+                    });
+                }
+            }
+            entries.push(Said {
+                id: packet.id,
+                code: conduct.code,
+                number,
+            });
+        }
+        let (form, pause, nth) = first.unwrap();
+        (entries, form, pause, nth)
+    }
+
+    fn asked(&self, packets: Vec<(Packet, String)>) -> (Vec<Said>, Form, Duration, u32) {
+        let mut entries = Vec::new();
+        let mut first = None;
+        for (packet, _) in packets {
+            let mut books = self.ledger.books();
+            let deal = books.deals.entry(packet.id.clone()).or_default();
+            deal.queries += 1;
+            let nth = deal.queries;
+            let answer = self.script.query(&Query {
+                id: &packet.id,
+                nth,
+                honest: deal.status(Instant::now()),
+            });
+            first.get_or_insert((answer.form, answer.pause, nth));
+            entries.push(Said {
+                id: packet.id,
+                code: answer.code,
+                number: 7,
+            });
+        }
+        let (form, pause, nth) = first.unwrap();
+        (entries, form, pause, nth)
+    }
+}

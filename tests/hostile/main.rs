@@ -1,0 +1,21 @@
+//! An adversary: the real binary against a gateway that has no duplicate protection, speaks as badly as the wire allows,
+//! and keeps honest books, while the binary is killed at random moments. The books are the oracle.
+//!
+//! Every choice follows from a seed that a failure names.
+
+// A test fails by panicking, the gateway too.
+#![allow(clippy::unwrap_used)]
+
+mod callbacks;
+mod forms;
+mod gateway;
+mod ledger;
+mod losses;
+mod mixed;
+mod office;
+mod oracle;
+mod plain;
+mod pushes;
+mod script;
+mod stops;
+mod unknown;

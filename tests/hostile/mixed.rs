@@ -1,0 +1,108 @@
+//! Everything at once, by seed, with and without kills.
+//!
+//! `HOSTILE_SEEDS=700..720` runs other seeds than the usual ones.
+
+use std::ops::Range;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::thread;
+
+use super::gateway::Gateway;
+use super::office::{Office, Setup};
+use super::oracle::check;
+use super::script::{Mixed, dice};
+
+const ROUNDS: u32 = 10;
+/// Scenarios that wait more than they work run side by side.
+const SIDE_BY_SIDE: usize = 4;
+
+fn seeds(usual: Range<u64>) -> Range<u64> {
+    match std::env::var("HOSTILE_SEEDS") {
+        Ok(text) => {
+            let (first, end) = text.split_once("..").expect("FIRST..END");
+            first.parse().unwrap()..end.parse().unwrap()
+        }
+        Err(_) => usual,
+    }
+}
+
+/// Runs every seed; a failure names its own.
+fn each(seeds: Range<u64>, scenario: impl Fn(u64) + Sync) {
+    let next = AtomicU64::new(seeds.start);
+    thread::scope(|scope| {
+        for _ in 0..SIDE_BY_SIDE {
+            scope.spawn(|| {
+                loop {
+                    let seed = next.fetch_add(1, Ordering::SeqCst);
+                    if seed >= seeds.end {
+                        return;
+                    }
+                    scenario(seed);
+                }
+            });
+        }
+    });
+}
+
+/// Chooses script and set-up by seed, so that the combinations vary as well.
+fn variant(seed: u64) -> (Mixed, Setup) {
+    let mut rng = dice(seed, "variant", "", 0);
+    let mut some = |percent: u8| rng.u8(..100) < percent;
+    let mut script = Mixed::new(seed);
+    script.duplicate_check = some(30);
+    let setup = Setup {
+        rows: 36,
+        services: 3,
+        callbacks: some(75),
+        confirmed: some(30),
+        packets: if some(35) { 4 } else { 1 },
+        lane_retry: some(40).then_some("300ms"),
+        breaker_losses: if some(50) { 5 } else { 30 },
+        rate: if some(50) { "50/s" } else { "2000/s" },
+        concurrency: if some(30) { 3 } else { 32 },
+        first_query: if some(30) { "0ms" } else { "60ms" },
+        ..Setup::default()
+    };
+    script.stops = if some(30) { 4 } else { 0 };
+    script.dry = if setup.lane_retry.is_some() { 4 } else { 0 };
+    script.contradictions = if some(30) && setup.callbacks { 10 } else { 0 };
+    (script, setup)
+}
+
+#[test]
+fn every_misbehaviour_at_once_pays_nothing_twice() {
+    each(seeds(0..10), |seed| {
+        let (script, setup) = variant(seed);
+        let name = format!("seed {seed}: {script:?} {setup:?}");
+        let gateway = Gateway::start(script);
+        let office = Office::open(&gateway, setup);
+        let code = office.pay_to_the_end(ROUNDS);
+        check(&name, &gateway, &office, Some(code));
+    });
+}
+
+#[test]
+fn killed_at_random_moments_every_row_still_ends_once() {
+    let kills = AtomicU32::new(0);
+    each(seeds(100..108), |seed| {
+        let (script, setup) = variant(seed);
+        let name = format!("seed {seed}: {script:?} {setup:?}");
+        let gateway = Gateway::start(script);
+        let office = Office::open(&gateway, setup);
+        let mut rng = dice(seed, "kills", "", 0);
+        // Few of them early, where a journal is made and a file is loaded; most in the middle of the run.
+        let moments: Vec<u64> = (0..9)
+            .map(|nth| {
+                if nth < 2 {
+                    rng.u64(2..120)
+                } else {
+                    rng.u64(60..900)
+                }
+            })
+            .collect();
+        kills.fetch_add(office.kill_at(&moments), Ordering::SeqCst);
+        let code = office.pay_to_the_end(ROUNDS);
+        check(&name, &gateway, &office, Some(code));
+    });
+    let kills = kills.into_inner();
+    assert!(kills >= 40, "only {kills} runs were killed");
+}

@@ -1,0 +1,210 @@
+//! Payments whose fate the gateway hides, denies or changes its mind about.
+
+use super::forms::{Body, Form};
+use super::gateway::Gateway;
+use super::office::{BATCH, Office, Setup};
+use super::oracle::{check, payments};
+use super::script::{Answer, Both, Conduct, Effect, Post, Push, Query, millis};
+
+fn patient() -> Setup {
+    Setup {
+        rows: 12,
+        give_up: "2s",
+        max_wait: "4s",
+        ..Setup::default()
+    }
+}
+
+#[test]
+fn an_acceptance_without_a_trace_is_never_posted_again_nor_called_an_end() {
+    let gateway = Gateway::start(|post: &Post<'_>| match post.reference {
+        "ROW-00005" => Conduct {
+            effect: Effect::Nothing,
+            ..Conduct::honest()
+        },
+        _ => Conduct::honest(),
+    });
+    let office = Office::open(&gateway, patient());
+    for _ in 0..2 {
+        let ended = office.pay();
+        assert_eq!(ended.code, Some(4), "{ended:?}");
+        check("139, then 143 for ever", &gateway, &office, ended.code);
+    }
+    assert_eq!(gateway.ledger.posts(), 12);
+    assert_eq!(payments(&office)["ROW-00005"].state, "acknowledged");
+}
+
+#[test]
+fn a_duplicate_on_the_first_post_is_asked_about_whether_known_or_not() {
+    // As if an earlier journal had posted them: row 3 was executed then, row 4 the gateway has no trace of.
+    let gateway = Gateway::start(|post: &Post<'_>| match post.reference {
+        "ROW-00003" => Conduct {
+            effect: Effect::EXECUTE,
+            ..Conduct::refusal(229)
+        },
+        "ROW-00004" => Conduct::refusal(229),
+        _ => Conduct::honest(),
+    });
+    let office = Office::open(&gateway, patient());
+    let ended = office.pay();
+    assert_eq!(ended.code, Some(4), "{ended:?}");
+    check("229 at first", &gateway, &office, ended.code);
+    let rows = payments(&office);
+    assert_eq!(rows["ROW-00003"].state, "paid");
+    assert_eq!(rows["ROW-00004"].state, "in_doubt");
+    assert_eq!(gateway.ledger.posts(), 12);
+}
+
+#[test]
+fn a_status_that_flaps_is_neither_posted_again_nor_failed() {
+    let gateway = Gateway::start(Both(
+        |_: &Post<'_>| {
+            Conduct::spoilt(
+                Effect::Execute {
+                    visible: millis(0),
+                    settled: millis(0),
+                    code: 140,
+                },
+                Form::Reset,
+            )
+        },
+        |query: &Query<'_>| Answer {
+            code: match query.nth {
+                1 => 139,
+                2..=6 => 143,
+                7 => 178,
+                8 => 143,
+                _ => 140,
+            },
+            ..Answer::honest(query)
+        },
+    ));
+    let office = Office::open(
+        &gateway,
+        Setup {
+            give_up: "20s",
+            breaker_losses: 100,
+            ..patient()
+        },
+    );
+    let ended = office.pay();
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    check("flapping", &gateway, &office, ended.code);
+    assert_eq!(gateway.ledger.posts(), 12);
+}
+
+#[test]
+fn a_single_not_found_between_silences_never_adds_up_to_two_before_the_quarantine() {
+    // The payment becomes visible 500 ms after its post; every second answer is lost.
+    let gateway = Gateway::start(Both(
+        |_: &Post<'_>| {
+            Conduct::spoilt(
+                Effect::Execute {
+                    visible: millis(500),
+                    settled: millis(0),
+                    code: 140,
+                },
+                Form::Http(504, Body::Claims(231)),
+            )
+        },
+        |query: &Query<'_>| Answer {
+            form: if query.nth.is_multiple_of(2) {
+                Form::Reset
+            } else {
+                Form::Plain
+            },
+            ..Answer::honest(query)
+        },
+    ));
+    let office = Office::open(
+        &gateway,
+        Setup {
+            give_up: "20s",
+            breaker_losses: 100,
+            ..patient()
+        },
+    );
+    let ended = office.pay();
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    check("late visibility", &gateway, &office, ended.code);
+    assert_eq!(gateway.ledger.posts(), 12);
+}
+
+#[test]
+fn a_deployment_that_never_answers_queries_leaves_the_lost_ones_open() {
+    let gateway = Gateway::start(Both(
+        |post: &Post<'_>| match post.reference {
+            "ROW-00001" => Conduct::spoilt(Effect::EXECUTE, Form::Reset),
+            "ROW-00002" => Conduct::spoilt(Effect::Nothing, Form::Http(500, Body::Html)),
+            _ => Conduct {
+                code: 140,
+                ..Conduct::honest()
+            },
+        },
+        |query: &Query<'_>| Answer {
+            form: Form::Http(500, Body::Claims(143)),
+            ..Answer::honest(query)
+        },
+    ));
+    let office = Office::open(&gateway, patient());
+    for _ in 0..2 {
+        let ended = office.pay();
+        assert_eq!(ended.code, Some(4), "{ended:?}");
+        check("no answers", &gateway, &office, ended.code);
+    }
+    assert_eq!(gateway.ledger.posts(), 12);
+    // An operator who knows may decide; the report then tells the same.
+    for (reference, outcome) in [("ROW-00001", "--paid"), ("ROW-00002", "--failed")] {
+        let ended = office.call(&[
+            "resolve",
+            BATCH,
+            reference,
+            outcome,
+            "--reason",
+            "asked by telephone",
+            "--evidence",
+            "ticket 7",
+        ]);
+        assert_eq!(ended.code, Some(0), "{ended:?}");
+    }
+    let ended = office.pay();
+    assert_eq!(ended.code, Some(3), "{ended:?}");
+    check("decided", &gateway, &office, ended.code);
+}
+
+#[test]
+fn a_payment_proven_paid_while_its_repeat_waits_to_leave_is_not_posted() {
+    // One request at a time, 300 ms each: claims wait in line. Row 0 is lost, twice "not found", claimed again, and
+    // its callback comes while it waits. The proof is on disk before the second post could leave.
+    let gateway = Gateway::start(|post: &Post<'_>| match (post.reference, post.nth) {
+        ("ROW-00000", 1) => Conduct {
+            pause: millis(0),
+            ..Conduct::spoilt(
+                Effect::Execute {
+                    visible: millis(2800),
+                    settled: millis(0),
+                    code: 140,
+                },
+                Form::Http(502, Body::Html),
+            )
+        }
+        .pushing(&[(2800, Push::Code(140))]),
+        _ => Conduct {
+            pause: millis(300),
+            ..Conduct::honest()
+        },
+    });
+    let office = Office::open(
+        &gateway,
+        Setup {
+            rows: 16,
+            concurrency: 1,
+            callbacks: true,
+            give_up: "20s",
+            ..patient()
+        },
+    );
+    let ended = office.pay();
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    check("paid while it waited", &gateway, &office, ended.code);
+}

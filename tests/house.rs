@@ -1,0 +1,323 @@
+//! The house rules, held against the source: layering, clock, purity, sizes, dependencies.
+
+// A test fails by panicking, its helpers too.
+#![allow(clippy::unwrap_used)]
+
+#[path = "house/source.rs"]
+mod source;
+
+use std::fs;
+
+use source::{File, files, root};
+
+/// What each module may import of ours, itself aside. Imports go down only; modules of one layer do not know one another.
+const MAY_IMPORT: [(&str, &[&str]); 10] = [
+    ("domain", &[]),
+    ("lifecycle", &["domain"]),
+    ("intake", &["domain", "lifecycle"]),
+    ("journal", &["domain", "lifecycle"]),
+    ("gateway", &["domain", "lifecycle"]),
+    ("report", &["domain", "lifecycle"]),
+    (
+        "callback",
+        &[
+            "domain",
+            "lifecycle",
+            "intake",
+            "journal",
+            "gateway",
+            "report",
+        ],
+    ),
+    // Of the listener, the engine takes the addresses alone.
+    (
+        "engine",
+        &[
+            "domain",
+            "lifecycle",
+            "intake",
+            "journal",
+            "gateway",
+            "report",
+            "callback::Addresses",
+        ],
+    ),
+    // Written against the interface, so that it cannot inherit our mistakes.
+    ("sandbox", &["domain", "gateway::wire"]),
+    (
+        "cli",
+        &[
+            "domain",
+            "lifecycle",
+            "intake",
+            "journal",
+            "gateway",
+            "report",
+            "callback",
+            "engine",
+            "sandbox",
+        ],
+    ),
+];
+
+/// Asserts that no file holds what it must not; `offence` names it.
+#[track_caller]
+fn nowhere(files: &[File], offence: impl Fn(&File) -> Vec<String>) {
+    let offences: Vec<String> = files
+        .iter()
+        .flat_map(|file| {
+            offence(file)
+                .into_iter()
+                .map(|what| format!("{}: {what}", file.path))
+        })
+        .collect();
+    assert!(offences.is_empty(), "\n{}", offences.join("\n"));
+}
+
+/// The words among `words` that a file's code holds, as whole words.
+fn words_of(file: &File, words: &[&str]) -> Vec<String> {
+    words
+        .iter()
+        .filter(|word| file.has_word(word))
+        .map(|word| (*word).to_owned())
+        .collect()
+}
+
+fn within(file: &File, folders: &[&str]) -> bool {
+    folders.iter().any(|folder| file.path.starts_with(folder))
+}
+
+fn sources() -> Vec<File> {
+    files("src", "rs")
+}
+
+#[test]
+fn imports_go_down_only() {
+    let sources = sources();
+    for (module, _) in MAY_IMPORT {
+        assert!(
+            sources.iter().any(|file| file.module() == Some(module)),
+            "no source of {module}"
+        );
+    }
+    nowhere(&sources, |file| {
+        let Some(module) = file.module() else {
+            return Vec::new();
+        };
+        let known = MAY_IMPORT.iter().find(|(name, _)| *name == module);
+        let Some((_, allowed)) = known else {
+            return vec![format!("{module} has no layer")];
+        };
+        file.imports(&MAY_IMPORT.map(|(name, _)| name))
+            .into_iter()
+            .filter(|import| {
+                let import = import.as_str();
+                let of =
+                    |prefix: &str| import == prefix || import.starts_with(&format!("{prefix}::"));
+                !of(module) && !allowed.iter().any(|allowed| of(allowed))
+            })
+            .map(|import| format!("imports {import}"))
+            .collect()
+    });
+}
+
+#[test]
+fn nothing_but_the_cli_prints_exits_or_knows_clap() {
+    nowhere(&sources(), |file| {
+        if within(file, &["src/cli/", "src/main.rs"]) {
+            return Vec::new();
+        }
+        let words = [
+            "clap",
+            "println!",
+            "eprintln!",
+            "print!",
+            "eprint!",
+            "dbg!",
+            "process::exit",
+            "stdout()",
+            "stderr()",
+        ];
+        words_of(file, &words)
+    });
+}
+
+#[test]
+fn the_wall_clock_is_read_at_the_edge_alone() {
+    nowhere(&sources(), |file| {
+        let edge = ["src/engine/clock.rs", "src/callback/", "src/cli/"];
+        let mut words = words_of(file, &["SystemTime::now", "Zoned::now"]);
+        if !within(file, &edge) && file.path != "src/domain/time.rs" {
+            words.extend(words_of(file, &["Timestamp::now()"]));
+        }
+        words
+    });
+}
+
+#[test]
+fn the_lifecycle_and_the_engines_core_hold_no_clock_no_chance_no_runtime_and_no_order_by_hash() {
+    nowhere(&sources(), |file| {
+        if !within(file, &["src/lifecycle/", "src/engine/core/"]) {
+            return Vec::new();
+        }
+        let words = [
+            "Instant", "tokio", "async", "fastrand", "rand", "tracing", "HashMap", "HashSet",
+            "thread", "fs", "env",
+        ];
+        words_of(file, &words)
+    });
+}
+
+#[test]
+fn no_statement_stands_outside_the_journals_backend() {
+    nowhere(&sources(), |file| {
+        if within(file, &["src/journal/sqlite/"]) {
+            return Vec::new();
+        }
+        let is_statement = |text: &str| {
+            let text = text.trim_start().to_lowercase();
+            text.starts_with("select ") && text.contains(" from ")
+                || text.starts_with("update ") && text.contains(" set ")
+                || ["insert into ", "delete from ", "create table ", "pragma "]
+                    .iter()
+                    .any(|start| text.starts_with(start))
+        };
+        file.texts
+            .iter()
+            .filter(|text| is_statement(text))
+            .cloned()
+            .collect()
+    });
+}
+
+#[test]
+fn no_float_touches_money() {
+    nowhere(&sources(), |file| {
+        let folders = [
+            "src/domain/",
+            "src/lifecycle/",
+            "src/intake/",
+            "src/journal/",
+            "src/gateway/",
+        ];
+        if within(file, &folders) {
+            words_of(file, &["f32", "f64"])
+        } else {
+            Vec::new()
+        }
+    });
+}
+
+#[test]
+fn no_file_is_longer_than_500_lines_and_main_not_longer_than_60() {
+    let mut all = sources();
+    for folder in ["tests", "benches", "examples"] {
+        all.extend(files(folder, "rs"));
+    }
+    nowhere(&all, |file| {
+        let (lines, most) = (
+            file.text.lines().count(),
+            if file.path == "src/main.rs" { 60 } else { 500 },
+        );
+        (lines > most)
+            .then(|| format!("{lines} lines"))
+            .into_iter()
+            .collect()
+    });
+}
+
+#[test]
+fn nothing_is_unfinished_by_its_own_word() {
+    let mut all = sources();
+    for folder in ["tests", "benches", "examples"] {
+        all.extend(files(folder, "rs"));
+    }
+    // Put together here, or this file would be found.
+    let words = [
+        concat!("TO", "DO"),
+        concat!("FIX", "ME"),
+        concat!("unimplemented", "!("),
+        concat!("to", "do!("),
+        // With a reason it may stand.
+        concat!("#[ig", "nore]"),
+    ];
+    nowhere(&all, |file| {
+        words
+            .iter()
+            .filter(|word| file.text.contains(**word))
+            .map(|word| (*word).to_owned())
+            .collect()
+    });
+}
+
+#[test]
+fn no_path_of_anyones_machine_stands_in_a_file() {
+    let mut all = files("", "md");
+    all.extend(["toml", "sql"].iter().flat_map(|ending| files("", ending)));
+    for folder in ["src", "tests", "benches", "examples", "samples"] {
+        all.extend(files(folder, ""));
+    }
+    let paths = [
+        concat!("/ho", "me/"),
+        concat!("/ro", "ot/"),
+        concat!("/wo", "rk/"),
+        concat!("/tm", "p/"),
+        concat!("/Us", "ers/"),
+    ];
+    nowhere(&all, |file| {
+        paths
+            .iter()
+            .filter(|path| file.text.contains(**path))
+            .map(|path| (*path).to_owned())
+            .collect()
+    });
+}
+
+fn manifest() -> (String, toml::Table) {
+    let text = fs::read_to_string(root().join("Cargo.toml")).unwrap();
+    let table = text.parse().unwrap();
+    (text, table)
+}
+
+#[test]
+fn no_layer_below_us_can_send_a_payment_twice_or_elsewhere() {
+    let (_, manifest) = manifest();
+    let banned = ["http2", "http3", "cookies", "system-proxy", "default"];
+    for name in ["reqwest", "hyper", "hyper-util", "axum"] {
+        let dependency = &manifest["dependencies"][name];
+        assert_eq!(
+            dependency["default-features"].as_bool(),
+            Some(false),
+            "{name}: default features are off"
+        );
+        let features = dependency["features"].as_array().unwrap();
+        for feature in features.iter().map(|feature| feature.as_str().unwrap()) {
+            assert!(!banned.contains(&feature), "{name} with {feature}");
+        }
+    }
+}
+
+#[test]
+fn unsafe_code_is_forbidden() {
+    let (_, manifest) = manifest();
+    let lint = &manifest["lints"]["rust"]["unsafe_code"];
+    assert_eq!(lint.as_str(), Some("forbid"));
+}
+
+#[test]
+fn every_dependency_stands_below_its_reason() {
+    let (text, _) = manifest();
+    let (mut in_dependencies, mut reason) = (false, false);
+    for line in text.lines().map(str::trim) {
+        if line.starts_with('[') {
+            in_dependencies = line.ends_with("dependencies]");
+            reason = false;
+        } else if line.is_empty() {
+            reason = false;
+        } else if line.starts_with('#') {
+            reason = true;
+        } else if in_dependencies {
+            assert!(reason, "no comment says why: {line}");
+        }
+    }
+}
