@@ -94,7 +94,7 @@ create table life (
 ) strict;
 create index post_queue on life (batch_id, service_id, due_at, seq) where state = 0;
 create index unfinished_posts on life (batch_id) where state = 1;
-create index conflicts on life (batch_id) where state = 8;
+create index replaced on life (batch_id) where replaced_by is not null;
 create index ask_queue on life (batch_id, due_at, seq) where state in (2, 3, 4);
 
 -- Everything that was ever learned about a payment, in the order it was learned.

@@ -27,54 +27,51 @@ impl Rate {
 
 /// A rate limit that holds over every window of one second.
 ///
-/// A leaky bucket of burst `b` and refill `r` lets at most `b + r − 1` payments pass in a second. A burst of one would
-/// lose time to the timer's granularity at high rates, so the burst is `1 + rate / 125` (or what one request carries,
-/// when that is more), and the refill is lowered to `rate − (b − 1)`.
+/// Requests are what passes: `rate / packets` a second, each with room for `packets` payments. Were payments let pass
+/// one by one, a request would have to wait until a whole one had gathered, and the sum of the two would be beyond the
+/// rate.
+///
+/// A leaky bucket of burst `b` and refill `r` lets at most `b + r − 1` requests pass in a second. A burst of one would
+/// lose time to the timer's granularity at high rates, so the burst is one more for every 125 requests a second, and
+/// the refill is lowered by as much.
 #[derive(Debug)]
 pub struct Pacer {
     limiter: RateLimiter<NotKeyed, InMemoryState, MonotonicClock>,
     clock: MonotonicClock,
-    burst: u32,
+    packets: usize,
 }
 
 impl Pacer {
-    /// Makes a pacer for requests of up to `packets` payments.
+    /// Makes a pacer for requests of up to `packets` payments; more than the rate are taken as the rate.
     #[must_use]
     pub fn new(rate: Rate, packets: usize) -> Self {
-        let packets = u32::try_from(packets).unwrap_or(u32::MAX);
-        let burst = (1 + rate.get() / 125).max(packets).clamp(1, rate.get());
-        let refill = NonZeroU32::new(rate.get() - (burst - 1)).unwrap_or(NonZeroU32::MIN);
-        let quota = Quota::per_second(refill)
-            .allow_burst(NonZeroU32::new(burst).unwrap_or(NonZeroU32::MIN));
-        let clock = MonotonicClock;
+        let packets = packets.clamp(1, rate.get() as usize);
+        let requests = rate.get() / u32::try_from(packets).unwrap_or(u32::MAX);
+        let more = requests / 125;
+        let refill = NonZeroU32::new(requests - more).unwrap_or(NonZeroU32::MIN);
+        let burst = NonZeroU32::MIN.saturating_add(more);
+        let quota = Quota::per_second(refill).allow_burst(burst);
         Self {
             limiter: RateLimiter::direct_with_clock(quota, MonotonicClock),
-            clock,
-            burst,
+            clock: MonotonicClock,
+            packets,
         }
     }
 
-    /// Returns the most payments that can pass at once.
+    /// Returns the most payments that one request may carry.
     #[must_use]
-    pub fn burst(&self) -> usize {
-        self.burst as usize
+    pub fn packets(&self) -> usize {
+        self.packets
     }
 
-    /// Lets `payments` pass, or says how long to wait. More than the burst is taken as the burst.
+    /// Lets a request pass, or says how long to wait.
     ///
     /// # Errors
-    /// The wait until they may pass.
-    pub fn pass(&self, payments: usize) -> Result<(), Duration> {
-        let wanted = u32::try_from(payments)
-            .unwrap_or(u32::MAX)
-            .clamp(1, self.burst);
-        let wanted = NonZeroU32::new(wanted).unwrap_or(NonZeroU32::MIN);
-        match self.limiter.check_n(wanted) {
-            Ok(Ok(())) => Ok(()),
-            Ok(Err(not_until)) => Err(not_until.wait_time_from(self.clock.now())),
-            // Not reached: the burst bounds what is asked for.
-            Err(_) => Err(Duration::from_secs(1)),
-        }
+    /// The wait until it may pass.
+    pub fn pass(&self) -> Result<(), Duration> {
+        self.limiter
+            .check()
+            .map_err(|not_until| not_until.wait_time_from(self.clock.now()))
     }
 }
 
@@ -85,12 +82,12 @@ mod tests {
 
     #[test]
     fn no_window_of_a_second_holds_more_than_the_rate() {
-        for (rate, packets) in [(50, 1), (400, 1), (3000, 1), (200, 20)] {
+        for (rate, packets) in [(50, 1), (400, 1), (3000, 1), (200, 20), (50, 20), (30, 30)] {
             let pacer = Pacer::new(Rate::per_second(rate).unwrap(), packets);
             let started = Instant::now();
             let mut passed = Vec::new();
             while started.elapsed() < Duration::from_millis(1600) {
-                match pacer.pass(packets) {
+                match pacer.pass() {
                     Ok(()) => passed.extend(std::iter::repeat_n(started.elapsed(), packets)),
                     Err(wait) => std::thread::sleep(wait),
                 }

@@ -318,7 +318,7 @@ impl<G: Gateway> Shell<G> {
             return wake;
         }
         while self.findings.len() < BACKLOG_MAX {
-            let count = self.core.next_post(now);
+            let count = self.core.next_post(now).min(self.posts.packets());
             if count == 0 {
                 break;
             }
@@ -326,7 +326,7 @@ impl<G: Gateway> Shell<G> {
                 wake = wake.min(Instant::from_std(self.plan.clock.instant(self.posts_from)));
                 break;
             }
-            if let Err(pause) = self.posts.pass(count) {
+            if let Err(pause) = self.posts.pass() {
                 wake = wake.min(Instant::now() + pause);
                 break;
             }
@@ -335,11 +335,11 @@ impl<G: Gateway> Shell<G> {
             self.post(claims);
         }
         loop {
-            let count = self.core.next_query(now);
+            let count = self.core.next_query(now).min(self.queries.packets());
             if count == 0 {
                 break;
             }
-            if let Err(pause) = self.queries.pass(count) {
+            if let Err(pause) = self.queries.pass() {
                 wake = wake.min(Instant::now() + pause);
                 break;
             }
@@ -395,10 +395,14 @@ impl<G: Gateway> Shell<G> {
             now: self.plan.clock.now(),
             jitter: self.jitter,
         };
-        let (journal, policy) = (self.plan.journal.clone(), Arc::clone(&self.plan.policy));
+        let (journal, token, policy) = (
+            self.plan.journal.clone(),
+            self.token,
+            Arc::clone(&self.plan.policy),
+        );
         let messages = self.messages.clone();
         self.spawn(async move {
-            let moves = journal.record(group, moment, policy).await?;
+            let moves = journal.record(Some(token), group, moment, policy).await?;
             let _ = messages.send(Message::Recorded(moves)).await;
             Ok(())
         });

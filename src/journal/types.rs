@@ -308,7 +308,7 @@ pub struct Standing {
     pub rejected: Tally,
     /// Lanes held for want of float.
     pub held: Vec<Lane>,
-    /// Proven failures that came into conflict after a retry had replaced them: perhaps paid twice.
+    /// Proven failures that, after a retry had replaced them, came into conflict or were decided to be paid: perhaps paid twice.
     pub replaced_conflicts: u64,
 }
 

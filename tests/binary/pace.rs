@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use crate::files::rows;
 use crate::gateways::{Server, healthy};
+use crate::oracle::prove;
 use crate::world::{Setup, World};
 
 const RATE: usize = 100;
@@ -67,4 +68,34 @@ fn a_restart_does_not_double_the_rate() {
     identifiers.sort();
     identifiers.dedup();
     assert_eq!(identifiers.len(), 400, "each payment is posted once");
+}
+
+#[test]
+fn payments_that_share_a_request_leave_as_fast_as_they_may() {
+    let setup = Setup {
+        more: "limits.packets_per_request = 50",
+        ..Setup::default()
+    };
+    // The sandbox answers for every packet of a request.
+    let (world, sandbox) = World::with_sandbox(&setup, &[]);
+    let rows = rows(200, 93);
+    world.write_rows("batch.csv", &rows);
+    let done = world.expect(
+        0,
+        &[
+            "pay",
+            "batch.csv",
+            "--batch",
+            "b",
+            "--yes",
+            "--rate",
+            "50/s",
+        ],
+    );
+    assert!(
+        done.took > Duration::from_millis(2_900) && done.took < Duration::from_secs(12),
+        "four requests of fifty, a second apart: {:?}",
+        done.took
+    );
+    prove(&world, "b", &rows, &sandbox.ledger());
 }

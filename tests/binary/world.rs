@@ -79,6 +79,7 @@ resolution.first_query_after = "200ms"
 resolution.query_backoff_max = "1s"
 resolution.callback_grace = "500ms"
 resolution.not_found_quarantine = "{}"
+resolution.attempts_max = 50
 {lane}{callback}{}
 "#,
             self.request_timeout, self.quarantine, self.more

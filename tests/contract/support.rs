@@ -257,7 +257,10 @@ impl World {
 
     pub async fn record(&self, findings: Vec<Finding>, secs: i64) -> Vec<Moved> {
         let policy = Arc::clone(&self.policy);
-        let recorded = self.journal.record(findings, moment(secs), policy).await;
+        let recorded = self
+            .journal
+            .record(None, findings, moment(secs), policy)
+            .await;
         recorded.unwrap()
     }
 

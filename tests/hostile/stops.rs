@@ -249,7 +249,7 @@ fn a_gateway_that_never_was_there_is_named_and_nothing_is_sent() {
     let ended = office.pay();
     assert_eq!(ended.code, Some(4), "{ended:?}");
     assert!(
-        ended.err.contains("cannot be reached") && ended.err.contains("no payment was sent"),
+        ended.err.contains("cannot be reached") && ended.err.contains("nothing was sent"),
         "{ended:?}"
     );
     gateway.reopen();

@@ -91,6 +91,15 @@ fn doubt_anew(c: &Connection, batch_id: i64, now: Timestamp) -> Result<(), Error
     Ok(())
 }
 
+/// Refuses a run that another one has taken over from.
+pub(super) fn assert_current(c: &Connection, token: RunToken) -> Result<(), Error> {
+    if epoch(c)? == token.epoch {
+        Ok(())
+    } else {
+        Err(Error::Fenced)
+    }
+}
+
 /// Turns intents without an outcome into doubts: their bytes may have left.
 fn abandon(c: &Connection, batch_id: i64, now: Timestamp, policy: &Policy) -> Result<u64, Error> {
     let seqs: Vec<i64> = c
@@ -177,9 +186,7 @@ pub(super) fn claim(
     now: Timestamp,
     policy: &Policy,
 ) -> Result<Vec<Claim>, Error> {
-    if epoch(c)? != token.epoch {
-        return Err(Error::Fenced);
-    }
+    assert_current(c, token)?;
     let mut claims = Vec::with_capacity(limit);
     let mut tallies = Tallies::default();
     let lanes = open_lanes(c, token.batch_id)?;
@@ -268,9 +275,7 @@ pub(super) fn still_posting(
     token: RunToken,
     seqs: &[i64],
 ) -> Result<Vec<i64>, Error> {
-    if epoch(c)? != token.epoch {
-        return Err(Error::Fenced);
-    }
+    assert_current(c, token)?;
     let mut statement =
         c.prepare_cached("select exists (select 1 from life where seq = ?1 and state = 1)")?;
     let mut still = Vec::with_capacity(seqs.len());
@@ -290,9 +295,7 @@ pub(super) fn questions(
     now: Timestamp,
     lease: Timestamp,
 ) -> Result<Vec<Question>, Error> {
-    if epoch(c)? != token.epoch {
-        return Err(Error::Fenced);
-    }
+    assert_current(c, token)?;
     let mut statement = c.prepare_cached(
         "select seq, i.identifier, l.gateway_transaction_id
          from life l indexed by ask_queue cross join instruction i using (seq)

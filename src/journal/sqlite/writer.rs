@@ -217,15 +217,19 @@ impl Journal {
 
     /// Records evidence and returns how the payments moved, in the same order.
     ///
+    /// A run names itself: what is left of one that was taken over must not make a payment of the next one ready again.
+    ///
     /// # Errors
-    /// Faults of the journal.
+    /// [`Error::Fenced`] when another run has taken over.
     pub async fn record(
         &self,
+        by: Option<RunToken>,
         findings: Vec<Finding>,
         moment: Moment,
         policy: Arc<Policy>,
     ) -> Result<Vec<Moved>, Error> {
         self.ask(false, move |c| {
+            by.map_or(Ok(()), |token| run::assert_current(c, token))?;
             evidence::record(c, &findings, moment, &policy)
         })
         .await

@@ -52,7 +52,16 @@ async fn a_new_run_fences_the_one_before_it() {
     let world = World::loaded(4).await;
     let old = world.acquire(1).await.token;
     let new = world.acquire(2).await.token;
-    assert_eq!(world.claim(new, 1, 3).await.len(), 1);
+    let claimed = world.claim(new, 1, 3).await;
+    assert_eq!(claimed.len(), 1);
+    // What is left of the old run must not make the new one's payment ready again while its post is on the wire.
+    let second = disburse::journal::Journal::open(&world.path).unwrap();
+    let unsent = vec![finding(claimed[0].seq, Event::Unsent)];
+    let error = second
+        .record(Some(old), unsent, moment(4), Arc::clone(&world.policy))
+        .await
+        .unwrap_err();
+    assert!(matches!(error, Error::Fenced), "{error}");
     let second = disburse::journal::Journal::open(&world.path).unwrap();
     let error = second
         .claim(old, 1, at(4), Arc::clone(&world.policy))

@@ -29,13 +29,16 @@ async fn after_a_fault_every_verb_says_that_the_journal_has_stopped() {
     let policy = || Arc::clone(&world.policy);
     let lost = || vec![finding(seq, Event::Lost)];
     let error = journal
-        .record(lost(), moment(3), policy())
+        .record(None, lost(), moment(3), policy())
         .await
         .unwrap_err();
     assert!(matches!(error, Error::Storage { .. }), "{error}");
     assert_eq!(error.kind(), Kind::Fault);
     assert_eq!(world.count(State::Posting), 1, "nothing of it was kept");
-    is_latched(journal.record(lost(), moment(4), policy()).await, "record");
+    is_latched(
+        journal.record(None, lost(), moment(4), policy()).await,
+        "record",
+    );
     is_latched(journal.claim(token, 1, at(4), policy()).await, "claim");
     is_latched(journal.questions(token, 1, at(4), at(9)).await, "questions");
     is_latched(journal.due(token).await, "due");
@@ -101,7 +104,10 @@ async fn the_fault_of_one_verb_takes_its_whole_group_with_it() {
             };
             tokio::spawn(async move {
                 let findings = vec![finding(seq, event)];
-                journal.record(findings, moment(3), policy).await.is_ok()
+                journal
+                    .record(None, findings, moment(3), policy)
+                    .await
+                    .is_ok()
             })
         })
         .collect();
@@ -171,7 +177,7 @@ async fn a_damaged_row_is_a_fault_and_no_guess() {
     let policy = Arc::clone(&world.policy);
     let outcome = world
         .journal
-        .record(vec![finding(1, Event::Lost)], moment(2), policy)
+        .record(None, vec![finding(1, Event::Lost)], moment(2), policy)
         .await;
     let error = outcome.unwrap_err();
     assert!(matches!(error, Error::Corrupt { .. }), "{error}");

@@ -24,7 +24,7 @@ async fn many_verbs_of_many_tasks_at_once_all_take_effect() {
             match index % 3 {
                 0 => {
                     let finding = finding(seq, reply(Class::Paid, 140));
-                    let moves = journal.record(vec![finding], moment(3), policy).await;
+                    let moves = journal.record(None, vec![finding], moment(3), policy).await;
                     assert_eq!(moves.unwrap()[0].life.state, State::Paid);
                 }
                 1 => {
@@ -35,7 +35,7 @@ async fn many_verbs_of_many_tasks_at_once_all_take_effect() {
                 _ => {
                     let finding = finding(seq, Event::Lost);
                     journal
-                        .record(vec![finding], moment(3), policy)
+                        .record(None, vec![finding], moment(3), policy)
                         .await
                         .unwrap();
                     journal.standing(batch()).await.unwrap();

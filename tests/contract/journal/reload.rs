@@ -113,7 +113,9 @@ async fn other_content_under_the_same_name_is_refused_with_the_difference() {
     } = difference;
     assert_eq!((new, gone, changed), (2, 1, 1));
     assert!(
-        examples.contains(&"changed: line 3, reference EMP-2: amount was 2.00, is 999.00".into()),
+        examples.contains(
+            &"changed: line 3, reference EMP-2: amount was KES 2.00, is KES 999.00".into()
+        ),
         "{examples:?}"
     );
     assert!(
