@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use rusqlite::{Connection, OptionalExtension, params};
 use serde_json::json;
 
+use super::NEVER;
 use super::row::{
     LIFE_COLUMNS, NOTED_CALLBACK, add_to_tally, corrupt, currency_of, event_numbers, life_of,
     millis, save_life,
@@ -110,6 +111,9 @@ pub(super) fn apply(
         },
         moment,
     )?;
+    if subject.replaced && life.state == State::Conflict && before.state != State::Conflict {
+        hold_retry(c, subject.moved.seq)?;
+    }
     subject.moved.life = life;
     let note = anomaly
         .map(|anomaly| anomaly.to_string())
@@ -134,6 +138,28 @@ struct Words {
     /// It had ended before: they fill gaps, and replace nothing.
     // A reply of "pending" that its own callback overtook would else describe a payment that is paid.
     late: bool,
+}
+
+/// Keeps a retry that was not posted yet from being posted: what it replaces may have been paid.
+fn hold_retry(c: &Connection, seq: i64) -> Result<(), Error> {
+    set_retry_due(c, seq, NEVER)
+}
+
+/// Lets a retry be posted after all: what it replaces is decided to have failed.
+pub(super) fn release_retry(c: &Connection, seq: i64) -> Result<(), Error> {
+    set_retry_due(c, seq, 0)
+}
+
+// Of all generations at most the newest is ready.
+fn set_retry_due(c: &Connection, seq: i64, due_at: i64) -> Result<(), Error> {
+    c.prepare_cached(
+        "with recursive later (seq) as (
+             select replaced_by from life where seq = ?1 and replaced_by is not null
+             union all select l.replaced_by from life l join later using (seq) where l.replaced_by is not null)
+         update life set due_at = ?2 where seq in later and state = 0",
+    )?
+    .execute(params![seq, due_at])?;
+    Ok(())
 }
 
 fn save_words(
@@ -375,7 +401,7 @@ pub(super) fn claim_one(
         millis(life.quarantine_from),
         life.not_found,
         life.queries,
-        super::NEVER,
+        NEVER,
     ])?;
     subject.moved.life = life;
     append(

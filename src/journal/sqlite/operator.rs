@@ -3,7 +3,7 @@
 use rusqlite::{Connection, OptionalExtension, params};
 use serde_json::json;
 
-use super::evidence::{Tallies, append_raw, find, subject};
+use super::evidence::{Tallies, append_raw, find, release_retry, subject};
 use super::load::{Placed, insert_instruction};
 use super::row::{
     PAYMENT_COLUMNS, PAYMENT_WIDTH, REPLACED, add_to_tally, batch_id, event_numbers, payment_of,
@@ -86,6 +86,9 @@ fn order(
         });
     }
     save_life(c, seq, &after.life)?;
+    if subject.replaced && after.life.state == State::Failed {
+        release_retry(c, seq)?;
+    }
     c.execute(
         "update life set settled_at = ?2 where seq = ?1",
         params![seq, moment.now.as_millis()],

@@ -150,8 +150,8 @@ fn restart_waits(c: &Connection, batch_id: i64, terms: &RunTerms) -> Result<(), 
         params![batch_id, latest, soon],
     )?;
     c.execute(
-        "update life set due_at = 0 where batch_id = ?1 and state = 0 and due_at > 0",
-        [batch_id],
+        "update life set due_at = 0 where batch_id = ?1 and state = 0 and due_at > 0 and due_at < ?2",
+        params![batch_id, NEVER],
     )?;
     Ok(())
 }
@@ -330,12 +330,13 @@ pub(super) fn questions(
 /// Returns when the next post and the next question are due.
 pub(super) fn due(c: &Connection, token: RunToken) -> Result<Due, Error> {
     let mut earliest_post = c.prepare_cached(
-        "select min(due_at) from life indexed by post_queue where batch_id = ?1 and service_id = ?2 and state = 0",
+        "select min(due_at) from life indexed by post_queue
+         where batch_id = ?1 and service_id = ?2 and state = 0 and due_at < ?3",
     )?;
     let mut post = None;
     for lane in open_lanes(c, token.batch_id)? {
         let found: Option<i64> =
-            earliest_post.query_row([token.batch_id, lane], |row| row.get(0))?;
+            earliest_post.query_row([token.batch_id, lane, NEVER], |row| row.get(0))?;
         post = [post, found].into_iter().flatten().min();
     }
     let ask: Option<i64> = c

@@ -161,6 +161,26 @@ async fn an_earlier_generation_that_turns_out_paid_is_shown_beside_its_retry() {
 }
 
 #[tokio::test]
+async fn a_retry_is_not_posted_while_what_it_replaces_may_have_been_paid() {
+    for paid in [false, true] {
+        let world = in_states(&[&failed(120)]).await;
+        let first = world.payments()[0].payment.id;
+        world.journal.retry(batch(), None, at(10)).await.unwrap();
+        world.callback(note(first, Class::Paid, 140, 1), 20).await;
+        // A restart changes nothing about it.
+        for secs in [30, 40] {
+            let token = world.acquire(secs).await.token;
+            assert!(world.claim(token, 9, secs).await.is_empty());
+            assert_eq!(world.journal.due(token).await.unwrap().post, None);
+        }
+        decide(&world, first.as_str(), paid).await.unwrap();
+        let token = world.acquire(50).await.token;
+        let claimed = world.claim(token, 9, 50).await.len();
+        assert_eq!(claimed, usize::from(!paid), "decided paid: {paid}");
+    }
+}
+
+#[tokio::test]
 async fn the_conflict_of_an_earlier_generation_can_be_decided_either_way() {
     for paid in [false, true] {
         let world = in_states(&[&failed(120)]).await;

@@ -400,6 +400,7 @@ fn an_intent_that_nothing_is_under_way_for_is_put_in_doubt() {
     let mut core = begun(limits(), claims(1..=1), NOTHING);
     assert_eq!(post_all(&mut core, at(0)), [1]);
     let orphaned = |core: &mut Core| {
+        core.start_look();
         core.tell(
             News::Standing(standing(&[(State::Posting, 1)], &[]), NOTHING),
             at(1),
