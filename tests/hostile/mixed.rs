@@ -89,17 +89,15 @@ fn killed_at_random_moments_every_row_still_ends_once() {
         let gateway = Gateway::start(script);
         let office = Office::open(&gateway, setup);
         let mut rng = dice(seed, "kills", "", 0);
-        // Few of them early, where a journal is made and a file is loaded; most in the middle of the run.
-        let moments: Vec<u64> = (0..9)
-            .map(|nth| {
-                if nth < 2 {
-                    rng.u64(2..120)
-                } else {
-                    rng.u64(60..900)
-                }
-            })
-            .collect();
-        kills.fetch_add(office.kill_at(&moments), Ordering::SeqCst);
+        for nth in 0..9 {
+            let killed = match nth {
+                // Where a journal is made and a file is loaded.
+                0..2 => office.kill_after(rng.u64(2..120)),
+                2..7 => office.kill_after_posts(&gateway, rng.u32(1..8), rng.u64(..25)),
+                _ => office.kill_after(rng.u64(100..1500)),
+            };
+            kills.fetch_add(u32::from(killed), Ordering::SeqCst);
+        }
         let code = office.pay_to_the_end(ROUNDS);
         check(&name, &gateway, &office, Some(code));
     });

@@ -245,19 +245,27 @@ attempts_max = 50
         );
     }
 
-    /// Kills a run at each of these moments, one run after another.
-    pub fn kill_at(&self, moments: &[u64]) -> u32 {
-        let mut kills = 0;
-        for moment in moments {
-            let mut run = self.start_pay();
-            sleep(millis(*moment));
-            if run.child.try_wait().unwrap().is_none() {
-                kills += 1;
-            }
-            let _ = run.child.kill();
-            run.wait();
+    /// Starts a run and kills it after some time; returns whether it was still alive.
+    pub fn kill_after(&self, ms: u64) -> bool {
+        let run = self.start_pay();
+        sleep(millis(ms));
+        run.kill()
+    }
+
+    /// Starts a run and kills it when it has posted so many more, and a little later; returns whether it was still alive.
+    // A run that resumes keeps still for a second before it posts, so that the clock alone hits few posts under way.
+    pub fn kill_after_posts(&self, gateway: &Gateway, posts: u32, ms: u64) -> bool {
+        let before = gateway.ledger.posts();
+        let mut run = self.start_pay();
+        let started = Instant::now();
+        while gateway.ledger.posts() < before + posts
+            && started.elapsed() < millis(2500)
+            && run.child.try_wait().unwrap().is_none()
+        {
+            sleep(millis(2));
         }
-        kills
+        sleep(millis(ms));
+        run.kill()
     }
 
     /// Returns every file of the folder with the password in it.
@@ -318,6 +326,14 @@ impl Running {
             out: fs::read_to_string(&self.out).unwrap(),
             err: fs::read_to_string(&self.err).unwrap(),
         }
+    }
+
+    /// Kills it; returns whether it was still alive.
+    pub fn kill(mut self) -> bool {
+        let alive = self.child.try_wait().unwrap().is_none();
+        let _ = self.child.kill();
+        self.wait();
+        alive
     }
 
     /// Asks the run to end, as Ctrl-C does.

@@ -168,8 +168,9 @@ fn an_acknowledged_callback_survives_any_kill() {
             },
         );
         let mut rng = dice(seed, "kills", "", 0);
-        let moments: Vec<u64> = (0..5).map(|_| rng.u64(80..700)).collect();
-        office.kill_at(&moments);
+        for _ in 0..4 {
+            office.kill_after_posts(&gateway, rng.u32(1..8), rng.u64(..300));
+        }
         // What was acknowledged so far is on disk, whatever is still open.
         check(&format!("seed {seed}, killed"), &gateway, &office, None);
         let ended = office.pay();
