@@ -213,9 +213,10 @@ impl Core {
     fn take_move(&mut self, moved: &Moved, now: Timestamp) {
         self.shift(moved.from, moved.life.state, moved.money);
         self.asked.remove(&moved.seq);
-        // A callback about an earlier post may settle a payment whose repeat waits to leave: it must not leave.
+        // A callback about an earlier post may settle a payment whose repeat waits to leave: it must not leave. The news
+        // that made the payment ready may come after that of its claim, and takes nothing back.
         let to = moved.life.state;
-        if to != State::Posting {
+        if moved.from == State::Posting && to != State::Posting {
             self.claimed.retain(|claim| claim.seq != moved.seq);
         }
         // A loss is no progress: else a gateway that loses every post would keep the run going for ever.
