@@ -1,5 +1,7 @@
 //! `load`, and the loading that `check` and `pay` share.
 
+use std::path::Path;
+
 use serde_json::json;
 
 use super::arguments::{LoadArguments, LoadOptions, OnError};
@@ -8,7 +10,7 @@ use super::input::{Input, declared_total};
 use super::session::{Session, batch_name};
 use super::{Error, Verdict, arguments::FileArguments, output};
 use crate::domain::{Tally, Timestamp};
-use crate::journal::{Difference, Journal, LoadPlan, LoadRefusal, LoadSummary, Loaded};
+use crate::journal::{Difference, Journal, LoadPlan, LoadRefusal, LoadSummary, Loaded, Reader};
 
 /// `disburse load`.
 pub(super) async fn load(session: &Session, arguments: LoadArguments) -> Result<Verdict, Error> {
@@ -16,9 +18,8 @@ pub(super) async fn load(session: &Session, arguments: LoadArguments) -> Result<
     let settings = session.settings(arguments.sandbox, overrides)?;
     let plan = plan(&arguments.file, &arguments.options, &settings)?;
     let input = Input::open(&arguments.file, &settings)?;
-    let journal = Journal::open(session.journal_path())?;
     let batch = plan.batch.to_string();
-    let (summary, fresh) = into_journal(session, &journal, &input, plan).await?;
+    let (_, summary, fresh) = open_and_load(session, &input, plan).await?;
     if session.common.json {
         output::json(&to_json(&summary, Some((&batch, fresh))));
     } else {
@@ -60,6 +61,41 @@ pub(super) fn plan(
         },
         dry_run: false,
     })
+}
+
+/// Opens the journal and loads the file. A journal that was made for a file that is then refused is taken away again.
+pub(super) async fn open_and_load(
+    session: &Session,
+    input: &Input,
+    plan: LoadPlan,
+) -> Result<(Journal, LoadSummary, bool), Error> {
+    let path = session.journal_path();
+    let made = !path.exists();
+    let journal = Journal::open(path)?;
+    match into_journal(session, &journal, input, plan).await {
+        Ok((summary, fresh)) => Ok((journal, summary, fresh)),
+        Err(error) => {
+            // The writer has ended when the last handle is gone.
+            drop(journal);
+            if made {
+                discard_empty(path);
+            }
+            Err(error)
+        }
+    }
+}
+
+/// Removes a journal without batches; what cannot be read is left alone.
+fn discard_empty(path: &Path) {
+    let empty = Reader::open(path).and_then(|reader| reader.batches());
+    if empty.is_ok_and(|batches| batches.is_empty()) {
+        for suffix in ["", "-wal", "-shm"] {
+            let mut name = path.as_os_str().to_owned();
+            name.push(suffix);
+            // An empty journal that stays does no harm.
+            let _ = std::fs::remove_file(name);
+        }
+    }
 }
 
 /// Reads the file into the journal; the flag tells whether its rows are new there.

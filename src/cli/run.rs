@@ -60,8 +60,7 @@ pub(super) async fn pay(session: &Session, arguments: PayArguments) -> Result<Ve
     let input = Input::open(&arguments.file, &settings)?;
     // Better told now than when the money has moved.
     crate::report::usable(&out)?;
-    let journal = Journal::open(session.journal_path())?;
-    let (summary, fresh) = load::into_journal(session, &journal, &input, plan).await?;
+    let (journal, summary, fresh) = load::open_and_load(session, &input, plan).await?;
     let what = if fresh {
         "loaded"
     } else {

@@ -48,7 +48,7 @@ impl Default for Policy {
             callback_grace: Duration::from_secs(300),
             not_found_quarantine: Duration::from_secs(120),
             give_up_after: Duration::from_secs(24 * 3600),
-            exposures_max: 5,
+            exposures_max: 50,
             post_backoff: Duration::from_secs(1),
             settle_on: SettleOn::Callback,
             callbacks: true,

@@ -20,6 +20,7 @@ fn policy() -> Policy {
     Policy {
         first_query_after: Duration::from_secs(10),
         not_found_quarantine: Duration::from_secs(60),
+        exposures_max: 5,
         ..Policy::default()
     }
 }

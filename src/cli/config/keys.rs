@@ -313,7 +313,7 @@ pub static KEYS: &[Key] = &[
     key(
         "resolution.attempts_max",
         "DISBURSE_ATTEMPTS_MAX",
-        Some("5"),
+        Some("50"),
         Kind::Count { most: 1_000 },
         "How many posts of one payment may vanish without a trace before only an operator may decide.",
     ),
