@@ -1,6 +1,6 @@
 //! `load`, and the loading that `check` and `pay` share.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
@@ -63,39 +63,44 @@ pub(super) fn plan(
     })
 }
 
-/// Opens the journal and loads the file. A journal that was made for a file that is then refused is taken away again.
+/// Opens the journal and loads the file. A file that is refused leaves no new journal behind.
 pub(super) async fn open_and_load(
     session: &Session,
     input: &Input,
     plan: LoadPlan,
 ) -> Result<(Journal, LoadSummary, bool), Error> {
     let path = session.journal_path();
-    let made = !path.exists();
-    let journal = Journal::open(path)?;
-    match into_journal(session, &journal, input, plan).await {
-        Ok((summary, fresh)) => Ok((journal, summary, fresh)),
-        Err(error) => {
-            // The writer has ended when the last handle is gone.
-            drop(journal);
-            if made {
-                discard_empty(path);
-            }
-            Err(error)
-        }
+    if path.symlink_metadata().is_ok() {
+        let journal = Journal::open(path)?;
+        let (summary, fresh) = into_journal(session, &journal, input, plan).await?;
+        return Ok((journal, summary, fresh));
     }
+    // Made aside and put in place when it holds something: to remove a journal that another process may have opened
+    // meanwhile would lose what that process writes.
+    let aside = beside(path, &format!(".loading-{}", std::process::id()));
+    let journal = Journal::open(&aside)?;
+    let loaded = into_journal(session, &journal, input, plan).await;
+    // The last handle closes the file, and takes everything into it.
+    drop(journal);
+    let placed = loaded.and_then(|loaded| {
+        std::fs::hard_link(&aside, path).map_err(|error| {
+            Error::refused(format!("journal {}: {error}", path.display()))
+                .hint("if another disburse has just made it, say the same command again")
+        })?;
+        Ok(loaded)
+    });
+    for suffix in ["", "-wal", "-shm"] {
+        // What stays holds no more than a file that was refused, or what is in place by now.
+        let _ = std::fs::remove_file(beside(&aside, suffix));
+    }
+    let (summary, fresh) = placed?;
+    Ok((Journal::open_existing(path)?, summary, fresh))
 }
 
-/// Removes a journal without batches; what cannot be read is left alone.
-fn discard_empty(path: &Path) {
-    let empty = Reader::open(path).and_then(|reader| reader.batches());
-    if empty.is_ok_and(|batches| batches.is_empty()) {
-        for suffix in ["", "-wal", "-shm"] {
-            let mut name = path.as_os_str().to_owned();
-            name.push(suffix);
-            // An empty journal that stays does no harm.
-            let _ = std::fs::remove_file(name);
-        }
-    }
+fn beside(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(suffix);
+    name.into()
 }
 
 /// Reads the file into the journal; the flag tells whether its rows are new there.

@@ -136,7 +136,8 @@ fn an_empty_file_becomes_a_journal_by_loading_only() {
 #[test]
 fn a_journal_without_batches_says_so() {
     let desk = Desk::with_rows();
-    // Refused by its declared count, once the journal was there.
+    // Refused by its declared count, once the file that was there had become a journal.
+    fs::write(desk.path("disburse.db"), "").unwrap();
     desk.run(&[
         "load",
         "ok.csv",

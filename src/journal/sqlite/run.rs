@@ -36,18 +36,14 @@ pub(super) fn acquire(
             name: batch.to_string(),
         });
     };
-    let gateway = gateway.filter(|pinned| *pinned != terms.gateway);
-    let wire = wire.filter(|pinned| *pinned != terms.wire);
-    // A mistyped address that nothing was sent to may be mended.
-    let bound = (gateway.is_some() || wire.is_some()) && may_have_arrived(c, batch_id)?;
-    if let Some(pinned) = gateway.filter(|_| bound) {
+    if let Some(pinned) = gateway.filter(|pinned| *pinned != terms.gateway) {
         return Err(Error::OtherGateway {
             batch: batch.clone(),
             pinned,
             configured: terms.gateway.clone(),
         });
     }
-    if let Some(pinned) = wire.filter(|_| bound) {
+    if let Some(pinned) = wire.filter(|pinned| *pinned != terms.wire) {
         return Err(Error::OtherWire {
             batch: batch.clone(),
             pinned,
@@ -75,16 +71,6 @@ pub(super) fn acquire(
         abandoned,
         held: held_lanes(c, batch_id)?,
     })
-}
-
-/// Returns whether any payment of the batch may have reached its gateway.
-fn may_have_arrived(c: &Connection, batch_id: i64) -> Result<bool, Error> {
-    Ok(c.query_row(
-        "select exists (select 1 from tally where batch_id = ?1 and state not in (0, 7) and count > 0)
-             or exists (select 1 from life where batch_id = ?1 and state = 0 and exposures > 0)",
-        [batch_id],
-        |row| row.get(0),
-    )?)
 }
 
 fn epoch(c: &Connection) -> Result<i64, Error> {
