@@ -133,7 +133,7 @@ fn no_colours_when_they_are_not_wanted() {
     let terminal = |variables: &str| {
         let line = format!(
             "command -v script >/dev/null || exit 0; export TERM=xterm; {variables} \
-             script -qec '{} check nowhere.csv --sandbox' /dev/null; true",
+             script -qec 'timeout --foreground 50 {} check nowhere.csv --sandbox' /dev/null; true",
             crate::desk::BINARY
         );
         desk.shell(&line).finished(0).out
@@ -244,7 +244,7 @@ fn the_progress_keeps_within_the_terminal_and_leaves_nothing_behind() {
     for columns in [40, 80, 120] {
         let desk = Desk::new().sample("refunds.csv");
         let line = format!(
-            "command -v script >/dev/null || exit 0; export TERM=xterm; script -qec 'stty cols {columns} rows 24; {} \
+            "command -v script >/dev/null || exit 0; export TERM=xterm; script -qec 'stty cols {columns} rows 24; timeout --foreground 50 {} \
              pay refunds.csv --batch b --sandbox --faults none --rate 200/s' /dev/null",
             crate::desk::BINARY
         );
