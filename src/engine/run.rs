@@ -237,6 +237,7 @@ impl<G: Gateway> Shell<G> {
                         }));
                 }
                 Effect::Look => self.look(),
+                Effect::Abandon => self.abandon(now),
                 Effect::HoldLane(lane) => {
                     let journal = self.plan.journal.clone();
                     let token = self.token;
@@ -290,6 +291,25 @@ impl<G: Gateway> Shell<G> {
             let _ = messages
                 .send(Message::News(News::Questions(questions, due)))
                 .await;
+            Ok(())
+        });
+    }
+
+    fn abandon(&self, now: Timestamp) {
+        // What is about to be recorded is not lost.
+        if self.recording || !self.findings.is_empty() {
+            return;
+        }
+        let (journal, policy) = (self.plan.journal.clone(), Arc::clone(&self.plan.policy));
+        let token = self.token;
+        self.spawn(async move {
+            let payments = journal.abandon(token, now, policy).await?;
+            if payments > 0 {
+                tracing::warn!(
+                    payments,
+                    "intents without an outcome; they will be asked about"
+                );
+            }
             Ok(())
         });
     }

@@ -26,7 +26,7 @@ pub struct Policy {
     pub callback_grace: Duration,
     /// How long after the last post "not found" proves nothing.
     pub not_found_quarantine: Duration,
-    /// How long after the last post the asking ends.
+    /// How long after the last post the asking ends; a resumed run asks as long about what is in doubt.
     pub give_up_after: Duration,
     /// How many posts may vanish without a trace before only an operator may order another.
     pub exposures_max: u32,
@@ -84,9 +84,9 @@ impl Policy {
 
     /// Returns when the next query is due after `life.queries` that changed nothing; `None` when it is time to give up.
     pub(super) fn next_query(&self, life: &Life, moment: Moment) -> Option<Timestamp> {
-        let given_up = life
-            .posted_at
-            .is_some_and(|posted_at| moment.now.since(posted_at) >= self.give_up_after);
+        // A doubt begins anew with a run: one that resumes after a long pause must be able to ask more than once.
+        let since = life.posted_at.max(life.quarantine_from);
+        let given_up = since.is_some_and(|since| moment.now.since(since) >= self.give_up_after);
         if given_up || !self.status_query {
             return None;
         }
@@ -158,5 +158,11 @@ mod tests {
         };
         assert!(policy.next_query(&life, at(86_399)).is_some());
         assert!(policy.next_query(&life, at(86_400)).is_none());
+        let resumed = Life {
+            quarantine_from: Some(Timestamp::from_millis(90_000_000)),
+            ..life
+        };
+        assert!(policy.next_query(&resumed, at(176_399)).is_some());
+        assert!(policy.next_query(&resumed, at(176_400)).is_none());
     }
 }

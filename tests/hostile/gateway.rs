@@ -72,7 +72,13 @@ impl Gateway {
         let door = self.runtime.spawn(async move {
             // Dropped with the door: its connections end with it.
             let mut connections = JoinSet::new();
+            let mut nth = 0;
             while let Ok((stream, _)) = listener.accept().await {
+                nth += 1;
+                if desk.script.resets(nth) {
+                    let _ = stream.set_zero_linger();
+                    continue;
+                }
                 let desk = Arc::clone(&desk);
                 connections.spawn(async move {
                     let _ = tokio::time::timeout(PATIENCE, converse(stream, desk)).await;

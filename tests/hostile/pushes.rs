@@ -163,6 +163,7 @@ fn an_acknowledged_callback_survives_any_kill() {
             Setup {
                 rate: "60/s",
                 breaker_losses: 1000,
+                max_wait: "2s",
                 ..listening()
             },
         );

@@ -149,6 +149,11 @@ pub trait Script: Send + Sync + 'static {
     fn query(&self, query: &Query<'_>) -> Answer {
         Answer::honest(query)
     }
+
+    /// Whether the nth connection is reset before a byte of it is read.
+    fn resets(&self, _nth: u32) -> bool {
+        false
+    }
 }
 
 impl<F: Fn(&Post<'_>) -> Conduct + Send + Sync + 'static> Script for F {
@@ -269,6 +274,10 @@ fn pushes_of(effect: Effect, rng: &mut Rng) -> Vec<(Duration, Push)> {
 }
 
 impl Script for Mixed {
+    fn resets(&self, nth: u32) -> bool {
+        dice(self.seed, "", "connection", nth).u8(..100) < 7
+    }
+
     fn post(&self, post: &Post<'_>) -> Conduct {
         let mut rng = dice(self.seed, post.id, "post", post.nth);
         if self.duplicate_check && post.executed {

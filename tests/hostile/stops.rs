@@ -257,3 +257,30 @@ fn a_gateway_that_never_was_there_is_named_and_nothing_is_sent() {
     check("up at last", &gateway, &office, Some(0));
     until_while("books closed", || gateway.ledger.posts() == 60, || true);
 }
+
+#[test]
+fn a_report_in_the_middle_of_a_run_adds_up() {
+    let gateway = Gateway::start(|_: &Post<'_>| Conduct {
+        pause: millis(30),
+        ..Conduct::honest()
+    });
+    let office = Office::open(
+        &gateway,
+        Setup {
+            rate: "30/s",
+            callbacks: true,
+            ..slow()
+        },
+    );
+    let mut run = office.start_pay();
+    for posts in [5, 20, 35, 50] {
+        run.until("posts", || gateway.ledger.posts() >= posts);
+        let report = office.call(&["report", BATCH, "--out", "middle"]);
+        assert_eq!(report.code, Some(0), "{report:?}");
+        let text = std::fs::read_to_string(office.path("middle/payments.csv")).unwrap();
+        assert_eq!(text.lines().count(), 61, "a header and every row once");
+    }
+    let ended = run.wait();
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    check("reported meanwhile", &gateway, &office, ended.code);
+}

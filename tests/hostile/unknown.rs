@@ -208,3 +208,27 @@ fn a_payment_proven_paid_while_its_repeat_waits_to_leave_is_not_posted() {
     assert_eq!(ended.code, Some(0), "{ended:?}");
     check("paid while it waited", &gateway, &office, ended.code);
 }
+
+#[test]
+fn a_run_resumed_long_after_it_was_killed_still_ends_by_itself() {
+    // As on a Monday after a Friday: longer than the asking goes on for, nothing of the killed posts had arrived.
+    let gateway = Gateway::start(|post: &Post<'_>| match post.nth {
+        1 => Conduct::spoilt(Effect::Nothing, Form::TooSlow),
+        _ => Conduct::honest(),
+    });
+    let office = Office::open(
+        &gateway,
+        Setup {
+            give_up: "2s",
+            ..patient()
+        },
+    );
+    let mut run = office.start_pay();
+    run.until("posts", || gateway.ledger.posts() >= 12);
+    run.child.kill().unwrap();
+    run.wait();
+    std::thread::sleep(millis(2100));
+    let ended = office.pay();
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    check("resumed late", &gateway, &office, ended.code);
+}

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{Core, Timestamp};
+use super::{Core, Effect, Timestamp};
 use crate::journal::Standing;
 use crate::lifecycle::State;
 
@@ -63,6 +63,10 @@ impl Core {
             return;
         }
         let count = |state| standing.of(state).count;
+        if self.is_idle() && count(State::Posting) > 0 {
+            // Nothing of this run is on the wire: an intent that is still open has lost its outcome.
+            self.effects.push(Effect::Abandon);
+        }
         let comes_by_itself =
             self.due.post.is_some() || self.held.values().any(|held| held.reopens_at.is_some());
         if !self.is_idle() || count(State::Posting) > 0 || comes_by_itself {

@@ -213,15 +213,14 @@ impl Core {
     fn take_move(&mut self, moved: &Moved, now: Timestamp) {
         self.shift(moved.from, moved.life.state, moved.money);
         self.asked.remove(&moved.seq);
-        // A callback about an earlier post may settle a payment whose repeat waits to leave: it must not leave.
         let to = moved.life.state;
-        if to != State::Posting {
-            self.claimed.retain(|claim| claim.seq != moved.seq);
-        }
-        // A loss is no progress: else a gateway that loses every post would keep the run going for ever.
         let accepted = matches!(to, State::Acknowledged | State::Delivered);
         if moved.from != to && (accepted || to.is_finished()) {
+            // A loss is no progress: else a gateway that loses every post would keep the run going for ever.
             self.last_move = now;
+            // A callback about an earlier post may settle a payment whose repeat waits to leave: it must not leave.
+            // No other news takes a claim back, as it may be older than the claim.
+            self.claimed.retain(|claim| claim.seq != moved.seq);
             // The news of its claim may still be on the way.
             if self.claiming && moved.from == State::Posting {
                 self.overtaken.insert(moved.seq);

@@ -57,4 +57,6 @@ pub enum Effect {
     ReopenLane(i64),
     /// Read the standing of the batch again.
     Look,
+    /// Put in doubt what is recorded as posting although nothing is under way.
+    Abandon,
 }

@@ -101,7 +101,12 @@ pub(super) fn assert_current(c: &Connection, token: RunToken) -> Result<(), Erro
 }
 
 /// Turns intents without an outcome into doubts: their bytes may have left.
-fn abandon(c: &Connection, batch_id: i64, now: Timestamp, policy: &Policy) -> Result<u64, Error> {
+pub(super) fn abandon(
+    c: &Connection,
+    batch_id: i64,
+    now: Timestamp,
+    policy: &Policy,
+) -> Result<u64, Error> {
     let seqs: Vec<i64> = c
         .prepare("select seq from life where batch_id = ?1 and state = 1")?
         .query_map([batch_id], |row| row.get(0))?

@@ -188,6 +188,23 @@ impl Journal {
         .await
     }
 
+    /// Turns intents without an outcome into doubts; returns how many. Only for a run that has nothing under way.
+    ///
+    /// # Errors
+    /// [`Error::Fenced`] when another run has taken over.
+    pub async fn abandon(
+        &self,
+        token: RunToken,
+        now: Timestamp,
+        policy: Arc<Policy>,
+    ) -> Result<u64, Error> {
+        self.ask(false, move |c| {
+            run::assert_current(c, token)?;
+            run::abandon(c, token.batch_id, now, &policy)
+        })
+        .await
+    }
+
     /// Returns which of these claims still wait to be posted.
     ///
     /// # Errors

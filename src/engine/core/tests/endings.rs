@@ -394,3 +394,22 @@ fn a_journal_that_fails_leaves_only_what_is_under_way_to_wait_for() {
     ended_posts(&mut core, 3, &Health::Healthy, at(2));
     assert!(core.nothing_under_way());
 }
+
+#[test]
+fn an_intent_that_nothing_is_under_way_for_is_put_in_doubt() {
+    let mut core = begun(limits(), claims(1..=1), NOTHING);
+    assert_eq!(post_all(&mut core, at(0)), [1]);
+    let orphaned = |core: &mut Core| {
+        core.tell(
+            News::Standing(standing(&[(State::Posting, 1)], &[]), NOTHING),
+            at(1),
+        );
+        let effects = core.poll(at(1));
+        effects
+            .iter()
+            .any(|effect| matches!(effect, Effect::Abandon))
+    };
+    assert!(!orphaned(&mut core), "its post is on the wire");
+    core.tell(News::PostEnded(Health::Healthy), at(1));
+    assert!(orphaned(&mut core));
+}

@@ -308,3 +308,11 @@ fn what_a_callback_has_moved_is_not_posted_any_more() {
         assert_eq!(post_all(&mut core, at(1)), [1, 3], "{state:?}");
     }
 }
+
+#[test]
+fn news_from_before_a_claim_does_not_take_it_back() {
+    let mut core = begun(limits(), claims(1..=1), NOTHING);
+    let older = moved(1, State::InDoubt, State::Ready, None);
+    core.tell(News::Moved(vec![older]), at(0));
+    assert_eq!(post_all(&mut core, at(0)), [1]);
+}
