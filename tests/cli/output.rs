@@ -178,6 +178,29 @@ fn a_reader_that_goes_away_is_no_error() {
     }
 }
 
+#[test]
+fn nobody_to_hear_it_changes_nothing() {
+    let desk = Desk::loaded().sample("mistakes.csv").sample("refunds.csv");
+    let said =
+        desk.shell("disburse check mistakes.csv --sandbox 2>&1 | head -1; exit ${PIPESTATUS[0]}");
+    assert_eq!(said.finished(2).out.lines().count(), 1);
+    // A run whose standard error is gone still hears that it is to end.
+    desk.run(&["load", "refunds.csv", "--batch", "c", "--sandbox"])
+        .finished(0);
+    let said = desk.shell(&format!(
+        "timeout 50 {} run c --sandbox --faults none --rate 5/s > out 2> >(:) & run=$!
+         until [ -s disburse.db.sandbox ]; do sleep 0.05; done
+         kill -TERM $run; wait $run",
+        crate::desk::BINARY
+    ));
+    said.finished(4);
+    assert!(
+        desk.text("out").contains("control total    200"),
+        "{}",
+        desk.text("out")
+    );
+}
+
 fn mode(path: &Path) -> u32 {
     fs::metadata(path).unwrap().permissions().mode() & 0o777
 }
