@@ -42,26 +42,31 @@ pub(super) fn json(value: &serde_json::Value) {
 }
 
 /// Says something to the person at the terminal.
-#[allow(clippy::print_stderr, reason = "this is where notes are printed")]
 pub(super) fn note(text: &str) {
-    progress::suspended(|| eprintln!("{text}"));
+    say(text);
+}
+
+// Nobody may be there to hear it: `eprintln!` would end a run for that.
+fn say(text: &str) {
+    let _ = progress::suspended(|| {
+        io::stderr()
+            .lock()
+            .write_all(format!("{text}\n").as_bytes())
+    });
 }
 
 /// Prints a `label: text` line to standard error, the label in colour on a terminal.
-#[allow(clippy::print_stderr, reason = "this is where errors are printed")]
 pub(super) fn complain(label: &str, text: &str) {
     let colour = match label {
         "error" => "\x1b[1;31m",
         "warning" => "\x1b[1;33m",
         _ => "\x1b[1;36m",
     };
-    progress::suspended(|| {
-        if colours(&io::stderr()) {
-            eprintln!("{colour}{label}:\x1b[0m {text}");
-        } else {
-            eprintln!("{label}: {text}");
-        }
-    });
+    if colours(&io::stderr()) {
+        say(&format!("{colour}{label}:\x1b[0m {text}"));
+    } else {
+        say(&format!("{label}: {text}"));
+    }
 }
 
 /// Returns whether a stream shows colours: a terminal, and `NO_COLOR` is not set.

@@ -31,8 +31,8 @@ pub(super) fn drain_on_signal(drain: CancellationToken, notice: String) -> Resul
                 );
                 leave();
             }
-            output::note(&notice);
             drain.cancel();
+            output::note(&notice);
         }
     });
     Ok(())

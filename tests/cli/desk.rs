@@ -123,7 +123,8 @@ impl Desk {
 
     /// Runs a line of shell in which `disburse` is the program.
     pub fn shell(&self, line: &str) -> Said {
-        let script = format!("disburse() {{ {BINARY} \"$@\"; }}\n{line}");
+        // Ending the shell would leave its program behind, so that is bounded too.
+        let script = format!("disburse() {{ timeout --foreground 50 {BINARY} \"$@\"; }}\n{line}");
         Said::of(self.program("bash").args(["-c", &script]))
     }
 

@@ -133,7 +133,7 @@ fn no_colours_when_they_are_not_wanted() {
     let terminal = |variables: &str| {
         let line = format!(
             "command -v script >/dev/null || exit 0; export TERM=xterm; {variables} \
-             script -qec '{} check nowhere.csv --sandbox' /dev/null; true",
+             script -qec 'timeout --foreground 50 {} check nowhere.csv --sandbox' /dev/null; true",
             crate::desk::BINARY
         );
         desk.shell(&line).finished(0).out
@@ -176,6 +176,29 @@ fn a_reader_that_goes_away_is_no_error() {
             .finished(0);
         assert_eq!(said.err, "", "{command}");
     }
+}
+
+#[test]
+fn nobody_to_hear_it_changes_nothing() {
+    let desk = Desk::loaded().sample("mistakes.csv").sample("refunds.csv");
+    let said =
+        desk.shell("disburse check mistakes.csv --sandbox 2>&1 | head -1; exit ${PIPESTATUS[0]}");
+    assert_eq!(said.finished(2).out.lines().count(), 1);
+    // A run whose standard error is gone still hears that it is to end.
+    desk.run(&["load", "refunds.csv", "--batch", "c", "--sandbox"])
+        .finished(0);
+    let said = desk.shell(&format!(
+        "timeout 50 {} run c --sandbox --faults none --rate 5/s > out 2> >(:) & run=$!
+         until [ -s disburse.db.sandbox ]; do sleep 0.05; done
+         kill -TERM $run; wait $run",
+        crate::desk::BINARY
+    ));
+    said.finished(4);
+    assert!(
+        desk.text("out").contains("control total    200"),
+        "{}",
+        desk.text("out")
+    );
 }
 
 fn mode(path: &Path) -> u32 {
@@ -244,7 +267,7 @@ fn the_progress_keeps_within_the_terminal_and_leaves_nothing_behind() {
     for columns in [40, 80, 120] {
         let desk = Desk::new().sample("refunds.csv");
         let line = format!(
-            "command -v script >/dev/null || exit 0; export TERM=xterm; script -qec 'stty cols {columns} rows 24; {} \
+            "command -v script >/dev/null || exit 0; export TERM=xterm; script -qec 'stty cols {columns} rows 24; timeout --foreground 50 {} \
              pay refunds.csv --batch b --sandbox --faults none --rate 200/s' /dev/null",
             crate::desk::BINARY
         );
