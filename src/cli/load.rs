@@ -10,7 +10,7 @@ use super::input::{Input, declared_total};
 use super::session::{Session, batch_name};
 use super::{Error, Verdict, arguments::FileArguments, output};
 use crate::domain::{Tally, Timestamp};
-use crate::journal::{Difference, Journal, LoadPlan, LoadRefusal, LoadSummary, Loaded, Reader};
+use crate::journal::{Difference, Journal, LoadPlan, LoadRefusal, LoadSummary, Loaded};
 
 /// `disburse load`.
 pub(super) async fn load(session: &Session, arguments: LoadArguments) -> Result<Verdict, Error> {
@@ -83,7 +83,12 @@ pub(super) async fn open_and_load(
     // The last handle closes the file, and takes everything into it.
     drop(journal);
     let placed = loaded.and_then(|loaded| {
-        std::fs::hard_link(&aside, path).map_err(|error| {
+        let place = std::fs::hard_link(&aside, path).or_else(|error| match error.kind() {
+            std::io::ErrorKind::AlreadyExists => Err(error),
+            // Not every file system has links; then only the look at the name above stands against a race.
+            _ => std::fs::rename(&aside, path),
+        });
+        place.map_err(|error| {
             Error::refused(format!("journal {}: {error}", path.display()))
                 .hint("if another disburse has just made it, say the same command again")
         })?;

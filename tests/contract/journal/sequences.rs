@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use disburse::journal::{CallbackNote, Decision, LoadPlan, RunToken};
-use disburse::lifecycle::{Class, Event, State};
+use disburse::lifecycle::{Class, Event};
 use proptest::prelude::*;
 
 use super::record::every_event;
