@@ -149,7 +149,7 @@ fn refused_or<T: std::fmt::Debug>(outcome: Result<T, disburse::journal::Error>) 
 
 proptest! {
     #![proptest_config(ProptestConfig {
-        cases: 48,
+        cases: 32,
         max_shrink_iters: 200,
         failure_persistence: None,
         ..ProptestConfig::default()
