@@ -98,6 +98,12 @@ async fn carry_out(
     }
     let purpose = format!("run of batch {batch}");
     let _lock = RunLock::take(journal.path(), &purpose, Timestamp::now())?;
+    // Heard from here on: whatever is begun below is ended in good order.
+    let drain = CancellationToken::new();
+    let notice = format!(
+        "ending: no further payment is posted, what is under way is waited for (once more to end at once). {resume}"
+    );
+    signals::drain_on_signal(drain.clone(), notice)?;
     let sandbox = match options.sandbox {
         true => Some(sandbox::beside(journal.path(), &mut settings, options).await?),
         false => None,
@@ -111,7 +117,7 @@ async fn carry_out(
         batch,
         options,
     };
-    let outcome = job.run(profile, listener, sandbox.as_ref(), resume).await;
+    let outcome = job.run(profile, listener, sandbox.as_ref(), drain).await;
     let ledger = sandbox.as_ref().map(Sandbox::verdict);
     if let Some(sandbox) = sandbox {
         sandbox.shutdown().await;
@@ -183,7 +189,7 @@ impl Job<'_> {
         profile: Profile,
         door: Option<Door>,
         sandbox: Option<&Sandbox>,
-        resume: String,
+        drain: CancellationToken,
     ) -> Result<Summary, Error> {
         let identity = match sandbox {
             Some(sandbox) => format!("sandbox {}", sandbox.identity()),
@@ -194,11 +200,6 @@ impl Job<'_> {
             .map_err(|error| Error::refused(format!("gateway: {error}")))?;
         let callbacks = door.is_some();
         let policy = gateway::policy(self.settings, callbacks);
-        let drain = CancellationToken::new();
-        let notice = format!(
-            "ending: no further payment is posted, what is under way is waited for (once more to end at once). {resume}"
-        );
-        signals::drain_on_signal(drain.clone(), notice)?;
         let (sender, moved) = mpsc::channel(CALLBACKS);
         let background = TaskTracker::new();
         let closing = CancellationToken::new();

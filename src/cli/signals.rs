@@ -1,14 +1,9 @@
 //! Ctrl-C and SIGTERM: the first ends the run in good order, the second at once.
 
-use std::time::{Duration, Instant};
-
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
 use super::{Error, output};
-
-/// Whoever signals a process and its group is heard twice, and meant it once; a person's second Ctrl-C takes longer.
-const ECHO: Duration = Duration::from_millis(50);
 
 /// A write beyond a limit on file sizes fails with an error instead of ending the process half way.
 pub(super) fn outlive_file_limits() {
@@ -23,26 +18,21 @@ pub(super) fn drain_on_signal(drain: CancellationToken, notice: String) -> Resul
     let mut interrupt = signal(SignalKind::interrupt()).map_err(unavailable)?;
     let mut terminate = signal(SignalKind::terminate()).map_err(unavailable)?;
     tokio::spawn(async move {
-        let mut first: Option<Instant> = None;
+        let mut heard = 0;
         loop {
             tokio::select! {
                 _ = interrupt.recv() => {}
                 _ = terminate.recv() => {}
             }
-            match first {
-                None => {
-                    first = Some(Instant::now());
-                    drain.cancel();
-                    output::note(&notice);
-                }
-                Some(first) if first.elapsed() < ECHO => {}
-                Some(_) => {
-                    output::note(
-                        "ended at once; what was under way is asked about when the run resumes",
-                    );
-                    leave();
-                }
+            heard += 1;
+            if heard > 1 {
+                output::note(
+                    "ended at once; what was under way is asked about when the run resumes",
+                );
+                leave();
             }
+            drain.cancel();
+            output::note(&notice);
         }
     });
     Ok(())

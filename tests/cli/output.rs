@@ -188,7 +188,7 @@ fn nobody_to_hear_it_changes_nothing() {
     desk.run(&["load", "refunds.csv", "--batch", "c", "--sandbox"])
         .finished(0);
     let said = desk.shell(&format!(
-        "timeout 50 {} run c --sandbox --faults none --rate 5/s > out 2> >(:) & run=$!
+        "timeout --foreground 50 {} run c --sandbox --faults none --rate 5/s > out 2> >(:) & run=$!
          until [ -s disburse.db.sandbox ]; do sleep 0.05; done
          kill -TERM $run; wait $run",
         crate::desk::BINARY
