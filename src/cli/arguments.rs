@@ -156,6 +156,12 @@ pub(super) struct FileArguments {
 pub(super) struct CheckArguments {
     #[command(flatten)]
     pub file: FileArguments,
+    /// Look every number up, and compare its network with the carriers of its service
+    #[arg(long)]
+    pub lookup: bool,
+    /// Ask for the bills of postpaid services; a row without an amount takes what is due
+    #[arg(long)]
+    pub bills: bool,
     /// Check by the rules of the sandbox's services
     #[arg(long)]
     pub sandbox: bool,
@@ -216,6 +222,12 @@ pub(super) struct RunOptions {
     /// End once everything is posted
     #[arg(long)]
     pub no_wait: bool,
+    /// Rows of postpaid services without an amount take what their bill says is due
+    #[arg(long)]
+    pub pay_due: bool,
+    /// Begin although the forecast says that a float will not last
+    #[arg(long)]
+    pub allow_short: bool,
     /// Do not ask before money moves
     #[arg(long, short)]
     pub yes: bool,
@@ -283,6 +295,9 @@ pub(super) struct ExplainArguments {
     pub batch: String,
     /// Reference of the row, or payerTransactionID
     pub payment: String,
+    /// Show prepaid tokens: whoever has one can use it
+    #[arg(long)]
+    pub reveal: bool,
 }
 
 #[derive(Debug, Args)]

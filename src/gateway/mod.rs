@@ -6,6 +6,7 @@
 mod callback;
 mod classify;
 mod http;
+mod operations;
 mod profile;
 mod text;
 pub mod wire;
@@ -22,6 +23,9 @@ use crate::lifecycle::Event;
 
 pub use callback::{CallbackNotice, read_callback};
 pub use http::HttpGateway;
+pub use operations::{
+    Bill, BillAnswer, BillInquiry, FloatBalance, LookupInquiry, NetworkOf, OperationError, Uploaded,
+};
 pub use profile::{ExtraDataForm, Profile, SupportDocumentIn};
 
 /// One payment to post.

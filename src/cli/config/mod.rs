@@ -28,7 +28,10 @@ pub use error::Error;
 pub use keys::{KEYS, Key, OTHER_VARIABLES, find};
 pub use kind::Kind;
 pub use origin::Origin;
-pub use profile::{Callback, ExtraData, Limits, Profile, Resolution, SettleOn, SupportDocumentIn};
+pub use profile::{
+    Callback, ExtraData, Float, Limits, Lookup, Mismatch, Profile, Resolution, SettleOn,
+    SupportDocumentIn,
+};
 pub use rate::Rate;
 pub use service::Service;
 pub use settings::{GatewaySettings, Settings, Sources};

@@ -45,6 +45,10 @@ pub struct Profile {
     pub support_document_in: SupportDocumentIn,
     /// Whether payments carry a bearer token.
     pub payment_bearer: bool,
+    /// Code and name of every bank.
+    pub bank_directory: Option<PathBuf>,
+    /// Of a supporting document.
+    pub document_bytes_max: NonZeroU32,
     /// For every request.
     pub proxy: Option<Url>,
     /// Further certificate authorities, PEM.
@@ -53,6 +57,10 @@ pub struct Profile {
     pub limits: Limits,
     /// When what is asked about payments whose outcome is open.
     pub resolution: Resolution,
+    /// How the network of a number is looked up.
+    pub lookup: Lookup,
+    /// What is asked about the float.
+    pub float: Float,
     /// How callbacks come in.
     pub callback: Callback,
 }
@@ -64,6 +72,8 @@ pub struct Limits {
     pub rate: Rate,
     /// Payments asked about in any one second.
     pub query_rate: Rate,
+    /// Numbers looked up in any one second.
+    pub lookup_rate: Rate,
     /// Requests in flight.
     pub concurrency: NonZeroU32,
     /// Payments in one request.
@@ -89,16 +99,40 @@ pub struct Resolution {
     pub query_backoff_max: Duration,
     /// From an acknowledgement to the first question.
     pub callback_grace: Duration,
+    /// From a delivery to the bank to the first question.
+    pub delivered_grace: Duration,
     /// From the last post to a "not found" that counts.
     pub not_found_quarantine: Duration,
     /// Until the operator takes over.
     pub give_up_after: Duration,
+    /// The same, for what is delivered to its bank.
+    pub delivered_give_up_after: Duration,
     /// Posts of one payment that may vanish without a trace.
     pub attempts_max: NonZeroU32,
     /// Whether status queries exist.
     pub status_query: bool,
     /// From a lane's hold to its reopening; `None`: only the operator reopens it.
     pub lane_retry_after: Option<Duration>,
+}
+
+/// The keys below `lookup`.
+#[derive(Clone, Debug)]
+pub struct Lookup {
+    /// How long an answer counts.
+    pub max_age: Duration,
+    /// What a number on another network is.
+    pub mismatch: Mismatch,
+}
+
+/// The keys below `float`.
+#[derive(Clone, Debug)]
+pub struct Float {
+    /// Whether the gateway tells the balance.
+    pub query: bool,
+    /// Whether a balance that suffices reopens a held lane.
+    pub reopen_lanes: bool,
+    /// From one question about a held lane to the next.
+    pub poll_every: Duration,
 }
 
 /// The keys below `callback`.
@@ -159,6 +193,16 @@ words! {
     }
 }
 
+words! {
+    /// What a number on another network than its service's carriers is.
+    Mismatch {
+        /// The row is refused.
+        Error = "error",
+        /// It is told.
+        Warning = "warning",
+    }
+}
+
 impl Profile {
     /// Reads every key, and compares those that depend on one another.
     pub(super) fn read(layers: &Layers) -> Result<Self, Error> {
@@ -178,11 +222,14 @@ impl Profile {
             extra_data: layers.value("extra_data")?,
             support_document_in: layers.value("support_document_in")?,
             payment_bearer: layers.value("payment_bearer")?,
+            bank_directory: layers.optional("bank_directory")?,
+            document_bytes_max: layers.value("document_bytes_max")?,
             proxy: layers.optional("proxy")?,
             ca_file: layers.optional("ca_file")?,
             limits: Limits {
                 rate: layers.value("limits.rate")?,
                 query_rate: layers.value("limits.query_rate")?,
+                lookup_rate: layers.value("limits.lookup_rate")?,
                 concurrency: layers.value("limits.concurrency")?,
                 packets_per_request: layers.value("limits.packets_per_request")?,
                 connect_timeout: layers.value("limits.connect_timeout")?,
@@ -195,11 +242,22 @@ impl Profile {
                 first_query_after: layers.value("resolution.first_query_after")?,
                 query_backoff_max: layers.value("resolution.query_backoff_max")?,
                 callback_grace: layers.value("resolution.callback_grace")?,
+                delivered_grace: layers.value("resolution.delivered_grace")?,
                 not_found_quarantine: layers.value("resolution.not_found_quarantine")?,
                 give_up_after: layers.value("resolution.give_up_after")?,
+                delivered_give_up_after: layers.value("resolution.delivered_give_up_after")?,
                 status_query: layers.value("resolution.status_query")?,
                 attempts_max: layers.value("resolution.attempts_max")?,
                 lane_retry_after: layers.optional("resolution.lane_retry_after")?,
+            },
+            lookup: Lookup {
+                max_age: layers.value("lookup.max_age")?,
+                mismatch: layers.value("lookup.mismatch")?,
+            },
+            float: Float {
+                query: layers.value("float.query")?,
+                reopen_lanes: layers.value("float.reopen_lanes")?,
+                poll_every: layers.value("float.poll_every")?,
             },
             callback: Callback {
                 listen: layers.value("callback.listen")?,
@@ -224,6 +282,13 @@ impl Profile {
             return Err(contradiction(
                 layers,
                 ["callback.settle_on", "resolution.status_query"],
+                "cannot go with",
+            ));
+        }
+        if self.float.reopen_lanes && !self.float.query {
+            return Err(contradiction(
+                layers,
+                ["float.reopen_lanes", "float.query"],
                 "cannot go with",
             ));
         }

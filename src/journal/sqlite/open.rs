@@ -11,7 +11,10 @@ use super::{APPLICATION_ID, SCHEMA_VERSION};
 use crate::journal::Error;
 
 /// Every migration, oldest first; the version of a journal is how many it has had.
-const MIGRATIONS: [&str; 1] = [include_str!("../../../schema.sql")];
+const MIGRATIONS: [&str; 2] = [
+    include_str!("../../../schema.sql"),
+    include_str!("migrations/2.sql"),
+];
 
 /// The smallest page of a SQLite file.
 const PAGE_MIN: u64 = 512;

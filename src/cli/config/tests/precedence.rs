@@ -67,13 +67,18 @@ fn every_key_is_set_by_its_variable_and_by_its_flag() {
             Kind::Word(words) => words[1],
         };
         let visible = if key.secret { "***" } else { example };
-        let settings = Folder::empty().variable(key.env, example).load();
+        // A key that goes with another one needs it.
+        let folder = || match key.name {
+            "float.reopen_lanes" => Folder::empty().flag("float.query", "true"),
+            _ => Folder::empty(),
+        };
+        let settings = folder().variable(key.env, example).load();
         assert_eq!(
             shown(&settings, key.name),
             format!("{visible} (environment {})", key.env)
         );
         if !key.secret {
-            let settings = Folder::empty().flag(key.name, example).load();
+            let settings = folder().flag(key.name, example).load();
             assert_eq!(shown(&settings, key.name), format!("{example} (flag)"));
         }
     }
