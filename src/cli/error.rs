@@ -24,6 +24,24 @@ impl Error {
         }
     }
 
+    /// The other side cannot answer at present; the same may be asked again.
+    #[must_use]
+    pub fn unavailable(message: impl Display) -> Self {
+        Self {
+            code: 4,
+            ..Self::refused(message)
+        }
+    }
+
+    /// The other side does not let us in.
+    #[must_use]
+    pub fn credentials(message: impl Display) -> Self {
+        Self {
+            code: 5,
+            ..Self::refused(message)
+        }
+    }
+
     /// Something that should not happen.
     #[must_use]
     pub fn unexpected(message: impl Display) -> Self {
@@ -150,6 +168,21 @@ fn is_damage(error: &rusqlite::Error) -> bool {
         error.sqlite_error_code(),
         Some(rusqlite::ErrorCode::DatabaseCorrupt | rusqlite::ErrorCode::NotADatabase)
     )
+}
+
+impl From<crate::gateway::OperationError> for Error {
+    fn from(error: crate::gateway::OperationError) -> Self {
+        use crate::gateway::OperationError as E;
+        match &error {
+            E::Refused { .. } | E::NotANumber(_) => Self::refused(&error),
+            E::Credentials { .. } => Self::credentials(&error)
+                .hint("repetition may lock the account: mend the configuration first"),
+            E::Unavailable(_) => Self::unavailable(&error)
+                .hint("check the address and the network; nothing was changed, ask again later"),
+            E::Unreadable { .. } => Self::unexpected(&error)
+                .hint("is the address that of the gateway? A proxy or a login page may answer in its place"),
+        }
+    }
 }
 
 impl From<super::config::Error> for Error {
