@@ -1,5 +1,7 @@
 //! Requests (section 2.3): the order of the members and the digits of the amount are exact.
 
+use std::collections::BTreeSet;
+
 use secrecy::zeroize::Zeroizing;
 use secrecy::{ExposeSecret, SecretString};
 use serde::ser::SerializeMap;
@@ -7,7 +9,7 @@ use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 
 use super::{POST_PAYMENT, QUERY_PAYMENT_STATUS};
-use crate::domain::{Instruction, WireZone};
+use crate::domain::{Instruction, ServiceCode, WireZone};
 use crate::gateway::{ExtraDataForm, Inquiry, Outgoing, Profile, SupportDocumentIn};
 
 /// Members of `extraData` that we write ourselves; a row cannot set them.
@@ -22,6 +24,7 @@ pub struct Requests {
     zone: WireZone,
     extra_data: ExtraDataForm,
     support_document_in: SupportDocumentIn,
+    undated: BTreeSet<ServiceCode>,
 }
 
 impl Requests {
@@ -34,6 +37,7 @@ impl Requests {
             zone: profile.zone.clone(),
             extra_data: profile.extra_data,
             support_document_in: profile.support_document_in,
+            undated: profile.undated.clone(),
         }
     }
 
@@ -73,6 +77,11 @@ impl Requests {
             support_document: in_extra,
             members: &row.extra,
         };
+        let received_at = if self.undated.contains(&row.service) {
+            String::new()
+        } else {
+            self.zone.format(payment.received_at)
+        };
         write_json(
             out,
             &PostPacket {
@@ -84,7 +93,7 @@ impl Requests {
                 amount: RawValue::from_string(row.money.to_string())
                     .expect("decimal digits are a JSON number"),
                 narration: &row.narration,
-                date_payment_received: &self.zone.format(payment.received_at),
+                date_payment_received: &received_at,
                 currency_code: row.money.currency.code(),
                 country_code: row.country.code(),
                 hub_id: &row.hub_id,
