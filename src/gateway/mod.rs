@@ -18,7 +18,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 pub use crate::domain::Said;
-use crate::domain::{GatewayTransactionId, PayerTransactionId, Payment};
+use crate::domain::{GatewayTransactionId, PayerTransactionId, Payment, ServiceCode};
 use crate::lifecycle::Event;
 
 pub use callback::{CallbackNotice, read_callback};
@@ -105,6 +105,17 @@ pub trait Gateway: Send + Sync + 'static {
 
     /// Asks what became of payments in one request.
     fn query(&self, payments: &[Inquiry]) -> impl Future<Output = Reply> + Send;
+
+    /// Asks for the balance of a service's float account. Not every deployment tells it.
+    fn float(
+        &self,
+        service: &ServiceCode,
+    ) -> impl Future<Output = Result<FloatBalance, OperationError>> + Send {
+        let _ = service;
+        std::future::ready(Err(OperationError::Unavailable(
+            "the gateway tells no float balance".to_owned(),
+        )))
+    }
 }
 
 /// Why there is no client, or no callback in a body.
