@@ -112,8 +112,10 @@ pub(super) fn policy(settings: &Settings, callbacks: bool) -> Arc<Policy> {
         first_query_after: r.first_query_after,
         query_backoff_max: r.query_backoff_max,
         callback_grace: r.callback_grace,
+        delivered_grace: r.delivered_grace,
         not_found_quarantine: r.not_found_quarantine,
         give_up_after: r.give_up_after,
+        delivered_give_up_after: r.delivered_give_up_after,
         exposures_max: r.attempts_max.get(),
         settle_on: match settings.profile.callback.settle_on {
             config::SettleOn::Callback => SettleOn::Callback,
@@ -145,6 +147,11 @@ pub(super) fn limits(
         breaker_losses: l.breaker_losses.get(),
         breaker_pause: l.breaker_pause,
         lane_retry_after: settings.profile.resolution.lane_retry_after,
+        float_poll: settings
+            .profile
+            .float
+            .reopen_lanes
+            .then_some(settings.profile.float.poll_every),
         max_wait: max_wait(&options.max_wait)?,
         no_wait: options.no_wait,
         callbacks,

@@ -33,6 +33,8 @@ pub use profile::{ExtraDataForm, Profile, SupportDocumentIn};
 pub struct Outgoing {
     /// The payment.
     pub payment: Arc<Payment>,
+    /// The reference under which the file service has its document (section 4.5); the row's own comes before it.
+    pub support_document: Option<String>,
     /// Where the gateway reports its final status; `None` asks for no callback.
     pub callback_url: Option<String>,
 }

@@ -96,6 +96,12 @@ fn verdict(batch: &BatchName, summary: &Summary, standing: &Standing) -> Verdict
                 lanes.first().unwrap_or(&"SERVICE")
             ),
         ),
+        Ending::Documents => (
+            Verdict::Unfinished,
+            "what is left came while the run went on, and waits for its documents to be uploaded"
+                .to_owned(),
+            "run again to upload them".to_owned(),
+        ),
         Ending::Stopped(why) => (
             Verdict::Stopped,
             format!("the gateway stopped the run: {why}"),

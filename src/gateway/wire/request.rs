@@ -63,7 +63,7 @@ impl Requests {
     fn write_packet(&self, outgoing: &Outgoing, out: &mut Vec<u8>) {
         let payment = &*outgoing.payment;
         let row = &payment.instruction;
-        let document = support_document(row, payment.id.as_str());
+        let document = support_document(row, outgoing.support_document.as_deref());
         let (in_extra, in_packet) = match self.support_document_in {
             SupportDocumentIn::ExtraData => (document, None),
             SupportDocumentIn::Packet => (None, document),
@@ -100,13 +100,13 @@ impl Requests {
     }
 }
 
-/// Returns the reference of the supporting document: the row's own, else, as the upload names it, the identifier (section 4.5).
-fn support_document<'a>(row: &'a Instruction, id: &'a str) -> Option<&'a str> {
+/// Returns the reference of the supporting document: the row's own, else the one of its upload (section 4.5).
+fn support_document<'a>(row: &'a Instruction, uploaded: Option<&'a str>) -> Option<&'a str> {
     row.extra
         .iter()
         .find(|(name, _)| name == SUPPORT_DOCUMENT)
         .map(|(_, value)| value.as_str())
-        .or_else(|| row.document.as_ref().map(|_| id))
+        .or(uploaded)
 }
 
 fn wrapped<T>(head: &[u8], payments: &[T], write: impl Fn(&T, &mut Vec<u8>)) -> Zeroizing<Vec<u8>> {
