@@ -17,14 +17,13 @@ const BODY_MAX: usize = 4 * 1024 * 1024;
 pub(super) fn profile(settings: &Settings) -> Result<Profile, Error> {
     let gateway = settings.gateway()?;
     let p = &settings.profile;
-    if p.payment_bearer {
-        return Err(Error::refused(
-            "payment_bearer: this version asks for no token and sends none; nothing was sent",
-        )
-        .hint("set payment_bearer = false, or leave it out"));
-    }
     Ok(Profile {
         payment_path: p.payment_path.clone(),
+        auth_url: p.auth_url.clone(),
+        api_url: p.api_url.clone(),
+        file_service_url: p.file_service_url.clone(),
+        client_id: p.client_id.clone(),
+        payment_bearer: p.payment_bearer,
         extra_data: match p.extra_data {
             config::ExtraData::Object => ExtraDataForm::Object,
             config::ExtraData::String => ExtraDataForm::String,
