@@ -17,6 +17,6 @@ pub use ids::{
     ServiceCode,
 };
 pub use msisdn::{Country, Msisdn, MsisdnError};
-pub use payment::{Instruction, Payment, PaymentKind, UnknownKind};
+pub use payment::{DocumentPath, Instruction, Payment, PaymentKind, UnknownKind};
 pub use said::Said;
 pub use time::{Timestamp, WireZone};
