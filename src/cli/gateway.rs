@@ -18,14 +18,13 @@ const BODY_MAX: usize = 4 * 1024 * 1024;
 pub(super) fn profile(settings: &Settings) -> Result<Profile, Error> {
     let gateway = settings.gateway()?;
     let p = &settings.profile;
-    if p.payment_bearer {
-        return Err(Error::refused(
-            "payment_bearer: this version asks for no token and sends none; nothing was sent",
-        )
-        .hint("set payment_bearer = false, or leave it out"));
-    }
     Ok(Profile {
         payment_path: p.payment_path.clone(),
+        auth_url: p.auth_url.clone(),
+        api_url: p.api_url.clone(),
+        file_service_url: p.file_service_url.clone(),
+        client_id: p.client_id.clone(),
+        payment_bearer: p.payment_bearer,
         extra_data: match p.extra_data {
             config::ExtraData::Object => ExtraDataForm::Object,
             config::ExtraData::String => ExtraDataForm::String,
@@ -129,8 +128,10 @@ pub(super) fn policy(settings: &Settings, callbacks: bool) -> Arc<Policy> {
         first_query_after: r.first_query_after,
         query_backoff_max: r.query_backoff_max,
         callback_grace: r.callback_grace,
+        delivered_grace: r.delivered_grace,
         not_found_quarantine: r.not_found_quarantine,
         give_up_after: r.give_up_after,
+        delivered_give_up_after: r.delivered_give_up_after,
         exposures_max: r.attempts_max.get(),
         settle_on: match settings.profile.callback.settle_on {
             config::SettleOn::Callback => SettleOn::Callback,
@@ -142,6 +143,12 @@ pub(super) fn policy(settings: &Settings, callbacks: bool) -> Arc<Policy> {
     })
 }
 
+/// Returns a rate as the pacers take it.
+pub(super) fn rate(rate: config::Rate) -> Result<Rate, Error> {
+    Rate::per_second(rate.per_second().get())
+        .ok_or_else(|| Error::refused("a rate of zero sends nothing"))
+}
+
 /// Returns the bounds of a run.
 pub(super) fn limits(
     settings: &Settings,
@@ -149,19 +156,22 @@ pub(super) fn limits(
     callbacks: bool,
 ) -> Result<Limits, Error> {
     let l = &settings.profile.limits;
-    let rate = |rate: config::Rate| Rate::per_second(rate.per_second().get());
-    let none = || Error::refused("a rate of zero posts nothing");
-    let rate_of_posts = rate(l.rate).ok_or_else(none)?;
+    let rate_of_posts = rate(l.rate)?;
     let count = |n: std::num::NonZeroU32| usize::try_from(n.get()).unwrap_or(usize::MAX);
     Ok(Limits {
         rate: rate_of_posts,
-        query_rate: rate(l.query_rate).ok_or_else(none)?,
+        query_rate: rate(l.query_rate)?,
         concurrency: count(l.concurrency),
         // A request may not carry more than may leave in a second.
         packets: count(l.packets_per_request).min(rate_of_posts.get() as usize),
         breaker_losses: l.breaker_losses.get(),
         breaker_pause: l.breaker_pause,
         lane_retry_after: settings.profile.resolution.lane_retry_after,
+        float_poll: settings
+            .profile
+            .float
+            .reopen_lanes
+            .then_some(settings.profile.float.poll_every),
         max_wait: max_wait(&options.max_wait)?,
         no_wait: options.no_wait,
         callbacks,

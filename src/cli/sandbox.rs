@@ -34,8 +34,33 @@ pub(super) async fn beside(
         ..Options::default()
     })
     .await?;
-    settings.profile.base_url = Some(Url::parse(&sandbox.base_url()).map_err(Error::unexpected)?);
+    point_at(settings, &sandbox.base_url())?;
     Ok(sandbox)
+}
+
+/// Starts a sandbox without faults that forgets everything, for the one command that looks something up in it.
+#[allow(dead_code, reason = "called by the commands of one operation")]
+pub(super) async fn alone(settings: &mut Settings) -> Result<Sandbox, Error> {
+    let (user, password) = credentials(settings)?;
+    let sandbox = start(Options {
+        services: services(settings),
+        credentials: Some((user, password)),
+        ..Options::default()
+    })
+    .await?;
+    point_at(settings, &sandbox.base_url())?;
+    Ok(sandbox)
+}
+
+/// Every address of the profile becomes the sandbox's: it serves the whole interface.
+fn point_at(settings: &mut Settings, address: &str) -> Result<(), Error> {
+    let url = Url::parse(address).map_err(Error::unexpected)?;
+    let profile = &mut settings.profile;
+    profile.auth_url = Some(url.clone());
+    profile.api_url = Some(url.clone());
+    profile.file_service_url = Some(url.clone());
+    profile.base_url = Some(url);
+    Ok(())
 }
 
 /// Binds the listener for the sandbox's callbacks.
@@ -54,8 +79,8 @@ pub(super) async fn callback_door(listen: SocketAddr, key: &[u8]) -> io::Result<
 }
 
 fn credentials(settings: &mut Settings) -> Result<(String, String), Error> {
-    // The address is set once the sandbox listens; until then any will do.
-    settings.profile.base_url = Url::parse("http://127.0.0.1").ok();
+    // The addresses are set once the sandbox listens; until then any will do.
+    point_at(settings, "http://127.0.0.1")?;
     let gateway = settings.gateway()?;
     Ok((
         gateway.username.to_owned(),
