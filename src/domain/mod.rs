@@ -4,6 +4,7 @@
 
 mod amount;
 mod batch;
+mod electricity;
 mod ids;
 mod msisdn;
 mod payment;
@@ -12,6 +13,7 @@ mod time;
 
 pub use amount::{Amount, AmountError, Currency, Money, Totals};
 pub use batch::{ContentDigest, ControlTotals, Tally};
+pub use electricity::Electricity;
 pub use ids::{
     BatchName, GatewayTransactionId, IdError, Originator, PayerTransactionId, Reference, RowKey,
     ServiceCode,
