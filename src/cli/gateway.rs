@@ -7,7 +7,8 @@ use reqwest::Url;
 
 use super::Error;
 use super::arguments::RunOptions;
-use super::config::{self, PostClass, Settings, StatusClass};
+use super::config::{self, DateReceived, PostClass, Settings, StatusClass};
+use crate::domain::ServiceCode;
 use crate::engine::{Limits, Rate};
 use crate::gateway::{
     DocumentClient, ExtraDataForm, HttpGateway, LookupClient, Profile, SupportDocumentIn,
@@ -37,6 +38,7 @@ pub(super) fn profile(settings: &Settings) -> Result<Profile, Error> {
             config::SupportDocumentIn::ExtraData => SupportDocumentIn::ExtraData,
             config::SupportDocumentIn::Packet => SupportDocumentIn::Packet,
         },
+        undated: undated(settings).cloned().collect(),
         connect_timeout: p.limits.connect_timeout,
         request_timeout: p.limits.request_timeout,
         idle_timeout: p.limits.idle_timeout,
@@ -132,9 +134,24 @@ pub(super) fn wire(settings: &Settings) -> String {
         config::SupportDocumentIn::ExtraData => "extraData",
         config::SupportDocumentIn::Packet => "packet",
     };
+    let undated: Vec<&str> = undated(settings).map(ServiceCode::as_str).collect();
+    // Left out when there are none: batches that were begun before there could be any go on.
+    let undated = match undated.as_slice() {
+        [] => String::new(),
+        some => format!(", no datePaymentReceived for {}", some.join(" ")),
+    };
     format!(
-        "time_zone {zone}, country_code {country}, extra_data {extra}, support_document_in {document}"
+        "time_zone {zone}, country_code {country}, extra_data {extra}, support_document_in {document}{undated}"
     )
+}
+
+/// The services whose posts carry an empty `datePaymentReceived`, in the order of their codes.
+fn undated(settings: &Settings) -> impl Iterator<Item = &ServiceCode> {
+    let empty = |service: &config::Service| service.date_payment_received == DateReceived::Empty;
+    let services = settings.services.iter();
+    services
+        .filter(move |(_, service)| empty(service))
+        .map(|(code, _)| code)
 }
 
 /// Returns the classes of the status codes.
