@@ -450,6 +450,12 @@ pub(super) struct SandboxArguments {
     /// Keep the ledger in a file, so that it survives the process
     #[arg(long, value_name = "FILE")]
     pub ledger: Option<PathBuf>,
+    /// How long an access token is good for
+    #[arg(long, value_name = "TIME", default_value = "3600s")]
+    pub token_lifetime: String,
+    /// How long an RTGS transfer stays delivered (148) before it settles
+    #[arg(long, value_name = "TIME", default_value = "2s")]
+    pub rtgs_delay: String,
     /// Execute an identifier again instead of answering 229
     #[arg(long)]
     pub no_duplicate_check: bool,
