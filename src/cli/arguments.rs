@@ -197,6 +197,9 @@ pub(super) struct LoadOptions {
     /// An earlier journal may have posted these rows: ask the gateway before posting
     #[arg(long)]
     pub presume_posted: bool,
+    /// First look every number up, and compare its network with the carriers of its service
+    #[arg(long)]
+    pub lookup: bool,
 }
 
 /// What a bad row does.

@@ -1,14 +1,11 @@
 //! The amount, within its currency and its service's limits.
 
-use crate::domain::{Amount, AmountError, Currency, Money, PaymentKind};
+use crate::domain::{Amount, AmountError, Currency, Money};
 
 use super::super::columns::Field;
 use super::super::damage;
 use super::Service;
 use super::findings::Findings;
-
-/// From this many shillings on, an RTGS transfer needs a supporting document (section 8).
-const DOCUMENT_FROM_MINOR: i64 = 1_000_000 * 100;
 
 /// Checks the amount. Money over or under a limit is returned all the same: its row still counts in control totals.
 pub(super) fn check(
@@ -71,25 +68,4 @@ pub(super) fn check(
         }
     }
     Some(money)
-}
-
-/// Checks that a large RTGS transfer has its supporting document: the gateway rejects it without (section 4.5).
-pub(super) fn document(
-    money: Option<Money>,
-    service: Option<&Service>,
-    document: &str,
-    extra: &[(String, String)],
-    found: &mut Findings,
-) {
-    let needs_one = service.and_then(Service::kind) == Some(PaymentKind::Rtgs)
-        && money.is_some_and(|money| {
-            money.currency.code() == "KES" && money.amount.minor() >= DOCUMENT_FROM_MINOR
-        });
-    let has_one = !document.is_empty() || extra.iter().any(|(name, _)| name == "supportDocument");
-    if needs_one && !has_one {
-        found.missing(
-            Field::Document,
-            "a supporting document (PDF) for an RTGS transfer of 1000000.00 KES or more",
-        );
-    }
 }

@@ -2,6 +2,7 @@
 
 mod evidence;
 mod load;
+mod lookup;
 mod open;
 mod operator;
 mod read;
@@ -10,6 +11,7 @@ mod run;
 mod sorted;
 #[cfg(test)]
 mod tests;
+mod upload;
 mod writer;
 
 pub use read::{Reader, Snapshot};

@@ -4,8 +4,8 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::NEVER;
 use crate::domain::{
-    Amount, Country, Currency, Instruction, Money, Msisdn, PayerTransactionId, Payment, Reference,
-    ServiceCode, Timestamp,
+    Amount, Country, Currency, DocumentPath, Instruction, Money, Msisdn, PayerTransactionId,
+    Payment, Reference, ServiceCode, Timestamp,
 };
 use crate::journal::Error;
 use crate::lifecycle::{Class, Event, Life, State, Verdict};
@@ -133,9 +133,9 @@ pub(super) fn add_to_tally(
 /// The columns [`payment_of`] reads, in its order, of `instruction i` joined with `service s`.
 pub(super) const PAYMENT_COLUMNS: &str = "i.identifier, i.generation, i.received_at, i.line, i.reference, s.code, i.msisdn, \
      i.account_number, i.amount, i.currency, i.country, i.narration, i.customer_names, i.invoice_number, i.payment_mode, \
-     i.hub_id, i.extra, i.document";
+     i.hub_id, i.extra, i.document, i.document_folder";
 /// How many columns [`PAYMENT_COLUMNS`] names.
-pub(super) const PAYMENT_WIDTH: usize = 18;
+pub(super) const PAYMENT_WIDTH: usize = 19;
 
 /// Reads the columns of [`PAYMENT_COLUMNS`], the first of them at `at`.
 pub(super) fn payment_of(row: &Row<'_>, at: usize) -> Result<Payment, Error> {
@@ -187,9 +187,13 @@ pub(super) fn payment_of(row: &Row<'_>, at: usize) -> Result<Payment, Error> {
             } else {
                 serde_json::from_str(extra).map_err(|_| corrupt("extra data that is not JSON"))?
             },
-            document: Some(optional(17)?)
-                .filter(|text| !text.is_empty())
-                .map(str::to_owned),
+            document: match optional(17)? {
+                "" => None,
+                written => Some(DocumentPath {
+                    written: written.to_owned(),
+                    folder: optional(18)?.to_owned(),
+                }),
+            },
         },
     })
 }
