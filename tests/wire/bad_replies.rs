@@ -233,6 +233,8 @@ fn near_reply() -> impl Strategy<Value = String> {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
     #[test]
     fn no_bytes_panic_in_any_reader(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
         let _ = wire::read_accounts(&bytes);
@@ -245,6 +247,8 @@ proptest! {
     #[test]
     fn what_is_read_stands_in_the_reply(body in near_reply()) {
         let bytes = body.as_bytes();
+        // As the texts are once they are read.
+        let body = body.replace('\\', "");
         for entry in wire::read_accounts(bytes).map(|reply| reply.entries).unwrap_or_default() {
             for text in [entry.account, entry.service, entry.due].into_iter().flatten() {
                 prop_assert!(body.contains(&text), "{text} in {body}");
