@@ -1,11 +1,13 @@
 //! The journal in SQLite: all SQL is in this folder.
 
+mod bills;
 mod evidence;
 mod load;
 mod open;
 mod operator;
 mod read;
 mod row;
+mod rows;
 mod run;
 mod sorted;
 #[cfg(test)]
