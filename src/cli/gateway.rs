@@ -17,14 +17,13 @@ const BODY_MAX: usize = 4 * 1024 * 1024;
 pub(super) fn profile(settings: &Settings) -> Result<Profile, Error> {
     let gateway = settings.gateway()?;
     let p = &settings.profile;
-    if p.payment_bearer {
-        return Err(Error::refused(
-            "payment_bearer: this version asks for no token and sends none; nothing was sent",
-        )
-        .hint("set payment_bearer = false, or leave it out"));
-    }
     Ok(Profile {
         payment_path: p.payment_path.clone(),
+        auth_url: p.auth_url.clone(),
+        api_url: p.api_url.clone(),
+        file_service_url: p.file_service_url.clone(),
+        client_id: p.client_id.clone(),
+        payment_bearer: p.payment_bearer,
         extra_data: match p.extra_data {
             config::ExtraData::Object => ExtraDataForm::Object,
             config::ExtraData::String => ExtraDataForm::String,
@@ -112,8 +111,10 @@ pub(super) fn policy(settings: &Settings, callbacks: bool) -> Arc<Policy> {
         first_query_after: r.first_query_after,
         query_backoff_max: r.query_backoff_max,
         callback_grace: r.callback_grace,
+        delivered_grace: r.delivered_grace,
         not_found_quarantine: r.not_found_quarantine,
         give_up_after: r.give_up_after,
+        delivered_give_up_after: r.delivered_give_up_after,
         exposures_max: r.attempts_max.get(),
         settle_on: match settings.profile.callback.settle_on {
             config::SettleOn::Callback => SettleOn::Callback,
@@ -145,6 +146,11 @@ pub(super) fn limits(
         breaker_losses: l.breaker_losses.get(),
         breaker_pause: l.breaker_pause,
         lane_retry_after: settings.profile.resolution.lane_retry_after,
+        float_poll: settings
+            .profile
+            .float
+            .reopen_lanes
+            .then_some(settings.profile.float.poll_every),
         max_wait: max_wait(&options.max_wait)?,
         no_wait: options.no_wait,
         callbacks,

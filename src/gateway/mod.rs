@@ -1,14 +1,23 @@
-//! The gateway's interface: posts, status queries and callbacks, as evidence about payments.
+//! The gateway's interface: posts, status queries and callbacks, as evidence about payments, and the operations around them.
 //!
 //! [`HttpGateway`] turns every reply, and every silence, into one [`Outcome`] per payment. Nothing here re-sends:
-//! one call puts at most one copy of its payments on the wire.
+//! one call puts at most one copy of its payments on the wire. [`TokenClient`], [`LookupClient`] and [`DocumentClient`]
+//! speak to the other addresses; no payment is touched by them.
 
+mod accounts;
 mod callback;
+mod channel;
 mod classify;
+mod decimal;
+mod documents;
+mod endpoint;
+mod float;
 mod http;
+mod lookup;
 mod operations;
 mod profile;
 mod text;
+mod token;
 pub mod wire;
 
 use std::fmt;
@@ -18,21 +27,27 @@ use std::sync::Arc;
 use std::time::Duration;
 
 pub use crate::domain::Said;
-use crate::domain::{GatewayTransactionId, PayerTransactionId, Payment};
+use crate::domain::{GatewayTransactionId, PayerTransactionId, Payment, ServiceCode};
 use crate::lifecycle::Event;
 
 pub use callback::{CallbackNotice, read_callback};
+pub use documents::DocumentClient;
 pub use http::HttpGateway;
+pub use lookup::LookupClient;
 pub use operations::{
-    Bill, BillAnswer, BillInquiry, FloatBalance, LookupInquiry, NetworkOf, OperationError, Uploaded,
+    AccountAnswer, Bill, BillAnswer, BillInquiry, FloatBalance, LookupInquiry, NetworkOf,
+    OperationError, Uploaded,
 };
 pub use profile::{ExtraDataForm, Profile, SupportDocumentIn};
+pub use token::{Bearer, TokenClient};
 
 /// One payment to post.
 #[derive(Clone)]
 pub struct Outgoing {
     /// The payment.
     pub payment: Arc<Payment>,
+    /// The reference under which the file service has its document (section 4.5); the row's own comes before it.
+    pub support_document: Option<String>,
     /// Where the gateway reports its final status; `None` asks for no callback.
     pub callback_url: Option<String>,
 }
@@ -105,14 +120,30 @@ pub trait Gateway: Send + Sync + 'static {
 
     /// Asks what became of payments in one request.
     fn query(&self, payments: &[Inquiry]) -> impl Future<Output = Reply> + Send;
+
+    /// Asks for the balance of a service's float account. Not every deployment tells it.
+    fn float(
+        &self,
+        service: &ServiceCode,
+    ) -> impl Future<Output = Result<FloatBalance, OperationError>> + Send {
+        let _ = service;
+        std::future::ready(Err(OperationError::Unavailable(
+            "the gateway tells no float balance".to_owned(),
+        )))
+    }
 }
 
 /// Why there is no client, or no callback in a body.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The base address is not one that payments may be sent to.
-    #[error("the gateway's base_url {0}")]
-    BaseUrl(&'static str),
+    /// An address is not set, or not one that payments, documents or secrets may be sent to.
+    #[error("the gateway's {key} {problem}")]
+    Address {
+        /// The key of the configuration that holds it.
+        key: &'static str,
+        /// What is wrong with it.
+        problem: &'static str,
+    },
     /// The connect timeout is not shorter than the request timeout, or one of them is zero.
     // A total timeout that fires while connecting could not be told from one that fires after sending.
     #[error(

@@ -57,6 +57,28 @@ pub struct FloatBalance {
     pub minor: i64,
 }
 
+/// Whether an account exists (`GATEWAY.validateAccount`).
+#[derive(Clone, PartialEq, Eq)]
+pub enum AccountAnswer {
+    /// It does (307).
+    Valid {
+        /// `customerName`; empty when the reply has none.
+        customer_name: String,
+        /// Its text.
+        description: String,
+    },
+    /// It does not (306).
+    Invalid {
+        /// Its text.
+        description: String,
+    },
+    /// Whoever keeps the account cannot say at present (301).
+    Unavailable {
+        /// Its text.
+        description: String,
+    },
+}
+
 /// A number to look up (sections 2.6 and 4.4).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LookupInquiry {
@@ -95,6 +117,9 @@ pub enum OperationError {
         /// What it said, in plain words, with its code.
         what: String,
     },
+    /// The number that was to be looked up is none (section 7.4): the row is wrong, the lookup itself works.
+    #[error("section 7.4: {0}")]
+    NotANumber(String),
     /// The other side did not let us in.
     #[error("section {section}: {what}")]
     Credentials {
@@ -132,6 +157,16 @@ impl fmt::Debug for BillAnswer {
             Self::None { code, .. } => write!(f, "None({code})"),
             Self::Unknown(why) => write!(f, "Unknown({why})"),
         }
+    }
+}
+
+impl fmt::Debug for AccountAnswer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Valid { .. } => "Valid",
+            Self::Invalid { .. } => "Invalid",
+            Self::Unavailable { .. } => "Unavailable",
+        })
     }
 }
 

@@ -39,6 +39,16 @@ pub struct Profile {
     pub base_url: Url,
     /// The path of the payment operation below it.
     pub payment_path: String,
+    /// `{auth_url}` of the token endpoint, under the same rules as `base_url`.
+    pub auth_url: Option<Url>,
+    /// `{api_url}` of the network lookup, under the same rules.
+    pub api_url: Option<Url>,
+    /// `{file_service_url}` of the document upload, under the same rules.
+    pub file_service_url: Option<Url>,
+    /// `client_id` of a token request.
+    pub client_id: String,
+    /// Whether requests on the payment path carry a bearer token.
+    pub payment_bearer: bool,
     /// `payload.credentials.username`.
     pub username: String,
     /// `payload.credentials.password`.
@@ -80,6 +90,11 @@ impl Profile {
         Self {
             base_url,
             payment_path: "/v1/global-api/payments".to_owned(),
+            auth_url: None,
+            api_url: None,
+            file_service_url: None,
+            client_id: "customers".to_owned(),
+            payment_bearer: false,
             username,
             password,
             country_code,
@@ -114,39 +129,62 @@ impl Profile {
     /// # Errors
     /// Refuses addresses that would show payments to others than the gateway.
     pub(super) fn endpoint(&self) -> Result<Url, Error> {
-        let url = &self.base_url;
-        match url.scheme() {
-            "https" => {}
-            "http" if !is_loopback(url) => {
-                return Err(Error::BaseUrl("must begin with https://"));
-            }
-            "http" if self.proxy.is_some() => {
-                return Err(Error::BaseUrl(
-                    "must begin with https:// when a proxy is used",
-                ));
-            }
-            "http" => {}
-            _ => return Err(Error::BaseUrl("must begin with https://")),
-        }
-        if !url.username().is_empty() || url.password().is_some() {
-            return Err(Error::BaseUrl("must not contain credentials"));
-        }
-        if url.query().is_some() || url.fragment().is_some() {
-            return Err(Error::BaseUrl("must not have a query or a fragment"));
-        }
+        self.check("base_url", &self.base_url)?;
         Ok(self.joined())
     }
 
-    fn joined(&self) -> Url {
-        let mut url = self.base_url.clone();
-        let path = format!(
-            "{}/{}",
-            url.path().trim_end_matches('/'),
-            self.payment_path.trim_start_matches('/')
-        );
-        url.set_path(&path);
-        url
+    /// Returns the address of an operation below one of the other addresses, whose key is `key`.
+    ///
+    /// # Errors
+    /// Refuses an address that is not set, and one that would show secrets to others than the service.
+    pub(super) fn operation(
+        &self,
+        key: &'static str,
+        address: Option<&Url>,
+        path: &str,
+    ) -> Result<Url, Error> {
+        let address = address.ok_or(Error::Address {
+            key,
+            problem: "is not set",
+        })?;
+        self.check(key, address)?;
+        Ok(below(address, path))
     }
+
+    fn check(&self, key: &'static str, url: &Url) -> Result<(), Error> {
+        let refused = |problem| Err(Error::Address { key, problem });
+        match url.scheme() {
+            "https" => {}
+            "http" if !is_loopback(url) => return refused("must begin with https://"),
+            "http" if self.proxy.is_some() => {
+                return refused("must begin with https:// when a proxy is used");
+            }
+            "http" => {}
+            _ => return refused("must begin with https://"),
+        }
+        if !url.username().is_empty() || url.password().is_some() {
+            return refused("must not contain credentials");
+        }
+        if url.query().is_some() || url.fragment().is_some() {
+            return refused("must not have a query or a fragment");
+        }
+        Ok(())
+    }
+
+    fn joined(&self) -> Url {
+        below(&self.base_url, &self.payment_path)
+    }
+}
+
+fn below(address: &Url, path: &str) -> Url {
+    let mut url = address.clone();
+    let path = format!(
+        "{}/{}",
+        url.path().trim_end_matches('/'),
+        path.trim_start_matches('/')
+    );
+    url.set_path(&path);
+    url
 }
 
 fn is_loopback(url: &Url) -> bool {

@@ -6,11 +6,39 @@ const LENGTH_MAX: usize = 512;
 /// Returns the text without control and direction-changing characters, trimmed, at most [`LENGTH_MAX`] characters.
 pub(super) fn clean(text: &str) -> String {
     text.chars()
-        .filter(|c| !c.is_control() && !is_directional(*c))
+        .filter(|c| is_harmless(*c))
         .take(LENGTH_MAX)
         .collect::<String>()
         .trim()
         .to_owned()
+}
+
+/// Returns a longer text on one line, with the same characters left out, at most `bytes_max` bytes.
+pub(super) fn printable(text: &str, bytes_max: usize) -> String {
+    let mut kept = String::with_capacity(text.len().min(bytes_max));
+    let one_line = text.chars().map(|c| match c {
+        '\n' | '\r' | '\t' => ' ',
+        other => other,
+    });
+    for c in one_line.filter(|c| is_harmless(*c)) {
+        if kept.len() + c.len_utf8() > bytes_max {
+            break;
+        }
+        kept.push(c);
+    }
+    kept.trim().to_owned()
+}
+
+/// Returns the text without a secret that it may quote.
+pub(super) fn without(text: &str, secret: &str) -> String {
+    if secret.is_empty() {
+        return text.to_owned();
+    }
+    text.replace(secret, "[hidden]")
+}
+
+fn is_harmless(c: char) -> bool {
+    !c.is_control() && !is_directional(c)
 }
 
 // They reorder what follows them on a screen: digits of an amount, for example.
@@ -26,5 +54,19 @@ mod tests {
     fn texts_are_bounded_and_cannot_steer_a_terminal() {
         assert_eq!(clean(" a\u{1b}[31mb\r\n\u{9b}c\u{202e} "), "a[31mbc");
         assert_eq!(clean(&"ü".repeat(9_999)).chars().count(), LENGTH_MAX);
+        assert_eq!(
+            printable("{\n\t\"a\": \u{1b}1\u{202e}}\r\n", 99),
+            "{  \"a\": 1}"
+        );
+        assert_eq!(printable(&"ü".repeat(9), 7), "üüü");
+    }
+
+    #[test]
+    fn a_quoted_secret_is_left_out() {
+        assert_eq!(
+            without("user a, password hunter2", "hunter2"),
+            "user a, password [hidden]"
+        );
+        assert_eq!(without("as it is", ""), "as it is");
     }
 }

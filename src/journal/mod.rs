@@ -3,12 +3,14 @@
 //! [`Journal`] owns the one connection that writes, on a thread of its own. Its verbs are async; those that arrive together
 //! share one transaction, and each returns only after that has been committed. [`Reader`] reads beside it.
 
+mod beforehand;
 mod bills;
 mod error;
 mod lock;
 mod sqlite;
 mod types;
 
+pub use beforehand::*;
 pub use bills::{
     BillCursor, BillFinding, BillOutcome, BillRecord, BillRow, BillsRecorded, TotalDifference,
     UnpricedRecord,

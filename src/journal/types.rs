@@ -228,6 +228,8 @@ pub struct Claim {
     pub lane: i64,
     /// The instruction.
     pub payment: Arc<Payment>,
+    /// The document that the file service has of it; every post of the payment names the same.
+    pub support_document: Option<String>,
     /// An earlier post may have arrived: evidence about it may come until this one leaves.
     pub repeat: bool,
 }
@@ -304,6 +306,8 @@ pub struct Due {
     pub post: Option<Timestamp>,
     /// The earliest question.
     pub ask: Option<Timestamp>,
+    /// A ready payment of an open lane waits for its document to be uploaded.
+    pub document: bool,
 }
 
 /// Counts and amounts of a batch per state.

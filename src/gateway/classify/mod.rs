@@ -11,7 +11,7 @@ mod tests;
 use std::time::Duration;
 
 use super::wire::{Envelope, Unreadable, read_envelope};
-use super::{Outcome, Reply, Said, Signal, StopReason};
+use super::{OperationError, Outcome, Reply, Said, Signal, StopReason};
 use crate::domain::PayerTransactionId;
 use crate::lifecycle::{CodeTable, Event, Verdict};
 
@@ -91,6 +91,32 @@ pub(super) fn failed(question: Question, ids: &[PayerTransactionId], failure: Fa
             (Event::NoAnswer, cause.clone(), Signal::Unreachable(cause))
         }
         (Failure::Lost(cause), _) => (question.nothing(), cause.clone(), Signal::Lost(cause)),
+    };
+    Reply {
+        outcomes: all(ids, event, None, &cause),
+        signal,
+    }
+}
+
+/// Classifies a request that never left because there was no token for it (section 4.1).
+pub(super) fn no_token(
+    question: Question,
+    ids: &[PayerTransactionId],
+    error: &OperationError,
+) -> Reply {
+    let cause = format!("no token for the payments: {error}");
+    let signal = match error {
+        OperationError::Credentials { .. } => Signal::Stop(StopReason::Credentials(cause.clone())),
+        OperationError::Refused { .. } | OperationError::NotANumber(_) => {
+            Signal::Stop(StopReason::Misconfigured(cause.clone()))
+        }
+        OperationError::Unavailable(_) | OperationError::Unreadable { .. } => {
+            Signal::Unreachable(cause.clone())
+        }
+    };
+    let event = match question {
+        Question::Post => Event::Unsent,
+        Question::Status => Event::NoAnswer,
     };
     Reply {
         outcomes: all(ids, event, None, &cause),

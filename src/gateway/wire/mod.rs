@@ -2,9 +2,14 @@
 //!
 //! Requests are exact to the byte; replies are read leniently in form and strictly in meaning.
 
+mod around;
 mod reply;
 mod request;
 
+pub use around::{
+    AccountEntry, AccountReply, FloatEntry, FloatReply, IssuedToken, LookupReply, TokenReply,
+    document_reference, read_accounts, read_float, read_lookup, read_token, write_lookup,
+};
 pub use reply::{Entry, Envelope, Pushed, Status, Unreadable, read_envelope, read_pushed};
 pub use request::Requests;
 
@@ -14,3 +19,9 @@ pub const POST_PAYMENT: &str = "GATEWAY.postPayment";
 pub const QUERY_PAYMENT_STATUS: &str = "GATEWAY.queryPaymentStatus";
 /// `function` of a callback.
 pub const PUSH_PAYMENT_STATUS: &str = "GATEWAY.pushPaymentStatus";
+/// `function` of a question about bills.
+pub const QUERY_BILL: &str = "GATEWAY.queryBill";
+/// `function` of a question about a float.
+pub const QUERY_FLOAT_BALANCE: &str = "GATEWAY.queryFloatBalance";
+/// `function` of a question about an account.
+pub const VALIDATE_ACCOUNT: &str = "GATEWAY.validateAccount";

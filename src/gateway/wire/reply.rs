@@ -47,7 +47,7 @@ pub struct Envelope {
 }
 
 /// A code with its text.
-#[derive(Debug)]
+#[derive(Debug, PartialEq, Eq)]
 pub struct Status {
     /// The code; `None` when there is none that can be read.
     pub code: Option<i32>,
@@ -105,16 +105,10 @@ impl Pushed {
 /// # Errors
 /// Says why the body says nothing.
 pub fn read_envelope(body: &[u8]) -> Result<Envelope, Unreadable> {
-    let raw: RawEnvelope<'_> = read_body(body)?;
-    let auth = raw.auth_status.map(|auth| -> Result<Status, Unreadable> {
-        let auth: RawAuth<'_> = object(auth)?;
-        Ok(Status {
-            code: auth.code.and_then(code),
-            description: auth.description.and_then(plain).unwrap_or_default(),
-        })
-    });
+    let raw: RawEnvelope<'_> = read_object(body)?;
+    let status = raw.auth_status.map(|raw| object(raw).map(auth));
     Ok(Envelope {
-        auth: auth.transpose()?,
+        auth: status.transpose()?,
         entries: raw.results.map_or(Ok(Vec::new()), entries)?,
         receipt_number: raw.receipt_number.and_then(unwrapped),
     })
@@ -125,7 +119,7 @@ pub fn read_envelope(body: &[u8]) -> Result<Envelope, Unreadable> {
 /// # Errors
 /// Says why the body says nothing.
 pub fn read_pushed(body: &[u8]) -> Result<Pushed, Unreadable> {
-    let raw: RawPushed<'_> = read_body(body)?;
+    let raw: RawPushed<'_> = read_object(body)?;
     let payload: RawPayload<'_> = object(raw.payload.ok_or(Unreadable::OtherForm)?)?;
     let mut packets = entries(payload.packet.ok_or(Unreadable::OtherForm)?)?;
     match (packets.pop(), packets.is_empty()) {
@@ -148,7 +142,7 @@ struct RawEnvelope<'a> {
 }
 
 #[derive(Deserialize)]
-struct RawAuth<'a> {
+pub(super) struct RawAuth<'a> {
     #[serde(borrow, default, rename = "authStatusCode")]
     code: Option<&'a RawValue>,
     #[serde(borrow, default, rename = "authStatusDescription")]
@@ -187,7 +181,18 @@ struct RawPayload<'a> {
     packet: Option<&'a RawValue>,
 }
 
-fn read_body<'a, T: Deserialize<'a>>(body: &'a [u8]) -> Result<T, Unreadable> {
+pub(super) fn auth(raw: RawAuth<'_>) -> Status {
+    Status {
+        code: raw.code.and_then(code),
+        description: raw.description.and_then(plain).unwrap_or_default(),
+    }
+}
+
+pub(super) fn read_object<'a, T: Deserialize<'a>>(body: &'a [u8]) -> Result<T, Unreadable> {
+    object(read_raw(body)?)
+}
+
+pub(super) fn read_raw(body: &[u8]) -> Result<&RawValue, Unreadable> {
     let body = body
         .strip_prefix(b"\xef\xbb\xbf")
         .unwrap_or(body)
@@ -198,14 +203,13 @@ fn read_body<'a, T: Deserialize<'a>>(body: &'a [u8]) -> Result<T, Unreadable> {
     if is_deeper_than(body, DEPTH_MAX) {
         return Err(Unreadable::TooDeep);
     }
-    let raw: &RawValue = serde_json::from_slice(body).map_err(|error| {
+    serde_json::from_slice(body).map_err(|error| {
         if error.is_eof() {
             Unreadable::Truncated
         } else {
             Unreadable::NotJson
         }
-    })?;
-    object(raw)
+    })
 }
 
 // Checked before anything is parsed, so that no member, known or not, can be nested without bound.
@@ -230,7 +234,7 @@ fn is_deeper_than(body: &[u8], limit: usize) -> bool {
 }
 
 // A derived reader takes an array for an object, member by member; the interface does not.
-fn object<'a, T: Deserialize<'a>>(raw: &'a RawValue) -> Result<T, Unreadable> {
+pub(super) fn object<'a, T: Deserialize<'a>>(raw: &'a RawValue) -> Result<T, Unreadable> {
     if raw.get().starts_with('{') {
         serde_json::from_str(raw.get()).map_err(|_| Unreadable::OtherForm)
     } else {
@@ -269,7 +273,7 @@ fn entry(raw: &RawValue) -> Result<Entry, Unreadable> {
 }
 
 /// Returns a text, or a number digit by digit; `None` for anything else.
-fn text(raw: &RawValue) -> Option<Cow<'_, str>> {
+pub(super) fn text(raw: &RawValue) -> Option<Cow<'_, str>> {
     let json = raw.get();
     match json.as_bytes().first()? {
         b'"' => serde_json::from_str::<String>(json).ok().map(Cow::Owned),
@@ -279,14 +283,14 @@ fn text(raw: &RawValue) -> Option<Cow<'_, str>> {
 }
 
 /// Returns a text fit to keep; `None` when it is empty.
-fn plain(raw: &RawValue) -> Option<String> {
+pub(super) fn plain(raw: &RawValue) -> Option<String> {
     text(raw)
         .map(|text| clean(&text))
         .filter(|text| !text.is_empty())
 }
 
 /// Returns a whole number that is not negative, written without sign, point, exponent or leading zero.
-fn code(raw: &RawValue) -> Option<i32> {
+pub(super) fn code(raw: &RawValue) -> Option<i32> {
     let text = text(raw)?;
     let digits = text.trim();
     let canonical = digits.bytes().all(|b| b.is_ascii_digit())

@@ -6,9 +6,11 @@ use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 
-use super::{POST_PAYMENT, QUERY_PAYMENT_STATUS};
-use crate::domain::{Instruction, WireZone};
-use crate::gateway::{ExtraDataForm, Inquiry, Outgoing, Profile, SupportDocumentIn};
+use super::{
+    POST_PAYMENT, QUERY_BILL, QUERY_FLOAT_BALANCE, QUERY_PAYMENT_STATUS, VALIDATE_ACCOUNT,
+};
+use crate::domain::{Instruction, ServiceCode, WireZone};
+use crate::gateway::{BillInquiry, ExtraDataForm, Inquiry, Outgoing, Profile, SupportDocumentIn};
 
 /// Members of `extraData` that we write ourselves; a row cannot set them.
 const OWN_EXTRAS: [&str; 2] = ["pushToOriginator", "callbackUrl"];
@@ -19,6 +21,9 @@ const TAIL: &[u8] = b"]}}";
 pub struct Requests {
     post_head: Zeroizing<Vec<u8>>,
     query_head: Zeroizing<Vec<u8>>,
+    bill_head: Zeroizing<Vec<u8>>,
+    float_head: Zeroizing<Vec<u8>>,
+    account_head: Zeroizing<Vec<u8>>,
     zone: WireZone,
     extra_data: ExtraDataForm,
     support_document_in: SupportDocumentIn,
@@ -31,6 +36,9 @@ impl Requests {
         Self {
             post_head: head(POST_PAYMENT, profile),
             query_head: head(QUERY_PAYMENT_STATUS, profile),
+            bill_head: head(QUERY_BILL, profile),
+            float_head: head(QUERY_FLOAT_BALANCE, profile),
+            account_head: head(VALIDATE_ACCOUNT, profile),
             zone: profile.zone.clone(),
             extra_data: profile.extra_data,
             support_document_in: profile.support_document_in,
@@ -60,10 +68,62 @@ impl Requests {
         })
     }
 
+    /// Writes the body of a question about bills. It holds the password, and is wiped when dropped.
+    #[must_use]
+    pub fn bills(&self, inquiries: &[BillInquiry]) -> Zeroizing<Vec<u8>> {
+        wrapped(&self.bill_head, inquiries, |inquiry, out| {
+            write_json(
+                out,
+                &AccountPacket {
+                    service_code: inquiry.service.as_str(),
+                    msisdn: inquiry.msisdn.as_ref().map_or("", |number| number.as_str()),
+                    account_number: &inquiry.account_number,
+                    payer_transaction_id: inquiry.id.as_ref().map_or("", |id| id.as_str()),
+                    extra_data: Nothing {},
+                },
+            );
+        })
+    }
+
+    /// Writes the body of a question about an account: its form is not shown, so that of a bill's is taken.
+    #[must_use]
+    pub fn account(&self, service: &ServiceCode, account_number: &str) -> Zeroizing<Vec<u8>> {
+        wrapped(&self.account_head, &[account_number], |account, out| {
+            write_json(
+                out,
+                &AccountPacket {
+                    service_code: service.as_str(),
+                    msisdn: "",
+                    account_number: account,
+                    payer_transaction_id: "",
+                    extra_data: Nothing {},
+                },
+            );
+        })
+    }
+
+    /// Writes the body of a question about a service's float. It holds the password, and is wiped when dropped.
+    #[must_use]
+    pub fn float(&self, service: &ServiceCode) -> Zeroizing<Vec<u8>> {
+        wrapped(
+            &self.float_head,
+            std::slice::from_ref(service),
+            |service, out| {
+                write_json(
+                    out,
+                    &FloatPacket {
+                        service_code: service.as_str(),
+                        narration: "",
+                    },
+                );
+            },
+        )
+    }
+
     fn write_packet(&self, outgoing: &Outgoing, out: &mut Vec<u8>) {
         let payment = &*outgoing.payment;
         let row = &payment.instruction;
-        let document = support_document(row, payment.id.as_str());
+        let document = support_document(row, outgoing.support_document.as_deref());
         let (in_extra, in_packet) = match self.support_document_in {
             SupportDocumentIn::ExtraData => (document, None),
             SupportDocumentIn::Packet => (None, document),
@@ -100,13 +160,13 @@ impl Requests {
     }
 }
 
-/// Returns the reference of the supporting document: the row's own, else, as the upload names it, the identifier (section 4.5).
-fn support_document<'a>(row: &'a Instruction, id: &'a str) -> Option<&'a str> {
+/// Returns the reference of the supporting document: the row's own, else the one of its upload (section 4.5).
+fn support_document<'a>(row: &'a Instruction, uploaded: Option<&'a str>) -> Option<&'a str> {
     row.extra
         .iter()
         .find(|(name, _)| name == SUPPORT_DOCUMENT)
         .map(|(_, value)| value.as_str())
-        .or_else(|| row.document.as_ref().map(|_| id))
+        .or(uploaded)
 }
 
 fn wrapped<T>(head: &[u8], payments: &[T], write: impl Fn(&T, &mut Vec<u8>)) -> Zeroizing<Vec<u8>> {
@@ -208,6 +268,28 @@ struct InquiryPacket<'a> {
     payer_transaction_id: &'a str,
     #[serde(rename = "gatewayTransactionID")]
     gateway_transaction_id: &'a str,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct AccountPacket<'a> {
+    service_code: &'a str,
+    #[serde(rename = "MSISDN")]
+    msisdn: &'a str,
+    account_number: &'a str,
+    #[serde(rename = "payerTransactionID")]
+    payer_transaction_id: &'a str,
+    extra_data: Nothing,
+}
+
+#[derive(Serialize)]
+struct Nothing {}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct FloatPacket<'a> {
+    service_code: &'a str,
+    narration: &'a str,
 }
 
 enum ExtraData<'a> {

@@ -3,6 +3,7 @@
 mod bills;
 mod evidence;
 mod load;
+mod lookup;
 mod open;
 mod operator;
 mod read;
@@ -12,6 +13,7 @@ mod run;
 mod sorted;
 #[cfg(test)]
 mod tests;
+mod upload;
 mod writer;
 
 pub use read::{Reader, Snapshot};

@@ -232,6 +232,8 @@ impl Snapshot<'_> {
                 detail: row.get(5)?,
             });
         }
+        drop(rows);
+        super::upload::add_to_trail(self.c, seq, &mut trail)?;
         Ok(trail)
     }
 

@@ -37,6 +37,7 @@ fn a_row_without_an_amount_counts_in_its_lane_until_it_is_withdrawn() {
         money: None,
         currency_text: "KES",
         state: StateName::Unpriced,
+        id: "00000000000000000000000012",
         ..paid(2)
     };
     let waiting = fold(&[row, paid(3)]);
@@ -165,6 +166,7 @@ fn exceptions_come_by_urgency_then_code() {
         ("acknowledged", None, 1),
         ("posting", None, 1),
         ("ready", None, 1),
+        ("unpriced", None, 1),
         ("cancelled", None, 1),
     ];
     assert_eq!(found, expected);

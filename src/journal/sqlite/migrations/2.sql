@@ -10,16 +10,23 @@ create table upload (
     reference text not null,                -- supportDocument
     reply     text not null                 -- what the file service said
 ) strict;
+-- Earlier versions named the identifier; what they posted keeps it in every repeat.
+insert into upload (seq, at, digest, bytes, reference, reply)
+select i.seq, l.posted_at, x'', 0, i.identifier, 'posted by a version that uploaded nothing'
+from instruction i join life l using (seq) where i.document is not null and l.posted_at is not null;
 create trigger upload_is_never_changed before update on upload
 begin select raise(abort, 'an upload is never changed'); end;
 create trigger upload_is_never_removed before delete on upload
 begin select raise(abort, 'an upload is never removed'); end;
 
+-- Few rows have a document, and a run looks for those that are not uploaded yet.
+create index instruction_with_document on instruction (batch_id, seq) where document is not null;
+
 -- Networks of numbers, as the lookup told them. A cache: it proves nothing about a payment.
 create table lookup (
     country    text not null,
     msisdn     text not null,
-    at         integer not null,
+    at         integer not null,            -- 0: noted, and never looked up
     carrier    text,                        -- null: not a phone number, says the lookup
     time_zone  text,
     primary key (country, msisdn)

@@ -1,0 +1,270 @@
+//! Bills and accounts, asked for on the payment path (sections 1 and 4.2).
+
+use super::channel::Answer;
+use super::decimal::minor_units;
+use super::endpoint::{Place, body};
+use super::http::{HttpGateway, Unanswered};
+use super::text::{clean, without};
+use super::wire::{AccountEntry, Status, Unreadable, read_accounts};
+use super::{AccountAnswer, Bill, BillAnswer, BillInquiry, OperationError};
+use crate::domain::{Amount, Currency, Money, ServiceCode};
+use secrecy::zeroize::Zeroizing;
+
+const PLACE: Place = Place {
+    name: "the payment gateway",
+    key: "base_url and payment_path",
+    section: "4.2",
+};
+
+/// `authStatusCode`: authenticated, and not (section 5).
+const AUTHENTICATED: i32 = 131;
+const NOT_AUTHENTICATED: i32 = 132;
+
+const ACCOUNT_UNAVAILABLE: i32 = 301;
+const ACCOUNT_INVALID: i32 = 306;
+const ACCOUNT_VALID: i32 = 307;
+const BILL_FOUND: i32 = 308;
+const NO_BILL_DUE: i32 = 309;
+const NO_SUCH_INVOICE: i32 = 146;
+
+impl HttpGateway {
+    /// Asks for bills in one request (`GATEWAY.queryBill`). The answers come in the order of the inquiries.
+    ///
+    /// # Errors
+    /// No answer about any of the bills. What is wrong with one of them alone is its [`BillAnswer`].
+    pub async fn bills(
+        &self,
+        inquiries: &[BillInquiry],
+    ) -> Result<Vec<BillAnswer>, OperationError> {
+        if inquiries.is_empty() {
+            return Ok(Vec::new());
+        }
+        let entries = self
+            .operate(self.requests.bills(inquiries), |body| {
+                read_accounts(body).map(|reply| (reply.auth, reply.entries))
+            })
+            .await?;
+        let answers = inquiries
+            .iter()
+            .map(|inquiry| answer(inquiry, inquiries, &entries));
+        Ok(answers.collect())
+    }
+
+    /// Asks whether an account exists (`GATEWAY.validateAccount`).
+    ///
+    /// # Errors
+    /// No answer, or one that says neither yes nor no.
+    pub async fn account(
+        &self,
+        service: &ServiceCode,
+        account_number: &str,
+    ) -> Result<AccountAnswer, OperationError> {
+        let entries = self
+            .operate(self.requests.account(service, account_number), |body| {
+                read_accounts(body).map(|reply| (reply.auth, reply.entries))
+            })
+            .await?;
+        // One account was asked about: an entry that names none, or no service, speaks of it all the same.
+        let own: Vec<&AccountEntry> = entries
+            .iter()
+            .filter(|entry| {
+                entry
+                    .account
+                    .as_deref()
+                    .is_none_or(|a| a == account_number.trim())
+            })
+            .filter(|entry| {
+                entry
+                    .service
+                    .as_deref()
+                    .is_none_or(|s| s == service.as_str())
+            })
+            .collect();
+        let entry = single(&own).map_err(|what| OperationError::Unreadable {
+            section: PLACE.section,
+            what: format!("{what} in the reply to GATEWAY.validateAccount"),
+        })?;
+        let description = entry.status.description.clone();
+        match entry.status.code {
+            Some(ACCOUNT_VALID) => Ok(AccountAnswer::Valid {
+                customer_name: entry.customer_name.clone(),
+                description,
+            }),
+            Some(ACCOUNT_INVALID) => Ok(AccountAnswer::Invalid { description }),
+            Some(ACCOUNT_UNAVAILABLE) => Ok(AccountAnswer::Unavailable { description }),
+            _ => Err(OperationError::Refused {
+                section: PLACE.section,
+                what: format!("the account cannot be validated: {}", told(&entry.status)),
+            }),
+        }
+    }
+
+    /// Sends an operation on the payment path, once, and reads its reply.
+    pub(super) async fn operate<T>(
+        &self,
+        request: Zeroizing<Vec<u8>>,
+        read: impl FnOnce(&[u8]) -> Result<(Option<Status>, T), Unreadable>,
+    ) -> Result<T, OperationError> {
+        let answer = match self.exchange(request).await {
+            Ok(answer) => answer,
+            Err(Unanswered::NoToken(error)) => return Err(error),
+            Err(Unanswered::Failed(failure)) => return Err(PLACE.failed(&failure)),
+        };
+        tracing::debug!(status = answer.status, "asked the gateway beside a payment");
+        let result = judged(&answer, read);
+        // The other side may quote what it was told.
+        result.map_err(|error| self.hidden(error))
+    }
+
+    fn hidden(&self, error: OperationError) -> OperationError {
+        let hide = |what: String| without(&what, self.password());
+        match error {
+            OperationError::Refused { section, what } => OperationError::Refused {
+                section,
+                what: hide(what),
+            },
+            OperationError::Credentials { section, what } => OperationError::Credentials {
+                section,
+                what: hide(what),
+            },
+            other => other,
+        }
+    }
+}
+
+fn judged<T>(
+    answer: &Answer,
+    read: impl FnOnce(&[u8]) -> Result<(Option<Status>, T), Unreadable>,
+) -> Result<T, OperationError> {
+    if !matches!(answer.status, 200..=299 | 400..=499) || answer.status == 429 {
+        return Err(PLACE.unusable(answer, ""));
+    }
+    let (auth, content) = match read(body(answer)) {
+        Ok(read) => read,
+        Err(_) if answer.status >= 400 => return Err(PLACE.unusable(answer, "")),
+        Err(error) => {
+            let cause = match &answer.body {
+                Err(broken) => broken.to_string(),
+                Ok(_) => error.to_string(),
+            };
+            return Err(PLACE.unusable(answer, &cause));
+        }
+    };
+    let Some(auth) = auth else {
+        return match answer.status {
+            401 | 403 | 404 | 405 => Err(PLACE.unusable(answer, "")),
+            _ => Ok(content),
+        };
+    };
+    let said = |code| match auth.description.as_str() {
+        "" => format!("authStatusCode {code}"),
+        description => format!("authStatusCode {code}: {description}"),
+    };
+    match auth.code {
+        Some(AUTHENTICATED) => Ok(content),
+        Some(NOT_AUTHENTICATED) => Err(OperationError::Credentials {
+            section: "5",
+            what: format!(
+                "{}; check username and password before another attempt",
+                said(NOT_AUTHENTICATED)
+            ),
+        }),
+        Some(code) => Err(OperationError::Refused {
+            section: "5",
+            what: said(code),
+        }),
+        None => Err(OperationError::Unreadable {
+            section: "2.4",
+            what: "a reply without a readable authStatusCode".to_owned(),
+        }),
+    }
+}
+
+/// Finds the entry about one bill by its account, and by its service when the entry names it; never by position.
+fn answer(inquiry: &BillInquiry, all: &[BillInquiry], entries: &[AccountEntry]) -> BillAnswer {
+    let account = inquiry.account_number.trim();
+    // An entry without a service is about this bill only if no other service was asked for the same account.
+    let alone = all
+        .iter()
+        .filter(|other| other.account_number.trim() == account)
+        .all(|other| other.service == inquiry.service);
+    let mut own = Vec::new();
+    for entry in entries {
+        if entry.account.as_deref() != Some(account) {
+            continue;
+        }
+        match entry.service.as_deref() {
+            Some(service) if service == inquiry.service.as_str() => own.push(entry),
+            Some(_) => {}
+            None if alone => own.push(entry),
+            None => {
+                return BillAnswer::Unknown(
+                    "an entry about this account number does not say of which service".to_owned(),
+                );
+            }
+        }
+    }
+    match single(&own) {
+        Ok(entry) => judge(entry),
+        Err(what) => BillAnswer::Unknown(format!("{what} about this account")),
+    }
+}
+
+/// Returns the one thing that all entries say.
+fn single<'a>(entries: &[&'a AccountEntry]) -> Result<&'a AccountEntry, &'static str> {
+    match entries {
+        [] => Err("no entry"),
+        [first, others @ ..] if others.iter().all(|other| other == first) => Ok(*first),
+        _ => Err("entries that differ"),
+    }
+}
+
+fn judge(entry: &AccountEntry) -> BillAnswer {
+    let description = &entry.status.description;
+    match entry.status.code {
+        Some(BILL_FOUND) => found(entry),
+        Some(code @ (ACCOUNT_INVALID | NO_BILL_DUE | NO_SUCH_INVOICE)) => BillAnswer::None {
+            code,
+            description: description.clone(),
+        },
+        _ => BillAnswer::Unknown(told(&entry.status)),
+    }
+}
+
+fn found(entry: &AccountEntry) -> BillAnswer {
+    let unknown = |what: String| BillAnswer::Unknown(format!("a bill (308) {what}"));
+    let code = entry.currency.as_deref().unwrap_or("");
+    let Some(currency) = Currency::from_code(&code.to_ascii_uppercase()) else {
+        return unknown(match code {
+            "" => "without a currency".to_owned(),
+            code => format!("whose currency is {:?}", clean(code)),
+        });
+    };
+    let Some(text) = entry.due.as_deref() else {
+        return unknown("without a dueAmount".to_owned());
+    };
+    let Some(minor) = minor_units(text, currency) else {
+        return unknown(format!(
+            "whose dueAmount is no amount of {currency}: {text:?}"
+        ));
+    };
+    match Amount::from_minor(minor) {
+        Some(amount) => BillAnswer::Due(Bill {
+            due: Money { amount, currency },
+            due_date: entry.due_date.clone(),
+            customer_name: entry.customer_name.clone(),
+        }),
+        None => BillAnswer::None {
+            code: BILL_FOUND,
+            description: format!("nothing is due: dueAmount {text}"),
+        },
+    }
+}
+
+fn told(status: &Status) -> String {
+    match (status.code, status.description.as_str()) {
+        (None, _) => "an entry without a readable statusCode".to_owned(),
+        (Some(code), "") => format!("statusCode {code}"),
+        (Some(code), description) => format!("statusCode {code}: {description}"),
+    }
+}

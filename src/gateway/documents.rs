@@ -1,0 +1,152 @@
+//! The upload of supporting documents (sections 2.5 and 4.3).
+
+use std::fmt;
+
+use reqwest::multipart::{Form, Part};
+
+use super::channel::Broken;
+use super::endpoint::{Endpoint, Place};
+use super::text::{clean, printable};
+use super::wire::document_reference;
+use super::{Error, OperationError, Profile, Uploaded};
+use crate::domain::PayerTransactionId;
+
+const PATH: &str = "/api/v1/transaction-documents";
+const PLACE: Place = Place {
+    name: "the document upload",
+    key: "file_service_url",
+    section: "4.3",
+};
+/// The longest reply that is kept, in bytes.
+const REPLY_MAX: usize = 64 * 1024;
+/// The longest file name that is sent, in characters.
+const FILE_NAME_MAX: usize = 100;
+
+/// The document upload. It may be shared between tasks.
+pub struct DocumentClient {
+    endpoint: Endpoint,
+}
+
+impl DocumentClient {
+    /// Builds the client. Nothing is sent yet.
+    ///
+    /// # Errors
+    /// `file_service_url` is not set or not safe; the rest as [`super::HttpGateway::new`].
+    pub fn new(profile: &Profile) -> Result<Self, Error> {
+        let address = profile.file_service_url.as_ref();
+        Ok(Self {
+            endpoint: Endpoint::new(profile, PLACE, address, PATH)?,
+        })
+    }
+
+    /// Uploads the document of one payment, once. Whether uploads carry a token is not shown: they carry none.
+    ///
+    /// # Errors
+    /// [`OperationError::Refused`] with the file service's words when it does not take the document;
+    /// [`OperationError::Unavailable`] when the same upload may be made again.
+    pub async fn upload(
+        &self,
+        id: &PayerTransactionId,
+        file_name: &str,
+        bytes: Vec<u8>,
+    ) -> Result<Uploaded, OperationError> {
+        let size = bytes.len();
+        let file = Part::bytes(bytes)
+            .file_name(safe_name(file_name))
+            .mime_str("application/pdf")
+            .expect("application/pdf is a media type");
+        let form = Form::new()
+            .text("payerTransactionId", id.as_str().to_owned())
+            .part("file", file);
+        let answer = self
+            .endpoint
+            .send(self.endpoint.post().multipart(form))
+            .await?;
+        tracing::debug!(%id, size, status = answer.status, "uploaded a document");
+        let status = answer.status;
+        match (status, &answer.body) {
+            (200..=299, Ok(body)) => Ok(Uploaded {
+                reference: document_reference(body).unwrap_or_else(|| id.as_str().to_owned()),
+                reply: printable(&String::from_utf8_lossy(body), REPLY_MAX),
+            }),
+            // It is taken, whatever else it goes on to say.
+            (200..=299, Err(Broken::TooLarge(limit))) => Ok(Uploaded {
+                reference: id.as_str().to_owned(),
+                reply: format!("a reply larger than {limit} bytes"),
+            }),
+            (401 | 403, body) => Err(OperationError::Credentials {
+                section: "4.3",
+                what: format!(
+                    "HTTP {status}: the file service did not let us in; the interface shows no credentials for uploads {}",
+                    clean(&String::from_utf8_lossy(body.as_deref().unwrap_or_default()))
+                )
+                .trim_end()
+                .to_owned(),
+            }),
+            (404 | 405 | 429, _) => Err(PLACE.unusable(&answer, "")),
+            (400..=499, Ok(body)) => Err(OperationError::Refused {
+                section: "4.3",
+                what: match clean(&String::from_utf8_lossy(body)).as_str() {
+                    "" => format!("HTTP {status}: the file service does not take the document"),
+                    said => {
+                        format!("HTTP {status}: the file service does not take the document: {said}")
+                    }
+                },
+            }),
+            (_, body) => {
+                let cause = body.as_ref().err().map(ToString::to_string);
+                Err(PLACE.unusable(&answer, &cause.unwrap_or_default()))
+            }
+        }
+    }
+}
+
+/// Returns a name that every server reads alike: plain characters, without folders, ending in `.pdf`.
+fn safe_name(name: &str) -> String {
+    let last = name.rsplit(['/', '\\']).next().unwrap_or("");
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
+    let name: String = last
+        .chars()
+        .map(|c| if plain(c) { c } else { '_' })
+        .take(FILE_NAME_MAX)
+        .collect();
+    let is_pdf = name.len() > 4 && name.to_ascii_lowercase().ends_with(".pdf");
+    match name.as_str() {
+        "" => "document.pdf".to_owned(),
+        _ if is_pdf => name,
+        _ => format!("{name}.pdf"),
+    }
+}
+
+impl fmt::Debug for DocumentClient {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("DocumentClient")
+            .field("endpoint", &self.endpoint.url().as_str())
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_name_is_plain_and_ends_in_pdf() {
+        for (name, expected) in [
+            ("statement.pdf", "statement.pdf"),
+            ("Statement.PDF", "Statement.PDF"),
+            (
+                "/srv/x/board resolution (1).pdf",
+                "board_resolution__1_.pdf",
+            ),
+            ("C:\\docs\\a.pdf", "a.pdf"),
+            ("a\"\r\nx: y.pdf", "a___x__y.pdf"),
+            ("vertrag-ü", "vertrag-_.pdf"),
+            ("", "document.pdf"),
+            ("..", "...pdf"),
+        ] {
+            assert_eq!(safe_name(name), expected, "{name}");
+        }
+        assert!(safe_name(&"x".repeat(9_999)).len() <= FILE_NAME_MAX + 4);
+    }
+}

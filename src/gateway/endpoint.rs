@@ -1,0 +1,111 @@
+//! What the addresses of the interface have in common: how a failure to get an answer is told.
+
+use reqwest::{RequestBuilder, Url};
+
+use super::channel::{Answer, Broken, Channel};
+use super::classify::Failure;
+use super::{Error, OperationError, Profile};
+
+/// An operation's place in the interface and in the configuration.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Place {
+    /// What stands at the address, in words.
+    pub(super) name: &'static str,
+    /// The key that holds the address.
+    pub(super) key: &'static str,
+    /// The section of the interface that describes the operation.
+    pub(super) section: &'static str,
+}
+
+impl Place {
+    /// Tells a request that brought no status.
+    pub(super) fn failed(self, failure: &Failure) -> OperationError {
+        let (Failure::Unsent(cause) | Failure::Lost(cause)) = failure;
+        self.unavailable(cause)
+    }
+
+    /// Tells a reply by its status alone, and a reply of success by what is wrong with its body.
+    pub(super) fn unusable(self, answer: &Answer, cause: &str) -> OperationError {
+        let Self { name, key, section } = self;
+        let status = answer.status;
+        match status {
+            401 | 403 => OperationError::Credentials {
+                section,
+                what: format!(
+                    "HTTP {status}: {name} did not let us in; check username and password"
+                ),
+            },
+            404 | 405 | 300..=399 => OperationError::Refused {
+                section,
+                what: format!("HTTP {status}: this is not the address of {name}; check {key}"),
+            },
+            429 => {
+                let pause = answer.retry_after;
+                let pause = pause.map_or_else(String::new, |pause| format!(", in {pause:?}"));
+                self.unavailable(&format!(
+                    "HTTP 429, it asks for fewer requests; try again later{pause}"
+                ))
+            }
+            500..=599 => self.unavailable(&format!("HTTP {status}")),
+            400..=499 => OperationError::Refused {
+                section,
+                what: format!("HTTP {status} from {name}, without a reason that could be read"),
+            },
+            _ => match &answer.body {
+                Err(Broken::Cut(cause)) => self.unavailable(cause),
+                Err(Broken::TooLarge(_)) | Ok(_) => OperationError::Unreadable {
+                    section,
+                    what: format!("{cause} from {name}"),
+                },
+            },
+        }
+    }
+
+    fn unavailable(self, cause: &str) -> OperationError {
+        OperationError::Unavailable(format!("{} (section {}): {cause}", self.name, self.section))
+    }
+}
+
+/// An address beside the payment path.
+pub(super) struct Endpoint {
+    channel: Channel,
+    /// Its place.
+    pub(super) place: Place,
+}
+
+impl Endpoint {
+    /// Builds the client. Nothing is sent yet.
+    pub(super) fn new(
+        profile: &Profile,
+        place: Place,
+        address: Option<&Url>,
+        path: &str,
+    ) -> Result<Self, Error> {
+        let url = profile.operation(place.key, address, path)?;
+        Ok(Self {
+            channel: Channel::new(profile, url)?,
+            place,
+        })
+    }
+
+    /// Returns the address, without anything that a request adds to it.
+    pub(super) fn url(&self) -> &Url {
+        self.channel.url()
+    }
+
+    /// Begins a request.
+    pub(super) fn post(&self) -> RequestBuilder {
+        self.channel.post()
+    }
+
+    /// Sends a request, once.
+    pub(super) async fn send(&self, request: RequestBuilder) -> Result<Answer, OperationError> {
+        let sent = self.channel.send(request).await;
+        sent.map_err(|failure| self.place.failed(&failure))
+    }
+}
+
+/// Returns the body, empty where there is none that could be read.
+pub(super) fn body(answer: &Answer) -> &[u8] {
+    answer.body.as_deref().unwrap_or_default()
+}

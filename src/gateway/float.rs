@@ -1,0 +1,53 @@
+//! Float balances, asked for on the payment path (`GATEWAY.queryFloatBalance`).
+
+use super::decimal::minor_units;
+use super::http::HttpGateway;
+use super::wire::{FloatEntry, read_float};
+use super::{FloatBalance, OperationError};
+use crate::domain::{Currency, ServiceCode};
+
+impl HttpGateway {
+    /// Asks for the balance of each service's float, one request per service: a reply need not name its service.
+    ///
+    /// `None` stands for a service about whose float the gateway tells nothing usable.
+    ///
+    /// # Errors
+    /// The first request that brought no answer; the services after it are not asked about.
+    pub async fn float(
+        &self,
+        services: &[ServiceCode],
+    ) -> Result<Vec<Option<FloatBalance>>, OperationError> {
+        let mut balances = Vec::with_capacity(services.len());
+        for service in services {
+            let entries = self
+                .operate(self.requests.float(service), |body| {
+                    read_float(body).map(|reply| (reply.auth, reply.entries))
+                })
+                .await?;
+            balances.push(balance(service, &entries));
+        }
+        Ok(balances)
+    }
+}
+
+fn balance(service: &ServiceCode, entries: &[FloatEntry]) -> Option<FloatBalance> {
+    let mut own = entries.iter().filter(|entry| {
+        entry
+            .service
+            .as_deref()
+            .is_none_or(|s| s == service.as_str())
+    });
+    let first = own.next()?;
+    // Two balances that differ are none.
+    if own.any(|other| other != first) {
+        return None;
+    }
+    let code = first.currency.as_deref()?;
+    let currency = Currency::from_code(&code.to_ascii_uppercase())?;
+    Some(FloatBalance {
+        service: service.clone(),
+        account_name: first.account_name.clone(),
+        currency,
+        minor: minor_units(first.balance.as_deref()?, currency)?,
+    })
+}

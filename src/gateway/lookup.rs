@@ -1,0 +1,138 @@
+//! The network lookup (sections 2.6, 4.4 and 7.4).
+
+use std::fmt;
+
+use reqwest::header::AUTHORIZATION;
+
+use super::channel::Answer;
+use super::endpoint::{Endpoint, Place, body};
+use super::token::{Bearer, TokenClient};
+use super::wire::{LookupReply, Unreadable, read_lookup, write_lookup};
+use super::{Error, LookupInquiry, NetworkOf, OperationError, Profile};
+
+const PATH: &str = "/v4/remittance/payments/network-lookup";
+const PLACE: Place = Place {
+    name: "the network lookup",
+    key: "api_url",
+    section: "4.4",
+};
+/// `errorCode` of a value that is not a phone number.
+const NOT_A_NUMBER: i32 = 400;
+
+/// The network lookup. It may be shared between tasks.
+pub struct LookupClient {
+    endpoint: Endpoint,
+    tokens: TokenClient,
+}
+
+/// What one request brought.
+enum Found {
+    Network(NetworkOf),
+    /// The token has expired; what the reply says of it.
+    Expired(String),
+}
+
+impl LookupClient {
+    /// Builds the client. Nothing is sent yet.
+    ///
+    /// # Errors
+    /// `api_url` is not set or not safe; the rest as [`super::HttpGateway::new`].
+    pub fn new(profile: &Profile, tokens: TokenClient) -> Result<Self, Error> {
+        Ok(Self {
+            endpoint: Endpoint::new(profile, PLACE, profile.api_url.as_ref(), PATH)?,
+            tokens,
+        })
+    }
+
+    /// Looks a number up. A token that has expired is renewed once, and the lookup made once more.
+    ///
+    /// # Errors
+    /// [`OperationError::NotANumber`] speaks of the number; every other error of the lookup.
+    pub async fn lookup(&self, inquiry: &LookupInquiry) -> Result<NetworkOf, OperationError> {
+        let bearer = self.tokens.bearer().await?;
+        if let Found::Network(network) = self.ask(inquiry, &bearer).await? {
+            return Ok(network);
+        }
+        self.tokens.invalidate(&bearer).await;
+        let bearer = self.tokens.bearer().await?;
+        match self.ask(inquiry, &bearer).await? {
+            Found::Network(network) => Ok(network),
+            Found::Expired(said) => {
+                self.tokens.invalidate(&bearer).await;
+                Err(OperationError::Credentials {
+                    section: "7.4",
+                    what: format!(
+                        "the network lookup does not accept a token that was renewed for it ({said}); check that auth_url and api_url belong together"
+                    ),
+                })
+            }
+        }
+    }
+
+    async fn ask(&self, inquiry: &LookupInquiry, bearer: &Bearer) -> Result<Found, OperationError> {
+        let request = self
+            .endpoint
+            .post()
+            .header(AUTHORIZATION, bearer.header())
+            .header(reqwest::header::CONTENT_TYPE, "application/json")
+            .body(write_lookup(inquiry));
+        let answer = self.endpoint.send(request).await?;
+        let read = read_lookup(body(&answer));
+        tracing::debug!(number = ?inquiry.number, status = answer.status, "looked a number up");
+        judged(&answer, read)
+    }
+}
+
+fn judged(answer: &Answer, read: Result<LookupReply, Unreadable>) -> Result<Found, OperationError> {
+    match (read, answer.status) {
+        // Whatever the status: the body alone says so.
+        (Ok(LookupReply::Expired(said)), _) => Ok(Found::Expired(said)),
+        (Ok(LookupReply::Refused { code, said }), 200..=299 | 400..=499)
+            if code == Some(NOT_A_NUMBER) =>
+        {
+            Err(OperationError::NotANumber(with_code(code, &said)))
+        }
+        (_, 401) => Ok(Found::Expired("HTTP 401".to_owned())),
+        (_, 403 | 429) => Err(PLACE.unusable(answer, "")),
+        (Ok(LookupReply::Refused { code, said }), 200..=299 | 400..=499) => {
+            Err(OperationError::Refused {
+                section: "7.4",
+                what: with_code(code, &said),
+            })
+        }
+        (Ok(LookupReply::Network(network)), 200..=299) => Ok(Found::Network(network)),
+        (Err(error), 200..=299) if answer.body.is_ok() => Err(OperationError::Unreadable {
+            section: "2.6",
+            what: format!(
+                "{} from the network lookup",
+                match error {
+                    Unreadable::OtherForm => "a reply without a carrier".to_owned(),
+                    _ => error.to_string(),
+                }
+            ),
+        }),
+        _ => {
+            let cause = answer.body.as_ref().err().map(ToString::to_string);
+            Err(PLACE.unusable(answer, &cause.unwrap_or_default()))
+        }
+    }
+}
+
+fn with_code(code: Option<i32>, said: &str) -> String {
+    let code = code.map_or_else(
+        || "no errorCode".to_owned(),
+        |code| format!("errorCode {code}"),
+    );
+    match said {
+        "" => code,
+        said => format!("{said} ({code})"),
+    }
+}
+
+impl fmt::Debug for LookupClient {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LookupClient")
+            .field("endpoint", &self.endpoint.url().as_str())
+            .finish_non_exhaustive()
+    }
+}

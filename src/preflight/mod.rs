@@ -1,0 +1,8 @@
+//! What comes before the posts of a batch: floats are forecast, documents uploaded, numbers looked up.
+//!
+//! Nothing here posts a payment. Asking is harmless and may be repeated; what is uploaded is recorded in the journal
+//! before the payment that names it may be claimed.
+
+mod float;
+
+pub use float::{Account, Forecast, Need, forecast};
