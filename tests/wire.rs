@@ -91,7 +91,10 @@ async fn a_post_is_exact_to_the_byte() {
         invoice_number: "INV-7".into(),
         payment_mode: "BANK".into(),
         hub_id: "17".into(),
-        document: Some("statement.pdf".into()),
+        document: Some(disburse::domain::DocumentPath {
+            written: "statement.pdf".into(),
+            folder: "/srv/pay".into(),
+        }),
         extra: [
             ("destinationBankCode", "01"),
             ("destinationBankName", "First Bank"),

@@ -14,6 +14,7 @@ mod operator;
 mod output;
 mod progress;
 mod report;
+mod rules;
 mod run;
 mod sandbox;
 mod session;

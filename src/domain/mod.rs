@@ -13,12 +13,14 @@ mod time;
 
 pub use amount::{Amount, AmountError, Currency, Money, Totals};
 pub use batch::{ContentDigest, ControlTotals, Tally};
-pub use bill::{BillAmount, UnknownBillAmount};
+pub use bill::BillAmount;
 pub use ids::{
     BatchName, GatewayTransactionId, IdError, Originator, PayerTransactionId, Reference, RowKey,
     ServiceCode,
 };
 pub use msisdn::{Country, Msisdn, MsisdnError};
-pub use payment::{Instruction, Payment, PaymentKind, UnknownKind, Unpriced, Written};
+pub use payment::{
+    DocumentPath, Instruction, Payment, PaymentKind, UnknownKind, Unpriced, Written,
+};
 pub use said::Said;
 pub use time::{Timestamp, WireZone};

@@ -1,6 +1,7 @@
 //! The immutable instruction to pay.
 
 use std::fmt;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use sha2::{Digest, Sha256};
@@ -105,8 +106,32 @@ pub struct Instruction<M = Money> {
     pub hub_id: String,
     /// Members of `extraData`, in the order they are sent; the bank columns are among them.
     pub extra: Vec<(String, String)>,
-    /// Path of the supporting document.
-    pub document: Option<String>,
+    /// The supporting document.
+    pub document: Option<DocumentPath>,
+}
+
+/// Where a payment's supporting document lies (section 2.5).
+#[derive(Clone, PartialEq, Eq)]
+pub struct DocumentPath {
+    /// The path as the row has it: part of the row's content, wherever its file lies.
+    pub written: String,
+    /// The folder that a relative path starts at, absolute; empty for the working directory.
+    pub folder: String,
+}
+
+impl DocumentPath {
+    /// Returns the path to open, from whatever folder the program runs in.
+    #[must_use]
+    pub fn path(&self) -> PathBuf {
+        Path::new(&self.folder).join(&self.written)
+    }
+}
+
+// The names of documents may be names of people.
+impl fmt::Debug for DocumentPath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("DocumentPath")
+    }
 }
 
 /// A row of a postpaid service that leaves the amount to the bill (`GATEWAY.queryBill`, section 1).
@@ -143,7 +168,7 @@ impl Written for Currency {
 }
 
 impl<M: Written> Instruction<M> {
-    /// Returns SHA-256 over every field but the line: equal rows have equal hashes.
+    /// Returns SHA-256 over every field but the line: equal rows have equal hashes, whatever folder their file lies in.
     ///
     /// The amount counts as the row has it: a row without one keeps its hash whatever its bill says.
     #[must_use]
@@ -165,7 +190,11 @@ impl<M: Written> Instruction<M> {
         part(&self.invoice_number);
         part(&self.payment_mode);
         part(&self.hub_id);
-        part(self.document.as_deref().unwrap_or(""));
+        part(
+            self.document
+                .as_ref()
+                .map_or("", |document| document.written.as_str()),
+        );
         for (name, value) in &self.extra {
             part(name);
             part(value);

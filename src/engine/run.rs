@@ -302,9 +302,7 @@ impl<G: Gateway> Shell<G> {
         let (gateway, messages) = (Arc::clone(&self.plan.gateway), self.messages.clone());
         tokio::spawn(async move {
             let news = match gateway.float(&service).await {
-                Ok(balance) => {
-                    News::Balance(lane, Some((balance.currency, balance.minor)))
-                }
+                Ok(balance) => News::Balance(lane, Some((balance.currency, balance.minor))),
                 Err(OperationError::Credentials { what, .. }) => News::Stop(what),
                 Err(error) => {
                     tracing::warn!(%service, %error, "the balance of a held lane is not known");

@@ -1,6 +1,8 @@
 //! The rules of the columns: a record becomes an instruction, or says everything that is wrong with it.
 
 mod amount;
+mod bank;
+mod document;
 mod findings;
 mod recipient;
 
@@ -25,6 +27,7 @@ pub(super) struct Checker {
     last_service: Option<Service>,
     last_currency: Option<Currency>,
     last_country: Option<Country>,
+    documents: document::Checked,
 }
 
 /// A service code; its rule is unknown when no service is configured.
@@ -57,6 +60,7 @@ impl Checker {
             last_service: None,
             last_currency: None,
             last_country: None,
+            documents: document::Checked::default(),
         }
     }
 
@@ -88,18 +92,26 @@ impl Checker {
             &mut found,
         );
         let money = stated.and_then(Stated::money);
-        let recipient = recipient::check(layout, record, service.as_ref(), country, &mut found);
+        let mut recipient = recipient::check(
+            layout,
+            record,
+            service.as_ref(),
+            country,
+            self.rules.banks.as_deref(),
+            &mut found,
+        );
         let narration = found.text(layout, record, Field::Narration);
         let customer_names = found.text(layout, record, Field::CustomerNames);
         let invoice_number = found.digits(layout, record, Field::InvoiceNumber);
         let payment_mode = found.text(layout, record, Field::PaymentMode);
         let hub_id = found.text(layout, record, Field::HubId);
         let document = found.text(layout, record, Field::Document);
-        amount::document(
-            money,
-            service.as_ref(),
+        let document = self.documents.check(
+            &self.rules,
             &document,
-            &recipient.extra,
+            service.as_ref(),
+            money,
+            &mut recipient.extra,
             &mut found,
         );
 
@@ -119,11 +131,16 @@ impl Checker {
                     payment_mode,
                     hub_id,
                     extra: recipient.extra,
-                    document: (!document.is_empty()).then_some(document),
+                    document,
                 })
             }
             _ => Err(Box::new(bad_row(layout, record, found, money))),
         }
+    }
+
+    /// Returns how many documents were left out: the gateway asks for none below the threshold.
+    pub(super) fn documents_left_out(&self) -> u64 {
+        self.documents.left_out()
     }
 
     fn reference(&self, cell: &str, found: &mut Findings) -> Option<Reference> {

@@ -137,6 +137,13 @@ impl Reader {
             1 => notes.push("1 empty row skipped".to_owned()),
             rows => notes.push(format!("{rows} empty rows skipped")),
         }
+        match self.checker.documents_left_out() {
+            0 => {}
+            rows => notes.push(format!(
+                "{rows} RTGS row{} below the threshold: the document named there is not needed, and not sent (section 4.5)",
+                if rows == 1 { "" } else { "s" }
+            )),
+        }
         notes
     }
 

@@ -12,7 +12,7 @@ use std::io::Cursor;
 use std::sync::Arc;
 
 use super::*;
-use crate::domain::{Amount, Country, Currency, Instruction, PaymentKind, ServiceCode};
+use crate::domain::{Amount, Country, Currency, Instruction, Money, PaymentKind, ServiceCode};
 
 /// The services of the samples, and one of every other kind.
 fn rules() -> Arc<Rules> {
@@ -43,6 +43,10 @@ fn rules() -> Arc<Rules> {
         services: services.into_iter().collect(),
         default_country: Country::from_code("KE"),
         default_currency: Currency::from_code("KES"),
+        document_thresholds: vec![Money {
+            amount: Amount::from_minor(100_000_000).unwrap(),
+            currency: Currency::from_code("KES").unwrap(),
+        }],
         ..Rules::default()
     })
 }

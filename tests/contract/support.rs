@@ -403,3 +403,11 @@ pub async fn eventually(what: &str, mut done: impl FnMut() -> bool) {
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
 }
+
+/// A document as a row names it.
+pub fn document(written: &str, folder: &str) -> disburse::domain::DocumentPath {
+    disburse::domain::DocumentPath {
+        written: written.to_owned(),
+        folder: folder.to_owned(),
+    }
+}

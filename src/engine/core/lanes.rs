@@ -84,11 +84,13 @@ impl Core {
             .service
             .as_ref()
             .and_then(|service| self.waiting.get(service));
-        let covers = balance.zip(needed).is_some_and(|((currency, minor), needed)| {
-            needed
-                .iter()
-                .all(|(other, need)| other == currency && need <= i128::from(minor))
-        });
+        let covers = balance
+            .zip(needed)
+            .is_some_and(|((currency, minor), needed)| {
+                needed
+                    .iter()
+                    .all(|(other, need)| other == currency && need <= i128::from(minor))
+            });
         if covers {
             self.reopen(lane, now);
         }

@@ -7,9 +7,6 @@ use super::super::damage;
 use super::Service;
 use super::findings::Findings;
 
-/// From this many shillings on, an RTGS transfer needs a supporting document (section 8).
-const DOCUMENT_FROM_MINOR: i64 = 1_000_000 * 100;
-
 /// What a valid row says of its amount.
 #[derive(Clone, Copy)]
 pub(in super::super) enum Stated {
@@ -103,25 +100,4 @@ fn missing(service: Option<&Service>, found: &mut Findings) {
     };
     let message = format!("expected an amount such as 1500.50, found nothing{why}");
     found.add(Field::Amount, message);
-}
-
-/// Checks that a large RTGS transfer has its supporting document: the gateway rejects it without (section 4.5).
-pub(super) fn document(
-    money: Option<Money>,
-    service: Option<&Service>,
-    document: &str,
-    extra: &[(String, String)],
-    found: &mut Findings,
-) {
-    let needs_one = service.and_then(Service::kind) == Some(PaymentKind::Rtgs)
-        && money.is_some_and(|money| {
-            money.currency.code() == "KES" && money.amount.minor() >= DOCUMENT_FROM_MINOR
-        });
-    let has_one = !document.is_empty() || extra.iter().any(|(name, _)| name == "supportDocument");
-    if needs_one && !has_one {
-        found.missing(
-            Field::Document,
-            "a supporting document (PDF) for an RTGS transfer of 1000000.00 KES or more",
-        );
-    }
 }

@@ -463,8 +463,8 @@ pub(super) fn insert_instruction<M: Written>(
     c.prepare_cached(
         "insert into instruction (batch_id, load_id, line, identifier, reference, generation, received_at, service_id,
              msisdn, account_number, amount, currency, country, narration, customer_names, invoice_number, payment_mode,
-             hub_id, extra, document, as_due)
-         values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21)",
+             hub_id, extra, document, document_folder, as_due)
+         values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22)",
     )?
     .execute(params![
         placed.batch_id,
@@ -486,7 +486,8 @@ pub(super) fn insert_instruction<M: Written>(
         full(&row.payment_mode),
         full(&row.hub_id),
         extra,
-        row.document,
+        row.document.as_ref().map(|document| document.written.as_str()),
+        row.document.as_ref().and_then(|document| full(&document.folder)),
         amount.is_none(),
     ])?;
     Ok(())

@@ -136,7 +136,11 @@ fn rows(
             seq: row.get(0)?,
             line: row.get::<_, i64>(1)?.unsigned_abs(),
             service,
-            column: if account.is_some() { "account_number" } else { "msisdn" },
+            column: if account.is_some() {
+                "account_number"
+            } else {
+                "msisdn"
+            },
             number: Number {
                 country,
                 msisdn: account.unwrap_or(msisdn),
@@ -167,9 +171,11 @@ fn numbers(c: &Connection, after: Option<Number>, limit: usize) -> Result<Vec<Nu
     )?;
     let limit = i64::try_from(limit).unwrap_or(i64::MAX);
     let mut rows = match &after {
-        Some(number) => {
-            statement.query(params![number.country.code(), number.msisdn.as_str(), limit])?
-        }
+        Some(number) => statement.query(params![
+            number.country.code(),
+            number.msisdn.as_str(),
+            limit
+        ])?,
         None => statement.query(params!["", "", limit])?,
     };
     let mut numbers = Vec::new();

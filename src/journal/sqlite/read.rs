@@ -350,7 +350,7 @@ const RECORD_TABLES: &str = "from instruction i cross join life l on l.seq = i.s
 // The columns of a payment, of its life, and what a record adds, each in the order its reader expects.
 pub(super) const RECORD_COLUMNS: &str = "i.identifier, i.generation, i.received_at, i.line, i.reference, s.code, i.msisdn, \
      i.account_number, i.amount, i.currency, i.country, i.narration, i.customer_names, i.invoice_number, i.payment_mode, \
-     i.hub_id, i.extra, i.document, i.as_due, \
+     i.hub_id, i.extra, i.document, i.document_folder, i.as_due, \
      l.state, l.code, attempts, posted_at, exposures, known, not_found, quarantine_from, queries, due_at, \
      i.seq, settled_at, gateway_transaction_id, receipt_number, receiver_narration, status_description, i.load_id, l.replaced_by";
 

@@ -4,8 +4,8 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::NEVER;
 use crate::domain::{
-    Amount, Country, Currency, Instruction, Money, Msisdn, PayerTransactionId, Payment, Reference,
-    ServiceCode, Timestamp, Written,
+    Amount, Country, Currency, DocumentPath, Instruction, Money, Msisdn, PayerTransactionId,
+    Payment, Reference, ServiceCode, Timestamp, Written,
 };
 use crate::journal::Error;
 use crate::lifecycle::{Class, Event, Life, State, Verdict};
@@ -136,11 +136,11 @@ pub(super) fn add_to_tally(
 /// The columns [`payment_of`] reads, in its order, of `instruction i` joined with `service s`.
 pub(super) const PAYMENT_COLUMNS: &str = "i.identifier, i.generation, i.received_at, i.line, i.reference, s.code, i.msisdn, \
      i.account_number, i.amount, i.currency, i.country, i.narration, i.customer_names, i.invoice_number, i.payment_mode, \
-     i.hub_id, i.extra, i.document, i.as_due";
+     i.hub_id, i.extra, i.document, i.document_folder, i.as_due";
 /// Which of them is the amount.
 pub(super) const AMOUNT: usize = 8;
 /// How many columns [`PAYMENT_COLUMNS`] names.
-pub(super) const PAYMENT_WIDTH: usize = 19;
+pub(super) const PAYMENT_WIDTH: usize = 20;
 
 /// What an instruction of the journal says of its amount.
 #[derive(Clone, Copy, Debug)]
@@ -242,7 +242,7 @@ pub(super) fn stored_of(row: &Row<'_>, at: usize) -> Result<StoredRow, Error> {
             money: Stored {
                 amount,
                 currency,
-                as_due: row.get(at + 18)?,
+                as_due: row.get(at + 19)?,
             },
             country: Country::from_code(text(10)?).ok_or_else(|| corrupt("a country"))?,
             narration: optional(11)?.to_owned(),
@@ -255,9 +255,13 @@ pub(super) fn stored_of(row: &Row<'_>, at: usize) -> Result<StoredRow, Error> {
             } else {
                 serde_json::from_str(extra).map_err(|_| corrupt("extra data that is not JSON"))?
             },
-            document: Some(optional(17)?)
-                .filter(|text| !text.is_empty())
-                .map(str::to_owned),
+            document: match optional(17)? {
+                "" => None,
+                written => Some(DocumentPath {
+                    written: written.to_owned(),
+                    folder: optional(18)?.to_owned(),
+                }),
+            },
         },
     })
 }

@@ -360,7 +360,8 @@ pub(super) fn due(c: &Connection, token: RunToken) -> Result<Due, Error> {
             .query_row([token.batch_id, lane, NEVER], |row| row.get(0))
             .optional()?;
         if found.is_none() {
-            document |= waits.query_row([token.batch_id, lane, NEVER], |row| row.get::<_, bool>(0))?;
+            document |=
+                waits.query_row([token.batch_id, lane, NEVER], |row| row.get::<_, bool>(0))?;
         }
         post = [post, found].into_iter().flatten().min();
     }

@@ -20,12 +20,7 @@ impl Journal {
     ///
     /// # Errors
     /// [`Error::UnknownBatch`], [`Error::OtherGateway`], [`Error::OtherWire`].
-    pub async fn pin(
-        &self,
-        batch: BatchName,
-        gateway: String,
-        wire: String,
-    ) -> Result<(), Error> {
+    pub async fn pin(&self, batch: BatchName, gateway: String, wire: String) -> Result<(), Error> {
         self.ask(true, move |c| pin(c, &batch, &gateway, &wire).map(|_| ()))
             .await
     }

@@ -42,7 +42,7 @@ async fn every_member_of_an_instruction_survives_the_journal() {
             ("bankCode".into(), "01".into()),
             ("a b".into(), "\n".into()),
         ],
-        document: Some("doc-1".into()),
+        document: Some(document("doc-1", "/srv/pay")),
         ..row(1)
     };
     world.load_new(plan(), vec![full.clone()]).await;

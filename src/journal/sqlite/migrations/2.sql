@@ -1,5 +1,8 @@
 -- Version 2: what is learned before a payment is posted. Times are milliseconds since 1970 UTC, amounts are minor units.
 
+-- Where the path in `document` starts, when it is relative: the absolute folder of the batch file. Null: it was not kept.
+alter table instruction add column document_folder text;
+
 -- The supporting document of a payment, as the file service took it. Written once, before the payment may be posted:
 -- a repeated post then names the same document.
 create table upload (
