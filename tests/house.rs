@@ -42,9 +42,19 @@ const MAY_IMPORT: [(&str, &[&str]); 11] = [
             "callback::Addresses",
         ],
     ),
+    // Of the engine, what comes before it takes the pace and the clock.
     (
         "preflight",
-        &["domain", "lifecycle", "intake", "journal", "gateway"],
+        &[
+            "domain",
+            "lifecycle",
+            "intake",
+            "journal",
+            "gateway",
+            "engine::Clock",
+            "engine::Pacer",
+            "engine::Rate",
+        ],
     ),
     // Written against the interface, so that it cannot inherit our mistakes.
     ("sandbox", &["domain", "gateway::wire"]),

@@ -24,6 +24,26 @@ impl Error {
         }
     }
 
+    /// It may go on when the same command is said again.
+    #[must_use]
+    pub fn unfinished(message: impl Display) -> Self {
+        Self {
+            message: message.to_string(),
+            hints: Vec::new(),
+            code: 4,
+        }
+    }
+
+    /// The gateway's side stands against it: credentials, float.
+    #[must_use]
+    pub fn stopped(message: impl Display) -> Self {
+        Self {
+            message: message.to_string(),
+            hints: Vec::new(),
+            code: 5,
+        }
+    }
+
     /// Something that should not happen.
     #[must_use]
     pub fn unexpected(message: impl Display) -> Self {

@@ -126,6 +126,12 @@ pub(super) fn policy(settings: &Settings, callbacks: bool) -> Arc<Policy> {
     })
 }
 
+/// Returns a rate as the pacers take it.
+pub(super) fn rate(rate: config::Rate) -> Result<Rate, Error> {
+    Rate::per_second(rate.per_second().get())
+        .ok_or_else(|| Error::refused("a rate of zero sends nothing"))
+}
+
 /// Returns the bounds of a run.
 pub(super) fn limits(
     settings: &Settings,
@@ -133,13 +139,11 @@ pub(super) fn limits(
     callbacks: bool,
 ) -> Result<Limits, Error> {
     let l = &settings.profile.limits;
-    let rate = |rate: config::Rate| Rate::per_second(rate.per_second().get());
-    let none = || Error::refused("a rate of zero posts nothing");
-    let rate_of_posts = rate(l.rate).ok_or_else(none)?;
+    let rate_of_posts = rate(l.rate)?;
     let count = |n: std::num::NonZeroU32| usize::try_from(n.get()).unwrap_or(usize::MAX);
     Ok(Limits {
         rate: rate_of_posts,
-        query_rate: rate(l.query_rate).ok_or_else(none)?,
+        query_rate: rate(l.query_rate)?,
         concurrency: count(l.concurrency),
         // A request may not carry more than may leave in a second.
         packets: count(l.packets_per_request).min(rate_of_posts.get() as usize),

@@ -301,8 +301,11 @@ impl<G: Gateway> Shell<G> {
     fn ask_balance(&self, lane: i64, service: ServiceCode) {
         let (gateway, messages) = (Arc::clone(&self.plan.gateway), self.messages.clone());
         tokio::spawn(async move {
-            let news = match gateway.float(&service).await {
-                Ok(balance) => News::Balance(lane, Some((balance.currency, balance.minor))),
+            let news = match gateway.balance(&service).await {
+                Ok(balance) => {
+                    let balance = balance.map(|balance| (balance.currency, balance.minor));
+                    News::Balance(lane, balance)
+                }
                 Err(OperationError::Credentials { what, .. }) => News::Stop(what),
                 Err(error) => {
                     tracing::warn!(%service, %error, "the balance of a held lane is not known");

@@ -121,15 +121,14 @@ pub trait Gateway: Send + Sync + 'static {
     /// Asks what became of payments in one request.
     fn query(&self, payments: &[Inquiry]) -> impl Future<Output = Reply> + Send;
 
-    /// Asks for the balance of a service's float account. Not every deployment tells it.
-    fn float(
+    /// Asks for the balance of a service's float account; `None` when the gateway tells nothing usable.
+    // Not every deployment tells it.
+    fn balance(
         &self,
         service: &ServiceCode,
-    ) -> impl Future<Output = Result<FloatBalance, OperationError>> + Send {
+    ) -> impl Future<Output = Result<Option<FloatBalance>, OperationError>> + Send {
         let _ = service;
-        std::future::ready(Err(OperationError::Unavailable(
-            "the gateway tells no float balance".to_owned(),
-        )))
+        std::future::ready(Ok(None))
     }
 }
 

@@ -73,7 +73,7 @@ pub async fn forecast<G: Gateway>(
     }
     let mut needs = Vec::new();
     for (service, tallies) in ready {
-        let answer = match gateway.float(&service).await {
+        let answer = match gateway.balance(&service).await {
             Err(error @ OperationError::Credentials { .. }) => return Err(error),
             answer => answer,
         };
@@ -92,16 +92,17 @@ pub async fn forecast<G: Gateway>(
 }
 
 fn account(
-    answer: &Result<FloatBalance, OperationError>,
+    answer: &Result<Option<FloatBalance>, OperationError>,
     currency: Currency,
 ) -> Result<Account, String> {
     match answer {
-        Ok(balance) if balance.currency == currency => Ok(Account {
+        Ok(None) => Err("the gateway tells nothing usable about it".to_owned()),
+        Ok(Some(balance)) if balance.currency == currency => Ok(Account {
             name: balance.account_name.clone(),
             balance: balance.minor,
             short_by: 0,
         }),
-        Ok(balance) => Err(format!("the float is in {}", balance.currency)),
+        Ok(Some(balance)) => Err(format!("the float is in {}", balance.currency)),
         Err(error) => Err(error.to_string()),
     }
 }

@@ -4,5 +4,13 @@
 //! before the payment that names it may be claimed.
 
 mod float;
+mod lookup;
+mod manner;
+mod upload;
 
 pub use float::{Account, Forecast, Need, forecast};
+pub use lookup::{LookupReport, Lookups, NetworkLookup, WrongNetwork};
+pub use manner::Manner;
+pub use upload::{
+    DocumentService, ReadDocument, RefusedDocument, UploadReport, UploadStop, Uploads,
+};

@@ -3,6 +3,7 @@
 //! Before the first post: the lock, the signals, the sandbox, client and listener; then what is asked beforehand, the
 //! confirmation with the final totals, and what is sent beforehand.
 
+mod beforehand;
 mod confirm;
 mod door;
 mod verdict;
@@ -22,7 +23,7 @@ use super::{Error, Verdict, gateway, load, output, progress, sandbox, signals};
 use crate::callback::{self, Addresses};
 use crate::domain::{BatchName, Timestamp};
 use crate::engine::{self, Clock, Plan, Run, Summary};
-use crate::gateway::HttpGateway;
+use crate::gateway::{DocumentClient, HttpGateway};
 use crate::journal::{Journal, Moved, RunLock};
 use crate::sandbox::Sandbox;
 use door::Door;
@@ -150,17 +151,19 @@ impl Job<'_> {
             Some(sandbox) => format!("sandbox {}", sandbox.identity()),
             None => profile.identity(),
         };
-        let client = Arc::new(
-            HttpGateway::new(profile)
-                .map_err(|error| Error::refused(format!("gateway: {error}")))?,
-        );
+        // Not every deployment has a file service: its want is told when there is a document to send.
+        let documents = DocumentClient::new(&profile);
+        let refused = |error| Error::refused(format!("gateway: {error}"));
+        let client = Arc::new(HttpGateway::new(profile).map_err(refused)?);
         let door = door::open(self.settings, self.options, self.journal).await?;
         let standing = self.journal.standing(self.batch.clone()).await?;
+        self.forecast(&*client, &standing).await?;
         // A rehearsal moves nothing.
         if sandbox.is_none() {
             let yes = self.options.yes;
             confirm::confirm(self.settings, self.batch, &standing, yes, &self.drain).await?;
         }
+        self.upload(documents, &identity).await?;
         self.post(client, identity, door).await
     }
 
