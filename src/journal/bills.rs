@@ -47,6 +47,8 @@ pub struct BillRow {
     pub currency: Currency,
     /// The amount of the row; `None` when the bill is to tell it.
     pub amount: Option<Amount>,
+    /// Another row that pays what is due on the same account, such as `line 7`: to pay the bill twice would be a mistake.
+    pub rival: Option<String>,
 }
 
 /// What a bill said of a row, to be recorded.

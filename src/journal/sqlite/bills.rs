@@ -59,6 +59,19 @@ impl Journal {
 
 const BILL_ROW: &str = "i.seq, i.identifier, d.source, i.line, i.reference, s.code, i.account_number, i.msisdn, i.currency, i.amount";
 
+// A bill is due until its payment has settled. Asked twice in between, it would be paid twice: a row above for the same
+// account has it, unless that one ended unpaid; and so has a row of another batch whose payment is still open.
+const RIVAL: &str =
+    "select iif(other.batch_id = own.batch_id, null, b.name), other.line
+     from instruction own cross join instruction other indexed by taken_from_bill
+         on other.service_id = own.service_id and coalesce(other.account_number, other.msisdn) = coalesce(own.account_number, own.msisdn)
+             and other.as_due = 1
+     cross join batch b on b.batch_id = other.batch_id left join life l on l.seq = other.seq
+     where own.seq = ?2 and other.seq <> own.seq
+         and (other.batch_id = ?1 and other.seq < own.seq and (l.state is null or l.state not in (6, 7))
+             or other.batch_id <> ?1 and l.state in (0, 1, 2, 3, 4))
+     limit 1";
+
 fn to_ask(
     c: &Connection,
     batch: &BatchName,
@@ -70,6 +83,7 @@ fn to_ask(
     let mut rows = Vec::new();
     let limit = limit.max(1);
     if !from.checks {
+        let mut rivals = c.prepare_cached(RIVAL)?;
         let mut statement = c.prepare_cached(&format!(
             "select {BILL_ROW} from instruction i indexed by unpriced cross join load d using (load_id) cross join service s using (service_id)
              where i.batch_id = ?1 and i.amount is null and i.seq > ?2
@@ -79,6 +93,17 @@ fn to_ask(
             &mut rows,
             statement.query(params![batch_id, from.after, count(limit)])?,
         )?;
+        for row in &mut rows {
+            row.rival = rivals
+                .query_row(params![batch_id, row.seq], |found| {
+                    let (batch, line): (Option<String>, i64) = (found.get(0)?, found.get(1)?);
+                    Ok(match batch {
+                        Some(batch) => format!("line {line} of batch {batch}"),
+                        None => format!("line {line}"),
+                    })
+                })
+                .optional()?;
+        }
         if rows.len() == limit {
             return Ok(page(rows, false));
         }
@@ -145,6 +170,7 @@ fn bill_row(row: &Row<'_>) -> Result<BillRow, Error> {
             .ok_or_else(|| corrupt("a phone number that is not one"))?,
         currency: currency_of(&row.get::<_, String>(8)?)?,
         amount,
+        rival: None,
     })
 }
 

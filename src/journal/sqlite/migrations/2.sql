@@ -41,6 +41,7 @@ alter table instruction alter column amount drop not null;
 alter table instruction add column as_due integer not null default 0    -- 1: the file has no amount for the row
     check (as_due = 1 or as_due = 0 and amount is not null);
 create index unpriced on instruction (batch_id, seq) where amount is null;
+create index taken_from_bill on instruction (service_id, coalesce(account_number, msisdn), seq) where as_due = 1;
 
 -- What bills said, in the order they were asked for.
 create table bill (
