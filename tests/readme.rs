@@ -49,7 +49,7 @@ fn every_command_and_flag_exists() {
     assert!(seen > 10, "only {seen} commands were found");
 }
 
-const COMMANDS: [&str; 15] = [
+const COMMANDS: [&str; 21] = [
     "check",
     "load",
     "run",
@@ -62,6 +62,12 @@ const COMMANDS: [&str; 15] = [
     "cancel",
     "resume-lane",
     "listen",
+    "token",
+    "lookup",
+    "bill",
+    "account",
+    "float",
+    "upload",
     "sandbox",
     "completions",
     "man",

@@ -3,6 +3,10 @@
 // A test fails by panicking, its servers too.
 #![allow(clippy::unwrap_used)]
 
+#[path = "wire/around.rs"]
+mod around;
+#[path = "wire/bad_replies.rs"]
+mod bad_replies;
 #[path = "wire/payments.rs"]
 mod payments;
 #[path = "wire/secrets.rs"]
@@ -11,6 +15,8 @@ mod secrets;
 mod server;
 #[path = "wire/tls.rs"]
 mod tls;
+#[path = "wire/tokens.rs"]
+mod tokens;
 
 use std::future::Future;
 use std::net::TcpListener;

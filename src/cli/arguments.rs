@@ -95,6 +95,18 @@ pub(super) enum Command {
     ResumeLane(ResumeLaneArguments),
     /// Listen for callbacks, between runs
     Listen(ListenArguments),
+    /// Ask for a token, to prove that one can be had; it is not shown
+    Token(TokenArguments),
+    /// Look up the network of one number
+    Lookup(LookupArguments),
+    /// Ask what one account owes
+    Bill(BillArguments),
+    /// Ask whether one account exists
+    Account(AccountArguments),
+    /// Ask what is left in the float of services
+    Float(FloatArguments),
+    /// Upload the supporting document of one payment
+    Upload(UploadArguments),
     /// Serve the sandbox gateway
     Sandbox(SandboxArguments),
     /// The configuration
@@ -185,6 +197,9 @@ pub(super) struct LoadOptions {
     /// An earlier journal may have posted these rows: ask the gateway before posting
     #[arg(long)]
     pub presume_posted: bool,
+    /// First look every number up, and compare its network with the carriers of its service
+    #[arg(long)]
+    pub lookup: bool,
 }
 
 /// What a bad row does.
@@ -354,6 +369,74 @@ pub(super) struct ListenArguments {
 }
 
 #[derive(Debug, Args)]
+pub(super) struct TokenArguments {
+    /// Ask a sandbox that lasts as long as the command
+    #[arg(long)]
+    pub sandbox: bool,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct LookupArguments {
+    /// The number, with its country code
+    pub number: String,
+    /// Country of the number [default: country_code of the profile]
+    #[arg(long, value_name = "CC")]
+    pub country: Option<String>,
+    /// Ask a sandbox that lasts as long as the command
+    #[arg(long)]
+    pub sandbox: bool,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct BillArguments {
+    /// The customer's number at the biller
+    pub account: String,
+    /// The service code
+    #[arg(long, value_name = "CODE")]
+    pub service: String,
+    /// The customer's phone number
+    #[arg(long, value_name = "NUMBER")]
+    pub msisdn: Option<String>,
+    /// Ask a sandbox that lasts as long as the command
+    #[arg(long)]
+    pub sandbox: bool,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct AccountArguments {
+    /// The account number
+    pub number: String,
+    /// The service code
+    #[arg(long, value_name = "CODE")]
+    pub service: String,
+    /// Ask a sandbox that lasts as long as the command
+    #[arg(long)]
+    pub sandbox: bool,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct FloatArguments {
+    /// The service codes [default: every service of the configuration]
+    #[arg(value_name = "SERVICE")]
+    pub services: Vec<String>,
+    /// Ask a sandbox that lasts as long as the command
+    #[arg(long)]
+    pub sandbox: bool,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct UploadArguments {
+    /// The document, a PDF
+    pub file: PathBuf,
+    /// payerTransactionID of the payment that it supports
+    #[arg(long, value_name = "ID")]
+    pub id: String,
+    /// Upload to a sandbox that lasts as long as the command
+    #[arg(long)]
+    pub sandbox: bool,
+}
+
+#[derive(Debug, Args)]
 pub(super) struct SandboxArguments {
     /// Address to listen on; loopback only
     #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:8480")]
@@ -367,6 +450,12 @@ pub(super) struct SandboxArguments {
     /// Keep the ledger in a file, so that it survives the process
     #[arg(long, value_name = "FILE")]
     pub ledger: Option<PathBuf>,
+    /// How long an access token is good for
+    #[arg(long, value_name = "TIME", default_value = "3600s")]
+    pub token_lifetime: String,
+    /// How long an RTGS transfer stays delivered (148) before it settles
+    #[arg(long, value_name = "TIME", default_value = "2s")]
+    pub rtgs_delay: String,
     /// Execute an identifier again instead of answering 229
     #[arg(long)]
     pub no_duplicate_check: bool,

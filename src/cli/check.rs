@@ -4,7 +4,7 @@ use super::arguments::CheckArguments;
 use super::input::{Input, declared_total};
 use super::load::{into_journal, print_summary, to_json};
 use super::session::{Session, batch_name};
-use super::{Error, Verdict, output};
+use super::{Error, Verdict, networks, output};
 use crate::domain::{Originator, Timestamp};
 use crate::journal::{Journal, LoadPlan};
 
@@ -38,6 +38,11 @@ pub(super) async fn check(session: &Session, arguments: CheckArguments) -> Resul
     let (summary, _) = into_journal(session, &journal, &input, plan)
         .await
         .map_err(|error| error.of_check())?;
+    if arguments.lookup {
+        networks::check(session, &input, arguments.sandbox)
+            .await
+            .map_err(|error| error.of_check())?;
+    }
     if session.common.json {
         output::json(&to_json(&summary, None));
     } else {

@@ -24,23 +24,39 @@ impl Error {
         }
     }
 
-    /// It may go on when the same command is said again.
+    /// It was ended, or cannot go on yet: the same command may be said again.
     #[must_use]
     pub fn unfinished(message: impl Display) -> Self {
         Self {
-            message: message.to_string(),
-            hints: Vec::new(),
             code: 4,
+            ..Self::refused(message)
         }
     }
 
-    /// The gateway's side stands against it: credentials, float.
+    /// The gateway's side stands against it, as a float that is too low does.
     #[must_use]
     pub fn stopped(message: impl Display) -> Self {
         Self {
-            message: message.to_string(),
-            hints: Vec::new(),
             code: 5,
+            ..Self::refused(message)
+        }
+    }
+
+    /// The other side cannot answer at present; the same may be asked again.
+    #[must_use]
+    pub fn unavailable(message: impl Display) -> Self {
+        Self {
+            code: 4,
+            ..Self::refused(message)
+        }
+    }
+
+    /// The other side does not let us in.
+    #[must_use]
+    pub fn credentials(message: impl Display) -> Self {
+        Self {
+            code: 5,
+            ..Self::refused(message)
         }
     }
 
@@ -170,6 +186,21 @@ fn is_damage(error: &rusqlite::Error) -> bool {
         error.sqlite_error_code(),
         Some(rusqlite::ErrorCode::DatabaseCorrupt | rusqlite::ErrorCode::NotADatabase)
     )
+}
+
+impl From<crate::gateway::OperationError> for Error {
+    fn from(error: crate::gateway::OperationError) -> Self {
+        use crate::gateway::OperationError as E;
+        match &error {
+            E::Refused { .. } | E::NotANumber(_) => Self::refused(&error),
+            E::Credentials { .. } => Self::credentials(&error)
+                .hint("repetition may lock the account: mend the configuration first"),
+            E::Unavailable(_) => Self::unavailable(&error)
+                .hint("check the address and the network; nothing was changed, ask again later"),
+            E::Unreadable { .. } => Self::unexpected(&error)
+                .hint("is the address that of the gateway? A proxy or a login page may answer in its place"),
+        }
+    }
 }
 
 impl From<super::config::Error> for Error {

@@ -3,11 +3,17 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use reqwest::Url;
+
 use super::Error;
 use super::arguments::RunOptions;
-use super::config::{self, PostClass, Settings, StatusClass};
+use super::config::{self, DateReceived, PostClass, Settings, StatusClass};
+use crate::domain::ServiceCode;
 use crate::engine::{Limits, Rate};
-use crate::gateway::{ExtraDataForm, Profile, SupportDocumentIn};
+use crate::gateway::{
+    DocumentClient, ExtraDataForm, HttpGateway, LookupClient, Profile, SupportDocumentIn,
+    TokenClient,
+};
 use crate::lifecycle::{Class, CodeTable, Policy, SettleOn};
 
 /// The longest reply that is read.
@@ -32,6 +38,7 @@ pub(super) fn profile(settings: &Settings) -> Result<Profile, Error> {
             config::SupportDocumentIn::ExtraData => SupportDocumentIn::ExtraData,
             config::SupportDocumentIn::Packet => SupportDocumentIn::Packet,
         },
+        undated: undated(settings).cloned().collect(),
         connect_timeout: p.limits.connect_timeout,
         request_timeout: p.limits.request_timeout,
         idle_timeout: p.limits.idle_timeout,
@@ -47,6 +54,68 @@ pub(super) fn profile(settings: &Settings) -> Result<Profile, Error> {
             gateway.zone.clone(),
         )
     })
+}
+
+/// Returns the client of the payment path.
+pub(super) fn client(settings: &Settings) -> Result<HttpGateway, Error> {
+    HttpGateway::new(profile(settings)?).map_err(unusable)
+}
+
+/// Returns the client of the token endpoint (section 4.1).
+pub(super) fn tokens(settings: &Settings) -> Result<TokenClient, Error> {
+    needed(
+        settings,
+        "auth_url",
+        settings.profile.auth_url.as_ref(),
+        "a token is asked for at auth_url (section 4.1)",
+    )?;
+    TokenClient::new(&profile(settings)?).map_err(unusable)
+}
+
+/// Returns the client of the network lookup (section 4.4), with tokens of its own.
+pub(super) fn lookups(settings: &Settings) -> Result<LookupClient, Error> {
+    let p = &settings.profile;
+    needed(
+        settings,
+        "api_url",
+        p.api_url.as_ref(),
+        "numbers are looked up at api_url (section 4.4)",
+    )?;
+    needed(
+        settings,
+        "auth_url",
+        p.auth_url.as_ref(),
+        "a lookup carries a token from auth_url (sections 4.1 and 4.4)",
+    )?;
+    LookupClient::new(&profile(settings)?, tokens(settings)?).map_err(unusable)
+}
+
+/// Returns the client of the document upload (section 4.3).
+pub(super) fn documents(settings: &Settings) -> Result<DocumentClient, Error> {
+    let address = settings.profile.file_service_url.as_ref();
+    needed(
+        settings,
+        "file_service_url",
+        address,
+        "documents are uploaded to file_service_url (section 4.3)",
+    )?;
+    DocumentClient::new(&profile(settings)?).map_err(unusable)
+}
+
+fn needed(
+    settings: &Settings,
+    key: &'static str,
+    address: Option<&Url>,
+    why: &str,
+) -> Result<(), Error> {
+    settings
+        .need(key, address)
+        .map(|_| ())
+        .map_err(|error| Error::from(error).hint(why))
+}
+
+fn unusable(error: crate::gateway::Error) -> Error {
+    Error::refused(format!("gateway: {error}; nothing was sent"))
 }
 
 /// Returns the settings that shape the bytes of a post: a batch keeps them for all its posts.
@@ -65,9 +134,24 @@ pub(super) fn wire(settings: &Settings) -> String {
         config::SupportDocumentIn::ExtraData => "extraData",
         config::SupportDocumentIn::Packet => "packet",
     };
+    let undated: Vec<&str> = undated(settings).map(ServiceCode::as_str).collect();
+    // Left out when there are none: batches that were begun before there could be any go on.
+    let undated = match undated.as_slice() {
+        [] => String::new(),
+        some => format!(", no datePaymentReceived for {}", some.join(" ")),
+    };
     format!(
-        "time_zone {zone}, country_code {country}, extra_data {extra}, support_document_in {document}"
+        "time_zone {zone}, country_code {country}, extra_data {extra}, support_document_in {document}{undated}"
     )
+}
+
+/// The services whose posts carry an empty `datePaymentReceived`, in the order of their codes.
+fn undated(settings: &Settings) -> impl Iterator<Item = &ServiceCode> {
+    let empty = |service: &config::Service| service.date_payment_received == DateReceived::Empty;
+    let services = settings.services.iter();
+    services
+        .filter(move |(_, service)| empty(service))
+        .map(|(code, _)| code)
 }
 
 /// Returns the classes of the status codes.

@@ -8,7 +8,7 @@ use super::arguments::{LoadArguments, LoadOptions, OnError};
 use super::config::Settings;
 use super::input::{Input, declared_total};
 use super::session::{Session, batch_name};
-use super::{Error, Verdict, arguments::FileArguments, output};
+use super::{Error, Verdict, arguments::FileArguments, networks, output};
 use crate::domain::{Tally, Timestamp};
 use crate::journal::{Difference, Journal, LoadPlan, LoadRefusal, LoadSummary, Loaded};
 
@@ -19,6 +19,9 @@ pub(super) async fn load(session: &Session, arguments: LoadArguments) -> Result<
     let plan = plan(&arguments.file, &arguments.options, &settings)?;
     let input = Input::open(&arguments.file, &settings)?;
     let batch = plan.batch.to_string();
+    if arguments.options.lookup {
+        networks::check_new(session, &input, &plan, arguments.sandbox).await?;
+    }
     let (_, summary, fresh) = open_and_load(session, &input, plan).await?;
     if session.common.json {
         output::json(&to_json(&summary, Some((&batch, fresh))));

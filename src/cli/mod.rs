@@ -1,15 +1,21 @@
 //! The command line: one file for every command, and the only layer that prints, exits, or knows clap.
 
+mod account;
 mod arguments;
+mod bill;
 mod check;
 pub mod config;
 mod error;
 mod explain;
+mod float;
 mod gateway;
 mod input;
 mod listen;
 mod load;
 pub mod log;
+mod lookup;
+mod networks;
+mod operation;
 mod operator;
 mod output;
 mod progress;
@@ -22,6 +28,8 @@ mod shell;
 mod show_config;
 mod signals;
 mod status;
+mod token;
+mod upload;
 
 use std::process::ExitCode;
 
@@ -103,6 +111,12 @@ async fn carry_out(arguments: Arguments) -> Result<Verdict, Error> {
         Command::Cancel(arguments) => operator::cancel(&session, arguments).await,
         Command::ResumeLane(arguments) => operator::resume_lane(&session, arguments).await,
         Command::Listen(arguments) => listen::listen(&session, &arguments).await,
+        Command::Token(arguments) => token::token(&session, arguments).await,
+        Command::Lookup(arguments) => lookup::lookup(&session, arguments).await,
+        Command::Bill(arguments) => bill::bill(&session, arguments).await,
+        Command::Account(arguments) => account::account(&session, arguments).await,
+        Command::Float(arguments) => float::float(&session, arguments).await,
+        Command::Upload(arguments) => upload::upload(&session, arguments).await,
         Command::Sandbox(arguments) => sandbox::serve(&session, arguments).await,
         Command::Config {
             command: ConfigCommand::Show(arguments),

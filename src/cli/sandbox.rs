@@ -3,17 +3,18 @@
 use std::io;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use reqwest::Url;
 use secrecy::ExposeSecret;
 use tokio_util::sync::CancellationToken;
 
 use super::arguments::{RunOptions, SandboxArguments};
-use super::config::Settings;
+use super::config::{self, Settings};
 use super::session::Session;
 use super::{Error, Verdict, output, signals};
 use crate::callback::{self, Listener};
-use crate::domain::Amount;
+use crate::domain::{Amount, PaymentKind};
 use crate::sandbox::{self, Faults, Options, Sandbox, Service};
 
 /// Starts the sandbox in this process and points the profile at it.
@@ -91,6 +92,8 @@ fn credentials(settings: &mut Settings) -> Result<(String, String), Error> {
 /// The services of the configuration, with a float that no sample uses up; those of the samples when there are none.
 fn services(settings: &Settings) -> Vec<Service> {
     const FLOAT: i64 = 5_000_000_000_000;
+    // Room for thousands of the largest transfers.
+    const RTGS_FLOAT: i64 = 100 * FLOAT;
     if settings.services.is_empty() {
         return Service::samples();
     }
@@ -102,10 +105,14 @@ fn services(settings: &Settings) -> Vec<Service> {
         .filter_map(|(code, service)| {
             Some(Service {
                 code: code.as_str().to_owned(),
+                kind: service.kind,
                 currency: service.currency,
                 min: service.min.or(least)?,
                 max: service.max.or(most)?,
-                float: FLOAT,
+                float: match service.kind {
+                    PaymentKind::Rtgs => RTGS_FLOAT,
+                    _ => FLOAT,
+                },
                 // The one service of the samples that the gateway no longer offers.
                 active: code.as_str() != "LEGACY_B2C",
             })
@@ -115,6 +122,11 @@ fn services(settings: &Settings) -> Vec<Service> {
 
 fn faults(plan: &str) -> Result<Faults, Error> {
     Faults::load(plan).map_err(|error| Error::refused(format!("--faults {plan}: {error}")))
+}
+
+fn duration(flag: &str, text: &str) -> Result<Duration, Error> {
+    config::duration(text)
+        .map_err(|expected| Error::refused(format!("{flag} {text}: expected {expected}")))
 }
 
 async fn start(options: Options) -> Result<Sandbox, Error> {
@@ -129,12 +141,17 @@ pub(super) async fn serve(
     arguments: SandboxArguments,
 ) -> Result<Verdict, Error> {
     let settings = session.settings(true, Vec::new())?;
+    let token_lifetime = duration("--token-lifetime", &arguments.token_lifetime)?;
+    let rtgs_delay = duration("--rtgs-delay", &arguments.rtgs_delay)?;
+    let rtgs_delay_ms = u64::try_from(rtgs_delay.as_millis()).unwrap_or(u64::MAX);
     let sandbox = start(Options {
         listen: arguments.listen,
         seed: arguments.seed,
         faults: faults(&arguments.faults)?,
         services: services(&settings),
         duplicate_check: !arguments.no_duplicate_check,
+        token_lifetime,
+        rtgs_delay_ms: rtgs_delay_ms..=rtgs_delay_ms,
         ledger_file: arguments.ledger,
         ..Options::default()
     })
@@ -144,6 +161,7 @@ pub(super) async fn serve(
         output::json(&serde_json::json!({"base_url": base}));
     } else {
         output::line(&format!("sandbox gateway at {base}"));
+        output::line(&format!("page: {base}/"));
         output::line(&format!("ledger: {base}/sandbox/ledger"));
     }
     session.note("any user name and password are let in; no money moves. Ctrl-C ends it");

@@ -1,8 +1,10 @@
 //! What intake promises, one row per case.
 
+mod banks;
 mod columns;
 mod corrections;
 mod csv;
+mod documents;
 mod files;
 mod json;
 mod properties;

@@ -1,5 +1,7 @@
 //! What the verbs around the posts take and give: documents, networks of numbers.
 
+use std::path::PathBuf;
+
 use crate::domain::{Country, Msisdn, PayerTransactionId, Reference, ServiceCode, Timestamp};
 
 /// A payment whose supporting document is to be uploaded before it may be posted.
@@ -14,7 +16,7 @@ pub struct DocumentDue {
     /// Its reference.
     pub reference: Option<Reference>,
     /// Path of the document.
-    pub path: String,
+    pub path: PathBuf,
 }
 
 /// A document that the file service took.

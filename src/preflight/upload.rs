@@ -1,7 +1,7 @@
 //! Supporting documents: each is at the file service, and in the journal, before its payment may be posted (section 4.5).
 
 use std::future::Future;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
@@ -140,7 +140,7 @@ impl<D: DocumentService> Uploads<D> {
     }
 
     async fn one(&self, due: DocumentDue) -> Result<Outcome, Error> {
-        let (read, path) = (Arc::clone(&self.read), PathBuf::from(&due.path));
+        let (read, path) = (Arc::clone(&self.read), due.path.clone());
         let bytes = tokio::task::spawn_blocking(move || read(&path)).await;
         let bytes = match bytes {
             Ok(Ok(bytes)) => bytes,
@@ -150,8 +150,7 @@ impl<D: DocumentService> Uploads<D> {
                 return Ok(Outcome::Refused(RefusedDocument { due, what }));
             }
         };
-        let name = Path::new(&due.path).file_name().unwrap_or_default();
-        let name = name.to_string_lossy();
+        let name = due.path.file_name().unwrap_or_default().to_string_lossy();
         let sent = self
             .manner
             .persist(|| self.service.upload(&due.id, &name, bytes.clone()))

@@ -139,7 +139,7 @@ async fn deliver(gateway: &Gateway, call: Call) {
         return;
     };
     // A second acceptance is under way: its end is told when it comes.
-    if standing == Standing::Pending {
+    if matches!(standing, Standing::Pending | Standing::Delivered) {
         return;
     }
     let Some(url) = acceptance.post.callback.as_deref().and_then(callable) else {
@@ -154,6 +154,7 @@ async fn deliver(gateway: &Gateway, call: Call) {
     if acknowledged {
         let doubled = gateway.plan.callback(&call.id, acceptance.attempt);
         if doubled == Some(Fault::CallbackDoubled) {
+            gateway.faulted.count(Fault::CallbackDoubled);
             let range = 50..=800;
             let delay = gateway
                 .plan

@@ -24,12 +24,44 @@ pub(super) fn description(code: u16) -> &'static str {
         140 => "Payment accepted",
         141 => "Payment rejected",
         143 => "Payment does not exist",
+        146 => "Invoice does not exist",
+        148 => "Payment delivered to the bank, pending settlement",
         167 => "Invalid service ID",
+        180 => "Payment failed",
         229 => "Duplicate payment found",
         230 => "Insufficient float balance",
         231 => "Amount greater than the maximum allowed for the service",
         232 => "Amount less than the minimum allowed for the service",
+        301 => "Account validation is unavailable",
+        306 => "Account is invalid",
+        307 => "Account is valid",
+        308 => "Bill found",
+        309 => "No bill is due",
         _ => "Generic failure",
+    }
+}
+
+/// Why a packet is refused.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Refusal {
+    pub code: u16,
+    /// What is wrong, where the code alone does not tell.
+    pub why: Option<String>,
+}
+
+impl Refusal {
+    /// A mistake that the document has no code for: the description names the field.
+    pub fn of_field(why: impl Into<String>) -> Self {
+        Self {
+            code: FAILURE,
+            why: Some(why.into()),
+        }
+    }
+}
+
+impl From<u16> for Refusal {
+    fn from(code: u16) -> Self {
+        Self { code, why: None }
     }
 }
 
@@ -39,6 +71,10 @@ pub(super) struct Entry<'a> {
     pub id: &'a str,
     /// 0 when the gateway keeps no transaction.
     pub gateway_id: u64,
+    /// What is wrong, where the code alone does not tell.
+    pub why: Option<String>,
+    /// The application id of a transfer that is with the bank.
+    pub receipt: Option<String>,
 }
 
 /// The reply to a post.
@@ -49,14 +85,17 @@ pub(super) fn acknowledgement(entries: &[Entry<'_>]) -> String {
         if index > 0 {
             out.push(',');
         }
-        let _ = write!(
-            out,
-            r#"{{"statusCode":{},"statusDescription":"{}","payerTransactionID":"#,
-            entry.code,
-            description(entry.code)
-        );
+        let _ = write!(out, r#"{{"statusCode":{},"statusDescription":"#, entry.code);
+        let why = entry.why.as_deref();
+        text(&mut out, why.unwrap_or_else(|| description(entry.code)));
+        out.push_str(r#","payerTransactionID":"#);
         text(&mut out, entry.id);
-        let _ = write!(out, r#","gatewayTransactionID":{}}}"#, entry.gateway_id);
+        let _ = write!(out, r#","gatewayTransactionID":{}"#, entry.gateway_id);
+        if let Some(receipt) = &entry.receipt {
+            out.push_str(r#","receiptNumber":"#);
+            text(&mut out, receipt);
+        }
+        out.push('}');
     }
     out.push_str("]}");
     out

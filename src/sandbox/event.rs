@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::domain::{Amount, Currency, Money, Timestamp};
+use super::documents::Document;
+use crate::domain::{Amount, Currency, Money, PaymentKind, Timestamp};
 
 /// A valid post.
 // No Debug: it holds phone numbers.
@@ -14,6 +15,9 @@ pub(super) struct Post {
     pub id: Arc<str>,
     /// `serviceCode`.
     pub service: Arc<str>,
+    /// What kind of payment the service makes: it decides how the payment ends, whatever the options say later.
+    #[serde(with = "kind", default = "kind::first")]
+    pub kind: PaymentKind,
     /// What is to be paid.
     #[serde(with = "money")]
     pub money: Money,
@@ -38,6 +42,9 @@ pub(super) enum Event {
         id: Arc<str>,
         digest: u64,
         code: u16,
+        /// What was wrong, where the code alone does not tell.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        why: Option<Box<str>>,
     },
     /// A post was put aside, to be judged later.
     Deferred {
@@ -70,6 +77,14 @@ pub(super) enum Event {
     ShortOfFloat { service: usize },
     /// A service's float was topped up.
     ToppedUp { service: usize },
+    /// Money was put into a service's float account, in minor units.
+    FloatAdded { service: Arc<str>, minor: i64 },
+    /// A supporting document was uploaded (section 4.3).
+    Uploaded {
+        /// `payerTransactionId`.
+        id: Arc<str>,
+        document: Document,
+    },
 }
 
 impl Event {
@@ -102,5 +117,28 @@ mod money {
             Some(Money { amount, currency })
         };
         parse().ok_or_else(|| D::Error::custom("not an amount with its currency"))
+    }
+}
+
+/// A kind of payment by its name in the configuration.
+mod kind {
+    use super::PaymentKind;
+    use serde::{Deserialize, Deserializer, Serializer, de::Error};
+
+    /// The only kind of ledger files that name none.
+    pub fn first() -> PaymentKind {
+        PaymentKind::MobileMoney
+    }
+
+    pub fn serialize<S: Serializer>(kind: &PaymentKind, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(kind)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<PaymentKind, D::Error> {
+        String::deserialize(deserializer)?
+            .parse()
+            .map_err(D::Error::custom)
     }
 }

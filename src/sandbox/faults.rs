@@ -274,6 +274,10 @@ pub(super) enum Draw {
     RefusalCode,
     ErrorPage,
     Receipt,
+    Application,
+    PrepaidToken,
+    Document,
+    Name,
 }
 
 impl Plan {

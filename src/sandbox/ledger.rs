@@ -3,16 +3,21 @@
 //! [`Ledger::decide`] judges, [`Ledger::apply`] alone changes; a ledger is what its events add up to.
 //! Every execution of every identifier is counted, which makes it the oracle of tests.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
+use super::account::Account;
+use super::documents::Documents;
 use super::event::{Event, Post};
 use super::options::Service;
 use super::verdict::{Execution, FloatAccount, Standing, Verdict};
-use crate::domain::{Money, Timestamp, Totals};
+use crate::domain::{Money, PaymentKind, Timestamp, Totals};
 
 /// How many identifiers a ledger holds at most.
 pub(super) const IDENTIFIERS_MAX: usize = 10_000_000;
+
+/// How many of the latest acceptances are remembered in their order.
+const RECENT_MAX: usize = 25;
 
 /// What the books say about a valid post.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,16 +28,6 @@ pub(super) enum Decision {
     Duplicate,
     /// There is no float for it (230); `begins` when this is the start of a planned shortage of the service.
     NoFloat { begins: Option<usize> },
-}
-
-/// One float account.
-struct Account {
-    service: Service,
-    balance: i128,
-    reserved: i128,
-    accepted: u64,
-    short: bool,
-    was_short: bool,
 }
 
 /// An accepted payment that has not settled, or a post put aside, with the number of its post.
@@ -56,6 +51,8 @@ struct Record {
     digest: u64,
     altered: bool,
     standing: Standing,
+    /// Why it was refused, where the code alone does not tell.
+    why: Option<Box<str>>,
     executions: u32,
     pending: u32,
     callback: Callback,
@@ -74,6 +71,7 @@ pub(super) struct Acceptance {
 /// What a status query learns.
 pub(super) struct Status {
     pub standing: Standing,
+    pub why: Option<Box<str>>,
     pub acceptance: Option<Acceptance>,
 }
 
@@ -83,6 +81,8 @@ pub(super) struct Ledger {
     records: HashMap<Arc<str>, Record>,
     pending: HashMap<u64, Pending>,
     deferred: HashMap<u64, Pending>,
+    recent: VecDeque<Arc<str>>,
+    pub documents: Documents,
     moved: Totals,
     next_number: u64,
     next_key: u64,
@@ -93,14 +93,7 @@ pub(super) struct Ledger {
 
 impl Ledger {
     pub fn new(services: &[Service], duplicate_check: bool, shortage: Option<(&str, u64)>) -> Self {
-        let accounts = services.iter().map(|service| Account {
-            balance: i128::from(service.float),
-            service: service.clone(),
-            reserved: 0,
-            accepted: 0,
-            short: false,
-            was_short: false,
-        });
+        let accounts = services.iter().map(Account::new);
         let shortage = shortage.and_then(|(code, after)| {
             let index = services.iter().position(|service| service.code == code)?;
             Some((index, after))
@@ -110,6 +103,8 @@ impl Ledger {
             records: HashMap::new(),
             pending: HashMap::new(),
             deferred: HashMap::new(),
+            recent: VecDeque::new(),
+            documents: Documents::default(),
             moved: Totals::default(),
             next_number: 1,
             next_key: 1,
@@ -154,10 +149,10 @@ impl Ledger {
             Decision::NoFloat {
                 begins: Some(index),
             }
-        } else if account.short || account.balance - account.reserved < amount {
-            Decision::NoFloat { begins: None }
-        } else {
+        } else if account.covers(amount) {
             Decision::Accept
+        } else {
+            Decision::NoFloat { begins: None }
         }
     }
 
@@ -184,8 +179,30 @@ impl Ledger {
         let record = self.records.get(id)?;
         Some(Status {
             standing: record.standing,
+            why: record.why.clone(),
             acceptance: record.acceptance.clone(),
         })
+    }
+
+    /// The latest acceptances, the newest first.
+    pub fn recent(&self) -> impl Iterator<Item = (&Arc<str>, Status)> {
+        self.recent
+            .iter()
+            .rev()
+            .filter_map(|id| Some((id, self.status(id)?)))
+    }
+
+    /// Transfers that are with the bank, in the order of their acceptance; so many at most.
+    pub fn delivered(&self, most: usize) -> Vec<(u64, Arc<Post>)> {
+        let mut transfers: Vec<_> = self
+            .pending
+            .iter()
+            .filter(|(_, pending)| pending.post.kind == PaymentKind::Rtgs)
+            .map(|(number, pending)| (*number, pending.post.clone()))
+            .collect();
+        transfers.sort_unstable_by_key(|(number, _)| *number);
+        transfers.truncate(most);
+        transfers
     }
 
     /// Returns whether the identifier's callback is still owed.
@@ -201,10 +218,16 @@ impl Ledger {
             Event::Ignored { id, digest } => {
                 self.posted(&id, digest);
             }
-            Event::Refused { id, digest, code } => {
+            Event::Refused {
+                id,
+                digest,
+                code,
+                why,
+            } => {
                 let record = self.posted(&id, digest);
                 if record.acceptance.is_none() {
                     record.standing = Standing::Refused(code);
+                    record.why = why;
                 }
             }
             Event::Deferred { key, attempt, post } => {
@@ -254,6 +277,14 @@ impl Ledger {
                     account.balance += i128::from(account.service.float);
                 }
             }
+            Event::FloatAdded { service, minor } => {
+                if let Some(index) = self.account(&service) {
+                    let account = &mut self.accounts[index];
+                    account.short = false;
+                    account.balance += i128::from(minor);
+                }
+            }
+            Event::Uploaded { id, document } => self.documents.keep(id, document),
         }
     }
 
@@ -263,6 +294,7 @@ impl Ledger {
             digest,
             altered: false,
             standing: Standing::Unknown,
+            why: None,
             executions: 0,
             pending: 0,
             callback: Callback::None,
@@ -280,7 +312,8 @@ impl Ledger {
             account.reserved += i128::from(post.money.amount.minor());
         }
         if let Some(record) = self.records.get_mut(&post.id) {
-            record.standing = Standing::Pending;
+            record.standing = under_way(post.kind);
+            record.why = None;
             record.pending += 1;
             record.acceptance = Some(Acceptance {
                 number,
@@ -289,6 +322,10 @@ impl Ledger {
                 post: post.clone(),
             });
         }
+        if self.recent.len() == RECENT_MAX {
+            self.recent.pop_front();
+        }
+        self.recent.push_back(post.id.clone());
         self.pending.insert(number, Pending { post, attempt });
         self.next_number = self.next_number.max(number + 1);
     }
@@ -312,7 +349,7 @@ impl Ledger {
             record.standing = if record.executions > 0 {
                 Standing::Paid
             } else {
-                Standing::Failed
+                Standing::Failed(failure(post.kind))
             };
             if callback {
                 record.callback = Callback::Owed;
@@ -393,28 +430,23 @@ impl Ledger {
 
     /// The float accounts in the order of the options.
     pub fn floats(&self) -> Vec<FloatAccount> {
-        let decimal = |account: &Account, minor: i128| {
-            let mut totals = Totals::default();
-            totals.add_minor(account.service.currency, minor.abs());
-            let digits = totals.decimals().into_values().next().unwrap_or_default();
-            // A float that was configured smaller since the payments were made is overdrawn.
-            if minor < 0 {
-                format!("-{digits}")
-            } else {
-                digits
-            }
-        };
-        self.accounts
-            .iter()
-            .map(|account| FloatAccount {
-                service: account.service.code.clone(),
-                currency: account.service.currency,
-                balance: decimal(account, account.balance),
-                reserved: decimal(account, account.reserved),
-                accepted: account.accepted,
-                short: account.short,
-            })
-            .collect()
+        self.accounts.iter().map(Account::shown).collect()
+    }
+}
+
+/// How an accepted payment stands until it settles (section 3).
+fn under_way(kind: PaymentKind) -> Standing {
+    match kind {
+        PaymentKind::Rtgs => Standing::Delivered,
+        _ => Standing::Pending,
+    }
+}
+
+/// The code of a payment that came to nothing: transfers and vending fail, payouts are rejected.
+fn failure(kind: PaymentKind) -> u16 {
+    match kind {
+        PaymentKind::Rtgs | PaymentKind::BillPrepaid => 180,
+        _ => 141,
     }
 }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
+use super::documents::Document;
 use super::state::Gateway;
 
 #[derive(Serialize)]
@@ -18,6 +19,9 @@ struct Listing<'a> {
     posts: u64,
     amounts: BTreeMap<&'static str, String>,
     services: BTreeMap<String, Float>,
+    document_count: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    documents: Option<BTreeMap<Arc<str>, Document>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     identifiers: Option<BTreeMap<Arc<str>, Row>>,
 }
@@ -25,8 +29,12 @@ struct Listing<'a> {
 #[derive(Serialize)]
 struct Float {
     currency: &'static str,
+    /// What is in the account.
     float: String,
+    /// How much of it is promised to accepted payments.
     reserved: String,
+    /// What is left for further payments.
+    available: String,
     accepted: u64,
     short: bool,
 }
@@ -45,10 +53,19 @@ struct Row {
 
 /// Renders the books; the identifiers are left out of a summary.
 pub(super) fn render(gateway: &Gateway, summary: bool) -> String {
-    let (verdict, floats, executions) = {
-        let book = gateway.book();
-        let executions = (!summary).then(|| book.ledger.executions());
-        (book.ledger.verdict(), book.ledger.floats(), executions)
+    let (verdict, floats, executions, document_count, documents) = {
+        let ledger = &gateway.book().ledger;
+        let documents = || {
+            let documents = ledger.documents.iter();
+            documents.map(|(id, document)| (id.clone(), document.clone()))
+        };
+        (
+            ledger.verdict(),
+            ledger.floats(),
+            (!summary).then(|| ledger.executions()),
+            ledger.documents.count(),
+            (!summary).then(|| documents().collect()),
+        )
     };
     let listing = Listing {
         identity: &gateway.identity,
@@ -66,12 +83,15 @@ pub(super) fn render(gateway: &Gateway, summary: bool) -> String {
                     currency: account.currency.code(),
                     float: account.balance,
                     reserved: account.reserved,
+                    available: account.available,
                     accepted: account.accepted,
                     short: account.short,
                 };
                 (account.service, float)
             })
             .collect(),
+        document_count,
+        documents,
         identifiers: executions.map(|rows| {
             rows.into_iter()
                 .map(|row| {

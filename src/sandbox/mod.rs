@@ -2,20 +2,29 @@
 //!
 //! It is written against the interface alone and shares nothing with the client side but the values of
 //! [`crate::domain`], so that it cannot share its mistakes. A request goes through `server` (HTTP, envelope) to an
-//! operation (`post`, `query`), which judges it against the books (`ledger`) under one lock, writes the change to the
-//! ledger file (`store`), and only then replies. `agenda` settles what was accepted; `callbacks` tells the listener.
+//! operation (`post`, `query`, `bills`, `accounts`, `floats`, `tokens`, `lookup`, `upload`), which judges it against the
+//! books (`ledger`, `documents`) under one lock, writes the change to the ledger file (`store`), and only then replies. `agenda` settles what was accepted; `callbacks` tells the listener.
 //! What goes wrong is decided by `faults`: a pure function of seed, identifier and attempt.
 
+mod account;
+mod accounts;
 mod agenda;
+mod bills;
 mod callbacks;
 mod codes;
 mod details;
+mod documents;
 mod event;
 mod fault_file;
 mod faults;
+mod floats;
 mod ledger;
 mod listing;
+mod lookup;
+mod networks;
 mod options;
+mod page;
+mod pdf;
 mod post;
 mod query;
 mod replies;
@@ -23,8 +32,11 @@ mod request;
 mod server;
 mod state;
 mod store;
+mod tally;
 #[cfg(test)]
 mod tests;
+mod tokens;
+mod upload;
 mod validation;
 mod verdict;
 

@@ -4,9 +4,10 @@ use std::fmt;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use super::{Error, Faults};
-use crate::domain::{Amount, Currency, Timestamp};
+use crate::domain::{Amount, Currency, PaymentKind, Timestamp};
 
 /// How many services a sandbox offers at most.
 const SERVICES_MAX: usize = 256;
@@ -16,6 +17,8 @@ const SERVICES_MAX: usize = 256;
 pub struct Service {
     /// `serviceCode`.
     pub code: String,
+    /// What kind of payment it makes (section 1).
+    pub kind: PaymentKind,
     /// The only currency the service pays in.
     pub currency: Currency,
     /// The least amount (status 232 below it).
@@ -29,7 +32,7 @@ pub struct Service {
 }
 
 impl Service {
-    /// Reads limits and float from decimal text such as `250000.00`.
+    /// Reads limits and float of a mobile-money service from decimal text such as `250000.00`.
     ///
     /// # Errors
     /// The currency is unknown, or a text is not an amount of it.
@@ -49,6 +52,7 @@ impl Service {
             |name, text| Amount::parse(text, currency).map_err(|reason| wrong(name, &reason));
         Ok(Self {
             code: code.to_owned(),
+            kind: PaymentKind::MobileMoney,
             currency,
             min: amount("minimum", min)?,
             max: amount("maximum", max)?,
@@ -57,13 +61,21 @@ impl Service {
         })
     }
 
+    /// Returns the same service for another kind of payment.
+    #[must_use]
+    pub fn of_kind(self, kind: PaymentKind) -> Self {
+        Self { kind, ..self }
+    }
+
     /// Returns the services that the samples use.
     #[must_use]
     pub fn samples() -> Vec<Self> {
-        const FLOAT: &str = "50000000000";
-        let service = |code, currency, min, max| {
-            Self::parse(code, currency, min, max, FLOAT).expect("the table's texts are amounts")
+        use PaymentKind::{Airtime, Bank, BillPostpaid, BillPrepaid, Rtgs};
+        let with_float = |code, currency, min, max, float| {
+            Self::parse(code, currency, min, max, float).expect("the table's texts are amounts")
         };
+        let service =
+            |code, currency, min, max| with_float(code, currency, min, max, "50000000000");
         vec![
             service("B2C_MPESA", "KES", "10.00", "250000.00"),
             service("B2C_AIRTEL", "KES", "10.00", "250000.00"),
@@ -75,6 +87,13 @@ impl Service {
                 active: false,
                 ..service("LEGACY_B2C", "KES", "10.00", "250000.00")
             },
+            service("BANK_TRANSFER", "KES", "100.00", "999999.99").of_kind(Bank),
+            // Room for thousands of the largest transfers.
+            with_float("RTGS", "KES", "1000.00", "500000000.00", "5000000000000").of_kind(Rtgs),
+            service("AIRTIME", "KES", "5.00", "10000.00").of_kind(Airtime),
+            service("ELECTRICITY", "KES", "50.00", "100000.00").of_kind(BillPrepaid),
+            service("WATER", "KES", "1.00", "500000.00").of_kind(BillPostpaid),
+            service("PAYTV", "KES", "1.00", "50000.00").of_kind(BillPostpaid),
         ]
     }
 }
@@ -97,6 +116,10 @@ pub struct Options {
     pub duplicate_check: bool,
     /// How long an accepted payment takes to settle, in milliseconds.
     pub settle_delay_ms: RangeInclusive<u64>,
+    /// How long an RTGS transfer stays delivered (148) before it settles, in milliseconds.
+    pub rtgs_delay_ms: RangeInclusive<u64>,
+    /// How long an access token is good for (section 5: 3600 seconds).
+    pub token_lifetime: Duration,
     /// How many times a callback is sent before it is given up.
     pub callback_attempts_max: u32,
     /// The pause before the second sending of a callback, in milliseconds; it doubles from there, up to five seconds.
@@ -117,6 +140,8 @@ impl Default for Options {
             credentials: None,
             duplicate_check: true,
             settle_delay_ms: 50..=400,
+            rtgs_delay_ms: 800..=2500,
+            token_lifetime: Duration::from_secs(3600),
             callback_attempts_max: 10,
             callback_backoff_ms: 200,
             ledger_file: None,
@@ -130,9 +155,9 @@ impl Options {
         if !self.listen.ip().is_loopback() {
             return Err(Error::NotLoopback(self.listen));
         }
-        if self.settle_delay_ms.is_empty() {
+        if self.settle_delay_ms.is_empty() || self.rtgs_delay_ms.is_empty() {
             return Err(Error::Options(
-                "the settle delay ends before it begins".to_owned(),
+                "a settle delay ends before it begins".to_owned(),
             ));
         }
         if self.services.len() > SERVICES_MAX {

@@ -8,13 +8,13 @@ use tokio::sync::oneshot;
 
 use super::agenda::Task;
 use super::callbacks::Call;
-use super::codes::{Entry, FAILURE, acknowledgement, gateway_id, refusal};
+use super::codes::{Entry, FAILURE, Refusal, acknowledgement, gateway_id, refusal};
 use super::event::Event;
 use super::faults::{Draw, Fault};
 use super::replies;
 use super::request::{Envelope, PostPacket, packets};
 use super::state::{Book, Gateway, Taken};
-use super::validation::{ID_MAX, digest, validate};
+use super::validation::{check_country, check_id, digest, validate};
 use super::{Error, request};
 
 /// How long a reply waits for the callback that is to overtake it.
@@ -39,12 +39,12 @@ pub(super) async fn answer(
         Ok(packets) => packets,
         Err(why) => return replies::json(refusal(FAILURE, &why)),
     };
-    let judged = match judge(gateway, envelope, &packets) {
+    if let Err(Refusal { why: Some(why), .. }) = check_country(&envelope.country) {
+        return replies::json(refusal(FAILURE, &why));
+    }
+    let judged = match judge(gateway, &packets) {
         Ok(judged) => judged,
-        Err(error) => {
-            tracing::error!(%error, "the sandbox cannot keep its ledger");
-            return replies::unavailable();
-        }
+        Err(error) => return replies::no_ledger(&error),
     };
     for call in judged.early {
         let (watched, over) = oneshot::channel();
@@ -73,6 +73,8 @@ pub(super) async fn answer(
             code: 140,
             id: "00000000000000000000000000",
             gateway_id: 1,
+            why: None,
+            receipt: None,
         }])),
         Some(Fault::GarbageReply) => replies::garbage(),
         Some(Fault::Throttle) => replies::throttled(),
@@ -81,11 +83,7 @@ pub(super) async fn answer(
     }
 }
 
-fn judge(
-    gateway: &Gateway,
-    envelope: &Envelope<'_>,
-    packets: &[(PostPacket<'_>, &str)],
-) -> Result<Judged, Error> {
+fn judge(gateway: &Gateway, packets: &[(PostPacket<'_>, &str)]) -> Result<Judged, Error> {
     let mut book = gateway.book();
     if book.ledger.is_full() {
         return Err(Error::LedgerFull);
@@ -100,6 +98,9 @@ fn judge(
         attempt,
         early: Vec::new(),
     };
+    if let Some(fault) = judged.fault {
+        gateway.faulted.count(fault);
+    }
     let mut entries = Vec::with_capacity(packets.len());
     for (packet, bytes) in packets {
         let taken = match judged.fault {
@@ -108,10 +109,10 @@ fn judge(
                 continue;
             }
             Some(Fault::LateExecution) => {
-                defer(gateway, &mut book, envelope, packet, bytes)?;
+                defer(gateway, &mut book, packet, bytes)?;
                 continue;
             }
-            _ => judge_one(gateway, &mut book, envelope, packet, bytes)?,
+            _ => judge_one(gateway, &mut book, packet, bytes)?,
         };
         if taken.early
             && let Some((call, _)) = gateway.settle(&mut book, taken.number)?
@@ -125,6 +126,8 @@ fn judge(
                 0 => 0,
                 number => gateway_id(number),
             },
+            why: taken.why,
+            receipt: (taken.code == 148).then(|| gateway.application(&packet.id, taken.number)),
         });
     }
     drop(book);
@@ -132,47 +135,39 @@ fn judge(
     Ok(judged)
 }
 
-fn has_id(packet: &PostPacket<'_>) -> bool {
-    (1..=ID_MAX).contains(&packet.id.len())
-}
-
 fn judge_one(
     gateway: &Gateway,
     book: &mut Book,
-    envelope: &Envelope<'_>,
     packet: &PostPacket<'_>,
     bytes: &str,
 ) -> Result<Taken, Error> {
-    let nothing = |code| Taken {
-        code,
-        number: 0,
-        early: false,
-    };
-    if !has_id(packet) {
-        return Ok(nothing(FAILURE));
+    if let Err(refusal) = check_id(&packet.id) {
+        return Ok(Taken::nothing(refusal));
     }
     // Whatever else the packet says, money has been promised under this identifier.
     if book.ledger.holds(&packet.id) {
         return gateway.duplicate(book, &packet.id.as_ref().into(), digest(bytes));
     }
-    match validate(packet, bytes, &envelope.country, gateway.services()) {
+    let documents = &book.ledger.documents;
+    match validate(packet, bytes, gateway.services(), documents) {
         Ok(post) => {
             let attempt = book.ledger.posts(&post.id) + 1;
             gateway.take(book, post, attempt)
         }
-        Err(code) => {
+        Err(refusal) => {
             book.record(Event::Refused {
                 id: packet.id.as_ref().into(),
                 digest: digest(bytes),
-                code,
+                code: refusal.code,
+                why: refusal.why.as_deref().map(Into::into),
             })?;
-            Ok(nothing(code))
+            Ok(Taken::nothing(refusal))
         }
     }
 }
 
 fn ignore(book: &mut Book, packet: &PostPacket<'_>, bytes: &str) -> Result<(), Error> {
-    if !has_id(packet) {
+    if check_id(&packet.id).is_err() {
         return Ok(());
     }
     book.record(Event::Ignored {
@@ -184,12 +179,12 @@ fn ignore(book: &mut Book, packet: &PostPacket<'_>, bytes: &str) -> Result<(), E
 fn defer(
     gateway: &Gateway,
     book: &mut Book,
-    envelope: &Envelope<'_>,
     packet: &PostPacket<'_>,
     bytes: &str,
 ) -> Result<(), Error> {
-    let post = match validate(packet, bytes, &envelope.country, gateway.services()) {
-        Ok(post) if has_id(packet) => post,
+    let documents = &book.ledger.documents;
+    let post = match validate(packet, bytes, gateway.services(), documents) {
+        Ok(post) if check_id(&packet.id).is_ok() => post,
         _ => return ignore(book, packet, bytes),
     };
     let range = &gateway.plan.faults.late_execution_ms;

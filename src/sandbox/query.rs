@@ -29,6 +29,7 @@ pub(super) fn answer(gateway: &Arc<Gateway>, packet: Option<&Raw>) -> Response {
                 let number = book.count_query(&packet.id);
                 let fault = gateway.plan.query(&packet.id, number);
                 if index == 0 && fault == Some(Fault::QueryError) {
+                    gateway.faulted.count(Fault::QueryError);
                     let bits = gateway.plan.bits(Draw::ErrorPage, &packet.id, number);
                     return replies::server_error(bits);
                 }
@@ -39,10 +40,15 @@ pub(super) fn answer(gateway: &Arc<Gateway>, packet: Option<&Raw>) -> Response {
             let status = book.ledger.status(&packet.id).filter(|status| {
                 let young = |at| now.since(at) <= within;
                 let denied = status.acceptance.as_ref().is_some_and(|a| young(a.at));
-                fault != Some(Fault::QueryLiesNotFound) || !denied
+                let lies = fault == Some(Fault::QueryLiesNotFound) && denied;
+                if lies {
+                    gateway.faulted.count(Fault::QueryLiesNotFound);
+                }
+                !lies
             });
             statuses.push(status.unwrap_or(Status {
                 standing: Standing::Unknown,
+                why: None,
                 acceptance: None,
             }));
         }
@@ -59,6 +65,8 @@ pub(super) fn answer(gateway: &Arc<Gateway>, packet: Option<&Raw>) -> Response {
             gateway,
             &packet.id,
             code,
+            // Of a post that found no float nothing is kept, no reason either.
+            status.why.as_deref().filter(|_| code != 143),
             status.acceptance.as_ref(),
         );
     }

@@ -10,6 +10,8 @@ use axum::http::{HeaderValue, Response as HttpResponse, StatusCode};
 use axum::response::Response;
 use hyper::body::Frame;
 
+use super::Error;
+
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 const HTML: HeaderValue = HeaderValue::from_static("text/html; charset=utf-8");
 const PAGE: &str = "<!DOCTYPE html><html><head><title>Service unavailable</title></head>\
@@ -29,6 +31,50 @@ fn reply(status: StatusCode, kind: HeaderValue, body: impl Into<Body>) -> Respon
 /// A JSON reply with status 200, as business errors have it too.
 pub(super) fn json(body: String) -> Response {
     reply(StatusCode::OK, JSON, body)
+}
+
+/// A JSON reply with another status.
+pub(super) fn json_with(status: StatusCode, body: String) -> Response {
+    reply(status, JSON, body)
+}
+
+/// A refusal by the status alone, with its reason.
+pub(super) fn error(status: StatusCode, why: &str) -> Response {
+    let body = serde_json::json!({"error": why});
+    reply(status, JSON, body.to_string())
+}
+
+/// There is nothing at that path.
+pub(super) fn not_found() -> Response {
+    error(StatusCode::NOT_FOUND, "there is nothing at this path")
+}
+
+/// The path takes other methods.
+pub(super) fn method_not_allowed() -> Response {
+    error(
+        StatusCode::METHOD_NOT_ALLOWED,
+        "this path does not take this method",
+    )
+}
+
+/// A page for a person.
+pub(super) fn page(html: String) -> Response {
+    reply(StatusCode::OK, HTML, html)
+}
+
+/// A YAML document.
+pub(super) fn yaml(text: &'static str) -> Response {
+    reply(
+        StatusCode::OK,
+        HeaderValue::from_static("application/yaml"),
+        text,
+    )
+}
+
+/// The ledger cannot be written: the sandbox itself cannot go on.
+pub(super) fn no_ledger(error: &Error) -> Response {
+    tracing::error!(%error, "the sandbox cannot keep its ledger");
+    unavailable()
 }
 
 /// The connection closes without a reply.
@@ -78,12 +124,12 @@ pub(super) fn throttled() -> Response {
 
 /// The body is larger than allowed.
 pub(super) fn too_large() -> Response {
-    reply(StatusCode::PAYLOAD_TOO_LARGE, JSON, "")
+    error(StatusCode::PAYLOAD_TOO_LARGE, "the body is too large")
 }
 
 /// The body did not come in time, or broke off.
 pub(super) fn incomplete() -> Response {
-    reply(StatusCode::REQUEST_TIMEOUT, JSON, "")
+    error(StatusCode::REQUEST_TIMEOUT, "the body did not arrive")
 }
 
 /// A reply that announces all of its body and breaks off in the middle.

@@ -4,10 +4,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use axum::extract::{Query, Request, State};
+use axum::body::{Body, Bytes};
+use axum::extract::{RawQuery, Request, State};
 use axum::response::Response;
 use axum::routing::{get, post};
-use http_body_util::{BodyExt, LengthLimitError, Limited};
+use http_body_util::BodyExt;
 use hyper::server::conn::http1;
 use hyper::service::{Service as _, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -21,21 +22,37 @@ use super::codes::{FAILURE, NOT_AUTHENTICATED, description, refusal};
 use super::replies::{self, HangUp};
 use super::request::{Credentials, Envelope};
 use super::state::Gateway;
-use super::{listing, query};
+use super::{accounts, bills, floats, listing, lookup, page, query, tokens, upload};
 
 /// The path of every payment function.
 const PAYMENTS: &str = "/v1/global-api/payments";
-const BODY_MAX: usize = 1024 * 1024;
+/// The largest JSON body, in bytes.
+pub(super) const BODY_MAX: usize = 1024 * 1024;
+/// How much more than it may send a client is let finish, in bytes, so that it hears why it is refused.
+const EXCESS_MAX: usize = 16 * 1024 * 1024;
 const CONNECTIONS_MAX: usize = 512;
 /// How long a connection may be idle, or take to send a request's head.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(30);
 const BODY_TIMEOUT: Duration = Duration::from_secs(30);
+/// The description of every operation, for tools.
+const OPENAPI: &str = include_str!("openapi.yaml");
 
 /// The routes. Another endpoint is another line here; another function another line in [`payments`].
 fn router(gateway: Arc<Gateway>) -> Router {
     Router::new()
         .route(PAYMENTS, post(payments))
+        .route("/api/v1/oauth/token", post(tokens::answer))
+        .route("/api/v1/transaction-documents", post(upload::answer))
+        .route(
+            "/v4/remittance/payments/network-lookup",
+            post(lookup::answer),
+        )
         .route("/sandbox/ledger", get(ledger))
+        .route("/sandbox/float", post(floats::top_up))
+        .route("/openapi.yaml", get(async || replies::yaml(OPENAPI)))
+        .route("/", get(front))
+        .fallback(async || replies::not_found())
+        .method_not_allowed_fallback(async || replies::method_not_allowed())
         .with_state(gateway)
 }
 
@@ -110,36 +127,68 @@ async fn converse(
     let _ = connection.await;
 }
 
-async fn payments(State(gateway): State<Arc<Gateway>>, request: Request) -> Response {
-    let body = Limited::new(request.into_body(), BODY_MAX).collect();
-    let body = match tokio::time::timeout(BODY_TIMEOUT, body).await {
-        Ok(Ok(body)) => body.to_bytes(),
-        Ok(Err(error)) if error.is::<LengthLimitError>() => return replies::too_large(),
-        _ => return replies::incomplete(),
-    };
-    let envelope: Envelope<'_> = match serde_json::from_slice(&body) {
-        Ok(envelope) => envelope,
-        Err(error) => {
-            let why = format!("The request is not valid JSON of the interface: {error}");
-            return replies::json(refusal(FAILURE, &why));
-        }
-    };
-    let Some(payload) = &envelope.payload else {
-        return replies::json(refusal(FAILURE, "payload is missing"));
-    };
-    if !admits(&gateway, payload.credentials.as_ref()) {
-        let why = description(NOT_AUTHENTICATED);
-        return replies::json(refusal(NOT_AUTHENTICATED, why));
+/// Reads a body; the reply says why there is none.
+// The reply stands for what went wrong.
+#[allow(clippy::result_large_err)]
+pub(super) async fn read_body(body: Body, most: usize) -> Result<Bytes, Response> {
+    match tokio::time::timeout(BODY_TIMEOUT, gather(body, most)).await {
+        Ok(Some(gathered)) if gathered.len() <= most => Ok(gathered.into()),
+        Ok(Some(_)) => Err(replies::too_large()),
+        Ok(None) | Err(_) => Err(replies::incomplete()),
     }
-    match envelope.function.as_ref() {
-        "GATEWAY.postPayment" => super::post::answer(&gateway, &envelope, payload.packet).await,
-        "GATEWAY.queryPaymentStatus" => query::answer(&gateway, payload.packet),
-        "" => replies::json(refusal(FAILURE, "function is missing")),
+}
+
+/// Returns more than `most` bytes of a body that is longer, and `None` of one that breaks off.
+async fn gather(mut body: Body, most: usize) -> Option<Vec<u8>> {
+    let (mut gathered, mut excess) = (Vec::new(), 0);
+    while let Some(frame) = body.frame().await {
+        let Ok(data) = frame.ok()?.into_data() else {
+            continue;
+        };
+        if gathered.len() <= most {
+            gathered.extend_from_slice(&data[..data.len().min(most + 1 - gathered.len())]);
+        } else {
+            excess += data.len();
+        }
+        if excess > EXCESS_MAX {
+            break;
+        }
+    }
+    Some(gathered)
+}
+
+async fn payments(State(gateway): State<Arc<Gateway>>, request: Request) -> Response {
+    let body = match read_body(request.into_body(), BODY_MAX).await {
+        Ok(body) => body,
+        Err(reply) => return reply,
+    };
+    match function(&gateway, &body).await {
+        Ok(reply) => reply,
+        Err(why) => replies::json(refusal(FAILURE, &why)),
+    }
+}
+
+/// Answers a payment function; an error is about the request as a whole.
+async fn function(gateway: &Arc<Gateway>, body: &[u8]) -> Result<Response, String> {
+    let envelope = Envelope::read(body)?;
+    let payload = envelope.payload()?;
+    if !admits(gateway, payload.credentials()?.as_ref()) {
+        let why = description(NOT_AUTHENTICATED);
+        return Ok(replies::json(refusal(NOT_AUTHENTICATED, why)));
+    }
+    let packet = payload.packet;
+    Ok(match envelope.function.as_ref() {
+        "GATEWAY.postPayment" => super::post::answer(gateway, &envelope, packet).await,
+        "GATEWAY.queryPaymentStatus" => query::answer(gateway, packet),
+        "GATEWAY.queryBill" => bills::answer(gateway, packet),
+        "GATEWAY.queryFloatBalance" => floats::answer(gateway, packet),
+        "GATEWAY.validateAccount" => accounts::answer(gateway, packet),
+        "" => return Err("function is missing".to_owned()),
         unknown => {
             let shown: String = unknown.chars().take(64).collect();
-            replies::json(refusal(FAILURE, &format!("Unknown function {shown}")))
+            return Err(format!("Unknown function {shown}"));
         }
-    }
+    })
 }
 
 fn admits(gateway: &Gateway, given: Option<&Credentials<'_>>) -> bool {
@@ -152,16 +201,12 @@ fn admits(gateway: &Gateway, given: Option<&Credentials<'_>>) -> bool {
     }
 }
 
-/// The query of `GET /sandbox/ledger`.
-#[derive(serde::Deserialize)]
-struct LedgerQuery {
-    #[serde(default)]
-    summary: bool,
+async fn ledger(State(gateway): State<Arc<Gateway>>, RawQuery(query): RawQuery) -> Response {
+    let mut pairs = query.as_deref().unwrap_or_default().split('&');
+    let summary = pairs.any(|pair| pair == "summary=true" || pair == "summary=1");
+    replies::json(listing::render(&gateway, summary))
 }
 
-async fn ledger(
-    State(gateway): State<Arc<Gateway>>,
-    Query(LedgerQuery { summary }): Query<LedgerQuery>,
-) -> Response {
-    replies::json(listing::render(&gateway, summary))
+async fn front(State(gateway): State<Arc<Gateway>>) -> Response {
+    replies::page(page::render(&gateway))
 }

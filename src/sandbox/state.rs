@@ -4,17 +4,23 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
+use tokio::sync::Semaphore;
 use tokio::time::Instant;
 
 use super::agenda::{Agenda, Task};
 use super::callbacks::{Call, Outbox};
+use super::codes::Refusal;
+use super::details::lacks_meter;
 use super::event::{Event, Post};
 use super::faults::{Draw, Fault, Plan};
 use super::ledger::{Decision, Ledger, Pending};
 use super::options::{Options, Service};
 use super::store::{Store, fresh_identity};
+use super::tally::Tally;
+use super::tokens::Tokens;
+use super::upload::UPLOADS_MAX;
 use super::{Error, codes};
-use crate::domain::{Timestamp, WireZone};
+use crate::domain::{PaymentKind, Timestamp, WireZone};
 
 /// How many identifiers' status queries are counted at once.
 const QUERIED_MAX: usize = 1_000_000;
@@ -67,12 +73,29 @@ pub(super) struct Taken {
     pub number: u64,
     /// Whether it is to settle, and its callback to go out, before the reply.
     pub early: bool,
+    /// What is wrong, where the code alone does not tell.
+    pub why: Option<String>,
+}
+
+impl Taken {
+    /// Nothing was taken.
+    pub fn nothing(refusal: Refusal) -> Self {
+        Self {
+            code: refusal.code,
+            number: 0,
+            early: false,
+            why: refusal.why,
+        }
+    }
 }
 
 /// The running gateway.
 pub(super) struct Gateway {
     book: Mutex<Book>,
     pub plan: Plan,
+    pub faulted: Tally,
+    pub tokens: Tokens,
+    pub uploads: Semaphore,
     pub agenda: Agenda,
     pub outbox: Outbox,
     pub options: Options,
@@ -104,6 +127,9 @@ impl Gateway {
                 queried: HashMap::new(),
             }),
             plan,
+            faulted: Tally::default(),
+            tokens: Tokens::default(),
+            uploads: Semaphore::new(UPLOADS_MAX),
             agenda: Agenda::default(),
             outbox: Outbox::new()?,
             zone: WireZone::from_name("Africa/Nairobi").expect("zone data is compiled in"),
@@ -138,7 +164,7 @@ impl Gateway {
         let unfinished = book.ledger.unfinished();
         for number in unfinished.pending {
             if let Some(pending) = book.ledger.pending(number) {
-                self.schedule_settlement(number, &pending.post.id, pending.attempt);
+                self.schedule_settlement(number, &pending.post, pending.attempt);
             }
         }
         let now = Instant::now();
@@ -153,9 +179,12 @@ impl Gateway {
         }
     }
 
-    fn schedule_settlement(&self, number: u64, id: &str, attempt: u32) {
-        let range = &self.options.settle_delay_ms;
-        let delay = self.plan.within(range, Draw::Settle, id, attempt);
+    fn schedule_settlement(&self, number: u64, post: &Post, attempt: u32) {
+        let range = match post.kind {
+            PaymentKind::Rtgs => &self.options.rtgs_delay_ms,
+            _ => &self.options.settle_delay_ms,
+        };
+        let delay = self.plan.within(range, Draw::Settle, &post.id, attempt);
         self.agenda.add(
             Instant::now() + Duration::from_millis(delay),
             Task::Settle(number),
@@ -178,11 +207,7 @@ impl Gateway {
             id: id.clone(),
             digest,
             code,
-        };
-        let nothing = |code| Taken {
-            code,
-            number: 0,
-            early: false,
+            why: None,
         };
         let decision = book.ledger.decide(&post);
         let refuses = self.plan.outcome(&id, attempt) == Some(Fault::Refuse);
@@ -192,8 +217,9 @@ impl Gateway {
                 let codes = [106, 110, 120];
                 let bits = self.plan.bits(Draw::RefusalCode, &id, attempt);
                 let code = codes[usize::try_from(bits % 3).unwrap_or(0)];
+                self.faulted.count(Fault::Refuse);
                 book.record(refused(code))?;
-                Ok(nothing(code))
+                Ok(Taken::nothing(code.into()))
             }
             Decision::NoFloat { begins } => {
                 if let Some(service) = begins {
@@ -201,21 +227,29 @@ impl Gateway {
                     self.schedule_top_up(service);
                 }
                 book.record(refused(230))?;
-                Ok(nothing(230))
+                Ok(Taken::nothing(230.into()))
             }
             Decision::Accept => {
                 let early = post.callback.is_some()
                     && self.plan.callback(&id, attempt) == Some(Fault::CallbackEarly);
                 let number = book.ledger.next_number();
                 let post = Arc::new(post);
-                book.record(Event::accepted(number, attempt, self.now(), post))?;
-                if !early {
-                    self.schedule_settlement(number, &id, attempt);
+                // What has to be settled between banks is delivered, not just posted (section 3).
+                let code = match post.kind {
+                    PaymentKind::Rtgs => 148,
+                    _ => 139,
+                };
+                book.record(Event::accepted(number, attempt, self.now(), post.clone()))?;
+                if early {
+                    self.faulted.count(Fault::CallbackEarly);
+                } else {
+                    self.schedule_settlement(number, &post, attempt);
                 }
                 Ok(Taken {
-                    code: 139,
+                    code,
                     number,
                     early,
+                    why: None,
                 })
             }
         }
@@ -234,6 +268,7 @@ impl Gateway {
                 .and_then(|status| status.acceptance)
                 .map_or(0, |acceptance| acceptance.number),
             early: false,
+            why: None,
         })
     }
 
@@ -246,15 +281,14 @@ impl Gateway {
             return book.record(Event::Lapsed { key });
         }
         let number = book.ledger.next_number();
-        let id = post.id.clone();
         book.record(Event::Accepted {
             number,
             attempt,
             at_ms: self.now().as_millis(),
-            post,
+            post: post.clone(),
             deferred: Some(key),
         })?;
-        self.schedule_settlement(number, &id, attempt);
+        self.schedule_settlement(number, &post, attempt);
         Ok(())
     }
 
@@ -264,13 +298,22 @@ impl Gateway {
             return Ok(None);
         };
         let (id, attempt) = (pending.post.id.clone(), pending.attempt);
-        let fault = self.plan.callback(&id, attempt);
-        let callback = pending.post.callback.is_some() && fault != Some(Fault::CallbackLost);
+        let asked = pending.post.callback.is_some();
+        let fault = self.plan.callback(&id, attempt).filter(|_| asked);
+        let callback = asked && fault != Some(Fault::CallbackLost);
+        let rejects = self.plan.outcome(&id, attempt) == Some(Fault::Reject);
+        let paid = !rejects && !lacks_meter(&pending.post);
         book.record(Event::Settled {
             number,
-            paid: self.plan.outcome(&id, attempt) != Some(Fault::Reject),
+            paid,
             callback,
         })?;
+        if rejects {
+            self.faulted.count(Fault::Reject);
+        }
+        if let Some(fault @ (Fault::CallbackLost | Fault::CallbackLate)) = fault {
+            self.faulted.count(fault);
+        }
         let late_ms = if fault == Some(Fault::CallbackLate) {
             let range = &self.plan.faults.callback_late_ms;
             self.plan.within(range, Draw::CallbackLate, &id, attempt)
@@ -327,6 +370,20 @@ impl Gateway {
             .service(service)
             .ok_or_else(|| Error::UnknownService(service.to_owned()))?;
         book.record(Event::ToppedUp { service })
+    }
+
+    /// The application id that a transfer has with the bank.
+    pub fn application(&self, id: &str, number: u64) -> String {
+        let number = u32::try_from(number % u64::from(u32::MAX)).unwrap_or(0);
+        let bits = self.plan.bits(Draw::Application, id, number);
+        format!("APP{:010}", bits % 10_000_000_000)
+    }
+
+    /// The token of a prepaid meter: twenty digits in groups of four.
+    pub fn prepaid_token(&self, id: &str) -> String {
+        let group = |index| self.plan.bits(Draw::PrepaidToken, id, index) % 10_000;
+        let groups: Vec<_> = (0..5).map(|index| format!("{:04}", group(index))).collect();
+        groups.join(" ")
     }
 
     /// The receipt number of an acceptance.

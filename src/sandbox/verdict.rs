@@ -13,10 +13,12 @@ pub enum Standing {
     Refused(u16),
     /// Accepted, not settled.
     Pending,
+    /// RTGS: with the bank, not settled.
+    Delivered,
     /// Settled: the money moved.
     Paid,
-    /// Settled as rejected: no money moved.
-    Failed,
+    /// Settled as rejected (141) or failed (180): no money moved.
+    Failed(u16),
 }
 
 impl Standing {
@@ -26,10 +28,10 @@ impl Standing {
         match self {
             // Nothing is kept of a post that found no float.
             Self::Unknown | Self::Refused(230) => 143,
-            Self::Refused(code) => code,
+            Self::Refused(code) | Self::Failed(code) => code,
             Self::Pending => 139,
             Self::Paid => 140,
-            Self::Failed => 141,
+            Self::Delivered => 148,
         }
     }
 
@@ -41,7 +43,8 @@ impl Standing {
             Self::Refused(_) => "refused",
             Self::Pending => "pending",
             Self::Paid => "paid",
-            Self::Failed => "failed",
+            Self::Delivered => "delivered",
+            Self::Failed(_) => "failed",
         }
     }
 }
@@ -93,7 +96,9 @@ pub struct FloatAccount {
     pub currency: Currency,
     /// What is in the account, as decimal text.
     pub balance: String,
-    /// How much of it is promised to accepted payments, as decimal text.
+    /// What is left for further payments, as decimal text: what a float query answers.
+    pub available: String,
+    /// How much of the balance is promised to accepted payments, as decimal text.
     pub reserved: String,
     /// How many payments were accepted.
     pub accepted: u64,

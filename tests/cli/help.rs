@@ -2,7 +2,7 @@
 
 use crate::desk::Desk;
 
-const COMMANDS: [&str; 16] = [
+const COMMANDS: [&str; 22] = [
     "check",
     "load",
     "run",
@@ -15,6 +15,12 @@ const COMMANDS: [&str; 16] = [
     "cancel",
     "resume-lane",
     "listen",
+    "token",
+    "lookup",
+    "bill",
+    "account",
+    "float",
+    "upload",
     "sandbox",
     "config",
     "completions",

@@ -3,10 +3,12 @@
 use std::io;
 use std::sync::{Arc, Mutex};
 
-use disburse::gateway::{Gateway, HttpGateway, Profile};
+use disburse::domain::{Msisdn, ServiceCode};
+use disburse::gateway::{BillInquiry, DocumentClient, Gateway, HttpGateway, Profile, TokenClient};
 use tracing::level_filters::LevelFilter;
 
-use super::payments::{A, PASSWORD, gateway, kenyan, outgoing, profile};
+use super::around::{TOKEN, everything_at, issued, kenyan_number, lookups};
+use super::payments::{A, PASSWORD, gateway, id, kenyan, outgoing, profile};
 use super::server::Server;
 use super::{acknowledging, soon};
 
@@ -65,6 +67,96 @@ async fn logs_and_debug_output_hold_identifiers_only() {
         "hunter2",
         "254700000001",
         "capability",
+    ] {
+        assert!(!shown.contains(secret), "{secret} in {shown}");
+    }
+}
+
+#[tokio::test]
+async fn no_operation_shows_the_password_the_token_the_number_or_the_account() {
+    let log = Log::default();
+    let writer = log.clone();
+    let subscriber = tracing_subscriber::fmt()
+        .with_max_level(LevelFilter::TRACE)
+        .with_writer(move || writer.clone())
+        .finish();
+    let _guard = tracing::subscriber::set_default(subscriber);
+
+    let number = kenyan_number().number;
+    let service = ServiceCode::parse("WATER").unwrap();
+    let mut shown = String::new();
+    for token in [
+        issued(TOKEN, "3600"),
+        // One that quotes what it was told.
+        r#"{"error":"invalid_request","error_description":"pa\"ss\\word is wrong"}"#.to_owned(),
+    ] {
+        let server = Server::start(move |mut connection| {
+            while let Some((head, _)) = connection.request_with_head() {
+                if head.contains("oauth/token") {
+                    connection.reply("200 OK", &token);
+                } else {
+                    let quote = r#"{"authStatus":{"authStatusCode":132,"authStatusDescription":"not pa\"ss\\word"},"carrier":"E"}"#;
+                    connection.reply("200 OK", quote);
+                }
+            }
+        });
+        let profile = Profile {
+            payment_bearer: true,
+            ..everything_at(&server.url())
+        };
+        let gateway = HttpGateway::new(profile.clone()).unwrap();
+        let tokens = TokenClient::new(&profile).unwrap();
+        let lookups = lookups(&profile);
+        let documents = DocumentClient::new(&profile).unwrap();
+        let inquiry = BillInquiry {
+            service: service.clone(),
+            account_number: "0099887766".into(),
+            msisdn: Msisdn::from_digits("254712345678"),
+            id: None,
+        };
+        shown.push_str(&format!(
+            "{profile:?} {gateway:?} {tokens:?} {lookups:?} {documents:?} {inquiry:?} "
+        ));
+        shown.push_str(&format!("{:?} ", soon(tokens.bearer()).await));
+        shown.push_str(&format!(
+            "{:?} ",
+            soon(lookups.lookup(&kenyan_number())).await
+        ));
+        shown.push_str(&format!("{:?} ", soon(gateway.bills(&[inquiry])).await));
+        shown.push_str(&format!(
+            "{:?} ",
+            soon(gateway.float(std::slice::from_ref(&service))).await
+        ));
+        shown.push_str(&format!(
+            "{:?} ",
+            soon(gateway.account(&service, "0099887766")).await
+        ));
+        let payment = id(A);
+        let upload = documents.upload(&payment, "salaries.pdf", b"%PDF- hunter2".to_vec());
+        shown.push_str(&format!("{:?} ", soon(upload).await));
+    }
+    // An endpoint that is gone is told without its address, which holds the password.
+    let gone = everything_at("http://127.0.0.1:1");
+    let gone = soon(TokenClient::new(&gone).unwrap().bearer())
+        .await
+        .unwrap_err();
+    shown.push_str(&format!("{gone:?} {gone}"));
+    shown.push_str(&String::from_utf8(log.0.lock().unwrap().clone()).unwrap());
+    assert!(
+        shown.contains("a token was issued") && shown.contains(&number.masked()),
+        "{shown}"
+    );
+    for secret in [
+        PASSWORD,
+        r"ss\word",
+        // As debug output and addresses write it.
+        r"ss\\word",
+        "ss%5Cword",
+        TOKEN,
+        "254712345678",
+        "0099887766",
+        "hunter2",
+        "salaries",
     ] {
         assert!(!shown.contains(secret), "{secret} in {shown}");
     }

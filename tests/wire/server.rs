@@ -79,6 +79,15 @@ impl Connection<'_> {
 
     /// Reads one request but for its last bytes.
     pub fn request_but(&mut self, unread: usize) -> Option<Vec<u8>> {
+        self.read(unread).map(|(_, body)| body)
+    }
+
+    /// Reads one request and returns its head and its body.
+    pub fn request_with_head(&mut self) -> Option<(String, Vec<u8>)> {
+        self.read(0)
+    }
+
+    fn read(&mut self, unread: usize) -> Option<(String, Vec<u8>)> {
         let mut head = Vec::new();
         while !head.ends_with(b"\r\n\r\n") {
             let mut byte = [0];
@@ -88,7 +97,8 @@ impl Connection<'_> {
             head.push(byte[0]);
         }
         self.keep(&head);
-        let text = String::from_utf8(head).unwrap().to_lowercase();
+        let head = String::from_utf8(head).unwrap();
+        let text = head.to_lowercase();
         let length: usize = text
             .lines()
             .find_map(|line| line.strip_prefix("content-length: "))
@@ -96,7 +106,7 @@ impl Connection<'_> {
         let mut body = vec![0; length - unread];
         self.stream.read_exact(&mut body).ok()?;
         self.keep(&body);
-        Some(body)
+        Some((head, body))
     }
 
     /// Sends a reply of JSON.

@@ -8,7 +8,7 @@ use super::super::{Error, gateway, output};
 use super::Job;
 use crate::domain::Currency;
 use crate::engine::Clock;
-use crate::gateway::{self as client, DocumentClient, Gateway, OperationError};
+use crate::gateway::{Gateway, OperationError};
 use crate::intake;
 use crate::journal::Standing;
 use crate::preflight::{
@@ -57,19 +57,12 @@ impl Job<'_> {
     }
 
     /// Uploads the documents that the batch's payments name; none of the batch is posted before all of them are taken.
-    pub(super) async fn upload(
-        &self,
-        documents: Result<DocumentClient, client::Error>,
-        identity: &str,
-    ) -> Result<(), Error> {
+    pub(super) async fn upload(&self, identity: &str) -> Result<(), Error> {
         let due = self.journal.documents_due(self.batch.clone(), 0, 1);
         if due.await?.is_empty() {
             return Ok(());
         }
-        let service = documents.map_err(|error| {
-            Error::refused(format!("gateway: {error}; nothing was sent"))
-                .hint("the batch names supporting documents (section 4.3): set file_service_url")
-        })?;
+        let service = gateway::documents(self.settings)?;
         let profile = &self.settings.profile;
         // Another gateway must not get documents of this batch either.
         self.journal
@@ -185,7 +178,9 @@ fn refused_text(document: &RefusedDocument) -> String {
         .unwrap_or_default();
     format!(
         "line {}{reference}: document {}: {}",
-        due.line, due.path, document.what
+        due.line,
+        due.path.display(),
+        document.what
     )
 }
 

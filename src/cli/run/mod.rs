@@ -19,11 +19,11 @@ use super::arguments::{PayArguments, RunArguments, RunOptions};
 use super::config::Settings;
 use super::input::Input;
 use super::session::{Session, batch_name};
-use super::{Error, Verdict, gateway, load, output, progress, sandbox, signals};
+use super::{Error, Verdict, gateway, load, networks, output, progress, sandbox, signals};
 use crate::callback::{self, Addresses};
 use crate::domain::{BatchName, Timestamp};
 use crate::engine::{self, Clock, Plan, Run, Summary};
-use crate::gateway::{DocumentClient, HttpGateway};
+use crate::gateway::HttpGateway;
 use crate::journal::{Journal, Moved, RunLock};
 use crate::sandbox::Sandbox;
 use door::Door;
@@ -68,6 +68,9 @@ pub(super) async fn pay(session: &Session, arguments: PayArguments) -> Result<Ve
     let input = Input::open(&arguments.file, &settings)?;
     // Better told now than when the money has moved.
     crate::report::usable(&out)?;
+    if arguments.load.lookup {
+        networks::check_new(session, &input, &plan, options.sandbox).await?;
+    }
     let (journal, summary, fresh) = load::open_and_load(session, &input, plan).await?;
     let what = if fresh {
         "loaded"
@@ -151,10 +154,10 @@ impl Job<'_> {
             Some(sandbox) => format!("sandbox {}", sandbox.identity()),
             None => profile.identity(),
         };
-        // Not every deployment has a file service: its want is told when there is a document to send.
-        let documents = DocumentClient::new(&profile);
-        let refused = |error| Error::refused(format!("gateway: {error}"));
-        let client = Arc::new(HttpGateway::new(profile).map_err(refused)?);
+        let client = Arc::new(
+            HttpGateway::new(profile)
+                .map_err(|error| Error::refused(format!("gateway: {error}")))?,
+        );
         let door = door::open(self.settings, self.options, self.journal).await?;
         let standing = self.journal.standing(self.batch.clone()).await?;
         self.forecast(&*client, &standing).await?;
@@ -163,7 +166,7 @@ impl Job<'_> {
             let yes = self.options.yes;
             confirm::confirm(self.settings, self.batch, &standing, yes, &self.drain).await?;
         }
-        self.upload(documents, &identity).await?;
+        self.upload(&identity).await?;
         self.post(client, identity, door).await
     }
 

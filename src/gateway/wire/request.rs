@@ -1,5 +1,7 @@
 //! Requests (section 2.3): the order of the members and the digits of the amount are exact.
 
+use std::collections::BTreeSet;
+
 use secrecy::zeroize::Zeroizing;
 use secrecy::{ExposeSecret, SecretString};
 use serde::ser::SerializeMap;
@@ -27,6 +29,7 @@ pub struct Requests {
     zone: WireZone,
     extra_data: ExtraDataForm,
     support_document_in: SupportDocumentIn,
+    undated: BTreeSet<ServiceCode>,
 }
 
 impl Requests {
@@ -42,6 +45,7 @@ impl Requests {
             zone: profile.zone.clone(),
             extra_data: profile.extra_data,
             support_document_in: profile.support_document_in,
+            undated: profile.undated.clone(),
         }
     }
 
@@ -133,6 +137,11 @@ impl Requests {
             support_document: in_extra,
             members: &row.extra,
         };
+        let received_at = if self.undated.contains(&row.service) {
+            String::new()
+        } else {
+            self.zone.format(payment.received_at)
+        };
         write_json(
             out,
             &PostPacket {
@@ -144,7 +153,7 @@ impl Requests {
                 amount: RawValue::from_string(row.money.to_string())
                     .expect("decimal digits are a JSON number"),
                 narration: &row.narration,
-                date_payment_received: &self.zone.format(payment.received_at),
+                date_payment_received: &received_at,
                 currency_code: row.money.currency.code(),
                 country_code: row.country.code(),
                 hub_id: &row.hub_id,

@@ -6,7 +6,7 @@ use serde_json::json;
 use super::Journal;
 use super::row::{corrupt, identifier_of};
 use super::run::{known_batch, pin};
-use crate::domain::{BatchName, Reference, Timestamp};
+use crate::domain::{BatchName, DocumentPath, Reference, Timestamp};
 use crate::journal::{DocumentDue, Error, TrailEntry, Upload};
 
 /// Holds for an instruction `i` that may be posted as far as its document goes: it has none, or names a reference of its
@@ -57,7 +57,7 @@ fn documents_due(
 ) -> Result<Vec<DocumentDue>, Error> {
     let batch_id = known_batch(c, batch)?;
     let mut statement = c.prepare_cached(&format!(
-        "select i.seq, i.identifier, i.line, i.reference, i.document
+        "select i.seq, i.identifier, i.line, i.reference, i.document, i.document_folder
          from instruction i indexed by instruction_with_document cross join life l on l.seq = i.seq
          where i.batch_id = ?1 and i.document is not null and i.seq > ?2 and l.state = 0 and not {DOCUMENT_IS_THERE}
          order by i.seq limit ?3"
@@ -74,7 +74,11 @@ fn documents_due(
             reference: reference
                 .map(|text| Reference::parse(&text).map_err(|_| corrupt("a reference")))
                 .transpose()?,
-            path: row.get(4)?,
+            path: DocumentPath {
+                written: row.get(4)?,
+                folder: row.get::<_, Option<String>>(5)?.unwrap_or_default(),
+            }
+            .path(),
         });
     }
     Ok(due)

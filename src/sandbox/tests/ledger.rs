@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use super::*;
-use crate::domain::{Amount, Currency, Money, Timestamp};
+use crate::domain::{Amount, Currency, Money, PaymentKind, Timestamp};
+use crate::sandbox::documents::Document;
 use crate::sandbox::event::{Event, Post};
 use crate::sandbox::ledger::{Decision, Ledger};
 use crate::sandbox::verdict::Standing;
@@ -12,6 +13,7 @@ fn post(id: &str, minor: i64) -> Post {
     Post {
         id: id.into(),
         service: "S".into(),
+        kind: PaymentKind::MobileMoney,
         money: Money {
             amount: Amount::from_minor(minor).unwrap(),
             currency: Currency::from_code("KES").unwrap(),
@@ -32,6 +34,15 @@ fn accepted(number: u64, id: &str, minor: i64) -> Event {
     )
 }
 
+/// An acceptance of another kind of payment.
+fn transfer(id: &str, kind: PaymentKind) -> Event {
+    let post = Post {
+        kind,
+        ..post(id, 100)
+    };
+    Event::accepted(1, 1, Timestamp::from_millis(5), Arc::new(post))
+}
+
 fn settled(number: u64, paid: bool) -> Event {
     Event::Settled {
         number,
@@ -45,6 +56,7 @@ fn refused(id: &str, code: u16) -> Event {
         id: id.into(),
         digest: 100,
         code,
+        why: None,
     }
 }
 
@@ -104,7 +116,33 @@ fn what_events_make_of_an_identifier() {
         ),
         (
             vec![accepted(1, "P", 100), settled(1, false)],
-            (Standing::Failed, 0, 1, "10.00"),
+            (Standing::Failed(141), 0, 1, "10.00"),
+        ),
+        (
+            vec![transfer("P", PaymentKind::Rtgs)],
+            (Standing::Delivered, 0, 1, "10.00"),
+        ),
+        (
+            vec![transfer("P", PaymentKind::Rtgs), settled(1, true)],
+            (Standing::Paid, 1, 1, "9.00"),
+        ),
+        (
+            vec![transfer("P", PaymentKind::Rtgs), settled(1, false)],
+            (Standing::Failed(180), 0, 1, "10.00"),
+        ),
+        (
+            vec![transfer("P", PaymentKind::BillPrepaid), settled(1, false)],
+            (Standing::Failed(180), 0, 1, "10.00"),
+        ),
+        (
+            vec![
+                refused("P", 110),
+                Event::FloatAdded {
+                    service: "S".into(),
+                    minor: 50,
+                },
+            ],
+            (Standing::Refused(110), 0, 1, "10.50"),
         ),
         (
             vec![accepted(1, "P", 100), settled(1, true), settled(1, true)],
@@ -206,6 +244,19 @@ fn decisions_follow_float_shortage_and_duplicates() {
             Some(0),
             vec![
                 Event::ShortOfFloat { service: 0 },
+                Event::FloatAdded {
+                    service: "S".into(),
+                    minor: 500,
+                },
+            ],
+            1500,
+            Accept,
+        ),
+        (
+            true,
+            Some(0),
+            vec![
+                Event::ShortOfFloat { service: 0 },
                 Event::ToppedUp { service: 0 },
             ],
             2000,
@@ -262,7 +313,9 @@ fn a_query_learns_the_code_of_the_standing() {
         (Standing::Refused(230), 143),
         (Standing::Pending, 139),
         (Standing::Paid, 140),
-        (Standing::Failed, 141),
+        (Standing::Delivered, 148),
+        (Standing::Failed(141), 141),
+        (Standing::Failed(180), 180),
     ] {
         assert_eq!(standing.code(), code);
     }
@@ -289,6 +342,27 @@ fn events_survive_their_line_in_the_file() {
         Event::Called { id: "P".into() },
         Event::ShortOfFloat { service: 0 },
         Event::ToppedUp { service: 0 },
+        Event::Refused {
+            id: "P".into(),
+            digest: 1,
+            code: 174,
+            why: Some("countryCode is missing".into()),
+        },
+        Event::FloatAdded {
+            service: "S".into(),
+            minor: 5,
+        },
+        Event::Uploaded {
+            id: "P".into(),
+            document: Document {
+                reference: "DOC-1".into(),
+                name: "invoice.pdf".into(),
+                size: 9,
+                sha256: "00".into(),
+            },
+        },
+        transfer("P", PaymentKind::Rtgs),
+        transfer("P", PaymentKind::BillPrepaid),
     ] {
         let line = serde_json::to_string(&event).unwrap();
         let read: Event = serde_json::from_str(&line).unwrap();

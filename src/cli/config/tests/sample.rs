@@ -61,7 +61,7 @@ fn every_key_is_explained() {
 fn the_sample_is_a_configuration_as_it_stands() {
     let production = Folder::with(SAMPLE).load();
     assert_eq!(production.profile_name, "production");
-    assert_eq!(production.services.len(), 7);
+    assert_eq!(production.services.len(), 13);
     for key in KEYS.iter().filter(|key| key.default.is_some()) {
         let line = shown(&production, key.name);
         assert!(line.ends_with(" (default)"), "{}: {line}", key.name);

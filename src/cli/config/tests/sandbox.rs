@@ -20,6 +20,7 @@ fn the_sandbox_needs_no_file() {
         ("resolution.first_query_after", "2s"),
         ("resolution.query_backoff_max", "5s"),
         ("resolution.callback_grace", "4s"),
+        ("resolution.delivered_grace", "4s"),
         ("resolution.not_found_quarantine", "4s"),
         ("resolution.lane_retry_after", "3s"),
         ("callback.listen", "127.0.0.1:0"),
@@ -31,13 +32,19 @@ fn the_sandbox_needs_no_file() {
     assert_eq!(
         services,
         [
+            "AIRTIME",
             "B2C_AIRTEL",
             "B2C_MPESA",
             "B2C_MTN_UG",
             "B2C_TKASH",
             "B2C_VODACOM_TZ",
+            "BANK_TRANSFER",
+            "ELECTRICITY",
             "LEGACY_B2C",
-            "REFUND_MPESA"
+            "PAYTV",
+            "REFUND_MPESA",
+            "RTGS",
+            "WATER"
         ]
     );
     assert!(
