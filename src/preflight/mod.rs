@@ -9,9 +9,7 @@ mod lookup;
 mod manner;
 mod upload;
 
-pub use bills::{
-    BillQueries, BillReport, BillRule, Bills, BillsStop, RefusedBill,
-};
+pub use bills::{BillQueries, BillReport, BillRule, Bills, BillsStop, RefusedBill};
 pub use float::{Account, Forecast, Need, forecast};
 pub use lookup::{LookupReport, Lookups, NetworkLookup, WrongNetwork};
 pub use manner::Manner;
