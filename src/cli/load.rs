@@ -209,6 +209,15 @@ fn refused(input: &Input, batch: &str, bad: u64, refusal: &LoadRefusal) -> Error
             output::grouped(&found.to_string())
         ))
         .hint(DECLARED),
+        LoadRefusal::TotalOpen(rows) => Error::refused(format!(
+            "{file}: a total was declared, and {} that the batch has already {} no amount yet, so that it cannot be compared; \
+             nothing was loaded",
+            output::counted(*rows, "row"),
+            if *rows == 1 { "has" } else { "have" },
+        ))
+        .hint(format!(
+            "leave --expect-total out; or fix the amounts first: disburse run {batch} --pay-due"
+        )),
         LoadRefusal::Total { expected, found } => Error::refused(format!(
             "{file}: a total of {expected} was declared, found {found}; nothing was loaded"
         ))
