@@ -5,6 +5,7 @@
 mod amount;
 mod batch;
 mod bill;
+mod electricity;
 mod ids;
 mod msisdn;
 mod payment;
@@ -14,6 +15,7 @@ mod time;
 pub use amount::{Amount, AmountError, Currency, Money, Totals};
 pub use batch::{ContentDigest, ControlTotals, Tally};
 pub use bill::BillAmount;
+pub use electricity::Electricity;
 pub use ids::{
     BatchName, GatewayTransactionId, IdError, Originator, PayerTransactionId, Reference, RowKey,
     ServiceCode,

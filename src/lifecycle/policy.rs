@@ -176,6 +176,22 @@ mod tests {
         };
         assert!(policy.next_query(&life, at(86_399)).is_some());
         assert!(policy.next_query(&life, at(86_400)).is_none());
+        let delivered = Life {
+            state: State::Delivered,
+            quarantine_from: Some(Timestamp::from_millis(80_000_000)),
+            ..life
+        };
+        assert!(
+            policy
+                .next_query(&delivered, at(80_000 + 259_199))
+                .is_some(),
+            "from its delivery on, over a weekend"
+        );
+        assert!(
+            policy
+                .next_query(&delivered, at(80_000 + 259_200))
+                .is_none()
+        );
         let resumed = Life {
             quarantine_from: Some(Timestamp::from_millis(90_000_000)),
             ..life

@@ -77,6 +77,7 @@ pub fn kenyan(id_text: &str) -> Payment {
 pub fn outgoing(payment: Payment, callback_url: Option<&str>) -> Outgoing {
     Outgoing {
         payment: Arc::new(payment),
+        support_document: None,
         callback_url: callback_url.map(str::to_owned),
     }
 }
