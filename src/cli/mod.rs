@@ -3,6 +3,7 @@
 mod account;
 mod arguments;
 mod bill;
+mod bills;
 mod check;
 pub mod config;
 mod error;

@@ -116,7 +116,10 @@ async fn carry_out(
     );
     signals::drain_on_signal(drain.clone(), notice)?;
     let sandbox = match options.sandbox {
-        true => Some(sandbox::beside(journal.path(), &mut settings, options).await?),
+        true => Some({
+            let (seed, faults) = (options.seed, &options.faults);
+            sandbox::beside(journal.path(), &mut settings, seed, faults).await?
+        }),
         false => None,
     };
     let job = Job {
@@ -159,6 +162,7 @@ impl Job<'_> {
                 .map_err(|error| Error::refused(format!("gateway: {error}")))?,
         );
         let door = door::open(self.settings, self.options, self.journal).await?;
+        self.bills(&client, &identity).await?;
         let standing = self.journal.standing(self.batch.clone()).await?;
         self.forecast(&*client, &standing).await?;
         // A rehearsal moves nothing.
