@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 use super::config::{self, Settings};
 use super::session::Session;
 use super::{Error, gateway, output, sandbox, signals};
-use crate::domain::{BatchName, BillAmount, PaymentKind, ServiceCode, Timestamp};
+use crate::domain::{BatchName, PaymentKind, ServiceCode, Timestamp};
 use crate::engine::Clock;
 use crate::gateway::{HttpGateway, OperationError};
 use crate::journal::{BillCursor, Journal, LoadSummary, RunLock};
@@ -124,9 +124,13 @@ impl Told {
                 None => "",
             };
             let error = Error::refused(format!(
-                "{} cannot be paid by {} bill{more}{nothing}",
+                "{} cannot be paid by {}{more}{nothing}",
                 output::counted(report.refused, "row"),
-                if report.refused == 1 { "its" } else { "their" },
+                if report.refused == 1 {
+                    "its bill"
+                } else {
+                    "their bills"
+                },
             ));
             return Err(match kept {
                 None => error.hint("mend them in the file, and check it again"),
@@ -314,11 +318,7 @@ fn rows_have(unpriced: u64) -> (String, &'static str) {
 
 fn rules(settings: &Settings) -> BTreeMap<ServiceCode, BillRule> {
     let rule = |service: &config::Service| BillRule {
-        amount: match service.bill_amount {
-            config::BillAmount::Exact => BillAmount::Exact,
-            config::BillAmount::AtMost => BillAmount::AtMost,
-            config::BillAmount::Any => BillAmount::Any,
-        },
+        amount: service.bill_amount,
         min: service.min,
         max: service.max,
     };
