@@ -124,9 +124,13 @@ impl Told {
                 None => "",
             };
             let error = Error::refused(format!(
-                "{} cannot be paid by {} bill{more}{nothing}",
+                "{} cannot be paid by {}{more}{nothing}",
                 output::counted(report.refused, "row"),
-                if report.refused == 1 { "its" } else { "their" },
+                if report.refused == 1 {
+                    "its bill"
+                } else {
+                    "their bills"
+                },
             ));
             return Err(match kept {
                 None => error.hint("mend them in the file, and check it again"),

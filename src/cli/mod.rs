@@ -30,6 +30,7 @@ mod show_config;
 mod signals;
 mod status;
 mod token;
+mod unpriced;
 mod upload;
 
 use std::process::ExitCode;

@@ -78,8 +78,15 @@ pub(super) async fn pay(session: &Session, arguments: PayArguments) -> Result<Ve
         "loaded before; the run goes on"
     };
     let total = summary.total();
+    let by_bill = match summary.unpriced {
+        0 => String::new(),
+        rows => format!(
+            " and what the bills of {} say",
+            output::counted(rows, "row")
+        ),
+    };
     session.note(&format!(
-        "{}: {}, {}: {what}",
+        "{}: {}, {}{by_bill}: {what}",
         input.name,
         output::counted(total.count, "payment"),
         output::amounts(&total.amounts)
