@@ -343,6 +343,7 @@ fn feed(
     for row in reader.by_ref() {
         match row.map_err(|error| Error::of_file(name, &error))? {
             Row::Good(instruction) => block.push(Incoming::Good(instruction)),
+            Row::Unpriced(row) => block.push(Incoming::Unpriced(row)),
             Row::Bad(row) => {
                 reading.note(&row, folder)?;
                 block.push(Incoming::Bad(rejected(&row, &reading.form)));

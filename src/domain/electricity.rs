@@ -3,6 +3,7 @@
 //! The form of that text is not shown, so it is read by what it must hold: tokens of twenty digits, whole or in groups, and
 //! units. Whatever is unclear is left alone: the text itself is kept beside.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 /// How many digits a token has.
@@ -276,40 +277,51 @@ fn glued(pieces: &[Piece<'_>], at: usize) -> bool {
     matches!(pieces.get(at), Some(Piece::Word(_)))
 }
 
-/// Returns the numbers that are said to be units.
+/// Returns the numbers that are said to be units: `Units: 32.5`, `32.5 kWh`, `units 32.5`.
 fn units(pieces: &[Piece<'_>]) -> Vec<String> {
-    let says_units = |piece: Option<&Piece<'_>>| match piece {
-        Some(Piece::Word(word)) => {
-            ["unit", "units", "kwh", "kwhs"].contains(&word.to_lowercase().as_str())
-        }
-        _ => false,
-    };
-    let number = |piece: &Piece<'_>| match piece {
-        Piece::Decimal(text) => Some(text.clone()),
-        Piece::Digits(text) if text.len() <= 6 => Some((*text).to_owned()),
-        _ => None,
-    };
-    let gap = |piece: Option<&Piece<'_>>| matches!(piece, Some(Piece::Gap(_)));
-    let mut units = Vec::new();
+    // By its place: `Units: 32.5kWh` says it twice of one number.
+    let mut units = BTreeMap::new();
     for (at, piece) in pieces.iter().enumerate() {
-        let Some(number) = number(piece) else {
+        let Piece::Word(word) = piece else { continue };
+        if !["unit", "units", "kwh", "kwhs"].contains(&word.to_lowercase().as_str()) {
             continue;
-        };
-        let behind = says_units(pieces.get(at + 1))
-            || gap(pieces.get(at + 1)) && says_units(pieces.get(at + 2));
-        let before = at >= 2 && gap(pieces.get(at - 1)) && says_units(pieces.get(at - 2))
-            // `12.5 kWh, 30.00`: the unit belongs to the number before it.
-            && !(at >= 3 && (is_number(&pieces[at - 3]) || at >= 4 && gap(pieces.get(at - 3)) && is_number(&pieces[at - 4])));
-        if behind || before {
-            units.push(number);
         }
+        let gap = match pieces.get(at + 1) {
+            Some(Piece::Gap(gap)) => *gap,
+            _ => "",
+        };
+        let behind = || count(pieces, at + 2);
+        let found = if gap.contains([':', '=']) {
+            behind()
+        } else {
+            before(pieces, at).or_else(behind)
+        };
+        units.extend(found);
     }
-    units.truncate(TOKENS_MAX);
-    units
+    units.into_values().take(TOKENS_MAX).collect()
 }
 
-fn is_number(piece: &Piece<'_>) -> bool {
-    matches!(piece, Piece::Decimal(_)) || matches!(piece, Piece::Digits(text) if text.len() <= 6)
+/// Returns the number right before a place, nothing but blanks between.
+fn before(pieces: &[Piece<'_>], at: usize) -> Option<(usize, String)> {
+    let at = at.checked_sub(1)?;
+    match &pieces[at] {
+        Piece::Gap(gap) if gap.chars().all(|c| c == ' ') => count(pieces, at.checked_sub(1)?),
+        Piece::Gap(_) => None,
+        _ => count(pieces, at),
+    }
+}
+
+/// Returns the number at a place, unless it is one of several groups.
+fn count(pieces: &[Piece<'_>], at: usize) -> Option<(usize, String)> {
+    let is_group =
+        |at: Option<usize>| matches!(at.and_then(|at| pieces.get(at)), Some(Piece::Digits(_)));
+    match pieces.get(at)? {
+        Piece::Decimal(text) => Some((at, text.clone())),
+        Piece::Digits(text) if text.len() <= 6 && !is_group(at.checked_sub(2)) => {
+            Some((at, (*text).to_owned()))
+        }
+        _ => None,
+    }
 }
 
 #[cfg(test)]

@@ -17,6 +17,7 @@ use super::record::Record;
 use super::rules::{Rules, ServiceRule};
 use super::suggest::nearest;
 use super::text::quoted;
+pub(super) use amount::Stated;
 use findings::Findings;
 
 /// Checks rows, one after the other. What the previous row looked up is at hand for the next.
@@ -71,7 +72,7 @@ impl Checker {
         &mut self,
         layout: &Layout,
         record: &Record,
-    ) -> Result<Instruction, Box<BadRow>> {
+    ) -> Result<Instruction<Stated>, Box<BadRow>> {
         let mut found = Findings::of(layout, record);
         if found.is_shapeless() {
             return Err(Box::new(bad_row(layout, record, found, None)));
@@ -84,12 +85,13 @@ impl Checker {
             &mut found,
         );
         let country = self.country(layout.cell(record, Field::CountryCode), &mut found);
-        let money = amount::check(
+        let stated = amount::check(
             layout.cell(record, Field::Amount),
             currency,
             service.as_ref(),
             &mut found,
         );
+        let money = stated.and_then(Stated::money);
         let mut recipient = recipient::check(
             layout,
             record,
@@ -113,15 +115,15 @@ impl Checker {
             &mut found,
         );
 
-        match (service, money, country, recipient.msisdn) {
-            (Some(service), Some(money), Some(country), Some(msisdn)) if found.is_clean() => {
+        match (service, stated, country, recipient.msisdn) {
+            (Some(service), Some(stated), Some(country), Some(msisdn)) if found.is_clean() => {
                 Ok(Instruction {
                     line: record.line,
                     reference,
                     service: service.code,
                     msisdn,
                     account_number: recipient.account_number,
-                    money,
+                    money: stated,
                     country,
                     narration,
                     customer_names,

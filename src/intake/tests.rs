@@ -78,7 +78,7 @@ fn refused(bytes: impl Into<Vec<u8>>) -> String {
 fn errors(rows: &[Row]) -> Vec<String> {
     let bad = rows.iter().filter_map(|row| match row {
         Row::Bad(bad) => Some(bad),
-        Row::Good(_) => None,
+        Row::Good(_) | Row::Unpriced(_) => None,
     });
     bad.flat_map(|bad| bad.errors.iter().map(ToString::to_string))
         .collect()
@@ -88,6 +88,7 @@ fn errors(rows: &[Row]) -> Vec<String> {
 fn good(row: &Row) -> &Instruction {
     match row {
         Row::Good(instruction) => instruction,
+        Row::Unpriced(row) => panic!("line {} has no amount", row.line),
         Row::Bad(bad) => panic!("{:?}", bad.errors),
     }
 }

@@ -40,6 +40,26 @@ impl Manner {
         }
     }
 
+    /// Takes the usual pauses for requests of up to `packets` questions each, of which `rate` counts every one.
+    #[must_use]
+    pub fn packed(
+        rate: Rate,
+        packets: usize,
+        concurrency: usize,
+        drain: CancellationToken,
+    ) -> Self {
+        Self {
+            pacer: Pacer::new(rate, packets),
+            ..Self::new(rate, concurrency, drain)
+        }
+    }
+
+    /// Returns the most questions that one request may carry.
+    #[must_use]
+    pub fn packets(&self) -> usize {
+        self.pacer.packets()
+    }
+
     /// Makes a request until somebody answers; `None` when a signal came first.
     pub(super) async fn persist<T, F>(
         &self,

@@ -34,7 +34,7 @@ pub use profile::{
     SupportDocumentIn,
 };
 pub use rate::Rate;
-pub use service::{BillAmount, DateReceived, Service};
+pub use service::{DateReceived, Service};
 pub use settings::{GatewaySettings, Settings, Sources};
 pub use show::{ShownValue, show, show_json};
 

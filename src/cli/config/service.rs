@@ -9,7 +9,7 @@ use super::file::Source;
 use super::kind::{Kind, Value, quoted};
 use super::profile::words;
 use super::suggest;
-use crate::domain::{Amount, Currency, Money, PaymentKind, ServiceCode};
+use crate::domain::{Amount, BillAmount, Currency, Money, PaymentKind, ServiceCode};
 
 /// One service of the gateway.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,18 +31,6 @@ pub struct Service {
 }
 
 words! {
-    /// What a payment of a postpaid bill may come to, beside what is due.
-    BillAmount {
-        /// What is due, and nothing else.
-        Exact = "exact",
-        /// What is due, or less.
-        AtMost = "at_most",
-        /// Anything.
-        Any = "any",
-    }
-}
-
-words! {
     /// What `datePaymentReceived` says (section 2.3).
     DateReceived {
         /// When the payment was loaded.
@@ -61,6 +49,17 @@ const ENTRIES: &[&str] = &[
     "bill_amount",
     "date_payment_received",
 ];
+
+impl Value for BillAmount {
+    fn read(text: &str) -> Result<Self, String> {
+        match text {
+            "exact" => Ok(Self::Exact),
+            "at_most" => Ok(Self::AtMost),
+            "any" => Ok(Self::Any),
+            _ => Err("one of exact, at_most, any".to_owned()),
+        }
+    }
+}
 
 const BILL_AMOUNTS: Kind = Kind::Word(&["exact", "at_most", "any"]);
 

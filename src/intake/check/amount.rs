@@ -1,11 +1,29 @@
 //! The amount, within its currency and its service's limits.
 
-use crate::domain::{Amount, AmountError, Currency, Money};
+use crate::domain::{Amount, AmountError, Currency, Money, PaymentKind};
 
 use super::super::columns::Field;
 use super::super::damage;
 use super::Service;
 use super::findings::Findings;
+
+/// What a valid row says of its amount.
+#[derive(Clone, Copy)]
+pub(in super::super) enum Stated {
+    /// So much.
+    Amount(Money),
+    /// What its bill says is due, in this currency.
+    AsDue(Currency),
+}
+
+impl Stated {
+    pub(super) fn money(self) -> Option<Money> {
+        match self {
+            Self::Amount(money) => Some(money),
+            Self::AsDue(_) => None,
+        }
+    }
+}
 
 /// Checks the amount. Money over or under a limit is returned all the same: its row still counts in control totals.
 pub(super) fn check(
@@ -13,9 +31,12 @@ pub(super) fn check(
     currency: Option<Currency>,
     service: Option<&Service>,
     found: &mut Findings,
-) -> Option<Money> {
+) -> Option<Stated> {
     if cell.is_empty() {
-        found.missing(Field::Amount, "an amount such as 1500.50");
+        if service.and_then(Service::kind) == Some(PaymentKind::BillPostpaid) {
+            return currency.map(Stated::AsDue);
+        }
+        missing(service, found);
         return None;
     }
     let Some(currency) = currency else {
@@ -67,5 +88,16 @@ pub(super) fn check(
             found.add(Field::Amount, format!("{message}, found {money}"));
         }
     }
-    Some(money)
+    Some(Stated::Amount(money))
+}
+
+fn missing(service: Option<&Service>, found: &mut Findings) {
+    let why = match service.and_then(|service| Some((&service.code, service.kind()?))) {
+        Some((code, kind)) => {
+            format!("; only a bill_postpaid service takes what is due, and {code} is {kind}")
+        }
+        None => String::new(),
+    };
+    let message = format!("expected an amount such as 1500.50, found nothing{why}");
+    found.add(Field::Amount, message);
 }

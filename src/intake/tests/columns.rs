@@ -94,7 +94,7 @@ fn every_mistake_is_named() {
         (&[("msisdn", "#N/A")], "2: msisdn: a formula failed"),
         (
             &[("amount", "")],
-            "2: amount: expected an amount such as 1500.50, found nothing",
+            "2: amount: expected an amount such as 1500.50, found nothing; only a bill_postpaid service takes what is due, and B2C_MPESA is mobile_money",
         ),
         (
             &[("amount", "10.005")],

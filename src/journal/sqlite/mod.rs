@@ -1,5 +1,6 @@
 //! The journal in SQLite: all SQL is in this folder.
 
+mod bills;
 mod evidence;
 mod load;
 mod lookup;
@@ -7,6 +8,7 @@ mod open;
 mod operator;
 mod read;
 mod row;
+mod rows;
 mod run;
 mod sorted;
 #[cfg(test)]

@@ -225,6 +225,7 @@ async fn skipped_rows_are_journalled_as_rejected_and_the_totals_add_up() {
         .iter()
         .map(|row| match row {
             ReportRow::Payment(record) => record.payment.instruction.line,
+            ReportRow::Unpriced(record) => record.row.line,
             ReportRow::Rejected(row) => row.line,
         })
         .collect();

@@ -34,3 +34,37 @@ create table lookup (
     time_zone  text,
     primary key (country, msisdn)
 ) strict, without rowid;
+
+-- A row of a postpaid service may leave its amount to its bill. Until its amount is fixed it has no life, so that nothing
+-- can post it; `tally` counts it with the state 9. One that is withdrawn instead is cancelled without an amount.
+alter table instruction alter column amount drop not null;
+alter table instruction add column as_due integer not null default 0    -- 1: the file has no amount for the row
+    check (as_due = 1 or as_due = 0 and amount is not null);
+create index unpriced on instruction (batch_id, seq) where amount is null;
+create index taken_from_bill on instruction (service_id, coalesce(account_number, msisdn), seq) where as_due = 1;
+
+-- What bills said, in the order they were asked for.
+create table bill (
+    bill_id       integer primary key,
+    seq           integer not null,
+    at            integer not null,
+    outcome       integer not null check (outcome between 0 and 2), -- the row took the due amount; its own amount fits; refused
+    code          integer,                  -- statusCode; null: no usable answer
+    due           integer check (due > 0),
+    currency      text,
+    due_date      text,                     -- as it was written
+    customer_name text,
+    description   text not null,            -- statusDescription, or why the row cannot be paid by this bill
+    check (outcome = 2 or due is not null)
+) strict;
+create index bill_by_payment on bill (seq);
+-- One bill decides, once and for ever.
+create unique index bill_that_decided on bill (seq) where outcome < 2;
+create trigger bill_is_never_changed before update on bill
+begin select raise(abort, 'what a bill said is never changed'); end;
+create trigger bill_is_never_removed before delete on bill
+begin select raise(abort, 'what a bill said is never removed'); end;
+
+-- The declared total of a file with rows without an amount: it is compared once they have theirs.
+alter table load add column total integer;
+alter table load add column total_currency text;
