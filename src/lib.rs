@@ -4,7 +4,7 @@
 //!
 //! ```text
 //! L4  cli                          arguments, configuration, the screen, exit codes: one file for every command
-//! L3  engine · callback            run a batch · listen for callbacks
+//! L3  preflight · engine · callback   before a batch is posted · run it · listen for callbacks
 //! L2  intake · journal · gateway · report
 //! L1  lifecycle                    what may happen to one payment
 //! L0  domain                       what a payment is
@@ -19,6 +19,7 @@
 //! - [`journal`] is the durable truth: an SQLite file, one writer, verbs that return after the commit.
 //! - [`gateway`] turns every reply, and every silence, into evidence. It alone knows the wire.
 //! - [`report`] folds a batch into a reconciliation and its three files.
+//! - [`preflight`] is what comes before the posts: documents are uploaded, floats forecast, numbers looked up.
 //! - [`engine`] decides purely ([`engine::Core`]) what to post and ask, and performs it ([`engine::run()`]).
 //! - [`callback`] authenticates, stores and then acknowledges callbacks.
 //! - [`sandbox`] plays the gateway. It shares nothing with the client but the values of [`domain`], so that it cannot share
@@ -27,7 +28,8 @@
 //!
 //! # Layering
 //!
-//! Imports go down only, and the modules of L2 never import one another: `engine`, `callback` and `cli` join them. Below
+//! Imports go down only, and the modules of L2 never import one another: `preflight`, `engine`, `callback`
+//! and `cli` join them. Below
 //! `cli` nothing prints. Clock and randomness are passed in below L3.
 //!
 //! `ARCHITECTURE.md` follows one payment through these modules, and says where each invariant is held.
@@ -39,5 +41,6 @@ pub mod gateway;
 pub mod intake;
 pub mod journal;
 pub mod lifecycle;
+pub mod preflight;
 pub mod report;
 pub mod sandbox;

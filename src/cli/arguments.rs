@@ -197,6 +197,9 @@ pub(super) struct LoadOptions {
     /// An earlier journal may have posted these rows: ask the gateway before posting
     #[arg(long)]
     pub presume_posted: bool,
+    /// First look every number up, and compare its network with the carriers of its service
+    #[arg(long)]
+    pub lookup: bool,
 }
 
 /// What a bad row does.
@@ -214,6 +217,9 @@ pub(super) struct LoadArguments {
     pub file: FileArguments,
     #[command(flatten)]
     pub options: LoadOptions,
+    /// Ask for the bills of postpaid services; a row without an amount takes what is due, once and for ever
+    #[arg(long)]
+    pub bills: bool,
     /// Load for the sandbox: its services and originator
     #[arg(long)]
     pub sandbox: bool,

@@ -24,6 +24,24 @@ impl Error {
         }
     }
 
+    /// It was ended, or cannot go on yet: the same command may be said again.
+    #[must_use]
+    pub fn unfinished(message: impl Display) -> Self {
+        Self {
+            code: 4,
+            ..Self::refused(message)
+        }
+    }
+
+    /// The gateway's side stands against it, as a float that is too low does.
+    #[must_use]
+    pub fn stopped(message: impl Display) -> Self {
+        Self {
+            code: 5,
+            ..Self::refused(message)
+        }
+    }
+
     /// The other side cannot answer at present; the same may be asked again.
     #[must_use]
     pub fn unavailable(message: impl Display) -> Self {

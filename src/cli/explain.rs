@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::arguments::ExplainArguments;
 use super::session::{Session, batch_name};
-use super::{Error, Verdict, output};
+use super::{Error, Verdict, output, unpriced};
 use crate::journal::{PaymentRecord, Reader, Snapshot, TrailEntry};
 use crate::lifecycle::{Action, Event, Verdict as Said};
 
@@ -13,6 +13,10 @@ pub(super) fn explain(session: &Session, arguments: &ExplainArguments) -> Result
     let reader = Reader::open(session.journal_path())?;
     let batch = batch_name(&arguments.batch)?;
     let snapshot = reader.snapshot(&batch)?;
+    if let Some(record) = snapshot.find_unpriced(&arguments.payment)? {
+        unpriced::explain(session, &snapshot, &record, &batch)?;
+        return Ok(Verdict::Done);
+    }
     let records = snapshot.find(&arguments.payment)?;
     if session.common.json {
         let values: Result<Vec<_>, Error> = records
@@ -24,6 +28,9 @@ pub(super) fn explain(session: &Session, arguments: &ExplainArguments) -> Result
     }
     for record in &records {
         print_record(record);
+        for bill in snapshot.bills(record.seq)? {
+            output::line(&unpriced::bill_text(&bill));
+        }
         for entry in snapshot.trail(record.seq)? {
             output::line(&format!("  {}  {}", entry.at, sentence(&entry)));
         }
@@ -72,7 +79,7 @@ fn next(record: &PaymentRecord) -> String {
     }
 }
 
-fn sentence(entry: &TrailEntry) -> String {
+pub(super) fn sentence(entry: &TrailEntry) -> String {
     let mut text = entry.kind.to_owned();
     match entry.event {
         Some(
@@ -145,6 +152,7 @@ fn to_json(snapshot: &Snapshot<'_>, record: &PaymentRecord) -> Result<serde_json
         "status_code": record.life.code,
         "attempts": record.life.attempts,
         "replaces": record.replaces.map(|id| id.to_string()),
+        "bills": unpriced::bills_json(&snapshot.bills(record.seq)?),
         "trail": trail,
     }))
 }

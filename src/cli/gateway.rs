@@ -7,7 +7,8 @@ use reqwest::Url;
 
 use super::Error;
 use super::arguments::RunOptions;
-use super::config::{self, PostClass, Settings, StatusClass};
+use super::config::{self, DateReceived, PostClass, Settings, StatusClass};
+use crate::domain::ServiceCode;
 use crate::engine::{Limits, Rate};
 use crate::gateway::{
     DocumentClient, ExtraDataForm, HttpGateway, LookupClient, Profile, SupportDocumentIn,
@@ -37,6 +38,7 @@ pub(super) fn profile(settings: &Settings) -> Result<Profile, Error> {
             config::SupportDocumentIn::ExtraData => SupportDocumentIn::ExtraData,
             config::SupportDocumentIn::Packet => SupportDocumentIn::Packet,
         },
+        undated: undated(settings).cloned().collect(),
         connect_timeout: p.limits.connect_timeout,
         request_timeout: p.limits.request_timeout,
         idle_timeout: p.limits.idle_timeout,
@@ -132,9 +134,24 @@ pub(super) fn wire(settings: &Settings) -> String {
         config::SupportDocumentIn::ExtraData => "extraData",
         config::SupportDocumentIn::Packet => "packet",
     };
+    let undated: Vec<&str> = undated(settings).map(ServiceCode::as_str).collect();
+    // Left out when there are none: batches that were begun before there could be any go on.
+    let undated = match undated.as_slice() {
+        [] => String::new(),
+        some => format!(", no datePaymentReceived for {}", some.join(" ")),
+    };
     format!(
-        "time_zone {zone}, country_code {country}, extra_data {extra}, support_document_in {document}"
+        "time_zone {zone}, country_code {country}, extra_data {extra}, support_document_in {document}{undated}"
     )
+}
+
+/// The services whose posts carry an empty `datePaymentReceived`, in the order of their codes.
+fn undated(settings: &Settings) -> impl Iterator<Item = &ServiceCode> {
+    let empty = |service: &config::Service| service.date_payment_received == DateReceived::Empty;
+    let services = settings.services.iter();
+    services
+        .filter(move |(_, service)| empty(service))
+        .map(|(code, _)| code)
 }
 
 /// Returns the classes of the status codes.
@@ -178,8 +195,10 @@ pub(super) fn policy(settings: &Settings, callbacks: bool) -> Arc<Policy> {
         first_query_after: r.first_query_after,
         query_backoff_max: r.query_backoff_max,
         callback_grace: r.callback_grace,
+        delivered_grace: r.delivered_grace,
         not_found_quarantine: r.not_found_quarantine,
         give_up_after: r.give_up_after,
+        delivered_give_up_after: r.delivered_give_up_after,
         exposures_max: r.attempts_max.get(),
         settle_on: match settings.profile.callback.settle_on {
             config::SettleOn::Callback => SettleOn::Callback,
@@ -191,6 +210,12 @@ pub(super) fn policy(settings: &Settings, callbacks: bool) -> Arc<Policy> {
     })
 }
 
+/// Returns a rate as the pacers take it.
+pub(super) fn rate(rate: config::Rate) -> Result<Rate, Error> {
+    Rate::per_second(rate.per_second().get())
+        .ok_or_else(|| Error::refused("a rate of zero sends nothing"))
+}
+
 /// Returns the bounds of a run.
 pub(super) fn limits(
     settings: &Settings,
@@ -198,19 +223,22 @@ pub(super) fn limits(
     callbacks: bool,
 ) -> Result<Limits, Error> {
     let l = &settings.profile.limits;
-    let rate = |rate: config::Rate| Rate::per_second(rate.per_second().get());
-    let none = || Error::refused("a rate of zero posts nothing");
-    let rate_of_posts = rate(l.rate).ok_or_else(none)?;
+    let rate_of_posts = rate(l.rate)?;
     let count = |n: std::num::NonZeroU32| usize::try_from(n.get()).unwrap_or(usize::MAX);
     Ok(Limits {
         rate: rate_of_posts,
-        query_rate: rate(l.query_rate).ok_or_else(none)?,
+        query_rate: rate(l.query_rate)?,
         concurrency: count(l.concurrency),
         // A request may not carry more than may leave in a second.
         packets: count(l.packets_per_request).min(rate_of_posts.get() as usize),
         breaker_losses: l.breaker_losses.get(),
         breaker_pause: l.breaker_pause,
         lane_retry_after: settings.profile.resolution.lane_retry_after,
+        float_poll: settings
+            .profile
+            .float
+            .reopen_lanes
+            .then_some(settings.profile.float.poll_every),
         max_wait: max_wait(&options.max_wait)?,
         no_wait: options.no_wait,
         callbacks,

@@ -9,11 +9,10 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
 use super::arguments::FileArguments;
 use super::config::Settings;
-use super::{Error, output};
-use crate::domain::{Amount, Currency, ServiceCode};
+use super::{Error, output, rules};
+use crate::domain::{Amount, Currency};
 use crate::intake::{
     self, BadRow, Corrections, Encoding, Form, Format, Options, Reader, Row, RowError, Rules,
-    ServiceRule,
 };
 use crate::journal::{Incoming, LateError, RejectedRow};
 
@@ -72,6 +71,12 @@ impl Input {
         } else {
             (arguments.file.display().to_string(), open(&arguments.file)?)
         };
+        // A pipe lies in no folder of its own.
+        let folder = if arguments.file.is_file() {
+            folder_of(&arguments.file)
+        } else {
+            PathBuf::from(".")
+        };
         let input = Self {
             without_defaults: settings.file.is_err() && settings.profile_name != "sandbox",
             corrections: arguments
@@ -81,7 +86,7 @@ impl Input {
             name,
             file,
             options: Options { format, encoding },
-            rules: Arc::new(rules(settings)),
+            rules: Arc::new(rules::of(settings, &folder)?),
         };
         input.probe()?;
         Ok(input)
@@ -245,7 +250,7 @@ fn late_text(error: &LateError) -> String {
     format!("{}: {}", error.line, joined(error))
 }
 
-fn open(path: &Path) -> Result<File, Error> {
+pub(super) fn open(path: &Path) -> Result<File, Error> {
     let file = File::open(path).map_err(|error| match error.kind() {
         std::io::ErrorKind::NotFound => Error::refused(format!("{}: no such file", path.display())),
         _ => Error::refused(format!("{}: cannot be read: {error}", path.display())),
@@ -338,6 +343,7 @@ fn feed(
     for row in reader.by_ref() {
         match row.map_err(|error| Error::of_file(name, &error))? {
             Row::Good(instruction) => block.push(Incoming::Good(instruction)),
+            Row::Unpriced(row) => block.push(Incoming::Unpriced(row)),
             Row::Bad(row) => {
                 reading.note(&row, folder)?;
                 block.push(Incoming::Bad(rejected(&row, &reading.form)));
@@ -403,29 +409,6 @@ fn rejected(row: &BadRow, form: &Form) -> RejectedRow {
         ),
         money: row.amount,
         errors: row.error_text(),
-    }
-}
-
-/// The rules of the configuration, as intake takes them.
-fn rules(settings: &Settings) -> Rules {
-    Rules {
-        services: settings
-            .services
-            .iter()
-            .map(|(code, service)| {
-                let rule = ServiceRule {
-                    kind: service.kind,
-                    currency: Some(service.currency),
-                    min: service.min,
-                    max: service.max,
-                };
-                (code.clone(), rule)
-            })
-            .collect::<BTreeMap<ServiceCode, ServiceRule>>(),
-        default_service: settings.profile.service_code.clone(),
-        default_currency: settings.profile.currency_code,
-        default_country: settings.profile.country_code,
-        columns: settings.columns.clone(),
     }
 }
 

@@ -5,23 +5,50 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 
 use super::arguments::{LoadArguments, LoadOptions, OnError};
+use super::bills::{self, Told};
 use super::config::Settings;
 use super::input::{Input, declared_total};
 use super::session::{Session, batch_name};
-use super::{Error, Verdict, arguments::FileArguments, output};
+use super::{Error, Verdict, arguments::FileArguments, networks, output};
 use crate::domain::{Tally, Timestamp};
 use crate::journal::{Difference, Journal, LoadPlan, LoadRefusal, LoadSummary, Loaded};
 
 /// `disburse load`.
 pub(super) async fn load(session: &Session, arguments: LoadArguments) -> Result<Verdict, Error> {
     let overrides = vec![("service_code", arguments.file.service.clone())];
-    let settings = session.settings(arguments.sandbox, overrides)?;
+    let mut settings = session.settings(arguments.sandbox, overrides)?;
+    if arguments.bills && !arguments.sandbox {
+        // Refused before anything is loaded: without a gateway nobody knows the bills.
+        settings.gateway()?;
+    }
     let plan = plan(&arguments.file, &arguments.options, &settings)?;
     let input = Input::open(&arguments.file, &settings)?;
-    let batch = plan.batch.to_string();
-    let (_, summary, fresh) = open_and_load(session, &input, plan).await?;
+    let (name, batch) = (plan.batch.clone(), plan.batch.to_string());
+    let total_waits = plan.expect_total.is_some();
+    if arguments.options.lookup {
+        networks::check_new(session, &input, &plan, arguments.sandbox).await?;
+    }
+    let (journal, mut summary, fresh) = open_and_load(session, &input, plan).await?;
+    let told = match arguments.bills {
+        true => {
+            let place = bills::Place {
+                session,
+                settings: &mut settings,
+                journal: &journal,
+                batch: &name,
+                file: &input.name,
+            };
+            bills::load(place, arguments.sandbox).await?
+        }
+        false => Told::default(),
+    };
+    told.complete(&mut summary);
     if session.common.json {
-        output::json(&to_json(&summary, Some((&batch, fresh))));
+        let mut value = to_json(&summary, Some((&batch, fresh)));
+        if arguments.bills {
+            value["bills"] = told.to_json();
+        }
+        output::json(&value);
     } else {
         print_summary(&summary);
         let what = if fresh {
@@ -33,7 +60,20 @@ pub(super) async fn load(session: &Session, arguments: LoadArguments) -> Result<
             "{} {what} batch {batch}",
             output::counted(summary.total().count, "payment")
         ));
-        session.note(&format!("next: disburse run {batch}"));
+        let pay_due = match summary.unpriced {
+            0 => "",
+            unpriced => {
+                let remedy = "`run --pay-due` takes what is due, and so does `load --bills`";
+                session.note(&bills::unpriced_text(unpriced, remedy));
+                " --pay-due"
+            }
+        };
+        if total_waits && summary.unpriced > 0 {
+            session.note(
+                "the declared total is compared once they have theirs, before anything is posted",
+            );
+        }
+        session.note(&format!("next: disburse run {batch}{pay_due}"));
     }
     Ok(Verdict::Done)
 }
@@ -206,6 +246,15 @@ fn refused(input: &Input, batch: &str, bad: u64, refusal: &LoadRefusal) -> Error
             output::grouped(&found.to_string())
         ))
         .hint(DECLARED),
+        LoadRefusal::TotalOpen(rows) => Error::refused(format!(
+            "{file}: a total was declared, and {} that the batch has already {} no amount yet, so that it cannot be compared; \
+             nothing was loaded",
+            output::counted(*rows, "row"),
+            if *rows == 1 { "has" } else { "have" },
+        ))
+        .hint(format!(
+            "leave --expect-total out; or fix the amounts first: disburse run {batch} --pay-due"
+        )),
         LoadRefusal::Total { expected, found } => Error::refused(format!(
             "{file}: a total of {expected} was declared, found {found}; nothing was loaded"
         ))
@@ -295,6 +344,7 @@ pub(super) fn to_json(summary: &LoadSummary, batch: Option<(&str, bool)>) -> ser
     let mut value = json!({
         "count": total.count,
         "amounts": total.amounts.decimals(),
+        "unpriced": summary.unpriced,
         "rejected": {"count": summary.rejected.count, "amounts": summary.rejected.amounts.decimals()},
         "services": services,
     });

@@ -17,10 +17,10 @@ pub fn start(common: &Common) {
         (_, _) => "debug,disburse=trace",
     };
     let filter = EnvFilter::try_from_env("DISBURSE_LOG").unwrap_or_else(|_| EnvFilter::new(level));
-    // It logs the numbers that it reads, in full.
-    let filter = match "rlibphonenumber=off".parse() {
-        Ok(silence) => filter.add_directive(silence),
-        Err(_) => EnvFilter::new("error"),
+    // The one logs the numbers that it reads, in full; the other complains about documents, which have errors of their own.
+    let filter = match ("rlibphonenumber=off".parse(), "lopdf=off".parse()) {
+        (Ok(numbers), Ok(documents)) => filter.add_directive(numbers).add_directive(documents),
+        _ => EnvFilter::new("error"),
     };
     let log = tracing_subscriber::fmt()
         .with_env_filter(filter)

@@ -6,7 +6,9 @@ use super::arguments::ReportArguments;
 use super::session::{Session, batch_name};
 use super::{Error, Verdict, output};
 use crate::domain::{BatchName, ControlTotals};
-use crate::journal::{BatchRecord, PaymentRecord, Reader, RejectedRow, ReportRow, Standing};
+use crate::journal::{
+    BatchRecord, PaymentRecord, Reader, RejectedRow, ReportRow, Standing, UnpricedRecord,
+};
 use crate::lifecycle::State;
 use crate::report::{BatchHeader, Entry, Load, Report, StateName, Writer};
 
@@ -54,6 +56,7 @@ pub(super) async fn write(journal: &Path, batch: &BatchName, out: &Path) -> Resu
         for row in snapshot.rows() {
             match row? {
                 ReportRow::Payment(record) => add_payment(&mut writer, &record)?,
+                ReportRow::Unpriced(record) => add_unpriced(&mut writer, &record)?,
                 ReportRow::Rejected(row) => add_rejected(&mut writer, &row)?,
             }
         }
@@ -112,6 +115,32 @@ fn add_payment(writer: &mut Writer, record: &PaymentRecord) -> Result<(), Error>
         posted_at: record.life.posted_at,
         settled_at: record.settled_at,
         note: &note,
+        ..Entry::default()
+    })?;
+    Ok(())
+}
+
+fn add_unpriced(writer: &mut Writer, record: &UnpricedRecord) -> Result<(), Error> {
+    let row = &record.row;
+    let bill = record.bill.as_ref();
+    writer.add(&Entry {
+        line: row.line,
+        reference: row
+            .reference
+            .as_ref()
+            .map_or("", |reference| reference.as_str()),
+        id: record.id.as_str(),
+        service_code: row.service.as_str(),
+        msisdn: row.msisdn.as_str(),
+        account_number: &row.account_number,
+        currency_text: row.money.code(),
+        state: match record.withdrawn_at {
+            Some(_) => StateName::Cancelled,
+            None => StateName::Unpriced,
+        },
+        status_code: bill.and_then(|bill| bill.code).map(i64::from),
+        settled_at: record.withdrawn_at,
+        note: bill.map_or("", |bill| &bill.description),
         ..Entry::default()
     })?;
     Ok(())

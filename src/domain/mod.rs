@@ -4,6 +4,8 @@
 
 mod amount;
 mod batch;
+mod bill;
+mod electricity;
 mod ids;
 mod msisdn;
 mod payment;
@@ -12,11 +14,15 @@ mod time;
 
 pub use amount::{Amount, AmountError, Currency, Money, Totals};
 pub use batch::{ContentDigest, ControlTotals, Tally};
+pub use bill::BillAmount;
+pub use electricity::Electricity;
 pub use ids::{
     BatchName, GatewayTransactionId, IdError, Originator, PayerTransactionId, Reference, RowKey,
     ServiceCode,
 };
 pub use msisdn::{Country, Msisdn, MsisdnError};
-pub use payment::{Instruction, Payment, PaymentKind, UnknownKind};
+pub use payment::{
+    DocumentPath, Instruction, Payment, PaymentKind, UnknownKind, Unpriced, Written,
+};
 pub use said::Said;
 pub use time::{Timestamp, WireZone};

@@ -1,11 +1,14 @@
 //! The immutable instruction to pay.
 
 use std::fmt;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use sha2::{Digest, Sha256};
 
-use super::{Country, Money, Msisdn, PayerTransactionId, Reference, ServiceCode, Timestamp};
+use super::{
+    Country, Currency, Money, Msisdn, PayerTransactionId, Reference, ServiceCode, Timestamp,
+};
 
 /// What kind of payment a service makes (section 1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -73,8 +76,10 @@ impl fmt::Display for PaymentKind {
 /// One valid row of a batch file: whom to pay, how much, and what the gateway is told about it.
 ///
 /// Optional texts of section 2.3 are empty strings when unused, as on the wire.
+///
+/// `M` is what the row says of the amount: [`Money`], or with [`Unpriced`] the currency alone.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Instruction {
+pub struct Instruction<M = Money> {
     /// The line of the file the row begins at, 1-based; 0 when it comes from no file.
     pub line: u64,
     /// The payer's own reference.
@@ -86,7 +91,7 @@ pub struct Instruction {
     /// `accountNumber`.
     pub account_number: String,
     /// `amount` and `currencyCode`.
-    pub money: Money,
+    pub money: M,
     /// `countryCode`.
     pub country: Country,
     /// `narration`.
@@ -101,12 +106,71 @@ pub struct Instruction {
     pub hub_id: String,
     /// Members of `extraData`, in the order they are sent; the bank columns are among them.
     pub extra: Vec<(String, String)>,
-    /// Path of the supporting document.
-    pub document: Option<String>,
+    /// The supporting document.
+    pub document: Option<DocumentPath>,
 }
 
-impl Instruction {
-    /// Returns SHA-256 over every field but the line: equal rows have equal hashes.
+/// Where a payment's supporting document lies (section 2.5).
+#[derive(Clone, PartialEq, Eq)]
+pub struct DocumentPath {
+    /// The path as the row has it: part of the row's content, wherever its file lies.
+    pub written: String,
+    /// The folder that a relative path starts at, absolute; empty for the working directory.
+    pub folder: String,
+}
+
+impl DocumentPath {
+    /// Returns the path to open, from whatever folder the program runs in.
+    #[must_use]
+    pub fn path(&self) -> PathBuf {
+        Path::new(&self.folder).join(&self.written)
+    }
+}
+
+// The names of documents may be names of people.
+impl fmt::Debug for DocumentPath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("DocumentPath")
+    }
+}
+
+/// A row of a postpaid service that leaves the amount to the bill (`GATEWAY.queryBill`, section 1).
+///
+/// It is a type of its own, so that nothing without an amount can be posted.
+pub type Unpriced = Instruction<Currency>;
+
+/// What a row says of the amount.
+pub trait Written {
+    /// Returns the currency.
+    fn currency(&self) -> Currency;
+    /// Returns the digits of the amount, none when the row has no amount.
+    fn digits(&self) -> String;
+}
+
+impl Written for Money {
+    fn currency(&self) -> Currency {
+        self.currency
+    }
+
+    fn digits(&self) -> String {
+        self.to_string()
+    }
+}
+
+impl Written for Currency {
+    fn currency(&self) -> Currency {
+        *self
+    }
+
+    fn digits(&self) -> String {
+        String::new()
+    }
+}
+
+impl<M: Written> Instruction<M> {
+    /// Returns SHA-256 over every field but the line: equal rows have equal hashes, whatever folder their file lies in.
+    ///
+    /// The amount counts as the row has it: a row without one keeps its hash whatever its bill says.
     #[must_use]
     pub fn content_hash(&self) -> [u8; 32] {
         let mut hash = Sha256::new();
@@ -118,15 +182,19 @@ impl Instruction {
         part(self.service.as_str());
         part(self.msisdn.as_str());
         part(&self.account_number);
-        part(&self.money.to_string());
-        part(self.money.currency.code());
+        part(&self.money.digits());
+        part(self.money.currency().code());
         part(self.country.code());
         part(&self.narration);
         part(&self.customer_names);
         part(&self.invoice_number);
         part(&self.payment_mode);
         part(&self.hub_id);
-        part(self.document.as_deref().unwrap_or(""));
+        part(
+            self.document
+                .as_ref()
+                .map_or("", |document| document.written.as_str()),
+        );
         for (name, value) in &self.extra {
             part(name);
             part(value);
@@ -135,8 +203,31 @@ impl Instruction {
     }
 }
 
+impl<M> Instruction<M> {
+    /// Returns the row with something else in the place of what it says of the amount.
+    #[must_use]
+    pub fn with_money<N>(self, money: N) -> Instruction<N> {
+        Instruction {
+            line: self.line,
+            reference: self.reference,
+            service: self.service,
+            msisdn: self.msisdn,
+            account_number: self.account_number,
+            money,
+            country: self.country,
+            narration: self.narration,
+            customer_names: self.customer_names,
+            invoice_number: self.invoice_number,
+            payment_mode: self.payment_mode,
+            hub_id: self.hub_id,
+            extra: self.extra,
+            document: self.document,
+        }
+    }
+}
+
 // Numbers and accounts stay out of logs.
-impl fmt::Debug for Instruction {
+impl<M> fmt::Debug for Instruction<M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Instruction")
             .field("line", &self.line)

@@ -42,6 +42,7 @@ pub(super) async fn post<G: Gateway>(
         .iter()
         .map(|claim| Outgoing {
             payment: Arc::clone(&claim.payment),
+            support_document: claim.support_document.clone(),
             callback_url: addresses
                 .as_ref()
                 .map(|addresses| addresses.of(claim.payment.id)),

@@ -10,8 +10,8 @@ use tokio_util::task::TaskTracker;
 use super::core::Health;
 use super::exchange::{self, Exchange};
 use super::{Core, Effect, Ending, News, Pacer, Plan, Progress, Run, Summary};
-use crate::domain::{Said, Timestamp};
-use crate::gateway::{Gateway, StopReason};
+use crate::domain::{Said, ServiceCode, Timestamp};
+use crate::gateway::{Gateway, OperationError, StopReason};
 use crate::journal::{Claim, Error, Finding, Moved, Question, RunTerms, RunToken};
 use crate::lifecycle::{Event, Moment};
 
@@ -43,7 +43,8 @@ pub async fn run<G: Gateway>(plan: Plan<G>, run: Run) -> Result<Summary, Error> 
         longest_wait: plan
             .policy
             .query_backoff_max
-            .max(plan.policy.callback_grace),
+            .max(plan.policy.callback_grace)
+            .max(plan.policy.delivered_grace),
         first_query_after: plan.policy.first_query_after,
         now,
     };
@@ -247,6 +248,7 @@ impl<G: Gateway> Shell<G> {
                             .await
                     });
                 }
+                Effect::AskBalance(lane, service) => self.ask_balance(lane, service),
                 Effect::ReopenLane(lane) => {
                     let journal = self.plan.journal.clone();
                     let token = self.token;
@@ -292,6 +294,25 @@ impl<G: Gateway> Shell<G> {
                 .send(Message::News(News::Questions(questions, due)))
                 .await;
             Ok(())
+        });
+    }
+
+    // Not among the tasks that the end waits for: it touches no payment.
+    fn ask_balance(&self, lane: i64, service: ServiceCode) {
+        let (gateway, messages) = (Arc::clone(&self.plan.gateway), self.messages.clone());
+        tokio::spawn(async move {
+            let news = match gateway.balance(&service).await {
+                Ok(balance) => {
+                    let balance = balance.map(|balance| (balance.currency, balance.minor));
+                    News::Balance(lane, balance)
+                }
+                Err(OperationError::Credentials { what, .. }) => News::Stop(what),
+                Err(error) => {
+                    tracing::warn!(%service, %error, "the balance of a held lane is not known");
+                    News::Balance(lane, None)
+                }
+            };
+            let _ = messages.send(Message::News(news)).await;
         });
     }
 

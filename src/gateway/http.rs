@@ -11,8 +11,10 @@ use super::channel::{Answer, Channel};
 use super::classify::{Failure, Question, Response, classify, failed, no_token};
 use super::token::{Bearer, TokenClient};
 use super::wire::Requests;
-use super::{Error, Gateway, Inquiry, OperationError, Outgoing, Profile, Reply, Signal};
-use crate::domain::PayerTransactionId;
+use super::{
+    Error, FloatBalance, Gateway, Inquiry, OperationError, Outgoing, Profile, Reply, Signal,
+};
+use crate::domain::{PayerTransactionId, ServiceCode};
 use crate::lifecycle::CodeTable;
 
 /// The gateway behind HTTP.
@@ -146,6 +148,11 @@ impl Gateway for HttpGateway {
         let ids: Vec<_> = payments.iter().map(|inquiry| inquiry.id).collect();
         self.ask(Question::Status, &ids, self.requests.query(payments))
             .await
+    }
+
+    async fn balance(&self, service: &ServiceCode) -> Result<Option<FloatBalance>, OperationError> {
+        let balances = self.float(std::slice::from_ref(service)).await?;
+        Ok(balances.into_iter().next().flatten())
     }
 }
 

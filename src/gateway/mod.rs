@@ -27,7 +27,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 pub use crate::domain::Said;
-use crate::domain::{GatewayTransactionId, PayerTransactionId, Payment};
+use crate::domain::{GatewayTransactionId, PayerTransactionId, Payment, ServiceCode};
 use crate::lifecycle::Event;
 
 pub use callback::{CallbackNotice, read_callback};
@@ -46,6 +46,8 @@ pub use token::{Bearer, TokenClient};
 pub struct Outgoing {
     /// The payment.
     pub payment: Arc<Payment>,
+    /// The reference under which the file service has its document (section 4.5); the row's own comes before it.
+    pub support_document: Option<String>,
     /// Where the gateway reports its final status; `None` asks for no callback.
     pub callback_url: Option<String>,
 }
@@ -118,6 +120,16 @@ pub trait Gateway: Send + Sync + 'static {
 
     /// Asks what became of payments in one request.
     fn query(&self, payments: &[Inquiry]) -> impl Future<Output = Reply> + Send;
+
+    /// Asks for the balance of a service's float account; `None` when the gateway tells nothing usable.
+    // Not every deployment tells it.
+    fn balance(
+        &self,
+        service: &ServiceCode,
+    ) -> impl Future<Output = Result<Option<FloatBalance>, OperationError>> + Send {
+        let _ = service;
+        std::future::ready(Ok(None))
+    }
 }
 
 /// Why there is no client, or no callback in a body.

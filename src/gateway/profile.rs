@@ -1,5 +1,6 @@
 //! One deployment of the gateway: where it is, who we are to it, and how its wire differs.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -9,7 +10,7 @@ use reqwest::Url;
 use secrecy::SecretString;
 
 use super::Error;
-use crate::domain::{Country, WireZone};
+use crate::domain::{Country, ServiceCode, WireZone};
 use crate::lifecycle::CodeTable;
 
 /// How `extraData` is written.
@@ -61,6 +62,8 @@ pub struct Profile {
     pub extra_data: ExtraDataForm,
     /// Where `supportDocument` is written.
     pub support_document_in: SupportDocumentIn,
+    /// The services whose posts carry an empty `datePaymentReceived`, as the airtime request of section 2.3 does.
+    pub undated: BTreeSet<ServiceCode>,
     /// The longest wait for a connection: name, TCP and TLS. Strictly shorter than `request_timeout`.
     pub connect_timeout: Duration,
     /// The longest wait for a whole reply, from the start of the connection to the last byte.
@@ -101,6 +104,7 @@ impl Profile {
             zone,
             extra_data: ExtraDataForm::default(),
             support_document_in: SupportDocumentIn::default(),
+            undated: BTreeSet::new(),
             connect_timeout: Duration::from_secs(5),
             request_timeout: Duration::from_secs(60),
             idle_timeout: Duration::from_secs(15),

@@ -2,13 +2,15 @@
 
 use std::fmt;
 
-use crate::domain::{Instruction, Money};
+use crate::domain::{Instruction, Money, Unpriced};
 
 /// One row of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Row {
     /// The row is valid.
     Good(Instruction),
+    /// The row is valid, and leaves its amount to the bill of a postpaid service.
+    Unpriced(Unpriced),
     /// The row breaks at least one rule.
     Bad(BadRow),
 }

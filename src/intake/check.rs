@@ -1,6 +1,8 @@
 //! The rules of the columns: a record becomes an instruction, or says everything that is wrong with it.
 
 mod amount;
+mod bank;
+mod document;
 mod findings;
 mod recipient;
 
@@ -15,6 +17,7 @@ use super::record::Record;
 use super::rules::{Rules, ServiceRule};
 use super::suggest::nearest;
 use super::text::quoted;
+pub(super) use amount::Stated;
 use findings::Findings;
 
 /// Checks rows, one after the other. What the previous row looked up is at hand for the next.
@@ -24,6 +27,7 @@ pub(super) struct Checker {
     last_service: Option<Service>,
     last_currency: Option<Currency>,
     last_country: Option<Country>,
+    documents: document::Checked,
 }
 
 /// A service code; its rule is unknown when no service is configured.
@@ -56,6 +60,7 @@ impl Checker {
             last_service: None,
             last_currency: None,
             last_country: None,
+            documents: document::Checked::default(),
         }
     }
 
@@ -67,7 +72,7 @@ impl Checker {
         &mut self,
         layout: &Layout,
         record: &Record,
-    ) -> Result<Instruction, Box<BadRow>> {
+    ) -> Result<Instruction<Stated>, Box<BadRow>> {
         let mut found = Findings::of(layout, record);
         if found.is_shapeless() {
             return Err(Box::new(bad_row(layout, record, found, None)));
@@ -80,36 +85,45 @@ impl Checker {
             &mut found,
         );
         let country = self.country(layout.cell(record, Field::CountryCode), &mut found);
-        let money = amount::check(
+        let stated = amount::check(
             layout.cell(record, Field::Amount),
             currency,
             service.as_ref(),
             &mut found,
         );
-        let recipient = recipient::check(layout, record, service.as_ref(), country, &mut found);
+        let money = stated.and_then(Stated::money);
+        let mut recipient = recipient::check(
+            layout,
+            record,
+            service.as_ref(),
+            country,
+            self.rules.banks.as_deref(),
+            &mut found,
+        );
         let narration = found.text(layout, record, Field::Narration);
         let customer_names = found.text(layout, record, Field::CustomerNames);
         let invoice_number = found.digits(layout, record, Field::InvoiceNumber);
         let payment_mode = found.text(layout, record, Field::PaymentMode);
         let hub_id = found.text(layout, record, Field::HubId);
         let document = found.text(layout, record, Field::Document);
-        amount::document(
-            money,
-            service.as_ref(),
+        let document = self.documents.check(
+            &self.rules,
             &document,
-            &recipient.extra,
+            service.as_ref(),
+            money,
+            &mut recipient.extra,
             &mut found,
         );
 
-        match (service, money, country, recipient.msisdn) {
-            (Some(service), Some(money), Some(country), Some(msisdn)) if found.is_clean() => {
+        match (service, stated, country, recipient.msisdn) {
+            (Some(service), Some(stated), Some(country), Some(msisdn)) if found.is_clean() => {
                 Ok(Instruction {
                     line: record.line,
                     reference,
                     service: service.code,
                     msisdn,
                     account_number: recipient.account_number,
-                    money,
+                    money: stated,
                     country,
                     narration,
                     customer_names,
@@ -117,11 +131,16 @@ impl Checker {
                     payment_mode,
                     hub_id,
                     extra: recipient.extra,
-                    document: (!document.is_empty()).then_some(document),
+                    document,
                 })
             }
             _ => Err(Box::new(bad_row(layout, record, found, money))),
         }
+    }
+
+    /// Returns how many documents were left out: the gateway asks for none below the threshold.
+    pub(super) fn documents_left_out(&self) -> u64 {
+        self.documents.left_out()
     }
 
     fn reference(&self, cell: &str, found: &mut Findings) -> Option<Reference> {

@@ -11,13 +11,16 @@
 //! whole file: either nothing was read yet, or it cannot be told where the next row begins.
 
 mod bad;
+mod banks;
 mod check;
 mod columns;
 mod corrections;
 mod csv;
 mod damage;
+mod document;
 mod error;
 mod json;
+pub mod pdf;
 mod reader;
 mod record;
 mod rules;
@@ -29,11 +32,13 @@ mod tests;
 mod text;
 
 pub use bad::{BadRow, Row, RowError};
+pub use banks::{BankDirectory, BankDirectoryError};
 pub use columns::COLUMNS;
 pub use corrections::Corrections;
+pub use document::{DocumentError, read_document};
 pub use error::Error;
 pub use reader::{Form, Reader, raw_rows};
-pub use rules::{Rules, ServiceRule};
+pub use rules::{Documents, Rules, ServiceRule};
 pub use source::Encoding;
 
 use std::path::Path;

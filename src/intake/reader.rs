@@ -5,7 +5,7 @@ use std::io::Read;
 use std::sync::Arc;
 
 use super::bad::Row;
-use super::check::Checker;
+use super::check::{Checker, Stated};
 use super::columns::{Layout, resolve};
 use super::csv::Parser;
 use super::json::{Cells, Frames};
@@ -137,6 +137,13 @@ impl Reader {
             1 => notes.push("1 empty row skipped".to_owned()),
             rows => notes.push(format!("{rows} empty rows skipped")),
         }
+        match self.checker.documents_left_out() {
+            0 => {}
+            rows => notes.push(format!(
+                "{rows} RTGS row{} below the threshold: the document named there is not needed, and not sent (section 4.5)",
+                if rows == 1 { "" } else { "s" }
+            )),
+        }
         notes
     }
 
@@ -199,7 +206,10 @@ impl Iterator for Reader {
         let row = self.advance_or_end()?;
         Some(
             row.map(|()| match self.checker.check(&self.layout, &self.record) {
-                Ok(instruction) => Row::Good(instruction),
+                Ok(row) => match row.money {
+                    Stated::Amount(money) => Row::Good(row.with_money(money)),
+                    Stated::AsDue(currency) => Row::Unpriced(row.with_money(currency)),
+                },
                 Err(bad) => Row::Bad(*bad),
             }),
         )

@@ -1,8 +1,10 @@
 //! What the configuration says about rows.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use crate::domain::{Amount, Country, Currency, PaymentKind, ServiceCode};
+use super::banks::BankDirectory;
+use crate::domain::{Amount, Country, Currency, Money, PaymentKind, ServiceCode};
 
 /// What is known about one service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,8 +30,23 @@ pub struct Rules {
     pub default_currency: Option<Currency>,
     /// The country of rows that name none.
     pub default_country: Option<Country>,
+    /// From these amounts on, each of its currency, an RTGS transfer needs a supporting document (section 4.5).
+    pub document_thresholds: Vec<Money>,
+    /// Where supporting documents lie. Without it they are not looked at.
+    pub documents: Option<Documents>,
+    /// The banks that there are. Without it every bank is taken.
+    pub banks: Option<Arc<BankDirectory>>,
     /// Headers of files, and the columns of the contract they stand for.
     pub columns: BTreeMap<String, String>,
+}
+
+/// Where supporting documents lie, and how large they may be.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Documents {
+    /// The absolute folder that relative paths start at.
+    pub folder: String,
+    /// The most bytes that a document may have.
+    pub bytes_max: u64,
 }
 
 impl Rules {

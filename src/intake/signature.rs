@@ -37,6 +37,14 @@ const SIGNATURES: &[(&[u8], &str, &str)] = &[
     ),
 ];
 
+/// Names the kind of file that begins with these bytes, with its article.
+pub(super) fn kind_of(head: &[u8]) -> Option<&'static str> {
+    match check(head) {
+        Err(Error::Foreign { what, .. }) => Some(what),
+        _ => None,
+    }
+}
+
 /// Refuses what is no text, by name.
 ///
 /// # Errors

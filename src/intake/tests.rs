@@ -1,8 +1,10 @@
 //! What intake promises, one row per case.
 
+mod banks;
 mod columns;
 mod corrections;
 mod csv;
+mod documents;
 mod files;
 mod json;
 mod properties;
@@ -12,7 +14,7 @@ use std::io::Cursor;
 use std::sync::Arc;
 
 use super::*;
-use crate::domain::{Amount, Country, Currency, Instruction, PaymentKind, ServiceCode};
+use crate::domain::{Amount, Country, Currency, Instruction, Money, PaymentKind, ServiceCode};
 
 /// The services of the samples, and one of every other kind.
 fn rules() -> Arc<Rules> {
@@ -43,6 +45,10 @@ fn rules() -> Arc<Rules> {
         services: services.into_iter().collect(),
         default_country: Country::from_code("KE"),
         default_currency: Currency::from_code("KES"),
+        document_thresholds: vec![Money {
+            amount: Amount::from_minor(100_000_000).unwrap(),
+            currency: Currency::from_code("KES").unwrap(),
+        }],
         ..Rules::default()
     })
 }
@@ -72,7 +78,7 @@ fn refused(bytes: impl Into<Vec<u8>>) -> String {
 fn errors(rows: &[Row]) -> Vec<String> {
     let bad = rows.iter().filter_map(|row| match row {
         Row::Bad(bad) => Some(bad),
-        Row::Good(_) => None,
+        Row::Good(_) | Row::Unpriced(_) => None,
     });
     bad.flat_map(|bad| bad.errors.iter().map(ToString::to_string))
         .collect()
@@ -82,6 +88,7 @@ fn errors(rows: &[Row]) -> Vec<String> {
 fn good(row: &Row) -> &Instruction {
     match row {
         Row::Good(instruction) => instruction,
+        Row::Unpriced(row) => panic!("line {} has no amount", row.line),
         Row::Bad(bad) => panic!("{:?}", bad.errors),
     }
 }

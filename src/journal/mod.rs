@@ -3,11 +3,18 @@
 //! [`Journal`] owns the one connection that writes, on a thread of its own. Its verbs are async; those that arrive together
 //! share one transaction, and each returns only after that has been committed. [`Reader`] reads beside it.
 
+mod beforehand;
+mod bills;
 mod error;
 mod lock;
 mod sqlite;
 mod types;
 
+pub use beforehand::*;
+pub use bills::{
+    BillCursor, BillFinding, BillOutcome, BillRecord, BillRow, BillsRecorded, TotalDifference,
+    UnpricedRecord,
+};
 pub use error::{Error, Kind};
 pub use lock::RunLock;
 pub use sqlite::{Journal, Reader, Snapshot};

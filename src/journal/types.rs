@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use crate::domain::{
     Amount, BatchName, Currency, Instruction, Money, Originator, PayerTransactionId, Payment, Said,
-    ServiceCode, Tally, Timestamp,
+    ServiceCode, Tally, Timestamp, Unpriced,
 };
+use crate::journal::UnpricedRecord;
 use crate::lifecycle::{Event, Life, State};
 
 /// One row of a file on its way into the journal.
@@ -14,6 +15,8 @@ use crate::lifecycle::{Event, Life, State};
 pub enum Incoming {
     /// A valid row.
     Good(Instruction),
+    /// A valid row that leaves its amount to the bill.
+    Unpriced(Unpriced),
     /// A row that did not pass validation; it is kept only when bad rows are skipped.
     Bad(RejectedRow),
     /// The file was read to its end. Without this mark nothing is loaded: whoever reads it may have failed half way.
@@ -99,6 +102,8 @@ pub enum Loaded {
 pub struct LoadSummary {
     /// Valid rows by service and currency.
     pub accepted: Vec<(ServiceCode, Currency, Tally)>,
+    /// Rows among them, and among the unchanged ones, that have no amount yet.
+    pub unpriced: u64,
     /// Rows set aside, with the amounts that could be read.
     pub rejected: Tally,
     /// Mistakes that were found when all rows had been seen, in skipped rows.
@@ -146,6 +151,8 @@ pub enum LoadRefusal {
         /// In the file.
         found: u64,
     },
+    /// So many rows that are there already have no amount yet, and were loaded without this declared total.
+    TotalOpen(u64),
     /// The declared total differs.
     Total {
         /// Declared.
@@ -221,6 +228,8 @@ pub struct Claim {
     pub lane: i64,
     /// The instruction.
     pub payment: Arc<Payment>,
+    /// The document that the file service has of it; every post of the payment names the same.
+    pub support_document: Option<String>,
     /// An earlier post may have arrived: evidence about it may come until this one leaves.
     pub repeat: bool,
 }
@@ -297,6 +306,8 @@ pub struct Due {
     pub post: Option<Timestamp>,
     /// The earliest question.
     pub ask: Option<Timestamp>,
+    /// A ready payment of an open lane waits for its document to be uploaded.
+    pub document: bool,
 }
 
 /// Counts and amounts of a batch per state.
@@ -306,6 +317,8 @@ pub struct Standing {
     pub rows: Vec<StandingRow>,
     /// Rows set aside.
     pub rejected: Tally,
+    /// Rows that leave their amount to the bill, and have none yet.
+    pub unpriced: u64,
     /// Lanes held for want of float.
     pub held: Vec<Lane>,
     /// Proven failures that, after a retry had replaced them, came into conflict or were decided to be paid: perhaps paid twice.
@@ -340,6 +353,7 @@ impl Standing {
     #[must_use]
     pub fn total(&self) -> Tally {
         let mut sum = self.rejected.clone();
+        sum.count += self.unpriced;
         for row in &self.rows {
             sum.add_all(&row.tally);
         }
@@ -349,9 +363,8 @@ impl Standing {
     /// Returns whether every row has reached its end.
     #[must_use]
     pub fn is_finished(&self) -> bool {
-        self.rows
-            .iter()
-            .all(|row| row.state.is_finished() || row.tally.count == 0)
+        let ended = |row: &StandingRow| row.state.is_finished() || row.tally.count == 0;
+        self.unpriced == 0 && self.rows.iter().all(ended)
     }
 }
 
@@ -417,6 +430,8 @@ pub struct PaymentRecord {
 pub enum ReportRow {
     /// A payment.
     Payment(Box<PaymentRecord>),
+    /// A row without an amount.
+    Unpriced(Box<UnpricedRecord>),
     /// A row set aside.
     Rejected(RejectedRow),
 }

@@ -117,7 +117,7 @@ pub struct Life {
     pub known: bool,
     /// How many times in a row "not found" was heard after the quarantine.
     pub not_found: u8,
-    /// When the quarantine of "not found" began.
+    /// When the quarantine of "not found" began; of a delivered payment, when it was delivered.
     pub quarantine_from: Option<Timestamp>,
     /// Queries in a row that changed nothing; they stretch the backoff.
     pub queries: u32,

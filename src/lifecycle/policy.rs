@@ -24,10 +24,14 @@ pub struct Policy {
     pub query_backoff_max: Duration,
     /// How long an acknowledged payment waits for its callback before it is asked about.
     pub callback_grace: Duration,
+    /// How long a payment delivered to its bank waits for word of its settlement before it is asked about.
+    pub delivered_grace: Duration,
     /// How long after the last post "not found" proves nothing.
     pub not_found_quarantine: Duration,
     /// How long after the last post the asking ends; a resumed run asks as long about what is in doubt.
     pub give_up_after: Duration,
+    /// The same for a delivered payment, counted from its delivery: settlement between banks stops over a weekend.
+    pub delivered_give_up_after: Duration,
     /// How many posts may vanish without a trace before only an operator may order another.
     pub exposures_max: u32,
     /// The first pause before an unsent post is tried again; it doubles up to a minute.
@@ -46,8 +50,10 @@ impl Default for Policy {
             first_query_after: Duration::from_secs(40),
             query_backoff_max: Duration::from_secs(600),
             callback_grace: Duration::from_secs(300),
+            delivered_grace: Duration::from_secs(900),
             not_found_quarantine: Duration::from_secs(120),
             give_up_after: Duration::from_secs(24 * 3600),
+            delivered_give_up_after: Duration::from_secs(72 * 3600),
             exposures_max: 50,
             post_backoff: Duration::from_secs(1),
             settle_on: SettleOn::Callback,
@@ -72,21 +78,33 @@ impl Policy {
 
     /// Returns when the first query about a payment is due after evidence moved it into `state`.
     pub(super) fn first_query(&self, state: State, moment: Moment) -> Option<Timestamp> {
-        let waits_for_callback =
-            self.callbacks && matches!(state, State::Acknowledged | State::Delivered);
-        let pause = if waits_for_callback {
-            self.callback_grace
-        } else {
-            self.first_query_after
+        let pause = match state {
+            // Settlement takes its time, whether a callback tells of it or not.
+            State::Delivered => self.delivered_grace,
+            State::Acknowledged if self.callbacks => self.callback_grace,
+            State::Acknowledged
+            | State::Ready
+            | State::Posting
+            | State::InDoubt
+            | State::Paid
+            | State::Failed
+            | State::Cancelled
+            | State::Conflict => self.first_query_after,
         };
         self.status_query.then(|| moment.now.after(pause))
     }
 
     /// Returns when the next query is due after `life.queries` that changed nothing; `None` when it is time to give up.
     pub(super) fn next_query(&self, life: &Life, moment: Moment) -> Option<Timestamp> {
-        // A doubt begins anew with a run: one that resumes after a long pause must be able to ask more than once.
+        // A doubt begins anew with a run: one that resumes after a long pause must be able to ask more than once. A delivery
+        // may come long after the post.
         let since = life.posted_at.max(life.quarantine_from);
-        let given_up = since.is_some_and(|since| moment.now.since(since) >= self.give_up_after);
+        let longest = if life.state == State::Delivered {
+            self.delivered_give_up_after
+        } else {
+            self.give_up_after
+        };
+        let given_up = since.is_some_and(|since| moment.now.since(since) >= longest);
         if given_up || !self.status_query {
             return None;
         }
@@ -158,6 +176,22 @@ mod tests {
         };
         assert!(policy.next_query(&life, at(86_399)).is_some());
         assert!(policy.next_query(&life, at(86_400)).is_none());
+        let delivered = Life {
+            state: State::Delivered,
+            quarantine_from: Some(Timestamp::from_millis(80_000_000)),
+            ..life
+        };
+        assert!(
+            policy
+                .next_query(&delivered, at(80_000 + 259_199))
+                .is_some(),
+            "from its delivery on, over a weekend"
+        );
+        assert!(
+            policy
+                .next_query(&delivered, at(80_000 + 259_200))
+                .is_none()
+        );
         let resumed = Life {
             quarantine_from: Some(Timestamp::from_millis(90_000_000)),
             ..life

@@ -249,6 +249,7 @@ fn posts_that_vanish_without_a_trace_are_not_repeated_for_ever() {
 #[test]
 fn waits_follow_the_policy() {
     let acknowledged = Event::Reply(verdict(Class::Acknowledged, 139));
+    let delivered = Event::Reply(verdict(Class::Delivered, 148));
     let no_float = Event::Reply(verdict(Class::NoFloat, 230));
     let polling = Policy {
         callbacks: false,
@@ -270,6 +271,24 @@ fn waits_follow_the_policy() {
             &policy(),
             acknowledged,
             Action::Ask(moment(300).now),
+        ),
+        (
+            "a delivery has a grace of its own",
+            &policy(),
+            delivered,
+            Action::Ask(moment(900).now),
+        ),
+        (
+            "a settlement takes its time without callbacks too",
+            &polling,
+            delivered,
+            Action::Ask(moment(900).now),
+        ),
+        (
+            "a delivery is not asked about where there is no status query",
+            &silent,
+            delivered,
+            Action::Wait,
         ),
         (
             "without callbacks there is no grace",
@@ -304,6 +323,41 @@ fn waits_follow_the_policy() {
             "{name}"
         );
     }
+}
+
+#[test]
+fn asking_about_a_delivery_ends_a_settlements_time_after_it() {
+    const HOUR: i64 = 3600;
+    let acknowledged = [
+        (0, CLAIM),
+        (1, Event::Reply(verdict(Class::Acknowledged, 139))),
+    ];
+    let delivered = Event::Answer(verdict(Class::Delivered, 148));
+    // It reaches the bank twenty hours after its post.
+    let life = run(
+        &policy(),
+        run(&policy(), Life::NEW, &acknowledged),
+        &[(20 * HOUR, delivered)],
+    );
+    assert_eq!(life.action(), Action::Ask(moment(20 * HOUR + 900).now));
+    // Each further 148 changes nothing of when that was.
+    let still = run(
+        &policy(),
+        life,
+        &[(60 * HOUR, delivered), (91 * HOUR, delivered)],
+    );
+    assert!(matches!(still.action(), Action::Ask(_)));
+    let given_up = run(&policy(), still, &[(92 * HOUR, delivered)]);
+    assert_eq!(
+        (given_up.state, given_up.action()),
+        (State::Delivered, Action::Wait)
+    );
+    // Its settlement is heard all the same.
+    let paid = Event::Callback(verdict(Class::Paid, 140));
+    assert_eq!(
+        run(&policy(), given_up, &[(100 * HOUR, paid)]).state,
+        State::Paid
+    );
 }
 
 #[test]

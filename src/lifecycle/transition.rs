@@ -445,7 +445,14 @@ impl From<'_> {
     }
 
     fn accepts(&self, state: State, code: i32) -> Step {
+        // From its delivery on a payment has the time of a settlement between banks.
+        let delivered = state == State::Delivered && self.life.state != State::Delivered;
         self.becomes(Life {
+            quarantine_from: if delivered {
+                Some(self.moment.now)
+            } else {
+                self.life.quarantine_from
+            },
             state,
             code: Some(code),
             exposures: self.life.exposures.max(1),

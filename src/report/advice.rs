@@ -6,6 +6,7 @@ use crate::domain::BatchName;
 /// Returns what a state means for the money.
 pub(super) fn meaning(state: StateName) -> &'static str {
     match state {
+        StateName::Unpriced => "Without an amount: it is taken from the bill. No money has moved.",
         StateName::Ready => "Not sent yet. No money has moved.",
         StateName::Posting => "Being sent. The outcome is not known yet.",
         StateName::InDoubt => "Sent, outcome unknown. The money may have moved.",
@@ -34,6 +35,10 @@ pub(super) fn remedy(state: StateName, code: Option<i64>, batch: &BatchName) -> 
         (StateName::Rejected, _) => {
             "Mend the lines as the last column says and load them again.".to_owned()
         }
+        (StateName::Unpriced, _) => format!(
+            "“disburse run {batch} --pay-due” asks for the bills, and pays what is due. A line whose bill is refused is \
+             withdrawn with “disburse cancel {batch} ID”."
+        ),
         (StateName::Ready, Some(230)) => format!(
             "The float was short. Top it up, then “disburse resume-lane {batch} SERVICE” and “disburse run {batch}”."
         ),

@@ -7,6 +7,8 @@ use crate::domain::{BatchName, ControlTotals, Money, Originator, ServiceCode, Ti
 /// The bucket a row is in. The names are those of the files and of the command line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum StateName {
+    /// It leaves its amount to the bill, and has none yet.
+    Unpriced,
     /// Safe to post; nothing has been sent, or nothing has arrived.
     #[default]
     Ready,
@@ -32,7 +34,8 @@ pub enum StateName {
 
 impl StateName {
     /// Every state, in the order a payment may pass through them.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
+        Self::Unpriced,
         Self::Ready,
         Self::Posting,
         Self::InDoubt,
@@ -46,7 +49,7 @@ impl StateName {
     ];
 
     /// Every state but paid, the one that needs a person most first.
-    pub const EXCEPTIONS: [Self; 9] = [
+    pub const EXCEPTIONS: [Self; 10] = [
         Self::Conflict,
         Self::InDoubt,
         Self::Failed,
@@ -55,6 +58,7 @@ impl StateName {
         Self::Acknowledged,
         Self::Posting,
         Self::Ready,
+        Self::Unpriced,
         Self::Cancelled,
     ];
 
@@ -62,6 +66,7 @@ impl StateName {
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
+            Self::Unpriced => "unpriced",
             Self::Ready => "ready",
             Self::Posting => "posting",
             Self::InDoubt => "in_doubt",
@@ -79,9 +84,12 @@ impl StateName {
     #[must_use]
     pub fn is_open(self) -> bool {
         match self {
-            Self::Ready | Self::Posting | Self::InDoubt | Self::Acknowledged | Self::Delivered => {
-                true
-            }
+            Self::Unpriced
+            | Self::Ready
+            | Self::Posting
+            | Self::InDoubt
+            | Self::Acknowledged
+            | Self::Delivered => true,
             Self::Paid | Self::Failed | Self::Rejected | Self::Cancelled | Self::Conflict => false,
         }
     }
@@ -112,7 +120,7 @@ pub struct Entry<'a> {
     pub msisdn: &'a str,
     /// `accountNumber`.
     pub account_number: &'a str,
-    /// The amount; rejected rows may have none.
+    /// The amount; rejected rows may have none, and rows that leave it to their bill.
     pub money: Option<Money>,
     /// The amount as written, used when `money` is `None`.
     pub amount_text: &'a str,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::exceptions::Exceptions;
 use super::{BatchHeader, Difference, Entry, ExceptionGroup, Lane, StateName, Sum, Timeline};
-use crate::domain::{Currency, Money, Tally, Timestamp};
+use crate::domain::{Currency, Tally, Timestamp};
 
 /// At most this many lanes without a control total are told apart; the rest is counted together.
 const STRAY_LANES_MAX: usize = 1_000;
@@ -58,10 +58,14 @@ impl Reconciliation {
 
         match (entry.state, entry.money) {
             (StateName::Rejected, Some(money)) => self.rejected.add(money),
+            (state @ (StateName::Unpriced | StateName::Cancelled), None) => {
+                self.add_without_amount(entry, state);
+            }
             (state, None) => self.without_amount[state.index()] += 1,
             (state, Some(money)) => {
                 let minor = money.amount.minor();
-                self.lane(entry.service_code, money).add(state, minor);
+                self.lane(entry.service_code, money.currency)
+                    .add(state, minor);
             }
         }
         if entry.state != StateName::Paid {
@@ -77,8 +81,16 @@ impl Reconciliation {
         }
     }
 
-    fn lane(&mut self, service: &str, money: Money) -> &mut Lane {
-        let lanes = self.lanes.entry(money.currency).or_default();
+    /// Counts a line that leaves its amount to a bill which never told it: it is in its lane, with nothing to pay.
+    fn add_without_amount(&mut self, entry: &Entry<'_>, state: StateName) {
+        match Currency::from_code(entry.currency_text) {
+            Some(currency) => self.lane(entry.service_code, currency).add(state, 0),
+            None => self.without_amount[state.index()] += 1,
+        }
+    }
+
+    fn lane(&mut self, service: &str, currency: Currency) -> &mut Lane {
+        let lanes = self.lanes.entry(currency).or_default();
         // Looked up by reference first: a name is copied once for each lane, not for each payment.
         let known = lanes.contains_key(service);
         let name = if known || self.stray_lanes < STRAY_LANES_MAX {

@@ -160,6 +160,7 @@ fn limits() -> Limits {
         breaker_losses: 1000,
         breaker_pause: Duration::from_millis(50),
         lane_retry_after: None,
+        float_poll: None,
         max_wait: Duration::from_secs(20),
         no_wait: false,
         callbacks: false,

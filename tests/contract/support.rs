@@ -276,7 +276,7 @@ impl World {
             .into_iter()
             .filter_map(|row| match row {
                 ReportRow::Payment(record) => Some(*record),
-                ReportRow::Rejected(_) => None,
+                ReportRow::Unpriced(_) | ReportRow::Rejected(_) => None,
             })
             .collect()
     }
@@ -327,6 +327,7 @@ impl World {
             "rejected",
             "tally",
             "held_lane",
+            "bill",
         ] {
             let mut statement = c.prepare(&format!("select * from {table}")).unwrap();
             let width = statement.column_count();
@@ -347,7 +348,7 @@ impl World {
         let snapshot = reader.snapshot(&batch()).unwrap();
         let standing = snapshot.standing().unwrap();
         let mut folded = std::collections::BTreeMap::<_, Tally>::new();
-        let mut rejected = Tally::default();
+        let (mut rejected, mut unpriced) = (Tally::default(), 0);
         for row in snapshot.rows() {
             match row.unwrap() {
                 ReportRow::Payment(record) => {
@@ -355,6 +356,18 @@ impl World {
                     let key = (row.service.clone(), record.life.state, row.money.currency);
                     folded.entry(key).or_default().add(row.money);
                 }
+                ReportRow::Unpriced(record) => match record.withdrawn_at {
+                    None => unpriced += 1,
+                    Some(_) => {
+                        let key = (
+                            record.row.service.clone(),
+                            State::Cancelled,
+                            record.row.money,
+                        );
+                        let tally: &mut Tally = folded.entry(key).or_default();
+                        tally.add_many(1, record.row.money, 0);
+                    }
+                },
                 ReportRow::Rejected(row) => {
                     rejected.count += 1;
                     if let Some(money) = row.money {
@@ -375,6 +388,7 @@ impl World {
             .collect();
         assert_eq!(told, folded, "the tallies are the sum over the payments");
         assert_eq!(standing.rejected, rejected);
+        assert_eq!(standing.unpriced, unpriced);
         let mut control = snapshot.control().unwrap().total();
         control.add_all(&rejected);
         assert_eq!(standing.total(), control, "every row is in one bucket");
@@ -387,5 +401,13 @@ pub async fn eventually(what: &str, mut done: impl FnMut() -> bool) {
     while !done() {
         assert!(std::time::Instant::now() < deadline, "never: {what}");
         tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
+/// A document as a row names it.
+pub fn document(written: &str, folder: &str) -> disburse::domain::DocumentPath {
+    disburse::domain::DocumentPath {
+        written: written.to_owned(),
+        folder: folder.to_owned(),
     }
 }

@@ -77,7 +77,16 @@ pub fn kenyan(id_text: &str) -> Payment {
 pub fn outgoing(payment: Payment, callback_url: Option<&str>) -> Outgoing {
     Outgoing {
         payment: Arc::new(payment),
+        support_document: None,
         callback_url: callback_url.map(str::to_owned),
+    }
+}
+
+/// The same, with the reference of its uploaded document.
+pub fn supported(outgoing: Outgoing, reference: &str) -> Outgoing {
+    Outgoing {
+        support_document: Some(reference.to_owned()),
+        ..outgoing
     }
 }
 

@@ -11,8 +11,8 @@ use super::file::Source;
 use super::keys::{self, KEYS};
 use super::kind::{Kind, quoted};
 use super::service::{self, Service};
-use super::{Error, Origin, codes, columns, suggest};
-use crate::domain::ServiceCode;
+use super::{Error, Origin, codes, columns, suggest, thresholds};
+use crate::domain::{Money, ServiceCode};
 
 /// A value's text and where it stands.
 #[derive(Clone)]
@@ -29,6 +29,7 @@ pub(super) struct Document {
     pub(super) default_profile: Option<Entry>,
     pub(super) profiles: BTreeMap<String, BTreeMap<&'static str, Entry>>,
     pub(super) services: BTreeMap<ServiceCode, Service>,
+    pub(super) document_thresholds: Vec<Money>,
     pub(super) columns: BTreeMap<String, String>,
     pub(super) status_codes: BTreeMap<i32, StatusClass>,
     pub(super) post_codes: BTreeMap<i32, PostClass>,
@@ -43,6 +44,7 @@ const TABLES: &[&str] = &[
     "default_profile",
     "profiles",
     "services",
+    "document_thresholds",
     "columns",
     "status_codes",
     "post_codes",
@@ -66,6 +68,9 @@ impl Document {
                 "profiles" => document.read_profiles(source, directory, value)?,
                 "services" => {
                     service::read(source, subtable(source, name, value)?, &mut document)?;
+                }
+                "document_thresholds" => {
+                    thresholds::read(source, subtable(source, name, value)?, &mut document)?;
                 }
                 "columns" => {
                     columns::read(source, subtable(source, name, value)?, &mut document)?;

@@ -22,6 +22,7 @@ mod show;
 mod suggest;
 #[cfg(test)]
 mod tests;
+mod thresholds;
 
 pub use codes::{PostClass, StatusClass};
 pub use error::Error;
@@ -33,7 +34,7 @@ pub use profile::{
     SupportDocumentIn,
 };
 pub use rate::Rate;
-pub use service::Service;
+pub use service::{DateReceived, Service};
 pub use settings::{GatewaySettings, Settings, Sources};
 pub use show::{ShownValue, show, show_json};
 

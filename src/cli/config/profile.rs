@@ -203,6 +203,8 @@ words! {
     }
 }
 
+pub(super) use words;
+
 impl Profile {
     /// Reads every key, and compares those that depend on one another.
     pub(super) fn read(layers: &Layers) -> Result<Self, Error> {

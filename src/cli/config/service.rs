@@ -6,9 +6,10 @@ use toml::de::{DeTable, DeValue};
 use super::Error;
 use super::document::{Document, Entry, entry, in_order, mismatch, subtable, unknown};
 use super::file::Source;
-use super::kind::{Kind, quoted};
+use super::kind::{Kind, Value, quoted};
+use super::profile::words;
 use super::suggest;
-use crate::domain::{Amount, Currency, Money, PaymentKind, ServiceCode};
+use crate::domain::{Amount, BillAmount, Currency, Money, PaymentKind, ServiceCode};
 
 /// One service of the gateway.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,9 +24,46 @@ pub struct Service {
     pub max: Option<Amount>,
     /// The mobile networks it reaches, as the network lookup names them; empty when unknown.
     pub carriers: Vec<String>,
+    /// What a payment of a postpaid bill may come to.
+    pub bill_amount: BillAmount,
+    /// What `datePaymentReceived` says.
+    pub date_payment_received: DateReceived,
 }
 
-const ENTRIES: &[&str] = &["kind", "currency_code", "min", "max", "carriers"];
+words! {
+    /// What `datePaymentReceived` says (section 2.3).
+    DateReceived {
+        /// When the payment was loaded.
+        LoadTime = "load_time",
+        /// Nothing, as in the airtime request of section 2.3.
+        Empty = "empty",
+    }
+}
+
+const ENTRIES: &[&str] = &[
+    "kind",
+    "currency_code",
+    "min",
+    "max",
+    "carriers",
+    "bill_amount",
+    "date_payment_received",
+];
+
+impl Value for BillAmount {
+    fn read(text: &str) -> Result<Self, String> {
+        match text {
+            "exact" => Ok(Self::Exact),
+            "at_most" => Ok(Self::AtMost),
+            "any" => Ok(Self::Any),
+            _ => Err("one of exact, at_most, any".to_owned()),
+        }
+    }
+}
+
+const BILL_AMOUNTS: Kind = Kind::Word(&["exact", "at_most", "any"]);
+
+const DATES: Kind = Kind::Word(&["load_time", "empty"]);
 
 const KINDS: Kind = Kind::Word(&[
     "mobile_money",
@@ -67,6 +105,8 @@ struct Fields {
     min: Option<Entry>,
     max: Option<Entry>,
     carriers: Vec<Entry>,
+    bill_amount: Option<Entry>,
+    date_payment_received: Option<Entry>,
 }
 
 impl Fields {
@@ -91,6 +131,12 @@ impl Fields {
                             .carriers
                             .push(entry(source, &name, Kind::Text, item)?);
                     }
+                }
+                "bill_amount" => {
+                    fields.bill_amount = Some(entry(source, &name, BILL_AMOUNTS, value)?);
+                }
+                "date_payment_received" => {
+                    fields.date_payment_received = Some(entry(source, &name, DATES, value)?);
                 }
                 _ => return Err(unknown(source, key, suggest::one_of(last, ENTRIES))),
             }
@@ -126,12 +172,33 @@ impl Fields {
                 ),
             });
         }
+        if kind != PaymentKind::BillPostpaid
+            && let Some(entry) = &self.bill_amount
+        {
+            return Err(Error::Contradiction {
+                place: entry.origin.clone(),
+                problem: format!(
+                    "{table}: bill_amount = {} goes with kind bill_postpaid alone, the kind is {kind}",
+                    entry.text
+                ),
+            });
+        }
         Ok(Service {
             kind,
             currency,
             min,
             max,
             carriers: self.carriers.iter().map(|item| item.text.clone()).collect(),
+            bill_amount: word(
+                self.bill_amount.as_ref(),
+                &format!("{table}.bill_amount"),
+                BillAmount::Any,
+            )?,
+            date_payment_received: word(
+                self.date_payment_received.as_ref(),
+                &format!("{table}.date_payment_received"),
+                DateReceived::LoadTime,
+            )?,
         })
     }
 
@@ -146,13 +213,33 @@ impl Fields {
             .into_iter()
             .filter_map(|(name, entry)| Some((name, entry?)))
             .chain(self.carriers.into_iter().map(|entry| ("carriers", entry)))
+            .chain(
+                [
+                    ("bill_amount", self.bill_amount),
+                    ("date_payment_received", self.date_payment_received),
+                ]
+                .into_iter()
+                .filter_map(|(name, entry)| Some((name, entry?))),
+            )
             .map(|(name, entry)| (format!("{table}.{name}"), entry))
             .collect()
     }
 }
 
+fn word<T: Value>(entry: Option<&Entry>, name: &str, default: T) -> Result<T, Error> {
+    let Some(entry) = entry else {
+        return Ok(default);
+    };
+    T::read(&entry.text).map_err(|expected| Error::Value {
+        place: entry.origin.clone(),
+        key: name.to_owned(),
+        expected,
+        found: quoted(&entry.text),
+    })
+}
+
 /// Takes an amount as a text only: TOML's own decimals are binary floats.
-fn amount_text(
+pub(super) fn amount_text(
     source: &Source<'_>,
     name: &str,
     value: &Spanned<DeValue<'_>>,
@@ -168,7 +255,11 @@ fn amount_text(
     }
 }
 
-fn amount(entry: Option<&Entry>, name: &str, currency: Currency) -> Result<Option<Amount>, Error> {
+pub(super) fn amount(
+    entry: Option<&Entry>,
+    name: &str,
+    currency: Currency,
+) -> Result<Option<Amount>, Error> {
     let Some(entry) = entry else { return Ok(None) };
     match Amount::parse(&entry.text, currency) {
         Ok(amount) => Ok(Some(amount)),

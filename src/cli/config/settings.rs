@@ -11,8 +11,10 @@ use super::file::{self, Source};
 use super::keys::{self, Key};
 use super::layers::{Layers, Stack};
 use super::secret::{self, Password};
-use super::{Error, Origin, PostClass, Profile, Service, ShownValue, StatusClass, show, suggest};
-use crate::domain::{Country, Originator, ServiceCode, WireZone};
+use super::{
+    Error, Origin, PostClass, Profile, Service, ShownValue, StatusClass, show, suggest, thresholds,
+};
+use crate::domain::{Country, Money, Originator, ServiceCode, WireZone};
 
 /// What the configuration is made from. It may hold a password, so it has no debug output.
 #[derive(Clone, Default)]
@@ -38,6 +40,8 @@ pub struct Settings {
     pub profile: Profile,
     /// The services by code; with none, every service is accepted.
     pub services: BTreeMap<ServiceCode, Service>,
+    /// From which amount on an RTGS transfer needs a supporting document; currencies that are not named ask for none.
+    pub document_thresholds: Vec<Money>,
     /// Header to column.
     pub columns: BTreeMap<String, String>,
     /// What a deployment's codes mean in status replies and callbacks.
@@ -125,6 +129,7 @@ impl Settings {
             document.services = sandbox.services;
             document.others.extend(sandbox.others);
         }
+        thresholds::complete(&mut document)?;
         let password_origin = password.as_ref().map(|(_, origin)| origin.clone());
         let shown = show::collect(&layers, password_origin, document.others);
         let set = shown.iter().filter(|value| value.value.is_some());
@@ -132,6 +137,7 @@ impl Settings {
             profile_name: chosen.unwrap_or_else(|| fallback.to_owned()),
             profile: Profile::read(&layers)?,
             services: document.services,
+            document_thresholds: document.document_thresholds,
             columns: document.columns,
             status_codes: document.status_codes,
             post_codes: document.post_codes,

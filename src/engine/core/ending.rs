@@ -19,6 +19,8 @@ pub enum Ending {
     Posted,
     /// Lanes wait for float, and nothing else is left to do.
     Held,
+    /// Payments wait for their documents to be uploaded, and nothing else is left to do.
+    Documents,
     /// What is left waits for a callback that may not come, or for an operator.
     NeedsDecision,
     /// No payment moved for as long as the run may wait.
@@ -47,6 +49,8 @@ impl Core {
             let open = self.breaker.is_tripped();
             self.end(if open {
                 Ending::CircuitOpen
+            } else if self.balance_is_awaited() && self.is_idle() {
+                Ending::Held
             } else {
                 Ending::TimedOut
             });
@@ -67,24 +71,24 @@ impl Core {
             // Nothing of this run is on the wire: an intent that is still open has lost its outcome.
             self.effects.push(Effect::Abandon);
         }
-        let comes_by_itself =
-            self.due.post.is_some() || self.held.values().any(|held| held.reopens_at.is_some());
+        let comes_by_itself = self.due.post.is_some() || self.lane_may_open();
         if !self.is_idle() || count(State::Posting) > 0 || comes_by_itself {
             return;
         }
         let held = count(State::Ready) > 0 && !self.held.is_empty();
+        let unposted = if held {
+            Some(Ending::Held)
+        } else {
+            self.due.document.then_some(Ending::Documents)
+        };
         if self.limits.no_wait {
-            return self.end(if held { Ending::Held } else { Ending::Posted });
+            return self.end(unposted.unwrap_or(Ending::Posted));
         }
         let unsettled =
             count(State::InDoubt) + count(State::Acknowledged) + count(State::Delivered);
         let may_settle = self.due.ask.is_some() || self.limits.callbacks && unsettled > 0;
         if !may_settle {
-            self.end(if held {
-                Ending::Held
-            } else {
-                Ending::NeedsDecision
-            });
+            self.end(unposted.unwrap_or(Ending::NeedsDecision));
         }
     }
 }

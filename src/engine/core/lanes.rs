@@ -1,12 +1,14 @@
 //! Lanes that want float (230).
 
-use super::{Core, Effect, ServiceCode, Timestamp, earliest, is_due};
+use super::{Core, Currency, Effect, ServiceCode, Timestamp, earliest, is_due};
 use crate::journal::Lane;
 
 /// A lane that wants float.
 #[derive(Debug)]
 pub(super) struct Held {
     pub(super) reopens_at: Option<Timestamp>,
+    /// When its balance is asked for next; `None`: never, or the question is under way.
+    pub(super) asks_at: Option<Timestamp>,
     /// Its name, once the journal has told it.
     pub(super) service: Option<ServiceCode>,
 }
@@ -22,6 +24,8 @@ impl Core {
             lane,
             Held {
                 reopens_at,
+                // It has just been found too low.
+                asks_at: self.limits.float_poll.map(|pause| now.after(pause)),
                 service: None,
             },
         );
@@ -41,10 +45,70 @@ impl Core {
             .map(|(lane, _)| *lane)
             .collect();
         for lane in ripe {
-            self.held.remove(&lane);
-            self.due.post = earliest(self.due.post, Some(now));
-            self.effects.push(Effect::ReopenLane(lane));
+            self.reopen(lane, now);
         }
+    }
+
+    fn reopen(&mut self, lane: i64, now: Timestamp) {
+        self.held.remove(&lane);
+        self.due.post = earliest(self.due.post, Some(now));
+        self.effects.push(Effect::ReopenLane(lane));
+    }
+
+    /// Asks for the balances of held lanes in which something waits.
+    pub(super) fn ask_balances(&mut self, now: Timestamp) {
+        for (lane, held) in &mut self.held {
+            let Some(service) = held.service.clone().filter(|_| is_due(held.asks_at, now)) else {
+                continue;
+            };
+            if self.waiting.contains_key(&service) {
+                held.asks_at = None;
+                self.effects.push(Effect::AskBalance(*lane, service));
+            }
+        }
+    }
+
+    /// Opens a held lane whose float covers all that waits in it; otherwise it is asked about again later.
+    pub(super) fn take_balance(
+        &mut self,
+        lane: i64,
+        balance: Option<(Currency, i64)>,
+        now: Timestamp,
+    ) {
+        let asks_at = self.limits.float_poll.map(|pause| now.after(pause));
+        let Some(held) = self.held.get_mut(&lane) else {
+            return;
+        };
+        held.asks_at = asks_at;
+        let needed = held
+            .service
+            .as_ref()
+            .and_then(|service| self.waiting.get(service));
+        let covers = balance
+            .zip(needed)
+            .is_some_and(|((currency, minor), needed)| {
+                needed
+                    .iter()
+                    .all(|(other, need)| other == currency && need <= i128::from(minor))
+            });
+        if covers {
+            self.reopen(lane, now);
+        }
+    }
+
+    /// Returns whether a held lane in which something waits may open by itself.
+    pub(super) fn lane_may_open(&self) -> bool {
+        self.held.values().any(|held| held.reopens_at.is_some()) || self.balance_is_awaited()
+    }
+
+    /// Returns whether a lane waits for its float to be topped up.
+    pub(super) fn balance_is_awaited(&self) -> bool {
+        let waits = |service| self.waiting.contains_key(service);
+        self.limits.float_poll.is_some()
+            && self
+                .held
+                .values()
+                .any(|held| held.service.as_ref().is_none_or(waits))
     }
 
     /// Takes over which lanes the journal holds: the operator may have opened one.
@@ -55,6 +119,8 @@ impl Core {
         for lane in found {
             let held = self.held.entry(lane.id).or_insert(Held {
                 reopens_at: retry_at,
+                // It may have been topped up since an earlier run.
+                asks_at: self.limits.float_poll.map(|_| now),
                 service: None,
             });
             held.service = Some(lane.service.clone());

@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
-use crate::domain::{ServiceCode, Tally, Timestamp};
+use crate::domain::{Currency, ServiceCode, Tally, Timestamp, Totals};
 use crate::journal::{Claim, Due, Moved, Question, Standing};
 use crate::lifecycle::{Action, Life, State};
 
@@ -39,6 +39,8 @@ pub struct Limits {
     pub breaker_pause: Duration,
     /// A lane held for want of float opens again after this long; `None`: the operator opens it.
     pub lane_retry_after: Option<Duration>,
+    /// How often the balance of a held lane is asked for; one that covers what waits in it opens it. `None`: never.
+    pub float_poll: Option<Duration>,
     /// How long the run goes on while no payment moves.
     pub max_wait: Duration,
     /// End once everything is posted.
@@ -73,6 +75,8 @@ pub struct Core {
     /// Held lanes, and when they open by themselves.
     held: BTreeMap<i64, Held>,
     states: BTreeMap<State, Tally>,
+    /// What each service has yet to post, as the journal last showed it.
+    waiting: BTreeMap<ServiceCode, Totals>,
     not_before: Option<Timestamp>,
     last_move: Timestamp,
     /// A request may have left in this run, answered or not.
@@ -102,9 +106,11 @@ impl Core {
             due: Due {
                 post: Some(now),
                 ask: Some(now),
+                document: false,
             },
             held: BTreeMap::new(),
             states: BTreeMap::new(),
+            waiting: BTreeMap::new(),
             not_before: None,
             last_move: now,
             ever_reached: false,
@@ -169,12 +175,14 @@ impl Core {
             }
             News::Moved(moves) => moves.iter().for_each(|moved| self.take_move(moved, now)),
             News::NoFloat(lane) => self.hold(lane, now),
+            News::Balance(lane, balance) => self.take_balance(lane, balance, now),
             News::Standing(standing, due) => {
                 self.looking = false;
                 self.due = if self.stale || !self.is_idle() {
                     Due {
                         post: earliest(self.due.post, due.post),
                         ask: earliest(self.due.ask, due.ask),
+                        document: due.document,
                     }
                 } else {
                     // Nothing happened since: what was noted earlier, such as the lease of a question that is answered
@@ -254,7 +262,14 @@ impl Core {
     fn take_standing(&mut self, standing: &Standing, now: Timestamp) {
         let before = self.finished();
         self.states.clear();
+        self.waiting.clear();
         for row in &standing.rows {
+            if matches!(row.state, State::Ready | State::Posting) && row.tally.count > 0 {
+                self.waiting
+                    .entry(row.service.clone())
+                    .or_default()
+                    .add_all(&row.tally.amounts);
+            }
             self.states
                 .entry(row.state)
                 .or_default()
@@ -288,6 +303,7 @@ impl Core {
             return std::mem::take(&mut self.effects);
         }
         self.reopen_lanes(now);
+        self.ask_balances(now);
         let block = self.block(now);
         if !self.claiming
             && block > 0
@@ -413,7 +429,13 @@ impl Core {
             Gate::ShutUntil(until) => Some(until),
             Gate::Open | Gate::Probe | Gate::Waiting => None,
         };
-        let lanes = self.held.values().filter_map(|held| held.reopens_at).min();
+        let lanes = self
+            .held
+            .values()
+            .flat_map(|held| [held.reopens_at, held.asks_at])
+            .flatten()
+            .filter(|at| *at > now)
+            .min();
         let deadline = self.last_move.after(self.limits.max_wait);
         let unreachable = self
             .unreachable

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use crate::domain::{Currency, ServiceCode};
 use crate::journal::{Claim, Due, Moved, Question, Standing};
 
 /// What happened.
@@ -19,6 +20,8 @@ pub enum News {
     Moved(Vec<Moved>),
     /// A lane wants float.
     NoFloat(i64),
+    /// The balance of a lane's float, in minor units; `None` when it could not be had.
+    Balance(i64, Option<(Currency, i64)>),
     /// What the journal holds now; another process may have written.
     Standing(Box<Standing>, Due),
     /// The operator wants the run to end.
@@ -55,6 +58,8 @@ pub enum Effect {
     HoldLane(i64),
     /// Open a held lane.
     ReopenLane(i64),
+    /// Ask for the float balance of a held lane and its service.
+    AskBalance(i64, ServiceCode),
     /// Read the standing of the batch again.
     Look,
     /// Put in doubt what is recorded as posting although nothing is under way.

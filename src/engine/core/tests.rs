@@ -8,6 +8,7 @@ use crate::domain::{
 };
 use crate::journal::{Lane, StandingRow};
 
+mod balances;
 mod endings;
 mod pace;
 
@@ -25,6 +26,7 @@ fn limits() -> Limits {
         breaker_losses: 2,
         breaker_pause: Duration::from_secs(5),
         lane_retry_after: None,
+        float_poll: None,
         max_wait: Duration::from_secs(600),
         no_wait: false,
         callbacks: true,
@@ -50,6 +52,7 @@ fn claim(seq: i64, lane: i64) -> Claim {
     let msisdn = Msisdn::from_digits("254700000001").unwrap();
     Claim {
         repeat: false,
+        support_document: None,
         seq,
         lane,
         payment: Arc::new(Payment {
@@ -119,6 +122,7 @@ fn standing(states: &[(State, u64)], held: &[i64]) -> Box<Standing> {
     });
     Box::new(Standing {
         rows: rows.collect(),
+        unpriced: 0,
         rejected: Tally::default(),
         replaced_conflicts: 0,
         held: held
@@ -134,19 +138,20 @@ fn standing(states: &[(State, u64)], held: &[i64]) -> Box<Standing> {
 const NOTHING: Due = Due {
     post: None,
     ask: None,
+    document: false,
 };
 
 fn post_due(at: Timestamp) -> Due {
     Due {
         post: Some(at),
-        ask: None,
+        ..NOTHING
     }
 }
 
 fn ask_due(at: Timestamp) -> Due {
     Due {
-        post: None,
         ask: Some(at),
+        ..NOTHING
     }
 }
 

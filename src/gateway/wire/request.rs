@@ -1,5 +1,7 @@
 //! Requests (section 2.3): the order of the members and the digits of the amount are exact.
 
+use std::collections::BTreeSet;
+
 use secrecy::zeroize::Zeroizing;
 use secrecy::{ExposeSecret, SecretString};
 use serde::ser::SerializeMap;
@@ -27,6 +29,7 @@ pub struct Requests {
     zone: WireZone,
     extra_data: ExtraDataForm,
     support_document_in: SupportDocumentIn,
+    undated: BTreeSet<ServiceCode>,
 }
 
 impl Requests {
@@ -42,6 +45,7 @@ impl Requests {
             zone: profile.zone.clone(),
             extra_data: profile.extra_data,
             support_document_in: profile.support_document_in,
+            undated: profile.undated.clone(),
         }
     }
 
@@ -123,7 +127,7 @@ impl Requests {
     fn write_packet(&self, outgoing: &Outgoing, out: &mut Vec<u8>) {
         let payment = &*outgoing.payment;
         let row = &payment.instruction;
-        let document = support_document(row, payment.id.as_str());
+        let document = support_document(row, outgoing.support_document.as_deref());
         let (in_extra, in_packet) = match self.support_document_in {
             SupportDocumentIn::ExtraData => (document, None),
             SupportDocumentIn::Packet => (None, document),
@@ -132,6 +136,11 @@ impl Requests {
             callback_url: outgoing.callback_url.as_deref(),
             support_document: in_extra,
             members: &row.extra,
+        };
+        let received_at = if self.undated.contains(&row.service) {
+            String::new()
+        } else {
+            self.zone.format(payment.received_at)
         };
         write_json(
             out,
@@ -144,7 +153,7 @@ impl Requests {
                 amount: RawValue::from_string(row.money.to_string())
                     .expect("decimal digits are a JSON number"),
                 narration: &row.narration,
-                date_payment_received: &self.zone.format(payment.received_at),
+                date_payment_received: &received_at,
                 currency_code: row.money.currency.code(),
                 country_code: row.country.code(),
                 hub_id: &row.hub_id,
@@ -160,13 +169,13 @@ impl Requests {
     }
 }
 
-/// Returns the reference of the supporting document: the row's own, else, as the upload names it, the identifier (section 4.5).
-fn support_document<'a>(row: &'a Instruction, id: &'a str) -> Option<&'a str> {
+/// Returns the reference of the supporting document: the row's own, else the one of its upload (section 4.5).
+fn support_document<'a>(row: &'a Instruction, uploaded: Option<&'a str>) -> Option<&'a str> {
     row.extra
         .iter()
         .find(|(name, _)| name == SUPPORT_DOCUMENT)
         .map(|(_, value)| value.as_str())
-        .or_else(|| row.document.as_ref().map(|_| id))
+        .or(uploaded)
 }
 
 fn wrapped<T>(head: &[u8], payments: &[T], write: impl Fn(&T, &mut Vec<u8>)) -> Zeroizing<Vec<u8>> {

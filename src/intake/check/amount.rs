@@ -7,8 +7,23 @@ use super::super::damage;
 use super::Service;
 use super::findings::Findings;
 
-/// From this many shillings on, an RTGS transfer needs a supporting document (section 8).
-const DOCUMENT_FROM_MINOR: i64 = 1_000_000 * 100;
+/// What a valid row says of its amount.
+#[derive(Clone, Copy)]
+pub(in super::super) enum Stated {
+    /// So much.
+    Amount(Money),
+    /// What its bill says is due, in this currency.
+    AsDue(Currency),
+}
+
+impl Stated {
+    pub(super) fn money(self) -> Option<Money> {
+        match self {
+            Self::Amount(money) => Some(money),
+            Self::AsDue(_) => None,
+        }
+    }
+}
 
 /// Checks the amount. Money over or under a limit is returned all the same: its row still counts in control totals.
 pub(super) fn check(
@@ -16,9 +31,12 @@ pub(super) fn check(
     currency: Option<Currency>,
     service: Option<&Service>,
     found: &mut Findings,
-) -> Option<Money> {
+) -> Option<Stated> {
     if cell.is_empty() {
-        found.missing(Field::Amount, "an amount such as 1500.50");
+        if service.and_then(Service::kind) == Some(PaymentKind::BillPostpaid) {
+            return currency.map(Stated::AsDue);
+        }
+        missing(service, found);
         return None;
     }
     let Some(currency) = currency else {
@@ -70,26 +88,16 @@ pub(super) fn check(
             found.add(Field::Amount, format!("{message}, found {money}"));
         }
     }
-    Some(money)
+    Some(Stated::Amount(money))
 }
 
-/// Checks that a large RTGS transfer has its supporting document: the gateway rejects it without (section 4.5).
-pub(super) fn document(
-    money: Option<Money>,
-    service: Option<&Service>,
-    document: &str,
-    extra: &[(String, String)],
-    found: &mut Findings,
-) {
-    let needs_one = service.and_then(Service::kind) == Some(PaymentKind::Rtgs)
-        && money.is_some_and(|money| {
-            money.currency.code() == "KES" && money.amount.minor() >= DOCUMENT_FROM_MINOR
-        });
-    let has_one = !document.is_empty() || extra.iter().any(|(name, _)| name == "supportDocument");
-    if needs_one && !has_one {
-        found.missing(
-            Field::Document,
-            "a supporting document (PDF) for an RTGS transfer of 1000000.00 KES or more",
-        );
-    }
+fn missing(service: Option<&Service>, found: &mut Findings) {
+    let why = match service.and_then(|service| Some((&service.code, service.kind()?))) {
+        Some((code, kind)) => {
+            format!("; only a bill_postpaid service takes what is due, and {code} is {kind}")
+        }
+        None => String::new(),
+    };
+    let message = format!("expected an amount such as 1500.50, found nothing{why}");
+    found.add(Field::Amount, message);
 }

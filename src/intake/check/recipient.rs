@@ -2,21 +2,16 @@
 
 use crate::domain::{Country, Msisdn, MsisdnError, PaymentKind};
 
+use super::super::banks::BankDirectory;
 use super::super::columns::{Column, Field, Layout, extra_name};
 use super::super::damage;
 use super::super::json::{Value, members, value};
 use super::super::record::Record;
 use super::super::text::{one_line, quoted};
 use super::Service;
+use super::bank;
 use super::findings::Findings;
 
-/// The bank columns and the members of `extraData` they become (section 2.3), in the order they are sent.
-const BANK: [(Field, &str); 4] = [
-    (Field::BankCode, "destinationBankCode"),
-    (Field::BankName, "destinationBankName"),
-    (Field::BankAccountName, "destinationAccountName"),
-    (Field::BankAccountNumber, "destinationAccountNo"),
-];
 /// From this many digits on, an account of a mobile service is taken for a phone number.
 const PHONE_DIGITS_MIN: usize = 9;
 
@@ -36,11 +31,12 @@ pub(super) fn check(
     record: &Record,
     service: Option<&Service>,
     country: Option<Country>,
+    banks: Option<&BankDirectory>,
     found: &mut Findings,
 ) -> Recipient {
     let kind = service.and_then(Service::kind);
     let msisdn = msisdn(layout.cell(record, Field::Msisdn), country, found);
-    let mut extra = bank(layout, record, service, found);
+    let mut extra = bank::check(layout, record, service, banks, found);
     let account_number = account(layout, record, service, kind, country, msisdn, found);
     further(layout, record, &mut extra, found);
     Recipient {
@@ -144,56 +140,6 @@ fn phone_account(
             account
         }
     }
-}
-
-fn bank(
-    layout: &Layout,
-    record: &Record,
-    service: Option<&Service>,
-    found: &mut Findings,
-) -> Vec<(String, String)> {
-    if BANK
-        .iter()
-        .all(|(field, _)| layout.position(*field).is_none())
-        && service.is_none_or(|s| !is_bank(s))
-    {
-        return Vec::new();
-    }
-    let mut extra = Vec::new();
-    for (field, member) in BANK {
-        let text = match field {
-            Field::BankAccountNumber | Field::BankCode => found.digits(layout, record, field),
-            _ => found.text(layout, record, field),
-        };
-        match service {
-            Some(service) if is_bank(service) && text.is_empty() => {
-                let expected = format!("a value, which {} needs", service.code);
-                found.missing(field, &expected);
-            }
-            Some(Service {
-                code,
-                rule: Some(rule),
-            }) if !text.is_empty() && !is_bank_kind(rule.kind) => {
-                let message = format!(
-                    "expected nothing, {code} pays to no bank ({}), found {}",
-                    rule.kind,
-                    quoted(&text)
-                );
-                found.add(field, message);
-            }
-            _ if text.is_empty() => {}
-            _ => extra.push((member.to_owned(), text)),
-        }
-    }
-    extra
-}
-
-fn is_bank(service: &Service) -> bool {
-    service.kind().is_some_and(is_bank_kind)
-}
-
-fn is_bank_kind(kind: PaymentKind) -> bool {
-    matches!(kind, PaymentKind::Bank | PaymentKind::Rtgs)
 }
 
 /// Adds the columns `extra.NAME` and `extra`.

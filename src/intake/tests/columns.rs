@@ -46,7 +46,6 @@ fn a_row_without_mistakes_becomes_an_instruction() {
         ("msisdn", " +254 712 345 678 "),
         ("narration", "Salary\r\nNovember"),
         ("customer_names", "Wanjikũ Were"),
-        ("document", "a.pdf"),
         ("extra.floor", "3"),
     ]);
     let instruction = good(&row);
@@ -59,7 +58,7 @@ fn a_row_without_mistakes_becomes_an_instruction() {
     assert_eq!(instruction.country.code(), "KE");
     assert_eq!(instruction.narration, "Salary November");
     assert_eq!(instruction.customer_names, "Wanjikũ Were");
-    assert_eq!(instruction.document.as_deref(), Some("a.pdf"));
+    assert_eq!(instruction.document, None);
     assert_eq!(instruction.extra, [("floor".to_owned(), "3".to_owned())]);
 }
 
@@ -95,7 +94,7 @@ fn every_mistake_is_named() {
         (&[("msisdn", "#N/A")], "2: msisdn: a formula failed"),
         (
             &[("amount", "")],
-            "2: amount: expected an amount such as 1500.50, found nothing",
+            "2: amount: expected an amount such as 1500.50, found nothing; only a bill_postpaid service takes what is due, and B2C_MPESA is mobile_money",
         ),
         (
             &[("amount", "10.005")],
@@ -246,6 +245,11 @@ fn all_mistakes_of_a_row_are_found_at_once_and_the_amount_still_counts() {
 fn accounts_follow_the_kind_of_the_service() {
     let account = |cells: &[(&str, &str)]| good(&one(cells)).account_number.clone();
     assert_eq!(account(&[("service_code", "AIRTIME")]), "254712345678");
+    let gift = [
+        ("service_code", "AIRTIME"),
+        ("account_number", "+254 722 000 111"),
+    ];
+    assert_eq!(account(&gift), "254722000111", "airtime for somebody else");
     assert_eq!(account(&[("account_number", "0722000111")]), "254722000111");
     assert_eq!(account(&[("account_number", "WALLET-7")]), "WALLET-7");
     assert_eq!(
@@ -274,9 +278,9 @@ fn bank_columns_go_to_extra_in_their_order_and_are_needed() {
     assert_eq!(
         errors(&[one(&[("service_code", "BANK"), ("bank_code", "01")])]),
         [
-            "2: bank_name: expected a value, which BANK needs, found nothing",
-            "2: bank_account_name: expected a value, which BANK needs, found nothing",
-            "2: bank_account_number: expected a value, which BANK needs, found nothing",
+            "2: bank_name: expected a value, which BANK needs (section 2.3), found nothing",
+            "2: bank_account_name: expected a value, which BANK needs (section 2.3), found nothing",
+            "2: bank_account_number: expected a value, which BANK needs (section 2.3), found nothing",
         ]
     );
     let mut two_accounts = BANK.to_vec();
@@ -290,21 +294,18 @@ fn bank_columns_go_to_extra_in_their_order_and_are_needed() {
 #[test]
 fn bank_columns_are_needed_even_when_the_header_has_none() {
     let rows = read("service_code,msisdn,amount\nRTGS,254712345678,5\n");
-    assert_eq!(errors(&rows).len(), 4);
-}
-
-#[test]
-fn a_large_rtgs_transfer_needs_its_document() {
-    let mut cells = BANK.to_vec();
-    cells[0] = ("service_code", "RTGS");
-    cells.push(("amount", "1000000.00"));
-    assert!(errors(&[one(&cells)])[0].starts_with("2: document: expected a supporting document"));
-    let mut with_document = cells.clone();
-    with_document.push(("document", "board.pdf"));
-    good(&one(&with_document));
-    let last = cells.len() - 1;
-    cells[last] = ("amount", "999999.99");
-    good(&one(&cells));
+    let columns = [
+        "bank_code",
+        "bank_name",
+        "bank_account_name",
+        "bank_account_number",
+    ];
+    assert_eq!(
+        errors(&rows),
+        columns.map(|column| format!(
+            "2: {column}: expected a value, which RTGS needs (section 2.3), found nothing"
+        ))
+    );
 }
 
 #[test]

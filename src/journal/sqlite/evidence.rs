@@ -6,6 +6,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 use serde_json::json;
 
 use super::NEVER;
+use super::bills::without_amount;
 use super::row::{
     LIFE_COLUMNS, NOTED_CALLBACK, add_to_tally, corrupt, currency_of, event_numbers, life_of,
     millis, save_life,
@@ -319,6 +320,21 @@ pub(super) fn callback(
     }
     if stored.0 >= CALLBACKS_MAX {
         return Ok(Received::TooMany);
+    }
+    if without_amount(c, seq)?.is_some() {
+        // It was never posted from here: another journal may have done so. Once the row has its amount, it is asked about first.
+        let kind = (NOTED_CALLBACK, None, None);
+        let (why, detail) = ("the row has no amount", detail_of(&note.said));
+        append_raw(
+            c,
+            seq,
+            kind,
+            Some(why),
+            Some(&note.digest),
+            detail.as_deref(),
+            moment,
+        )?;
+        return Ok(Received::Stored(None));
     }
     let mut subject = subject(c, seq)?;
     let other_amount = note.amount.as_deref().filter(|text| {

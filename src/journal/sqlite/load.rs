@@ -12,7 +12,7 @@ use super::row::{batch_id, currency_of, service_id, service_of};
 use super::sorted::Sorted;
 use crate::domain::{
     ContentDigest, Currency, Instruction, Originator, PayerTransactionId, RowKey, ServiceCode,
-    Tally,
+    Tally, Written,
 };
 use crate::journal::{
     Error, Incoming, LateError, LoadPlan, LoadRefusal, LoadSummary, Loaded, RejectedRow,
@@ -95,7 +95,11 @@ impl<'a> Load<'a> {
         for block in rows {
             for row in block {
                 match row {
-                    Incoming::Good(instruction) => self.insert(&instruction)?,
+                    Incoming::Good(row) => {
+                        let amount = Some(row.money.amount.minor());
+                        self.insert(&row, amount)?;
+                    }
+                    Incoming::Unpriced(row) => self.insert(&row, None)?,
                     Incoming::Bad(row) => {
                         bad += 1;
                         self.reject(&row)?;
@@ -110,7 +114,11 @@ impl<'a> Load<'a> {
         let digest = format!("{}+{bad}", self.digest.to_text());
         if self.existed && self.has_loaded(&digest)? {
             let summary = self.earlier(&digest)?;
-            return Ok(match self.check_declared(&summary, &Tally::default()) {
+            let refusal = match self.check_declared(&summary, &Tally::default()) {
+                None if summary.unpriced > 0 => self.check_open_total(&digest, &summary)?,
+                refusal => refusal,
+            };
+            return Ok(match refusal {
                 Some(refusal) => Loaded::Refused(refusal),
                 None => Loaded::AlreadyThere(summary),
             });
@@ -138,10 +146,14 @@ impl<'a> Load<'a> {
     }
 
     fn finish(self, digest: &str, sorted: Sorted) -> Result<Loaded, Error> {
-        let summary = self.summary(sorted.late, sorted.unchanged.count)?;
+        let mut summary = self.summary(sorted.late, sorted.unchanged.count)?;
+        summary.unpriced += sorted.unpriced;
         let total = summary.total();
         if total.count + summary.rejected.count == 0 && sorted.unchanged.count == 0 {
             return Ok(Loaded::Refused(LoadRefusal::NoRows));
+        }
+        if summary.unpriced > 0 && sorted.unchanged.count > 0 && self.plan.expect_total.is_some() {
+            return Ok(Loaded::Refused(LoadRefusal::TotalOpen(summary.unpriced)));
         }
         if let Some(refusal) = self.check_declared(&summary, &sorted.unchanged) {
             return Ok(Loaded::Refused(refusal));
@@ -154,20 +166,27 @@ impl<'a> Load<'a> {
             return Ok(Loaded::Refused(LoadRefusal::SameContent(other)));
         }
         let count = |n: u64| i64::try_from(n).unwrap_or(i64::MAX);
+        let open_total = self.plan.expect_total.filter(|_| summary.unpriced > 0);
         self.c.execute(
-            "update load set digest = ?2, accepted = ?3, rejected = ?4 where load_id = ?1",
+            "update load set digest = ?2, accepted = ?3, rejected = ?4, total = ?5, total_currency = ?6 where load_id = ?1",
             params![
                 self.load_id,
                 digest,
                 count(total.count),
-                count(summary.rejected.count)
+                count(summary.rejected.count),
+                open_total.map(|(_, amount)| amount.minor()),
+                open_total.map(|(currency, _)| currency.code()),
             ],
         )?;
         self.begin_lives()?;
         Ok(Loaded::New(summary))
     }
 
-    fn insert(&mut self, row: &Instruction) -> Result<(), Error> {
+    fn insert<M: Written>(
+        &mut self,
+        row: &Instruction<M>,
+        amount: Option<i64>,
+    ) -> Result<(), Error> {
         let hash = row.content_hash();
         self.digest.add(&hash);
         let id = identifier(&self.plan.originator, self.plan, row, hash, 0);
@@ -183,6 +202,7 @@ impl<'a> Load<'a> {
             0,
             self.plan.now.as_millis(),
             row,
+            amount,
         )
     }
 
@@ -238,8 +258,20 @@ impl<'a> Load<'a> {
             params![self.batch_id, digest],
             |row| Ok((row.get(0)?, row.get(1)?)),
         )?;
+        let mut seen = self.summary(Vec::new(), 0)?;
         if rejected.unsigned_abs() == self.rejected.count {
-            return self.summary(Vec::new(), 0);
+            if seen.unpriced > 0 {
+                // The amounts that were fixed since, where all rows of the file came with that load.
+                let (accepted, unpriced) =
+                    self.accepted("load_id = ?1 and generation = 0", load_id)?;
+                let rows = |of: &[(ServiceCode, Currency, Tally)]| -> u64 {
+                    of.iter().map(|(_, _, tally)| tally.count).sum()
+                };
+                if rows(&accepted) == rows(&seen.accepted) {
+                    (seen.accepted, seen.unpriced) = (accepted, unpriced);
+                }
+            }
+            return Ok(seen);
         }
         let mut set_aside = Tally {
             count: rejected.unsigned_abs(),
@@ -255,8 +287,10 @@ impl<'a> Load<'a> {
                 .amounts
                 .add_minor(currency, i128::from(row.get::<_, i64>(1)?));
         }
+        let (accepted, unpriced) = self.accepted("load_id = ?1 and generation = 0", load_id)?;
         Ok(LoadSummary {
-            accepted: self.accepted("load_id = ?1 and generation = 0", load_id)?,
+            accepted,
+            unpriced,
             rejected: set_aside,
             late: Vec::new(),
             unchanged: 0,
@@ -289,7 +323,8 @@ impl<'a> Load<'a> {
                 found: all.count,
             });
         }
-        let (currency, amount) = self.plan.expect_total?;
+        // Compared once the rows without an amount have theirs.
+        let (currency, amount) = self.plan.expect_total.filter(|_| summary.unpriced == 0)?;
         let others = all.amounts.iter().any(|(found, _)| found != currency);
         if all.amounts.minor(currency) == i128::from(amount.minor()) && !others {
             return None;
@@ -301,27 +336,49 @@ impl<'a> Load<'a> {
         })
     }
 
+    /// A total that is declared again must be the one that waits for the bills.
+    fn check_open_total(
+        &self,
+        digest: &str,
+        summary: &LoadSummary,
+    ) -> Result<Option<LoadRefusal>, Error> {
+        let Some((currency, amount)) = self.plan.expect_total else {
+            return Ok(None);
+        };
+        let waits: bool = self.c.query_row(
+            "select exists (select 1 from load where batch_id = ?1 and digest = ?2 and total = ?3 and total_currency = ?4)",
+            params![self.batch_id, digest, amount.minor(), currency.code()],
+            |row| row.get(0),
+        )?;
+        Ok((!waits).then_some(LoadRefusal::TotalOpen(summary.unpriced)))
+    }
+
     fn summary(&self, late: Vec<LateError>, unchanged: u64) -> Result<LoadSummary, Error> {
+        let (accepted, unpriced) = self.accepted("seq > ?1", self.base)?;
         Ok(LoadSummary {
-            accepted: self.accepted("seq > ?1", self.base)?,
+            accepted,
+            unpriced,
             rejected: self.rejected.clone(),
             late,
             unchanged,
         })
     }
 
+    /// What the rows add up to, and how many of them wait for their amount.
     fn accepted(
         &self,
         which: &'static str,
         bound: i64,
-    ) -> Result<Vec<(ServiceCode, Currency, Tally)>, Error> {
+    ) -> Result<(Vec<(ServiceCode, Currency, Tally)>, u64), Error> {
         let mut statement = self.c.prepare(&format!(
-            "select code, currency, count(*), sum(amount) from instruction join service using (service_id)
+            "select code, currency, count(*), coalesce(sum(amount), 0),
+                 count(*) filter (where amount is null and not exists (select 1 from life where life.seq = instruction.seq)) from instruction join service using (service_id)
              where {which} group by code, currency order by code, currency"
         ))?;
         let mut rows = statement.query([bound])?;
-        let mut accepted = Vec::new();
+        let (mut accepted, mut unpriced) = (Vec::new(), 0);
         while let Some(row) = rows.next()? {
+            unpriced += row.get::<_, i64>(4)?.unsigned_abs();
             let currency: Currency = currency_of(&row.get::<_, String>(1)?)?;
             let mut tally = Tally::default();
             tally.add_many(
@@ -331,7 +388,7 @@ impl<'a> Load<'a> {
             );
             accepted.push((service_of(&row.get::<_, String>(0)?)?, currency, tally));
         }
-        Ok(accepted)
+        Ok((accepted, unpriced))
     }
 
     fn begin_lives(&self) -> Result<(), Error> {
@@ -343,15 +400,16 @@ impl<'a> Load<'a> {
         };
         self.c.execute(
             "insert into life (seq, batch_id, service_id, state, due_at, exposures, quarantine_from)
-             select seq, batch_id, service_id, ?2, ?3, ?4, iif(?4 > 0, ?5, null) from instruction where seq > ?1 order by seq",
+             select seq, batch_id, service_id, ?2, ?3, ?4, iif(?4 > 0, ?5, null) from instruction
+             where seq > ?1 and amount is not null order by seq",
             params![self.base, state, due, exposures, self.plan.now.as_millis()],
         )?;
         self.c.execute(
             "insert into tally (batch_id, service_id, currency, state, count, amount)
-             select batch_id, service_id, currency, ?2, count(*), sum(amount) from instruction where seq > ?1
-             group by batch_id, service_id, currency
+             select batch_id, service_id, currency, iif(amount is null, ?3, ?2), count(*), coalesce(sum(amount), 0)
+             from instruction where seq > ?1 group by batch_id, service_id, currency, amount is null
              on conflict do update set count = count + excluded.count, amount = amount + excluded.amount",
-            params![self.base, state],
+            params![self.base, state, super::row::UNPRICED],
         )?;
         if self.plan.presume_posted {
             self.c.execute(
@@ -364,10 +422,10 @@ impl<'a> Load<'a> {
 }
 
 /// The identifier of a row: by its reference, or by its content and how many equal rows stand above it.
-pub(super) fn identifier(
+pub(super) fn identifier<M>(
     originator: &Originator,
     plan: &LoadPlan,
-    row: &Instruction,
+    row: &Instruction<M>,
     hash: [u8; 32],
     above: u32,
 ) -> PayerTransactionId {
@@ -385,14 +443,15 @@ pub(super) struct Placed {
     pub(super) service_id: i64,
 }
 
-/// Appends an instruction.
-pub(super) fn insert_instruction(
+/// Appends an instruction; without an amount it waits for its bill.
+pub(super) fn insert_instruction<M: Written>(
     c: &Connection,
     placed: &Placed,
     id: &PayerTransactionId,
     generation: u32,
     received_at: i64,
-    row: &Instruction,
+    row: &Instruction<M>,
+    amount: Option<i64>,
 ) -> Result<(), Error> {
     fn full(text: &str) -> Option<&str> {
         Some(text).filter(|text| !text.is_empty())
@@ -404,8 +463,8 @@ pub(super) fn insert_instruction(
     c.prepare_cached(
         "insert into instruction (batch_id, load_id, line, identifier, reference, generation, received_at, service_id,
              msisdn, account_number, amount, currency, country, narration, customer_names, invoice_number, payment_mode,
-             hub_id, extra, document)
-         values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20)",
+             hub_id, extra, document, document_folder, as_due)
+         values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22)",
     )?
     .execute(params![
         placed.batch_id,
@@ -418,8 +477,8 @@ pub(super) fn insert_instruction(
         placed.service_id,
         row.msisdn.as_str(),
         full(&row.account_number).filter(|account| *account != row.msisdn.as_str()),
-        row.money.amount.minor(),
-        row.money.currency.code(),
+        amount,
+        row.money.currency().code(),
         row.country.code(),
         full(&row.narration),
         full(&row.customer_names),
@@ -427,7 +486,9 @@ pub(super) fn insert_instruction(
         full(&row.payment_mode),
         full(&row.hub_id),
         extra,
-        row.document,
+        row.document.as_ref().map(|document| document.written.as_str()),
+        row.document.as_ref().and_then(|document| full(&document.folder)),
+        amount.is_none(),
     ])?;
     Ok(())
 }

@@ -1,15 +1,19 @@
 //! The journal in SQLite: all SQL is in this folder.
 
+mod bills;
 mod evidence;
 mod load;
+mod lookup;
 mod open;
 mod operator;
 mod read;
 mod row;
+mod rows;
 mod run;
 mod sorted;
 #[cfg(test)]
 mod tests;
+mod upload;
 mod writer;
 
 pub use read::{Reader, Snapshot};

@@ -81,6 +81,10 @@ pub(super) fn for_reading(path: &Path) -> Result<Connection, Error> {
         .map_err(said_of(path))?;
     identify(&connection, path)?;
     refuse_empty(&connection, path)?;
+    if pragma(&connection, "user_version", path)? < SCHEMA_VERSION {
+        // An earlier version wrote it: what is read below needs the tables of this one.
+        drop(for_writing(path, Missing::Refuse)?);
+    }
     connection
         .execute_batch("pragma query_only = on; pragma cache_size = -8000;")
         .map_err(said_of(path))?;

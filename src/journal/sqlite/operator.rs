@@ -3,6 +3,7 @@
 use rusqlite::{Connection, OptionalExtension, params};
 use serde_json::json;
 
+use super::bills::{withdraw, withdraw_all, without_amount};
 use super::evidence::{Tallies, append_raw, find, release_retry, subject};
 use super::load::{Placed, insert_instruction};
 use super::row::{
@@ -53,6 +54,14 @@ pub(super) fn decide(
     moment: Moment,
 ) -> Result<Moved, Error> {
     let seq = find_in(c, batch, id)?;
+    if let Some(state) = without_amount(c, seq)? {
+        return Err(not_allowed(
+            c,
+            seq,
+            state,
+            "it has no amount, so it was never posted: cancel it instead",
+        )?);
+    }
     let event = if decision.paid {
         Event::DecidedPaid
     } else {
@@ -74,16 +83,7 @@ fn order(
     // An order rests on the state alone: no wait of the policy enters into it.
     let after = step(&subject.moved.life, event, moment, &Policy::default());
     if after.anomaly.is_some() || after.life.state == from {
-        let identifier: String = c.query_row(
-            "select identifier from instruction where seq = ?1",
-            [seq],
-            |row| row.get(0),
-        )?;
-        return Err(Error::NotAllowed {
-            id: super::row::identifier_of(&identifier)?,
-            state: from.name(),
-            why: why_not(event, from).into(),
-        });
+        return Err(not_allowed(c, seq, from.name(), why_not(event, from))?);
     }
     save_life(c, seq, &after.life)?;
     if subject.replaced && after.life.state == State::Failed {
@@ -99,6 +99,19 @@ fn order(
     tallies.moved(&subject, from, after.life.state);
     tallies.write(c)?;
     Ok(subject.moved)
+}
+
+fn not_allowed(c: &Connection, seq: i64, state: &'static str, why: &str) -> Result<Error, Error> {
+    let identifier: String = c.query_row(
+        "select identifier from instruction where seq = ?1",
+        [seq],
+        |row| row.get(0),
+    )?;
+    Ok(Error::NotAllowed {
+        id: super::row::identifier_of(&identifier)?,
+        state,
+        why: why.into(),
+    })
 }
 
 fn why_not(event: Event, state: State) -> &'static str {
@@ -121,12 +134,19 @@ pub(super) fn cancel(
 ) -> Result<u64, Error> {
     if let Some(id) = id {
         let seq = find_in(c, batch, id)?;
-        order(c, seq, Event::Withdrawn, None, moment)?;
+        match without_amount(c, seq)? {
+            Some("unpriced") => withdraw(c, seq, moment)?,
+            Some(state) => {
+                let why = why_not(Event::Withdrawn, State::Cancelled);
+                return Err(not_allowed(c, seq, state, why)?);
+            }
+            None => drop(order(c, seq, Event::Withdrawn, None, moment)?),
+        }
         return Ok(1);
     }
     let batch_number = known_batch(c, batch)?;
     let mut after = 0;
-    let mut cancelled = 0;
+    let mut cancelled = withdraw_all(c, batch_number, moment)?;
     loop {
         let seqs: Vec<i64> = c
             .prepare_cached(
@@ -217,7 +237,16 @@ fn replace(
         load_id,
         service_id: lane,
     };
-    insert_instruction(c, &placed, &id, generation, now.as_millis(), row)?;
+    let minor = row.money.amount.minor();
+    insert_instruction(
+        c,
+        &placed,
+        &id,
+        generation,
+        now.as_millis(),
+        row,
+        Some(minor),
+    )?;
     let new = c.last_insert_rowid();
     c.execute(
         "insert into identifier (identifier, seq) values (?1, ?2)",
@@ -241,7 +270,7 @@ fn replace(
         Some(&detail),
         Moment { now, jitter: 0 },
     )?;
-    let (currency, minor) = (row.money.currency.code(), row.money.amount.minor());
+    let currency = row.money.currency.code();
     add_to_tally(c, batch_number, lane, currency, State::Failed, -1, -minor)?;
     add_to_tally(c, batch_number, lane, currency, State::Ready, 1, minor)
 }

@@ -1,25 +1,26 @@
 //! Reading beside the writer.
 
-use std::collections::VecDeque;
 use std::path::Path;
 
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
+use super::bills::{bills, last_bill, unpriced};
 use super::open;
 use super::row::{
-    PAYMENT_WIDTH, corrupt, currency_of, event_name, event_of, identifier_of, life_of, payment_of,
-    service_of, stamp, state_of,
+    AMOUNT, PAYMENT_WIDTH, UNPRICED, corrupt, currency_of, event_name, event_of, identifier_of,
+    life_of, payment_of, service_of, stamp, state_of, stored_of,
 };
+use super::rows::Rows;
 use super::run::known_batch;
-use crate::domain::{Amount, BatchName, ControlTotals, Money, Originator, Tally, Timestamp};
+use crate::domain::{BatchName, ControlTotals, Originator, Tally, Timestamp};
 use crate::journal::{
-    BatchRecord, Error, Lane, LoadRecord, PaymentRecord, RejectedRow, ReportRow, Standing,
-    StandingRow, TrailEntry,
+    BatchRecord, BillRecord, Error, Lane, LoadRecord, PaymentRecord, Standing, StandingRow,
+    TrailEntry, UnpricedRecord,
 };
 use crate::lifecycle::State;
 
 /// Rows read at a time.
-const PAGE: i64 = 512;
+pub(super) const PAGE: i64 = 512;
 
 /// A connection that only reads.
 #[derive(Debug)]
@@ -78,9 +79,9 @@ impl Reader {
 /// One batch at one moment.
 #[derive(Debug)]
 pub struct Snapshot<'a> {
-    c: &'a Connection,
+    pub(super) c: &'a Connection,
     batch: BatchName,
-    batch_id: i64,
+    pub(super) batch_id: i64,
 }
 
 impl Drop for Snapshot<'_> {
@@ -138,7 +139,7 @@ impl Snapshot<'_> {
     /// Faults of the journal.
     pub fn control(&self) -> Result<ControlTotals, Error> {
         let mut statement = self.c.prepare(
-            "select s.code, i.currency, count(*), sum(i.amount) from instruction i join service s using (service_id)
+            "select s.code, i.currency, count(*), coalesce(sum(i.amount), 0) from instruction i join service s using (service_id)
              where i.batch_id = ?1 and i.generation = 0 group by s.code, i.currency",
         )?;
         let mut rows = statement.query([self.batch_id])?;
@@ -159,13 +160,7 @@ impl Snapshot<'_> {
     /// Iterates over the rows of the batch in the order of its files. A retry stands in the place of what it replaces.
     #[must_use]
     pub fn rows(&self) -> Rows<'_> {
-        Rows {
-            snapshot: self,
-            payments: VecDeque::new(),
-            rejected: VecDeque::new(),
-            last_payment: Some(0),
-            last_rejected: Some((0, -1)),
-        }
+        Rows::of(self)
     }
 
     /// Returns one payment by identifier or reference, the newest generation first.
@@ -175,7 +170,7 @@ impl Snapshot<'_> {
     pub fn find(&self, id: &str) -> Result<Vec<PaymentRecord>, Error> {
         let mut statement = self.c.prepare(&format!(
             "select {RECORD_COLUMNS} {RECORD_TABLES}
-             where i.batch_id = ?1 and (i.reference = ?2 or i.seq = (select seq from identifier where identifier = ?2))
+             where i.batch_id = ?1 and i.amount is not null and (i.reference = ?2 or i.seq = (select seq from identifier where identifier = ?2))
              order by i.generation desc"
         ))?;
         let mut rows = statement.query(params![self.batch_id, id])?;
@@ -190,6 +185,31 @@ impl Snapshot<'_> {
             });
         }
         Ok(found)
+    }
+
+    /// Returns a row without an amount by identifier or reference; `None` when there is no such row.
+    ///
+    /// # Errors
+    /// Faults of the journal.
+    pub fn find_unpriced(&self, id: &str) -> Result<Option<UnpricedRecord>, Error> {
+        let mut statement = self.c.prepare(&format!(
+            "select {RECORD_COLUMNS} from instruction i left join life l on l.seq = i.seq join service s on s.service_id = i.service_id
+             where i.batch_id = ?1 and i.amount is null
+                 and (i.reference = ?2 or i.seq = (select seq from identifier where identifier = ?2))"
+        ))?;
+        let mut rows = statement.query(params![self.batch_id, id])?;
+        let Some(row) = rows.next()? else {
+            return Ok(None);
+        };
+        Ok(self.unpriced_record(row)?.map(|(_, record)| record))
+    }
+
+    /// Returns what the bills of a row said, oldest first.
+    ///
+    /// # Errors
+    /// Faults of the journal.
+    pub fn bills(&self, seq: i64) -> Result<Vec<BillRecord>, Error> {
+        bills(self.c, seq)
     }
 
     /// Returns everything that was learned about a payment, oldest first.
@@ -212,11 +232,34 @@ impl Snapshot<'_> {
                 detail: row.get(5)?,
             });
         }
+        drop(rows);
+        super::upload::add_to_trail(self.c, seq, &mut trail)?;
         Ok(trail)
     }
 
+    /// Reads a row without an amount and, before it, the load it belongs to; `None` when it has one.
+    pub(super) fn unpriced_record(
+        &self,
+        row: &Row<'_>,
+    ) -> Result<Option<(i64, UnpricedRecord)>, Error> {
+        let at = PAYMENT_WIDTH + 10;
+        if row.get::<_, Option<i64>>(AMOUNT)?.is_some() {
+            return Ok(None);
+        }
+        let stored = stored_of(row, 0)?;
+        let (seq, currency) = (row.get(at)?, stored.instruction.money.currency);
+        let record = UnpricedRecord {
+            seq,
+            id: stored.id,
+            row: stored.instruction.with_money(currency),
+            withdrawn_at: stamp(row.get(at + 1)?),
+            bill: last_bill(self.c, seq)?,
+        };
+        Ok(Some((row.get(at + 6)?, record)))
+    }
+
     /// Reads a record and, before it, the load it belongs to.
-    fn payment_record(&self, row: &Row<'_>) -> Result<(i64, PaymentRecord), Error> {
+    pub(super) fn payment_record(&self, row: &Row<'_>) -> Result<(i64, PaymentRecord), Error> {
         let at = PAYMENT_WIDTH + 10;
         let seq: i64 = row.get(at)?;
         let payment = payment_of(row, 0)?;
@@ -282,7 +325,7 @@ impl Snapshot<'_> {
     }
 
     /// Follows the retries of a payment to the newest.
-    fn newest(&self, seq: i64) -> Result<(i64, PaymentRecord), Error> {
+    pub(super) fn newest(&self, seq: i64) -> Result<(i64, PaymentRecord), Error> {
         let newest: i64 = self
             .c
             .prepare_cached(
@@ -305,128 +348,11 @@ impl Snapshot<'_> {
 // CROSS JOIN keeps the order of the tables: with `service` outermost, every page would read and sort all rows that are left.
 const RECORD_TABLES: &str = "from instruction i cross join life l on l.seq = i.seq cross join service s on s.service_id = i.service_id";
 // The columns of a payment, of its life, and what a record adds, each in the order its reader expects.
-const RECORD_COLUMNS: &str = "i.identifier, i.generation, i.received_at, i.line, i.reference, s.code, i.msisdn, \
+pub(super) const RECORD_COLUMNS: &str = "i.identifier, i.generation, i.received_at, i.line, i.reference, s.code, i.msisdn, \
      i.account_number, i.amount, i.currency, i.country, i.narration, i.customer_names, i.invoice_number, i.payment_mode, \
-     i.hub_id, i.extra, i.document, \
+     i.hub_id, i.extra, i.document, i.document_folder, i.as_due, \
      l.state, l.code, attempts, posted_at, exposures, known, not_found, quarantine_from, queries, due_at, \
-     l.seq, settled_at, gateway_transaction_id, receipt_number, receiver_narration, status_description, i.load_id, l.replaced_by";
-
-/// The rows of a batch, read in pages.
-#[derive(Debug)]
-pub struct Rows<'a> {
-    snapshot: &'a Snapshot<'a>,
-    payments: VecDeque<(i64, PaymentRecord)>,
-    rejected: VecDeque<(i64, RejectedRow)>,
-    /// Where the next page begins; `None` when there is none.
-    last_payment: Option<i64>,
-    last_rejected: Option<(i64, i64)>,
-}
-
-impl Rows<'_> {
-    fn fill(&mut self) -> Result<(), Error> {
-        if self.payments.is_empty()
-            && let Some(last) = self.last_payment.take()
-        {
-            self.fill_payments(last)?;
-        }
-        if self.rejected.is_empty()
-            && let Some(last) = self.last_rejected.take()
-        {
-            self.fill_rejected(last)?;
-        }
-        Ok(())
-    }
-
-    fn fill_payments(&mut self, last: i64) -> Result<(), Error> {
-        let c = self.snapshot.c;
-        let mut statement = c.prepare_cached(&format!(
-            "select {RECORD_COLUMNS} {RECORD_TABLES}
-             where i.seq > ?2 and i.batch_id = ?1 and i.generation = 0 order by i.seq limit ?3"
-        ))?;
-        let mut rows = statement.query(params![self.snapshot.batch_id, last, PAGE])?;
-        while let Some(row) = rows.next()? {
-            let (load_id, record) = self.snapshot.payment_record(row)?;
-            self.last_payment = Some(record.seq);
-            let replaced: Option<i64> = row.get(PAYMENT_WIDTH + 17)?;
-            self.payments.push_back(match replaced {
-                Some(_) => self.snapshot.newest(record.seq)?,
-                None => (load_id, record),
-            });
-        }
-        Ok(())
-    }
-
-    fn fill_rejected(&mut self, (load_id, line): (i64, i64)) -> Result<(), Error> {
-        let mut statement = self.snapshot.c.prepare_cached(
-            "select load_id, line, coalesce(reference, ''), coalesce(service_code, ''), coalesce(msisdn, ''),
-                 coalesce(account_number, ''), coalesce(amount_text, ''), coalesce(currency, ''), amount, errors
-             from rejected where batch_id = ?1 and (load_id, line) > (?2, ?3) order by load_id, line limit ?4",
-        )?;
-        let mut rows = statement.query(params![self.snapshot.batch_id, load_id, line, PAGE])?;
-        while let Some(row) = rows.next()? {
-            let (load_id, line): (i64, i64) = (row.get(0)?, row.get(1)?);
-            self.last_rejected = Some((load_id, line));
-            let currency_code: String = row.get(7)?;
-            let amount: Option<i64> = row.get(8)?;
-            let money = match amount.and_then(Amount::from_minor) {
-                Some(amount) => Some(Money {
-                    amount,
-                    currency: currency_of(&currency_code)?,
-                }),
-                None => None,
-            };
-            self.rejected.push_back((
-                load_id,
-                RejectedRow {
-                    line: line.unsigned_abs(),
-                    reference: row.get(2)?,
-                    service_code: row.get(3)?,
-                    msisdn: row.get(4)?,
-                    account_number: row.get(5)?,
-                    amount_text: row.get(6)?,
-                    currency_code,
-                    money,
-                    errors: row.get(9)?,
-                },
-            ));
-        }
-        Ok(())
-    }
-}
-
-impl Iterator for Rows<'_> {
-    type Item = Result<ReportRow, Error>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        if let Err(error) = self.fill() {
-            // One error ends the rows: there is no way to tell what would have followed.
-            (self.last_payment, self.last_rejected) = (None, None);
-            self.payments.clear();
-            self.rejected.clear();
-            return Some(Err(error));
-        }
-        let payment = self
-            .payments
-            .front()
-            .map(|(load, record)| (*load, record.payment.instruction.line));
-        let rejected = self.rejected.front().map(|(load, row)| (*load, row.line));
-        let rejected_first = match (payment, rejected) {
-            (None, None) => return None,
-            (Some(_), None) => false,
-            (None, Some(_)) => true,
-            (Some(payment), Some(rejected)) => rejected < payment,
-        };
-        if rejected_first {
-            self.rejected
-                .pop_front()
-                .map(|(_, row)| Ok(ReportRow::Rejected(row)))
-        } else {
-            self.payments
-                .pop_front()
-                .map(|(_, record)| Ok(ReportRow::Payment(Box::new(record))))
-        }
-    }
-}
+     i.seq, settled_at, gateway_transaction_id, receipt_number, receiver_narration, status_description, i.load_id, l.replaced_by";
 
 /// Returns counts and amounts of a batch per state.
 pub(super) fn standing(c: &Connection, batch: &BatchName) -> Result<Standing, Error> {
@@ -434,9 +360,9 @@ pub(super) fn standing(c: &Connection, batch: &BatchName) -> Result<Standing, Er
     let mut standing = Standing::default();
     let mut statement = c.prepare_cached(
         "select code, state, currency, count, amount from tally join service using (service_id)
-         where batch_id = ?1 and count > 0 order by code, currency, state",
+         where batch_id = ?1 and count > 0 and state <> ?2 order by code, currency, state",
     )?;
-    let mut rows = statement.query([batch_id])?;
+    let mut rows = statement.query([batch_id, UNPRICED])?;
     while let Some(row) = rows.next()? {
         let currency = currency_of(&row.get::<_, String>(2)?)?;
         let mut tally = Tally::default();
@@ -476,6 +402,7 @@ pub(super) fn standing(c: &Connection, batch: &BatchName) -> Result<Standing, Er
             service: service_of(&row.get::<_, String>(1)?)?,
         });
     }
+    standing.unpriced = unpriced(c, batch_id)?;
     standing.replaced_conflicts = c
         .prepare_cached("select count(*) from life where batch_id = ?1 and replaced_by is not null and state in (5, 8)")?
         .query_row([batch_id], |row| row.get::<_, i64>(0))?

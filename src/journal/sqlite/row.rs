@@ -4,11 +4,14 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::NEVER;
 use crate::domain::{
-    Amount, Country, Currency, Instruction, Money, Msisdn, PayerTransactionId, Payment, Reference,
-    ServiceCode, Timestamp,
+    Amount, Country, Currency, DocumentPath, Instruction, Money, Msisdn, PayerTransactionId,
+    Payment, Reference, ServiceCode, Timestamp, Written,
 };
 use crate::journal::Error;
 use crate::lifecycle::{Class, Event, Life, State, Verdict};
+
+/// The state that `tally` counts rows under that have no amount yet.
+pub(super) const UNPRICED: i64 = 9;
 
 /// Returns the number a state is stored as.
 pub(super) fn state_number(state: State) -> i64 {
@@ -133,12 +136,73 @@ pub(super) fn add_to_tally(
 /// The columns [`payment_of`] reads, in its order, of `instruction i` joined with `service s`.
 pub(super) const PAYMENT_COLUMNS: &str = "i.identifier, i.generation, i.received_at, i.line, i.reference, s.code, i.msisdn, \
      i.account_number, i.amount, i.currency, i.country, i.narration, i.customer_names, i.invoice_number, i.payment_mode, \
-     i.hub_id, i.extra, i.document";
+     i.hub_id, i.extra, i.document, i.document_folder, i.as_due";
+/// Which of them is the amount.
+pub(super) const AMOUNT: usize = 8;
 /// How many columns [`PAYMENT_COLUMNS`] names.
-pub(super) const PAYMENT_WIDTH: usize = 18;
+pub(super) const PAYMENT_WIDTH: usize = 20;
+
+/// What an instruction of the journal says of its amount.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Stored {
+    /// `None` until the bill has told it.
+    pub(super) amount: Option<Amount>,
+    pub(super) currency: Currency,
+    /// The file leaves the amount to the bill.
+    pub(super) as_due: bool,
+}
+
+impl Stored {
+    pub(super) fn money(self) -> Option<Money> {
+        self.amount.map(|amount| Money {
+            amount,
+            currency: self.currency,
+        })
+    }
+}
+
+// As the file has it, whatever the bill said since: a file that is loaded again is the same one.
+impl Written for Stored {
+    fn currency(&self) -> Currency {
+        self.currency
+    }
+
+    fn digits(&self) -> String {
+        match self.money() {
+            Some(money) if !self.as_due => money.to_string(),
+            _ => String::new(),
+        }
+    }
+}
+
+/// An instruction that may have no amount, with its identifier.
+pub(super) struct StoredRow {
+    pub(super) id: PayerTransactionId,
+    pub(super) generation: u32,
+    pub(super) received_at: Timestamp,
+    pub(super) instruction: Instruction<Stored>,
+}
 
 /// Reads the columns of [`PAYMENT_COLUMNS`], the first of them at `at`.
+///
+/// A payment without an amount is none.
 pub(super) fn payment_of(row: &Row<'_>, at: usize) -> Result<Payment, Error> {
+    let stored = stored_of(row, at)?;
+    let money = stored
+        .instruction
+        .money
+        .money()
+        .ok_or_else(|| corrupt("a payment without an amount"))?;
+    Ok(Payment {
+        id: stored.id,
+        generation: stored.generation,
+        received_at: stored.received_at,
+        instruction: stored.instruction.with_money(money),
+    })
+}
+
+/// Reads the same columns of a row that may have no amount.
+pub(super) fn stored_of(row: &Row<'_>, at: usize) -> Result<StoredRow, Error> {
     let text = |index: usize| -> Result<&str, Error> {
         row.get_ref(at + index)?
             .as_str()
@@ -155,7 +219,11 @@ pub(super) fn payment_of(row: &Row<'_>, at: usize) -> Result<Payment, Error> {
     let msisdn =
         Msisdn::from_digits(text(6)?).ok_or_else(|| corrupt("a phone number that is not one"))?;
     let extra = optional(16)?;
-    Ok(Payment {
+    let amount = match row.get::<_, Option<i64>>(at + 8)? {
+        Some(minor) => Some(Amount::from_minor(minor).ok_or_else(|| corrupt("an amount of zero"))?),
+        None => None,
+    };
+    Ok(StoredRow {
         id: identifier_of(text(0)?)?,
         generation: row.get(at + 1)?,
         received_at: Timestamp::from_millis(row.get(at + 2)?),
@@ -171,10 +239,10 @@ pub(super) fn payment_of(row: &Row<'_>, at: usize) -> Result<Payment, Error> {
                 "" => msisdn.as_str().to_owned(),
                 text => text.to_owned(),
             },
-            money: Money {
-                amount: Amount::from_minor(row.get(at + 8)?)
-                    .ok_or_else(|| corrupt("an amount of zero"))?,
+            money: Stored {
+                amount,
                 currency,
+                as_due: row.get(at + 19)?,
             },
             country: Country::from_code(text(10)?).ok_or_else(|| corrupt("a country"))?,
             narration: optional(11)?.to_owned(),
@@ -187,9 +255,13 @@ pub(super) fn payment_of(row: &Row<'_>, at: usize) -> Result<Payment, Error> {
             } else {
                 serde_json::from_str(extra).map_err(|_| corrupt("extra data that is not JSON"))?
             },
-            document: Some(optional(17)?)
-                .filter(|text| !text.is_empty())
-                .map(str::to_owned),
+            document: match optional(17)? {
+                "" => None,
+                written => Some(DocumentPath {
+                    written: written.to_owned(),
+                    folder: optional(18)?.to_owned(),
+                }),
+            },
         },
     })
 }

@@ -10,6 +10,7 @@ use super::row::{
     LIFE_COLUMNS, PAYMENT_COLUMNS, PAYMENT_WIDTH, batch_id, corrupt, event_numbers, identifier_of,
     life_of, payment_of, service_of, stamp,
 };
+use super::upload::DOCUMENT_IS_THERE;
 use crate::domain::{BatchName, Said, Timestamp};
 use crate::journal::{Acquired, Claim, Due, Error, Lane, Moved, Question, RunTerms, RunToken};
 use crate::lifecycle::{Event, Moment, Policy, State};
@@ -21,39 +22,7 @@ pub(super) fn acquire(
     terms: &RunTerms,
     policy: &Policy,
 ) -> Result<Acquired, Error> {
-    let found = c
-        .query_row(
-            "select batch_id, gateway, wire, last_claim_at from batch where name = ?1",
-            [batch.as_str()],
-            |row| {
-                let pinned: (Option<String>, Option<String>) = (row.get(1)?, row.get(2)?);
-                Ok((row.get::<_, i64>(0)?, pinned, row.get::<_, Option<i64>>(3)?))
-            },
-        )
-        .optional()?;
-    let Some((batch_id, (gateway, wire), last_claim_at)) = found else {
-        return Err(Error::UnknownBatch {
-            name: batch.to_string(),
-        });
-    };
-    if let Some(pinned) = gateway.filter(|pinned| *pinned != terms.gateway) {
-        return Err(Error::OtherGateway {
-            batch: batch.clone(),
-            pinned,
-            configured: terms.gateway.clone(),
-        });
-    }
-    if let Some(pinned) = wire.filter(|pinned| *pinned != terms.wire) {
-        return Err(Error::OtherWire {
-            batch: batch.clone(),
-            pinned,
-            configured: terms.wire.clone(),
-        });
-    }
-    c.execute(
-        "update batch set gateway = ?2, wire = ?3 where batch_id = ?1",
-        params![batch_id, terms.gateway, terms.wire],
-    )?;
+    let (batch_id, last_claim_at) = pin(c, batch, &terms.gateway, &terms.wire)?;
     c.execute(
         "insert into meta (key, value) values ('epoch', 1) on conflict do update set value = value + 1",
         [],
@@ -71,6 +40,49 @@ pub(super) fn acquire(
         abandoned,
         held: held_lanes(c, batch_id)?,
     })
+}
+
+/// Ties a batch to its gateway and to the settings that shape the bytes of a post; returns its number and its last claim.
+pub(super) fn pin(
+    c: &Connection,
+    batch: &BatchName,
+    gateway: &str,
+    wire: &str,
+) -> Result<(i64, Option<i64>), Error> {
+    let found = c
+        .query_row(
+            "select batch_id, gateway, wire, last_claim_at from batch where name = ?1",
+            [batch.as_str()],
+            |row| {
+                let pinned: (Option<String>, Option<String>) = (row.get(1)?, row.get(2)?);
+                Ok((row.get::<_, i64>(0)?, pinned, row.get::<_, Option<i64>>(3)?))
+            },
+        )
+        .optional()?;
+    let Some((batch_id, (pinned_gateway, pinned_wire), last_claim_at)) = found else {
+        return Err(Error::UnknownBatch {
+            name: batch.to_string(),
+        });
+    };
+    if let Some(pinned) = pinned_gateway.filter(|pinned| *pinned != *gateway) {
+        return Err(Error::OtherGateway {
+            batch: batch.clone(),
+            pinned,
+            configured: gateway.to_owned(),
+        });
+    }
+    if let Some(pinned) = pinned_wire.filter(|pinned| *pinned != *wire) {
+        return Err(Error::OtherWire {
+            batch: batch.clone(),
+            pinned,
+            configured: wire.to_owned(),
+        });
+    }
+    c.execute(
+        "update batch set gateway = ?2, wire = ?3 where batch_id = ?1",
+        params![batch_id, gateway, wire],
+    )?;
+    Ok((batch_id, last_claim_at))
 }
 
 fn epoch(c: &Connection) -> Result<i64, Error> {
@@ -217,6 +229,25 @@ pub(super) fn claim(
     Ok(claims)
 }
 
+/// Payments of lane ?2 that may be posted by ?3, the oldest first, and what of their documents is to be named.
+pub(super) fn due_in_lane() -> String {
+    format!(
+        "select {PAYMENT_COLUMNS}, {LIFE_COLUMNS}, seq, (select u.reference from upload u where u.seq = l.seq)
+         from life l indexed by post_queue cross join instruction i using (seq) join service s on s.service_id = i.service_id
+         where l.batch_id = ?1 and l.service_id = ?2 and l.state = 0 and l.due_at <= ?3 and {DOCUMENT_IS_THERE}
+         order by l.due_at, seq limit ?4"
+    )
+}
+
+/// When the next payment of lane ?2 may be posted, before ?3.
+pub(super) fn next_in_lane() -> String {
+    format!(
+        "select l.due_at from life l indexed by post_queue cross join instruction i using (seq)
+         where l.batch_id = ?1 and l.service_id = ?2 and l.state = 0 and l.due_at < ?3 and {DOCUMENT_IS_THERE}
+         order by l.due_at, seq limit 1"
+    )
+}
+
 #[allow(clippy::too_many_arguments, reason = "one lane of the loop above")]
 fn claim_lane(
     c: &Connection,
@@ -228,12 +259,7 @@ fn claim_lane(
     claims: &mut Vec<Claim>,
     tallies: &mut Tallies,
 ) -> Result<(), Error> {
-    let mut statement = c.prepare_cached(&format!(
-        "select {PAYMENT_COLUMNS}, {LIFE_COLUMNS}, seq
-         from life l indexed by post_queue cross join instruction i using (seq) join service s on s.service_id = i.service_id
-         where l.batch_id = ?1 and l.service_id = ?2 and l.state = 0 and l.due_at <= ?3
-         order by l.due_at, seq limit ?4"
-    ))?;
+    let mut statement = c.prepare_cached(&due_in_lane())?;
     let mut rows = statement.query(params![
         batch_id,
         lane,
@@ -245,10 +271,12 @@ fn claim_lane(
     while let Some(row) = rows.next()? {
         let payment = payment_of(row, 0)?;
         let life = life_of(row, PAYMENT_WIDTH)?;
-        found.push((row.get::<_, i64>(PAYMENT_WIDTH + 10)?, payment, life));
+        let (seq, document): (i64, Option<String>) =
+            (row.get(PAYMENT_WIDTH + 10)?, row.get(PAYMENT_WIDTH + 11)?);
+        found.push((seq, payment, life, document));
     }
     drop(rows);
-    for (seq, payment, life) in found {
+    for (seq, payment, life, support_document) in found {
         let money = payment.instruction.money;
         let mut subject = Subject {
             batch_id,
@@ -267,6 +295,7 @@ fn claim_lane(
                 seq,
                 lane,
                 payment: Arc::new(payment),
+                support_document,
                 repeat: life.is_exposed(),
             });
         }
@@ -329,14 +358,21 @@ pub(super) fn questions(
 
 /// Returns when the next post and the next question are due.
 pub(super) fn due(c: &Connection, token: RunToken) -> Result<Due, Error> {
-    let mut earliest_post = c.prepare_cached(
-        "select min(due_at) from life indexed by post_queue
-         where batch_id = ?1 and service_id = ?2 and state = 0 and due_at < ?3",
+    let mut earliest_post = c.prepare_cached(&next_in_lane())?;
+    // Asked only where nothing may be posted, so that the first row it meets decides.
+    let mut waits = c.prepare_cached(
+        "select exists (select 1 from life indexed by post_queue
+         where batch_id = ?1 and service_id = ?2 and state = 0 and due_at < ?3)",
     )?;
-    let mut post = None;
+    let (mut post, mut document) = (None, false);
     for lane in open_lanes(c, token.batch_id)? {
-        let found: Option<i64> =
-            earliest_post.query_row([token.batch_id, lane, NEVER], |row| row.get(0))?;
+        let found: Option<i64> = earliest_post
+            .query_row([token.batch_id, lane, NEVER], |row| row.get(0))
+            .optional()?;
+        if found.is_none() {
+            document |=
+                waits.query_row([token.batch_id, lane, NEVER], |row| row.get::<_, bool>(0))?;
+        }
         post = [post, found].into_iter().flatten().min();
     }
     let ask: Option<i64> = c
@@ -347,6 +383,7 @@ pub(super) fn due(c: &Connection, token: RunToken) -> Result<Due, Error> {
     Ok(Due {
         post: stamp(post),
         ask: stamp(ask),
+        document,
     })
 }
 

@@ -3,8 +3,8 @@
 use rusqlite::{OptionalExtension, params};
 
 use super::load::{Load, identifier};
-use super::row::{PAYMENT_COLUMNS, PAYMENT_WIDTH, corrupt, payment_of};
-use crate::domain::{Instruction, Payment, Tally};
+use super::row::{PAYMENT_COLUMNS, PAYMENT_WIDTH, Stored, corrupt, stored_of};
+use crate::domain::{Instruction, Tally, Written};
 use crate::journal::{Difference, Error, LateError, LoadRefusal, RejectedRow};
 
 /// How many late errors are kept to be shown; all of them are counted.
@@ -17,6 +17,8 @@ pub(super) struct Sorted {
     pub(super) late: Vec<LateError>,
     /// Rows that an earlier load brought.
     pub(super) unchanged: Tally,
+    /// Those of them that still have no amount.
+    pub(super) unpriced: u64,
     /// Rows with the reference of an earlier one and other content.
     pub(super) changed: u64,
     pub(super) examples: Vec<String>,
@@ -25,7 +27,7 @@ pub(super) struct Sorted {
 /// A row of this load as the sorted pass sees it.
 struct Seen {
     seq: i64,
-    payment: Payment,
+    instruction: Instruction<Stored>,
 }
 
 impl Load<'_> {
@@ -87,8 +89,8 @@ impl Load<'_> {
         sorted: &mut Sorted,
     ) -> Result<(), Error> {
         let row = self.seen(seq)?;
-        let line = row.payment.instruction.line;
-        if let Some(reference) = &row.payment.instruction.reference {
+        let line = row.instruction.line;
+        if let Some(reference) = &row.instruction.reference {
             let message = format!(
                 "{reference:?} is the reference of line {other} too; each row needs its own",
                 reference = reference.as_str()
@@ -117,11 +119,11 @@ impl Load<'_> {
                 sorted,
             );
         }
-        let hash = row.payment.instruction.content_hash();
+        let hash = row.instruction.content_hash();
         let id = identifier(
             &self.plan.originator,
             self.plan,
-            &row.payment.instruction,
+            &row.instruction,
             hash,
             above,
         );
@@ -147,12 +149,15 @@ impl Load<'_> {
         let Some(earlier) = earlier else {
             return Ok(false);
         };
-        let (row, known) = (
-            self.seen(seq)?.payment.instruction,
-            self.seen(earlier)?.payment.instruction,
-        );
+        let (row, known) = (self.seen(seq)?.instruction, self.seen(earlier)?.instruction);
         if row.content_hash() == known.content_hash() {
-            sorted.unchanged.add(row.money);
+            match known.money.money() {
+                Some(money) => sorted.unchanged.add(money),
+                None => {
+                    sorted.unchanged.count += 1;
+                    sorted.unpriced += u64::from(!self.has_life(earlier)?);
+                }
+            }
         } else {
             sorted.changed += 1;
             if sorted.examples.len() < EXAMPLES_MAX {
@@ -176,9 +181,16 @@ impl Load<'_> {
         Ok(true)
     }
 
+    fn has_life(&self, seq: i64) -> Result<bool, Error> {
+        Ok(self
+            .c
+            .prepare_cached("select exists (select 1 from life where seq = ?1)")?
+            .query_row([seq], |row| row.get(0))?)
+    }
+
     fn set_aside(&mut self, row: Seen, error: LateError, sorted: &mut Sorted) -> Result<(), Error> {
         if self.plan.skip_bad_rows {
-            let i = &row.payment.instruction;
+            let i = &row.instruction;
             let errors = if error.column.is_empty() {
                 error.message.clone()
             } else {
@@ -194,9 +206,9 @@ impl Load<'_> {
                 service_code: i.service.as_str().to_owned(),
                 msisdn: i.msisdn.as_str().to_owned(),
                 account_number: i.account_number.clone(),
-                amount_text: i.money.to_string(),
+                amount_text: i.money.digits(),
                 currency_code: i.money.currency.code().to_owned(),
-                money: Some(i.money),
+                money: i.money.money(),
                 errors,
             })?;
         }
@@ -220,7 +232,7 @@ impl Load<'_> {
             .ok_or_else(|| corrupt("a row vanished in its own load"))?;
         Ok(Seen {
             seq,
-            payment: payment_of(row, 0)?,
+            instruction: stored_of(row, 0)?.instruction,
         })
     }
 
@@ -279,12 +291,14 @@ impl Load<'_> {
     }
 }
 
-fn differing(known: &Instruction, row: &Instruction) -> String {
-    if known.money != row.money {
-        return format!(
-            ": amount was {} {}, is {} {}",
-            known.money.currency, known.money, row.money.currency, row.money
-        );
+fn differing(known: &Instruction<Stored>, row: &Instruction<Stored>) -> String {
+    let amount = |stored: &Stored| match stored.digits() {
+        digits if digits.is_empty() => format!("{}, left to the bill", stored.currency),
+        digits => format!("{} {digits}", stored.currency),
+    };
+    let (was, is) = (amount(&known.money), amount(&row.money));
+    if was != is {
+        return format!(": amount was {was}, is {is}");
     }
     let columns = [
         ("service_code", known.service != row.service),

@@ -99,7 +99,7 @@ impl Journal {
         &self.shared.path
     }
 
-    async fn ask<T: Send + 'static>(
+    pub(super) async fn ask<T: Send + 'static>(
         &self,
         alone: bool,
         work: impl FnOnce(&mut Connection) -> Result<T, Error> + Send + 'static,

@@ -44,6 +44,7 @@ const ON_PAGE: [StateName; StateName::ALL.len()] = [
     StateName::Acknowledged,
     StateName::Posting,
     StateName::Ready,
+    StateName::Unpriced,
 ];
 
 const STYLE: &str = include_str!("page.css");

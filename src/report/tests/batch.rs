@@ -26,7 +26,13 @@ pub(super) fn header(entries: &[Entry<'_>]) -> BatchHeader {
     let valid = |entry: &&Entry<'_>| entry.state != StateName::Rejected;
     for entry in entries.iter().filter(valid) {
         let service = ServiceCode::parse(entry.service_code).unwrap();
-        control.add(&service, entry.money.unwrap());
+        match entry.money {
+            Some(money) => control.add(&service, money),
+            None => {
+                let currency = Currency::from_code(entry.currency_text).unwrap();
+                control.add_many(&service, 1, currency, 0);
+            }
+        }
     }
     BatchHeader {
         name: BatchName::parse("payroll-2026-11").unwrap(),
@@ -140,5 +146,14 @@ pub(super) fn mixed() -> Vec<Entry<'static>> {
             ..open(10, "00000000000000000000000010", StateName::Cancelled)
         },
         open(11, "00000000000000000000000011", StateName::Conflict),
+        Entry {
+            posted_at: None,
+            attempts: 0,
+            gateway_transaction_id: "",
+            service_code: "WATER",
+            money: None,
+            currency_text: "KES",
+            ..open(12, "00000000000000000000000012", StateName::Unpriced)
+        },
     ]
 }

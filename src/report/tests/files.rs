@@ -130,7 +130,7 @@ fn the_page_says_what_a_reader_has_to_know() {
     let [.., page] = read(dir.path());
     for part in [
         "<b>Adds up.</b>",
-        "<b>Not finished.</b> Open payments: 5.",
+        "<b>Not finished.</b> Open payments: 6.",
         "disburse resume-lane payroll-2026-11 B2C_MPESA",
         "invalid customer MSISDN",
         "load the corrected rows as a new batch",

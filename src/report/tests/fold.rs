@@ -25,10 +25,28 @@ fn every_state_is_one_bucket() {
     for state in StateName::ALL {
         assert_eq!(reconciliation.state(state).count, 1, "{state}");
     }
-    assert_eq!(reconciliation.total().count, 10);
-    assert_eq!(reconciliation.open().count, 5);
+    assert_eq!(reconciliation.total().count, 11);
+    assert_eq!(reconciliation.open().count, 6);
     assert!(reconciliation.adds_up() && !reconciliation.finished());
     assert!(fold(&[paid(1)]).finished());
+}
+
+#[test]
+fn a_row_without_an_amount_counts_in_its_lane_until_it_is_withdrawn() {
+    let mut row = Entry {
+        money: None,
+        currency_text: "KES",
+        state: StateName::Unpriced,
+        id: "00000000000000000000000012",
+        ..paid(2)
+    };
+    let waiting = fold(&[row, paid(3)]);
+    assert!(waiting.adds_up() && !waiting.finished());
+    assert_eq!(waiting.control().count, 2);
+    assert!(!fold_with(&[row, paid(3)], &[paid(3)]).adds_up());
+    row.state = StateName::Cancelled;
+    let withdrawn = fold(&[row, paid(3)]);
+    assert!(withdrawn.adds_up() && withdrawn.finished());
 }
 
 #[test]
@@ -148,6 +166,7 @@ fn exceptions_come_by_urgency_then_code() {
         ("acknowledged", None, 1),
         ("posting", None, 1),
         ("ready", None, 1),
+        ("unpriced", None, 1),
         ("cancelled", None, 1),
     ];
     assert_eq!(found, expected);

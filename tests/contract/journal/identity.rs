@@ -122,7 +122,7 @@ async fn rows_that_differ_in_one_member_are_not_equal() {
     add(|row| row.payment_mode = "x".into());
     add(|row| row.extra = vec![("x".into(), String::new())]);
     add(|row| row.extra = vec![(String::new(), "x".into())]);
-    add(|row| row.document = Some("x".into()));
+    add(|row| row.document = Some(document("x", "")));
     add(|row| *row = with_amount(row.clone(), 101));
     add(|row| *row = of_service(row.clone(), "OTHER"));
     let count = variants.len();

@@ -42,7 +42,7 @@ async fn every_member_of_an_instruction_survives_the_journal() {
             ("bankCode".into(), "01".into()),
             ("a b".into(), "\n".into()),
         ],
-        document: Some("doc-1".into()),
+        document: Some(document("doc-1", "/srv/pay")),
         ..row(1)
     };
     world.load_new(plan(), vec![full.clone()]).await;
@@ -225,6 +225,7 @@ async fn skipped_rows_are_journalled_as_rejected_and_the_totals_add_up() {
         .iter()
         .map(|row| match row {
             ReportRow::Payment(record) => record.payment.instruction.line,
+            ReportRow::Unpriced(record) => record.row.line,
             ReportRow::Rejected(row) => row.line,
         })
         .collect();

@@ -2,10 +2,12 @@
 
 mod callback;
 mod claim;
+mod documents;
 mod faults;
 mod groups;
 mod identity;
 mod load;
+mod networks;
 mod opening;
 mod operator;
 mod record;

@@ -58,6 +58,53 @@ fn mistakes_in_the_file_are_named_with_their_place() {
             &["disburse.toml:3:1: duplicate key"],
         ),
         (
+            "a bill's amount of what is no postpaid bill",
+            "[services.A]\nkind = \"airtime\"\ncurrency_code = \"KES\"\nbill_amount = \"any\"\n",
+            &[
+                "disburse.toml:4:15: services.A: bill_amount = any goes with kind bill_postpaid alone, the kind is airtime",
+            ],
+        ),
+        (
+            "a bill's amount that is none",
+            "[services.A]\nkind = \"bill_postpaid\"\nbill_amount = \"full\"\ncurrency_code = \"KES\"\n",
+            &[
+                "disburse.toml:3:15: services.A.bill_amount: expected one of exact, at_most, any, found \"full\"",
+            ],
+        ),
+        (
+            "a date that is none",
+            "[services.A]\nkind = \"airtime\"\ndate_payment_received = \"now\"\n",
+            &[
+                "disburse.toml:3:25: services.A.date_payment_received: expected one of load_time, empty, found \"now\"",
+            ],
+        ),
+        (
+            "a threshold of no currency",
+            "[document_thresholds]\nKSH = \"1000000\"\n",
+            &[
+                "disburse.toml:2:1: document_thresholds: expected a three-letter currency code such as \"KES\", found \"KSH\"",
+            ],
+        ),
+        (
+            "a threshold without quotes",
+            "[document_thresholds]\nKES = 1000000\n",
+            &[
+                "disburse.toml:2:7: document_thresholds.KES: expected an amount in quotes, such as \"10.00\", found the number 1000000",
+            ],
+        ),
+        (
+            "a threshold with decimals that its currency has not",
+            "[document_thresholds]\nUGX = \"10.5\"\n",
+            &[
+                "disburse.toml:2:7: document_thresholds.UGX: expected an amount of UGX (UGX has 0 decimals",
+            ],
+        ),
+        (
+            "a threshold that is no table",
+            "document_thresholds = \"1000000\"\n",
+            &["disburse.toml:1:23: document_thresholds: expected a table"],
+        ),
+        (
             "a number in quotes",
             "[profiles.p.limits]\nconcurrency = \"64\"\n",
             &[

@@ -76,6 +76,7 @@ fn nothing_is_claimed_or_asked_before_it_is_due() {
     let due = Due {
         post: Some(secs(7)),
         ask: Some(secs(9)),
+        ..NOTHING
     };
     let mut core = begun(limits(), Vec::new(), due);
     settle(&mut core, &standing(&[(State::Ready, 1)], &[]), due, at(1));

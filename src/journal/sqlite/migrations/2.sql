@@ -1,5 +1,8 @@
 -- Version 2: what is learned before a payment is posted. Times are milliseconds since 1970 UTC, amounts are minor units.
 
+-- Where the path in `document` starts, when it is relative: the absolute folder of the batch file. Null: it was not kept.
+alter table instruction add column document_folder text;
+
 -- The supporting document of a payment, as the file service took it. Written once, before the payment may be posted:
 -- a repeated post then names the same document.
 create table upload (
@@ -10,17 +13,58 @@ create table upload (
     reference text not null,                -- supportDocument
     reply     text not null                 -- what the file service said
 ) strict;
+-- Earlier versions named the identifier; what they posted keeps it in every repeat.
+insert into upload (seq, at, digest, bytes, reference, reply)
+select i.seq, l.posted_at, x'', 0, i.identifier, 'posted by a version that uploaded nothing'
+from instruction i join life l using (seq) where i.document is not null and l.posted_at is not null;
 create trigger upload_is_never_changed before update on upload
 begin select raise(abort, 'an upload is never changed'); end;
 create trigger upload_is_never_removed before delete on upload
 begin select raise(abort, 'an upload is never removed'); end;
 
+-- Few rows have a document, and a run looks for those that are not uploaded yet.
+create index instruction_with_document on instruction (batch_id, seq) where document is not null;
+
 -- Networks of numbers, as the lookup told them. A cache: it proves nothing about a payment.
 create table lookup (
     country    text not null,
     msisdn     text not null,
-    at         integer not null,
+    at         integer not null,            -- 0: noted, and never looked up
     carrier    text,                        -- null: not a phone number, says the lookup
     time_zone  text,
     primary key (country, msisdn)
 ) strict, without rowid;
+
+-- A row of a postpaid service may leave its amount to its bill. Until its amount is fixed it has no life, so that nothing
+-- can post it; `tally` counts it with the state 9. One that is withdrawn instead is cancelled without an amount.
+alter table instruction alter column amount drop not null;
+alter table instruction add column as_due integer not null default 0    -- 1: the file has no amount for the row
+    check (as_due = 1 or as_due = 0 and amount is not null);
+create index unpriced on instruction (batch_id, seq) where amount is null;
+create index taken_from_bill on instruction (service_id, coalesce(account_number, msisdn), seq) where as_due = 1;
+
+-- What bills said, in the order they were asked for.
+create table bill (
+    bill_id       integer primary key,
+    seq           integer not null,
+    at            integer not null,
+    outcome       integer not null check (outcome between 0 and 2), -- the row took the due amount; its own amount fits; refused
+    code          integer,                  -- statusCode; null: no usable answer
+    due           integer check (due > 0),
+    currency      text,
+    due_date      text,                     -- as it was written
+    customer_name text,
+    description   text not null,            -- statusDescription, or why the row cannot be paid by this bill
+    check (outcome = 2 or due is not null)
+) strict;
+create index bill_by_payment on bill (seq);
+-- One bill decides, once and for ever.
+create unique index bill_that_decided on bill (seq) where outcome < 2;
+create trigger bill_is_never_changed before update on bill
+begin select raise(abort, 'what a bill said is never changed'); end;
+create trigger bill_is_never_removed before delete on bill
+begin select raise(abort, 'what a bill said is never removed'); end;
+
+-- The declared total of a file with rows without an amount: it is compared once they have theirs.
+alter table load add column total integer;
+alter table load add column total_currency text;

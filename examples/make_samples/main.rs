@@ -6,6 +6,10 @@
 //! cargo run --example make_samples
 //! ```
 
+mod bills;
+mod payouts;
+mod pdf;
+
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
@@ -106,6 +110,16 @@ fn main() -> Outcome<()> {
         format!("{}\n", lines.join("\n")),
     )?;
     fs::write(directory.join("mistakes.csv"), mistakes())?;
+    fs::write(directory.join("banks.csv"), payouts::banks())?;
+    fs::write(directory.join("bank.csv"), payouts::bank()?)?;
+    fs::write(directory.join("rtgs.csv"), payouts::rtgs()?)?;
+    fs::write(directory.join("airtime.csv"), bills::airtime()?)?;
+    fs::write(directory.join("bills.csv"), bills::bills()?)?;
+    fs::write(directory.join("electricity.csv"), bills::electricity()?)?;
+    fs::create_dir_all(directory.join("documents"))?;
+    for (name, lines) in payouts::DOCUMENTS {
+        fs::write(directory.join("documents").join(name), pdf::page(lines))?;
+    }
     Ok(())
 }
 

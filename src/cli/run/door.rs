@@ -1,0 +1,55 @@
+//! Where callbacks come in.
+
+use super::super::arguments::RunOptions;
+use super::super::config::Settings;
+use super::super::{Error, sandbox};
+use crate::callback::{self, Listener};
+use crate::journal::Journal;
+
+/// Where callbacks come in, and the address that is told to the gateway.
+pub(super) struct Door {
+    pub(super) listener: Option<Listener>,
+    pub(super) public_url: String,
+}
+
+/// Binds the listener; `None` when no callbacks are to come in here.
+pub(super) async fn open(
+    settings: &Settings,
+    options: &RunOptions,
+    journal: &Journal,
+) -> Result<Option<Door>, Error> {
+    let callback = &settings.profile.callback;
+    let public_url = callback.public_url.as_ref().map(ToString::to_string);
+    if options.poll_only || public_url.is_none() && !options.sandbox {
+        return Ok(None);
+    }
+    if options.external_listener {
+        return Ok(public_url.map(|public_url| Door {
+            listener: None,
+            public_url,
+        }));
+    }
+    let bound = match options.sandbox && callback.listen.port() == 0 {
+        true => sandbox::callback_door(callback.listen, &journal.callback_key().await?).await,
+        false => callback::bind(callback.listen).await,
+    };
+    let listener = bound.map_err(|error| {
+        Error::refused(format!("callback.listen {}: {error}; nothing was sent", callback.listen)).hint(
+            "free the port or choose another; --external-listener leaves it to a `disburse listen`, --poll-only does without callbacks",
+        )
+    })?;
+    let local = || -> Result<String, Error> {
+        let address = listener.address().map_err(Error::unexpected)?;
+        Ok(format!("http://{address}/callbacks"))
+    };
+    // Against the sandbox, the gateway is on this machine.
+    let public_url = if options.sandbox {
+        local()?
+    } else {
+        public_url.map_or_else(local, Ok)?
+    };
+    Ok(Some(Door {
+        listener: Some(listener),
+        public_url,
+    }))
+}

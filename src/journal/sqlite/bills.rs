@@ -1,0 +1,566 @@
+//! Rows of postpaid services and their bills: the amount comes from the bill once, and is fixed for ever.
+
+use rusqlite::{Connection, OptionalExtension, Row, params};
+
+use super::NEVER;
+use super::evidence::append_raw;
+use super::row::{
+    PRESUMED_POSTED, UNPRICED, add_to_tally, corrupt, currency_of, event_numbers, identifier_of,
+    service_of, state_number,
+};
+use super::run::known_batch;
+use super::writer::Journal;
+use crate::domain::{Amount, BatchName, Money, Msisdn, ServiceCode, Tally, Timestamp, Totals};
+use crate::journal::{
+    BillCursor, BillFinding, BillOutcome, BillRecord, BillRow, BillsRecorded, Error,
+    TotalDifference,
+};
+use crate::lifecycle::{Event, Moment, State};
+
+impl Journal {
+    /// Returns up to `limit` rows whose bill is still to be asked for, and where the next page begins; `None` after the last.
+    ///
+    /// Those are the rows without an amount, and the rows of `checked` services that were never posted and were not found
+    /// to fit a bill yet.
+    ///
+    /// # Errors
+    /// [`Error::UnknownBatch`].
+    pub async fn bills_to_ask(
+        &self,
+        batch: BatchName,
+        checked: Vec<ServiceCode>,
+        from: BillCursor,
+        limit: usize,
+    ) -> Result<(Vec<BillRow>, Option<BillCursor>), Error> {
+        self.ask(true, move |c| to_ask(c, &batch, &checked, from, limit))
+            .await
+    }
+
+    /// Records what bills said, all or nothing: an amount that is taken from a bill never changes again.
+    ///
+    /// # Errors
+    /// [`Error::NotAllowed`] for a row that has its amount, or that a bill has decided, already.
+    pub async fn record_bills(
+        &self,
+        findings: Vec<BillFinding>,
+        now: Timestamp,
+    ) -> Result<BillsRecorded, Error> {
+        self.ask(true, move |c| record(c, &findings, now)).await
+    }
+
+    /// Compares the declared totals of files that had rows without an amount, as far as something of them can be posted.
+    ///
+    /// # Errors
+    /// [`Error::UnknownBatch`].
+    pub async fn declared_totals(&self, batch: BatchName) -> Result<Vec<TotalDifference>, Error> {
+        self.ask(true, move |c| declared_totals(c, &batch)).await
+    }
+}
+
+const BILL_ROW: &str = "i.seq, i.identifier, d.source, i.line, i.reference, s.code, i.account_number, i.msisdn, i.currency, i.amount";
+
+// A bill is due until its payment has settled. Asked twice in between, it would be paid twice: a row above for the same
+// account has it, unless that one ended unpaid; and so has a row of another batch whose payment is still open.
+const RIVAL: &str =
+    "select iif(other.batch_id = own.batch_id, null, b.name), other.line
+     from instruction own cross join instruction other indexed by taken_from_bill
+         on other.service_id = own.service_id and coalesce(other.account_number, other.msisdn) = coalesce(own.account_number, own.msisdn)
+             and other.as_due = 1
+     cross join batch b on b.batch_id = other.batch_id left join life l on l.seq = other.seq
+     where own.seq = ?2 and other.seq <> own.seq
+         and (other.batch_id = ?1 and other.seq < own.seq and (l.state is null or l.state not in (6, 7))
+             or other.batch_id <> ?1 and l.state in (0, 1, 2, 3, 4))
+     limit 1";
+
+fn to_ask(
+    c: &Connection,
+    batch: &BatchName,
+    checked: &[ServiceCode],
+    mut from: BillCursor,
+    limit: usize,
+) -> Result<(Vec<BillRow>, Option<BillCursor>), Error> {
+    let batch_id = known_batch(c, batch)?;
+    let mut rows = Vec::new();
+    let limit = limit.max(1);
+    if !from.checks {
+        let mut rivals = c.prepare_cached(RIVAL)?;
+        let mut statement = c.prepare_cached(&format!(
+            "select {BILL_ROW} from instruction i indexed by unpriced cross join load d using (load_id) cross join service s using (service_id)
+             where i.batch_id = ?1 and i.amount is null and i.seq > ?2
+                 and not exists (select 1 from life l where l.seq = i.seq) order by i.seq limit ?3"
+        ))?;
+        take(
+            &mut rows,
+            statement.query(params![batch_id, from.after, count(limit)])?,
+        )?;
+        for row in &mut rows {
+            row.rival = rivals
+                .query_row(params![batch_id, row.seq], |found| {
+                    let (batch, line): (Option<String>, i64) = (found.get(0)?, found.get(1)?);
+                    Ok(match batch {
+                        Some(batch) => format!("line {line} of batch {batch}"),
+                        None => format!("line {line}"),
+                    })
+                })
+                .optional()?;
+        }
+        if rows.len() == limit {
+            return Ok(page(rows, false));
+        }
+        from = BillCursor::CHECKS;
+    }
+    let services = services_of(c, checked)?;
+    let Some(first) = first_ready(c, batch_id, &services)? else {
+        return Ok((rows, None));
+    };
+    let after = from.after.max(first - 1);
+    let wanted = limit - rows.len();
+    // The order of the table is the order of loading: one pass over it, however many pages. What may have arrived
+    // before is left alone; it was checked before its first post, or belongs to the question after its status.
+    let mut statement = c.prepare_cached(&format!(
+        "select {BILL_ROW} from life l not indexed cross join instruction i on i.seq = l.seq cross join load d using (load_id)
+             cross join service s on s.service_id = l.service_id
+         where l.seq > ?2 and l.batch_id = ?1 and l.state = 0 and l.exposures = 0
+             and l.service_id in (select value from json_each(?4))
+             and not exists (select 1 from bill b where b.seq = l.seq and b.outcome < 2)
+         order by l.seq limit ?3"
+    ))?;
+    let list = serde_json::to_string(&services).expect("numbers are JSON");
+    take(
+        &mut rows,
+        statement.query(params![batch_id, after, count(wanted), list])?,
+    )?;
+    if rows.len() == limit {
+        return Ok(page(rows, true));
+    }
+    Ok((rows, None))
+}
+
+fn page(rows: Vec<BillRow>, checks: bool) -> (Vec<BillRow>, Option<BillCursor>) {
+    let after = rows.last().map_or(0, |row| row.seq);
+    (rows, Some(BillCursor { checks, after }))
+}
+
+fn count(n: usize) -> i64 {
+    i64::try_from(n).unwrap_or(i64::MAX)
+}
+
+fn take(into: &mut Vec<BillRow>, mut rows: rusqlite::Rows<'_>) -> Result<(), Error> {
+    while let Some(row) = rows.next()? {
+        into.push(bill_row(row)?);
+    }
+    Ok(())
+}
+
+fn bill_row(row: &Row<'_>) -> Result<BillRow, Error> {
+    let digits: String = row.get(7)?;
+    let amount = match row.get::<_, Option<i64>>(9)? {
+        Some(minor) => Some(Amount::from_minor(minor).ok_or_else(|| corrupt("an amount of zero"))?),
+        None => None,
+    };
+    Ok(BillRow {
+        seq: row.get(0)?,
+        id: identifier_of(&row.get::<_, String>(1)?)?,
+        source: row.get(2)?,
+        line: row.get::<_, i64>(3)?.unsigned_abs(),
+        reference: row.get(4)?,
+        service: service_of(&row.get::<_, String>(5)?)?,
+        account_number: row.get::<_, Option<String>>(6)?.unwrap_or(digits.clone()),
+        msisdn: Msisdn::from_digits(&digits)
+            .ok_or_else(|| corrupt("a phone number that is not one"))?,
+        currency: currency_of(&row.get::<_, String>(8)?)?,
+        amount,
+        rival: None,
+    })
+}
+
+fn services_of(c: &Connection, checked: &[ServiceCode]) -> Result<Vec<i64>, Error> {
+    let mut statement = c.prepare_cached("select service_id from service where code = ?1")?;
+    let mut services = Vec::with_capacity(checked.len());
+    for service in checked {
+        let id: Option<i64> = statement
+            .query_row([service.as_str()], |row| row.get(0))
+            .optional()?;
+        services.extend(id);
+    }
+    Ok(services)
+}
+
+fn first_ready(c: &Connection, batch_id: i64, services: &[i64]) -> Result<Option<i64>, Error> {
+    let mut statement = c.prepare_cached(
+        "select min(seq) from life indexed by post_queue where batch_id = ?1 and service_id = ?2 and state = 0",
+    )?;
+    let mut first: Option<i64> = None;
+    for service in services {
+        let found: Option<i64> =
+            statement.query_row(params![batch_id, service], |row| row.get(0))?;
+        first = [first, found].into_iter().flatten().min();
+    }
+    Ok(first)
+}
+
+/// A row as its bill finds it.
+struct Subject {
+    batch_id: i64,
+    service_id: i64,
+    currency: String,
+    identifier: String,
+    priced: bool,
+    state: Option<i64>,
+    decided: bool,
+    /// Something is known of an earlier post.
+    exposed: bool,
+}
+
+fn subject(c: &Connection, seq: i64) -> Result<Subject, Error> {
+    let mut statement = c.prepare_cached(
+        "select i.batch_id, i.service_id, i.currency, i.identifier, i.amount is not null, l.state,
+             exists (select 1 from bill b where b.seq = i.seq and b.outcome < 2),
+             exists (select 1 from evidence e where e.seq = i.seq)
+         from instruction i left join life l on l.seq = i.seq where i.seq = ?1",
+    )?;
+    let mut rows = statement.query([seq])?;
+    let row = rows
+        .next()?
+        .ok_or_else(|| corrupt(format!("payment {seq} is missing")))?;
+    Ok(Subject {
+        batch_id: row.get(0)?,
+        service_id: row.get(1)?,
+        currency: row.get(2)?,
+        identifier: row.get(3)?,
+        priced: row.get(4)?,
+        state: row.get(5)?,
+        decided: row.get(6)?,
+        exposed: row.get(7)?,
+    })
+}
+
+fn record(
+    c: &Connection,
+    findings: &[BillFinding],
+    now: Timestamp,
+) -> Result<BillsRecorded, Error> {
+    let mut recorded = BillsRecorded::default();
+    for finding in findings {
+        let subject = subject(c, finding.seq)?;
+        let refuse = |state, why: &str| {
+            Err(Error::NotAllowed {
+                id: identifier_of(&subject.identifier)?,
+                state,
+                why: why.into(),
+            })
+        };
+        if subject.decided {
+            return refuse(
+                "priced",
+                "a bill has decided its amount, which never changes",
+            );
+        }
+        match finding.outcome {
+            BillOutcome::Taken => {
+                if subject.state.is_some() || subject.priced {
+                    return refuse("priced", "it has its amount, which never changes");
+                }
+                let due = finding
+                    .due
+                    .filter(|due| due.currency.code() == subject.currency)
+                    .ok_or_else(|| corrupt("a bill without an amount in the row's currency"))?;
+                price(c, finding.seq, &subject, due, now)?;
+                recorded.taken.add(due);
+            }
+            BillOutcome::Fits => {
+                if !subject.priced || subject.state != Some(state_number(State::Ready)) {
+                    return refuse("not to be checked", "only what can be posted is compared");
+                }
+                recorded.fitting += 1;
+            }
+            BillOutcome::Refused => recorded.refused += 1,
+        }
+        append(c, finding, now)?;
+    }
+    Ok(recorded)
+}
+
+/// Fixes the amount, and begins the row's life.
+fn price(
+    c: &Connection,
+    seq: i64,
+    subject: &Subject,
+    due: Money,
+    now: Timestamp,
+) -> Result<(), Error> {
+    let minor = due.amount.minor();
+    let changed = c
+        .prepare_cached(
+            "update instruction set amount = ?2 where seq = ?1 and amount is null and as_due = 1",
+        )?
+        .execute(params![seq, minor])?;
+    if changed != 1 {
+        return Err(corrupt("a row that leaves its amount to no bill"));
+    }
+    // Asked before it is posted, where an earlier journal may have posted it.
+    let (state, exposures) = if subject.exposed {
+        (State::InDoubt, 1)
+    } else {
+        (State::Ready, 0)
+    };
+    c.prepare_cached(
+        "insert into life (seq, batch_id, service_id, state, due_at, exposures, quarantine_from)
+         values (?1, ?2, ?3, ?4, 0, ?5, iif(?5 > 0, ?6, null))",
+    )?
+    .execute(params![
+        seq,
+        subject.batch_id,
+        subject.service_id,
+        state_number(state),
+        exposures,
+        now.as_millis(),
+    ])?;
+    if subject.exposed {
+        c.prepare_cached(
+            "insert into evidence (seq, at, event) select ?1, ?2, ?3
+             where not exists (select 1 from evidence where seq = ?1 and event = ?3)",
+        )?
+        .execute(params![seq, now.as_millis(), PRESUMED_POSTED])?;
+    }
+    let (batch, service, currency) = (subject.batch_id, subject.service_id, &subject.currency);
+    add_unpriced(c, batch, service, currency, -1)?;
+    add_to_tally(c, batch, service, currency, state, 1, minor)
+}
+
+fn add_unpriced(
+    c: &Connection,
+    batch_id: i64,
+    service_id: i64,
+    currency: &str,
+    count: i64,
+) -> Result<(), Error> {
+    c.prepare_cached(
+        "update tally set count = count + ?5
+         where batch_id = ?1 and service_id = ?2 and currency = ?3 and state = ?4",
+    )?
+    .execute(params![batch_id, service_id, currency, UNPRICED, count])?;
+    Ok(())
+}
+
+/// Appends what a bill said. A refusal that says what the last one said is the same one: asked every night, it is kept once.
+fn append(c: &Connection, finding: &BillFinding, now: Timestamp) -> Result<(), Error> {
+    if finding.outcome == BillOutcome::Refused
+        && let Some(last) = last_bill(c, finding.seq)?
+        && (last.code, last.due, &last.description)
+            == (finding.code, finding.due, &finding.description)
+    {
+        return Ok(());
+    }
+    let full = |text: &str| Some(text.to_owned()).filter(|text| !text.is_empty());
+    c.prepare_cached(
+        "insert into bill (seq, at, outcome, code, due, currency, due_date, customer_name, description)
+         values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+    )?
+    .execute(params![
+        finding.seq,
+        now.as_millis(),
+        outcome_number(finding.outcome),
+        finding.code,
+        finding.due.map(|due| due.amount.minor()),
+        finding.due.map(|due| due.currency.code()),
+        full(&finding.due_date),
+        full(&finding.customer_name),
+        finding.description,
+    ])?;
+    Ok(())
+}
+
+fn outcome_number(outcome: BillOutcome) -> i64 {
+    match outcome {
+        BillOutcome::Taken => 0,
+        BillOutcome::Fits => 1,
+        BillOutcome::Refused => 2,
+    }
+}
+
+fn outcome_of(number: i64) -> Result<BillOutcome, Error> {
+    match number {
+        0 => Ok(BillOutcome::Taken),
+        1 => Ok(BillOutcome::Fits),
+        2 => Ok(BillOutcome::Refused),
+        other => Err(corrupt(format!("a bill of outcome {other}"))),
+    }
+}
+
+/// Returns what the bills of a row said, oldest first.
+pub(super) fn bills(c: &Connection, seq: i64) -> Result<Vec<BillRecord>, Error> {
+    let mut statement = c.prepare_cached(
+        "select at, outcome, code, due, currency, coalesce(due_date, ''), coalesce(customer_name, ''), description
+         from bill where seq = ?1 order by bill_id",
+    )?;
+    let mut rows = statement.query([seq])?;
+    let mut bills = Vec::new();
+    while let Some(row) = rows.next()? {
+        bills.push(bill_of(row)?);
+    }
+    Ok(bills)
+}
+
+/// Returns what the bill of a row said last.
+pub(super) fn last_bill(c: &Connection, seq: i64) -> Result<Option<BillRecord>, Error> {
+    let mut statement = c.prepare_cached(
+        "select at, outcome, code, due, currency, coalesce(due_date, ''), coalesce(customer_name, ''), description
+         from bill where seq = ?1 order by bill_id desc limit 1",
+    )?;
+    let mut rows = statement.query([seq])?;
+    rows.next()?.map(bill_of).transpose()
+}
+
+fn bill_of(row: &Row<'_>) -> Result<BillRecord, Error> {
+    let due = match (
+        row.get::<_, Option<i64>>(3)?,
+        row.get::<_, Option<String>>(4)?,
+    ) {
+        (Some(minor), Some(code)) => Some(Money {
+            amount: Amount::from_minor(minor).ok_or_else(|| corrupt("an amount of zero"))?,
+            currency: currency_of(&code)?,
+        }),
+        _ => None,
+    };
+    Ok(BillRecord {
+        at: Timestamp::from_millis(row.get(0)?),
+        outcome: outcome_of(row.get(1)?)?,
+        code: row.get(2)?,
+        due,
+        due_date: row.get(5)?,
+        customer_name: row.get(6)?,
+        description: row.get(7)?,
+    })
+}
+
+/// Where a row without an amount stands; `None` for every other row.
+pub(super) fn without_amount(c: &Connection, seq: i64) -> Result<Option<&'static str>, Error> {
+    let found: Option<(bool, bool)> = c
+        .prepare_cached(
+            "select amount is null, exists (select 1 from life where life.seq = instruction.seq)
+             from instruction where seq = ?1",
+        )?
+        .query_row([seq], |row| Ok((row.get(0)?, row.get(1)?)))
+        .optional()?;
+    Ok(match found {
+        Some((true, false)) => Some("unpriced"),
+        Some((true, true)) => Some("cancelled"),
+        _ => None,
+    })
+}
+
+/// Withdraws a row that has no amount: it is cancelled as it is, and keeps its identifier, so that no load brings it back.
+pub(super) fn withdraw(c: &Connection, seq: i64, moment: Moment) -> Result<(), Error> {
+    let subject = subject(c, seq)?;
+    c.prepare_cached(
+        "insert into life (seq, batch_id, service_id, state, due_at, settled_at) values (?1, ?2, ?3, ?4, ?5, ?6)",
+    )?
+    .execute(params![
+        seq,
+        subject.batch_id,
+        subject.service_id,
+        state_number(State::Cancelled),
+        NEVER,
+        moment.now.as_millis(),
+    ])?;
+    append_raw(
+        c,
+        seq,
+        event_numbers(Event::Withdrawn),
+        None,
+        None,
+        None,
+        moment,
+    )?;
+    let (batch, service, currency) = (subject.batch_id, subject.service_id, &subject.currency);
+    add_unpriced(c, batch, service, currency, -1)?;
+    add_to_tally(c, batch, service, currency, State::Cancelled, 1, 0)
+}
+
+/// Withdraws every row of a batch that has no amount; returns how many.
+pub(super) fn withdraw_all(c: &Connection, batch_id: i64, moment: Moment) -> Result<u64, Error> {
+    let (mut after, mut withdrawn) = (0, 0);
+    loop {
+        let seqs: Vec<i64> = c
+            .prepare_cached(
+                "select seq from instruction i indexed by unpriced where batch_id = ?1 and amount is null and seq > ?2
+                     and not exists (select 1 from life l where l.seq = i.seq) order by seq limit 1000",
+            )?
+            .query_map(params![batch_id, after], |row| row.get(0))?
+            .collect::<Result<_, _>>()?;
+        let Some(last) = seqs.last() else {
+            return Ok(withdrawn);
+        };
+        after = *last;
+        for seq in &seqs {
+            withdraw(c, *seq, moment)?;
+            withdrawn += 1;
+        }
+    }
+}
+
+/// Returns how many rows of a batch have no amount yet.
+pub(super) fn unpriced(c: &Connection, batch_id: i64) -> Result<u64, Error> {
+    Ok(c.prepare_cached(
+        "select coalesce(sum(count), 0) from tally where batch_id = ?1 and state = ?2",
+    )?
+    .query_row(params![batch_id, UNPRICED], |row| row.get::<_, i64>(0))?
+    .unsigned_abs())
+}
+
+fn declared_totals(c: &Connection, batch: &BatchName) -> Result<Vec<TotalDifference>, Error> {
+    let batch_id = known_batch(c, batch)?;
+    let loads: Vec<(i64, String, i64, String)> = c
+        .prepare_cached(
+            "select load_id, source, total, total_currency from load where batch_id = ?1 and total is not null order by load_id",
+        )?
+        .query_map([batch_id], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))?
+        .collect::<Result<_, _>>()?;
+    let mut differences = Vec::new();
+    for (load_id, source, minor, currency) in loads {
+        let currency = currency_of(&currency)?;
+        let amount = Amount::from_minor(minor).ok_or_else(|| corrupt("a total of zero"))?;
+        let found = total_of(c, batch_id, load_id)?;
+        let others = found.iter().any(|(other, _)| other != currency);
+        if found.minor(currency) == i128::from(minor) && !others {
+            continue;
+        }
+        // What cannot be posted any more needs no total: the rest of the batch must not wait for it.
+        let can_be_posted: bool = c.query_row(
+            "select exists (select 1 from instruction i join life l using (seq)
+             where i.batch_id = ?1 and i.load_id = ?2 and l.state = 0 and l.exposures = 0)",
+            params![batch_id, load_id],
+            |row| row.get(0),
+        )?;
+        if can_be_posted {
+            differences.push(TotalDifference {
+                source,
+                expected: format!("{currency} {}", Money { amount, currency }),
+                found: found.to_string(),
+            });
+        }
+    }
+    Ok(differences)
+}
+
+/// What the rows of one load add up to, those set aside included.
+fn total_of(c: &Connection, batch_id: i64, load_id: i64) -> Result<Totals, Error> {
+    let mut total = Tally::default();
+    for sql in [
+        "select currency, sum(amount) from instruction
+         where batch_id = ?1 and load_id = ?2 and generation = 0 and amount is not null group by currency",
+        "select currency, sum(amount) from rejected
+         where batch_id = ?1 and load_id = ?2 and amount is not null group by currency",
+    ] {
+        let mut statement = c.prepare(sql)?;
+        let mut rows = statement.query(params![batch_id, load_id])?;
+        while let Some(row) = rows.next()? {
+            let currency = currency_of(&row.get::<_, String>(0)?)?;
+            total
+                .amounts
+                .add_minor(currency, i128::from(row.get::<_, i64>(1)?));
+        }
+    }
+    Ok(total.amounts)
+}

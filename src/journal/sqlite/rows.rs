@@ -1,0 +1,145 @@
+//! The rows of a batch for its report, in the order of its files.
+
+use std::collections::VecDeque;
+
+use rusqlite::params;
+
+use super::read::{PAGE, RECORD_COLUMNS, Snapshot};
+use super::row::{PAYMENT_WIDTH, currency_of};
+use crate::domain::{Amount, Money};
+use crate::journal::{Error, RejectedRow, ReportRow};
+
+// CROSS JOIN keeps the order of the tables, as for a single record; a row without an amount has no life.
+const ROW_TABLES: &str = "from instruction i left join life l on l.seq = i.seq cross join service s on s.service_id = i.service_id";
+
+/// The rows of a batch, read in pages.
+#[derive(Debug)]
+pub struct Rows<'a> {
+    snapshot: &'a Snapshot<'a>,
+    payments: VecDeque<(i64, u64, ReportRow)>,
+    rejected: VecDeque<(i64, RejectedRow)>,
+    /// Where the next page begins; `None` when there is none.
+    last_payment: Option<i64>,
+    last_rejected: Option<(i64, i64)>,
+}
+
+impl<'a> Rows<'a> {
+    pub(super) fn of(snapshot: &'a Snapshot<'a>) -> Self {
+        Self {
+            snapshot,
+            payments: VecDeque::new(),
+            rejected: VecDeque::new(),
+            last_payment: Some(0),
+            last_rejected: Some((0, -1)),
+        }
+    }
+
+    fn fill(&mut self) -> Result<(), Error> {
+        if self.payments.is_empty()
+            && let Some(last) = self.last_payment.take()
+        {
+            self.fill_payments(last)?;
+        }
+        if self.rejected.is_empty()
+            && let Some(last) = self.last_rejected.take()
+        {
+            self.fill_rejected(last)?;
+        }
+        Ok(())
+    }
+
+    fn fill_payments(&mut self, last: i64) -> Result<(), Error> {
+        let c = self.snapshot.c;
+        let mut statement = c.prepare_cached(&format!(
+            "select {RECORD_COLUMNS} {ROW_TABLES}
+             where i.seq > ?2 and i.batch_id = ?1 and i.generation = 0 order by i.seq limit ?3"
+        ))?;
+        let mut rows = statement.query(params![self.snapshot.batch_id, last, PAGE])?;
+        while let Some(row) = rows.next()? {
+            if let Some((load_id, record)) = self.snapshot.unpriced_record(row)? {
+                self.last_payment = Some(record.seq);
+                let line = record.row.line;
+                let row = ReportRow::Unpriced(Box::new(record));
+                self.payments.push_back((load_id, line, row));
+                continue;
+            }
+            let (load_id, record) = self.snapshot.payment_record(row)?;
+            self.last_payment = Some(record.seq);
+            let replaced: Option<i64> = row.get(PAYMENT_WIDTH + 17)?;
+            let (load_id, record) = match replaced {
+                Some(_) => self.snapshot.newest(record.seq)?,
+                None => (load_id, record),
+            };
+            let line = record.payment.instruction.line;
+            let row = ReportRow::Payment(Box::new(record));
+            self.payments.push_back((load_id, line, row));
+        }
+        Ok(())
+    }
+
+    fn fill_rejected(&mut self, (load_id, line): (i64, i64)) -> Result<(), Error> {
+        let mut statement = self.snapshot.c.prepare_cached(
+            "select load_id, line, coalesce(reference, ''), coalesce(service_code, ''), coalesce(msisdn, ''),
+                 coalesce(account_number, ''), coalesce(amount_text, ''), coalesce(currency, ''), amount, errors
+             from rejected where batch_id = ?1 and (load_id, line) > (?2, ?3) order by load_id, line limit ?4",
+        )?;
+        let mut rows = statement.query(params![self.snapshot.batch_id, load_id, line, PAGE])?;
+        while let Some(row) = rows.next()? {
+            let (load_id, line): (i64, i64) = (row.get(0)?, row.get(1)?);
+            self.last_rejected = Some((load_id, line));
+            let currency_code: String = row.get(7)?;
+            let amount: Option<i64> = row.get(8)?;
+            let money = match amount.and_then(Amount::from_minor) {
+                Some(amount) => Some(Money {
+                    amount,
+                    currency: currency_of(&currency_code)?,
+                }),
+                None => None,
+            };
+            self.rejected.push_back((
+                load_id,
+                RejectedRow {
+                    line: line.unsigned_abs(),
+                    reference: row.get(2)?,
+                    service_code: row.get(3)?,
+                    msisdn: row.get(4)?,
+                    account_number: row.get(5)?,
+                    amount_text: row.get(6)?,
+                    currency_code,
+                    money,
+                    errors: row.get(9)?,
+                },
+            ));
+        }
+        Ok(())
+    }
+}
+
+impl Iterator for Rows<'_> {
+    type Item = Result<ReportRow, Error>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if let Err(error) = self.fill() {
+            // One error ends the rows: there is no way to tell what would have followed.
+            (self.last_payment, self.last_rejected) = (None, None);
+            self.payments.clear();
+            self.rejected.clear();
+            return Some(Err(error));
+        }
+        let payment = self.payments.front().map(|(load, line, _)| (*load, *line));
+        let rejected = self.rejected.front().map(|(load, row)| (*load, row.line));
+        let rejected_first = match (payment, rejected) {
+            (None, None) => return None,
+            (Some(_), None) => false,
+            (None, Some(_)) => true,
+            (Some(payment), Some(rejected)) => rejected < payment,
+        };
+        if rejected_first {
+            self.rejected
+                .pop_front()
+                .map(|(_, row)| Ok(ReportRow::Rejected(row)))
+        } else {
+            self.payments.pop_front().map(|(_, _, row)| Ok(row))
+        }
+    }
+}
