@@ -21,7 +21,12 @@ pub(super) async fn bill(session: &Session, arguments: BillArguments) -> Result<
         let msisdn = match &arguments.msisdn {
             Some(text) => {
                 let country = lookup::country(settings, None)?;
-                Some(lookup::number("--msisdn", text, country)?)
+                Some(lookup::number(
+                    "--msisdn",
+                    text,
+                    country,
+                    ", the country_code of the profile",
+                )?)
             }
             None => None,
         };
