@@ -27,11 +27,13 @@ pub(super) fn explain(session: &Session, arguments: &ExplainArguments) -> Result
         return Ok(Verdict::Done);
     }
     for record in &records {
+        // All is read before anything is said.
+        let (bills, trail) = (snapshot.bills(record.seq)?, snapshot.trail(record.seq)?);
         print_record(record);
-        for bill in snapshot.bills(record.seq)? {
-            output::line(&unpriced::bill_text(&bill));
+        for bill in &bills {
+            output::line(&unpriced::bill_text(bill));
         }
-        for entry in snapshot.trail(record.seq)? {
+        for entry in trail {
             output::line(&format!("  {}  {}", entry.at, sentence(&entry)));
         }
     }

@@ -16,6 +16,7 @@ mod openapi;
 mod operator;
 mod oracle;
 mod pace;
+mod preflight;
 mod presets;
 mod sandbox;
 mod signals;

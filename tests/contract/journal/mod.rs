@@ -1,5 +1,6 @@
 //! The contract of the journal: every verb, and what holds whatever was called before.
 
+mod bills;
 mod callback;
 mod claim;
 mod documents;
