@@ -7,6 +7,7 @@ mod faults;
 mod groups;
 mod identity;
 mod load;
+mod migration;
 mod opening;
 mod operator;
 mod record;
