@@ -13,6 +13,10 @@ mod desk;
 mod formats;
 mod full_disk;
 mod help;
+mod operations;
 mod output;
 mod reports;
+#[path = "../wire/server.rs"]
+#[allow(dead_code, reason = "other tests need more of it")]
+mod server;
 mod unreachable;

@@ -3,11 +3,13 @@
 mod bills;
 mod callback;
 mod claim;
+mod documents;
 mod faults;
 mod groups;
 mod identity;
 mod load;
 mod migration;
+mod networks;
 mod opening;
 mod operator;
 mod record;
