@@ -30,9 +30,14 @@ pub(super) fn explain(session: &Session, arguments: &ExplainArguments) -> Result
         output::json(&json!(values?));
         return Ok(Verdict::Done);
     }
-    for record in &records {
+    // All of it is read before any of it is said: of a damaged journal nothing is printed as if it were whole.
+    let trails = records
+        .iter()
+        .map(|record| snapshot.trail(record.seq))
+        .collect::<Result<Vec<_>, _>>()?;
+    for (record, trail) in records.iter().zip(trails) {
         print_record(record, shown);
-        for entry in snapshot.trail(record.seq)? {
+        for entry in trail {
             output::line(&format!("  {}  {}", entry.at, sentence(&entry, shown)));
         }
     }
