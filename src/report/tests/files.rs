@@ -202,7 +202,9 @@ pub(super) fn rows(page: &str) -> Vec<serde_json::Value> {
 fn tokens_stand_in_their_columns_and_are_masked_on_the_page() {
     let token = "12345678901234567890";
     let narration = "Token: 1234 5678 9012 3456 7890, Units: 32.5 kWh";
-    let entry = |line, prepaid, narration| Entry {
+    let ids = ["A", "B", "C", "D", "E"];
+    let entry = |line: u64, prepaid, narration| Entry {
+        id: ids[line as usize - 2],
         prepaid,
         receiver_narration: narration,
         ..paid(line)
@@ -246,10 +248,11 @@ fn tokens_stand_in_their_columns_and_are_masked_on_the_page() {
     assert_eq!(
         page.matches("token ****************7890 · 32.5 units")
             .count(),
-        2
+        4,
+        "each row is in the table and in the script's list"
     );
     // Of the service that sells something else, the narration stands as it is.
-    assert_eq!(page.matches("1234 5678").count(), 1);
+    assert_eq!(page.matches("1234 5678").count(), 2);
     assert!(!page.contains(token) && !page.contains("5X-17"));
     assert!(page.contains("Paid to Esther"));
 }
