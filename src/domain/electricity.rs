@@ -54,6 +54,20 @@ impl Electricity {
         self.tokens.join(", ")
     }
 
+    /// Returns the tokens in one text, in groups of four as they are typed in.
+    #[must_use]
+    pub fn grouped(&self) -> String {
+        let group = |token: &String| {
+            let groups: Vec<&str> = (0..token.len())
+                .step_by(4)
+                .map(|at| &token[at..at + 4])
+                .collect();
+            groups.join("-")
+        };
+        let tokens: Vec<String> = self.tokens.iter().map(group).collect();
+        tokens.join(", ")
+    }
+
     /// Returns the tokens in one text, all but the last four digits of each hidden.
     #[must_use]
     pub fn masked(&self) -> String {

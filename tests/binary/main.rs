@@ -5,6 +5,7 @@
 // A test fails by panicking, its helpers too.
 #![allow(clippy::unwrap_used)]
 
+mod bills;
 mod deployments;
 mod endings;
 mod files;

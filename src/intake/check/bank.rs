@@ -48,6 +48,13 @@ pub(super) fn check(
             _ => found.text(layout, record, field),
         };
         match service {
+            // The directory would have named it, had the code been right.
+            Some(service)
+                if is_bank(service)
+                    && field == Field::BankName
+                    && text.is_empty()
+                    && banks.is_some()
+                    && found.has(Field::BankCode) => {}
             Some(service) if is_bank(service) && text.is_empty() => {
                 let expected = format!("a value, which {} needs (section 2.3)", service.code);
                 found.missing(field, &expected);
@@ -57,7 +64,7 @@ pub(super) fn check(
                 rule: Some(rule),
             }) if !text.is_empty() && !is_bank_kind(rule.kind) => {
                 let message = format!(
-                    "expected nothing, {code} pays to no bank ({}), found {}",
+                    "expected nothing, {code} pays to no bank ({}; section 2.3), found {}",
                     rule.kind,
                     quoted(&text)
                 );

@@ -1,0 +1,25 @@
+//! `datePaymentReceived`, which some services leave empty (section 2.3).
+
+use disburse::domain::ServiceCode;
+use disburse::gateway::{Gateway, HttpGateway};
+
+use crate::payments::{A, one, profile};
+use crate::{acknowledging, body_of, soon};
+
+#[tokio::test]
+async fn a_service_without_dates_posts_an_empty_one_and_the_others_their_own() {
+    let service = one(A)[0].payment.instruction.service.clone();
+    let other = ServiceCode::parse("AIRTIME").unwrap();
+    for (undated, empty) in [(service, true), (other, false)] {
+        let server = acknowledging();
+        let mut profile = profile(&server.url());
+        profile.undated.insert(undated);
+        let gateway = HttpGateway::new(profile).unwrap();
+        soon(gateway.post(&one(A))).await;
+        let body: serde_json::Value = serde_json::from_str(&body_of(&server)).unwrap();
+        let date = body["payload"]["packet"][0]["datePaymentReceived"]
+            .as_str()
+            .unwrap();
+        assert_eq!(date.is_empty(), empty, "{date}");
+    }
+}
