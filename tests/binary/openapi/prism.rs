@@ -59,7 +59,7 @@ impl Proxy {
     }
 
     fn passed(&self, path: &str) -> usize {
-        let forwarded = format!("The upstream call to {path} has returned 200");
+        let forwarded = format!("The upstream call to {path} has returned 20");
         self.tool.output().matches(&forwarded).count()
     }
 }
