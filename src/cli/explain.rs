@@ -3,10 +3,13 @@
 use serde_json::json;
 
 use super::arguments::ExplainArguments;
+use super::report::Kinds;
 use super::session::{Session, batch_name};
 use super::{Error, Verdict, output, unpriced};
+use crate::domain::Electricity;
 use crate::journal::{PaymentRecord, Reader, Snapshot, TrailEntry};
 use crate::lifecycle::{Action, Event, Verdict as Said};
+use crate::report::Prepaid;
 
 /// `disburse explain`.
 pub(super) fn explain(session: &Session, arguments: &ExplainArguments) -> Result<Verdict, Error> {
@@ -18,29 +21,73 @@ pub(super) fn explain(session: &Session, arguments: &ExplainArguments) -> Result
         return Ok(Verdict::Done);
     }
     let records = snapshot.find(&arguments.payment)?;
+    let kinds = Kinds::of(session);
+    let shown = Shown {
+        kinds: &kinds,
+        reveal: arguments.reveal,
+    };
     if session.common.json {
         let values: Result<Vec<_>, Error> = records
             .iter()
-            .map(|record| to_json(&snapshot, record))
+            .map(|record| to_json(&snapshot, record, shown))
             .collect();
         output::json(&json!(values?));
         return Ok(Verdict::Done);
     }
-    for record in &records {
-        // All is read before anything is said.
-        let (bills, trail) = (snapshot.bills(record.seq)?, snapshot.trail(record.seq)?);
-        print_record(record);
+    // All of it is read before any of it is said: of a damaged journal nothing is printed as if it were whole.
+    let told = records
+        .iter()
+        .map(|record| Ok((snapshot.bills(record.seq)?, snapshot.trail(record.seq)?)))
+        .collect::<Result<Vec<_>, Error>>()?;
+    for (record, (bills, trail)) in records.iter().zip(told) {
+        print_record(record, shown);
         for bill in &bills {
             output::line(&unpriced::bill_text(bill));
         }
         for entry in trail {
-            output::line(&format!("  {}  {}", entry.at, sentence(&entry)));
+            output::line(&format!("  {}  {}", entry.at, sentence(&entry, shown)));
         }
     }
     Ok(Verdict::Done)
 }
 
-fn print_record(record: &PaymentRecord) {
+/// What of a narration is shown. It may hold a prepaid token, which is money to whoever has it.
+#[derive(Clone, Copy)]
+struct Shown<'a> {
+    kinds: &'a Kinds,
+    reveal: bool,
+}
+
+/// Stands for what is not shown.
+const HIDDEN: &str = "***";
+
+impl Shown<'_> {
+    /// Returns what was said under this name, hidden where it is, or holds, a bearer value.
+    fn text(self, name: &str, value: &str) -> String {
+        let bearer = name == "receiver_narration" || Electricity::read(value).is_some();
+        if bearer && !self.reveal {
+            HIDDEN.to_owned()
+        } else {
+            value.to_owned()
+        }
+    }
+
+    /// Returns the tokens and units of a payment, the tokens masked.
+    fn electricity(self, record: &PaymentRecord) -> Option<(String, String)> {
+        if self.kinds.prepaid(&record.payment.instruction.service) == Prepaid::No {
+            return None;
+        }
+        let read = Electricity::read(record.receiver_narration.as_deref()?)?;
+        let token = if self.reveal {
+            read.token_text()
+        } else {
+            read.masked()
+        };
+        Some((token, read.units_text()))
+    }
+}
+
+fn print_record(record: &PaymentRecord, shown: Shown<'_>) {
     let row = &record.payment.instruction;
     let reference = row
         .reference
@@ -66,6 +113,14 @@ fn print_record(record: &PaymentRecord) {
         record.life.state.name(),
         next(record)
     ));
+    if let Some((token, units)) = shown.electricity(record) {
+        let units = if units.is_empty() {
+            String::new()
+        } else {
+            format!(", {units} units")
+        };
+        output::line(&format!("  electricity: token {token}{units}"));
+    }
     if let Some(replaced) = record.replaces {
         output::line(&format!("  a retry of {replaced}, which had failed"));
     }
@@ -81,7 +136,7 @@ fn next(record: &PaymentRecord) -> String {
     }
 }
 
-pub(super) fn sentence(entry: &TrailEntry) -> String {
+fn sentence(entry: &TrailEntry, shown: Shown<'_>) -> String {
     let mut text = entry.kind.to_owned();
     match entry.event {
         Some(
@@ -95,7 +150,7 @@ pub(super) fn sentence(entry: &TrailEntry) -> String {
         Some(Event::DecidedFailed) => text.push_str(": failed"),
         _ => {}
     }
-    for (name, value) in visible(entry) {
+    for (name, value) in visible(entry, shown) {
         text.push_str(&format!(", {name} {value:?}"));
     }
     if let Some(anomaly) = &entry.anomaly {
@@ -104,8 +159,8 @@ pub(super) fn sentence(entry: &TrailEntry) -> String {
     text
 }
 
-/// What was said, without the narration: it may hold a prepaid token, which is money.
-fn visible(entry: &TrailEntry) -> Vec<(String, String)> {
+/// What was said.
+fn visible(entry: &TrailEntry, shown: Shown<'_>) -> Vec<(String, String)> {
     let detail = entry
         .detail
         .as_deref()
@@ -115,19 +170,21 @@ fn visible(entry: &TrailEntry) -> Vec<(String, String)> {
     };
     members
         .into_iter()
-        .filter(|(name, _)| name != "receiver_narration")
         .map(|(name, value)| {
-            (
-                name,
-                value
-                    .as_str()
-                    .map_or_else(|| value.to_string(), str::to_owned),
-            )
+            let value = value
+                .as_str()
+                .map_or_else(|| value.to_string(), str::to_owned);
+            let value = shown.text(&name, &value);
+            (name, value)
         })
         .collect()
 }
 
-fn to_json(snapshot: &Snapshot<'_>, record: &PaymentRecord) -> Result<serde_json::Value, Error> {
+fn to_json(
+    snapshot: &Snapshot<'_>,
+    record: &PaymentRecord,
+    shown: Shown<'_>,
+) -> Result<serde_json::Value, Error> {
     let row = &record.payment.instruction;
     let trail: Vec<serde_json::Value> = snapshot
         .trail(record.seq)?
@@ -138,10 +195,12 @@ fn to_json(snapshot: &Snapshot<'_>, record: &PaymentRecord) -> Result<serde_json
                 _ => None,
             };
             let said: serde_json::Map<_, _> =
-                visible(entry).into_iter().map(|(name, value)| (name, json!(value))).collect();
+                visible(entry, shown).into_iter().map(|(name, value)| (name, json!(value))).collect();
             json!({"at": entry.at.to_string(), "kind": entry.kind, "code": code, "anomaly": entry.anomaly, "said": said})
         })
         .collect();
+    let electricity = shown.electricity(record);
+    let narration = record.receiver_narration.as_deref();
     Ok(json!({
         "payer_transaction_id": record.payment.id.as_str(),
         "generation": record.payment.generation,
@@ -155,6 +214,9 @@ fn to_json(snapshot: &Snapshot<'_>, record: &PaymentRecord) -> Result<serde_json
         "attempts": record.life.attempts,
         "replaces": record.replaces.map(|id| id.to_string()),
         "bills": unpriced::bills_json(&snapshot.bills(record.seq)?),
+        "receiver_narration": narration.map(|text| shown.text("receiver_narration", text)),
+        "electricity_token": electricity.as_ref().map(|(token, _)| token),
+        "electricity_units": electricity.as_ref().map(|(_, units)| units).filter(|units| !units.is_empty()),
         "trail": trail,
     }))
 }

@@ -1,16 +1,17 @@
 //! `report`: the journal's rows, as the report takes them.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::arguments::ReportArguments;
 use super::session::{Session, batch_name};
 use super::{Error, Verdict, output};
-use crate::domain::{BatchName, ControlTotals};
+use crate::domain::{BatchName, ControlTotals, PaymentKind, ServiceCode};
 use crate::journal::{
     BatchRecord, PaymentRecord, Reader, RejectedRow, ReportRow, Standing, UnpricedRecord,
 };
 use crate::lifecycle::State;
-use crate::report::{BatchHeader, Entry, Load, Report, StateName, Writer};
+use crate::report::{BatchHeader, Entry, Load, Prepaid, Report, StateName, Writer};
 
 /// `disburse report`.
 pub(super) async fn report(
@@ -18,7 +19,7 @@ pub(super) async fn report(
     arguments: ReportArguments,
 ) -> Result<Verdict, Error> {
     let batch = batch_name(&arguments.batch)?;
-    let written = write(session.journal_path(), &batch, &arguments.out).await?;
+    let written = write(session, &batch, &arguments.out).await?;
     let paths = &written.paths;
     if session.common.json {
         output::json(&serde_json::json!({
@@ -42,8 +43,14 @@ pub(super) async fn report(
 }
 
 /// Writes the report of a batch as it stands now.
-pub(super) async fn write(journal: &Path, batch: &BatchName, out: &Path) -> Result<Report, Error> {
-    let (journal, batch, out) = (journal.to_owned(), batch.clone(), out.to_owned());
+pub(super) async fn write(
+    session: &Session,
+    batch: &BatchName,
+    out: &Path,
+) -> Result<Report, Error> {
+    let journal = session.journal_path().to_owned();
+    let (batch, out) = (batch.clone(), out.to_owned());
+    let kinds = Kinds::of(session);
     tokio::task::spawn_blocking(move || {
         let reader = Reader::open(&journal)?;
         let snapshot = reader.snapshot(&batch)?;
@@ -55,7 +62,7 @@ pub(super) async fn write(journal: &Path, batch: &BatchName, out: &Path) -> Resu
         let mut writer = Writer::create(&out, header)?;
         for row in snapshot.rows() {
             match row? {
-                ReportRow::Payment(record) => add_payment(&mut writer, &record)?,
+                ReportRow::Payment(record) => add_payment(&mut writer, &kinds, &record)?,
                 ReportRow::Unpriced(record) => add_unpriced(&mut writer, &record)?,
                 ReportRow::Rejected(row) => add_rejected(&mut writer, &row)?,
             }
@@ -64,6 +71,30 @@ pub(super) async fn write(journal: &Path, batch: &BatchName, out: &Path) -> Resu
     })
     .await
     .map_err(|_| Error::unexpected("the report's writer failed"))?
+}
+
+/// What the services of the configuration sell. A report asks for no configuration: without one, nothing is known.
+pub(super) struct Kinds(BTreeMap<ServiceCode, PaymentKind>);
+
+impl Kinds {
+    pub(super) fn of(session: &Session) -> Self {
+        let services = session
+            .settings(false, Vec::new())
+            .map(|settings| settings.services)
+            .unwrap_or_default();
+        let kinds = services
+            .into_iter()
+            .map(|(code, service)| (code, service.kind));
+        Self(kinds.collect())
+    }
+
+    pub(super) fn prepaid(&self, service: &ServiceCode) -> Prepaid {
+        match self.0.get(service) {
+            None => Prepaid::Unknown,
+            Some(PaymentKind::BillPrepaid) => Prepaid::Yes,
+            Some(_) => Prepaid::No,
+        }
+    }
 }
 
 fn header(record: BatchRecord, standing: &Standing, control: ControlTotals) -> BatchHeader {
@@ -91,7 +122,7 @@ fn header(record: BatchRecord, standing: &Standing, control: ControlTotals) -> B
     }
 }
 
-fn add_payment(writer: &mut Writer, record: &PaymentRecord) -> Result<(), Error> {
+fn add_payment(writer: &mut Writer, kinds: &Kinds, record: &PaymentRecord) -> Result<(), Error> {
     let row = &record.payment.instruction;
     let note = note(record);
     writer.add(&Entry {
@@ -111,6 +142,7 @@ fn add_payment(writer: &mut Writer, record: &PaymentRecord) -> Result<(), Error>
         gateway_transaction_id: record.gateway_transaction_id.as_deref().unwrap_or_default(),
         receipt_number: record.receipt_number.as_deref().unwrap_or_default(),
         receiver_narration: record.receiver_narration.as_deref().unwrap_or_default(),
+        prepaid: kinds.prepaid(&row.service),
         attempts: record.life.attempts,
         posted_at: record.life.posted_at,
         settled_at: record.settled_at,

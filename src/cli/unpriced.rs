@@ -2,7 +2,6 @@
 
 use serde_json::json;
 
-use super::explain::sentence;
 use super::session::Session;
 use super::{Error, output};
 use crate::domain::BatchName;
@@ -63,7 +62,10 @@ pub(super) fn explain(
         output::line(&bill_text(bill));
     }
     for entry in &trail {
-        output::line(&format!("  {}  {}", entry.at, sentence(entry)));
+        // What was said with it stays in the journal: it may hold a token.
+        let anomaly = entry.anomaly.as_ref();
+        let anomaly = anomaly.map(|why| format!("  ! {why}")).unwrap_or_default();
+        output::line(&format!("  {}  {}{anomaly}", entry.at, entry.kind));
     }
     Ok(())
 }

@@ -54,6 +54,20 @@ impl Electricity {
         self.tokens.join(", ")
     }
 
+    /// Returns the tokens in one text, in groups of four as they are typed in.
+    #[must_use]
+    pub fn grouped(&self) -> String {
+        let group = |token: &String| {
+            let groups: Vec<&str> = (0..token.len())
+                .step_by(4)
+                .map(|at| &token[at..at + 4])
+                .collect();
+            groups.join("-")
+        };
+        let tokens: Vec<String> = self.tokens.iter().map(group).collect();
+        tokens.join(", ")
+    }
+
     /// Returns the tokens in one text, all but the last four digits of each hidden.
     #[must_use]
     pub fn masked(&self) -> String {
@@ -189,12 +203,12 @@ fn tokens(pieces: &[Piece<'_>]) -> Option<Vec<String>> {
             Piece::Word(word) => {
                 let word = word.to_lowercase();
                 let holds = |part: &&str| word.contains(*part);
-                if OTHER_WORDS.iter().any(|part| holds(&part)) && !word.contains("token") {
+                if OTHER_WORDS.iter().any(holds) && !word.contains("token") {
                     if announced != Announced::Other {
                         before = announced;
                     }
                     announced = Announced::Other;
-                } else if TOKEN_WORDS.iter().any(|part| holds(&part)) {
+                } else if TOKEN_WORDS.iter().any(holds) {
                     announced = Announced::Token;
                 }
             }

@@ -148,7 +148,8 @@ fn inside(bytes: &[u8]) -> Result<(), NotPdf> {
             ) => NotPdf::Excessive,
             _ => NotPdf::Damaged("its table of objects cannot be read"),
         })?;
-    if document.is_encrypted() || document.was_encrypted() {
+    // The entry goes when the crate can open the document without a password; the state stays.
+    if document.trailer.has(b"Encrypt") || document.was_encrypted() {
         return Err(NotPdf::Encrypted);
     }
     if ROOM.get() == 0 {

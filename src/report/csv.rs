@@ -9,9 +9,10 @@ use tempfile::NamedTempFile;
 
 use super::writer::Row;
 use super::{Error, output, text};
+use crate::domain::Electricity;
 
 /// The first columns are fixed for the readers of the file; new ones are added behind them.
-const COLUMNS: [&str; 18] = [
+const COLUMNS: [&str; 20] = [
     "line",
     "reference",
     "payer_transaction_id",
@@ -30,6 +31,8 @@ const COLUMNS: [&str; 18] = [
     "posted_at",
     "settled_at",
     "note",
+    "electricity_token",
+    "electricity_units",
 ];
 
 pub(super) struct Sheet {
@@ -75,6 +78,10 @@ impl Sheet {
         self.out.write_field(row.posted_at)?;
         self.out.write_field(row.settled_at)?;
         self.text(entry.note)?;
+        // In groups: a spreadsheet rounds twenty digits to fifteen.
+        let electricity = row.electricity.as_ref();
+        self.text(&electricity.map_or(String::new(), Electricity::grouped))?;
+        self.text(&electricity.map_or(String::new(), Electricity::units_text))?;
         Ok(self.out.write_record(None::<&[u8]>)?)
     }
 

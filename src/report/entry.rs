@@ -105,6 +105,18 @@ impl fmt::Display for StateName {
     }
 }
 
+/// Whether a service sells prepaid electricity: its narrations then hold tokens, which are money.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Prepaid {
+    /// It is not known; a narration that clearly holds a token is taken for one.
+    #[default]
+    Unknown,
+    /// It does.
+    Yes,
+    /// It sells something else.
+    No,
+}
+
 /// One row of a loaded file, as it stands now. Texts that a row does not have are empty.
 #[derive(Clone, Copy, Default)]
 pub struct Entry<'a> {
@@ -138,6 +150,8 @@ pub struct Entry<'a> {
     pub receipt_number: &'a str,
     /// `receiverNarration`.
     pub receiver_narration: &'a str,
+    /// Whether its service sells prepaid electricity.
+    pub prepaid: Prepaid,
     /// How many times it was posted.
     pub attempts: u32,
     /// The first post.

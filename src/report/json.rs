@@ -12,6 +12,7 @@ use tempfile::NamedTempFile;
 use self::head::Head;
 use super::writer::Row;
 use super::{BatchHeader, Error, Reconciliation, output};
+use crate::domain::Electricity;
 
 // Payments are spooled while the totals that stand before them are still being folded.
 pub(super) struct Document {
@@ -84,6 +85,8 @@ struct Payment<'a> {
     posted_at: Option<&'a str>,
     settled_at: Option<&'a str>,
     note: Option<&'a str>,
+    electricity_token: Option<String>,
+    electricity_units: Option<String>,
 }
 
 impl<'a> From<&'a Row<'a>> for Payment<'a> {
@@ -111,6 +114,12 @@ impl<'a> From<&'a Row<'a>> for Payment<'a> {
             posted_at: present(row.posted_at),
             settled_at: present(row.settled_at),
             note: present(entry.note),
+            electricity_token: row.electricity.as_ref().map(Electricity::token_text),
+            electricity_units: row
+                .electricity
+                .as_ref()
+                .map(Electricity::units_text)
+                .filter(|units| !units.is_empty()),
         }
     }
 }

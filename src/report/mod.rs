@@ -31,7 +31,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 pub use difference::Difference;
-pub use entry::{BatchHeader, Entry, Load, StateName};
+pub use entry::{BatchHeader, Entry, Load, Prepaid, StateName};
 pub use exceptions::ExceptionGroup;
 pub use lane::{Lane, Sum};
 pub use reconciliation::Reconciliation;

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use super::csv::Sheet;
 use super::html::Page;
 use super::json::Document;
-use super::{BatchHeader, Entry, Error, Reconciliation, output};
-use crate::domain::Timestamp;
+use super::{BatchHeader, Entry, Error, Prepaid, Reconciliation, output};
+use crate::domain::{Electricity, Timestamp};
 
 /// An entry with its texts as the files show them, made once for all three.
 pub(super) struct Row<'a> {
@@ -16,6 +16,14 @@ pub(super) struct Row<'a> {
     pub(super) currency: &'a str,
     pub(super) posted_at: &'a str,
     pub(super) settled_at: &'a str,
+    pub(super) electricity: Option<Electricity>,
+}
+
+impl Row<'_> {
+    /// Returns whether the narration is, or may be, a token: the page is passed around more freely than the other files.
+    pub(super) fn is_bearer(&self) -> bool {
+        self.electricity.is_some() || self.entry.prepaid == Prepaid::Yes
+    }
 }
 
 /// Where the files are.
@@ -95,6 +103,10 @@ impl Writer {
                 .map_or(entry.currency_text, |money| money.currency.code()),
             posted_at: &texts.posted_at,
             settled_at: &texts.settled_at,
+            electricity: match entry.prepaid {
+                Prepaid::No => None,
+                Prepaid::Yes | Prepaid::Unknown => Electricity::read(entry.receiver_narration),
+            },
         };
         self.sheet
             .add(&row)

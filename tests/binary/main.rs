@@ -5,6 +5,7 @@
 // A test fails by panicking, its helpers too.
 #![allow(clippy::unwrap_used)]
 
+mod bills;
 mod deployments;
 mod endings;
 mod files;
@@ -12,6 +13,7 @@ mod gateways;
 mod kills;
 mod lanes;
 mod lost_journal;
+mod openapi;
 mod operator;
 mod oracle;
 mod pace;

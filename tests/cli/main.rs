@@ -13,6 +13,7 @@ mod desk;
 mod formats;
 mod full_disk;
 mod help;
+mod kinds;
 mod operations;
 mod output;
 mod reports;

@@ -6,6 +6,7 @@
     reason = "what is unwrapped here is part of what is tried"
 )]
 
+mod bills;
 mod callbacks;
 mod engine;
 mod fold;

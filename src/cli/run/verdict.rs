@@ -20,7 +20,7 @@ pub(super) async fn conclude(
     out: Option<PathBuf>,
 ) -> Result<Verdict, Error> {
     let written = match out {
-        Some(out) => Some(report::write(session.journal_path(), batch, &out).await),
+        Some(out) => Some(report::write(session, batch, &out).await),
         None => None,
     };
     let standing = journal.standing(batch.clone()).await?;

@@ -1,6 +1,6 @@
 //! The bank that is paid to, and the account there (section 2.3).
 
-use crate::domain::PaymentKind;
+use crate::domain::{Instruction, Money, PaymentKind};
 
 use super::super::banks::BankDirectory;
 use super::super::columns::{Field, Layout};
@@ -36,18 +36,29 @@ pub(super) fn check(
     let known = banks.and_then(|banks| directory(layout, record, banks, service, found));
     let mut extra = Vec::new();
     for (field, member) in BANK {
+        let mut name = member.to_owned();
         let text = match field {
             Field::BankAccountNumber | Field::BankCode => found.digits(layout, record, field),
             Field::BankName => {
                 let written = found.text(layout, record, field);
                 match known {
-                    Some(name) if written.is_empty() => name.to_owned(),
+                    Some(listed) if written.is_empty() => {
+                        name = Instruction::<Money>::supplied(member);
+                        listed.to_owned()
+                    }
                     _ => written,
                 }
             }
             _ => found.text(layout, record, field),
         };
         match service {
+            // The directory would have named it, had the code been right.
+            Some(service)
+                if is_bank(service)
+                    && field == Field::BankName
+                    && text.is_empty()
+                    && banks.is_some()
+                    && found.has(Field::BankCode) => {}
             Some(service) if is_bank(service) && text.is_empty() => {
                 let expected = format!("a value, which {} needs (section 2.3)", service.code);
                 found.missing(field, &expected);
@@ -57,14 +68,14 @@ pub(super) fn check(
                 rule: Some(rule),
             }) if !text.is_empty() && !is_bank_kind(rule.kind) => {
                 let message = format!(
-                    "expected nothing, {code} pays to no bank ({}), found {}",
+                    "expected nothing, {code} pays to no bank ({}; section 2.3), found {}",
                     rule.kind,
                     quoted(&text)
                 );
                 found.add(field, message);
             }
             _ if text.is_empty() => {}
-            _ => extra.push((member.to_owned(), text)),
+            _ => extra.push((name, text)),
         }
     }
     extra

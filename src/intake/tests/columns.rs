@@ -203,7 +203,7 @@ fn every_mistake_is_named() {
         ),
         (
             &[("bank_code", "01")],
-            r#"2: bank_code: expected nothing, B2C_MPESA pays to no bank (mobile_money), found "01""#,
+            r#"2: bank_code: expected nothing, B2C_MPESA pays to no bank (mobile_money; section 2.3), found "01""#,
         ),
         (
             &[("extra.floor", "a\u{1}")],

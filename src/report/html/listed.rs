@@ -130,7 +130,19 @@ fn detail(row: &Row<'_>) -> String {
             parts.push(format!("{label} {}", text::for_page(value)).into());
         }
     }
-    parts.push(text::for_page(entry.receiver_narration));
+    match &row.electricity {
+        Some(electricity) => {
+            parts.push(format!("token {}", electricity.masked()).into());
+            let units = electricity.units_text();
+            if !units.is_empty() {
+                parts.push(format!("{units} units").into());
+            }
+        }
+        None if row.is_bearer() && !entry.receiver_narration.is_empty() => {
+            parts.push("narration in payments.csv".into());
+        }
+        None => parts.push(text::for_page(entry.receiver_narration)),
+    }
     if entry.attempts > 1 {
         parts.push(format!("{} attempts", entry.attempts).into());
     }

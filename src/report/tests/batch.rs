@@ -62,7 +62,11 @@ pub(super) fn write(dir: &Path, header: BatchHeader, entries: &[Entry<'_>]) -> R
 pub(super) fn texts(entries: &[Entry<'_>]) -> [String; 3] {
     let dir = tempfile::tempdir().unwrap();
     let report = write(dir.path(), header(entries), entries);
-    assert!(report.reconciliation.adds_up());
+    assert!(
+        report.reconciliation.adds_up(),
+        "{:?}",
+        report.reconciliation.differences()
+    );
     read(dir.path())
 }
 

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use super::batch::{at, header, mixed, money, paid, read, texts, write};
 use crate::domain::ServiceCode;
-use crate::report::{Entry, Error, StateName, Writer};
+use crate::report::{Entry, Error, Prepaid, StateName, Writer};
 
 fn names(dir: &Path) -> Vec<String> {
     let mut names: Vec<_> = fs::read_dir(dir)
@@ -196,4 +196,63 @@ pub(super) fn rows(page: &str) -> Vec<serde_json::Value> {
     let (_, data) = page.split_once("id=\"rows\">").unwrap();
     let (data, _) = data.split_once("</script>").unwrap();
     serde_json::from_str(data).unwrap()
+}
+
+#[test]
+fn tokens_stand_in_their_columns_and_are_masked_on_the_page() {
+    let token = "12345678901234567890";
+    let narration = "Token: 1234 5678 9012 3456 7890, Units: 32.5 kWh";
+    let ids = ["A", "B", "C", "D", "E"];
+    let entry = |line: u64, prepaid, narration| Entry {
+        id: ids[line as usize - 2],
+        prepaid,
+        receiver_narration: narration,
+        ..paid(line)
+    };
+    let [sheet, document, page] = texts(&[
+        entry(2, Prepaid::Yes, narration),
+        entry(3, Prepaid::Unknown, narration),
+        entry(4, Prepaid::No, narration),
+        entry(5, Prepaid::Yes, "STS 5X-17"),
+        entry(6, Prepaid::Unknown, "Paid to Esther"),
+    ]);
+    let mut reader = csv::Reader::from_reader(sheet.as_bytes());
+    let cells: Vec<(String, String)> = reader
+        .records()
+        .map(|row| {
+            let row = row.unwrap();
+            (row[18].to_owned(), row[19].to_owned())
+        })
+        .collect();
+    let read = ("1234-5678-9012-3456-7890".to_owned(), "32.5".to_owned());
+    let nothing = (String::new(), String::new());
+    assert_eq!(
+        cells,
+        [
+            read.clone(),
+            read,
+            nothing.clone(),
+            nothing.clone(),
+            nothing
+        ]
+    );
+    let document: serde_json::Value = serde_json::from_str(&document).unwrap();
+    let payments = document["payments"].as_array().unwrap();
+    assert_eq!(payments[0]["electricity_token"], token);
+    assert_eq!(payments[1]["electricity_units"], "32.5");
+    assert_eq!(payments[2]["electricity_token"], serde_json::Value::Null);
+    assert_eq!(
+        payments[3]["receiver_narration"], "STS 5X-17",
+        "what cannot be read is kept"
+    );
+    assert_eq!(
+        page.matches("token ****************7890 · 32.5 units")
+            .count(),
+        4,
+        "each row is in the table and in the script's list"
+    );
+    // Of the service that sells something else, the narration stands as it is.
+    assert_eq!(page.matches("1234 5678").count(), 2);
+    assert!(!page.contains(token) && !page.contains("5X-17"));
+    assert!(page.contains("Paid to Esther"));
 }

@@ -8,6 +8,7 @@ mod faults;
 mod groups;
 mod identity;
 mod load;
+mod migration;
 mod networks;
 mod opening;
 mod operator;
