@@ -33,6 +33,7 @@ use disburse::gateway::{
 use disburse::lifecycle::{Class, Event, Verdict};
 use payments::{
     A, B, C, about, acknowledgement, gateway, id, kenyan, one, outgoing, payment, profile,
+    supported,
 };
 use server::{Connection, Server};
 
@@ -116,7 +117,8 @@ async fn a_post_is_exact_to_the_byte() {
         ..full.instruction
     };
     let callback = "https://pay.example/callbacks/D6XG76YFHSD4N4GSMC3R7K7EGS/abc";
-    let reply = soon(gateway(&server.url()).post(&[outgoing(full, Some(callback))])).await;
+    let post = supported(outgoing(full, Some(callback)), "DOC-77");
+    let reply = soon(gateway(&server.url()).post(&[post])).await;
     assert_eq!(only(&reply).event, ACKNOWLEDGED);
     assert_eq!(body_of(&server), include_str!("wire/post.json").trim_end());
 
@@ -166,7 +168,9 @@ async fn extra_data_is_escaped_where_the_deployment_wants_it() {
         ("note".into(), "a \"b\"".into()),
         ("supportDocument".into(), "DOC-9".into()),
     ];
-    soon(gateway.post(&[outgoing(payment, Some("https://pay.example/c"))])).await;
+    // The row's own reference comes before that of an upload.
+    let post = supported(outgoing(payment, Some("https://pay.example/c")), "DOC-77");
+    soon(gateway.post(&[post])).await;
     assert_eq!(
         body_of(&server),
         include_str!("wire/post_escaped.json").trim_end()

@@ -12,7 +12,7 @@ pub(super) async fn account(
     session: &Session,
     arguments: AccountArguments,
 ) -> Result<Verdict, Error> {
-    let service = bill::service(&arguments.service)?;
+    let service = bill::service("--service", &arguments.service)?;
     let number = bill::account_number("NUMBER", &arguments.number)?;
     let answer = operation::against(session, arguments.sandbox, async |settings| {
         Ok(gateway::client(settings)?.account(&service, number).await?)

@@ -217,6 +217,9 @@ pub(super) struct LoadArguments {
     pub file: FileArguments,
     #[command(flatten)]
     pub options: LoadOptions,
+    /// Ask for the bills of postpaid services; a row without an amount takes what is due, once and for ever
+    #[arg(long)]
+    pub bills: bool,
     /// Load for the sandbox: its services and originator
     #[arg(long)]
     pub sandbox: bool,

@@ -15,13 +15,18 @@ const BILL_FOUND: i32 = 308;
 
 /// `disburse bill`.
 pub(super) async fn bill(session: &Session, arguments: BillArguments) -> Result<Verdict, Error> {
-    let service = service(&arguments.service)?;
+    let service = service("--service", &arguments.service)?;
     let account = account_number("ACCOUNT", &arguments.account)?.to_owned();
     let answer = operation::against(session, arguments.sandbox, async |settings| {
         let msisdn = match &arguments.msisdn {
             Some(text) => {
                 let country = lookup::country(settings, None)?;
-                Some(lookup::number("--msisdn", text, country)?)
+                Some(lookup::number(
+                    "--msisdn",
+                    text,
+                    country,
+                    ", the country_code of the profile",
+                )?)
             }
             None => None,
         };
@@ -80,10 +85,10 @@ pub(super) async fn bill(session: &Session, arguments: BillArguments) -> Result<
 }
 
 /// Reads a service code given as an argument.
-pub(super) fn service(text: &str) -> Result<ServiceCode, Error> {
+pub(super) fn service(argument: &str, text: &str) -> Result<ServiceCode, Error> {
     ServiceCode::parse(text).map_err(|error| {
         Error::refused(format!(
-            "--service {text:?}: {error} (section 2.3, serviceCode); nothing was sent"
+            "{argument} {text:?}: {error} (section 2.3, serviceCode); nothing was sent"
         ))
     })
 }

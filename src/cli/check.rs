@@ -1,17 +1,18 @@
 //! `check`: everything a load would say, without a journal.
 
 use super::arguments::CheckArguments;
+use super::bills::Told;
 use super::input::{Input, declared_total};
 use super::load::{into_journal, print_summary, to_json};
 use super::session::{Session, batch_name};
-use super::{Error, Verdict, networks, output};
+use super::{Error, Verdict, bills, networks, output};
 use crate::domain::{Originator, Timestamp};
 use crate::journal::{Journal, LoadPlan};
 
 /// `disburse check`.
 pub(super) async fn check(session: &Session, arguments: CheckArguments) -> Result<Verdict, Error> {
     let overrides = vec![("service_code", arguments.file.service.clone())];
-    let settings = session.settings(arguments.sandbox, overrides)?;
+    let mut settings = session.settings(arguments.sandbox, overrides)?;
     let input = Input::open(&arguments.file, &settings)?;
     let expect_total = match &arguments.file.expect_total {
         Some(text) => Some(declared_total(text, &settings)?),
@@ -33,18 +34,49 @@ pub(super) async fn check(session: &Session, arguments: CheckArguments) -> Resul
         presume_posted: false,
         expect_count: arguments.file.expect_count,
         expect_total,
-        dry_run: true,
+        // What is asked about stands in the scratch journal first.
+        dry_run: !arguments.bills,
     };
-    let (summary, _) = into_journal(session, &journal, &input, plan)
+    let batch = plan.batch.clone();
+    let (mut summary, _) = into_journal(session, &journal, &input, plan)
         .await
         .map_err(|error| error.of_check())?;
+    let told = match arguments.bills {
+        true => {
+            let place = bills::Place {
+                session,
+                settings: &mut settings,
+                journal: &journal,
+                batch: &batch,
+                file: &input.name,
+            };
+            bills::check(place, arguments.sandbox).await?
+        }
+        false => Told::default(),
+    };
+    told.complete(&mut summary);
+    if summary.unpriced > 0 {
+        let remedy = "--bills asks what is due";
+        if expect_total.is_some() {
+            return Err(Error::refused(format!(
+                "{}: a total was declared, and {}",
+                input.name,
+                bills::unpriced_text(summary.unpriced, remedy)
+            )));
+        }
+        session.note(&bills::unpriced_text(summary.unpriced, remedy));
+    }
     if arguments.lookup {
         networks::check(session, &input, arguments.sandbox)
             .await
             .map_err(|error| error.of_check())?;
     }
     if session.common.json {
-        output::json(&to_json(&summary, None));
+        let mut value = to_json(&summary, None);
+        if arguments.bills {
+            value["bills"] = told.to_json();
+        }
+        output::json(&value);
     } else {
         print_summary(&summary);
         output::line(&format!(

@@ -14,7 +14,7 @@ pub(super) async fn float(session: &Session, arguments: FloatArguments) -> Resul
     let named: Result<Vec<ServiceCode>, Error> = arguments
         .services
         .iter()
-        .map(|text| bill::service(text))
+        .map(|text| bill::service("SERVICE", text))
         .collect();
     let named = named?;
     let (services, balances) = operation::against(session, arguments.sandbox, async |settings| {

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 
 use super::arguments::{LoadArguments, LoadOptions, OnError};
+use super::bills::{self, Told};
 use super::config::Settings;
 use super::input::{Input, declared_total};
 use super::session::{Session, batch_name};
@@ -15,16 +16,39 @@ use crate::journal::{Difference, Journal, LoadPlan, LoadRefusal, LoadSummary, Lo
 /// `disburse load`.
 pub(super) async fn load(session: &Session, arguments: LoadArguments) -> Result<Verdict, Error> {
     let overrides = vec![("service_code", arguments.file.service.clone())];
-    let settings = session.settings(arguments.sandbox, overrides)?;
+    let mut settings = session.settings(arguments.sandbox, overrides)?;
+    if arguments.bills && !arguments.sandbox {
+        // Refused before anything is loaded: without a gateway nobody knows the bills.
+        settings.gateway()?;
+    }
     let plan = plan(&arguments.file, &arguments.options, &settings)?;
     let input = Input::open(&arguments.file, &settings)?;
-    let batch = plan.batch.to_string();
+    let (name, batch) = (plan.batch.clone(), plan.batch.to_string());
+    let total_waits = plan.expect_total.is_some();
     if arguments.options.lookup {
         networks::check_new(session, &input, &plan, arguments.sandbox).await?;
     }
-    let (_, summary, fresh) = open_and_load(session, &input, plan).await?;
+    let (journal, mut summary, fresh) = open_and_load(session, &input, plan).await?;
+    let told = match arguments.bills {
+        true => {
+            let place = bills::Place {
+                session,
+                settings: &mut settings,
+                journal: &journal,
+                batch: &name,
+                file: &input.name,
+            };
+            bills::load(place, arguments.sandbox).await?
+        }
+        false => Told::default(),
+    };
+    told.complete(&mut summary);
     if session.common.json {
-        output::json(&to_json(&summary, Some((&batch, fresh))));
+        let mut value = to_json(&summary, Some((&batch, fresh)));
+        if arguments.bills {
+            value["bills"] = told.to_json();
+        }
+        output::json(&value);
     } else {
         print_summary(&summary);
         let what = if fresh {
@@ -36,7 +60,20 @@ pub(super) async fn load(session: &Session, arguments: LoadArguments) -> Result<
             "{} {what} batch {batch}",
             output::counted(summary.total().count, "payment")
         ));
-        session.note(&format!("next: disburse run {batch}"));
+        let pay_due = match summary.unpriced {
+            0 => "",
+            unpriced => {
+                let remedy = "`run --pay-due` takes what is due, and so does `load --bills`";
+                session.note(&bills::unpriced_text(unpriced, remedy));
+                " --pay-due"
+            }
+        };
+        if total_waits && summary.unpriced > 0 {
+            session.note(
+                "the declared total is compared once they have theirs, before anything is posted",
+            );
+        }
+        session.note(&format!("next: disburse run {batch}{pay_due}"));
     }
     Ok(Verdict::Done)
 }
@@ -307,6 +344,7 @@ pub(super) fn to_json(summary: &LoadSummary, batch: Option<(&str, bool)>) -> ser
     let mut value = json!({
         "count": total.count,
         "amounts": total.amounts.decimals(),
+        "unpriced": summary.unpriced,
         "rejected": {"count": summary.rejected.count, "amounts": summary.rejected.amounts.decimals()},
         "services": services,
     });

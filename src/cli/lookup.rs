@@ -6,7 +6,7 @@ use super::arguments::LookupArguments;
 use super::config::Settings;
 use super::session::Session;
 use super::{Error, Verdict, gateway, operation, output};
-use crate::domain::{Country, Msisdn};
+use crate::domain::{Country, Msisdn, MsisdnError};
 use crate::gateway::{LookupInquiry, NetworkOf};
 
 /// `disburse lookup`.
@@ -42,7 +42,12 @@ fn inquiry(settings: &Settings, arguments: &LookupArguments) -> Result<LookupInq
     let country = country(settings, arguments.country.as_deref())?;
     Ok(LookupInquiry {
         country,
-        number: number("NUMBER", &arguments.number, country)?,
+        number: number(
+            "NUMBER",
+            &arguments.number,
+            country,
+            ", --country names another",
+        )?,
     })
 }
 
@@ -58,11 +63,23 @@ pub(super) fn country(settings: &Settings, flag: Option<&str>) -> Result<Country
     }
 }
 
-/// Reads a phone number given as an argument.
-pub(super) fn number(argument: &str, text: &str, country: Country) -> Result<Msisdn, Error> {
+/// Reads a phone number given as an argument; `other` says how another country is named, where it can be.
+pub(super) fn number(
+    argument: &str,
+    text: &str,
+    country: Country,
+    other: &str,
+) -> Result<Msisdn, Error> {
     Msisdn::parse(text, country).map_err(|error| {
-        Error::refused(format!("{argument}: {error} (section 2.3); nothing was sent")).hint(format!(
-            "write the number with its country code, digits only; it is read as one of {country}, --country names another"
+        let problem = match error {
+            // There is no row here to contradict it.
+            MsisdnError::OtherCountry { found, country } => {
+                format!("is a number of {found}, not of {country}")
+            }
+            error => error.to_string(),
+        };
+        Error::refused(format!("{argument}: {problem} (section 2.3); nothing was sent")).hint(format!(
+            "write the number with its country code, digits only; it is read as one of {country}{other}"
         ))
     })
 }

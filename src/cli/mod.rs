@@ -3,6 +3,7 @@
 mod account;
 mod arguments;
 mod bill;
+mod bills;
 mod check;
 pub mod config;
 mod error;
@@ -29,6 +30,7 @@ mod show_config;
 mod signals;
 mod status;
 mod token;
+mod unpriced;
 mod upload;
 
 use std::process::ExitCode;

@@ -9,7 +9,7 @@ use reqwest::Url;
 use secrecy::ExposeSecret;
 use tokio_util::sync::CancellationToken;
 
-use super::arguments::{RunOptions, SandboxArguments};
+use super::arguments::SandboxArguments;
 use super::config::{self, Settings};
 use super::session::Session;
 use super::{Error, Verdict, output, signals};
@@ -21,14 +21,15 @@ use crate::sandbox::{self, Faults, Options, Sandbox, Service};
 pub(super) async fn beside(
     journal: &Path,
     settings: &mut Settings,
-    options: &RunOptions,
+    seed: u64,
+    fault_plan: &str,
 ) -> Result<Sandbox, Error> {
     let mut ledger = journal.as_os_str().to_owned();
     ledger.push(".sandbox");
     let (user, password) = credentials(settings)?;
     let sandbox = start(Options {
-        seed: options.seed,
-        faults: faults(&options.faults)?,
+        seed,
+        faults: faults(fault_plan)?,
         services: services(settings),
         credentials: Some((user, password)),
         ledger_file: Some(PathBuf::from(ledger)),

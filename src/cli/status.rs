@@ -3,6 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::arguments::StatusArguments;
+use super::bills::unpriced_text;
 use super::session::{Session, batch_name};
 use super::{Error, Verdict, output};
 use crate::domain::{BatchName, Tally};
@@ -24,6 +25,14 @@ fn one(session: &Session, reader: &Reader, batch: &BatchName) -> Result<Verdict,
         output::json(&to_json(batch, &standing));
     } else {
         output::print(&table(&standing));
+        if standing.unpriced > 0 {
+            output::line(&unpriced_text(
+                standing.unpriced,
+                &format!(
+                    "disburse run {batch} --pay-due takes what is due; load --bills fixes it without posting"
+                ),
+            ));
+        }
         for lane in &standing.held {
             output::line(&format!(
                 "held for want of float: {} (disburse resume-lane {batch} {})",
@@ -85,6 +94,11 @@ fn states(standing: &Standing) -> Vec<(&'static str, Tally)> {
         .into_iter()
         .map(|state| (state.name(), standing.of(state)))
         .collect();
+    let unpriced = Tally {
+        count: standing.unpriced,
+        ..Tally::default()
+    };
+    states.insert(0, ("unpriced", unpriced));
     let after_failed = states
         .iter()
         .position(|(name, _)| *name == "failed")

@@ -1,7 +1,5 @@
 //! `upload`: the supporting document of one payment.
 
-use std::fs::File;
-use std::io::Read;
 use std::path::Path;
 
 use serde_json::json;
@@ -10,8 +8,7 @@ use super::arguments::UploadArguments;
 use super::session::Session;
 use super::{Error, Verdict, gateway, operation, output};
 use crate::domain::PayerTransactionId;
-
-const PDF_START: &[u8] = b"%PDF-";
+use crate::intake::{self, DocumentError};
 
 /// `disburse upload`.
 pub(super) async fn upload(
@@ -50,34 +47,18 @@ pub(super) async fn upload(
     Ok(Verdict::Done)
 }
 
-/// Reads a file that begins as a PDF.
+/// Reads a document whole, and checks that the file service can take it.
 fn read(path: &Path, most: u64) -> Result<Vec<u8>, Error> {
-    let refused = |what: String| {
-        Error::refused(format!(
-            "{}: {what} (section 2.5); nothing was sent",
-            path.display()
-        ))
-    };
-    let file = File::open(path).map_err(|error| refused(error.to_string()))?;
-    let mut bytes = Vec::new();
-    file.take(most + 1)
-        .read_to_end(&mut bytes)
-        .map_err(|error| refused(error.to_string()))?;
-    if bytes.len() as u64 > most {
-        return Err(
-            refused(format!("a document of more than {most} bytes")).hint(
-                "make it smaller; document_bytes_max of the profile is the limit, where the file service takes more",
+    intake::read_document(path, most).map_err(|error| {
+        let refused = Error::refused(format!("{}: {error}; nothing was sent", path.display()));
+        match error {
+            DocumentError::TooLarge { .. } => refused.hint(
+                "make it smaller; where the file service takes more, raise document_bytes_max of the profile",
             ),
-        );
-    }
-    if !bytes.starts_with(PDF_START) {
-        let found = if bytes.is_empty() {
-            "an empty file"
-        } else {
-            "a file that does not begin with %PDF-"
-        };
-        return Err(refused(format!("expected a PDF, found {found}"))
-            .hint("the file service takes PDF only; print or export the document as PDF"));
-    }
-    Ok(bytes)
+            DocumentError::Pdf(_) => refused.hint(
+                "the file service takes PDF only, without a password; print or export the document as PDF",
+            ),
+            DocumentError::Absent | DocumentError::Irregular | DocumentError::Read(_) => refused,
+        }
+    })
 }

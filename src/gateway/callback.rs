@@ -128,4 +128,116 @@ mod tests {
             assert!(error.contains(reason), "{body:.80}: {error}");
         }
     }
+
+    /// Tells a callback in a few words, the narration included.
+    fn told(notice: &CallbackNotice) -> String {
+        let said = &notice.said;
+        format!(
+            "{} {:?} id={} gateway={} receipt={} narration={} amount={}",
+            notice.verdict.code,
+            notice.verdict.class,
+            notice.id.as_deref().unwrap_or("-"),
+            said.gateway_transaction_id
+                .as_ref()
+                .map_or("-", |id| id.as_str()),
+            said.receipt_number.as_deref().unwrap_or("-"),
+            said.receiver_narration.as_deref().unwrap_or("-"),
+            notice.amount.as_deref().unwrap_or("-"),
+        )
+    }
+
+    #[test]
+    fn every_shape_that_the_interface_leaves_open_is_read() {
+        for (packet, expected) in [
+            // The least there can be.
+            (
+                r#"{"statusCode":140}"#,
+                "140 Paid id=- gateway=- receipt=- narration=- amount=-",
+            ),
+            // Numbers or texts, beyond 2^53 too.
+            (
+                r#"{"statusCode":"183","payerTransactionID":"ID","gatewayTransactionID":"900719925474099312345"}"#,
+                "183 Paid id=ID gateway=900719925474099312345 receipt=- narration=- amount=-",
+            ),
+            (
+                r#"{"statusCode":141,"payerTransactionID":900719925474099312345,"gatewayTransactionID":18446744073709551617}"#,
+                "141 Failed id=900719925474099312345 gateway=18446744073709551617 receipt=- narration=- amount=-",
+            ),
+            // No transaction, however it is written.
+            (
+                r#"{"statusCode":141,"gatewayTransactionID":0}"#,
+                "141 Failed id=- gateway=- receipt=- narration=- amount=-",
+            ),
+            (
+                r#"{"statusCode":141,"gatewayTransactionID":""}"#,
+                "141 Failed id=- gateway=- receipt=- narration=- amount=-",
+            ),
+            (
+                r#"{"statusCode":141,"gatewayTransactionID":null}"#,
+                "141 Failed id=- gateway=- receipt=- narration=- amount=-",
+            ),
+            // Receipts and narrations: plain, an array, an array in a text, with nothing in it.
+            (
+                r#"{"statusCode":140,"receiptNumber":"QK1","receiverNarration":"Token 1234-5678"}"#,
+                "140 Paid id=- gateway=- receipt=QK1 narration=Token 1234-5678 amount=-",
+            ),
+            (
+                r#"{"statusCode":140,"receiptNumber":["QK1","QK2"],"receiverNarration":["a",7]}"#,
+                "140 Paid id=- gateway=- receipt=QK1, QK2 narration=a, 7 amount=-",
+            ),
+            (
+                r#"{"statusCode":140,"receiptNumber":"[\"QK1\"]","receiverNarration":" [ \"a\" , \"\" ] "}"#,
+                "140 Paid id=- gateway=- receipt=QK1 narration=a amount=-",
+            ),
+            (
+                r#"{"statusCode":140,"receiptNumber":"[\"\"]","receiverNarration":"[]"}"#,
+                "140 Paid id=- gateway=- receipt=- narration=- amount=-",
+            ),
+            (
+                r#"{"statusCode":140,"receiptNumber":17,"receiverNarration":""}"#,
+                "140 Paid id=- gateway=- receipt=17 narration=- amount=-",
+            ),
+            (
+                r#"{"statusCode":140,"receiptNumber":"[not JSON","receiverNarration":{"a":1}}"#,
+                "140 Paid id=- gateway=- receipt=[not JSON narration=- amount=-",
+            ),
+            // 148: the receipt is the application id.
+            (
+                r#"{"statusCode":148,"payerTransactionID":"ID","receiptNumber":"APP-9"}"#,
+                "148 Delivered id=ID gateway=- receipt=APP-9 narration=- amount=-",
+            ),
+            // Whatever else is there is not looked at.
+            (
+                r#"{"statusCode":219,"msisdn":254700000001,"serviceCode":null,"paymentDate":"x","extraData":"[{}]","new":[[]]}"#,
+                "219 Acknowledged id=- gateway=- receipt=- narration=- amount=-",
+            ),
+        ] {
+            for packet in [packet.to_owned(), format!(" [ {packet} ] ")] {
+                for around in [
+                    r#"{"function":"GATEWAY.pushPaymentStatus","countryCode":"KE","payload":{"credentials":{"username":"u","password":"p"},"packet":PACKET}}"#,
+                    r#"{"payload":{"packet":PACKET,"credentials":null}}"#,
+                ] {
+                    let body = around.replace("PACKET", &packet);
+                    let notice = read(&body).unwrap_or_else(|error| panic!("{body}: {error}"));
+                    assert_eq!(told(&notice), expected, "{body}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_deployments_own_codes_count_in_callbacks() {
+        let mut codes = CodeTable::default();
+        codes.set_status(990, Class::Paid);
+        codes.set_status(178, Class::Delivered);
+        for (code, class) in [
+            (990, Class::Paid),
+            (178, Class::Delivered),
+            (991, Class::InDoubt),
+        ] {
+            let body = format!(r#"{{"payload":{{"packet":{{"statusCode":{code}}}}}}}"#);
+            let notice = read_callback(body.as_bytes(), &codes).unwrap();
+            assert_eq!(notice.verdict, Verdict { class, code });
+        }
+    }
 }

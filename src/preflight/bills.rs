@@ -8,7 +8,9 @@ use std::sync::Arc;
 use tokio::task::JoinSet;
 
 use super::Manner;
-use crate::domain::{Amount, BatchName, BillAmount, Money, PayerTransactionId, ServiceCode, Tally};
+use crate::domain::{
+    Amount, BatchName, BillAmount, ControlTotals, Money, PayerTransactionId, ServiceCode,
+};
 use crate::engine::Clock;
 use crate::gateway::{Bill, BillAnswer, BillInquiry, HttpGateway, OperationError};
 use crate::journal::{BillCursor, BillFinding, BillOutcome, BillRow, Error, Journal};
@@ -70,8 +72,8 @@ pub struct Bills<Q> {
 /// What the bills came to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BillReport {
-    /// Rows that took the due amount.
-    pub taken: Tally,
+    /// Rows that took the due amount, by service and currency.
+    pub taken: ControlTotals,
     /// Rows whose amount fits.
     pub fitting: u64,
     /// Rows that cannot be paid by their bill.
@@ -111,6 +113,8 @@ pub struct RefusedBill {
 /// A row's bill, judged.
 struct Judged {
     finding: BillFinding,
+    /// What the row takes.
+    taken: Option<(ServiceCode, Money)>,
     refused: Option<RefusedBill>,
 }
 
@@ -210,21 +214,24 @@ impl<Q: BillQueries> Bills<Q> {
         if judged.is_empty() {
             return Ok(());
         }
-        let (findings, refusals): (Vec<_>, Vec<_>) = judged
-            .into_iter()
-            .map(|judged| (judged.finding, judged.refused))
-            .unzip();
+        let mut findings = Vec::with_capacity(judged.len());
+        let (mut taken, mut refusals) = (Vec::new(), Vec::new());
+        for judged in judged {
+            findings.push(judged.finding);
+            taken.extend(judged.taken);
+            refusals.extend(judged.refused);
+        }
         let recorded = self
             .journal
             .record_bills(findings, self.clock.now())
             .await?;
-        report.taken.add_all(&recorded.taken);
+        for (service, money) in taken {
+            report.taken.add(&service, money);
+        }
         report.fitting += recorded.fitting;
         report.refused += recorded.refused;
         let room = REFUSED_MAX.saturating_sub(report.refusals.len());
-        report
-            .refusals
-            .extend(refusals.into_iter().flatten().take(room));
+        report.refusals.extend(refusals.into_iter().take(room));
         Ok(())
     }
 }
@@ -253,6 +260,7 @@ fn judge(row: &BillRow, rule: Option<&BillRule>, answer: &BillAnswer) -> Judged 
                     code: Some(*code),
                     ..none(row, what.clone())
                 },
+                taken: None,
                 refused: Some(refusal(row, column, what)),
             };
         }
@@ -279,6 +287,7 @@ fn judge(row: &BillRow, rule: Option<&BillRule>, answer: &BillAnswer) -> Judged 
                 outcome,
                 ..said(row, bill, String::new())
             },
+            taken: (outcome == BillOutcome::Taken).then(|| (row.service.clone(), bill.due)),
             refused: None,
         },
     }
@@ -327,6 +336,7 @@ fn refused(row: &BillRow, bill: Option<&Bill>, column: &'static str, what: Strin
             Some(bill) => said(row, bill, what.clone()),
             None => none(row, what.clone()),
         },
+        taken: None,
         refused: Some(refusal(row, column, what)),
     }
 }

@@ -158,7 +158,15 @@ fn read_amount(packet: &PostPacket<'_>, service: &Service) -> Result<Amount, Ref
 fn check_date(date: Option<&str>) -> Result<(), Refusal> {
     let date = date.ok_or_else(|| Refusal::of_field("datePaymentReceived is missing"))?;
     // The parser alone would take fields without their leading zeros.
-    let exact = date.len() == "yyyy-mm-dd hh:mm:ss".len()
+    let form = "0000-00-00 00:00:00".bytes();
+    let exact = date.len() == form.len()
+        && date
+            .bytes()
+            .zip(form)
+            .all(|(found, expected)| match expected {
+                b'0' => found.is_ascii_digit(),
+                mark => found == mark,
+            })
         && jiff::civil::DateTime::strptime("%Y-%m-%d %H:%M:%S", date).is_ok();
     if date.is_empty() || exact {
         Ok(())

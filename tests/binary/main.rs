@@ -15,6 +15,7 @@ mod lost_journal;
 mod operator;
 mod oracle;
 mod pace;
+mod preflight;
 mod presets;
 mod sandbox;
 mod signals;

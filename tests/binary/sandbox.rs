@@ -38,17 +38,39 @@ impl Sandbox {
     /// Reads the ledger.
     #[track_caller]
     pub fn ledger(&self) -> Ledger {
+        Ledger::read(&self.request("GET /sandbox/ledger", ""))
+    }
+
+    /// Reads what the ledger says of the documents, by identifier.
+    #[track_caller]
+    pub fn documents(&self) -> BTreeMap<String, Value> {
+        let listing: Value =
+            serde_json::from_str(&self.request("GET /sandbox/ledger", "")).unwrap();
+        serde_json::from_value(listing["documents"].clone()).unwrap()
+    }
+
+    /// Puts money into the float of a service.
+    #[track_caller]
+    pub fn top_up(&self, service: &str, amount: &str) {
+        let body = format!(r#"{{"serviceCode":"{service}","amount":{amount}}}"#);
+        self.request("POST /sandbox/float", &body);
+    }
+
+    #[track_caller]
+    fn request(&self, what: &str, body: &str) -> String {
         let address = self.base_url.strip_prefix("http://").unwrap();
         let mut stream = TcpStream::connect(address).unwrap();
         stream.set_read_timeout(Some(PATIENCE)).unwrap();
-        let request =
-            format!("GET /sandbox/ledger HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\n\r\n");
+        let length = body.len();
+        let request = format!(
+            "{what} HTTP/1.1\r\nhost: {address}\r\ncontent-type: application/json\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n{body}"
+        );
         stream.write_all(request.as_bytes()).unwrap();
         let mut reply = String::new();
         stream.read_to_string(&mut reply).unwrap();
         let (head, body) = reply.split_once("\r\n\r\n").unwrap();
-        assert!(head.starts_with("HTTP/1.1 200"), "{head}");
-        Ledger::read(body)
+        assert!(head.starts_with("HTTP/1.1 200"), "{head} {body}");
+        body.to_owned()
     }
 
     /// Ends the sandbox in good order.

@@ -78,6 +78,7 @@ limits.request_timeout = "{}"
 resolution.first_query_after = "200ms"
 resolution.query_backoff_max = "1s"
 resolution.callback_grace = "500ms"
+resolution.delivered_grace = "300ms"
 resolution.not_found_quarantine = "{}"
 resolution.attempts_max = 50
 {lane}{callback}{}
@@ -103,6 +104,7 @@ pub fn free_port() -> u16 {
 pub struct World {
     folder: TempDir,
     base_url: Option<String>,
+    file_service: Option<String>,
     outputs: AtomicUsize,
 }
 
@@ -116,6 +118,7 @@ impl World {
         Self {
             folder,
             base_url: None,
+            file_service: None,
             outputs: AtomicUsize::new(0),
         }
     }
@@ -123,6 +126,12 @@ impl World {
     /// Points the profile at a gateway.
     pub fn towards(mut self, base_url: &str) -> Self {
         self.base_url = Some(base_url.to_owned());
+        self
+    }
+
+    /// Sends documents elsewhere than to the gateway.
+    pub fn with_file_service(mut self, url: &str) -> Self {
+        self.file_service = Some(url.to_owned());
         self
     }
 
@@ -171,7 +180,12 @@ impl World {
             .env("DISBURSE_PASSWORD", "s3cret")
             .stdin(Stdio::null());
         if let Some(base_url) = &self.base_url {
-            command.env("DISBURSE_BASE_URL", base_url);
+            // The sandbox serves every address of the interface.
+            for name in ["BASE", "AUTH", "API", "FILE_SERVICE"] {
+                command.env(format!("DISBURSE_{name}_URL"), base_url);
+            }
+            let files = self.file_service.as_ref().unwrap_or(base_url);
+            command.env("DISBURSE_FILE_SERVICE_URL", files);
         }
         command
     }

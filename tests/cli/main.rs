@@ -14,6 +14,10 @@ mod formats;
 mod full_disk;
 mod help;
 mod kinds;
+mod operations;
 mod output;
 mod reports;
+#[path = "../wire/server.rs"]
+#[allow(dead_code, reason = "other tests need more of it")]
+mod server;
 mod unreachable;

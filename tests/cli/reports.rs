@@ -35,6 +35,7 @@ fn a_load_for_programs() {
         "loaded": true,
         "count": 3,
         "amounts": {"KES": "600.50"},
+        "unpriced": 0,
         "rejected": {"count": 0, "amounts": {}},
         "services": [
             {"service_code": "B2C_AIRTEL", "currency_code": "KES", "count": 1, "amount": "200.50"},
@@ -58,6 +59,7 @@ fn the_standing_has_the_shape_of_the_contract() {
     let of = |finished: bool, states: &[(&str, u64, &str)]| {
         let mut all = serde_json::Map::new();
         for name in [
+            "unpriced",
             "ready",
             "posting",
             "in_doubt",

@@ -10,4 +10,5 @@ mod callbacks;
 mod engine;
 mod fold;
 mod journal;
+mod preflight;
 mod support;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use disburse::domain::{
     Amount, BatchName, Country, Currency, Instruction, Money, Msisdn, Originator,
-    PayerTransactionId, Reference, Said, ServiceCode, Tally, Timestamp,
+    PayerTransactionId, Reference, Said, ServiceCode, Tally, Timestamp, Unpriced,
 };
 use disburse::journal::{
     Acquired, CallbackNote, Claim, Finding, Incoming, Journal, LoadPlan, LoadSummary, Loaded,
@@ -68,6 +68,13 @@ pub fn row(n: u64) -> Instruction {
         extra: Vec::new(),
         document: None,
     }
+}
+
+/// A row of a postpaid service with the reference `EMP-n` that leaves its amount to the bill of account `n`.
+pub fn unpriced(n: u64) -> Unpriced {
+    let mut row = of_service(row(n), "WATER");
+    row.account_number = format!("{n:06}");
+    row.with_money(kes())
 }
 
 /// The same without a reference, on a line of its own.

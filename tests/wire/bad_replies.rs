@@ -2,9 +2,13 @@
 
 use std::time::Duration;
 
+use disburse::gateway::wire;
+
 use disburse::gateway::{
     DocumentClient, HttpGateway, LookupClient, OperationError, Profile, TokenClient,
 };
+
+use proptest::prelude::*;
 
 use super::around::{bill, everything_at, issuing, kenyan_number, service};
 use super::payments::{A, id};
@@ -157,5 +161,106 @@ async fn no_operation_follows_a_redirect() {
             (0, 6),
             "{status}"
         );
+    }
+}
+
+/// Texts that look like replies, with every part now and then missing, foreign, doubled or damaged.
+fn near_reply() -> impl Strategy<Value = String> {
+    let value = prop::sample::select(vec![
+        "131",
+        "308",
+        "\"308\"",
+        "307",
+        "1e999",
+        "-0",
+        "null",
+        "{}",
+        "[]",
+        "\"\"",
+        "\"77\"",
+        "77",
+        "\"[\\\"\\\"]\"",
+        "true",
+        "\"KES\"",
+        "99999999999999999999999999",
+        "\"\\ud800\"",
+    ]);
+    let name = prop::sample::select(vec![
+        "accountNumber",
+        "serviceCode",
+        "statusCode",
+        "dueAmount",
+        "currency",
+        "balance",
+        "currencyCode",
+        "floatAccountName",
+        "access_token",
+        "expires_in",
+        "token_type",
+        "error",
+        "carrier",
+        "timeZone",
+        "errorCode",
+        "message",
+        "reference",
+        "id",
+        "success",
+    ]);
+    let entry = prop::collection::vec((name, value), 0..6).prop_map(|members| {
+        let members: Vec<String> = members
+            .iter()
+            .map(|(name, value)| format!("\"{name}\":{value}"))
+            .collect();
+        format!("{{{}}}", members.join(","))
+    });
+    let around = prop::sample::select(vec![
+        "E",
+        "[E]",
+        "[E,E]",
+        r#"{"results":[E]}"#,
+        r#"{"authStatus":E,"results":E}"#,
+        r#"{"authStatus":{"authStatusCode":131},"results":[E]}"#,
+        r#"{"data":E}"#,
+        r#"{"data":[E],"success":true}"#,
+    ]);
+    (around, entry, 0_usize..2_000).prop_map(|(around, entry, cut)| {
+        let body = around.replace('E', &entry);
+        let cut = (0..=cut.min(body.len()))
+            .rev()
+            .find(|at| body.is_char_boundary(*at));
+        body[..cut.unwrap_or(0)].to_owned()
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn no_bytes_panic_in_any_reader(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+        let _ = wire::read_accounts(&bytes);
+        let _ = wire::read_float(&bytes);
+        let _ = wire::read_token(&bytes);
+        let _ = wire::read_lookup(&bytes);
+        let _ = wire::document_reference(&bytes);
+    }
+
+    #[test]
+    fn what_is_read_stands_in_the_reply(body in near_reply()) {
+        let bytes = body.as_bytes();
+        // As the texts are once they are read.
+        let body = body.replace('\\', "");
+        for entry in wire::read_accounts(bytes).map(|reply| reply.entries).unwrap_or_default() {
+            for text in [entry.account, entry.service, entry.due].into_iter().flatten() {
+                prop_assert!(body.contains(&text), "{text} in {body}");
+            }
+        }
+        for entry in wire::read_float(bytes).map(|reply| reply.entries).unwrap_or_default() {
+            prop_assert!(entry.balance.is_none_or(|text| body.contains(&text)));
+        }
+        if let Some(reference) = wire::document_reference(bytes) {
+            prop_assert!(!reference.is_empty() && body.contains(&reference));
+        }
+        let _ = wire::read_token(bytes);
+        let _ = wire::read_lookup(bytes);
     }
 }

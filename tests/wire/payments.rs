@@ -82,6 +82,14 @@ pub fn outgoing(payment: Payment, callback_url: Option<&str>) -> Outgoing {
     }
 }
 
+/// The same, with the reference of its uploaded document.
+pub fn supported(outgoing: Outgoing, reference: &str) -> Outgoing {
+    Outgoing {
+        support_document: Some(reference.to_owned()),
+        ..outgoing
+    }
+}
+
 /// One payment to post.
 pub fn one(id_text: &str) -> Vec<Outgoing> {
     vec![outgoing(kenyan(id_text), None)]

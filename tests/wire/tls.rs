@@ -6,13 +6,17 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use disburse::gateway::{Error, Gateway, HttpGateway, Profile};
+use disburse::gateway::{
+    DocumentClient, Error, Gateway, HttpGateway, LookupClient, OperationError, Profile, TokenClient,
+};
 use disburse::lifecycle::Event;
+use reqwest::Url;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
 
-use super::payments::{A, acknowledgement, one, profile};
+use super::around::{TOKEN, issued, kenyan_number};
+use super::payments::{A, acknowledgement, id, one, profile};
 use super::server::Server;
 use super::{ACKNOWLEDGED, only, soon};
 
@@ -24,6 +28,11 @@ pub fn file(name: &str) -> PathBuf {
 
 /// A server that offers HTTP/2 before HTTP/1.1, and tells which of them was chosen.
 fn encrypted() -> (Server, Receiver<Option<Vec<u8>>>) {
+    encrypted_until(b"]}}", acknowledgement(A))
+}
+
+/// The same for requests that end otherwise, with another reply.
+fn encrypted_until(end: &'static [u8], body: String) -> (Server, Receiver<Option<Vec<u8>>>) {
     let chain = vec![CertificateDer::from_pem_file(file("server.pem")).unwrap()];
     let key = PrivateKeyDer::from_pem_file(file("server.key")).unwrap();
     let provider = Arc::new(rustls::crypto::ring::default_provider());
@@ -42,7 +51,7 @@ fn encrypted() -> (Server, Receiver<Option<Vec<u8>>>) {
         let mut stream = StreamOwned::new(session, connection.stream);
         let mut request = Vec::new();
         let mut bytes = [0; 4096];
-        while !request.ends_with(b"]}}") {
+        while !request.ends_with(end) {
             match stream.read(&mut bytes) {
                 Ok(count @ 1..) => request.extend_from_slice(&bytes[..count]),
                 _ => return,
@@ -50,7 +59,6 @@ fn encrypted() -> (Server, Receiver<Option<Vec<u8>>>) {
         }
         let protocol = stream.conn.alpn_protocol().map(<[u8]>::to_vec);
         let _ = sender.lock().unwrap().send(protocol);
-        let body = acknowledgement(A);
         let reply = format!(
             "HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n{body}",
             body.len()
@@ -114,4 +122,50 @@ fn a_file_without_certificates_is_refused() {
         HttpGateway::new(profile("server.key")),
         Err(Error::NoCertificate { .. })
     ));
+}
+
+#[tokio::test]
+async fn every_address_is_encrypted_or_not_by_its_own_scheme() {
+    // The payments go to this machine without encryption; the tokens do not.
+    let (server, protocol) = encrypted_until(b"\r\n\r\n", issued(TOKEN, "3600"));
+    let mixed = Profile {
+        base_url: Url::parse("http://127.0.0.1:1").unwrap(),
+        auth_url: Some(Url::parse(&format!("https://{}", server.address)).unwrap()),
+        ..https(&server, "ca.pem")
+    };
+    assert!(HttpGateway::new(mixed.clone()).is_ok());
+    let bearer = soon(TokenClient::new(&mixed).unwrap().bearer()).await;
+    assert_eq!(bearer.unwrap().lifetime(), Some(Duration::from_secs(3_600)));
+    assert_eq!(
+        protocol.try_recv().unwrap().as_deref(),
+        Some(&b"http/1.1"[..])
+    );
+}
+
+#[tokio::test]
+async fn a_stranger_gets_no_password_no_number_and_no_document() {
+    let (server, protocol) = encrypted_until(b"\r\n\r\n", issued(TOKEN, "3600"));
+    let address = Some(Url::parse(&format!("https://{}", server.address)).unwrap());
+    let mistaken = Profile {
+        auth_url: address.clone(),
+        api_url: address.clone(),
+        file_service_url: address,
+        ..https(&server, "server.pem")
+    };
+    let tokens = TokenClient::new(&mistaken).unwrap();
+    let token = soon(tokens.bearer()).await.map(|_| ());
+    let issuer = super::around::issuing("");
+    let good = TokenClient::new(&super::around::everything_at(&issuer.url())).unwrap();
+    let lookups = LookupClient::new(&mistaken, good).unwrap();
+    let lookup = soon(lookups.lookup(&kenyan_number())).await.map(|_| ());
+    let documents = DocumentClient::new(&mistaken).unwrap();
+    let payment = id(A);
+    let upload = soon(documents.upload(&payment, "a.pdf", b"%PDF-".to_vec())).await;
+    for outcome in [token, lookup, upload.map(|_| ())] {
+        assert!(
+            matches!(outcome, Err(OperationError::Unavailable(_))),
+            "{outcome:?}"
+        );
+    }
+    assert!(protocol.try_recv().is_err());
 }

@@ -91,11 +91,6 @@ async fn a_failure_is_given_to_all_who_wait_and_forgotten_soon() {
     let outcomes = fifty(&client, &release).await;
     let busy = OperationError::Unavailable("the token endpoint (section 4.1): HTTP 503".into());
     assert!(outcomes.iter().all(|outcome| *outcome == Err(busy.clone())));
-    // Fifty tasks are quicker than the moment for which a failure is kept.
-    assert!(
-        start.elapsed() < Duration::from_secs(1),
-        "the machine is too slow for this test"
-    );
     assert_eq!(asked(&server), 1);
     // A closed channel releases every later request at once.
     drop(release);

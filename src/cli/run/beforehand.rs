@@ -4,11 +4,11 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::super::{Error, gateway, output};
+use super::super::{Error, bills, gateway, output};
 use super::Job;
 use crate::domain::Currency;
 use crate::engine::Clock;
-use crate::gateway::{Gateway, OperationError};
+use crate::gateway::{Gateway, HttpGateway, OperationError};
 use crate::intake;
 use crate::journal::Standing;
 use crate::preflight::{
@@ -21,6 +21,47 @@ const SHOWN: usize = 200;
 const TOLD_EVERY: Duration = Duration::from_secs(10);
 
 impl Job<'_> {
+    /// Asks for the bills of postpaid services. Nothing is posted while a row of the batch has no amount, or one that does
+    /// not fit its bill.
+    pub(super) async fn bills(
+        &self,
+        gateway: &Arc<HttpGateway>,
+        identity: &str,
+    ) -> Result<(), Error> {
+        let inquiry = bills::Inquiry {
+            session: self.session,
+            settings: self.settings,
+            journal: self.journal,
+            batch: self.batch,
+            take_due: self.options.pay_due,
+            drain: self.drain.clone(),
+        };
+        if !self.options.pay_due {
+            let standing = self.journal.standing(self.batch.clone()).await?;
+            bills::refuse_unpriced(self.batch, standing.unpriced)?;
+        }
+        if inquiry.is_needed().await? {
+            // What one gateway says is due must not be paid through another.
+            self.journal
+                .pin(
+                    self.batch.clone(),
+                    identity.to_owned(),
+                    gateway::wire(self.settings),
+                )
+                .await?;
+            let told = inquiry.ask(Arc::clone(gateway)).await?;
+            told.judge(self.session, None, Some(self.batch))?;
+        }
+        bills::compare_declared(self.journal, self.batch)
+            .await
+            .map_err(|error| {
+                error.hint(format!(
+                    "nothing was posted; disburse cancel {} withdraws what was never posted",
+                    self.batch
+                ))
+            })
+    }
+
     /// Says whether the floats last. One that does not ends the run before anything moves, unless the person allows it.
     pub(super) async fn forecast<G: Gateway>(
         &self,

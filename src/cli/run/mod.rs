@@ -78,8 +78,15 @@ pub(super) async fn pay(session: &Session, arguments: PayArguments) -> Result<Ve
         "loaded before; the run goes on"
     };
     let total = summary.total();
+    let by_bill = match summary.unpriced {
+        0 => String::new(),
+        rows => format!(
+            " and what the bills of {} say",
+            output::counted(rows, "row")
+        ),
+    };
     session.note(&format!(
-        "{}: {}, {}: {what}",
+        "{}: {}, {}{by_bill}: {what}",
         input.name,
         output::counted(total.count, "payment"),
         output::amounts(&total.amounts)
@@ -116,7 +123,10 @@ async fn carry_out(
     );
     signals::drain_on_signal(drain.clone(), notice)?;
     let sandbox = match options.sandbox {
-        true => Some(sandbox::beside(journal.path(), &mut settings, options).await?),
+        true => Some({
+            let (seed, faults) = (options.seed, &options.faults);
+            sandbox::beside(journal.path(), &mut settings, seed, faults).await?
+        }),
         false => None,
     };
     let job = Job {
@@ -159,6 +169,7 @@ impl Job<'_> {
                 .map_err(|error| Error::refused(format!("gateway: {error}")))?,
         );
         let door = door::open(self.settings, self.options, self.journal).await?;
+        self.bills(&client, &identity).await?;
         let standing = self.journal.standing(self.batch.clone()).await?;
         self.forecast(&*client, &standing).await?;
         // A rehearsal moves nothing.

@@ -2,12 +2,13 @@
 
 use std::path::PathBuf;
 
+use super::super::bills::unpriced_text;
 use super::super::session::Session;
 use super::super::{Error, Verdict, output, report, sandbox, status};
 use super::Outcome;
 use crate::domain::BatchName;
 use crate::engine::{Ending, Summary};
-use crate::journal::{Journal, Standing};
+use crate::journal::{Journal, Standing, StandingRow};
 use crate::lifecycle::State;
 
 /// Writes the report, prints where the batch stands, and chooses the exit code.
@@ -74,6 +75,13 @@ fn verdict(batch: &BatchName, summary: &Summary, standing: &Standing) -> Verdict
         } else {
             Verdict::Incomplete
         };
+    }
+    let settled = |row: &StandingRow| row.state.is_finished() || row.tally.count == 0;
+    if standing.unpriced > 0 && standing.rows.iter().all(settled) {
+        let remedy = "they were added while the run went on";
+        output::complain("warning", &unpriced_text(standing.unpriced, remedy));
+        output::complain("hint", &format!("disburse run {batch} --pay-due"));
+        return Verdict::Unfinished;
     }
     let lanes: Vec<&str> = standing
         .held

@@ -4,6 +4,8 @@
 
 mod entries;
 #[cfg(test)]
+mod every_code;
+#[cfg(test)]
 mod properties;
 #[cfg(test)]
 mod tests;

@@ -2,20 +2,17 @@
 
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use super::NEVER;
-use super::evidence::append_raw;
 use super::row::{
-    PRESUMED_POSTED, UNPRICED, add_to_tally, corrupt, currency_of, event_numbers, identifier_of,
-    service_of, state_number,
+    PRESUMED_POSTED, add_to_tally, corrupt, currency_of, identifier_of, service_of, state_number,
 };
 use super::run::known_batch;
+use super::unpriced::add_unpriced;
 use super::writer::Journal;
-use crate::domain::{Amount, BatchName, Money, Msisdn, ServiceCode, Tally, Timestamp, Totals};
+use crate::domain::{Amount, BatchName, Money, Msisdn, ServiceCode, Timestamp};
 use crate::journal::{
     BillCursor, BillFinding, BillOutcome, BillRecord, BillRow, BillsRecorded, Error,
-    TotalDifference,
 };
-use crate::lifecycle::{Event, Moment, State};
+use crate::lifecycle::State;
 
 impl Journal {
     /// Returns up to `limit` rows whose bill is still to be asked for, and where the next page begins; `None` after the last.
@@ -46,14 +43,6 @@ impl Journal {
         now: Timestamp,
     ) -> Result<BillsRecorded, Error> {
         self.ask(true, move |c| record(c, &findings, now)).await
-    }
-
-    /// Compares the declared totals of files that had rows without an amount, as far as something of them can be posted.
-    ///
-    /// # Errors
-    /// [`Error::UnknownBatch`].
-    pub async fn declared_totals(&self, batch: BatchName) -> Result<Vec<TotalDifference>, Error> {
-        self.ask(true, move |c| declared_totals(c, &batch)).await
     }
 }
 
@@ -317,30 +306,12 @@ fn price(
         now.as_millis(),
     ])?;
     if subject.exposed {
-        c.prepare_cached(
-            "insert into evidence (seq, at, event) select ?1, ?2, ?3
-             where not exists (select 1 from evidence where seq = ?1 and event = ?3)",
-        )?
-        .execute(params![seq, now.as_millis(), PRESUMED_POSTED])?;
+        c.prepare_cached("insert into evidence (seq, at, event) values (?1, ?2, ?3)")?
+            .execute(params![seq, now.as_millis(), PRESUMED_POSTED])?;
     }
     let (batch, service, currency) = (subject.batch_id, subject.service_id, &subject.currency);
     add_unpriced(c, batch, service, currency, -1)?;
     add_to_tally(c, batch, service, currency, state, 1, minor)
-}
-
-fn add_unpriced(
-    c: &Connection,
-    batch_id: i64,
-    service_id: i64,
-    currency: &str,
-    count: i64,
-) -> Result<(), Error> {
-    c.prepare_cached(
-        "update tally set count = count + ?5
-         where batch_id = ?1 and service_id = ?2 and currency = ?3 and state = ?4",
-    )?
-    .execute(params![batch_id, service_id, currency, UNPRICED, count])?;
-    Ok(())
 }
 
 /// Appends what a bill said. A refusal that says what the last one said is the same one: asked every night, it is kept once.
@@ -432,135 +403,4 @@ fn bill_of(row: &Row<'_>) -> Result<BillRecord, Error> {
         customer_name: row.get(6)?,
         description: row.get(7)?,
     })
-}
-
-/// Where a row without an amount stands; `None` for every other row.
-pub(super) fn without_amount(c: &Connection, seq: i64) -> Result<Option<&'static str>, Error> {
-    let found: Option<(bool, bool)> = c
-        .prepare_cached(
-            "select amount is null, exists (select 1 from life where life.seq = instruction.seq)
-             from instruction where seq = ?1",
-        )?
-        .query_row([seq], |row| Ok((row.get(0)?, row.get(1)?)))
-        .optional()?;
-    Ok(match found {
-        Some((true, false)) => Some("unpriced"),
-        Some((true, true)) => Some("cancelled"),
-        _ => None,
-    })
-}
-
-/// Withdraws a row that has no amount: it is cancelled as it is, and keeps its identifier, so that no load brings it back.
-pub(super) fn withdraw(c: &Connection, seq: i64, moment: Moment) -> Result<(), Error> {
-    let subject = subject(c, seq)?;
-    c.prepare_cached(
-        "insert into life (seq, batch_id, service_id, state, due_at, settled_at) values (?1, ?2, ?3, ?4, ?5, ?6)",
-    )?
-    .execute(params![
-        seq,
-        subject.batch_id,
-        subject.service_id,
-        state_number(State::Cancelled),
-        NEVER,
-        moment.now.as_millis(),
-    ])?;
-    append_raw(
-        c,
-        seq,
-        event_numbers(Event::Withdrawn),
-        None,
-        None,
-        None,
-        moment,
-    )?;
-    let (batch, service, currency) = (subject.batch_id, subject.service_id, &subject.currency);
-    add_unpriced(c, batch, service, currency, -1)?;
-    add_to_tally(c, batch, service, currency, State::Cancelled, 1, 0)
-}
-
-/// Withdraws every row of a batch that has no amount; returns how many.
-pub(super) fn withdraw_all(c: &Connection, batch_id: i64, moment: Moment) -> Result<u64, Error> {
-    let (mut after, mut withdrawn) = (0, 0);
-    loop {
-        let seqs: Vec<i64> = c
-            .prepare_cached(
-                "select seq from instruction i indexed by unpriced where batch_id = ?1 and amount is null and seq > ?2
-                     and not exists (select 1 from life l where l.seq = i.seq) order by seq limit 1000",
-            )?
-            .query_map(params![batch_id, after], |row| row.get(0))?
-            .collect::<Result<_, _>>()?;
-        let Some(last) = seqs.last() else {
-            return Ok(withdrawn);
-        };
-        after = *last;
-        for seq in &seqs {
-            withdraw(c, *seq, moment)?;
-            withdrawn += 1;
-        }
-    }
-}
-
-/// Returns how many rows of a batch have no amount yet.
-pub(super) fn unpriced(c: &Connection, batch_id: i64) -> Result<u64, Error> {
-    Ok(c.prepare_cached(
-        "select coalesce(sum(count), 0) from tally where batch_id = ?1 and state = ?2",
-    )?
-    .query_row(params![batch_id, UNPRICED], |row| row.get::<_, i64>(0))?
-    .unsigned_abs())
-}
-
-fn declared_totals(c: &Connection, batch: &BatchName) -> Result<Vec<TotalDifference>, Error> {
-    let batch_id = known_batch(c, batch)?;
-    let loads: Vec<(i64, String, i64, String)> = c
-        .prepare_cached(
-            "select load_id, source, total, total_currency from load where batch_id = ?1 and total is not null order by load_id",
-        )?
-        .query_map([batch_id], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))?
-        .collect::<Result<_, _>>()?;
-    let mut differences = Vec::new();
-    for (load_id, source, minor, currency) in loads {
-        let currency = currency_of(&currency)?;
-        let amount = Amount::from_minor(minor).ok_or_else(|| corrupt("a total of zero"))?;
-        let found = total_of(c, batch_id, load_id)?;
-        let others = found.iter().any(|(other, _)| other != currency);
-        if found.minor(currency) == i128::from(minor) && !others {
-            continue;
-        }
-        // What cannot be posted any more needs no total: the rest of the batch must not wait for it.
-        let can_be_posted: bool = c.query_row(
-            "select exists (select 1 from instruction i join life l using (seq)
-             where i.batch_id = ?1 and i.load_id = ?2 and l.state = 0 and l.exposures = 0)",
-            params![batch_id, load_id],
-            |row| row.get(0),
-        )?;
-        if can_be_posted {
-            differences.push(TotalDifference {
-                source,
-                expected: format!("{currency} {}", Money { amount, currency }),
-                found: found.to_string(),
-            });
-        }
-    }
-    Ok(differences)
-}
-
-/// What the rows of one load add up to, those set aside included.
-fn total_of(c: &Connection, batch_id: i64, load_id: i64) -> Result<Totals, Error> {
-    let mut total = Tally::default();
-    for sql in [
-        "select currency, sum(amount) from instruction
-         where batch_id = ?1 and load_id = ?2 and generation = 0 and amount is not null group by currency",
-        "select currency, sum(amount) from rejected
-         where batch_id = ?1 and load_id = ?2 and amount is not null group by currency",
-    ] {
-        let mut statement = c.prepare(sql)?;
-        let mut rows = statement.query(params![batch_id, load_id])?;
-        while let Some(row) = rows.next()? {
-            let currency = currency_of(&row.get::<_, String>(0)?)?;
-            total
-                .amounts
-                .add_minor(currency, i128::from(row.get::<_, i64>(1)?));
-        }
-    }
-    Ok(total.amounts)
 }

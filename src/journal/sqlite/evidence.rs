@@ -6,11 +6,11 @@ use rusqlite::{Connection, OptionalExtension, params};
 use serde_json::json;
 
 use super::NEVER;
-use super::bills::without_amount;
 use super::row::{
     LIFE_COLUMNS, NOTED_CALLBACK, add_to_tally, corrupt, currency_of, event_numbers, life_of,
     millis, save_life,
 };
+use super::unpriced::without_amount;
 use crate::domain::{Amount, Money, PayerTransactionId, Said};
 use crate::journal::{CallbackNote, Error, Finding, Moved, Received};
 use crate::lifecycle::{Anomaly, Event, Moment, Policy, State, Step, step};

@@ -13,6 +13,7 @@ mod run;
 mod sorted;
 #[cfg(test)]
 mod tests;
+mod unpriced;
 mod upload;
 mod writer;
 

@@ -82,7 +82,7 @@ pub(super) fn for_reading(path: &Path) -> Result<Connection, Error> {
     identify(&connection, path)?;
     refuse_empty(&connection, path)?;
     if pragma(&connection, "user_version", path)? < SCHEMA_VERSION {
-        // What reads knows the newest tables only.
+        // An earlier version wrote it: what is read below needs the tables of this one.
         drop(for_writing(path, Missing::Refuse)?);
     }
     connection

@@ -3,7 +3,6 @@
 use rusqlite::{Connection, OptionalExtension, params};
 use serde_json::json;
 
-use super::bills::{withdraw, withdraw_all, without_amount};
 use super::evidence::{Tallies, append_raw, find, release_retry, subject};
 use super::load::{Placed, insert_instruction};
 use super::row::{
@@ -11,6 +10,7 @@ use super::row::{
     save_life, service_of,
 };
 use super::run::known_batch;
+use super::unpriced::{withdraw, withdraw_all, without_amount};
 use crate::domain::{BatchName, Originator, PayerTransactionId, RowKey, Timestamp};
 use crate::journal::{Decision, Error, Lane, Moved};
 use crate::lifecycle::{Event, Moment, Policy, State, step};

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use super::bills::{bills, last_bill, unpriced};
+use super::bills::{bills, last_bill};
 use super::open;
 use super::row::{
     AMOUNT, PAYMENT_WIDTH, UNPRICED, corrupt, currency_of, event_name, event_of, identifier_of,
@@ -12,6 +12,7 @@ use super::row::{
 };
 use super::rows::Rows;
 use super::run::known_batch;
+use super::unpriced::unpriced;
 use crate::domain::{BatchName, ControlTotals, Originator, Tally, Timestamp};
 use crate::journal::{
     BatchRecord, BillRecord, Error, Lane, LoadRecord, PaymentRecord, Standing, StandingRow,

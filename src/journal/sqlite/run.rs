@@ -229,6 +229,25 @@ pub(super) fn claim(
     Ok(claims)
 }
 
+/// Payments of lane ?2 that may be posted by ?3, the oldest first, and what of their documents is to be named.
+pub(super) fn due_in_lane() -> String {
+    format!(
+        "select {PAYMENT_COLUMNS}, {LIFE_COLUMNS}, seq, (select u.reference from upload u where u.seq = l.seq)
+         from life l indexed by post_queue cross join instruction i using (seq) join service s on s.service_id = i.service_id
+         where l.batch_id = ?1 and l.service_id = ?2 and l.state = 0 and l.due_at <= ?3 and {DOCUMENT_IS_THERE}
+         order by l.due_at, seq limit ?4"
+    )
+}
+
+/// When the next payment of lane ?2 may be posted, before ?3.
+pub(super) fn next_in_lane() -> String {
+    format!(
+        "select l.due_at from life l indexed by post_queue cross join instruction i using (seq)
+         where l.batch_id = ?1 and l.service_id = ?2 and l.state = 0 and l.due_at < ?3 and {DOCUMENT_IS_THERE}
+         order by l.due_at, seq limit 1"
+    )
+}
+
 #[allow(clippy::too_many_arguments, reason = "one lane of the loop above")]
 fn claim_lane(
     c: &Connection,
@@ -240,12 +259,7 @@ fn claim_lane(
     claims: &mut Vec<Claim>,
     tallies: &mut Tallies,
 ) -> Result<(), Error> {
-    let mut statement = c.prepare_cached(&format!(
-        "select {PAYMENT_COLUMNS}, {LIFE_COLUMNS}, seq, (select u.reference from upload u where u.seq = l.seq)
-         from life l indexed by post_queue cross join instruction i using (seq) join service s on s.service_id = i.service_id
-         where l.batch_id = ?1 and l.service_id = ?2 and l.state = 0 and l.due_at <= ?3 and {DOCUMENT_IS_THERE}
-         order by l.due_at, seq limit ?4"
-    ))?;
+    let mut statement = c.prepare_cached(&due_in_lane())?;
     let mut rows = statement.query(params![
         batch_id,
         lane,
@@ -344,11 +358,7 @@ pub(super) fn questions(
 
 /// Returns when the next post and the next question are due.
 pub(super) fn due(c: &Connection, token: RunToken) -> Result<Due, Error> {
-    let mut earliest_post = c.prepare_cached(&format!(
-        "select l.due_at from life l indexed by post_queue cross join instruction i using (seq)
-         where l.batch_id = ?1 and l.service_id = ?2 and l.state = 0 and l.due_at < ?3 and {DOCUMENT_IS_THERE}
-         order by l.due_at, seq limit 1"
-    ))?;
+    let mut earliest_post = c.prepare_cached(&next_in_lane())?;
     // Asked only where nothing may be posted, so that the first row it meets decides.
     let mut waits = c.prepare_cached(
         "select exists (select 1 from life indexed by post_queue

@@ -49,6 +49,16 @@ impl Journal {
     }
 }
 
+/// Ready payments of batch ?1 beyond ?2 whose document is to be uploaded.
+pub(super) fn without_upload() -> String {
+    format!(
+        "select i.seq, i.identifier, i.line, i.reference, i.document, i.document_folder
+         from instruction i indexed by instruction_with_document cross join life l on l.seq = i.seq
+         where i.batch_id = ?1 and i.document is not null and i.seq > ?2 and l.state = 0 and not {DOCUMENT_IS_THERE}
+         order by i.seq limit ?3"
+    )
+}
+
 fn documents_due(
     c: &Connection,
     batch: &BatchName,
@@ -56,12 +66,7 @@ fn documents_due(
     limit: usize,
 ) -> Result<Vec<DocumentDue>, Error> {
     let batch_id = known_batch(c, batch)?;
-    let mut statement = c.prepare_cached(&format!(
-        "select i.seq, i.identifier, i.line, i.reference, i.document, i.document_folder
-         from instruction i indexed by instruction_with_document cross join life l on l.seq = i.seq
-         where i.batch_id = ?1 and i.document is not null and i.seq > ?2 and l.state = 0 and not {DOCUMENT_IS_THERE}
-         order by i.seq limit ?3"
-    ))?;
+    let mut statement = c.prepare_cached(&without_upload())?;
     let limit = i64::try_from(limit).unwrap_or(i64::MAX);
     let mut rows = statement.query(params![batch_id, after, limit])?;
     let mut due = Vec::new();

@@ -2,9 +2,16 @@
 
 mod callbacks;
 mod faults;
+mod fields;
+mod inquiries;
+mod kinds;
 mod ledger;
+mod page;
 mod posts;
 mod restart;
+mod routes;
+mod tokens;
+mod uploads;
 
 use std::sync::Arc;
 use std::sync::Mutex;
@@ -107,11 +114,43 @@ impl Bench {
         serde_json::from_str(&reply.text().await.unwrap()).unwrap()
     }
 
-    /// Asks until the status is another than 139.
+    /// Calls a payment function with one packet.
+    async fn call(&self, function: &str, packet: &Value) -> Reply {
+        let packets = Value::Array(vec![packet.clone()]).to_string();
+        self.send(envelope(function, &packets)).await.unwrap()
+    }
+
+    /// Sends any request.
+    async fn request(&self, method: &str, path: &str, body: impl Into<reqwest::Body>) -> Reply {
+        let url = format!("{}{path}", self.sandbox.base_url());
+        let method = method.parse().unwrap();
+        let request = self.client.request(method, url).body(body);
+        let reply = request.send().await.unwrap();
+        Reply {
+            status: reply.status().as_u16(),
+            text: reply.text().await.unwrap(),
+        }
+    }
+
+    /// Uploads a file under an identifier.
+    async fn upload(&self, id: &str, file: &[u8]) -> Reply {
+        let part = reqwest::multipart::Part::bytes(file.to_vec()).file_name("invoice.pdf");
+        let form = reqwest::multipart::Form::new()
+            .text("payerTransactionId", id.to_owned())
+            .part("file", part);
+        let url = format!("{}/api/v1/transaction-documents", self.sandbox.base_url());
+        let reply = self.client.post(url).multipart(form).send().await.unwrap();
+        Reply {
+            status: reply.status().as_u16(),
+            text: reply.text().await.unwrap(),
+        }
+    }
+
+    /// Asks until the status is another than 139 and 148.
     async fn settled(&self, id: &str) -> Reply {
         for _ in 0..200 {
             let reply = self.query(id).await;
-            if reply.code() != 139 {
+            if !matches!(reply.code(), 139 | 148) {
                 return reply;
             }
             tokio::time::sleep(Duration::from_millis(10)).await;
@@ -154,6 +193,44 @@ fn packet_with(id: &str, amount: &str, extra: &str) -> String {
             "payerTransactionID":"{id}","amount":{amount},"narration":"Salary","datePaymentReceived":"2026-11-28 08:00:00",
             "currencyCode":"KES","countryCode":"KE","hubID":"","paymentMode":"Online Payment","customerNames":"","extraData":{extra}}}"#
     )
+}
+
+/// A valid packet of another service, with some members changed; a null takes the member away.
+fn packet_of(service: &str, id: &str, changes: Value) -> String {
+    let mut packet: Value = serde_json::from_str(&packet(id)).unwrap();
+    packet["serviceCode"] = service.into();
+    let members = packet.as_object_mut().unwrap();
+    for (name, value) in changes.as_object().unwrap() {
+        if value.is_null() {
+            members.remove(name);
+        } else {
+            members.insert(name.clone(), value.clone());
+        }
+    }
+    packet.to_string()
+}
+
+/// The bank members of `extraData`.
+fn bank() -> Value {
+    json!({
+        "destinationBankCode": "68",
+        "destinationBankName": "Example Bank",
+        "destinationAccountName": "Imani Stores",
+        "destinationAccountNo": "0110123456789",
+    })
+}
+
+/// The same with further members.
+fn bank_with(more: Value) -> Value {
+    let mut bank = bank();
+    let members = bank.as_object_mut().unwrap();
+    members.extend(more.as_object().unwrap().clone());
+    bank
+}
+
+/// A small PDF.
+fn pdf() -> Vec<u8> {
+    b"%PDF-1.4\n1 0 obj<</Type/Catalog>>endobj\ntrailer<</Root 1 0 R/Size 2>>\nstartxref\n9\n%%EOF\n".to_vec()
 }
 
 fn packet_to(id: &str, listener: &Listener) -> String {

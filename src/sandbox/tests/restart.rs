@@ -231,3 +231,80 @@ fn an_endless_line_is_not_read_to_its_end() {
     let error = killed(async || start(on(&path)).await.err().unwrap());
     assert!(matches!(error, Error::LedgerCorrupt { .. }), "{error}");
 }
+
+#[test]
+fn documents_transfers_and_balances_survive_a_kill() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("ledger.jsonl");
+    let transfer = |id: &str, reference: &Value| {
+        let extra = bank_with(json!({"supportDocument": reference}));
+        packet_of(
+            "RTGS",
+            id,
+            json!({"amount": "2000000.00", "extraData": extra}),
+        )
+    };
+    let (reference, before) = killed(async || {
+        let never = Options {
+            rtgs_delay_ms: 60_000..=60_000,
+            ..on(&path)
+        };
+        let bench = Bench::start(never).await;
+        let reference = bench.upload("R", &pdf()).await.json()["reference"].clone();
+        bench.upload("LATER", &pdf()).await;
+        let reply = bench.post(&transfer("R", &reference)).await.unwrap();
+        assert_eq!(reply.code(), 148);
+        let refused = packet_of("B2C_MPESA", "D", json!({"datePaymentReceived": "today"}));
+        assert_eq!(bench.post(&refused).await.unwrap().code(), 174);
+        let body = r#"{"serviceCode":"AIRTIME","amount":"12.34"}"#;
+        assert_eq!(
+            bench.request("POST", "/sandbox/float", body).await.status,
+            200
+        );
+        (reference, bench.ledger(false).await)
+    });
+    killed(async || {
+        let again = Options {
+            // The reference is the ledger's, not the seed's.
+            seed: 99,
+            rtgs_delay_ms: 200..=200,
+            ..on(&path)
+        };
+        let bench = Bench::start(again).await;
+        let after = bench.ledger(false).await;
+        for part in ["documents", "services", "identifiers", "identity"] {
+            assert_eq!(after[part], before[part]);
+        }
+        let again = bench.upload("R", &pdf()).await;
+        assert_eq!(
+            (again.status, &again.json()["reference"]),
+            (200, &reference)
+        );
+        assert_eq!(bench.query("R").await.code(), 148);
+        assert_eq!(bench.settled("R").await.code(), 140);
+        assert_eq!(bench.executions("R"), 1);
+        let why = bench.query("D").await.json()["results"][0]["statusDescription"].clone();
+        assert!(why.as_str().unwrap().contains("datePaymentReceived"));
+        let own = bench.upload("LATER", &pdf()).await.json()["reference"].clone();
+        let reply = bench.post(&transfer("LATER", &own)).await.unwrap();
+        assert_eq!(reply.code(), 148);
+    });
+}
+
+#[test]
+fn a_ledger_file_from_before_there_were_kinds_is_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("ledger.jsonl");
+    let lines = [
+        r#"{"ledger":"disburse-sandbox/1","identity":"0f"}"#,
+        r#"{"event":"refused","id":"R","digest":1,"code":110}"#,
+        r#"{"event":"accepted","number":1,"attempt":1,"at_ms":5,"post":{"id":"P","service":"B2C_MPESA","money":"KES 10.00","msisdn":"254712345678","account":"254712345678","callback":null,"digest":2}}"#,
+        "",
+    ];
+    std::fs::write(&path, lines.join("\n")).unwrap();
+    killed(async || {
+        let bench = Bench::start(on(&path)).await;
+        assert_eq!(bench.query("R").await.code(), 110);
+        assert_eq!(bench.settled("P").await.code(), 140);
+    });
+}

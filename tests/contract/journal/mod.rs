@@ -1,11 +1,14 @@
 //! The contract of the journal: every verb, and what holds whatever was called before.
 
+mod bills;
 mod callback;
 mod claim;
+mod documents;
 mod faults;
 mod groups;
 mod identity;
 mod load;
+mod networks;
 mod opening;
 mod operator;
 mod record;

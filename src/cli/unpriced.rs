@@ -1,0 +1,112 @@
+//! Rows without an amount, and what bills said, for `explain`.
+
+use serde_json::json;
+
+use super::explain::sentence;
+use super::session::Session;
+use super::{Error, output};
+use crate::domain::BatchName;
+use crate::journal::{BillOutcome, BillRecord, Snapshot, UnpricedRecord};
+
+/// Explains a row that has no amount.
+pub(super) fn explain(
+    session: &Session,
+    snapshot: &Snapshot<'_>,
+    record: &UnpricedRecord,
+    batch: &BatchName,
+) -> Result<(), Error> {
+    let row = &record.row;
+    let bills = snapshot.bills(record.seq)?;
+    let state = match record.withdrawn_at {
+        Some(_) => "cancelled",
+        None => "unpriced",
+    };
+    let trail = snapshot.trail(record.seq)?;
+    if session.common.json {
+        let trail: Vec<serde_json::Value> = trail
+            .iter()
+            .map(|entry| json!({"at": entry.at.to_string(), "kind": entry.kind, "anomaly": entry.anomaly}))
+            .collect();
+        output::json(&json!([{
+            "payer_transaction_id": record.id.as_str(),
+            "generation": 0,
+            "line": row.line,
+            "reference": row.reference.as_ref().map(|reference| reference.as_str()),
+            "service_code": row.service.as_str(),
+            "amount": null,
+            "currency_code": row.money.code(),
+            "state": state,
+            "bills": bills_json(&bills),
+            "trail": trail,
+        }]));
+        return Ok(());
+    }
+    let reference = row
+        .reference
+        .as_ref()
+        .map(|reference| format!(", reference {reference}"))
+        .unwrap_or_default();
+    output::line(&format!(
+        "{}: line {}{reference}, {} {} as its bill says, to {}",
+        record.id,
+        row.line,
+        row.service,
+        row.money,
+        row.msisdn.masked()
+    ));
+    let next = match record.withdrawn_at {
+        Some(_) => "nothing is left to do".to_owned(),
+        None => format!("next: disburse run {batch} --pay-due, which asks what is due"),
+    };
+    output::line(&format!("  {state}; {next}"));
+    for bill in &bills {
+        output::line(&bill_text(bill));
+    }
+    for entry in &trail {
+        output::line(&format!("  {}  {}", entry.at, sentence(entry, false)));
+    }
+    Ok(())
+}
+
+/// Returns what a bill said, as a line of the trail.
+pub(super) fn bill_text(bill: &BillRecord) -> String {
+    let code = bill
+        .code
+        .map(|code| format!(": {code}"))
+        .unwrap_or_default();
+    let due = match &bill.due {
+        Some(due) if bill.due_date.is_empty() => format!(", {} {due} due", due.currency),
+        Some(due) => format!(", {} {due} due {:?}", due.currency, bill.due_date),
+        None => String::new(),
+    };
+    let outcome = match bill.outcome {
+        BillOutcome::Taken => ", taken as the amount".to_owned(),
+        BillOutcome::Fits => ", which the amount fits".to_owned(),
+        BillOutcome::Refused => format!("  ! {}", bill.description),
+    };
+    format!("  {}  bill{code}{due}{outcome}", bill.at)
+}
+
+/// Returns what bills said, for programs.
+pub(super) fn bills_json(bills: &[BillRecord]) -> Vec<serde_json::Value> {
+    let outcome = |bill: &BillRecord| match bill.outcome {
+        BillOutcome::Taken => "taken",
+        BillOutcome::Fits => "fits",
+        BillOutcome::Refused => "refused",
+    };
+    bills
+        .iter()
+        .map(|bill| {
+            json!({
+                "at": bill.at.to_string(),
+                "outcome": outcome(bill),
+                "status_code": bill.code,
+                "due_amount": bill.due.map(|due| due.to_string()),
+                "currency_code": bill.due.map(|due| due.currency.code()),
+                "due_date": bill.due_date,
+                "customer_name": bill.customer_name,
+                "description": bill.description,
+            })
+        })
+        .collect()
+}
