@@ -7,8 +7,8 @@
 mod around;
 #[path = "wire/bad_replies.rs"]
 mod bad_replies;
-#[path = "wire/dates.rs"]
-mod dates;
+#[path = "wire/members.rs"]
+mod members;
 #[path = "wire/payments.rs"]
 mod payments;
 #[path = "wire/secrets.rs"]

@@ -203,12 +203,12 @@ fn tokens(pieces: &[Piece<'_>]) -> Option<Vec<String>> {
             Piece::Word(word) => {
                 let word = word.to_lowercase();
                 let holds = |part: &&str| word.contains(*part);
-                if OTHER_WORDS.iter().any(|part| holds(&part)) && !word.contains("token") {
+                if OTHER_WORDS.iter().any(holds) && !word.contains("token") {
                     if announced != Announced::Other {
                         before = announced;
                     }
                     announced = Announced::Other;
-                } else if TOKEN_WORDS.iter().any(|part| holds(&part)) {
+                } else if TOKEN_WORDS.iter().any(holds) {
                     announced = Announced::Token;
                 }
             }

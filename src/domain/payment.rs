@@ -104,7 +104,7 @@ pub struct Instruction<M = Money> {
     pub payment_mode: String,
     /// `hubID`.
     pub hub_id: String,
-    /// Members of `extraData`, in the order they are sent; the bank columns are among them.
+    /// Members of `extraData`, in the order they are sent; the bank columns are among them. See [`Instruction::supplied`].
     pub extra: Vec<(String, String)>,
     /// The supporting document.
     pub document: Option<DocumentPath>,
@@ -195,7 +195,9 @@ impl<M: Written> Instruction<M> {
                 .as_ref()
                 .map_or("", |document| document.written.as_str()),
         );
-        for (name, value) in &self.extra {
+        // What a directory says today is no part of what the row says.
+        let own = |(name, _): &&(String, String)| !name.starts_with(SUPPLIED);
+        for (name, value) in self.extra.iter().filter(own) {
             part(name);
             part(value);
         }
@@ -203,7 +205,24 @@ impl<M: Written> Instruction<M> {
     }
 }
 
+/// Stands in front of the name of a member of `extra` that does not come from the row. No row can write it.
+const SUPPLIED: char = '\t';
+
 impl<M> Instruction<M> {
+    /// Returns the name, for `extra`, of a member that does not come from the row: it is sent, and is no part of the row's
+    /// identity.
+    #[must_use]
+    pub fn supplied(name: &str) -> String {
+        format!("{SUPPLIED}{name}")
+    }
+
+    /// Returns the members of `extra` by the names they are sent with.
+    pub fn extra_members(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.extra
+            .iter()
+            .map(|(name, value)| (name.trim_start_matches(SUPPLIED), value.as_str()))
+    }
+
     /// Returns the row with something else in the place of what it says of the amount.
     #[must_use]
     pub fn with_money<N>(self, money: N) -> Instruction<N> {

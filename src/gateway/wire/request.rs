@@ -135,7 +135,7 @@ impl Requests {
         let extra = Extra {
             callback_url: outgoing.callback_url.as_deref(),
             support_document: in_extra,
-            members: &row.extra,
+            row,
         };
         let received_at = if self.undated.contains(&row.service) {
             String::new()
@@ -321,7 +321,7 @@ impl Serialize for ExtraData<'_> {
 struct Extra<'a> {
     callback_url: Option<&'a str>,
     support_document: Option<&'a str>,
-    members: &'a [(String, String)],
+    row: &'a Instruction,
 }
 
 impl Serialize for Extra<'_> {
@@ -334,8 +334,8 @@ impl Serialize for Extra<'_> {
         if let Some(document) = self.support_document {
             map.serialize_entry(SUPPORT_DOCUMENT, document)?;
         }
-        for (name, value) in self.members {
-            if !OWN_EXTRAS.contains(&name.as_str()) && name != SUPPORT_DOCUMENT {
+        for (name, value) in self.row.extra_members() {
+            if !OWN_EXTRAS.contains(&name) && name != SUPPORT_DOCUMENT {
                 map.serialize_entry(name, value)?;
             }
         }

@@ -1,6 +1,6 @@
 //! The bank that is paid to, and the account there (section 2.3).
 
-use crate::domain::PaymentKind;
+use crate::domain::{Instruction, Money, PaymentKind};
 
 use super::super::banks::BankDirectory;
 use super::super::columns::{Field, Layout};
@@ -36,12 +36,16 @@ pub(super) fn check(
     let known = banks.and_then(|banks| directory(layout, record, banks, service, found));
     let mut extra = Vec::new();
     for (field, member) in BANK {
+        let mut name = member.to_owned();
         let text = match field {
             Field::BankAccountNumber | Field::BankCode => found.digits(layout, record, field),
             Field::BankName => {
                 let written = found.text(layout, record, field);
                 match known {
-                    Some(name) if written.is_empty() => name.to_owned(),
+                    Some(listed) if written.is_empty() => {
+                        name = Instruction::<Money>::supplied(member);
+                        listed.to_owned()
+                    }
                     _ => written,
                 }
             }
@@ -71,7 +75,7 @@ pub(super) fn check(
                 found.add(field, message);
             }
             _ if text.is_empty() => {}
-            _ => extra.push((member.to_owned(), text)),
+            _ => extra.push((name, text)),
         }
     }
     extra

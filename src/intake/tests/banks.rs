@@ -26,10 +26,10 @@ fn row(service: &str, code: &str, name: &str) -> Row {
 fn code_and_name_of_a_row_agree_with_the_directory() {
     let name = |code: &str, name: &str| {
         let row = row("BANK", code, name);
-        let extra = &good(&row).extra;
-        assert_eq!(extra[0], ("destinationBankCode".into(), code.into()));
+        let extra: Vec<_> = good(&row).extra_members().collect();
+        assert_eq!(extra[0], ("destinationBankCode", code));
         assert_eq!(extra[1].0, "destinationBankName");
-        extra[1].1.clone()
+        extra[1].1.to_owned()
     };
     assert_eq!(name("01", "Mlima Bank"), "Mlima Bank");
     assert_eq!(
@@ -66,6 +66,28 @@ fn code_and_name_of_a_row_agree_with_the_directory() {
         1,
         "the code is missing, and would bring the name"
     );
+}
+
+#[test]
+fn the_identity_of_a_row_does_not_depend_on_the_directory() {
+    let hash = |row: &Row| good(row).content_hash();
+    let from_directory = row("BANK", "01", "");
+    let mut renamed = good(&from_directory).clone();
+    for (name, value) in &mut renamed.extra {
+        if name.contains("destinationBankName") {
+            *value = "Mlima Bank plc".to_owned();
+        }
+    }
+    assert_ne!(&renamed, good(&from_directory));
+    assert_eq!(renamed.content_hash(), hash(&from_directory));
+    assert_ne!(
+        hash(&row("BANK", "01", "Mlima Bank")),
+        hash(&from_directory),
+        "a name of its own counts"
+    );
+    // No row can write what the mark stands for.
+    let forged = "service_code,msisdn,amount,\"extra.\tfloor\"\nB2C_MPESA,254712345678,50,3\n";
+    assert!(refused(forged).contains("printable characters"));
 }
 
 #[test]

@@ -1,6 +1,8 @@
-//! `datePaymentReceived`, which some services leave empty (section 2.3).
+//! Members that not every post carries, or not every row brings (section 2.3).
 
-use disburse::domain::ServiceCode;
+use std::sync::Arc;
+
+use disburse::domain::{Instruction, Money, ServiceCode};
 use disburse::gateway::{Gateway, HttpGateway};
 
 use crate::payments::{A, one, profile};
@@ -22,4 +24,26 @@ async fn a_service_without_dates_posts_an_empty_one_and_the_others_their_own() {
             .unwrap();
         assert_eq!(date.is_empty(), empty, "{date}");
     }
+}
+
+#[tokio::test]
+async fn a_member_that_does_not_come_from_the_row_is_sent_by_its_name() {
+    let server = acknowledging();
+    let mut outgoing = one(A);
+    let mut payment = (*outgoing[0].payment).clone();
+    payment.instruction.extra = vec![
+        ("destinationBankCode".into(), "01".into()),
+        (
+            Instruction::<Money>::supplied("destinationBankName"),
+            "Mlima Bank".into(),
+        ),
+    ];
+    outgoing[0].payment = Arc::new(payment);
+    let gateway = HttpGateway::new(profile(&server.url())).unwrap();
+    soon(gateway.post(&outgoing)).await;
+    let body = body_of(&server);
+    assert!(
+        body.contains(r#""destinationBankCode":"01","destinationBankName":"Mlima Bank"}"#),
+        "{body}"
+    );
 }
