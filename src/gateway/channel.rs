@@ -74,6 +74,13 @@ impl Channel {
         self.client.post(self.url.clone())
     }
 
+    /// Begins a request to the address with a query, which is encoded already.
+    pub(super) fn post_with(&self, query: &str) -> RequestBuilder {
+        let mut url = self.url.clone();
+        url.set_query(Some(query));
+        self.client.post(url)
+    }
+
     /// Sends a request, once.
     pub(super) async fn send(&self, request: RequestBuilder) -> Result<Answer, Failure> {
         match request.send().await {

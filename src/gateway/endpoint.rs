@@ -98,6 +98,11 @@ impl Endpoint {
         self.channel.post()
     }
 
+    /// Begins a request whose address has a query.
+    pub(super) fn post_with(&self, query: &str) -> RequestBuilder {
+        self.channel.post_with(query)
+    }
+
     /// Sends a request, once.
     pub(super) async fn send(&self, request: RequestBuilder) -> Result<Answer, OperationError> {
         let sent = self.channel.send(request).await;

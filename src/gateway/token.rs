@@ -4,7 +4,8 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use reqwest::header::HeaderValue;
+use reqwest::header::{CONTENT_LENGTH, HeaderValue};
+use secrecy::zeroize::Zeroizing;
 use secrecy::{ExposeSecret, SecretString};
 use tokio::sync::Mutex;
 
@@ -193,13 +194,11 @@ struct Issued {
 
 impl Inner {
     async fn request(&self) -> Result<Issued, OperationError> {
-        // The interface wants the password in the address, which therefore is never logged and never in an error.
-        let request = self.endpoint.post().query(&[
-            ("grant_type", "password"),
-            ("client_id", &self.client_id),
-            ("username", &self.username),
-            ("password", self.password.expose_secret()),
-        ]);
+        let request = self
+            .endpoint
+            .post_with(&self.query())
+            // Some servers refuse a POST that does not say that it has no body (411).
+            .header(CONTENT_LENGTH, "0");
         let answer = self.endpoint.send(request).await?;
         let status = answer.status;
         if !matches!(status, 200..=299 | 400..=499) || status == 429 {
@@ -228,6 +227,19 @@ impl Inner {
             })),
             Err(error) => Err(PLACE.unusable(&answer, &broken(&answer, &error))),
         }
+    }
+
+    /// Writes the query of section 4.1, the password in it: it is never logged, and in no error.
+    fn query(&self) -> Zeroizing<String> {
+        let mut url = self.endpoint.url().clone();
+        url.query_pairs_mut()
+            .append_pair("grant_type", "password")
+            .append_pair("client_id", &self.client_id)
+            .append_pair("username", &self.username)
+            .append_pair("password", self.password.expose_secret());
+        let form = Zeroizing::new(url.query().unwrap_or_default().to_owned());
+        // A plus stands for a blank in forms only; every server reads %20. A plus itself is %2B already.
+        Zeroizing::new(form.replace('+', "%20"))
     }
 
     /// Tells an error body (section 2.2) in plain words.

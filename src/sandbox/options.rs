@@ -11,6 +11,8 @@ use crate::domain::{Amount, Currency, PaymentKind, Timestamp};
 
 /// How many services a sandbox offers at most.
 const SERVICES_MAX: usize = 256;
+/// The longest delay and token lifetime: a year, which no clock overflows at.
+const WAIT_MAX: Duration = Duration::from_secs(366 * 24 * 60 * 60);
 
 /// A product of the gateway with its float account and limits (section 8).
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -158,6 +160,18 @@ impl Options {
         if self.settle_delay_ms.is_empty() || self.rtgs_delay_ms.is_empty() {
             return Err(Error::Options(
                 "a settle delay ends before it begins".to_owned(),
+            ));
+        }
+        let delays = [&self.settle_delay_ms, &self.rtgs_delay_ms];
+        let longest = delays.map(|delay| Duration::from_millis(*delay.end()));
+        if longest.into_iter().any(|delay| delay > WAIT_MAX) {
+            return Err(Error::Options(
+                "a settle delay is longer than a year".to_owned(),
+            ));
+        }
+        if self.token_lifetime.is_zero() || self.token_lifetime > WAIT_MAX {
+            return Err(Error::Options(
+                "the token lifetime is zero or longer than a year".to_owned(),
             ));
         }
         if self.services.len() > SERVICES_MAX {

@@ -50,13 +50,13 @@ const STYLE: &str = include_str!("page.css");
 <section>
 <h2>Money that moved</h2>
 {% if amounts.is_empty() %}<p class="quiet">None so far.</p>
-{% else %}<p>{% for (currency, amount) in amounts %}{% if !loop.first %} · {% endif %}{{ currency }} {{ amount }}{% endfor %}</p>
+{% else %}<p>{% for (currency, amount) in amounts %}{% if !loop.first %} · {% endif %}{{ currency }} {{ self::grouped(amount) }}{% endfor %}</p>
 {% endif %}</section>
 <section>
 <h2>Float</h2>
 <div class="wide"><table>
 <tr><th>Service</th><th>Kind</th><th class="n">Available</th><th class="n">Promised</th><th class="n">Accepted</th><th></th></tr>
-{% for float in floats %}<tr><td>{{ float.account.service }}</td><td>{{ float.kind }}</td><td class="n">{{ float.account.currency }} {{ float.account.available }}</td><td class="n">{{ float.account.reserved }}</td><td class="n">{{ float.account.accepted }}</td><td>{% if float.account.short %}<span class="short">short</span>{% endif %}{% if !float.active %}inactive{% endif %}</td></tr>
+{% for float in floats %}<tr><td>{{ float.account.service }}</td><td>{{ float.kind }}</td><td class="n">{{ float.account.currency }} {{ self::grouped(float.account.available) }}</td><td class="n">{{ self::grouped(float.account.reserved) }}</td><td class="n">{{ float.account.accepted }}</td><td>{% if float.account.short %}<span class="short">short</span>{% endif %}{% if !float.active %}inactive{% endif %}</td></tr>
 {% endfor %}</table></div>
 </section>
 <section>
@@ -242,7 +242,29 @@ fn listed(gateway: &Gateway, id: &str, status: &Status) -> Option<Listed> {
 }
 
 fn money(post: &Post) -> String {
-    format!("{} {}", post.money.currency, post.money)
+    let digits = grouped(&post.money.to_string());
+    format!("{} {digits}", post.money.currency)
+}
+
+/// Sets commas between the thousands of decimal digits.
+fn grouped(decimal: &str) -> String {
+    let (sign, digits) = match decimal.strip_prefix('-') {
+        Some(rest) => ("-", rest),
+        None => ("", decimal),
+    };
+    let (whole, fraction) = match digits.find('.') {
+        Some(point) => digits.split_at(point),
+        None => (digits, ""),
+    };
+    let mut out = sign.to_owned();
+    for (index, digit) in whole.chars().enumerate() {
+        if index > 0 && (whole.len() - index).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out.push_str(fraction);
+    out
 }
 
 /// The last four characters; all of a shorter text would be no mask.

@@ -13,6 +13,7 @@ mod gateways;
 mod kills;
 mod lanes;
 mod lost_journal;
+mod openapi;
 mod operator;
 mod oracle;
 mod pace;

@@ -114,6 +114,36 @@ fn a_sandbox_for_others_than_this_machine_is_refused() {
 }
 
 #[test]
+fn a_sandbox_with_a_wait_that_makes_no_sense_is_refused() {
+    let form = "expected a duration such as 250ms, 40s, 10m or 24h";
+    let options = "sandbox: sandbox options:";
+    for (flag, value, said) in [
+        (
+            "--token-lifetime",
+            "hour",
+            format!("--token-lifetime hour: {form}"),
+        ),
+        ("--rtgs-delay", "2", format!("--rtgs-delay 2: {form}")),
+        (
+            "--token-lifetime",
+            "0s",
+            format!("{options} the token lifetime is zero or longer than a year"),
+        ),
+        (
+            "--rtgs-delay",
+            "400d",
+            format!("{options} a settle delay is longer than a year"),
+        ),
+    ] {
+        Desk::new().refuses(
+            &["sandbox", "--listen", "127.0.0.1:0", flag, value],
+            2,
+            &[&format!("error: {said}")],
+        );
+    }
+}
+
+#[test]
 fn a_batch_stays_with_the_gateway_it_was_started_with() {
     let desk = Desk::configured();
     desk.run(&["load", "ok.csv", "--batch", "b"]).finished(0);

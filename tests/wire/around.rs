@@ -6,6 +6,7 @@ use disburse::gateway::{
     LookupInquiry, NetworkOf, Profile, TokenClient,
 };
 use reqwest::Url;
+use secrecy::SecretString;
 
 use super::payments::{A, B, gateway, id, profile};
 use super::server::Server;
@@ -148,6 +149,7 @@ async fn a_lookup_and_its_token_are_exact_to_the_byte() {
         "POST /api/v1/oauth/token?grant_type=password&client_id=customers&username=acme&password=pa%22ss%5Cword HTTP/1.1"
     );
     assert_eq!(nothing, "");
+    assert_eq!(header(token, "content-length"), Some("0"));
     assert_eq!(header(token, "content-type"), None);
     assert_eq!(header(token, "authorization"), None);
     assert_eq!(header(token, "referer"), None);
@@ -159,6 +161,23 @@ async fn a_lookup_and_its_token_are_exact_to_the_byte() {
     );
     assert_eq!(body, r#"{"countryCode":"KE","number":"254712345678"}"#);
     assert_eq!(again, body);
+}
+
+#[tokio::test]
+async fn a_password_arrives_as_it_is_whatever_its_characters() {
+    let server = issuing("");
+    let tokens = TokenClient::new(&Profile {
+        client_id: "a b".into(),
+        username: "käthe+1@acme".into(),
+        password: SecretString::from("a b+c&d=e#f%20?/\u{1f511}"),
+        ..everything_at(&server.url())
+    });
+    soon(tokens.unwrap().bearer()).await.unwrap();
+    assert_eq!(
+        requests(&server)[0].0.lines().next().unwrap(),
+        "POST /api/v1/oauth/token?grant_type=password&client_id=a%20b&username=k%C3%A4the%2B1%40acme\
+         &password=a%20b%2Bc%26d%3De%23f%2520%3F%2F%F0%9F%94%91 HTTP/1.1"
+    );
 }
 
 #[tokio::test]

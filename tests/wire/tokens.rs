@@ -325,6 +325,22 @@ async fn a_token_that_a_lookup_finds_expired_is_renewed_once_and_the_lookup_made
 }
 
 #[tokio::test]
+async fn fifty_lookups_with_an_expired_token_renew_it_once() {
+    let server = expiring("401 Expired", true);
+    let lookups = Arc::new(lookups(&everything_at(&server.url())));
+    let all: Vec<_> = (0..50)
+        .map(|_| {
+            let lookups = lookups.clone();
+            tokio::spawn(async move { lookups.lookup(&kenyan_number()).await })
+        })
+        .collect();
+    for lookup in all {
+        assert_eq!(soon(lookup).await.unwrap().unwrap().carrier, "E");
+    }
+    assert_eq!(asked(&server), 2);
+}
+
+#[tokio::test]
 async fn a_value_that_is_no_number_is_told_apart_from_a_lookup_that_fails() {
     for (reply, expected) in [
         (

@@ -21,7 +21,7 @@ async fn an_empty_sandbox_has_a_page() {
         "ELECTRICITY",
         "bill_prepaid",
         "inactive",
-        "5000000000000.00",
+        "KES 5,000,000,000,000.00",
     ] {
         assert!(page.contains(part), "{part}");
     }
@@ -76,6 +76,8 @@ async fn the_page_shows_what_happened_and_no_number_whole() {
         "Meter not found",
         application.as_str(),
         "DOC-",
+        "KES 1,500.50",
+        "KES 5,000.00",
         "invoice.pdf",
         "callback_doubled",
         "100.0 %",

@@ -334,6 +334,18 @@ async fn a_sandbox_stays_on_this_machine_and_its_options_make_sense() {
         (twice, "listed twice"),
         (upside_down, "above the maximum"),
         (
+            change(|o| o.rtgs_delay_ms = 0..=u64::MAX),
+            "longer than a year",
+        ),
+        (
+            change(|o| o.token_lifetime = Duration::ZERO),
+            "token lifetime is zero",
+        ),
+        (
+            change(|o| o.token_lifetime = Duration::MAX),
+            "token lifetime",
+        ),
+        (
             change(|o| o.faults = Faults::none().with(Fault::Reject, 1.5)),
             "from 0 to 1",
         ),
