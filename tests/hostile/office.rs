@@ -133,6 +133,7 @@ breaker_pause = "100ms"
 first_query_after = "{}"
 query_backoff_max = "250ms"
 callback_grace = "{}"
+delivered_grace = "{}"
 not_found_quarantine = "600ms"
 give_up_after = "{}"
 attempts_max = 50
@@ -143,6 +144,7 @@ attempts_max = 50
             s.packets,
             s.breaker_losses,
             s.first_query,
+            s.grace,
             s.grace,
             s.give_up
         );

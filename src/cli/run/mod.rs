@@ -99,6 +99,8 @@ pub(super) async fn pay(session: &Session, arguments: PayArguments) -> Result<Ve
 /// What a run came to.
 struct Outcome {
     summary: Summary,
+    /// A run asks whether held lanes have float again.
+    reopens_lanes: bool,
     ledger: Option<crate::sandbox::Verdict>,
 }
 
@@ -111,8 +113,8 @@ async fn carry_out(
     resume: String,
 ) -> Result<Outcome, Error> {
     if !options.sandbox {
-        // Refused before anything is begun.
-        settings.gateway()?;
+        let standing = journal.standing(batch.clone()).await?;
+        confirm::refuse_unattended(&settings, batch, &standing, options.yes)?;
     }
     let purpose = format!("run of batch {batch}");
     let _lock = RunLock::take(journal.path(), &purpose, Timestamp::now())?;
@@ -144,6 +146,7 @@ async fn carry_out(
     }
     Ok(Outcome {
         summary: outcome?,
+        reopens_lanes: settings.profile.float.reopen_lanes,
         ledger,
     })
 }

@@ -7,7 +7,7 @@ use super::super::session::Session;
 use super::super::{Error, Verdict, output, report, sandbox, status};
 use super::Outcome;
 use crate::domain::BatchName;
-use crate::engine::{Ending, Summary};
+use crate::engine::Ending;
 use crate::journal::{Journal, Standing, StandingRow};
 use crate::lifecycle::State;
 
@@ -50,10 +50,10 @@ pub(super) async fn conclude(
             &format!("report: {}", written.paths.html.display()),
         );
     }
-    Ok(verdict(batch, &outcome.summary, &standing))
+    Ok(verdict(batch, outcome, &standing))
 }
 
-fn verdict(batch: &BatchName, summary: &Summary, standing: &Standing) -> Verdict {
+fn verdict(batch: &BatchName, outcome: &Outcome, standing: &Standing) -> Verdict {
     let all_paid = standing.rejected.count == 0
         && standing.replaced_conflicts == 0
         && standing
@@ -95,14 +95,19 @@ fn verdict(batch: &BatchName, summary: &Summary, standing: &Standing) -> Verdict
         .map(|row| row.tally.count)
         .sum();
     let open = output::counted(open, "payment");
-    let (verdict, why, next) = match &summary.ending {
+    let (verdict, why, next) = match &outcome.summary.ending {
         Ending::Held => (
             Verdict::Stopped,
             format!("the float of {} is used up (230)", lanes.join(", ")),
-            format!(
-                "top it up, then: disburse resume-lane {batch} {} and run again",
-                lanes.first().unwrap_or(&"SERVICE")
-            ),
+            if outcome.reopens_lanes {
+                "top it up and run again: a run asks for the balance, and goes on when it suffices"
+                    .to_owned()
+            } else {
+                format!(
+                    "top it up, then: disburse resume-lane {batch} {} and run again",
+                    lanes.first().unwrap_or(&"SERVICE")
+                )
+            },
         ),
         Ending::Documents => (
             Verdict::Unfinished,
@@ -153,7 +158,8 @@ fn verdict(batch: &BatchName, summary: &Summary, standing: &Standing) -> Verdict
         ),
     };
     // Quiet is for what goes well.
-    let failed = verdict == Verdict::Stopped || matches!(summary.ending, Ending::Unreachable(_));
+    let failed =
+        verdict == Verdict::Stopped || matches!(outcome.summary.ending, Ending::Unreachable(_));
     output::complain(if failed { "error" } else { "warning" }, &why);
     output::complain("hint", &next);
     verdict
