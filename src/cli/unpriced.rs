@@ -2,6 +2,7 @@
 
 use serde_json::json;
 
+use super::explain::sentence;
 use super::session::Session;
 use super::{Error, output};
 use crate::domain::BatchName;
