@@ -45,7 +45,11 @@ pub(super) fn explain(session: &Session, arguments: &ExplainArguments) -> Result
             output::line(&unpriced::bill_text(bill));
         }
         for entry in trail {
-            output::line(&format!("  {}  {}", entry.at, sentence(&entry, shown)));
+            output::line(&format!(
+                "  {}  {}",
+                entry.at,
+                sentence(&entry, arguments.reveal)
+            ));
         }
     }
     Ok(Verdict::Done)
@@ -62,16 +66,6 @@ struct Shown<'a> {
 const HIDDEN: &str = "***";
 
 impl Shown<'_> {
-    /// Returns what was said under this name, hidden where it is, or holds, a bearer value.
-    fn text(self, name: &str, value: &str) -> String {
-        let bearer = name == "receiver_narration" || Electricity::read(value).is_some();
-        if bearer && !self.reveal {
-            HIDDEN.to_owned()
-        } else {
-            value.to_owned()
-        }
-    }
-
     /// Returns the tokens and units of a payment, the tokens masked.
     fn electricity(self, record: &PaymentRecord) -> Option<(String, String)> {
         if self.kinds.prepaid(&record.payment.instruction.service) == Prepaid::No {
@@ -84,6 +78,16 @@ impl Shown<'_> {
             read.masked()
         };
         Some((token, read.units_text()))
+    }
+}
+
+/// Returns what was said under this name, hidden where it is, or holds, a bearer value.
+fn text(name: &str, value: &str, reveal: bool) -> String {
+    let bearer = name == "receiver_narration" || Electricity::read(value).is_some();
+    if bearer && !reveal {
+        HIDDEN.to_owned()
+    } else {
+        value.to_owned()
     }
 }
 
@@ -136,7 +140,7 @@ fn next(record: &PaymentRecord) -> String {
     }
 }
 
-fn sentence(entry: &TrailEntry, shown: Shown<'_>) -> String {
+pub(super) fn sentence(entry: &TrailEntry, reveal: bool) -> String {
     let mut text = entry.kind.to_owned();
     match entry.event {
         Some(
@@ -150,7 +154,7 @@ fn sentence(entry: &TrailEntry, shown: Shown<'_>) -> String {
         Some(Event::DecidedFailed) => text.push_str(": failed"),
         _ => {}
     }
-    for (name, value) in visible(entry, shown) {
+    for (name, value) in visible(entry, reveal) {
         text.push_str(&format!(", {name} {value:?}"));
     }
     if let Some(anomaly) = &entry.anomaly {
@@ -160,7 +164,7 @@ fn sentence(entry: &TrailEntry, shown: Shown<'_>) -> String {
 }
 
 /// What was said.
-fn visible(entry: &TrailEntry, shown: Shown<'_>) -> Vec<(String, String)> {
+fn visible(entry: &TrailEntry, reveal: bool) -> Vec<(String, String)> {
     let detail = entry
         .detail
         .as_deref()
@@ -174,7 +178,7 @@ fn visible(entry: &TrailEntry, shown: Shown<'_>) -> Vec<(String, String)> {
             let value = value
                 .as_str()
                 .map_or_else(|| value.to_string(), str::to_owned);
-            let value = shown.text(&name, &value);
+            let value = text(&name, &value, reveal);
             (name, value)
         })
         .collect()
@@ -195,7 +199,7 @@ fn to_json(
                 _ => None,
             };
             let said: serde_json::Map<_, _> =
-                visible(entry, shown).into_iter().map(|(name, value)| (name, json!(value))).collect();
+                visible(entry, shown.reveal).into_iter().map(|(name, value)| (name, json!(value))).collect();
             json!({"at": entry.at.to_string(), "kind": entry.kind, "code": code, "anomaly": entry.anomaly, "said": said})
         })
         .collect();
@@ -213,10 +217,10 @@ fn to_json(
         "status_code": record.life.code,
         "attempts": record.life.attempts,
         "replaces": record.replaces.map(|id| id.to_string()),
-        "bills": unpriced::bills_json(&snapshot.bills(record.seq)?),
-        "receiver_narration": narration.map(|text| shown.text("receiver_narration", text)),
+        "receiver_narration": narration.map(|text| self::text("receiver_narration", text, shown.reveal)),
         "electricity_token": electricity.as_ref().map(|(token, _)| token),
         "electricity_units": electricity.as_ref().map(|(_, units)| units).filter(|units| !units.is_empty()),
+        "bills": unpriced::bills_json(&snapshot.bills(record.seq)?),
         "trail": trail,
     }))
 }

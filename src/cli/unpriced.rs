@@ -2,6 +2,7 @@
 
 use serde_json::json;
 
+use super::explain::sentence;
 use super::session::Session;
 use super::{Error, output};
 use crate::domain::BatchName;
@@ -62,10 +63,7 @@ pub(super) fn explain(
         output::line(&bill_text(bill));
     }
     for entry in &trail {
-        // What was said with it stays in the journal: it may hold a token.
-        let anomaly = entry.anomaly.as_ref();
-        let anomaly = anomaly.map(|why| format!("  ! {why}")).unwrap_or_default();
-        output::line(&format!("  {}  {}{anomaly}", entry.at, entry.kind));
+        output::line(&format!("  {}  {}", entry.at, sentence(entry, false)));
     }
     Ok(())
 }

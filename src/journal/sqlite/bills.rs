@@ -48,6 +48,27 @@ impl Journal {
 
 const BILL_ROW: &str = "i.seq, i.identifier, d.source, i.line, i.reference, s.code, i.account_number, i.msisdn, i.currency, i.amount";
 
+/// Rows without an amount, beyond a row, in the order of loading.
+fn without_amount() -> String {
+    format!(
+        "select {BILL_ROW} from instruction i indexed by unpriced cross join load d using (load_id) cross join service s using (service_id)
+             where i.batch_id = ?1 and i.amount is null and i.seq > ?2
+                 and not exists (select 1 from life l where l.seq = i.seq) order by i.seq limit ?3"
+    )
+}
+
+/// Rows of the checked services that were never posted and fit no bill yet, in the order of loading.
+fn to_be_compared() -> String {
+    format!(
+        "select {BILL_ROW} from life l not indexed cross join instruction i on i.seq = l.seq cross join load d using (load_id)
+             cross join service s on s.service_id = l.service_id
+         where l.seq > ?2 and l.batch_id = ?1 and l.state = 0 and l.exposures = 0
+             and l.service_id in (select value from json_each(?4))
+             and not exists (select 1 from bill b where b.seq = l.seq and b.outcome < 2)
+         order by l.seq limit ?3"
+    )
+}
+
 // A bill is due until its payment has settled. Asked twice in between, it would be paid twice: a row above for the same
 // account has it, unless that one ended unpaid; and so has a row of another batch whose payment is still open.
 const RIVAL: &str =
@@ -73,11 +94,7 @@ fn to_ask(
     let limit = limit.max(1);
     if !from.checks {
         let mut rivals = c.prepare_cached(RIVAL)?;
-        let mut statement = c.prepare_cached(&format!(
-            "select {BILL_ROW} from instruction i indexed by unpriced cross join load d using (load_id) cross join service s using (service_id)
-             where i.batch_id = ?1 and i.amount is null and i.seq > ?2
-                 and not exists (select 1 from life l where l.seq = i.seq) order by i.seq limit ?3"
-        ))?;
+        let mut statement = c.prepare_cached(&without_amount())?;
         take(
             &mut rows,
             statement.query(params![batch_id, from.after, count(limit)])?,
@@ -106,14 +123,7 @@ fn to_ask(
     let wanted = limit - rows.len();
     // The order of the table is the order of loading: one pass over it, however many pages. What may have arrived
     // before is left alone; it was checked before its first post, or belongs to the question after its status.
-    let mut statement = c.prepare_cached(&format!(
-        "select {BILL_ROW} from life l not indexed cross join instruction i on i.seq = l.seq cross join load d using (load_id)
-             cross join service s on s.service_id = l.service_id
-         where l.seq > ?2 and l.batch_id = ?1 and l.state = 0 and l.exposures = 0
-             and l.service_id in (select value from json_each(?4))
-             and not exists (select 1 from bill b where b.seq = l.seq and b.outcome < 2)
-         order by l.seq limit ?3"
-    ))?;
+    let mut statement = c.prepare_cached(&to_be_compared())?;
     let list = serde_json::to_string(&services).expect("numbers are JSON");
     take(
         &mut rows,
@@ -403,4 +413,42 @@ fn bill_of(row: &Row<'_>) -> Result<BillRecord, Error> {
         customer_name: row.get(6)?,
         description: row.get(7)?,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::open::{Missing, for_writing};
+    use super::*;
+
+    #[test]
+    fn no_page_of_bills_reads_or_sorts_what_other_pages_are_about() {
+        let folder = tempfile::tempdir().unwrap();
+        let c = for_writing(&folder.path().join("journal.db"), Missing::Create).unwrap();
+        for (sql, expected) in [
+            (
+                without_amount(),
+                "USING INDEX unpriced (batch_id=? AND seq>?)",
+            ),
+            (
+                to_be_compared(),
+                "SEARCH l USING INTEGER PRIMARY KEY (rowid>?)",
+            ),
+            (
+                RIVAL.to_owned(),
+                "USING INDEX taken_from_bill (service_id=? AND <expr>=?)",
+            ),
+        ] {
+            let mut statement = c.prepare(&format!("explain query plan {sql}")).unwrap();
+            let mut rows = statement.raw_query();
+            let mut plan = String::new();
+            while let Some(row) = rows.next().unwrap() {
+                plan.push_str(&row.get::<_, String>(3).unwrap());
+                plan.push_str("; ");
+            }
+            assert!(plan.contains(expected), "{sql}: {plan}");
+            assert!(!plan.contains("TEMP B-TREE"), "{sql}: {plan}");
+            let scans = plan.matches("SCAN").count() - plan.matches("SCAN json_each").count();
+            assert_eq!(scans, 0, "{sql}: {plan}");
+        }
+    }
 }

@@ -34,6 +34,8 @@ pub(super) fn load(
     Ok(outcome)
 }
 
+type ByService = Vec<(ServiceCode, Currency, Tally)>;
+
 pub(super) struct Load<'a> {
     pub(super) c: &'a Connection,
     pub(super) plan: &'a LoadPlan,
@@ -365,11 +367,7 @@ impl<'a> Load<'a> {
     }
 
     /// What the rows add up to, and how many of them wait for their amount.
-    fn accepted(
-        &self,
-        which: &'static str,
-        bound: i64,
-    ) -> Result<(Vec<(ServiceCode, Currency, Tally)>, u64), Error> {
+    fn accepted(&self, which: &'static str, bound: i64) -> Result<(ByService, u64), Error> {
         let mut statement = self.c.prepare(&format!(
             "select code, currency, count(*), coalesce(sum(amount), 0),
                  count(*) filter (where amount is null and not exists (select 1 from life where life.seq = instruction.seq)) from instruction join service using (service_id)

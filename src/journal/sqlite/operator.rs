@@ -140,7 +140,9 @@ pub(super) fn cancel(
                 let why = why_not(Event::Withdrawn, State::Cancelled);
                 return Err(not_allowed(c, seq, state, why)?);
             }
-            None => drop(order(c, seq, Event::Withdrawn, None, moment)?),
+            None => {
+                order(c, seq, Event::Withdrawn, None, moment)?;
+            }
         }
         return Ok(1);
     }
