@@ -25,6 +25,46 @@ fn every_key_has_its_row() {
 }
 
 #[test]
+fn every_test_that_the_sections_name_exists() {
+    let table = README
+        .split("\n## The interface, section by section")
+        .nth(1)
+        .and_then(|rest| rest.split("\n## ").next())
+        .unwrap();
+    let sources: String = ["src", "tests"].into_iter().map(sources_below).collect();
+    let mut seen = 0;
+    for row in table.lines().filter(|line| line.starts_with("| ")) {
+        let Some(tests) = row.split(" | ").nth(2).filter(|cell| cell.contains('_')) else {
+            continue;
+        };
+        for name in tests.split('`').skip(1).step_by(2) {
+            assert!(
+                sources.contains(&format!("fn {name}()")),
+                "no test {name}: {row}"
+            );
+            seen += 1;
+        }
+    }
+    assert!(seen > 25, "only {seen} tests were found");
+}
+
+fn sources_below(folder: &str) -> String {
+    let mut text = String::new();
+    let mut folders = vec![std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(folder)];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                text.push_str(&std::fs::read_to_string(path).unwrap());
+            }
+        }
+    }
+    text
+}
+
+#[test]
 fn every_command_and_flag_exists() {
     let mut helps = BTreeMap::new();
     let mut seen = 0;

@@ -19,6 +19,7 @@ mod oracle;
 mod pace;
 mod preflight;
 mod presets;
+mod samples;
 mod sandbox;
 mod signals;
 mod world;
