@@ -160,14 +160,15 @@ async fn answer(request: Request<Incoming>, options: &Options) -> Reply {
         Ok(Err(_)) => return empty(StatusCode::BAD_REQUEST),
         Err(_) => return empty(StatusCode::REQUEST_TIMEOUT),
     };
-    take(id, &body, options).await
+    take(id, &body, options, Timestamp::now()).await
 }
 
-async fn take(id: PayerTransactionId, body: &[u8], options: &Options) -> Reply {
+/// Stores what came to the address of a payment, then answers.
+async fn take(id: PayerTransactionId, body: &[u8], options: &Options, now: Timestamp) -> Reply {
     let (note, readable) = note_of(id, body, &options.codes);
     let gateway_id = note.said.gateway_transaction_id.clone();
     let moment = Moment {
-        now: Timestamp::now(),
+        now,
         jitter: fastrand::u8(..),
     };
     let stored = options

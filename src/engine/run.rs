@@ -137,7 +137,12 @@ impl<G: Gateway> Shell<G> {
             if looks {
                 wake = wake.min(looked + LOOK_EVERY);
             }
+            // In this order: the operator's word first, then what is known, then the time.
             tokio::select! {
+                biased;
+                () = run.drain.cancelled(), if !self.core.is_ending() => {
+                    self.core.tell(News::Drain, self.plan.clock.now());
+                }
                 Some(message) = inbox.recv() => {
                     self.take(message);
                     // What has gathered meanwhile is taken in one go.
@@ -152,9 +157,6 @@ impl<G: Gateway> Shell<G> {
                     }
                     None => callbacks_open = false,
                 },
-                () = run.drain.cancelled(), if !self.core.is_ending() => {
-                    self.core.tell(News::Drain, self.plan.clock.now());
-                }
                 () = tokio::time::sleep_until(wake) => {}
             }
             if self.fault.is_none() && looked.elapsed() >= LOOK_EVERY && self.core.start_look() {
