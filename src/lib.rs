@@ -41,3 +41,5 @@ pub mod journal;
 pub mod lifecycle;
 pub mod report;
 pub mod sandbox;
+#[cfg(test)]
+mod simulation;

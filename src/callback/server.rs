@@ -202,6 +202,17 @@ async fn take(id: PayerTransactionId, body: &[u8], options: &Options, now: Times
     acknowledgement(id, gateway_id.as_ref().map(|id| id.as_str()))
 }
 
+/// Takes a callback as if it had come over the network; returns whether it was acknowledged.
+#[cfg(test)]
+pub(crate) async fn receive(
+    id: PayerTransactionId,
+    body: &[u8],
+    options: &Options,
+    now: Timestamp,
+) -> bool {
+    take(id, body, options, now).await.status() == StatusCode::OK
+}
+
 /// Reads a body; the flag tells whether it was a callback at all.
 fn note_of(id: PayerTransactionId, body: &[u8], codes: &CodeTable) -> (CallbackNote, bool) {
     let digest = Sha256::digest(body).into();

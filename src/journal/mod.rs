@@ -10,5 +10,7 @@ mod types;
 
 pub use error::{Error, Kind};
 pub use lock::RunLock;
+#[cfg(test)]
+pub(crate) use sqlite::inline;
 pub use sqlite::{Journal, Reader, Snapshot};
 pub use types::*;

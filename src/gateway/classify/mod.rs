@@ -22,7 +22,7 @@ const NOT_AUTHENTICATED: i32 = 132;
 
 /// What was asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Question {
+pub(crate) enum Question {
     /// A post.
     Post,
     /// A status query.
@@ -54,7 +54,7 @@ impl Question {
 
 /// How a request failed before any status came back.
 #[derive(Debug)]
-pub(super) enum Failure {
+pub(crate) enum Failure {
     /// No connection, or no request: proven never to have left.
     Unsent(String),
     /// Anything else.
@@ -62,7 +62,7 @@ pub(super) enum Failure {
 }
 
 /// A reply, as far as it came.
-pub(super) struct Response<'a> {
+pub(crate) struct Response<'a> {
     /// The HTTP status.
     pub status: u16,
     /// `Retry-After`.
@@ -82,7 +82,7 @@ enum Word {
 }
 
 /// Classifies a request that brought no status.
-pub(super) fn failed(question: Question, ids: &[PayerTransactionId], failure: Failure) -> Reply {
+pub(crate) fn failed(question: Question, ids: &[PayerTransactionId], failure: Failure) -> Reply {
     let (event, cause, signal) = match (failure, question) {
         (Failure::Unsent(cause), Question::Post) => {
             (Event::Unsent, cause.clone(), Signal::Unreachable(cause))
@@ -99,7 +99,7 @@ pub(super) fn failed(question: Question, ids: &[PayerTransactionId], failure: Fa
 }
 
 /// Classifies a reply.
-pub(super) fn classify(
+pub(crate) fn classify(
     question: Question,
     ids: &[PayerTransactionId],
     response: &Response<'_>,

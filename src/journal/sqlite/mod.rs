@@ -1,6 +1,8 @@
 //! The journal in SQLite: all SQL is in this folder.
 
 mod evidence;
+#[cfg(test)]
+pub(crate) mod inline;
 mod load;
 mod open;
 mod operator;

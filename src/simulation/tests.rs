@@ -1,0 +1,33 @@
+//! Seeds by the thousand.
+
+use super::simulate;
+
+fn seeds(first: u64, count: u64) -> Vec<String> {
+    let mut failures = Vec::new();
+    for seed in first..first + count {
+        let outcome = simulate(seed, false);
+        if !outcome.violations.is_empty() {
+            failures.push(format!("seed {seed}: {}", outcome.violations.join("; ")));
+        }
+    }
+    failures
+}
+
+#[test]
+fn no_seed_moves_money_twice_or_loses_a_row() {
+    let count = std::env::var("SIMULATION_SEEDS")
+        .ok()
+        .and_then(|n| n.parse().ok());
+    let started = std::time::Instant::now();
+    let failures = seeds(0, count.unwrap_or(200));
+    println!("took {:?}", started.elapsed());
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+}
+
+#[test]
+fn the_same_seed_gives_the_same_trace() {
+    for seed in 0..20 {
+        let (first, second) = (simulate(seed, true), simulate(seed, true));
+        assert_eq!(first.trace, second.trace, "seed {seed}");
+    }
+}
