@@ -179,6 +179,7 @@ impl Scene {
                 requests: Requests::new(&profile()),
                 codes: CodeTable::default(),
                 timeout: REQUEST_TIMEOUT,
+                rate: limits.rate.get() as usize,
             }),
             batch: batch(),
             gateway_identity: "gateway".into(),

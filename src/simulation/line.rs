@@ -16,6 +16,8 @@ pub(super) struct Line {
     pub requests: Requests,
     pub codes: CodeTable,
     pub timeout: Duration,
+    /// Payments per second.
+    pub rate: usize,
 }
 
 impl Line {
@@ -86,7 +88,7 @@ impl Gateway for Line {
         {
             let mut shape = self.world.lock();
             let now = shape.now();
-            shape.sends.push((now, ids.len()));
+            shape.sends.push((now, ids.len(), self.rate));
             shape.note(|| format!("posting {ids:?}"));
         }
         self.ask(Question::Post, &ids, |reply| {

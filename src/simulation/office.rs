@@ -100,11 +100,11 @@ impl Scene {
             return;
         }
         let journal = self.open(None, &CancellationToken::new());
-        for (id, state) in self.payments() {
-            let waits = matches!(state, State::Conflict);
-            if !waits {
+        for generation in self.generations() {
+            if generation.state != State::Conflict {
                 continue;
             }
+            let id = generation.id;
             let paid = {
                 let shape = self.world.lock();
                 let account = shape.ledger.get(&id).cloned().unwrap_or_default();

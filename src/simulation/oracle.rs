@@ -4,33 +4,71 @@ use std::collections::BTreeMap;
 
 use super::{Scene, batch};
 use crate::domain::PayerTransactionId;
-use crate::journal::{PaymentRecord, ReportRow};
+use crate::journal::ReportRow;
 use crate::lifecycle::State;
 
+/// One generation of a row, as the journal has it.
+pub(super) struct Generation {
+    pub id: PayerTransactionId,
+    pub line: u64,
+    pub state: State,
+    /// A retry has taken its place.
+    replaced: bool,
+}
+
 impl Scene {
-    /// Identifier and state of every payment.
-    pub(super) fn payments(&self) -> Vec<(PayerTransactionId, State)> {
+    /// Every generation of every row.
+    pub(super) fn generations(&self) -> Vec<Generation> {
         self.disk.look(|c| {
             let mut statement = c
                 .prepare(
-                    "select identifier, state from instruction join life using (seq) order by seq",
+                    "select identifier, line, state, replaced_by is not null
+                     from instruction join life using (seq) order by seq",
                 )
                 .expect("the schema has these");
             let rows = statement.query_map([], |row| {
-                Ok((row.get::<_, String>(0)?, row.get::<_, i64>(1)?))
+                let id: String = row.get(0)?;
+                let (line, state): (i64, i64) = (row.get(1)?, row.get(2)?);
+                Ok(Generation {
+                    id: PayerTransactionId::parse(&id).expect("we made it"),
+                    line: line.unsigned_abs(),
+                    state: State::ALL[usize::try_from(state).unwrap_or(0)],
+                    replaced: row.get(3)?,
+                })
             });
             rows.expect("they can be read")
-                .filter_map(|row| {
-                    let (id, state) = row.ok()?;
-                    let state = State::ALL[usize::try_from(state).ok()?];
-                    Some((PayerTransactionId::parse(&id)?, state))
-                })
-                .collect()
+                .collect::<Result<_, _>>()
+                .expect("they can be read")
         })
     }
 
     /// Compares the books.
     pub(super) fn judge(self, violations: &mut Vec<String>) {
+        self.judge_callbacks(violations);
+        self.judge_pace(violations);
+        let generations = self.generations();
+        self.judge_payments(&generations, violations);
+        let lines = self.rows.len();
+        let reader = self.disk.into_reader();
+        let snapshot = reader.snapshot(&batch()).expect("the batch is there");
+        let rows = snapshot
+            .rows()
+            .filter(|row| matches!(row, Ok(ReportRow::Payment(_))))
+            .count();
+        if rows != lines {
+            violations.push(format!("the report has {rows} rows, the file {lines}"));
+        }
+        let standing = snapshot.standing().expect("it can be read");
+        let control = snapshot.control().expect("it can be read").total();
+        let total = standing.total();
+        if total.count != control.count || total.amounts != control.amounts {
+            violations.push(format!(
+                "the states add up to {total:?}, not to {control:?}"
+            ));
+        }
+    }
+
+    fn judge_callbacks(&self, violations: &mut Vec<String>) {
         let acknowledged = self.world.lock().acknowledged.clone();
         for (id, code) in acknowledged {
             if !self.is_on_disk(id, code) {
@@ -39,91 +77,85 @@ impl Scene {
                 ));
             }
         }
-        let Scene {
-            world,
-            disk,
-            rows,
-            lost_journal,
-        } = self;
-        let reader = disk.into_reader();
-        let snapshot = reader.snapshot(&batch()).expect("the batch is there");
-        let mut records: Vec<PaymentRecord> = Vec::new();
-        for row in snapshot.rows() {
-            match row {
-                Ok(ReportRow::Payment(record)) => records.push(*record),
-                other => violations.push(format!("a row that is no payment: {other:?}")),
+    }
+
+    fn judge_pace(&self, violations: &mut Vec<String>) {
+        let shape = self.world.lock();
+        for (index, (from, _, rate)) in shape.sends.iter().enumerate() {
+            let within = shape.sends[index..]
+                .iter()
+                .take_while(|(at, _, _)| *at < from + 1_000);
+            let (mut sum, mut most) = (0, *rate);
+            for (_, count, rate) in within {
+                sum += count;
+                most = most.max(*rate);
+            }
+            if sum > most {
+                violations.push(format!(
+                    "{sum} payments left within a second of {from}, at {most}/s"
+                ));
+                return;
             }
         }
-        let shape = world.lock();
-        let mut by_line: BTreeMap<u64, Vec<&PaymentRecord>> = BTreeMap::new();
-        for record in &records {
-            by_line
-                .entry(record.payment.instruction.line)
-                .or_default()
-                .push(record);
+    }
+
+    fn judge_payments(&self, generations: &[Generation], violations: &mut Vec<String>) {
+        let shape = self.world.lock();
+        let mut by_line: BTreeMap<u64, Vec<&Generation>> = BTreeMap::new();
+        for generation in generations {
+            by_line.entry(generation.line).or_default().push(generation);
+            let id = generation.id;
+            let account = shape.ledger.get(&id).cloned().unwrap_or_default();
+            if account.executions > 1 {
+                violations.push(format!("{id} was executed {} times", account.executions));
+            }
+            // A reload dates the payments anew: the date of the first load is lost with the journal.
+            if account.altered && !self.lost_journal {
+                violations.push(format!("{id} was sent with other bytes"));
+            }
+            // Of two ends that the gateway told, either may have been believed.
+            if account.contradicted {
+                continue;
+            }
+            let true_to_the_ledger = match generation.state {
+                State::Paid => account.executions == 1,
+                State::Failed | State::Cancelled => account.executions == 0,
+                // Finished, they are looked at elsewhere.
+                State::Ready
+                | State::Posting
+                | State::InDoubt
+                | State::Acknowledged
+                | State::Delivered => !generation.replaced,
+                State::Conflict => false,
+            };
+            if !true_to_the_ledger {
+                violations.push(format!(
+                    "{id} is {} and was executed {} times",
+                    generation.state.name(),
+                    account.executions
+                ));
+            }
         }
-        for row in &rows {
+        for row in &self.rows {
             let Some(generations) = by_line.get(&row.line) else {
                 violations.push(format!("line {} is lost", row.line));
                 continue;
             };
             let accounts: Vec<_> = generations
                 .iter()
-                .filter_map(|record| shape.ledger.get(&record.payment.id))
+                .filter_map(|generation| shape.ledger.get(&generation.id))
                 .collect();
-            let lied = accounts.iter().any(|account| account.contradicted);
             let moved: u32 = accounts.iter().map(|account| account.executions).sum();
-            if moved > 1 && !lied {
+            if moved > 1 && !accounts.iter().any(|account| account.contradicted) {
                 violations.push(format!("line {} was paid {moved} times", row.line));
             }
         }
-        for record in &records {
-            let id = record.payment.id;
-            let account = shape.ledger.get(&id).cloned().unwrap_or_default();
-            let state = record.life.state;
-            if account.executions > 1 {
-                violations.push(format!("{id} was executed {} times", account.executions));
-            }
-            // A reload dates the payments anew: the date of the first load is lost with the journal.
-            if account.altered && !lost_journal {
-                violations.push(format!("{id} was sent with other bytes"));
-            }
-            if account.contradicted {
-                continue;
-            }
-            let true_to_the_ledger = match state {
-                State::Paid => account.executions == 1,
-                State::Failed | State::Cancelled => account.executions == 0,
-                State::Ready
-                | State::Posting
-                | State::InDoubt
-                | State::Acknowledged
-                | State::Delivered => true,
-                State::Conflict => false,
-            };
-            if !true_to_the_ledger {
-                violations.push(format!(
-                    "{id} is {} and was executed {} times",
-                    state.name(),
-                    account.executions
-                ));
-            }
-        }
-        // What the ledger executed, the journal knows: unless a retry's journal was lost with it.
-        let known: Vec<_> = records.iter().map(|record| record.payment.id).collect();
+        // A retry's identifier is lost with its journal.
+        let known = |id| generations.iter().any(|generation| generation.id == id);
         for (id, account) in &shape.ledger {
-            if account.executions > 0 && !known.contains(id) && !lost_journal {
+            if account.executions > 0 && !known(*id) && !self.lost_journal {
                 violations.push(format!("{id} was executed, and nobody knows of it"));
             }
-        }
-        drop(shape);
-        let standing = snapshot.standing().expect("it can be read");
-        let control = snapshot.control().expect("it can be read").total();
-        let total = standing.total();
-        if total.count != control.count || total.amounts != control.amounts {
-            violations.push(format!(
-                "the states add up to {total:?}, not to {control:?}"
-            ));
         }
     }
 

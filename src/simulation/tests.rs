@@ -31,3 +31,21 @@ fn the_same_seed_gives_the_same_trace() {
         assert_eq!(first.trace, second.trace, "seed {seed}");
     }
 }
+
+/// `SIMULATION_SEED=17 cargo test --lib replay -- --nocapture` shows what happened.
+#[test]
+fn replay() {
+    let seed = std::env::var("SIMULATION_SEED")
+        .ok()
+        .and_then(|n| n.parse().ok());
+    let Some(seed) = seed else { return };
+    let outcome = simulate(seed, true);
+    for line in &outcome.trace {
+        println!("{line}");
+    }
+    assert!(
+        outcome.violations.is_empty(),
+        "{}",
+        outcome.violations.join("\n")
+    );
+}

@@ -80,8 +80,8 @@ pub(super) struct Shape {
     base_ms: u64,
     started: Option<Instant>,
     pub ledger: BTreeMap<PayerTransactionId, Account>,
-    /// When how many payments left.
-    pub sends: Vec<(u64, usize)>,
+    /// When how many payments left, at which rate per second.
+    pub sends: Vec<(u64, usize, usize)>,
     /// Callbacks that the listener acknowledged.
     pub acknowledged: BTreeSet<(PayerTransactionId, i32)>,
     /// Where callbacks arrive, while a process listens.
