@@ -32,6 +32,8 @@
 //!
 //! `ARCHITECTURE.md` follows one payment through these modules, and says where each invariant is held.
 pub mod callback;
+#[cfg(test)]
+mod canary;
 pub mod cli;
 pub mod domain;
 pub mod engine;

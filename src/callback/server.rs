@@ -171,6 +171,12 @@ async fn take(id: PayerTransactionId, body: &[u8], options: &Options, now: Times
         now,
         jitter: fastrand::u8(..),
     };
+    #[cfg(test)]
+    if crate::canary::Canary::AcknowledgedBeforeStored.sings() {
+        let (journal, policy) = (options.journal.clone(), Arc::clone(&options.policy));
+        tokio::spawn(async move { journal.callback(note, moment, policy).await });
+        return acknowledgement(id, None);
+    }
     let stored = options
         .journal
         .callback(note, moment, Arc::clone(&options.policy))

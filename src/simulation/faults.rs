@@ -41,6 +41,8 @@ pub(super) struct Faults {
     pub query_error: u32,
     /// A status reply says 104 or 219.
     pub query_vague: u32,
+    /// A status reply does not find what is there; once for each payment.
+    pub query_lie: u32,
     /// A callback never comes.
     pub callback_lost: u32,
     /// It comes twice.
@@ -95,6 +97,7 @@ impl Faults {
             failure: chance(400),
             query_error: chance(400),
             query_vague: chance(300),
+            query_lie: chance(300),
             callback_lost: chance(600),
             callback_doubled: chance(500),
             callback_contradicted: chance(60),

@@ -134,6 +134,11 @@ impl Shape {
         if delivered { 148 } else { 139 }
     }
 
+    /// Whether this payment has been denied once before; from now on it has.
+    fn has_lied(&mut self, id: PayerTransactionId) -> bool {
+        std::mem::replace(&mut self.ledger.entry(id).or_default().denied, true)
+    }
+
     pub(super) fn settle(&mut self, id: PayerTransactionId) {
         let fails = self.chance(|f| f.failure);
         let code = match (fails, self.rng.bool()) {
@@ -184,6 +189,7 @@ impl Shape {
                 continue;
             }
             let vague = self.chance(|f| f.query_vague);
+            let lies = self.chance(|f| f.query_lie) && !self.has_lied(*id);
             let account = self.ledger.get(id).cloned().unwrap_or_default();
             let found = account
                 .accepted_at
@@ -195,7 +201,7 @@ impl Shape {
                 {
                     code
                 }
-                _ if !found => 143,
+                _ if !found || lies => 143,
                 (Some(code), _) => code,
                 (None, _) if account.delivered => 148,
                 (None, _) => 139,

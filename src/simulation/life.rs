@@ -106,6 +106,7 @@ impl Scene {
             });
             let callbacks = shape.rng.u32(0..3) > 0;
             let confirmed = shape.rng.u32(0..4) == 0;
+            shape.confirmed |= confirmed;
             let settle_on = if confirmed {
                 SettleOn::Confirmed
             } else {
@@ -114,7 +115,12 @@ impl Scene {
             let drain_after =
                 (!healthy && shape.rng.u32(0..4) == 0).then(|| shape.rng.u64(0..40_000));
             let limits = Limits {
-                rate: Rate::per_second(shape.rng.u32(1..20)).expect("not zero"),
+                rate: Rate::per_second(if shape.rng.bool() {
+                    1
+                } else {
+                    shape.rng.u32(1..20)
+                })
+                .expect("not zero"),
                 query_rate: Rate::per_second(shape.rng.u32(1..20)).expect("not zero"),
                 concurrency: shape.rng.usize(1..6),
                 packets: 1 + shape.rng.usize(0..4) * shape.rng.usize(0..2),

@@ -76,6 +76,7 @@ impl Gateway for Line {
             .iter()
             .map(|outgoing| Packet {
                 id: outgoing.payment.id,
+                line: outgoing.payment.instruction.line,
                 service: outgoing.payment.instruction.service.as_str().into(),
                 callback: outgoing.callback_url.is_some(),
                 // But for the callback's address, which may move between runs.

@@ -76,7 +76,11 @@ pub(crate) fn simulate(seed: u64, traced: bool) -> Outcome {
             violations.push(why);
             break;
         }
-        let pause = scene.world.lock().rng.u64(0..30_000);
+        let pause = {
+            let mut shape = scene.world.lock();
+            let most = if shape.rng.bool() { 300 } else { 30_000 };
+            shape.rng.u64(0..most)
+        };
         scene.world.idle(pause);
         finished = scene.is_finished();
         if finished && healthy && scene.world.lock().is_quiet() {

@@ -83,14 +83,14 @@ impl Scene {
         self.disk = Disk::blank();
         self.lost_journal = true;
         // Without the gateway's own check only asking first is safe.
-        let (presume, quiet) = {
+        let presume = {
             let mut shape = self.world.lock();
+            // What the journal knew of callbacks and of its pace is lost with it.
             shape.acknowledged.clear();
+            shape.sends.clear();
             shape.note(|| "the journal is lost".into());
-            let presume = !shape.faults.duplicate_check || shape.rng.bool();
-            (presume, shape.now())
+            !shape.faults.duplicate_check || shape.rng.bool()
         };
-        let _ = quiet;
         self.load(presume);
     }
 

@@ -2,10 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use super::world::Account;
 use super::{Scene, batch};
 use crate::domain::PayerTransactionId;
 use crate::journal::ReportRow;
 use crate::lifecycle::State;
+
+/// A second, but for the look into the journal between a repeat's turn and its departure.
+const WINDOW_MS: u64 = 1_000 - 50;
 
 /// One generation of a row, as the journal has it.
 pub(super) struct Generation {
@@ -84,7 +88,7 @@ impl Scene {
         for (index, (from, _, rate)) in shape.sends.iter().enumerate() {
             let within = shape.sends[index..]
                 .iter()
-                .take_while(|(at, _, _)| *at < from + 1_000);
+                .take_while(|(at, _, _)| *at < from + WINDOW_MS);
             let (mut sum, mut most) = (0, *rate);
             for (_, count, rate) in within {
                 sum += count;
@@ -113,8 +117,14 @@ impl Scene {
             if account.altered && !self.lost_journal {
                 violations.push(format!("{id} was sent with other bytes"));
             }
-            // Of two ends that the gateway told, either may have been believed.
+            // Of two ends that the gateway told, either may have been believed; once both were heard, neither.
             if account.contradicted {
+                if matches!(generation.state, State::Paid | State::Failed)
+                    && !shape.confirmed
+                    && self.heard_both(id)
+                {
+                    violations.push(format!("{id} heard two ends, and nobody decided"));
+                }
                 continue;
             }
             let true_to_the_ledger = match generation.state {
@@ -137,14 +147,12 @@ impl Scene {
             }
         }
         for row in &self.rows {
-            let Some(generations) = by_line.get(&row.line) else {
+            if !by_line.contains_key(&row.line) {
                 violations.push(format!("line {} is lost", row.line));
-                continue;
-            };
-            let accounts: Vec<_> = generations
-                .iter()
-                .filter_map(|generation| shape.ledger.get(&generation.id))
-                .collect();
+            }
+            // Under whatever identifier, known to the journal or lost with an earlier one.
+            let of_row = |account: &&Account| account.line == row.line;
+            let accounts: Vec<_> = shape.ledger.values().filter(of_row).collect();
             let moved: u32 = accounts.iter().map(|account| account.executions).sum();
             if moved > 1 && !accounts.iter().any(|account| account.contradicted) {
                 violations.push(format!("line {} was paid {moved} times", row.line));
@@ -157,6 +165,22 @@ impl Scene {
                 violations.push(format!("{id} was executed, and nobody knows of it"));
             }
         }
+    }
+
+    /// Whether two ends were heard of a payment, and no decision has followed.
+    fn heard_both(&self, id: PayerTransactionId) -> bool {
+        self.disk.look(|c| {
+            let heard = |which: &str| -> bool {
+                let sql = format!(
+                    "select exists (select 1 from evidence join instruction using (seq) where identifier = ?1 and {which})"
+                );
+                c.query_row(&sql, [id.as_str()], |row| row.get(0))
+                    .expect("evidence can be read")
+            };
+            heard("event in (5, 6, 8) and code in (140, 183)")
+                && heard("event in (5, 6, 8) and code in (141, 180)")
+                && !heard("event in (9, 10)")
+        })
     }
 
     fn is_on_disk(&self, id: PayerTransactionId, code: i32) -> bool {

@@ -1,6 +1,7 @@
 //! Seeds by the thousand.
 
 use super::simulate;
+use crate::canary::Canary;
 
 fn seeds(first: u64, count: u64) -> Vec<String> {
     let mut failures = Vec::new();
@@ -48,4 +49,31 @@ fn replay() {
         "{}",
         outcome.violations.join("\n")
     );
+}
+
+/// The seeds within which every planted mistake must be found.
+const CANARY_SEEDS: u64 = 5_000;
+
+#[test]
+fn every_planted_mistake_is_found() {
+    let mut survivors = Vec::new();
+    let only = std::env::var("SIMULATION_CANARY").ok();
+    for canary in Canary::ALL {
+        if only
+            .as_ref()
+            .is_some_and(|only| *only != format!("{canary:?}"))
+        {
+            continue;
+        }
+        let _awake = canary.wake();
+        let found = (0..CANARY_SEEDS).find_map(|seed| {
+            let violation = simulate(seed, false).violations.into_iter().next()?;
+            Some((seed, violation))
+        });
+        match found {
+            Some((seed, violation)) => println!("| {canary:?} | {} | {violation} |", seed + 1),
+            None => survivors.push(canary),
+        }
+    }
+    assert_eq!(survivors, [], "mistakes that the simulation does not find");
 }

@@ -20,6 +20,8 @@ const PUSH_AGAIN_MS: u64 = 2_000;
 #[derive(Clone, Debug)]
 pub(super) struct Packet {
     pub id: PayerTransactionId,
+    /// The row it pays.
+    pub line: u64,
     pub service: Arc<str>,
     pub callback: bool,
     /// A digest of its bytes.
@@ -51,6 +53,8 @@ pub(super) enum Happening {
 /// What the gateway knows of one identifier.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Account {
+    /// The row it pays.
+    pub line: u64,
     pub accepted_at: Option<u64>,
     pub number: u64,
     /// Times that money moved.
@@ -62,6 +66,8 @@ pub(super) struct Account {
     pub callback: bool,
     /// The gateway has told two different ends.
     pub contradicted: bool,
+    /// A status reply has denied it although it was there.
+    pub denied: bool,
     digest: Option<u64>,
     /// A post had other bytes than the first.
     pub altered: bool,
@@ -86,6 +92,8 @@ pub(super) struct Shape {
     pub acknowledged: BTreeSet<(PayerTransactionId, i32)>,
     /// Where callbacks arrive, while a process listens.
     pub door: Option<callback::Options>,
+    /// Some run settled by status queries that agree with callbacks, not by these.
+    pub confirmed: bool,
     pub wall: Timestamp,
     pub trace: Option<Vec<String>>,
 }
@@ -106,6 +114,7 @@ impl World {
                 sends: Vec::new(),
                 acknowledged: BTreeSet::new(),
                 door: None,
+                confirmed: false,
                 wall: Timestamp::from_millis(1_795_824_000_000),
                 trace: traced.then(Vec::new),
             }),
@@ -277,6 +286,7 @@ impl Shape {
 
     pub fn first_bytes(&mut self, packet: &Packet) {
         let account = self.ledger.entry(packet.id).or_default();
+        account.line = packet.line;
         match account.digest {
             None => account.digest = Some(packet.digest),
             Some(first) => account.altered |= first != packet.digest,

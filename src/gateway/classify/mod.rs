@@ -83,6 +83,13 @@ enum Word {
 
 /// Classifies a request that brought no status.
 pub(crate) fn failed(question: Question, ids: &[PayerTransactionId], failure: Failure) -> Reply {
+    #[cfg(test)]
+    let failure = match failure {
+        Failure::Lost(cause) if crate::canary::Canary::LossIsUnsent.sings() => {
+            Failure::Unsent(cause)
+        }
+        failure => failure,
+    };
     let (event, cause, signal) = match (failure, question) {
         (Failure::Unsent(cause), Question::Post) => {
             (Event::Unsent, cause.clone(), Signal::Unreachable(cause))
@@ -106,6 +113,17 @@ pub(crate) fn classify(
     codes: &CodeTable,
 ) -> Reply {
     let status = response.status;
+    #[cfg(test)]
+    if status >= 500
+        && question == Question::Post
+        && crate::canary::Canary::ServerErrorIsFailed.sings()
+    {
+        let event = question.said(141, codes);
+        return Reply {
+            outcomes: all(ids, event, Some(status), "a server error"),
+            signal: Signal::Healthy,
+        };
+    }
     let (outcomes, word) = match envelope(response) {
         Ok(envelope) => judged(question, ids, status, &envelope, codes),
         Err(cause) => (

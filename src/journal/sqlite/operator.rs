@@ -160,6 +160,13 @@ pub(super) fn retry(
     )?;
     let originator =
         Originator::parse(&originator).map_err(|_| super::row::corrupt("an originator"))?;
+    #[cfg(test)]
+    if crate::canary::Canary::RetryDoubtful.sings() {
+        c.execute(
+            "update life set state = 6, due_at = ?2 where batch_id = ?1 and state = 2",
+            params![batch_number, super::NEVER],
+        )?;
+    }
     let failures: Vec<i64> = c
         .prepare(
             "select seq from life where batch_id = ?1 and state = 6 and replaced_by is null and (?2 is null or code = ?2) order by seq",
@@ -227,6 +234,8 @@ fn replace(
     let presumed: bool = c
         .prepare_cached("select exists (select 1 from evidence where seq = ?1 and event = ?2)")?
         .query_row(params![seq, PRESUMED_POSTED], |row| row.get(0))?;
+    #[cfg(test)]
+    let presumed = presumed && !crate::canary::Canary::PresumptionForgotten.sings();
     let state = if presumed {
         State::InDoubt
     } else {
