@@ -34,6 +34,8 @@
 //!
 //! `ARCHITECTURE.md` follows one payment through these modules, and says where each invariant is held.
 pub mod callback;
+#[cfg(test)]
+mod canary;
 pub mod cli;
 pub mod domain;
 pub mod engine;
@@ -44,3 +46,5 @@ pub mod lifecycle;
 pub mod preflight;
 pub mod report;
 pub mod sandbox;
+#[cfg(test)]
+mod simulation;

@@ -7,4 +7,6 @@ mod address;
 mod server;
 
 pub use address::Addresses;
+#[cfg(test)]
+pub(crate) use server::receive;
 pub use server::{Listener, Options, bind};

@@ -160,16 +160,23 @@ async fn answer(request: Request<Incoming>, options: &Options) -> Reply {
         Ok(Err(_)) => return empty(StatusCode::BAD_REQUEST),
         Err(_) => return empty(StatusCode::REQUEST_TIMEOUT),
     };
-    take(id, &body, options).await
+    take(id, &body, options, Timestamp::now()).await
 }
 
-async fn take(id: PayerTransactionId, body: &[u8], options: &Options) -> Reply {
+/// Stores what came to the address of a payment, then answers.
+async fn take(id: PayerTransactionId, body: &[u8], options: &Options, now: Timestamp) -> Reply {
     let (note, readable) = note_of(id, body, &options.codes);
     let gateway_id = note.said.gateway_transaction_id.clone();
     let moment = Moment {
-        now: Timestamp::now(),
+        now,
         jitter: fastrand::u8(..),
     };
+    #[cfg(test)]
+    if crate::canary::Canary::AcknowledgedBeforeStored.sings() {
+        let (journal, policy) = (options.journal.clone(), Arc::clone(&options.policy));
+        tokio::spawn(async move { journal.callback(note, moment, policy).await });
+        return acknowledgement(id, None);
+    }
     let stored = options
         .journal
         .callback(note, moment, Arc::clone(&options.policy))
@@ -199,6 +206,17 @@ async fn take(id: PayerTransactionId, body: &[u8], options: &Options) -> Reply {
         return empty(StatusCode::BAD_REQUEST);
     }
     acknowledgement(id, gateway_id.as_ref().map(|id| id.as_str()))
+}
+
+/// Takes a callback as if it had come over the network; returns whether it was acknowledged.
+#[cfg(test)]
+pub(crate) async fn receive(
+    id: PayerTransactionId,
+    body: &[u8],
+    options: &Options,
+    now: Timestamp,
+) -> bool {
+    take(id, body, options, now).await.status() == StatusCode::OK
 }
 
 /// Reads a body; the flag tells whether it was a callback at all.

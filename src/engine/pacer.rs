@@ -3,9 +3,11 @@
 use std::num::NonZeroU32;
 use std::time::Duration;
 
-use governor::clock::{Clock as _, MonotonicClock};
+use governor::clock::Clock as _;
 use governor::state::{InMemoryState, NotKeyed};
 use governor::{Quota, RateLimiter};
+
+use super::clock::Monotonic;
 
 /// Payments per second.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,8 +38,8 @@ impl Rate {
 /// the refill is lowered by as much.
 #[derive(Debug)]
 pub struct Pacer {
-    limiter: RateLimiter<NotKeyed, InMemoryState, MonotonicClock>,
-    clock: MonotonicClock,
+    limiter: RateLimiter<NotKeyed, InMemoryState, Monotonic>,
+    clock: Monotonic,
     packets: usize,
 }
 
@@ -52,8 +54,8 @@ impl Pacer {
         let burst = NonZeroU32::MIN.saturating_add(more);
         let quota = Quota::per_second(refill).allow_burst(burst);
         Self {
-            limiter: RateLimiter::direct_with_clock(quota, MonotonicClock),
-            clock: MonotonicClock,
+            limiter: RateLimiter::direct_with_clock(quota, Monotonic),
+            clock: Monotonic,
             packets,
         }
     }

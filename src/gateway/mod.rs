@@ -20,6 +20,12 @@ mod text;
 mod token;
 pub mod wire;
 
+/// What the simulation shares with the client: the reading of replies.
+#[cfg(test)]
+pub(crate) mod simulated {
+    pub(crate) use super::classify::{Failure, Question, Response, classify, failed};
+}
+
 use std::fmt;
 use std::future::Future;
 use std::path::PathBuf;

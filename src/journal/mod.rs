@@ -17,5 +17,7 @@ pub use bills::{
 };
 pub use error::{Error, Kind};
 pub use lock::RunLock;
+#[cfg(test)]
+pub(crate) use sqlite::inline;
 pub use sqlite::{Journal, Reader, Snapshot};
 pub use types::*;

@@ -103,12 +103,20 @@ impl CodeTable {
     /// Returns the class of a code in the reply to a post.
     #[must_use]
     pub fn of_post(&self, code: i32) -> Class {
+        #[cfg(test)]
+        if let Some(class) = mistaken(code) {
+            return class;
+        }
         self.posts.get(&code).copied().unwrap_or(Class::InDoubt)
     }
 
     /// Returns the class of a code in a status reply or a callback.
     #[must_use]
     pub fn of_status(&self, code: i32) -> Class {
+        #[cfg(test)]
+        if let Some(class) = mistaken(code) {
+            return class;
+        }
         self.statuses.get(&code).copied().unwrap_or(Class::InDoubt)
     }
 
@@ -120,5 +128,18 @@ impl CodeTable {
     /// Adds or moves a code of status replies and callbacks.
     pub fn set_status(&mut self, code: i32, class: Class) {
         self.statuses.insert(code, class);
+    }
+}
+
+/// What a planted mistake takes a code for.
+#[cfg(test)]
+fn mistaken(code: i32) -> Option<Class> {
+    use crate::canary::Canary;
+    match code {
+        139 if Canary::AcknowledgedIsPaid.sings() => Some(Class::Paid),
+        148 if Canary::DeliveredIsPaid.sings() => Some(Class::Paid),
+        229 if Canary::DuplicateIsFailed.sings() => Some(Class::Failed),
+        104 if Canary::VagueIsFailed.sings() => Some(Class::Failed),
+        _ => None,
     }
 }

@@ -6,6 +6,8 @@
 
 mod action;
 mod codes;
+#[cfg(test)]
+mod mistakes;
 mod policy;
 mod transition;
 

@@ -12,6 +12,10 @@ pub fn step(life: &Life, event: Event, moment: Moment, policy: &Policy) -> Step 
         moment,
         policy,
     };
+    #[cfg(test)]
+    if let Some(step) = from.mistaken(event) {
+        return step;
+    }
     match life.state {
         State::Ready => from.ready(event),
         State::Posting => from.posting(event),
@@ -24,9 +28,9 @@ pub fn step(life: &Life, event: Event, moment: Moment, policy: &Policy) -> Step 
     }
 }
 
-struct From<'a> {
-    life: Life,
-    moment: Moment,
+pub(super) struct From<'a> {
+    pub(super) life: Life,
+    pub(super) moment: Moment,
     policy: &'a Policy,
 }
 
@@ -381,7 +385,7 @@ impl From<'_> {
         }
     }
 
-    fn becomes(&self, life: Life) -> Step {
+    pub(super) fn becomes(&self, life: Life) -> Step {
         Step {
             life,
             anomaly: None,
@@ -399,7 +403,7 @@ impl From<'_> {
         }
     }
 
-    fn ends(&self, state: State, code: Option<i32>) -> Step {
+    pub(super) fn ends(&self, state: State, code: Option<i32>) -> Step {
         self.becomes(Life {
             state,
             code,

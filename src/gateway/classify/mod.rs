@@ -24,7 +24,7 @@ const NOT_AUTHENTICATED: i32 = 132;
 
 /// What was asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Question {
+pub(crate) enum Question {
     /// A post.
     Post,
     /// A status query.
@@ -56,7 +56,7 @@ impl Question {
 
 /// How a request failed before any status came back.
 #[derive(Debug)]
-pub(super) enum Failure {
+pub(crate) enum Failure {
     /// No connection, or no request: proven never to have left.
     Unsent(String),
     /// Anything else.
@@ -64,7 +64,7 @@ pub(super) enum Failure {
 }
 
 /// A reply, as far as it came.
-pub(super) struct Response<'a> {
+pub(crate) struct Response<'a> {
     /// The HTTP status.
     pub status: u16,
     /// `Retry-After`.
@@ -84,7 +84,14 @@ enum Word {
 }
 
 /// Classifies a request that brought no status.
-pub(super) fn failed(question: Question, ids: &[PayerTransactionId], failure: Failure) -> Reply {
+pub(crate) fn failed(question: Question, ids: &[PayerTransactionId], failure: Failure) -> Reply {
+    #[cfg(test)]
+    let failure = match failure {
+        Failure::Lost(cause) if crate::canary::Canary::LossIsUnsent.sings() => {
+            Failure::Unsent(cause)
+        }
+        failure => failure,
+    };
     let (event, cause, signal) = match (failure, question) {
         (Failure::Unsent(cause), Question::Post) => {
             (Event::Unsent, cause.clone(), Signal::Unreachable(cause))
@@ -127,13 +134,24 @@ pub(super) fn no_token(
 }
 
 /// Classifies a reply.
-pub(super) fn classify(
+pub(crate) fn classify(
     question: Question,
     ids: &[PayerTransactionId],
     response: &Response<'_>,
     codes: &CodeTable,
 ) -> Reply {
     let status = response.status;
+    #[cfg(test)]
+    if status >= 500
+        && question == Question::Post
+        && crate::canary::Canary::ServerErrorIsFailed.sings()
+    {
+        let event = question.said(141, codes);
+        return Reply {
+            outcomes: all(ids, event, Some(status), "a server error"),
+            signal: Signal::Healthy,
+        };
+    }
     let (outcomes, word) = match envelope(response) {
         Ok(envelope) => judged(question, ids, status, &envelope, codes),
         Err(cause) => (

@@ -81,6 +81,10 @@ impl Tallies {
 
     pub(super) fn write(self, c: &Connection) -> Result<(), Error> {
         for ((batch_id, lane, currency, state), (count, amount)) in self.0 {
+            #[cfg(test)]
+            if state == State::Failed && crate::canary::Canary::TallyForgotten.sings() {
+                continue;
+            }
             add_to_tally(c, batch_id, lane, currency, state, count, amount)?;
         }
         Ok(())

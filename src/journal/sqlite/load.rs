@@ -431,6 +431,11 @@ pub(super) fn identifier<M>(
         Some(reference) => RowKey::Reference(reference),
         None => RowKey::Content { hash, above },
     };
+    #[cfg(test)]
+    if crate::canary::Canary::OtherIdentifierOnReload.sings() {
+        let moment = u32::try_from(plan.now.as_millis() % 1_000_000).unwrap_or(0);
+        return PayerTransactionId::derive(originator, &plan.batch, &key, moment);
+    }
     PayerTransactionId::derive(originator, &plan.batch, &key, 0)
 }
 

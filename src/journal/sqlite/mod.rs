@@ -2,6 +2,8 @@
 
 mod bills;
 mod evidence;
+#[cfg(test)]
+pub(crate) mod inline;
 mod load;
 mod lookup;
 mod open;

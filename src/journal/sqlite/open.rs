@@ -65,6 +65,15 @@ pub(super) fn for_writing(path: &Path, missing: Missing) -> Result<Connection, E
     Ok(connection)
 }
 
+/// A new journal in memory.
+#[cfg(test)]
+pub(super) fn in_memory() -> Connection {
+    let mut connection = Connection::open_in_memory().expect("memory takes a database");
+    migrate(&mut connection, Path::new(":memory:")).expect("the schema is sound");
+    connection.set_prepared_statement_cache_capacity(64);
+    connection
+}
+
 /// Opens a connection that only reads.
 pub(super) fn for_reading(path: &Path) -> Result<Connection, Error> {
     assert_version()?;

@@ -30,6 +30,12 @@ pub struct Reader {
 }
 
 impl Reader {
+    /// Reads through a connection that is there.
+    #[cfg(test)]
+    pub(super) fn of(connection: Connection) -> Self {
+        Self { connection }
+    }
+
     /// Opens a journal that must be there.
     ///
     /// # Errors

@@ -289,6 +289,20 @@ fn claim_lane(
                 money,
             },
         };
+        #[cfg(test)]
+        let payment = mistaken(payment, &life);
+        #[cfg(test)]
+        if crate::canary::Canary::ClaimWithoutIntent.sings() {
+            c.prepare_cached("update life set due_at = ?2 where seq = ?1")?
+                .execute(params![seq, now.as_millis() + 500])?;
+            claims.push(Claim {
+                seq,
+                lane,
+                payment: Arc::new(payment),
+                repeat: false,
+            });
+            continue;
+        }
         if claim_one(c, &mut subject, Moment { now, jitter: 0 }, policy)? {
             tallies.moved(&subject, State::Ready, State::Posting);
             claims.push(Claim {
@@ -301,6 +315,23 @@ fn claim_lane(
         }
     }
     Ok(())
+}
+
+/// What a planted mistake makes of a payment that is sent again.
+#[cfg(test)]
+fn mistaken(
+    mut payment: crate::domain::Payment,
+    life: &crate::lifecycle::Life,
+) -> crate::domain::Payment {
+    use crate::canary::Canary;
+    if life.attempts > 0 && Canary::NewIdentifierOnRepost.sings() {
+        let text = payment.id.as_str().replace('0', "1");
+        payment.id = crate::domain::PayerTransactionId::parse(&text).unwrap_or(payment.id);
+    }
+    if life.attempts > 0 && Canary::OtherBytesOnRepost.sings() {
+        payment.received_at = payment.received_at.after(std::time::Duration::from_secs(5));
+    }
+    payment
 }
 
 /// Returns which of these claims still wait to be posted: evidence from elsewhere may have settled the others.

@@ -33,9 +33,11 @@ struct Shared {
     path: PathBuf,
     queue: Mutex<Option<SyncSender<Job>>>,
     thread: Mutex<Option<JoinHandle<()>>>,
+    #[cfg(test)]
+    inline: Option<super::inline::Inline>,
 }
 
-type Work = Box<dyn FnOnce(&mut Connection) -> Result<(), Error> + Send>;
+pub(super) type Work = Box<dyn FnOnce(&mut Connection) -> Result<(), Error> + Send>;
 type Finish = Box<dyn FnOnce(Result<(), Error>) + Send>;
 
 struct Job {
@@ -89,8 +91,28 @@ impl Journal {
                 path: path.into(),
                 queue: Mutex::new(Some(queue)),
                 thread: Mutex::new(Some(thread)),
+                #[cfg(test)]
+                inline: None,
             }),
         })
+    }
+
+    /// Opens a journal in memory, for simulated time.
+    #[cfg(test)]
+    pub(crate) fn simulated(
+        disk: super::inline::Disk,
+        fuse: Option<super::inline::Fuse>,
+        latency: super::inline::Latency,
+        crash: tokio_util::sync::CancellationToken,
+    ) -> Self {
+        Self {
+            shared: Arc::new(Shared {
+                path: PathBuf::new(),
+                queue: Mutex::new(None),
+                thread: Mutex::new(None),
+                inline: Some(super::inline::Inline::new(disk, fuse, latency, crash)),
+            }),
+        }
     }
 
     /// Returns the file's path.
@@ -107,15 +129,25 @@ impl Journal {
         let (reply, answer) = oneshot::channel();
         let value = Arc::new(Mutex::new(None));
         let slot = Arc::clone(&value);
+        let work: Work = Box::new(move |connection| {
+            let found = work(connection)?;
+            *slot
+                .lock()
+                .unwrap_or_else(std::sync::PoisonError::into_inner) = Some(found);
+            Ok(())
+        });
+        #[cfg(test)]
+        if let Some(inline) = &self.shared.inline {
+            inline.perform(work).await?;
+            return value
+                .lock()
+                .ok()
+                .and_then(|mut v| v.take())
+                .ok_or_else(stopped);
+        }
         let job = Job {
             alone,
-            work: Box::new(move |connection| {
-                let found = work(connection)?;
-                *slot
-                    .lock()
-                    .unwrap_or_else(std::sync::PoisonError::into_inner) = Some(found);
-                Ok(())
-            }),
+            work,
             // The value is handed over only after the commit.
             finish: Box::new(move |outcome| {
                 let _ = reply.send(outcome);
@@ -430,7 +462,7 @@ fn serve(mut connection: Connection, jobs: &Receiver<Job>) {
     let _ = connection.execute_batch("pragma optimize; pragma wal_checkpoint(truncate)");
 }
 
-fn commit(connection: &mut Connection, works: Vec<Work>) -> Result<(), Error> {
+pub(super) fn commit(connection: &mut Connection, works: Vec<Work>) -> Result<(), Error> {
     // IMMEDIATE waits for another writer here, where nothing has been done yet.
     connection.execute_batch("begin immediate")?;
     let done = works.into_iter().try_for_each(|work| work(connection));

@@ -2,7 +2,7 @@
 
 use disburse::domain::{Amount, Currency, Reference, Tally};
 use disburse::journal::{Incoming, LoadPlan, LoadRefusal, Loaded, ReportRow};
-use disburse::lifecycle::State;
+use disburse::lifecycle::{Class, State};
 
 use crate::support::*;
 
@@ -280,4 +280,33 @@ async fn presumed_posted_payments_are_asked_about_before_anything_is_posted() {
     }
     crate::fold::assert_evidence_adds_up(&world.reader(), &batch(), &world.policy);
     world.assert_adds_up();
+}
+
+#[tokio::test]
+async fn the_retry_of_a_payment_presumed_posted_is_presumed_posted_too() {
+    let world = World::new();
+    let presume = LoadPlan {
+        presume_posted: true,
+        ..plan()
+    };
+    world.load_new(presume, rows(1..=1)).await;
+    let token = world.acquire(1).await.token;
+    let first = world.payments().remove(0);
+    world
+        .record(vec![finding(first.seq, answer(Class::Failed, 141))], 2)
+        .await;
+    for generation in 1..=2 {
+        let retried = world.journal.retry(batch(), None, at(3)).await;
+        assert_eq!(retried.unwrap(), 1);
+        // The journal that was lost may have posted it under this very identifier.
+        let again = world.payments().remove(0);
+        assert_eq!(again.payment.generation, generation);
+        assert_eq!(again.life.state, State::InDoubt);
+        assert!(again.life.is_exposed());
+        assert!(world.claim(token, 10, 4).await.is_empty());
+        world.assert_adds_up();
+        world
+            .record(vec![finding(again.seq, answer(Class::Failed, 141))], 5)
+            .await;
+    }
 }

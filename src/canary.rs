@@ -1,0 +1,108 @@
+//! Planted mistakes: the simulation must find each of them, or it would not find a real one.
+//!
+//! They are compiled into tests only, and none is awake unless a test wakes it on its own thread.
+
+use std::cell::Cell;
+
+/// One mistake.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Canary {
+    /// A post whose outcome is unknown is ready to be posted again.
+    RepostOnLoss,
+    /// A lost connection counts as proof that nothing left.
+    LossIsUnsent,
+    /// An intent that a dead run left behind counts as unsent.
+    AbandonedIsUnsent,
+    /// A second attempt has another identifier.
+    NewIdentifierOnRepost,
+    /// A second attempt has another date.
+    OtherBytesOnRepost,
+    /// A reload derives other identifiers.
+    OtherIdentifierOnReload,
+    /// HTTP 5xx means failed.
+    ServerErrorIsFailed,
+    /// A claim is handed out before its intent is on disk.
+    ClaimWithoutIntent,
+    /// 139 means paid.
+    AcknowledgedIsPaid,
+    /// 148 means paid.
+    DeliveredIsPaid,
+    /// 229 means failed.
+    DuplicateIsFailed,
+    /// A code that says nothing means failed.
+    VagueIsFailed,
+    /// One "not found" is enough.
+    FirstNotFoundCounts,
+    /// "Not found" counts at once.
+    NoQuarantine,
+    /// Results are matched by their place.
+    MatchedByPlace,
+    /// A payment without an entry takes that of its neighbour.
+    MissingTakesNeighbours,
+    /// A callback is acknowledged before it is stored.
+    AcknowledgedBeforeStored,
+    /// A later final word overwrites an earlier one.
+    FinalOverwritten,
+    /// A restart forgets how fast the run before it was.
+    RateForgotten,
+    /// What was posted can be withdrawn.
+    CancelPosted,
+    /// What is in doubt is retried under a new identifier.
+    RetryDoubtful,
+    /// A retry forgets that an earlier journal may have posted it.
+    PresumptionForgotten,
+    /// Evidence moves a payment without being counted.
+    TallyForgotten,
+}
+
+impl Canary {
+    pub(crate) const ALL: [Self; 23] = [
+        Self::RepostOnLoss,
+        Self::LossIsUnsent,
+        Self::AbandonedIsUnsent,
+        Self::NewIdentifierOnRepost,
+        Self::OtherBytesOnRepost,
+        Self::OtherIdentifierOnReload,
+        Self::ServerErrorIsFailed,
+        Self::ClaimWithoutIntent,
+        Self::AcknowledgedIsPaid,
+        Self::DeliveredIsPaid,
+        Self::DuplicateIsFailed,
+        Self::VagueIsFailed,
+        Self::FirstNotFoundCounts,
+        Self::NoQuarantine,
+        Self::MatchedByPlace,
+        Self::MissingTakesNeighbours,
+        Self::AcknowledgedBeforeStored,
+        Self::FinalOverwritten,
+        Self::RateForgotten,
+        Self::CancelPosted,
+        Self::RetryDoubtful,
+        Self::PresumptionForgotten,
+        Self::TallyForgotten,
+    ];
+
+    /// Whether this mistake is made.
+    pub(crate) fn sings(self) -> bool {
+        AWAKE.get() == Some(self)
+    }
+
+    /// Makes this mistake on this thread, until the guard is dropped.
+    pub(crate) fn wake(self) -> Awake {
+        AWAKE.set(Some(self));
+        Awake
+    }
+}
+
+thread_local! {
+    static AWAKE: Cell<Option<Canary>> = const { Cell::new(None) };
+}
+
+/// While it lives, the mistake is made.
+pub(crate) struct Awake;
+
+impl Drop for Awake {
+    fn drop(&mut self) {
+        AWAKE.set(None);
+    }
+}

@@ -1,0 +1,54 @@
+//! Mistakes that the simulation must find.
+
+use super::transition::From;
+use super::{Class, Event, Life, State, Step};
+use crate::canary::Canary;
+
+impl From<'_> {
+    /// What a planted mistake makes of an event; `None`: what is right.
+    pub(super) fn mistaken(&self, event: Event) -> Option<Step> {
+        let ready = || {
+            self.becomes(Life {
+                state: State::Ready,
+                due_at: None,
+                ..self.life
+            })
+        };
+        let posting = self.life.state == State::Posting;
+        let not_found = matches!(event, Event::Answer(verdict) if verdict.class == Class::NotFound);
+        let in_doubt = self.life.state == State::InDoubt && !self.life.known;
+        if posting && event == Event::Lost && Canary::RepostOnLoss.sings()
+            || posting && event == Event::Abandoned && Canary::AbandonedIsUnsent.sings()
+            || in_doubt && not_found && self.life.not_found == 0 && Canary::NoQuarantine.sings()
+        {
+            return Some(ready());
+        }
+        let quarantined = self
+            .life
+            .quarantine_from
+            .is_some_and(|from| self.moment.now.since(from) < std::time::Duration::from_secs(60));
+        if in_doubt && not_found && !quarantined && Canary::FirstNotFoundCounts.sings() {
+            return Some(ready());
+        }
+        if event == Event::Withdrawn
+            && !self.life.state.is_finished()
+            && Canary::CancelPosted.sings()
+        {
+            return Some(self.ends(State::Cancelled, None));
+        }
+        if Canary::FinalOverwritten.sings()
+            && let Event::Reply(verdict) | Event::Answer(verdict) | Event::Callback(verdict) = event
+        {
+            match (self.life.state, verdict.class) {
+                (State::Paid, Class::Failed) => {
+                    return Some(self.ends(State::Failed, Some(verdict.code)));
+                }
+                (State::Failed, Class::Paid) => {
+                    return Some(self.ends(State::Paid, Some(verdict.code)));
+                }
+                _ => {}
+            }
+        }
+        None
+    }
+}

@@ -1,0 +1,215 @@
+//! How the simulated gateway answers, and what it does with the money.
+
+use tokio::sync::oneshot;
+
+use super::world::{Answer, Happening, Packet, Shape};
+use crate::domain::PayerTransactionId;
+
+const ERRORS: [u16; 4] = [500, 502, 503, 504];
+const REFUSALS: [i32; 4] = [106, 110, 120, 231];
+fn envelope(entries: &[String]) -> Vec<u8> {
+    format!(
+        r#"{{"authStatus":{{"authStatusCode":131,"authStatusDescription":""}},"results":[{}]}}"#,
+        entries.join(",")
+    )
+    .into_bytes()
+}
+
+pub(super) fn entry(id: &str, code: i32, number: u64) -> String {
+    format!(
+        r#"{{"statusCode":{code},"statusDescription":"","payerTransactionID":"{id}","gatewayTransactionID":{number}}}"#
+    )
+}
+
+impl Shape {
+    fn back(&mut self, reply: oneshot::Sender<Answer>, answer: Answer) {
+        let delay = self.delay(|f| f.network_ms);
+        self.plan(delay, Happening::Reply(reply, answer));
+    }
+
+    fn error(&mut self, reply: oneshot::Sender<Answer>) {
+        let status = ERRORS[self.rng.usize(0..ERRORS.len())];
+        self.back(reply, Answer::Body(status, b"<html>".to_vec()));
+    }
+
+    pub(super) fn take_post(&mut self, packets: &[Packet], reply: oneshot::Sender<Answer>) {
+        if self.chance(|f| f.error_before) {
+            self.note(|| "post met a server error, nothing done".into());
+            return self.error(reply);
+        }
+        if self.chance(|f| f.throttled) {
+            return self.back(reply, Answer::Body(429, Vec::new()));
+        }
+        if self.chance(|f| f.late_execution) {
+            let delay = self.delay(|f| f.late_ms);
+            self.note(|| format!("post put aside for {delay} ms"));
+            self.plan(delay, Happening::Late(packets.to_vec()));
+            return self.back(reply, Answer::Body(504, b"<html>".to_vec()));
+        }
+        let mut entries = Vec::new();
+        for packet in packets {
+            let code = self.accept(packet);
+            let number = self
+                .ledger
+                .get(&packet.id)
+                .map_or(0, |account| account.number);
+            self.note(|| format!("post {} {code}", packet.id));
+            if self.chance(|f| f.missing_entry) {
+                continue;
+            }
+            let told = if self.chance(|f| f.vague) { 104 } else { code };
+            entries.push(entry(packet.id.as_str(), told, number));
+            if self.chance(|f| f.doubled_entry) {
+                entries.push(entry(packet.id.as_str(), 110, number));
+            }
+        }
+        if self.chance(|f| f.foreign_entry) {
+            entries.push(entry("00000000000000000000000000", 140, 1));
+        }
+        self.rng.shuffle(&mut entries);
+        if self.chance(|f| f.lost_reply) {
+            self.note(|| "its reply is lost".into());
+            // Cut off at once, or silent until the other side gives up.
+            if self.rng.bool() {
+                self.back(reply, Answer::HangUp);
+            } else {
+                self.plan(3_600_000, Happening::Reply(reply, Answer::HangUp));
+            }
+            return;
+        }
+        if self.chance(|f| f.error_after) {
+            return self.error(reply);
+        }
+        let mut body = envelope(&entries);
+        if self.chance(|f| f.garbled) {
+            body.truncate(body.len() / 2);
+        }
+        self.back(reply, Answer::Body(200, body));
+    }
+
+    /// Takes one payment, or not; returns the code of the reply.
+    pub(super) fn accept(&mut self, packet: &Packet) -> i32 {
+        self.first_bytes(packet);
+        let now = self.now();
+        let account = self.ledger.entry(packet.id).or_default();
+        if account.accepted_at.is_some() && self.faults.duplicate_check {
+            return 229;
+        }
+        let account = self.ledger.entry(packet.id).or_default();
+        // One that was refused for good stays so.
+        if let Some(code) = account.refused {
+            return code;
+        }
+        let first = account.accepted_at.is_none();
+        if first && self.chance(|f| f.refusal) {
+            let code = REFUSALS[self.rng.usize(0..REFUSALS.len())];
+            self.ledger.entry(packet.id).or_default().refused = Some(code);
+            return code;
+        }
+        let dry = self
+            .faults
+            .float_gap
+            .is_some_and(|(from, until)| (from..until).contains(&now));
+        if dry && packet.service.ends_with("A") {
+            return 230;
+        }
+        let delivered = self.chance(|f| f.delivered);
+        let immediate = self.chance(|f| f.immediate);
+        let number = self.rng.u64(1..1 << 60);
+        let account = self.ledger.entry(packet.id).or_default();
+        account.accepted_at = Some(now);
+        account.number = number;
+        account.callback = packet.callback;
+        account.delivered = delivered;
+        if immediate {
+            self.settle(packet.id);
+            return self.ledger[&packet.id].end.unwrap_or(139);
+        }
+        if self.chance(|f| f.callback_early) {
+            self.settle(packet.id);
+        } else {
+            let delay = self.delay(|f| f.settle_ms);
+            self.plan(delay, Happening::Settle(packet.id));
+        }
+        if delivered { 148 } else { 139 }
+    }
+
+    /// Whether this payment has been denied once before; from now on it has.
+    fn has_lied(&mut self, id: PayerTransactionId) -> bool {
+        std::mem::replace(&mut self.ledger.entry(id).or_default().denied, true)
+    }
+
+    pub(super) fn settle(&mut self, id: PayerTransactionId) {
+        let fails = self.chance(|f| f.failure);
+        let code = match (fails, self.rng.bool()) {
+            (true, true) => 141,
+            (true, false) => 180,
+            (false, true) => 140,
+            (false, false) => 183,
+        };
+        let account = self.ledger.entry(id).or_default();
+        if !fails {
+            account.executions += 1;
+        }
+        account.end = Some(code);
+        let callback = account.callback;
+        self.note(|| format!("settled {id} {code}"));
+        if !callback || self.chance(|f| f.callback_lost) {
+            return;
+        }
+        let delay = self.delay(|f| f.network_ms);
+        self.plan(delay, Happening::Push(id, code, 0));
+        if self.chance(|f| f.callback_doubled) {
+            let delay = self.delay(|f| f.settle_ms);
+            self.plan(delay, Happening::Push(id, code, 0));
+        }
+        if self.chance(|f| f.callback_contradicted) {
+            let delay = self.delay(|f| f.settle_ms);
+            let other = if fails { 140 } else { 141 };
+            self.ledger.entry(id).or_default().contradicted = true;
+            self.plan(delay, Happening::Push(id, other, 0));
+        }
+    }
+
+    pub(super) fn take_query(
+        &mut self,
+        ids: &[PayerTransactionId],
+        reply: oneshot::Sender<Answer>,
+    ) {
+        if self.chance(|f| f.query_error) {
+            if self.rng.bool() {
+                return self.error(reply);
+            }
+            return self.back(reply, Answer::HangUp);
+        }
+        let now = self.now();
+        let mut entries = Vec::new();
+        for id in ids {
+            if self.chance(|f| f.missing_entry) {
+                continue;
+            }
+            let vague = self.chance(|f| f.query_vague);
+            let lies = self.chance(|f| f.query_lie) && !self.has_lied(*id);
+            let account = self.ledger.get(id).cloned().unwrap_or_default();
+            let found = account
+                .accepted_at
+                .is_some_and(|at| now >= at + self.faults.index_lag_ms);
+            let code = match (account.end, account.refused) {
+                _ if vague => 104,
+                (_, Some(code))
+                    if account.accepted_at.is_none() && self.faults.remembers_refusals =>
+                {
+                    code
+                }
+                _ if !found || lies => 143,
+                (Some(code), _) => code,
+                (None, _) if account.delivered => 148,
+                (None, _) => 139,
+            };
+            self.note(|| format!("status {id} {code}"));
+            entries.push(entry(id.as_str(), code, account.number));
+        }
+        self.rng.shuffle(&mut entries);
+        self.back(reply, Answer::Body(200, envelope(&entries)));
+    }
+}

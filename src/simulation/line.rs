@@ -1,0 +1,115 @@
+//! The client's end of the simulated network: real requests, real classification of the replies.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::oneshot;
+
+use super::world::{Answer, Happening, Packet, World};
+use crate::domain::PayerTransactionId;
+use crate::gateway::simulated::{Failure, Question, Response, classify, failed};
+use crate::gateway::{Gateway, Inquiry, Outgoing, Reply, wire::Requests};
+use crate::lifecycle::CodeTable;
+
+pub(super) struct Line {
+    pub world: Arc<World>,
+    pub requests: Requests,
+    pub codes: CodeTable,
+    pub timeout: Duration,
+    /// Payments per second.
+    pub rate: usize,
+}
+
+impl Line {
+    async fn ask(
+        &self,
+        question: Question,
+        ids: &[PayerTransactionId],
+        happening: impl FnOnce(oneshot::Sender<Answer>) -> Happening,
+    ) -> Reply {
+        let (sender, answer) = oneshot::channel();
+        let refused = {
+            let mut shape = self.world.lock();
+            let refused = shape.chance(|f| f.refused_connection);
+            if refused {
+                shape.note(|| "no connection".into());
+            } else if shape.chance(|f| f.lost_request) {
+                shape.note(|| "a request is lost".into());
+                shape.plan(3_600_000, Happening::Reply(sender, Answer::HangUp));
+            } else {
+                let delay = shape.delay(|f| f.network_ms);
+                shape.plan(delay, happening(sender));
+            }
+            refused
+        };
+        if refused {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+            return failed(question, ids, Failure::Unsent("connection refused".into()));
+        }
+        self.world.changed.notify_one();
+        let answer = tokio::select! {
+            biased;
+            answer = answer => answer.ok(),
+            () = tokio::time::sleep(self.timeout) => None,
+        };
+        match answer {
+            Some(Answer::Body(status, body)) => {
+                let response = Response {
+                    status,
+                    retry_after: None,
+                    body: Ok(&body),
+                };
+                classify(question, ids, &response, &self.codes)
+            }
+            Some(Answer::HangUp) | None => failed(question, ids, Failure::Lost("lost".into())),
+        }
+    }
+}
+
+impl Gateway for Line {
+    async fn post(&self, payments: &[Outgoing]) -> Reply {
+        let ids: Vec<_> = payments
+            .iter()
+            .map(|outgoing| outgoing.payment.id)
+            .collect();
+        let packets: Vec<Packet> = payments
+            .iter()
+            .map(|outgoing| Packet {
+                id: outgoing.payment.id,
+                line: outgoing.payment.instruction.line,
+                service: outgoing.payment.instruction.service.as_str().into(),
+                callback: outgoing.callback_url.is_some(),
+                // But for the callback's address, which may move between runs.
+                digest: digest(&self.requests.post(&[Outgoing {
+                    payment: Arc::clone(&outgoing.payment),
+                    callback_url: None,
+                }])),
+            })
+            .collect();
+        {
+            let mut shape = self.world.lock();
+            let now = shape.now();
+            shape.sends.push((now, ids.len(), self.rate));
+            shape.note(|| format!("posting {ids:?}"));
+        }
+        self.ask(Question::Post, &ids, |reply| {
+            Happening::Post(packets, reply)
+        })
+        .await
+    }
+
+    async fn query(&self, payments: &[Inquiry]) -> Reply {
+        let ids: Vec<_> = payments.iter().map(|inquiry| inquiry.id).collect();
+        let asked = ids.clone();
+        self.ask(Question::Status, &ids, |reply| {
+            Happening::Query(asked, reply)
+        })
+        .await
+    }
+}
+
+fn digest(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
+    })
+}

@@ -1,0 +1,295 @@
+//! The world outside the program: the gateway with its ledger, the network, and the time.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use fastrand::Rng;
+use tokio::sync::{Notify, oneshot};
+use tokio::time::Instant;
+
+use super::faults::Faults;
+use super::gateway::entry;
+use crate::callback;
+use crate::domain::{PayerTransactionId, Timestamp};
+
+/// A callback is sent so often, until it is acknowledged.
+const PUSHES_MAX: u32 = 6;
+const PUSH_AGAIN_MS: u64 = 2_000;
+
+/// One payment as it is on the wire.
+#[derive(Clone, Debug)]
+pub(super) struct Packet {
+    pub id: PayerTransactionId,
+    /// The row it pays.
+    pub line: u64,
+    pub service: Arc<str>,
+    pub callback: bool,
+    /// A digest of its bytes.
+    pub digest: u64,
+}
+
+/// What comes back.
+pub(super) enum Answer {
+    Body(u16, Vec<u8>),
+    HangUp,
+}
+
+/// What happens at a moment.
+pub(super) enum Happening {
+    /// A post arrives.
+    Post(Vec<Packet>, oneshot::Sender<Answer>),
+    /// A status query arrives.
+    Query(Vec<PayerTransactionId>, oneshot::Sender<Answer>),
+    /// A post that was put aside is carried out.
+    Late(Vec<Packet>),
+    /// A reply arrives.
+    Reply(oneshot::Sender<Answer>, Answer),
+    /// A payment comes to its end.
+    Settle(PayerTransactionId),
+    /// A callback is sent, for the n-th time.
+    Push(PayerTransactionId, i32, u32),
+}
+
+/// What the gateway knows of one identifier.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Account {
+    /// The row it pays.
+    pub line: u64,
+    pub accepted_at: Option<u64>,
+    pub number: u64,
+    /// Times that money moved.
+    pub executions: u32,
+    /// The code that ended it.
+    pub end: Option<i32>,
+    pub delivered: bool,
+    pub refused: Option<i32>,
+    pub callback: bool,
+    /// The gateway has told two different ends.
+    pub contradicted: bool,
+    /// A status reply has denied it although it was there.
+    pub denied: bool,
+    digest: Option<u64>,
+    /// A post had other bytes than the first.
+    pub altered: bool,
+}
+
+pub(super) struct World {
+    state: Mutex<Shape>,
+    pub changed: Notify,
+}
+
+pub(super) struct Shape {
+    pub rng: Rng,
+    pub faults: Faults,
+    queue: BTreeMap<(u64, u64), Happening>,
+    serial: u64,
+    base_ms: u64,
+    started: Option<Instant>,
+    pub ledger: BTreeMap<PayerTransactionId, Account>,
+    /// When how many payments left, at which rate per second.
+    pub sends: Vec<(u64, usize, usize)>,
+    /// Callbacks that the listener acknowledged.
+    pub acknowledged: BTreeSet<(PayerTransactionId, i32)>,
+    /// Where callbacks arrive, while a process listens.
+    pub door: Option<callback::Options>,
+    /// Some run settled by status queries that agree with callbacks, not by these.
+    pub confirmed: bool,
+    pub wall: Timestamp,
+    pub trace: Option<Vec<String>>,
+}
+
+impl World {
+    pub fn new(seed: u64, traced: bool) -> Arc<Self> {
+        let mut rng = Rng::with_seed(seed);
+        let faults = Faults::draw(&mut rng);
+        Arc::new(Self {
+            state: Mutex::new(Shape {
+                rng,
+                faults,
+                queue: BTreeMap::new(),
+                serial: 0,
+                base_ms: 0,
+                started: None,
+                ledger: BTreeMap::new(),
+                sends: Vec::new(),
+                acknowledged: BTreeSet::new(),
+                door: None,
+                confirmed: false,
+                wall: Timestamp::from_millis(1_795_824_000_000),
+                trace: traced.then(Vec::new),
+            }),
+            changed: Notify::new(),
+        })
+    }
+
+    pub fn lock(&self) -> MutexGuard<'_, Shape> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Lets things happen at their time, for ever.
+    pub async fn turn(self: Arc<Self>) {
+        loop {
+            let due = {
+                let mut shape = self.lock();
+                while let Some(what) = shape.next_due() {
+                    self.happen(&mut shape, what);
+                }
+                shape.next_at()
+            };
+            let changed = self.changed.notified();
+            match due {
+                Some(at) => tokio::select! {
+                    biased;
+                    () = tokio::time::sleep_until(at) => {}
+                    () = changed => {}
+                },
+                None => changed.await,
+            }
+        }
+    }
+
+    /// Lets time pass while no process runs.
+    pub fn idle(self: &Arc<Self>, ms: u64) {
+        let mut shape = self.lock();
+        let until = shape.base_ms + ms;
+        while let Some((&(at, serial), _)) = shape.queue.first_key_value() {
+            if at > until {
+                break;
+            }
+            shape.base_ms = shape.base_ms.max(at);
+            if let Some(what) = shape.queue.remove(&(at, serial)) {
+                self.happen(&mut shape, what);
+            }
+        }
+        shape.base_ms = until;
+    }
+
+    fn happen(self: &Arc<Self>, shape: &mut Shape, what: Happening) {
+        match what {
+            Happening::Post(packets, reply) => shape.take_post(&packets, reply),
+            Happening::Query(ids, reply) => shape.take_query(&ids, reply),
+            Happening::Late(packets) => {
+                for packet in &packets {
+                    let code = shape.accept(packet);
+                    shape.note(|| format!("late {} {code}", packet.id));
+                }
+            }
+            Happening::Reply(sender, answer) => {
+                let _ = sender.send(answer);
+            }
+            Happening::Settle(id) => shape.settle(id),
+            Happening::Push(id, code, tries) => self.push(shape, id, code, tries),
+        }
+        // What was planned meanwhile may be earlier than what the pump waits for.
+        self.changed.notify_one();
+    }
+}
+
+impl World {
+    /// Sends a callback, and again until it is acknowledged.
+    fn push(self: &Arc<Self>, shape: &mut Shape, id: PayerTransactionId, code: i32, tries: u32) {
+        if tries > 0 && shape.acknowledged.contains(&(id, code)) {
+            return;
+        }
+        if tries < PUSHES_MAX {
+            shape.plan(PUSH_AGAIN_MS, Happening::Push(id, code, tries + 1));
+        }
+        let Some(door) = shape.door.clone() else {
+            return;
+        };
+        let number = shape.ledger.get(&id).map_or(0, |account| account.number);
+        let body = format!(
+            r#"{{"function":"GATEWAY.pushPaymentStatus","countryCode":"KE","payload":{{"packet":{},"credentials":{{}}}}}}"#,
+            entry(id.as_str(), code, number)
+        );
+        shape.note(|| format!("callback {id} {code}"));
+        let (world, now) = (Arc::clone(self), shape.wall_now());
+        tokio::spawn(async move {
+            if callback::receive(id, body.as_bytes(), &door, now).await {
+                world.lock().acknowledged.insert((id, code));
+            }
+        });
+    }
+}
+
+impl Shape {
+    /// What the clock on the wall of the program's machine shows.
+    pub fn wall_now(&self) -> Timestamp {
+        self.wall
+            .after(std::time::Duration::from_millis(self.now()))
+    }
+
+    /// Begins a life: the runtime's clock goes on where the world's stands.
+    pub fn begin_life(&mut self) {
+        self.started = Some(Instant::now());
+    }
+
+    pub fn end_life(&mut self) {
+        self.base_ms = self.now();
+        self.started = None;
+        self.door = None;
+    }
+
+    /// Milliseconds since the simulation began.
+    pub fn now(&self) -> u64 {
+        let lived = self.started.map_or(0, |started| {
+            u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX)
+        });
+        self.base_ms + lived
+    }
+
+    pub fn note(&mut self, text: impl FnOnce() -> String) {
+        let now = self.now();
+        if let Some(trace) = &mut self.trace {
+            trace.push(format!("{now} {}", text()));
+        }
+    }
+
+    pub fn plan(&mut self, after_ms: u64, what: Happening) {
+        self.serial += 1;
+        self.queue
+            .insert((self.now() + after_ms, self.serial), what);
+    }
+
+    /// Whether something of this chance in a thousand comes true.
+    pub fn chance(&mut self, of: fn(&Faults) -> u32) -> bool {
+        let chance = of(&self.faults);
+        chance > 0 && self.rng.u32(0..1000) < chance
+    }
+
+    pub fn delay(&mut self, of: fn(&Faults) -> u64) -> u64 {
+        let most = of(&self.faults);
+        self.rng.u64(0..=most)
+    }
+
+    fn next_due(&mut self) -> Option<Happening> {
+        let now = self.now();
+        let (&key, _) = self.queue.first_key_value()?;
+        (key.0 <= now).then(|| self.queue.remove(&key)).flatten()
+    }
+
+    fn next_at(&self) -> Option<Instant> {
+        let (&(at, _), _) = self.queue.first_key_value()?;
+        let lived = at.saturating_sub(self.base_ms);
+        Some(self.started? + std::time::Duration::from_millis(lived))
+    }
+
+    /// Whether anything is still under way that could move money.
+    pub fn is_quiet(&self) -> bool {
+        !self.queue.values().any(|what| {
+            matches!(
+                what,
+                Happening::Post(..) | Happening::Late(_) | Happening::Settle(_)
+            )
+        })
+    }
+
+    pub fn first_bytes(&mut self, packet: &Packet) {
+        let account = self.ledger.entry(packet.id).or_default();
+        account.line = packet.line;
+        match account.digest {
+            None => account.digest = Some(packet.digest),
+            Some(first) => account.altered |= first != packet.digest,
+        }
+    }
+}
