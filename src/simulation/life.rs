@@ -128,6 +128,7 @@ impl Scene {
                 breaker_pause: Duration::from_secs(2),
                 lane_retry_after: (healthy || shape.rng.bool()).then(|| Duration::from_secs(10)),
                 max_wait: Duration::from_secs(600),
+                float_poll: None,
                 no_wait: !healthy && shape.rng.u32(0..6) == 0,
                 callbacks,
             };

@@ -83,6 +83,7 @@ impl Gateway for Line {
                 digest: digest(&self.requests.post(&[Outgoing {
                     payment: Arc::clone(&outgoing.payment),
                     callback_url: None,
+                    support_document: outgoing.support_document.clone(),
                 }])),
             })
             .collect();

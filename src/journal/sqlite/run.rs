@@ -299,6 +299,7 @@ fn claim_lane(
                 seq,
                 lane,
                 payment: Arc::new(payment),
+                support_document: None,
                 repeat: false,
             });
             continue;
