@@ -52,12 +52,12 @@ fn sources_below(folder: &str) -> String {
     let mut text = String::new();
     let mut folders = vec![std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(folder)];
     while let Some(folder) = folders.pop() {
-        for entry in std::fs::read_dir(folder).unwrap() {
-            let path = entry.unwrap().path();
+        for entry in std::fs::read_dir(folder).expect("a folder of the checkout") {
+            let path = entry.expect("a file of the checkout").path();
             if path.is_dir() {
                 folders.push(path);
             } else if path.extension().is_some_and(|extension| extension == "rs") {
-                text.push_str(&std::fs::read_to_string(path).unwrap());
+                text.push_str(&std::fs::read_to_string(path).expect("source is text"));
             }
         }
     }

@@ -147,6 +147,7 @@ fn add_payment(writer: &mut Writer, kinds: &Kinds, record: &PaymentRecord) -> Re
         posted_at: record.life.posted_at,
         settled_at: record.settled_at,
         note: &note,
+        application_id: record.application_id.as_deref().unwrap_or_default(),
         ..Entry::default()
     })?;
     Ok(())

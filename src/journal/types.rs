@@ -413,6 +413,8 @@ pub struct PaymentRecord {
     pub gateway_transaction_id: Option<String>,
     /// `receiptNumber`.
     pub receipt_number: Option<String>,
+    /// The `receiptNumber` that came with a delivery to the bank (148).
+    pub application_id: Option<String>,
     /// `receiverNarration`.
     pub receiver_narration: Option<String>,
     /// `statusDescription`.

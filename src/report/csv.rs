@@ -12,7 +12,7 @@ use super::{Error, output, text};
 use crate::domain::Electricity;
 
 /// The first columns are fixed for the readers of the file; new ones are added behind them.
-const COLUMNS: [&str; 20] = [
+const COLUMNS: [&str; 21] = [
     "line",
     "reference",
     "payer_transaction_id",
@@ -33,6 +33,7 @@ const COLUMNS: [&str; 20] = [
     "note",
     "electricity_token",
     "electricity_units",
+    "application_id",
 ];
 
 pub(super) struct Sheet {
@@ -82,6 +83,7 @@ impl Sheet {
         let electricity = row.electricity.as_ref();
         self.text(&electricity.map_or(String::new(), Electricity::grouped))?;
         self.text(&electricity.map_or(String::new(), Electricity::units_text))?;
+        self.text(entry.application_id)?;
         Ok(self.out.write_record(None::<&[u8]>)?)
     }
 

@@ -148,6 +148,8 @@ pub struct Entry<'a> {
     pub gateway_transaction_id: &'a str,
     /// `receiptNumber`.
     pub receipt_number: &'a str,
+    /// The receipt of a delivery to the bank (148).
+    pub application_id: &'a str,
     /// `receiverNarration`.
     pub receiver_narration: &'a str,
     /// Whether its service sells prepaid electricity.

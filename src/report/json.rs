@@ -87,6 +87,7 @@ struct Payment<'a> {
     note: Option<&'a str>,
     electricity_token: Option<String>,
     electricity_units: Option<String>,
+    application_id: Option<&'a str>,
 }
 
 impl<'a> From<&'a Row<'a>> for Payment<'a> {
@@ -120,6 +121,7 @@ impl<'a> From<&'a Row<'a>> for Payment<'a> {
                 .as_ref()
                 .map(Electricity::units_text)
                 .filter(|units| !units.is_empty()),
+            application_id: present(entry.application_id),
         }
     }
 }

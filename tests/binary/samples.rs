@@ -39,6 +39,11 @@ fn transfers_are_paid_and_those_that_need_a_document_have_one() {
     let world = pay("rtgs", 24);
     let done = world.expect(0, &["explain", "rtgs", "RT-0001"]);
     done.says("document uploaded");
+    let rows = world.read("reports/rtgs/payments.csv");
+    let paid = rows.lines().filter(|row| row.contains(",paid,"));
+    for row in paid {
+        assert!(row.rsplit(',').next().unwrap().starts_with("APP"), "{row}");
+    }
 }
 
 #[test]
@@ -60,7 +65,7 @@ fn electricity_is_bought_and_its_tokens_are_in_the_report() {
     let rows = world.read("reports/electricity/payments.csv");
     let paid = rows.lines().filter(|row| row.contains(",paid,"));
     for row in paid {
-        let token = row.rsplit(',').nth(1).unwrap();
+        let token = row.rsplit(',').nth(2).unwrap();
         assert_eq!(token.replace('-', "").len(), 20, "{row}");
     }
 }

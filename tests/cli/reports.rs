@@ -127,7 +127,7 @@ fn a_report_lists_its_files_and_repeats_itself_to_the_byte() {
     }
     let header = "line,reference,payer_transaction_id,service_code,msisdn,account_number,amount,currency_code,state,status_code,\
                   status_description,gateway_transaction_id,receipt_number,receiver_narration,attempts,posted_at,settled_at,note,\
-                  electricity_token,electricity_units";
+                  electricity_token,electricity_units,application_id";
     let csv = desk.text("r/payments.csv");
     assert_eq!(
         csv.trim_start_matches('\u{feff}').lines().next(),

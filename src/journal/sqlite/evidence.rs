@@ -13,7 +13,7 @@ use super::row::{
 use super::unpriced::without_amount;
 use crate::domain::{Amount, Money, PayerTransactionId, Said};
 use crate::journal::{CallbackNote, Error, Finding, Moved, Received};
-use crate::lifecycle::{Anomaly, Event, Moment, Policy, State, Step, step};
+use crate::lifecycle::{Anomaly, Class, Event, Moment, Policy, State, Step, step};
 
 /// Callbacks of one payment that are kept; an honest gateway sends a handful.
 const CALLBACKS_MAX: i64 = 64;
@@ -113,6 +113,11 @@ pub(super) fn apply(
         Words {
             ended: life.state != before.state && life.state.is_finished(),
             late: life.state == before.state && before.state.is_finished(),
+            delivered: matches!(
+                event,
+                Event::Reply(verdict) | Event::Answer(verdict) | Event::Callback(verdict)
+                    if verdict.class == Class::Delivered
+            ),
         },
         moment,
     )?;
@@ -143,6 +148,8 @@ struct Words {
     /// It had ended before: they fill gaps, and replace nothing.
     // A reply of "pending" that its own callback overtook would else describe a payment that is paid.
     late: bool,
+    /// They tell of a delivery to the bank: their receipt is the application id.
+    delivered: bool,
 }
 
 /// Keeps a retry that was not posted yet from being posted: what it replaces may have been paid.
@@ -171,7 +178,11 @@ fn save_words(
     c: &Connection,
     seq: i64,
     said: &Said,
-    Words { ended, late }: Words,
+    Words {
+        ended,
+        late,
+        delivered,
+    }: Words,
     moment: Moment,
 ) -> Result<(), Error> {
     let says_something = said.gateway_transaction_id.is_some()
@@ -187,7 +198,8 @@ fn save_words(
              receipt_number = iif(?8, coalesce(receipt_number, ?3), coalesce(?3, receipt_number)),
              receiver_narration = iif(?8, coalesce(receiver_narration, ?4), coalesce(?4, receiver_narration)),
              status_description = iif(?8, coalesce(status_description, ?5), coalesce(?5, status_description)),
-             settled_at = iif(?6, ?7, settled_at)
+             settled_at = iif(?6, ?7, settled_at),
+             application_id = iif(?9, coalesce(application_id, ?3), application_id)
          where seq = ?1",
     )?
     .execute(params![
@@ -199,6 +211,7 @@ fn save_words(
         ended,
         moment.now.as_millis(),
         late,
+        delivered,
     ])?;
     Ok(())
 }

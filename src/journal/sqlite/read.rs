@@ -278,6 +278,7 @@ impl Snapshot<'_> {
             receipt_number: row.get(at + 3)?,
             receiver_narration: row.get(at + 4)?,
             status_description: row.get(at + 5)?,
+            application_id: row.get(at + 8)?,
             decision: None,
             replaces: None,
             earlier_conflict: false,
@@ -359,7 +360,7 @@ pub(super) const RECORD_COLUMNS: &str = "i.identifier, i.generation, i.received_
      i.account_number, i.amount, i.currency, i.country, i.narration, i.customer_names, i.invoice_number, i.payment_mode, \
      i.hub_id, i.extra, i.document, i.document_folder, i.as_due, \
      l.state, l.code, attempts, posted_at, exposures, known, not_found, quarantine_from, queries, due_at, \
-     i.seq, settled_at, gateway_transaction_id, receipt_number, receiver_narration, status_description, i.load_id, l.replaced_by";
+     i.seq, settled_at, gateway_transaction_id, receipt_number, receiver_narration, status_description, i.load_id, l.replaced_by, application_id";
 
 /// Returns counts and amounts of a batch per state.
 pub(super) fn standing(c: &Connection, batch: &BatchName) -> Result<Standing, Error> {

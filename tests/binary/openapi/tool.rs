@@ -9,6 +9,10 @@ use std::time::{Duration, Instant};
 const PATIENCE: Duration = Duration::from_secs(240);
 
 /// Finds a program on the path. One that is missing is told; where it is required, the test fails.
+#[allow(
+    clippy::print_stderr,
+    reason = "a test that checks nothing must say so"
+)]
 pub fn find(name: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let found = std::env::split_paths(&path)

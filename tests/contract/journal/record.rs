@@ -187,6 +187,32 @@ async fn a_second_post_follows_only_not_found_twice_after_the_quarantine() {
 }
 
 #[tokio::test]
+async fn the_application_id_of_a_delivery_stays_when_the_receipt_of_the_settlement_comes() {
+    let world = World::loaded(1).await;
+    let token = world.acquire(1).await.token;
+    let seq = world.claim(token, 1, 2).await[0].seq;
+    let receipt = |number: &str| Said {
+        receipt_number: Some(number.into()),
+        ..Said::default()
+    };
+    for (event, number) in [
+        (reply(Class::Delivered, 148), "APP1"),
+        (answer(Class::Delivered, 148), "APP2"),
+        (answer(Class::Paid, 140), "QK1"),
+    ] {
+        let said = receipt(number);
+        let found = Finding {
+            said,
+            ..finding(seq, event)
+        };
+        world.record(vec![found], 9).await;
+    }
+    let record = world.find("EMP-1");
+    assert_eq!(record.application_id.as_deref(), Some("APP1"));
+    assert_eq!(record.receipt_number.as_deref(), Some("QK1"));
+}
+
+#[tokio::test]
 async fn the_words_of_the_gateway_are_kept_and_silence_does_not_erase_them() {
     let world = World::loaded(1).await;
     let token = world.acquire(1).await.token;

@@ -65,6 +65,9 @@ begin select raise(abort, 'what a bill said is never changed'); end;
 create trigger bill_is_never_removed before delete on bill
 begin select raise(abort, 'what a bill said is never removed'); end;
 
+-- The receiptNumber that came with a delivery to the bank (148): the receipt of the settlement does not replace it.
+alter table life add column application_id text;
+
 -- The declared total of a file with rows without an amount: it is compared once they have theirs.
 alter table load add column total integer;
 alter table load add column total_currency text;
