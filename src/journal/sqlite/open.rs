@@ -191,6 +191,12 @@ fn create(path: &Path) -> Result<(), Error> {
 }
 
 fn identify(connection: &Connection, path: &Path) -> Result<(), Error> {
+    // One snapshot: another process may be making the journal, and a mark of before goes with no version of after.
+    let snapshot = connection.unchecked_transaction().map_err(said_of(path))?;
+    identify_in(&snapshot, path)
+}
+
+fn identify_in(connection: &Connection, path: &Path) -> Result<(), Error> {
     let application_id = pragma(connection, "application_id", path)?;
     let version = pragma(connection, "user_version", path)?;
     if application_id == APPLICATION_ID {
