@@ -64,39 +64,7 @@ impl HttpGateway {
                 read_accounts(body).map(|reply| (reply.auth, reply.entries))
             })
             .await?;
-        // One account was asked about: an entry that names none, or no service, speaks of it all the same.
-        let own: Vec<&AccountEntry> = entries
-            .iter()
-            .filter(|entry| {
-                entry
-                    .account
-                    .as_deref()
-                    .is_none_or(|a| a == account_number.trim())
-            })
-            .filter(|entry| {
-                entry
-                    .service
-                    .as_deref()
-                    .is_none_or(|s| s == service.as_str())
-            })
-            .collect();
-        let entry = single(&own).map_err(|what| OperationError::Unreadable {
-            section: PLACE.section,
-            what: format!("{what} in the reply to GATEWAY.validateAccount"),
-        })?;
-        let description = entry.status.description.clone();
-        match entry.status.code {
-            Some(ACCOUNT_VALID) => Ok(AccountAnswer::Valid {
-                customer_name: entry.customer_name.clone(),
-                description,
-            }),
-            Some(ACCOUNT_INVALID) => Ok(AccountAnswer::Invalid { description }),
-            Some(ACCOUNT_UNAVAILABLE) => Ok(AccountAnswer::Unavailable { description }),
-            _ => Err(OperationError::Refused {
-                section: PLACE.section,
-                what: format!("the account cannot be validated: {}", told(&entry.status)),
-            }),
-        }
+        validated(service, account_number, &entries)
     }
 
     /// Sends an operation on the payment path, once, and reads its reply.
@@ -132,7 +100,48 @@ impl HttpGateway {
     }
 }
 
-fn judged<T>(
+/// Finds what a reply says of the one account that was asked about.
+pub(super) fn validated(
+    service: &ServiceCode,
+    account_number: &str,
+    entries: &[AccountEntry],
+) -> Result<AccountAnswer, OperationError> {
+    // One account was asked about: an entry that names none, or no service, speaks of it all the same.
+    let own: Vec<&AccountEntry> = entries
+        .iter()
+        .filter(|entry| {
+            entry
+                .account
+                .as_deref()
+                .is_none_or(|a| a == account_number.trim())
+        })
+        .filter(|entry| {
+            entry
+                .service
+                .as_deref()
+                .is_none_or(|s| s == service.as_str())
+        })
+        .collect();
+    let entry = single(&own).map_err(|what| OperationError::Unreadable {
+        section: PLACE.section,
+        what: format!("{what} in the reply to GATEWAY.validateAccount"),
+    })?;
+    let description = entry.status.description.clone();
+    match entry.status.code {
+        Some(ACCOUNT_VALID) => Ok(AccountAnswer::Valid {
+            customer_name: entry.customer_name.clone(),
+            description,
+        }),
+        Some(ACCOUNT_INVALID) => Ok(AccountAnswer::Invalid { description }),
+        Some(ACCOUNT_UNAVAILABLE) => Ok(AccountAnswer::Unavailable { description }),
+        _ => Err(OperationError::Refused {
+            section: PLACE.section,
+            what: format!("the account cannot be validated: {}", told(&entry.status)),
+        }),
+    }
+}
+
+pub(super) fn judged<T>(
     answer: &Answer,
     read: impl FnOnce(&[u8]) -> Result<(Option<Status>, T), Unreadable>,
 ) -> Result<T, OperationError> {
@@ -181,7 +190,11 @@ fn judged<T>(
 }
 
 /// Finds the entry about one bill by its account, and by its service when the entry names it; never by position.
-fn answer(inquiry: &BillInquiry, all: &[BillInquiry], entries: &[AccountEntry]) -> BillAnswer {
+pub(super) fn answer(
+    inquiry: &BillInquiry,
+    all: &[BillInquiry],
+    entries: &[AccountEntry],
+) -> BillAnswer {
     let account = inquiry.account_number.trim();
     // An entry without a service is about this bill only if no other service was asked for the same account.
     let alone = all

@@ -30,7 +30,7 @@ impl HttpGateway {
     }
 }
 
-fn balance(service: &ServiceCode, entries: &[FloatEntry]) -> Option<FloatBalance> {
+pub(super) fn balance(service: &ServiceCode, entries: &[FloatEntry]) -> Option<FloatBalance> {
     let mut own = entries.iter().filter(|entry| {
         entry
             .service
