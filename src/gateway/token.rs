@@ -251,7 +251,9 @@ fn judged(answer: &Answer, password: &str) -> Result<Issued, OperationError> {
 
 /// Tells an error body (section 2.2) in plain words.
 fn refused(secret: &str, status: u16, error: &str, description: &str) -> OperationError {
-    let said = |text: &str| clean(&without(text, secret));
+    // It may quote the address as well, where the password is encoded.
+    let encoded = encoded(secret);
+    let said = |text: &str| clean(&without(&without(text, secret), &encoded));
     let (error, description) = (said(error), said(description));
     let words = match description.is_empty() {
         true => error.clone(),
@@ -283,6 +285,25 @@ fn refused(secret: &str, status: u16, error: &str, description: &str) -> Operati
             what: format!("the token endpoint (section 4.1) issues no token ({words})"),
         },
     }
+}
+
+/// Reads a reply, for who has no connection.
+#[cfg(any(test, feature = "fuzzing"))]
+pub(super) fn read(answer: &Answer, password: &str) -> Result<Bearer, OperationError> {
+    judged(answer, password).map(|issued| Bearer {
+        header: issued.header,
+        serial: 0,
+        lifetime: issued.lifetime,
+    })
+}
+
+/// Returns a text as the query of an address has it.
+fn encoded(text: &str) -> Zeroizing<String> {
+    let form: String = reqwest::Url::parse_with_params("https://x", [("", text)]).map_or_else(
+        |_| String::new(),
+        |url| url.query().unwrap_or_default().to_owned(),
+    );
+    Zeroizing::new(form.trim_start_matches('=').replace('+', "%20"))
 }
 
 fn broken(answer: &Answer, error: &Unreadable) -> String {
