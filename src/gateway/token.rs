@@ -224,7 +224,7 @@ fn judged(answer: &Answer, password: &str) -> Result<Issued, OperationError> {
     if !matches!(status, 200..=299 | 400..=499) || status == 429 {
         return Err(PLACE.unusable(answer, ""));
     }
-    match read_token(body(&answer)) {
+    match read_token(body(answer)) {
         Ok(TokenReply::Refused { error, description }) => {
             Err(refused(password, status, &error, &description))
         }
