@@ -39,6 +39,9 @@ mod canary;
 pub mod cli;
 pub mod domain;
 pub mod engine;
+#[cfg(any(test, feature = "fuzzing"))]
+#[doc(hidden)]
+pub mod fuzzing;
 pub mod gateway;
 pub mod intake;
 pub mod journal;

@@ -87,6 +87,18 @@ const MAY_IMPORT: [(&str, &[&str]); 12] = [
             "sandbox",
         ],
     ),
+    // Holds everything that reads bytes from outside to its promises; never part of the program.
+    (
+        "fuzzing",
+        &[
+            "domain",
+            "lifecycle",
+            "intake",
+            "gateway",
+            "report",
+            "cli::config",
+        ],
+    ),
 ];
 
 /// Asserts that no file holds what it must not; `offence` names it.

@@ -5,7 +5,7 @@ use super::decimal::minor_units;
 use super::endpoint::{Place, body};
 use super::http::{HttpGateway, Unanswered};
 use super::text::{clean, without};
-use super::wire::{AccountEntry, Status, Unreadable, read_accounts};
+use super::wire::{AccountEntry, AccountReply, Status, Unreadable, read_accounts};
 use super::{AccountAnswer, Bill, BillAnswer, BillInquiry, OperationError};
 use crate::domain::{Amount, Currency, Money, ServiceCode};
 use secrecy::zeroize::Zeroizing;
@@ -41,7 +41,7 @@ impl HttpGateway {
         }
         let entries = self
             .operate(self.requests.bills(inquiries), |body| {
-                read_accounts(body).map(|reply| (reply.auth, reply.entries))
+                read(body, self.password())
             })
             .await?;
         let answers = inquiries
@@ -61,42 +61,10 @@ impl HttpGateway {
     ) -> Result<AccountAnswer, OperationError> {
         let entries = self
             .operate(self.requests.account(service, account_number), |body| {
-                read_accounts(body).map(|reply| (reply.auth, reply.entries))
+                read(body, self.password())
             })
             .await?;
-        // One account was asked about: an entry that names none, or no service, speaks of it all the same.
-        let own: Vec<&AccountEntry> = entries
-            .iter()
-            .filter(|entry| {
-                entry
-                    .account
-                    .as_deref()
-                    .is_none_or(|a| a == account_number.trim())
-            })
-            .filter(|entry| {
-                entry
-                    .service
-                    .as_deref()
-                    .is_none_or(|s| s == service.as_str())
-            })
-            .collect();
-        let entry = single(&own).map_err(|what| OperationError::Unreadable {
-            section: PLACE.section,
-            what: format!("{what} in the reply to GATEWAY.validateAccount"),
-        })?;
-        let description = entry.status.description.clone();
-        match entry.status.code {
-            Some(ACCOUNT_VALID) => Ok(AccountAnswer::Valid {
-                customer_name: entry.customer_name.clone(),
-                description,
-            }),
-            Some(ACCOUNT_INVALID) => Ok(AccountAnswer::Invalid { description }),
-            Some(ACCOUNT_UNAVAILABLE) => Ok(AccountAnswer::Unavailable { description }),
-            _ => Err(OperationError::Refused {
-                section: PLACE.section,
-                what: format!("the account cannot be validated: {}", told(&entry.status)),
-            }),
-        }
+        validated(service, account_number, &entries)
     }
 
     /// Sends an operation on the payment path, once, and reads its reply.
@@ -111,29 +79,75 @@ impl HttpGateway {
             Err(Unanswered::Failed(failure)) => return Err(PLACE.failed(&failure)),
         };
         tracing::debug!(status = answer.status, "asked the gateway beside a payment");
-        let result = judged(&answer, read);
-        // The other side may quote what it was told.
-        result.map_err(|error| self.hidden(error))
-    }
-
-    fn hidden(&self, error: OperationError) -> OperationError {
-        let hide = |what: String| without(&what, self.password());
-        match error {
-            OperationError::Refused { section, what } => OperationError::Refused {
-                section,
-                what: hide(what),
-            },
-            OperationError::Credentials { section, what } => OperationError::Credentials {
-                section,
-                what: hide(what),
-            },
-            other => other,
-        }
+        judged(&answer, self.password(), read)
     }
 }
 
-fn judged<T>(
+/// Reads the entries about accounts. What they quote of the password is hidden: they are shown, and kept.
+pub(super) fn read(
+    body: &[u8],
+    password: &str,
+) -> Result<(Option<Status>, Vec<AccountEntry>), Unreadable> {
+    let AccountReply { auth, mut entries } = read_accounts(body)?;
+    for entry in &mut entries {
+        let texts = [
+            &mut entry.status.description,
+            &mut entry.due_date,
+            &mut entry.customer_name,
+        ];
+        let optional = [entry.due.as_mut(), entry.currency.as_mut()];
+        for text in texts.into_iter().chain(optional.into_iter().flatten()) {
+            *text = without(text, password);
+        }
+    }
+    Ok((auth, entries))
+}
+
+/// Finds what a reply says of the one account that was asked about.
+pub(super) fn validated(
+    service: &ServiceCode,
+    account_number: &str,
+    entries: &[AccountEntry],
+) -> Result<AccountAnswer, OperationError> {
+    // One account was asked about: an entry that names none, or no service, speaks of it all the same.
+    let own: Vec<&AccountEntry> = entries
+        .iter()
+        .filter(|entry| {
+            entry
+                .account
+                .as_deref()
+                .is_none_or(|a| a == account_number.trim())
+        })
+        .filter(|entry| {
+            entry
+                .service
+                .as_deref()
+                .is_none_or(|s| s == service.as_str())
+        })
+        .collect();
+    let entry = single(&own).map_err(|what| OperationError::Unreadable {
+        section: PLACE.section,
+        what: format!("{what} in the reply to GATEWAY.validateAccount"),
+    })?;
+    let description = entry.status.description.clone();
+    match entry.status.code {
+        Some(ACCOUNT_VALID) => Ok(AccountAnswer::Valid {
+            customer_name: entry.customer_name.clone(),
+            description,
+        }),
+        Some(ACCOUNT_INVALID) => Ok(AccountAnswer::Invalid { description }),
+        Some(ACCOUNT_UNAVAILABLE) => Ok(AccountAnswer::Unavailable { description }),
+        _ => Err(OperationError::Refused {
+            section: PLACE.section,
+            what: format!("the account cannot be validated: {}", told(&entry.status)),
+        }),
+    }
+}
+
+/// Judges a reply by its status and its authentication.
+pub(super) fn judged<T>(
     answer: &Answer,
+    password: &str,
     read: impl FnOnce(&[u8]) -> Result<(Option<Status>, T), Unreadable>,
 ) -> Result<T, OperationError> {
     if !matches!(answer.status, 200..=299 | 400..=499) || answer.status == 429 {
@@ -156,7 +170,9 @@ fn judged<T>(
             _ => Ok(content),
         };
     };
-    let said = |code| match auth.description.as_str() {
+    // The other side may quote what it was told.
+    let description = without(&auth.description, password);
+    let said = |code| match description.as_str() {
         "" => format!("authStatusCode {code}"),
         description => format!("authStatusCode {code}: {description}"),
     };
@@ -181,7 +197,11 @@ fn judged<T>(
 }
 
 /// Finds the entry about one bill by its account, and by its service when the entry names it; never by position.
-fn answer(inquiry: &BillInquiry, all: &[BillInquiry], entries: &[AccountEntry]) -> BillAnswer {
+pub(super) fn answer(
+    inquiry: &BillInquiry,
+    all: &[BillInquiry],
+    entries: &[AccountEntry],
+) -> BillAnswer {
     let account = inquiry.account_number.trim();
     // An entry without a service is about this bill only if no other service was asked for the same account.
     let alone = all

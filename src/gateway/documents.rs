@@ -4,7 +4,7 @@ use std::fmt;
 
 use reqwest::multipart::{Form, Part};
 
-use super::channel::Broken;
+use super::channel::{Answer, Broken};
 use super::endpoint::{Endpoint, Place};
 use super::text::{clean, printable};
 use super::wire::document_reference;
@@ -63,40 +63,45 @@ impl DocumentClient {
             .send(self.endpoint.post().multipart(form))
             .await?;
         tracing::debug!(%id, size, status = answer.status, "uploaded a document");
-        let status = answer.status;
-        match (status, &answer.body) {
-            (200..=299, Ok(body)) => Ok(Uploaded {
-                reference: document_reference(body).unwrap_or_else(|| id.as_str().to_owned()),
-                reply: printable(&String::from_utf8_lossy(body), REPLY_MAX),
-            }),
-            // It is taken, whatever else it goes on to say.
-            (200..=299, Err(Broken::TooLarge(limit))) => Ok(Uploaded {
-                reference: id.as_str().to_owned(),
-                reply: format!("a reply larger than {limit} bytes"),
-            }),
-            (401 | 403, body) => Err(OperationError::Credentials {
-                section: "4.3",
-                what: format!(
-                    "HTTP {status}: the file service did not let us in; the interface shows no credentials for uploads {}",
-                    clean(&String::from_utf8_lossy(body.as_deref().unwrap_or_default()))
-                )
-                .trim_end()
-                .to_owned(),
-            }),
-            (404 | 405 | 429, _) => Err(PLACE.unusable(&answer, "")),
-            (400..=499, Ok(body)) => Err(OperationError::Refused {
-                section: "4.3",
-                what: match clean(&String::from_utf8_lossy(body)).as_str() {
-                    "" => format!("HTTP {status}: the file service does not take the document"),
-                    said => {
-                        format!("HTTP {status}: the file service does not take the document: {said}")
-                    }
-                },
-            }),
-            (_, body) => {
-                let cause = body.as_ref().err().map(ToString::to_string);
-                Err(PLACE.unusable(&answer, &cause.unwrap_or_default()))
-            }
+        judged(id, &answer)
+    }
+}
+
+/// Tells a reply by its status; a reply of success is evidence, whatever it says.
+pub(super) fn judged(id: &PayerTransactionId, answer: &Answer) -> Result<Uploaded, OperationError> {
+    let status = answer.status;
+    match (status, &answer.body) {
+        (200..=299, Ok(body)) => Ok(Uploaded {
+            reference: document_reference(body).unwrap_or_else(|| id.as_str().to_owned()),
+            reply: printable(&String::from_utf8_lossy(body), REPLY_MAX),
+        }),
+        // It is taken, whatever else it goes on to say.
+        (200..=299, Err(Broken::TooLarge(limit))) => Ok(Uploaded {
+            reference: id.as_str().to_owned(),
+            reply: format!("a reply larger than {limit} bytes"),
+        }),
+        (401 | 403, body) => Err(OperationError::Credentials {
+            section: "4.3",
+            what: format!(
+                "HTTP {status}: the file service did not let us in; the interface shows no credentials for uploads {}",
+                clean(&String::from_utf8_lossy(body.as_deref().unwrap_or_default()))
+            )
+            .trim_end()
+            .to_owned(),
+        }),
+        (404 | 405 | 429, _) => Err(PLACE.unusable(answer, "")),
+        (400..=499, Ok(body)) => Err(OperationError::Refused {
+            section: "4.3",
+            what: match clean(&String::from_utf8_lossy(body)).as_str() {
+                "" => format!("HTTP {status}: the file service does not take the document"),
+                said => {
+                    format!("HTTP {status}: the file service does not take the document: {said}")
+                }
+            },
+        }),
+        (_, body) => {
+            let cause = body.as_ref().err().map(ToString::to_string);
+            Err(PLACE.unusable(answer, &cause.unwrap_or_default()))
         }
     }
 }

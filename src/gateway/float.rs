@@ -2,7 +2,8 @@
 
 use super::decimal::minor_units;
 use super::http::HttpGateway;
-use super::wire::{FloatEntry, read_float};
+use super::text::without;
+use super::wire::{FloatEntry, FloatReply, Status, Unreadable, read_float};
 use super::{FloatBalance, OperationError};
 use crate::domain::{Currency, ServiceCode};
 
@@ -21,7 +22,7 @@ impl HttpGateway {
         for service in services {
             let entries = self
                 .operate(self.requests.float(service), |body| {
-                    read_float(body).map(|reply| (reply.auth, reply.entries))
+                    read(body, self.password())
                 })
                 .await?;
             balances.push(balance(service, &entries));
@@ -30,7 +31,20 @@ impl HttpGateway {
     }
 }
 
-fn balance(service: &ServiceCode, entries: &[FloatEntry]) -> Option<FloatBalance> {
+/// Reads the balances. What they quote of the password is hidden.
+pub(super) fn read(
+    body: &[u8],
+    password: &str,
+) -> Result<(Option<Status>, Vec<FloatEntry>), Unreadable> {
+    let FloatReply { auth, mut entries } = read_float(body)?;
+    for entry in &mut entries {
+        entry.account_name = without(&entry.account_name, password);
+    }
+    Ok((auth, entries))
+}
+
+/// Returns the balance of a service, when the entries that may be its own agree.
+pub(super) fn balance(service: &ServiceCode, entries: &[FloatEntry]) -> Option<FloatBalance> {
     let mut own = entries.iter().filter(|entry| {
         entry
             .service

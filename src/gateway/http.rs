@@ -9,10 +9,12 @@ use secrecy::{ExposeSecret, SecretString};
 
 use super::channel::{Answer, Channel};
 use super::classify::{Failure, Question, Response, classify, failed, no_token};
+use super::text::without;
 use super::token::{Bearer, TokenClient};
 use super::wire::Requests;
 use super::{
-    Error, FloatBalance, Gateway, Inquiry, OperationError, Outgoing, Profile, Reply, Signal,
+    Error, FloatBalance, Gateway, Inquiry, OperationError, Outcome, Outgoing, Profile, Reply,
+    Signal, StopReason,
 };
 use crate::domain::{PayerTransactionId, ServiceCode};
 use crate::lifecycle::CodeTable;
@@ -90,7 +92,9 @@ impl HttpGateway {
                         Err(_) => Err(cause.unwrap_or_default()),
                     },
                 };
-                classify(question, ids, &response, &self.codes)
+                let reply = classify(question, ids, &response, &self.codes);
+                // The other side may quote what it was told, and what it said is kept.
+                without_secret(reply, self.password())
             }
             Err(Unanswered::NoToken(error)) => no_token(question, ids, &error),
             Err(Unanswered::Failed(failure)) => failed(question, ids, failure),
@@ -123,6 +127,24 @@ impl HttpGateway {
         }
         Ok(answer)
     }
+}
+
+/// Returns the reply with a secret left out of every text that is kept or shown for its words.
+pub(super) fn without_secret(mut reply: Reply, secret: &str) -> Reply {
+    let hide = |text: &mut String| *text = without(text, secret);
+    for Outcome { said, .. } in &mut reply.outcomes {
+        hide(&mut said.description);
+        hide(&mut said.cause);
+        said.anomaly.iter_mut().for_each(hide);
+    }
+    match &mut reply.signal {
+        Signal::Unreachable(cause) | Signal::Lost(cause) => hide(cause),
+        Signal::Stop(StopReason::Credentials(cause) | StopReason::Misconfigured(cause)) => {
+            hide(cause);
+        }
+        Signal::Healthy | Signal::SlowDown(_) => {}
+    }
+    reply
 }
 
 // The prepared requests hold the password.

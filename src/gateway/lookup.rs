@@ -26,7 +26,7 @@ pub struct LookupClient {
 }
 
 /// What one request brought.
-enum Found {
+pub(super) enum Found {
     Network(NetworkOf),
     /// The token has expired; what the reply says of it.
     Expired(String),
@@ -83,7 +83,10 @@ impl LookupClient {
     }
 }
 
-fn judged(answer: &Answer, read: Result<LookupReply, Unreadable>) -> Result<Found, OperationError> {
+pub(super) fn judged(
+    answer: &Answer,
+    read: Result<LookupReply, Unreadable>,
+) -> Result<Found, OperationError> {
     match (read, answer.status) {
         // Whatever the status: the body alone says so.
         (Ok(LookupReply::Expired(said)), _) => Ok(Found::Expired(said)),

@@ -14,6 +14,8 @@ mod endpoint;
 mod float;
 mod http;
 mod lookup;
+#[cfg(any(test, feature = "fuzzing"))]
+pub(crate) mod offline;
 mod operations;
 mod profile;
 mod text;

@@ -9,6 +9,7 @@ use secrecy::zeroize::Zeroizing;
 use secrecy::{ExposeSecret, SecretString};
 use tokio::sync::Mutex;
 
+use super::channel::Answer;
 use super::endpoint::{Endpoint, Place, body};
 use super::text::{clean, without};
 use super::wire::{TokenReply, Unreadable, read_token};
@@ -200,33 +201,7 @@ impl Inner {
             // Some servers refuse a POST that does not say that it has no body (411).
             .header(CONTENT_LENGTH, "0");
         let answer = self.endpoint.send(request).await?;
-        let status = answer.status;
-        if !matches!(status, 200..=299 | 400..=499) || status == 429 {
-            return Err(PLACE.unusable(&answer, ""));
-        }
-        match read_token(body(&answer)) {
-            Ok(TokenReply::Refused { error, description }) => {
-                Err(self.refused(status, &error, &description))
-            }
-            Ok(TokenReply::Issued(issued)) if status < 300 => {
-                if !issued.is_bearer {
-                    return Err(unreadable("a token whose token_type is not bearer"));
-                }
-                let header = header(issued.access_token.expose_secret())
-                    .ok_or_else(|| unreadable("an access_token that no header can carry"))?;
-                Ok(Issued {
-                    header,
-                    lifetime: issued.lifetime,
-                })
-            }
-            Ok(TokenReply::Issued(_)) => Err(PLACE.unusable(&answer, "")),
-            // The words of the body stand in section 2.1.
-            Err(error) if status < 300 && answer.body.is_ok() => Err(unreadable(&match error {
-                Unreadable::OtherForm => "a reply without an access_token".to_owned(),
-                _ => error.to_string(),
-            })),
-            Err(error) => Err(PLACE.unusable(&answer, &broken(&answer, &error))),
-        }
+        judged(&answer, self.password.expose_secret())
     }
 
     /// Writes the query of section 4.1, the password in it: it is never logged, and in no error.
@@ -241,46 +216,97 @@ impl Inner {
         // A plus stands for a blank in forms only; every server reads %20. A plus itself is %2B already.
         Zeroizing::new(form.replace('+', "%20"))
     }
+}
 
-    /// Tells an error body (section 2.2) in plain words.
-    fn refused(&self, status: u16, error: &str, description: &str) -> OperationError {
-        let secret = self.password.expose_secret();
-        let said = |text: &str| clean(&without(text, secret));
-        let (error, description) = (said(error), said(description));
-        let words = match description.is_empty() {
-            true => error.clone(),
-            false => format!("{error}: {description}"),
-        };
-        match error.as_str() {
-            "missing parameters" => OperationError::Refused {
-                section: "2.2",
-                what: format!(
-                    "the token endpoint (section 4.1) misses a parameter ({words}); check username, password and client_id"
-                ),
-            },
-            "invalid_request" | "invalid_grant" | "invalid_client" | "unauthorized_client" => {
-                OperationError::Credentials {
-                    section: "2.2",
-                    what: format!(
-                        "the token endpoint (section 4.1) does not accept the credentials ({words}); check username, password and client_id before another attempt"
-                    ),
-                }
-            }
-            _ if matches!(status, 401 | 403) => OperationError::Credentials {
-                section: "2.2",
-                what: format!(
-                    "HTTP {status}, the token endpoint (section 4.1) did not let us in ({words}); check username, password and client_id before another attempt"
-                ),
-            },
-            _ => OperationError::Refused {
-                section: "2.2",
-                what: format!("the token endpoint (section 4.1) issues no token ({words})"),
-            },
+/// Reads a reply. What it quotes of the password is hidden.
+fn judged(answer: &Answer, password: &str) -> Result<Issued, OperationError> {
+    let status = answer.status;
+    if !matches!(status, 200..=299 | 400..=499) || status == 429 {
+        return Err(PLACE.unusable(answer, ""));
+    }
+    match read_token(body(answer)) {
+        Ok(TokenReply::Refused { error, description }) => {
+            Err(refused(password, status, &error, &description))
         }
+        Ok(TokenReply::Issued(issued)) if status < 300 => {
+            if !issued.is_bearer {
+                return Err(unreadable("a token whose token_type is not bearer"));
+            }
+            let header = header(issued.access_token.expose_secret())
+                .ok_or_else(|| unreadable("an access_token that no header can carry"))?;
+            Ok(Issued {
+                header,
+                lifetime: issued.lifetime,
+            })
+        }
+        Ok(TokenReply::Issued(_)) => Err(PLACE.unusable(answer, "")),
+        // The words of the body stand in section 2.1.
+        Err(error) if status < 300 && answer.body.is_ok() => Err(unreadable(&match error {
+            Unreadable::OtherForm => "a reply without an access_token".to_owned(),
+            _ => error.to_string(),
+        })),
+        Err(error) => Err(PLACE.unusable(answer, &broken(answer, &error))),
     }
 }
 
-fn broken(answer: &super::channel::Answer, error: &Unreadable) -> String {
+/// Tells an error body (section 2.2) in plain words.
+fn refused(secret: &str, status: u16, error: &str, description: &str) -> OperationError {
+    // It may quote the address as well, where the password is encoded.
+    let encoded = encoded(secret);
+    let said = |text: &str| clean(&without(&without(text, secret), &encoded));
+    let (error, description) = (said(error), said(description));
+    let words = match description.is_empty() {
+        true => error.clone(),
+        false => format!("{error}: {description}"),
+    };
+    match error.as_str() {
+        "missing parameters" => OperationError::Refused {
+            section: "2.2",
+            what: format!(
+                "the token endpoint (section 4.1) misses a parameter ({words}); check username, password and client_id"
+            ),
+        },
+        "invalid_request" | "invalid_grant" | "invalid_client" | "unauthorized_client" => {
+            OperationError::Credentials {
+                section: "2.2",
+                what: format!(
+                    "the token endpoint (section 4.1) does not accept the credentials ({words}); check username, password and client_id before another attempt"
+                ),
+            }
+        }
+        _ if matches!(status, 401 | 403) => OperationError::Credentials {
+            section: "2.2",
+            what: format!(
+                "HTTP {status}, the token endpoint (section 4.1) did not let us in ({words}); check username, password and client_id before another attempt"
+            ),
+        },
+        _ => OperationError::Refused {
+            section: "2.2",
+            what: format!("the token endpoint (section 4.1) issues no token ({words})"),
+        },
+    }
+}
+
+/// Reads a reply, for who has no connection.
+#[cfg(any(test, feature = "fuzzing"))]
+pub(super) fn read(answer: &Answer, password: &str) -> Result<Bearer, OperationError> {
+    judged(answer, password).map(|issued| Bearer {
+        header: issued.header,
+        serial: 0,
+        lifetime: issued.lifetime,
+    })
+}
+
+/// Returns a text as the query of an address has it.
+fn encoded(text: &str) -> Zeroizing<String> {
+    let form: String = reqwest::Url::parse_with_params("https://x", [("", text)]).map_or_else(
+        |_| String::new(),
+        |url| url.query().unwrap_or_default().to_owned(),
+    );
+    Zeroizing::new(form.trim_start_matches('=').replace('+', "%20"))
+}
+
+fn broken(answer: &Answer, error: &Unreadable) -> String {
     match &answer.body {
         Err(cause) => cause.to_string(),
         Ok(_) => error.to_string(),

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::io;
 
-use super::text::quoted;
+use super::text::{quoted, shown};
 
 /// How many unknown columns one error names.
 const UNKNOWN_SHOWN_MAX: usize = 8;
@@ -81,7 +81,7 @@ pub enum Error {
         second: usize,
     },
     /// An `extra.` column whose name cannot be sent.
-    #[error("has the column {name}: {reason}")]
+    #[error("has the column {}: {reason}", shown(.name))]
     ExtraColumn {
         /// The name in the header.
         name: String,

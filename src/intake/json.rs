@@ -10,10 +10,13 @@ use super::bad::RowError;
 use super::columns::{Column, Field, NotAColumn, resolve};
 use super::record::{Fault, Record};
 use super::rules::Rules;
-use super::text::quoted;
+use super::text::{quoted, shown};
 
 /// How many cells a row of JSON has: every column, and `extra`.
 const CELLS: usize = Field::ALL.len() + 1;
+
+/// The most characters of the parser's own words that an error repeats.
+const CAUSE_MAX: usize = 120;
 
 /// Brings one object into the cells of [`super::columns::Layout::of_json`].
 #[derive(Default)]
@@ -69,7 +72,9 @@ impl Cells {
             Ok(Column::Unnamed) => return fault(None, "has a member without a name".to_owned()),
             Ok(Column::Error) => return,
             Ok(column) => column,
-            Err(NotAColumn::Reserved(reason)) => return fault(Some(name), reason.to_owned()),
+            Err(NotAColumn::Reserved(reason)) => {
+                return fault(Some(&shown(name)), reason.to_owned());
+            }
             Err(NotAColumn::Unknown(nearest)) => {
                 let nearest = nearest.map_or(String::new(), |n| format!(" (did you mean {n:?}?)"));
                 let found = quoted(raw.trim_matches('"'));
@@ -81,7 +86,7 @@ impl Cells {
         };
         if self.seen.contains(&column) {
             return fault(
-                Some(name),
+                Some(&shown(name)),
                 "the member stands twice in the object".to_owned(),
             );
         }
@@ -126,6 +131,11 @@ impl Cells {
 fn describe(error: &serde_json::Error, text: &str, line: u64) -> String {
     let full = error.to_string();
     let cause = full.split(" at line ").next().unwrap_or(&full);
+    // It may repeat a whole row.
+    let cause = match cause.char_indices().nth(CAUSE_MAX) {
+        Some((end, _)) => format!("{}…", &cause[..end]),
+        None => cause.to_owned(),
+    };
     let at = line + (error.line() as u64).saturating_sub(1);
     let excerpt = quoted(text.trim());
     format!(

@@ -20,6 +20,8 @@ mod damage;
 mod document;
 mod error;
 mod json;
+#[cfg(any(test, feature = "fuzzing"))]
+pub(crate) mod offline;
 pub mod pdf;
 mod reader;
 mod record;

@@ -4,6 +4,8 @@ use std::borrow::Cow;
 
 /// The most characters of a cell that an error repeats.
 const SHOWN_MAX: usize = 60;
+/// Longer names than this are shown like cells. The longest column is shorter.
+const NAME_MAX: usize = 70;
 
 /// Returns the cell in quotes, safe to print: control characters escaped, long texts cut.
 pub(super) fn quoted(cell: &str) -> String {
@@ -22,6 +24,15 @@ pub(super) fn quoted(cell: &str) -> String {
     }
     text.push('"');
     text
+}
+
+/// Returns a name as an error shows it: as it is, or in quotes where that is not safe to print.
+pub(super) fn shown(name: &str) -> String {
+    if forbidden(name).is_some() || name.chars().count() > NAME_MAX {
+        quoted(name)
+    } else {
+        name.to_owned()
+    }
 }
 
 /// Returns the first character that no text field may hold.

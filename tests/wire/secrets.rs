@@ -4,7 +4,10 @@ use std::io;
 use std::sync::{Arc, Mutex};
 
 use disburse::domain::{Msisdn, ServiceCode};
-use disburse::gateway::{BillInquiry, DocumentClient, Gateway, HttpGateway, Profile, TokenClient};
+use disburse::gateway::{
+    AccountAnswer, BillAnswer, BillInquiry, DocumentClient, Gateway, HttpGateway, Profile,
+    TokenClient,
+};
 use tracing::level_filters::LevelFilter;
 
 use super::around::{TOKEN, everything_at, issued, kenyan_number, lookups};
@@ -68,6 +71,56 @@ async fn logs_and_debug_output_hold_identifiers_only() {
         "254700000001",
         "capability",
     ] {
+        assert!(!shown.contains(secret), "{secret} in {shown}");
+    }
+}
+
+#[tokio::test]
+async fn what_the_other_side_quotes_of_the_password_is_neither_kept_nor_shown() {
+    // Bodies that quote it where a person is told of them, and where the journal keeps them.
+    let quotes = [
+        r#"{"authStatus":{"authStatusCode":132,"authStatusDescription":"not pa\"ss\\word"}}"#,
+        r#"{"authStatus":{"authStatusCode":131},"results":[{"payerTransactionID":"AAAAAAAAAAAAAAAAAAAAAAAAAA","statusCode":174,"statusDescription":"not pa\"ss\\word"}]}"#,
+        r#"[{"statusCode":174,"statusDescription":"not pa\"ss\\word"}]"#,
+        r#"[{"statusCode":307,"customerName":"pa\"ss\\word"}]"#,
+        r#"[{"accountNumber":"77","statusCode":306,"statusDescription":"not pa\"ss\\word"}]"#,
+        r#"[{"balance":"1","currencyCode":"KES","floatAccountName":"pa\"ss\\word"}]"#,
+        r#"{"error":"x","error_description":"POST /oauth/token?username=a&password=pa%22ss%5Cword"}"#,
+    ];
+    let service = ServiceCode::parse("WATER").unwrap();
+    let posts = [outgoing(kenyan(A), None)];
+    let mut shown = String::new();
+    for quote in quotes {
+        let server = Server::start(move |mut connection| {
+            while connection.request().is_some() {
+                connection.reply("200 OK", quote);
+            }
+        });
+        let profile = everything_at(&server.url());
+        let gateway = HttpGateway::new(profile.clone()).unwrap();
+        shown.push_str(&format!("{:?} ", soon(gateway.post(&posts)).await));
+        match soon(gateway.account(&service, "77")).await {
+            Ok(AccountAnswer::Valid { customer_name, .. }) => shown.push_str(&customer_name),
+            Ok(_) => {}
+            Err(error) => shown.push_str(&error.to_string()),
+        }
+        let inquiry = BillInquiry {
+            service: service.clone(),
+            account_number: "77".into(),
+            msisdn: None,
+            id: None,
+        };
+        match soon(gateway.bills(&[inquiry])).await.as_deref() {
+            Ok([BillAnswer::None { description, .. }]) => shown.push_str(description),
+            other => shown.push_str(&format!("{other:?} ")),
+        }
+        let float = soon(gateway.float(std::slice::from_ref(&service))).await;
+        shown.push_str(&format!("{float:?} "));
+        let tokens = TokenClient::new(&profile).unwrap();
+        shown.push_str(&format!("{:?} ", soon(tokens.bearer()).await.err()));
+    }
+    assert!(shown.matches("[hidden]").count() >= 7, "{shown}");
+    for secret in ["ss\\word", "ss\\\\word", "ss%5Cword"] {
         assert!(!shown.contains(secret), "{secret} in {shown}");
     }
 }

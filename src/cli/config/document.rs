@@ -9,7 +9,7 @@ use toml::de::{DeString, DeTable, DeValue};
 use super::codes::{PostClass, StatusClass};
 use super::file::Source;
 use super::keys::{self, KEYS};
-use super::kind::{Kind, quoted};
+use super::kind::{Kind, named, quoted};
 use super::service::{self, Service};
 use super::{Error, Origin, codes, columns, suggest, thresholds};
 use crate::domain::{Money, ServiceCode};
@@ -91,7 +91,7 @@ impl Document {
         value: &Spanned<DeValue<'_>>,
     ) -> Result<(), Error> {
         for (key, value) in in_order(subtable(source, "profiles", value)?) {
-            let header = format!("profiles.{}", key.get_ref());
+            let header = format!("profiles.{}", named(key.get_ref()));
             let mut entries = BTreeMap::new();
             let reader = ProfileReader {
                 source,

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use super::keys::Key;
+use super::kind::{named, quoted};
 use super::{Origin, suggest};
 
 /// Why the configuration is refused. [`Error::hint`] says what to do.
@@ -33,7 +34,7 @@ pub enum Error {
         problem: String,
     },
     /// A name that nothing knows.
-    #[error("{}: unknown {what} {name:?}", place.place())]
+    #[error("{}: unknown {what} {}", place.place(), quoted(name))]
     Unknown {
         /// Where.
         place: Origin,
@@ -89,7 +90,7 @@ pub enum Error {
         problem: String,
     },
     /// A profile that is not in the file.
-    #[error("{}: unknown profile {name:?}", place.place())]
+    #[error("{}: unknown profile {}", place.place(), quoted(name))]
     UnknownProfile {
         /// Where the name was given.
         place: Origin,
@@ -120,7 +121,7 @@ pub enum Error {
 
 fn whose(profile: &str, file: &Result<PathBuf, Vec<PathBuf>>) -> String {
     match file {
-        Ok(_) => format!("profile {profile:?}"),
+        Ok(_) => format!("profile {}", quoted(profile)),
         Err(_) => "no configuration".to_owned(),
     }
 }
@@ -191,7 +192,8 @@ fn missing(profile: &str, keys: &[&'static Key], file: &Result<PathBuf, Vec<Path
     let in_file = in_file.join(", ");
     match file {
         Ok(path) => format!(
-            "add {in_file} to [profiles.{profile}] in {}, or set {variables}",
+            "add {in_file} to [profiles.{}] in {}, or set {variables}",
+            named(profile),
             path.display()
         ),
         Err(looked) => format!(

@@ -122,6 +122,16 @@ pub(super) fn quoted(text: &str) -> String {
     format!("{short:?}")
 }
 
+/// Returns a name of the file's as it may be shown: as it is, or in quotes where that is not safe to print.
+pub(super) fn named(name: &str) -> String {
+    let plain = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | ':');
+    if !name.is_empty() && name.len() <= 80 && name.chars().all(plain) {
+        name.to_owned()
+    } else {
+        quoted(name)
+    }
+}
+
 /// Hides what an address may hold besides host and path: credentials, query, fragment.
 fn without_secrets(text: &str) -> String {
     let (scheme, rest) = text.split_once("://").unwrap_or(("", text));

@@ -3,6 +3,10 @@
 use std::path::Path;
 
 use super::keys::{KEYS, OTHER_VARIABLES};
+use super::kind::{named, quoted};
+
+/// The most profiles that one hint names.
+const LISTED_MAX: usize = 20;
 
 /// Returns the candidate nearest to a mistyped word, if any is near.
 pub(super) fn nearest<'a>(
@@ -72,7 +76,16 @@ pub(super) fn profiles(known: &[String], file: &Path) -> String {
     if known.is_empty() {
         return format!("{} has no profiles", file.display());
     }
-    format!("{} has {}", file.display(), known.join(", "))
+    let names: Vec<String> = known
+        .iter()
+        .take(LISTED_MAX)
+        .map(|name| named(name))
+        .collect();
+    let more = match known.len().saturating_sub(LISTED_MAX) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    format!("{} has {}{more}", file.display(), names.join(", "))
 }
 
 /// Suggests one of a file's profiles.
@@ -82,7 +95,7 @@ pub(super) fn profile(name: &str, known: &[String], file: Option<&Path>) -> Stri
     };
     let known_here = profiles(known, file);
     match nearest(name, known.iter().map(String::as_str)) {
-        Some(near) => format!("did you mean {near:?}? {known_here}"),
+        Some(near) => format!("did you mean {}? {known_here}", quoted(near)),
         None => known_here,
     }
 }

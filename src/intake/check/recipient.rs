@@ -7,7 +7,7 @@ use super::super::columns::{Column, Field, Layout, extra_name};
 use super::super::damage;
 use super::super::json::{Value, members, value};
 use super::super::record::Record;
-use super::super::text::{one_line, quoted};
+use super::super::text::{one_line, quoted, shown};
 use super::Service;
 use super::bank;
 use super::findings::Findings;
@@ -166,8 +166,13 @@ fn object(extra: &mut Vec<(String, String)>, cell: &str, found: &mut Findings) {
     let outcome = members(
         cell,
         &mut |name, raw| match (extra_name(name), value(raw)) {
-            (Err(reason), _) => found.push(Some(format!("extra.{name}")), reason.to_owned()),
-            (Ok(()), Value::Text(text)) if !text.is_empty() => add(extra, name, &text, found),
+            (Err(reason), _) => {
+                found.push(Some(shown(&format!("extra.{name}"))), reason.to_owned())
+            }
+            // As in a column of its own.
+            (Ok(()), Value::Text(text)) if !text.trim().is_empty() => {
+                add(extra, name, text.trim(), found);
+            }
             (Ok(()), Value::Text(_) | Value::Absent) => {}
             (Ok(()), Value::Unfit(kind)) => found.push(
                 Some(format!("extra.{name}")),

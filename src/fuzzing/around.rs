@@ -1,0 +1,194 @@
+//! Replies around the payments: bills, accounts, floats, lookups, tokens, uploads.
+
+use serde_json::Value;
+
+use super::replies::{PASSWORD, assert_words, code, value};
+use crate::domain::{Country, Msisdn, PayerTransactionId, ServiceCode};
+use crate::gateway::{
+    AccountAnswer, BillAnswer, BillInquiry, LookupInquiry, OperationError, offline,
+};
+
+const ACCOUNT: &str = "0099887766";
+const OTHER: &str = "1122334455";
+
+/// What is answered stands in the body, about what was asked; what is refused is told in one line without the password.
+pub fn operation(bytes: &[u8]) {
+    let (head, body) = super::head(bytes);
+    let status = head.number.unwrap_or(200);
+    let service = ServiceCode::parse("WATER").unwrap();
+    let failed = match head.word {
+        "account" => account(&service, status, body).err(),
+        "float" => float(&service, status, body).err(),
+        "lookup" => lookup(status, body).err(),
+        "token" => token(status, body).err(),
+        "upload" => upload(status, body).err(),
+        _ => bill(&service, status, body).err(),
+    };
+    if let Some(error) = failed {
+        let text = error.to_string();
+        super::assert_shown(&text, 8_192);
+        // The file service is not told the password.
+        if head.word != "upload" {
+            assert_words(&text);
+            assert!(!text.contains("hunter2%2Fgeheim"), "{text}");
+        }
+    } else {
+        assert!(matches!(status, 200..=299 | 400..=499), "HTTP {status}");
+    }
+}
+
+/// Returns the entries of a reply about accounts, whatever holds them.
+fn entries(read: &Value) -> Vec<&Value> {
+    let list = match read {
+        Value::Array(_) => read,
+        _ if !read["results"].is_null() => &read["results"],
+        _ => &read["data"],
+    };
+    match list {
+        Value::Array(entries) => entries.iter().collect(),
+        single => vec![single],
+    }
+}
+
+fn says(entry: &Value, name: &str, text: &str) -> bool {
+    match &entry[name] {
+        Value::String(found) => found
+            .chars()
+            .filter(|c| !c.is_control())
+            .collect::<String>()
+            .contains(text),
+        _ => false,
+    }
+}
+
+fn bill(service: &ServiceCode, status: u16, body: &[u8]) -> Result<(), OperationError> {
+    let inquiries = [ACCOUNT, OTHER].map(|account| BillInquiry {
+        service: service.clone(),
+        account_number: account.to_owned(),
+        msisdn: Msisdn::from_digits("254712345678"),
+        id: None,
+    });
+    let answers = offline::bills(&inquiries, status, body, PASSWORD)?;
+    assert_eq!(answers.len(), inquiries.len());
+    let read = value(body).expect("what was read is JSON");
+    for (inquiry, answer) in inquiries.iter().zip(&answers) {
+        let account = inquiry.account_number.as_str();
+        let own = |expected: i32| {
+            entries(&read).into_iter().any(|entry| {
+                says(entry, "accountNumber", account)
+                    && code(&entry["statusCode"]) == Some(expected)
+            })
+        };
+        match answer {
+            BillAnswer::Due(bill) => {
+                assert!(
+                    own(308),
+                    "nothing about {account} says that a bill was found"
+                );
+                assert!(bill.due.amount.minor() > 0);
+                assert_words(&bill.due_date);
+                assert_words(&bill.customer_name);
+            }
+            BillAnswer::None { code, description } => {
+                assert!(own(*code), "nothing about {account} says {code}");
+                assert_words(description);
+            }
+            BillAnswer::Unknown(why) => assert_words(why),
+        }
+    }
+    Ok(())
+}
+
+fn account(service: &ServiceCode, status: u16, body: &[u8]) -> Result<(), OperationError> {
+    let answer = offline::account(service, ACCOUNT, status, body, PASSWORD)?;
+    let read = value(body).expect("what was read is JSON");
+    let said = |expected: i32| {
+        entries(&read)
+            .into_iter()
+            .any(|entry| code(&entry["statusCode"]) == Some(expected))
+    };
+    let (expected, texts) = match &answer {
+        AccountAnswer::Valid {
+            customer_name,
+            description,
+        } => (307, [customer_name.as_str(), description]),
+        AccountAnswer::Invalid { description } => (306, ["", description]),
+        AccountAnswer::Unavailable { description } => (301, ["", description]),
+    };
+    assert!(said(expected), "nothing says {expected}");
+    texts.into_iter().for_each(assert_words);
+    Ok(())
+}
+
+fn float(service: &ServiceCode, status: u16, body: &[u8]) -> Result<(), OperationError> {
+    let Some(balance) = offline::float(service, status, body, PASSWORD)? else {
+        return Ok(());
+    };
+    assert_words(&balance.account_name);
+    let read = value(body).expect("what was read is JSON");
+    let digits = balance.minor.unsigned_abs().to_string();
+    let written = |entry: &&Value| {
+        let text = entry["balance"].as_str().unwrap_or_default();
+        let found: String = text.chars().filter(char::is_ascii_digit).collect();
+        found.trim_matches('0') == digits.trim_matches('0')
+    };
+    assert!(
+        entries(&read).iter().any(written),
+        "{} is no balance of the reply",
+        balance.minor
+    );
+    Ok(())
+}
+
+fn lookup(status: u16, body: &[u8]) -> Result<(), OperationError> {
+    let inquiry = LookupInquiry {
+        country: Country::from_code("KE").unwrap(),
+        number: Msisdn::from_digits("254712345678").unwrap(),
+    };
+    if let Some(network) = offline::lookup(status, body)? {
+        assert!(matches!(status, 200..=299), "HTTP {status}");
+        let read = value(body).expect("what was read is JSON");
+        assert!(!read["carrier"].is_null() && read["errorCode"].is_null());
+        assert!(!network.carrier.is_empty());
+        assert_words(&network.carrier);
+        assert_words(&network.time_zone);
+        assert!(!format!("{inquiry:?}").contains("254712345678"));
+    }
+    Ok(())
+}
+
+fn token(status: u16, body: &[u8]) -> Result<(), OperationError> {
+    let bearer = offline::token(status, body, PASSWORD)?;
+    assert!(matches!(status, 200..=299), "HTTP {status}");
+    let read = value(body).expect("what was read is JSON");
+    let text = read["access_token"].as_str().expect("a token is a text");
+    assert!(!text.is_empty() && text.bytes().all(|byte| byte.is_ascii_graphic()));
+    assert_eq!(format!("{bearer:?}"), "Bearer([hidden])");
+    Ok(())
+}
+
+fn upload(status: u16, body: &[u8]) -> Result<(), OperationError> {
+    let id = PayerTransactionId::parse(super::replies::IDS[0]).unwrap();
+    let uploaded = offline::upload(&id, status, body)?;
+    assert!(matches!(status, 200..=299), "HTTP {status}");
+    super::assert_shown(&uploaded.reference, 2_048);
+    super::assert_shown(&uploaded.reply, 64 * 1024);
+    assert!(!uploaded.reference.is_empty());
+    let own = uploaded.reference == id.as_str();
+    let text = || {
+        value(body).is_some_and(|read| {
+            ["reference", "documentReference", "id"]
+                .into_iter()
+                .any(|name| match &read[name] {
+                    Value::String(text) => text.trim() == uploaded.reference,
+                    _ => false,
+                })
+        })
+    };
+    assert!(
+        own || text(),
+        "{:?} is not in the reply",
+        uploaded.reference
+    );
+    Ok(())
+}

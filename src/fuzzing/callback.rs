@@ -1,0 +1,47 @@
+//! Callbacks.
+
+use serde_json::Value;
+
+use super::replies::{self, PASSWORD};
+use crate::gateway::read_callback;
+use crate::lifecycle::CodeTable;
+
+/// A callback says what its one packet says, about the identifier that stands there.
+pub fn callback(bytes: &[u8]) {
+    let codes = CodeTable::default();
+    let notice = match read_callback(bytes, &codes) {
+        Ok(notice) => notice,
+        Err(error) => return super::assert_shown(&error.to_string(), 200),
+    };
+    let body = replies::value(bytes).expect("what was read is JSON");
+    let packet = match &body["payload"]["packet"] {
+        Value::Array(packets) => {
+            assert_eq!(packets.len(), 1);
+            &packets[0]
+        }
+        packet => packet,
+    };
+    let function = body["function"].as_str().map_or("", str::trim);
+    assert!(
+        function.is_empty() || function.contains("pushPaymentStatus"),
+        "{function:?}"
+    );
+    let code = replies::code(&packet["statusCode"]).expect("a code that can be read");
+    assert_eq!(
+        (notice.verdict.code, notice.verdict.class),
+        (code, codes.of_status(code))
+    );
+    if let Value::String(id) = &packet["payerTransactionID"] {
+        assert_eq!(notice.id.as_deref(), Some(id.as_str()));
+    }
+    if let Some(amount) = &notice.amount {
+        super::assert_shown(amount, 2_048);
+    }
+    replies::assert_said(&notice.said);
+    assert!(
+        !format!("{notice:?}").contains(PASSWORD)
+            || bytes
+                .windows(PASSWORD.len())
+                .any(|part| part == PASSWORD.as_bytes())
+    );
+}

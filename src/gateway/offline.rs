@@ -1,0 +1,122 @@
+//! The reading of replies without a connection: the bytes come from a test or from a fuzzer.
+
+use std::time::Duration;
+
+use super::channel::Answer;
+use super::endpoint::body;
+use super::wire::read_lookup;
+use super::{
+    AccountAnswer, Bearer, BillAnswer, BillInquiry, FloatBalance, NetworkOf, OperationError, Reply,
+    Uploaded, accounts, classify, decimal, documents, float, http, lookup, text, token,
+};
+use crate::domain::{Currency, PayerTransactionId, ServiceCode};
+use crate::lifecycle::CodeTable;
+
+pub(crate) use super::classify::Question;
+
+fn answer(status: u16, bytes: &[u8]) -> Answer {
+    Answer {
+        status,
+        retry_after: Some(Duration::from_secs(9)),
+        body: Ok(bytes.to_vec()),
+    }
+}
+
+/// Reads the reply to a post or to a status query, the password left out of its texts.
+pub(crate) fn reply(
+    question: Question,
+    ids: &[PayerTransactionId],
+    status: u16,
+    bytes: &[u8],
+    password: &str,
+) -> Reply {
+    let response = classify::Response {
+        status,
+        retry_after: Some(Duration::from_secs(9)),
+        body: Ok(bytes),
+    };
+    let reply = classify::classify(question, ids, &response, &CodeTable::default());
+    http::without_secret(reply, password)
+}
+
+/// Reads the reply to a question about bills.
+pub(crate) fn bills(
+    inquiries: &[BillInquiry],
+    status: u16,
+    bytes: &[u8],
+    password: &str,
+) -> Result<Vec<BillAnswer>, OperationError> {
+    let entries = accounts::judged(&answer(status, bytes), password, |bytes| {
+        accounts::read(bytes, password)
+    })?;
+    let answers = inquiries
+        .iter()
+        .map(|inquiry| accounts::answer(inquiry, inquiries, &entries));
+    Ok(answers.collect())
+}
+
+/// Reads the reply to a question about an account.
+pub(crate) fn account(
+    service: &ServiceCode,
+    number: &str,
+    status: u16,
+    bytes: &[u8],
+    password: &str,
+) -> Result<AccountAnswer, OperationError> {
+    let entries = accounts::judged(&answer(status, bytes), password, |bytes| {
+        accounts::read(bytes, password)
+    })?;
+    accounts::validated(service, number, &entries)
+}
+
+/// Reads the reply to a question about a float.
+pub(crate) fn float(
+    service: &ServiceCode,
+    status: u16,
+    bytes: &[u8],
+    password: &str,
+) -> Result<Option<FloatBalance>, OperationError> {
+    let entries = accounts::judged(&answer(status, bytes), password, |bytes| {
+        float::read(bytes, password)
+    })?;
+    Ok(float::balance(service, &entries))
+}
+
+/// Reads the reply of the network lookup; `None` when the token has expired.
+pub(crate) fn lookup(status: u16, bytes: &[u8]) -> Result<Option<NetworkOf>, OperationError> {
+    let answer = answer(status, bytes);
+    let found = lookup::judged(&answer, read_lookup(body(&answer)))?;
+    Ok(match found {
+        lookup::Found::Network(network) => Some(network),
+        lookup::Found::Expired(_) => None,
+    })
+}
+
+/// Reads the reply of the token endpoint.
+pub(crate) fn token(status: u16, bytes: &[u8], password: &str) -> Result<Bearer, OperationError> {
+    token::read(&answer(status, bytes), password)
+}
+
+/// Reads the reply of the file service.
+pub(crate) fn upload(
+    id: &PayerTransactionId,
+    status: u16,
+    bytes: &[u8],
+) -> Result<Uploaded, OperationError> {
+    documents::judged(id, &answer(status, bytes))
+}
+
+/// Reads an amount of a reply.
+pub(crate) fn minor_units(digits: &str, currency: Currency) -> Option<i64> {
+    decimal::minor_units(digits, currency)
+}
+
+/// Makes a text of the gateway's fit to keep and to show.
+pub(crate) fn clean(words: &str) -> String {
+    text::clean(words)
+}
+
+/// The same for a longer text.
+pub(crate) fn printable(words: &str, bytes_max: usize) -> String {
+    text::printable(words, bytes_max)
+}
