@@ -30,11 +30,16 @@ pub enum Op {
     SyncFolder,
     FailedWrite,
     FailedSync,
+    Link,
 }
 
 /// The shim's numbers of the files, with what their names end in.
-pub const FILES: [(u8, &str); 3] = [(1, ""), (WAL, "-wal"), (3, "-journal")];
+const FILES: [(u8, &str); 3] = [(MAIN, ""), (WAL, "-wal"), (3, "-journal")];
+const MAIN: u8 = 1;
 pub const WAL: u8 = 2;
+/// A journal that is being made: linked to its place when it holds something, and of no use to anybody until then.
+const ASIDE: u8 = 4;
+pub const ASIDE_WAL: u8 = 5;
 
 /// Reads the shim's log.
 pub fn records(log: &Path) -> Vec<Record> {
@@ -56,6 +61,7 @@ pub fn records(log: &Path) -> Vec<Record> {
                 Op::SyncFolder,
                 Op::FailedWrite,
                 Op::FailedSync,
+                Op::Link,
             ][usize::from(head[0]) - 1],
             file: head[1],
             dirty: head[2] == 1,
@@ -191,6 +197,11 @@ impl Disk {
             Op::Create => {
                 self.names.insert(record.file, self.contents.len());
                 self.contents.push(Content::default());
+                self.names_since.push(self.names.clone());
+                return;
+            }
+            Op::Link => {
+                self.names.insert(MAIN, self.names[&ASIDE]);
                 self.names_since.push(self.names.clone());
                 return;
             }

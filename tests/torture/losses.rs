@@ -75,7 +75,7 @@ fn end_somewhere(scene: &mut Scene, command: &[&str], rng: &mut Rng) -> bool {
 }
 
 /// How many payments the gateway knows and the journal has no intent of.
-fn intents_lost(scene: &Scene) -> usize {
+pub fn intents_lost(scene: &Scene) -> usize {
     let known = scene.sandbox.ledger().identifiers;
     let done = scene.world.disburse(&["report", "b", "--out", "lost"]);
     // The batch itself is gone: so is every intent.
@@ -196,4 +196,16 @@ fn without_full_synchronisation_power_losses_take_intents_and_payments_are_made_
         "the ledger sees nothing: {}",
         told(&sum)
     );
+}
+
+/// What was told to be loaded is loaded, whatever happens next.
+#[test]
+fn a_load_that_was_told_survives_a_power_loss() {
+    let Some(library) = library() else { return };
+    let mut scene = Scene::new(&Setup::default(), MIX, 5_900, &[]);
+    let mut disk = Shimmed::of(&mut scene.world, library);
+    let load = ["load", "batch.csv", "--batch", "b"];
+    scene.world.expect(0, &load);
+    disk.lose_power(Unsynced::Lost, &mut Rng::with_seed(1));
+    assert_eq!(scene.world.status("b")["count"], scene.rows.len());
 }

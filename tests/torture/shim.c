@@ -24,8 +24,9 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-enum { WRITE = 1, TRUNCATE, SYNC, CREATE, UNLINK, SYNC_FOLDER, FAILED_WRITE, FAILED_SYNC };
-enum { NONE, MAIN, WAL, ROLLBACK, FOLDER };
+enum { WRITE = 1, TRUNCATE, SYNC, CREATE, UNLINK, SYNC_FOLDER, FAILED_WRITE, FAILED_SYNC, LINK };
+/* A new journal is made beside its place, under a name of its own, and linked when it holds something. */
+enum { NONE, MAIN, WAL, ROLLBACK, ASIDE, ASIDE_WAL, ASIDE_ROLLBACK, FOLDER, KINDS };
 
 #define FDS 4096
 
@@ -37,7 +38,7 @@ struct record {
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static unsigned char kind_of_fd[FDS];
-static unsigned char dirty[5];
+static unsigned char dirty[KINDS];
 static int log_fd = -1, ready;
 static char name[256];
 static long fail_write, fail_sync, kill_at, things, writes, syncs;
@@ -70,9 +71,15 @@ static int kind_of(const char *path) {
     size_t length = strlen(name);
     if (length == 0 || strncmp(base, name, length) != 0) return NONE;
     base += length;
-    if (*base == 0) return MAIN;
-    if (strcmp(base, "-wal") == 0) return WAL;
-    if (strcmp(base, "-journal") == 0) return ROLLBACK;
+    int aside = 0;
+    if (strncmp(base, ".loading-", 9) == 0) {
+        aside = ASIDE - MAIN;
+        base += 9;
+        while ((*base >= '0' && *base <= '9') || (*base == '-' && base[1] >= '0' && base[1] <= '9')) base++;
+    }
+    if (*base == 0) return MAIN + aside;
+    if (strcmp(base, "-wal") == 0) return WAL + aside;
+    if (strcmp(base, "-journal") == 0) return ROLLBACK + aside;
     return NONE;
 }
 
@@ -108,7 +115,7 @@ static int opened(int fd, const char *path, int flags, int was_there) {
     struct stat found;
     if (kind == NONE && fstat(fd, &found) == 0 && S_ISDIR(found.st_mode)) kind = FOLDER;
     kind_of_fd[fd] = (unsigned char)kind;
-    if ((kind >= MAIN && kind <= ROLLBACK) && (flags & O_CREAT) && !was_there) note(CREATE, kind, 0, 0, 0);
+    if (kind != NONE && kind != FOLDER && (flags & O_CREAT) && !was_there) note(CREATE, kind, 0, 0, 0);
     return fd;
 }
 
@@ -267,6 +274,24 @@ ssize_t pwritev(int fd, const struct iovec *parts, int count, off_t offset) {
     REAL(ssize_t, "pwritev", int, const struct iovec *, int, off_t);
     return real(fd, parts, count, offset);
 }
+
+static int linked(int from_folder, const char *from, int to_folder, const char *to, int flags) {
+    pthread_mutex_lock(&lock);
+    prepare();
+    int kind = kind_of(to);
+    if (kind != NONE) passing();
+    int done = (int)syscall(SYS_linkat, from_folder, from, to_folder, to, flags), error = errno;
+    if (done == 0 && kind != NONE) {
+        if (kind != MAIN || kind_of(from) != ASIDE) abort();
+        note(LINK, MAIN, 0, 0, 0);
+    }
+    pthread_mutex_unlock(&lock);
+    errno = error;
+    return done;
+}
+
+int link(const char *from, const char *to) { return linked(AT_FDCWD, from, AT_FDCWD, to, 0); }
+int linkat(int a, const char *from, int b, const char *to, int flags) { return linked(a, from, b, to, flags); }
 
 int rename(const char *from, const char *to) {
     if (kind_of(from) != NONE || kind_of(to) != NONE) abort();
