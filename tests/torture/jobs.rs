@@ -52,6 +52,7 @@ pub fn worlds(rounds: usize, most: usize, seed: u64) -> Vec<(u64, usize)> {
 }
 
 /// Prints what a test counted.
+#[allow(clippy::print_stdout, reason = "shown by --nocapture")]
 pub fn tell(test: &str, started: Instant, counted: &str) {
     let seconds = started.elapsed().as_secs_f64();
     println!("torture: {test}: {counted}, {seconds:.1} s");

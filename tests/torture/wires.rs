@@ -79,9 +79,10 @@ fn a_batch_over_a_wire_that_breaks_is_paid_once() {
     let jobs = (0..count).map(|index| (WIRES[index % WIRES.len()], 10_000 + index as u64));
     let told = all(jobs, |((name, wire), seed)| {
         let (connections, broken, runs, posts) = one_world(wire, seed);
-        println!(
-            "torture: wire, {name}: 100 rows, {connections} connections, {broken} broken, {posts} posts, {runs} runs"
+        let counted = format!(
+            "100 rows, {connections} connections, {broken} broken, {posts} posts, {runs} runs"
         );
+        tell(&format!("wire, {name}"), started, &counted);
         broken
     });
     let counted = format!(
@@ -90,4 +91,54 @@ fn a_batch_over_a_wire_that_breaks_is_paid_once() {
         told.iter().sum::<usize>()
     );
     tell("wires", started, &counted);
+}
+
+/// The process ends while the wire holds the first bytes of a message, and not the rest.
+fn killed_within_messages(way: Way, kills: usize, seed: u64) -> usize {
+    let setup = Setup {
+        request_timeout: "1500ms",
+        ..Setup::default()
+    };
+    let mut scene = Scene::new(&setup, MIX, seed, &[]);
+    let proxy = Proxy::start(
+        &scene.sandbox.base_url,
+        Wire::Ends(way, Ending::Stall),
+        seed,
+    );
+    scene.world = scene.world.towards(&proxy.base_url);
+    let slowly = [&PAY[..], &["--rate", "30/s"]].concat();
+    let mut killed = 0;
+    while killed < kills {
+        let (_, before) = proxy.counts();
+        let mut run = scene.world.start(&slowly);
+        while proxy.counts().1 == before && !run.is_over() {
+            std::thread::sleep(std::time::Duration::from_millis(1));
+        }
+        if run.is_over() {
+            break;
+        }
+        // Dropped, it is killed.
+        drop(run);
+        killed += 1;
+    }
+    scene.world.until_finished(&PAY);
+    scene.prove();
+    killed
+}
+
+#[test]
+fn a_run_killed_while_a_message_is_on_the_wire_pays_nothing_twice() {
+    let started = Instant::now();
+    let each = rounds(20).div_ceil(2).min(10);
+    let jobs = (0..rounds(20).div_ceil(each))
+        .map(|index| ([Way::Request, Way::Reply][index % 2], 11_000 + index as u64));
+    let kills: usize = all(jobs, |(way, seed)| killed_within_messages(way, each, seed))
+        .into_iter()
+        .sum();
+    assert!(kills >= rounds(20) / 2, "only {kills} kills");
+    tell(
+        "kills within messages",
+        started,
+        &format!("{kills} kills while a request or a reply was cut in two, executed twice: 0"),
+    );
 }
