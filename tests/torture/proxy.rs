@@ -37,7 +37,7 @@ pub enum Wire {
     Slow(u64),
     /// Passes on every byte by itself.
     Sliced,
-    /// Accepts connections and never a byte.
+    /// Accepts some connections and never hears a byte of them; resets the others.
     Deaf,
 }
 
@@ -74,7 +74,7 @@ impl Proxy {
         let counts = Arc::new(Counts::default());
         let shared = Arc::clone(&counts);
         thread::spawn(move || {
-            let mut rng = Rng::with_seed(seed);
+            let (mut rng, mut unheard) = (Rng::with_seed(seed), Vec::new());
             for client in listener.incoming() {
                 if shared.over.load(Ordering::Relaxed) {
                     return;
@@ -82,11 +82,14 @@ impl Proxy {
                 shared.connections.fetch_add(1, Ordering::Relaxed);
                 let (up, down) = plans(wire, &mut rng);
                 // Deafness leaves room for some to get through, or nothing would ever end.
-                let deaf = wire == Wire::Deaf && rng.u8(..3) == 0;
-                if let (Ok(client), false) = (client, deaf) {
-                    connect(client, &upstream, (up, down), &shared);
-                } else if deaf {
+                let deaf = wire == Wire::Deaf && rng.u8(..4) == 0;
+                let Ok(client) = client else { continue };
+                if deaf {
                     shared.broken.fetch_add(1, Ordering::Relaxed);
+                    // Closed, it would be heard of.
+                    unheard.push(client);
+                } else {
+                    connect(client, &upstream, (up, down), &shared);
                 }
             }
         });
@@ -126,7 +129,7 @@ fn plans(wire: Wire, rng: &mut Rng) -> (Plan, Plan) {
             (plan, plan)
         }
         Wire::Sliced => (Plan::Slice, Plan::Slice),
-        Wire::Deaf => (Plan::End(rng.usize(1..LIFE), Ending::Stall), Plan::Pass),
+        Wire::Deaf => (Plan::End(rng.usize(1..LIFE), Ending::Reset), Plan::Pass),
     }
 }
 

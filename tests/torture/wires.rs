@@ -40,8 +40,11 @@ const WIRES: [(&str, Wire); 10] = [
 fn one_world(wire: Wire, seed: u64) -> (usize, usize, usize, u64) {
     let setup = Setup {
         request_timeout: "1500ms",
-        // Longer than the slowest wire carries a post that nobody waits for any more.
-        quarantine: "5s",
+        // Longer than the wire carries a post that nobody waits for any more.
+        quarantine: match wire {
+            Wire::Slow(_) => "5s",
+            _ => "1s",
+        },
         more: "limits.breaker_losses = 40\nlimits.breaker_pause = \"300ms\"",
         ..Setup::default()
     };
