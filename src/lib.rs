@@ -46,6 +46,8 @@ pub mod gateway;
 pub mod intake;
 pub mod journal;
 pub mod lifecycle;
+#[cfg(debug_assertions)]
+mod points;
 pub mod preflight;
 pub mod report;
 pub mod sandbox;

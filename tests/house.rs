@@ -339,6 +339,45 @@ fn no_layer_below_us_can_send_a_payment_twice_or_elsewhere() {
     }
 }
 
+/// What the tests end the program with, or make it less durable with, is absent from a release build.
+#[test]
+fn the_points_at_which_tests_end_the_program_are_in_debug_builds_alone() {
+    let sources = sources();
+    let mentions = sources
+        .iter()
+        .filter(|file| file.code.contains("points::"))
+        .count();
+    assert!(mentions >= 5, "only {mentions} files have points");
+    nowhere(&sources, |file| {
+        // The module itself is under the same condition, so that a mention without it does not compile in a release.
+        let mut before = "";
+        let mut bare = Vec::new();
+        for line in file.code.lines().map(str::trim) {
+            let mentions = line.contains("points::") || line.contains("mod points");
+            if mentions && before != "#[cfg(debug_assertions)]" {
+                bare.push(format!("not #[cfg(debug_assertions)]: {line}"));
+            }
+            before = line;
+        }
+        let elsewhere = file.path != "src/points.rs";
+        let switches = file
+            .texts
+            .iter()
+            .filter(|text| elsewhere && text.contains("TORTURE_"));
+        bare.extend(switches.cloned());
+        bare
+    });
+    let (_, manifest) = manifest();
+    for profile in ["release", "bench"] {
+        let set = manifest["profile"].get(profile);
+        let assertions = set.and_then(|set| set.get("debug-assertions"));
+        assert!(
+            assertions.is_none_or(|on| on.as_bool() == Some(false)),
+            "debug-assertions in {profile}"
+        );
+    }
+}
+
 #[test]
 fn unsafe_code_is_forbidden() {
     let (_, manifest) = manifest();

@@ -177,12 +177,16 @@ async fn take(id: PayerTransactionId, body: &[u8], options: &Options, now: Times
         tokio::spawn(async move { journal.callback(note, moment, policy).await });
         return acknowledgement(id, None);
     }
+    #[cfg(debug_assertions)]
+    crate::points::pass("before-callback-stored");
     let stored = options
         .journal
         .callback(note, moment, Arc::clone(&options.policy))
         .await;
     match stored {
         Ok(Received::Stored(moved)) => {
+            #[cfg(debug_assertions)]
+            crate::points::pass("before-callback-acknowledged");
             tracing::debug!(%id, moved = moved.is_some(), "callback stored");
             if let (Some(moved), Some(channel)) = (moved, &options.moved) {
                 // The run reads the journal anyway, so that a full channel loses nothing.

@@ -117,29 +117,56 @@ pub(super) async fn open_and_load(
     }
     // Made aside and put in place when it holds something: to remove a journal that another process may have opened
     // meanwhile would lose what that process writes.
-    let aside = beside(path, &format!(".loading-{}", std::process::id()));
+    let aside = aside_of(path);
     let journal = Journal::open(&aside)?;
     let loaded = into_journal(session, &journal, input, plan).await;
     // The last handle closes the file, and takes everything into it.
     drop(journal);
-    let placed = loaded.and_then(|loaded| {
-        let place = std::fs::hard_link(&aside, path).or_else(|error| match error.kind() {
-            std::io::ErrorKind::AlreadyExists => Err(error),
-            // Not every file system has links; then only the look at the name above stands against a race.
-            _ => std::fs::rename(&aside, path),
-        });
-        place.map_err(|error| {
-            Error::refused(format!("journal {}: {error}", path.display()))
-                .hint("if another disburse has just made it, say the same command again")
-        })?;
-        Ok(loaded)
-    });
+    let placed = loaded.and_then(|loaded| put_in_place(&aside, path).map(|()| loaded));
     for suffix in ["", "-wal", "-shm"] {
         // What stays holds no more than a file that was refused, or what is in place by now.
         let _ = std::fs::remove_file(beside(&aside, suffix));
     }
     let (summary, fresh) = placed?;
     Ok((Journal::open_existing(path)?, summary, fresh))
+}
+
+/// A name that nobody else has: process numbers come again, in containers at every start, and what a killed load left
+/// behind must not be taken for a beginning.
+fn aside_of(path: &Path) -> PathBuf {
+    let (process, number) = (std::process::id(), fastrand::u64(..));
+    beside(path, &format!(".loading-{process}-{number}"))
+}
+
+/// Gives a journal that was made aside its name, for good.
+fn put_in_place(aside: &Path, path: &Path) -> Result<(), Error> {
+    let failed = |cause: String| {
+        let path = path.to_owned();
+        Error::from(crate::journal::Error::Open { path, cause })
+    };
+    // SQLite removes the log once all of it is in the file. While it is there, the file alone is less than was loaded.
+    if beside(aside, "-wal").symlink_metadata().is_ok() {
+        return Err(failed(
+            "disk I/O error while what was loaded was taken into the file".into(),
+        ));
+    }
+    let placed = std::fs::hard_link(aside, path).or_else(|error| match error.kind() {
+        std::io::ErrorKind::AlreadyExists => Err(error),
+        // Not every file system has links; then only the look at the name before stands against a race.
+        _ => std::fs::rename(aside, path),
+    });
+    placed.map_err(|error| {
+        Error::refused(format!("journal {}: {error}", path.display()))
+            .hint("if another disburse has just made it, say the same command again")
+    })?;
+    // The name is on disk only once its folder is.
+    let folder = match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    };
+    std::fs::File::open(folder)
+        .and_then(|folder| folder.sync_all())
+        .map_err(|error| failed(error.to_string()))
 }
 
 fn beside(path: &Path, suffix: &str) -> PathBuf {
@@ -353,4 +380,15 @@ pub(super) fn to_json(summary: &LoadSummary, batch: Option<(&str, bool)>) -> ser
         value["loaded"] = json!(fresh);
     }
     value
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_journal_in_the_making_shares_its_name_with_no_other_of_the_same_process_number() {
+        let path = Path::new("j.db");
+        assert_ne!(aside_of(path), aside_of(path));
+    }
 }

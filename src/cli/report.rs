@@ -61,6 +61,8 @@ pub(super) async fn write(
         );
         let mut writer = Writer::create(&out, header)?;
         for row in snapshot.rows() {
+            #[cfg(debug_assertions)]
+            crate::points::pass("in-report");
             match row? {
                 ReportRow::Payment(record) => add_payment(&mut writer, &kinds, &record)?,
                 ReportRow::Unpriced(record) => add_unpriced(&mut writer, &record)?,

@@ -48,7 +48,11 @@ pub(super) async fn post<G: Gateway>(
                 .map(|addresses| addresses.of(claim.payment.id)),
         })
         .collect();
+    #[cfg(debug_assertions)]
+    crate::points::pass("before-send");
     let reply = always(async move { gateway.post(&outgoing).await }).await;
+    #[cfg(debug_assertions)]
+    crate::points::pass("after-send");
     let no_float = |outcome: &Outcome| {
         matches!(
             outcome.event,
@@ -81,6 +85,8 @@ pub(super) async fn ask<G: Gateway>(gateway: Arc<G>, questions: Vec<Question>) -
         })
         .collect();
     let reply = always(async move { gateway.query(&inquiries).await }).await;
+    #[cfg(debug_assertions)]
+    crate::points::pass("after-ask");
     let seqs: Vec<i64> = questions.iter().map(|question| question.seq).collect();
     exchange(&seqs, reply, Vec::new(), Event::NoAnswer)
 }

@@ -280,6 +280,8 @@ impl<G: Gateway> Shell<G> {
         let messages = self.messages.clone();
         self.spawn(async move {
             let (claims, due) = journal.claim(token, limit, now, policy).await?;
+            #[cfg(debug_assertions)]
+            crate::points::pass("after-claim");
             let _ = messages
                 .send(Message::News(News::Claimed(claims, due)))
                 .await;
@@ -447,7 +449,11 @@ impl<G: Gateway> Shell<G> {
         );
         let messages = self.messages.clone();
         self.spawn(async move {
+            #[cfg(debug_assertions)]
+            crate::points::pass("before-record");
             let moves = journal.record(Some(token), group, moment, policy).await?;
+            #[cfg(debug_assertions)]
+            crate::points::pass("after-record");
             let _ = messages.send(Message::Recorded(moves)).await;
             Ok(())
         });

@@ -221,6 +221,8 @@ impl<Q: BillQueries> Bills<Q> {
             taken.extend(judged.taken);
             refusals.extend(judged.refused);
         }
+        #[cfg(debug_assertions)]
+        crate::points::pass("in-pricing");
         let recorded = self
             .journal
             .record_bills(findings, self.clock.now())

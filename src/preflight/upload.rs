@@ -151,6 +151,8 @@ impl<D: DocumentService> Uploads<D> {
             }
         };
         let name = due.path.file_name().unwrap_or_default().to_string_lossy();
+        #[cfg(debug_assertions)]
+        crate::points::pass("before-upload");
         let sent = self
             .manner
             .persist(|| self.service.upload(&due.id, &name, bytes.clone()))
@@ -165,6 +167,8 @@ impl<D: DocumentService> Uploads<D> {
                     reference: uploaded.reference,
                     reply: uploaded.reply,
                 };
+                #[cfg(debug_assertions)]
+                crate::points::pass("after-upload");
                 self.journal.record_upload(due.seq, upload).await?;
                 Ok(Outcome::Uploaded)
             }

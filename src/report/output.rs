@@ -66,6 +66,8 @@ pub(super) fn publish(dir: &Path, staged: Vec<(&'static str, NamedTempFile)>) ->
         }
     }
     for (name, file) in staged {
+        #[cfg(debug_assertions)]
+        crate::points::pass("in-publish");
         file.persist(dir.join(name))
             .map_err(|failed| Error::write(name, dir)(failed.error))?;
     }

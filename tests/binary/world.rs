@@ -1,5 +1,6 @@
 //! A folder with a configuration in it, and the program run in that folder.
 
+use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -106,6 +107,7 @@ pub struct World {
     base_url: Option<String>,
     file_service: Option<String>,
     outputs: AtomicUsize,
+    variables: BTreeMap<&'static str, String>,
 }
 
 impl World {
@@ -120,6 +122,7 @@ impl World {
             base_url: None,
             file_service: None,
             outputs: AtomicUsize::new(0),
+            variables: BTreeMap::new(),
         }
     }
 
@@ -133,6 +136,18 @@ impl World {
     pub fn with_file_service(mut self, url: &str) -> Self {
         self.file_service = Some(url.to_owned());
         self
+    }
+
+    /// Gives every further command a variable of the environment.
+    #[allow(dead_code, reason = "for the tests that torture the program")]
+    pub fn set(&mut self, name: &'static str, value: impl Into<String>) {
+        self.variables.insert(name, value.into());
+    }
+
+    /// Takes the variable away again.
+    #[allow(dead_code, reason = "for the tests that torture the program")]
+    pub fn unset(&mut self, name: &'static str) {
+        self.variables.remove(name);
     }
 
     /// A world with a sandbox process beside it, its ledger in the world's folder.
@@ -178,6 +193,7 @@ impl World {
             .env_clear()
             .env("HOME", self.folder.path())
             .env("DISBURSE_PASSWORD", "s3cret")
+            .envs(&self.variables)
             .stdin(Stdio::null());
         if let Some(base_url) = &self.base_url {
             // The sandbox serves every address of the interface.

@@ -60,6 +60,12 @@ pub(super) fn for_writing(path: &Path, missing: Missing) -> Result<Connection, E
              pragma journal_size_limit = 67108864;",
         )
         .map_err(said_of(path))?;
+    #[cfg(debug_assertions)]
+    if crate::points::commits_may_be_lost() {
+        connection
+            .execute_batch("pragma synchronous = normal")
+            .map_err(said_of(path))?;
+    }
     migrate(&mut connection, path)?;
     connection.set_prepared_statement_cache_capacity(64);
     Ok(connection)
@@ -268,6 +274,8 @@ fn migrate(connection: &mut Connection, path: &Path) -> Result<(), Error> {
     transaction
         .pragma_update(None, "user_version", SCHEMA_VERSION)
         .map_err(said_of(path))?;
+    #[cfg(debug_assertions)]
+    crate::points::pass("in-migration");
     transaction.commit().map_err(said_of(path))
 }
 

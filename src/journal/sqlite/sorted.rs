@@ -50,6 +50,8 @@ impl Load<'_> {
         let mut first: Option<(u64, String)> = None;
         let mut above = 0;
         while let Some(row) = rows.next()? {
+            #[cfg(debug_assertions)]
+            crate::points::pass("in-load");
             let seq: i64 = row.get(0)?;
             let identifier = row
                 .get_ref(1)?

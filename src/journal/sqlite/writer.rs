@@ -458,7 +458,8 @@ fn serve(mut connection: Connection, jobs: &Receiver<Job>) {
             finish(outcome.clone());
         }
     }
-    // Best effort: the WAL is complete without it.
+    // Best effort: the WAL is complete without it, and nobody who reads it is waited for.
+    let _ = connection.busy_timeout(std::time::Duration::ZERO);
     let _ = connection.execute_batch("pragma optimize; pragma wal_checkpoint(truncate)");
 }
 
@@ -468,6 +469,8 @@ pub(super) fn commit(connection: &mut Connection, works: Vec<Work>) -> Result<()
     let done = works.into_iter().try_for_each(|work| work(connection));
     match done {
         Ok(()) => {
+            #[cfg(debug_assertions)]
+            crate::points::pass("before-commit");
             // A job that had nothing to write may have ended the transaction itself.
             if !connection.is_autocommit()
                 && let Err(error) = connection.execute_batch("commit")
@@ -475,6 +478,8 @@ pub(super) fn commit(connection: &mut Connection, works: Vec<Work>) -> Result<()
                 let _ = connection.execute_batch("rollback");
                 return Err(error.into());
             }
+            #[cfg(debug_assertions)]
+            crate::points::pass("after-commit");
             Ok(())
         }
         Err(error) => {

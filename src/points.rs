@@ -1,0 +1,47 @@
+//! Named points at which a test ends the program, as `kill -9` would. Debug builds alone know them.
+//!
+//! The module is absent from a release build, so that a mention of it that is not `#[cfg(debug_assertions)]` does not
+//! compile there.
+
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use rustix::process::{Signal, getpid, kill_process};
+
+/// `NAME:N`: the N-th passage of the point is the process' last.
+const KILL_AT: &str = "TORTURE_KILL_AT";
+/// `normal` makes commits that a power loss may undo, to show that a test would notice.
+const SYNCHRONOUS: &str = "TORTURE_SYNCHRONOUS";
+
+struct Armed {
+    name: String,
+    passages_left: AtomicU64,
+}
+
+/// Passes a point; does not return when a test has said that the process ends here.
+pub(crate) fn pass(name: &str) {
+    static ARMED: OnceLock<Option<Armed>> = OnceLock::new();
+    let Some(armed) = ARMED.get_or_init(armed) else {
+        return;
+    };
+    if armed.name == name && armed.passages_left.fetch_sub(1, Ordering::Relaxed) == 1 {
+        let _ = kill_process(getpid(), Signal::KILL);
+        loop {
+            std::thread::park();
+        }
+    }
+}
+
+fn armed() -> Option<Armed> {
+    let text = std::env::var(KILL_AT).ok()?;
+    let (name, passages) = text.split_once(':')?;
+    Some(Armed {
+        name: name.to_owned(),
+        passages_left: AtomicU64::new(passages.parse().ok()?),
+    })
+}
+
+/// Whether commits are to be less durable than they must be.
+pub(crate) fn commits_may_be_lost() -> bool {
+    std::env::var(SYNCHRONOUS).is_ok_and(|value| value == "normal")
+}
