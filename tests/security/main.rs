@@ -10,6 +10,7 @@ mod files;
 mod flood;
 mod front;
 mod modes;
+mod mouth;
 #[allow(dead_code, reason = "shared with the tests of the whole program")]
 #[path = "../binary/oracle.rs"]
 mod oracle;
@@ -17,6 +18,7 @@ mod recorder;
 #[allow(dead_code, reason = "shared with the tests of the whole program")]
 #[path = "../binary/sandbox.rs"]
 mod sandbox;
+mod sheets;
 mod storm;
 mod timing;
 #[allow(dead_code, reason = "shared with the tests of the whole program")]
