@@ -20,6 +20,7 @@ mod recorder;
 mod sandbox;
 mod sheets;
 mod storm;
+mod terminal;
 mod timing;
 #[allow(dead_code, reason = "shared with the tests of the whole program")]
 #[path = "../binary/world.rs"]
