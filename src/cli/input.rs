@@ -69,7 +69,10 @@ impl Input {
         let (name, file) = if arguments.file == Path::new("-") {
             ("standard input".to_owned(), spool()?)
         } else {
-            (arguments.file.display().to_string(), open(&arguments.file)?)
+            (
+                output::name(&arguments.file.display().to_string()),
+                open(&arguments.file)?,
+            )
         };
         // A pipe lies in no folder of its own.
         let folder = if arguments.file.is_file() {
@@ -224,7 +227,7 @@ impl Input {
         keep().map_err(|error| unwritable(&self.corrections, &error))?;
         output::note(&format!(
             "the rows with errors are in {}, each with its errors in the last column",
-            self.corrections.display()
+            output::name(&self.corrections.display().to_string())
         ));
         Ok(())
     }

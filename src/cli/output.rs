@@ -1,5 +1,6 @@
 //! Printing: data to standard output, everything else to standard error.
 
+use std::borrow::Cow;
 use std::io::{self, ErrorKind, IsTerminal, Write};
 use std::sync::OnceLock;
 
@@ -9,10 +10,39 @@ use super::progress;
 
 static LOST: OnceLock<String> = OnceLock::new();
 
+/// Returns whether a character could steer a terminal, or show another text than the one that is there.
+// Names of files and folders come from whoever made them, as do the texts of rows.
+fn steers(c: char) -> bool {
+    c.is_control() && !matches!(c, '\n' | '\t')
+        || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+/// Returns a text for a person, with what could steer a terminal written out: `\u{1b}`.
+fn harmless(text: &str) -> Cow<'_, str> {
+    if !text.contains(steers) {
+        return Cow::Borrowed(text);
+    }
+    let mut kept = String::with_capacity(text.len() + 32);
+    for c in text.chars() {
+        match steers(c) {
+            true => kept.extend(c.escape_unicode()),
+            false => kept.push(c),
+        }
+    }
+    Cow::Owned(kept)
+}
+
+/// Returns a name for a message, on one line.
+pub(super) fn name(text: &str) -> String {
+    harmless(text).replace('\n', "\\n")
+}
+
 /// Prints data. A reader that went away is no error; any other failure is kept for [`lost`].
 pub(super) fn print(text: &str) {
     let mut out = io::stdout().lock();
-    if let Err(error) = out.write_all(text.as_bytes()).and_then(|()| out.flush())
+    if let Err(error) = out
+        .write_all(harmless(text).as_bytes())
+        .and_then(|()| out.flush())
         && error.kind() != ErrorKind::BrokenPipe
     {
         let _ = LOST.set(error.to_string());
@@ -38,12 +68,20 @@ pub(super) fn line_unless(json: bool, text: &str) {
 
 /// Prints a JSON value on one line.
 pub(super) fn json(value: &serde_json::Value) {
-    line(&value.to_string());
+    // JSON itself escapes the first 32 characters only.
+    let mut text = String::new();
+    for c in value.to_string().chars() {
+        match steers(c) {
+            true => text.push_str(&format!("\\u{:04x}", u32::from(c))),
+            false => text.push(c),
+        }
+    }
+    line(&text);
 }
 
 /// Says something to the person at the terminal.
 pub(super) fn note(text: &str) {
-    say(text);
+    say(&harmless(text));
 }
 
 // Nobody may be there to hear it: `eprintln!` would end a run for that.
@@ -57,6 +95,10 @@ fn say(text: &str) {
 
 /// Prints a `label: text` line to standard error, the label in colour on a terminal.
 pub(super) fn complain(label: &str, text: &str) {
+    // What follows a line break stands behind the first line: a name in the text cannot pass for a message of its own.
+    let text = harmless(text)
+        .replace('\n', "\n  ")
+        .replace("\n    ", "\n  ");
     let colour = match label {
         "error" => "\x1b[1;31m",
         "warning" => "\x1b[1;33m",
@@ -143,6 +185,19 @@ pub(super) fn counted(count: u64, what: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn nothing_steers_a_terminal() {
+        for (text, shown) in [
+            ("as it is, ü\n\tindented", "as it is, ü\n\tindented"),
+            ("a\u{1b}[31mb", "a\\u{1b}[31mb"),
+            ("a\u{9b}1Ab\r", "a\\u{9b}1Ab\\u{d}"),
+            ("a\u{202e}b", "a\\u{202e}b"),
+        ] {
+            assert_eq!(harmless(text), shown);
+        }
+        assert_eq!(name("two\nlines"), "two\\nlines");
+    }
 
     #[test]
     fn digits_are_grouped() {

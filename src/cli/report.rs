@@ -28,7 +28,7 @@ pub(super) async fn report(
         }));
     } else {
         for path in [&paths.html, &paths.csv, &paths.json] {
-            output::line(&path.display().to_string());
+            output::line(&output::name(&path.display().to_string()));
         }
     }
     if written.reconciliation.adds_up() {

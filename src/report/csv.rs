@@ -64,7 +64,8 @@ impl Sheet {
         self.text(entry.service_code)?;
         self.text(entry.msisdn)?;
         self.text(entry.account_number)?;
-        self.text(row.amount)?;
+        // A number, to be added up.
+        self.shielded(row.amount)?;
         self.text(row.currency)?;
         self.out.write_field(entry.state.as_str())?;
         match entry.status_code {
@@ -81,13 +82,18 @@ impl Sheet {
         self.text(entry.note)?;
         // In groups: a spreadsheet rounds twenty digits to fifteen.
         let electricity = row.electricity.as_ref();
-        self.text(&electricity.map_or(String::new(), Electricity::grouped))?;
-        self.text(&electricity.map_or(String::new(), Electricity::units_text))?;
+        self.shielded(&electricity.map_or(String::new(), Electricity::grouped))?;
+        self.shielded(&electricity.map_or(String::new(), Electricity::units_text))?;
         self.text(entry.application_id)?;
         Ok(self.out.write_record(None::<&[u8]>)?)
     }
 
     fn text(&mut self, text: &str) -> io::Result<()> {
+        let cell = text::verbatim(text);
+        Ok(self.out.write_field(cell.as_bytes())?)
+    }
+
+    fn shielded(&mut self, text: &str) -> io::Result<()> {
         let cell = text::for_spreadsheet(text);
         Ok(self.out.write_field(cell.as_bytes())?)
     }

@@ -15,6 +15,33 @@ pub(super) fn for_spreadsheet(text: &str) -> Cow<'_, str> {
     defused(kept.collect())
 }
 
+/// Returns a cell that a spreadsheet shows as it was written, and takes for no formula: an identifier, or free text.
+///
+/// A spreadsheet takes `00123` for 123, rounds `9007199254742977` to fifteen digits, and makes a date of `1/2`.
+pub(super) fn verbatim(text: &str) -> Cow<'_, str> {
+    if becomes_another_number(text) {
+        return Cow::Owned(format!("'{text}"));
+    }
+    for_spreadsheet(text)
+}
+
+// Signs in front are a formula's, and shielded as such.
+fn becomes_another_number(text: &str) -> bool {
+    let number = text.starts_with(|c: char| c.is_ascii_digit() || " .,$".contains(c))
+        && text.contains(|c: char| c.is_ascii_digit())
+        && text
+            .bytes()
+            .all(|b| b.is_ascii_digit() || b" .,:/-%eE+$".contains(&b));
+    number && !is_whole_number(text)
+}
+
+// What a spreadsheet keeps digit for digit.
+fn is_whole_number(text: &str) -> bool {
+    text.len() <= 15
+        && text.bytes().all(|b| b.is_ascii_digit())
+        && (text.len() == 1 || !text.starts_with('0'))
+}
+
 /// Returns a text for the page: one line, no control characters, nothing that reverses the reading direction, no formula.
 pub(super) fn for_page(text: &str) -> Cow<'_, str> {
     if is_plain(text) {
@@ -144,6 +171,47 @@ mod tests {
             assert_eq!(for_spreadsheet(raw), cell, "cell of {raw:?}");
             assert_eq!(for_page(raw), page, "page text of {raw:?}");
         }
+    }
+
+    #[test]
+    fn cells_that_a_spreadsheet_would_take_for_another_number_are_shielded() {
+        for kept in [
+            "",
+            "0",
+            "7",
+            "254712345678",
+            "123456789012345",
+            "EMP-00001",
+            "R00001",
+            "paid 100.00",
+            "e",
+            "D6XG76YFHSD4N4GSMC3R7K7EGS",
+            "INV 2026-11",
+        ] {
+            assert_eq!(verbatim(kept), kept);
+        }
+        for shielded in [
+            "00123",
+            "00",
+            "1234567890123456",
+            "12345678901234567890",
+            "1234-5678-9012-3456-7890",
+            "1.10",
+            ".5",
+            "1e5",
+            "12E10",
+            "1,234",
+            "1/2",
+            "2026-11-01",
+            "12:30",
+            "5%",
+            "$5",
+            " 007",
+        ] {
+            assert_eq!(verbatim(shielded), format!("'{shielded}"));
+        }
+        assert_eq!(verbatim("-007"), "'-007", "once");
+        assert_eq!(verbatim("=1+1"), "'=1+1");
     }
 
     #[test]

@@ -6,6 +6,7 @@ use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
+use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 
 use super::Error;
@@ -47,8 +48,13 @@ impl Store {
             .create(true)
             .truncate(false)
             .mode(0o600)
+            // A link that somebody laid would have numbers written to a place of their choice.
+            .custom_flags(i32::try_from(OFlags::NOFOLLOW.bits()).unwrap_or(0))
             .open(path)
-            .map_err(failed)?;
+            .map_err(|error| match path.is_symlink() {
+                true => failed(io::Error::other("is a symbolic link")),
+                false => failed(error),
+            })?;
         if !file.metadata().map_err(failed)?.is_file() {
             return Err(failed(io::Error::other("is not a regular file")));
         }

@@ -185,7 +185,8 @@ impl World {
         }
     }
 
-    fn command(&self, arguments: &[&str]) -> Command {
+    /// The program in the world's folder, with the environment of a world and nothing else.
+    pub fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_disburse"));
         command
             .args(arguments)
@@ -208,17 +209,22 @@ impl World {
 
     /// Starts the program; its output goes to files, so that it never waits for a reader.
     pub fn start(&self, arguments: &[&str]) -> Running {
+        self.start_as(self.command(arguments))
+    }
+
+    /// The same for a command whose environment a test has changed.
+    pub fn start_as(&self, mut command: Command) -> Running {
         let number = self.outputs.fetch_add(1, Ordering::Relaxed);
         let (out, err) = (
             self.path(&format!("out-{number}")),
             self.path(&format!("err-{number}")),
         );
-        let child = self
-            .command(arguments)
+        let child = command
             .stdout(File::create(&out).unwrap())
             .stderr(File::create(&err).unwrap())
             .spawn()
             .unwrap();
+        let arguments: Vec<_> = command.get_args().map(|a| a.to_string_lossy()).collect();
         Running {
             child,
             out,

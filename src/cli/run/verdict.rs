@@ -47,7 +47,10 @@ pub(super) async fn conclude(
         }
         output::line_unless(
             session.common.json,
-            &format!("report: {}", written.paths.html.display()),
+            &format!(
+                "report: {}",
+                output::name(&written.paths.html.display().to_string())
+            ),
         );
     }
     Ok(verdict(batch, outcome, &standing))

