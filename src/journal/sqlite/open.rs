@@ -72,7 +72,29 @@ pub(super) fn in_memory() -> Connection {
     let mut connection = Connection::open_in_memory().expect("memory takes a database");
     migrate(&mut connection, Path::new(":memory:")).expect("the schema is sound");
     keep_statements(&connection).expect("it is known to SQLite");
+    let triggers = ["evidence", "upload", "bill"];
+    for table in triggers {
+        connection
+            .execute_batch(&format!("drop trigger {table}_is_never_removed"))
+            .expect("the schema has it");
+    }
     connection
+}
+
+/// Empties a journal in memory for its next use: a new schema costs more than the runs over it.
+#[cfg(test)]
+pub(super) fn empty(connection: &Connection) -> rusqlite::Result<()> {
+    let tables: Vec<String> = connection
+        .prepare_cached("select name from main.sqlite_schema where type = 'table' order by name in ('batch', 'instruction')")?
+        .query_map([], |row| row.get(0))?
+        .collect::<Result<_, _>>()?;
+    connection.execute_batch("begin")?;
+    for table in tables {
+        connection
+            .prepare_cached(&format!("delete from main.{table}"))?
+            .execute([])?;
+    }
+    connection.execute_batch("commit")
 }
 
 /// Opens a connection that only reads.
