@@ -53,10 +53,26 @@ pub(crate) enum Canary {
     PresumptionForgotten,
     /// Evidence moves a payment without being counted.
     TallyForgotten,
+    /// A run that was taken over from goes on.
+    FenceIgnored,
+    /// A restart trusts the waits of an earlier process, whatever has become of the clock.
+    WaitsOutliveTheClock,
+    /// A commit that failed counts.
+    FailedCommitCounts,
+    /// A payment leaves before its document is uploaded.
+    DocumentForgotten,
+    /// A second attempt names another document.
+    OtherDocumentOnRepost,
+    /// A loss moves a payment and leaves no evidence.
+    EvidenceForgotten,
+    /// A lane stays held although its float is topped up.
+    BalanceIgnored,
+    /// 132 means failed.
+    NotLetInIsFailed,
 }
 
 impl Canary {
-    pub(crate) const ALL: [Self; 23] = [
+    pub(crate) const ALL: [Self; 31] = [
         Self::RepostOnLoss,
         Self::LossIsUnsent,
         Self::AbandonedIsUnsent,
@@ -80,6 +96,14 @@ impl Canary {
         Self::RetryDoubtful,
         Self::PresumptionForgotten,
         Self::TallyForgotten,
+        Self::FenceIgnored,
+        Self::WaitsOutliveTheClock,
+        Self::FailedCommitCounts,
+        Self::DocumentForgotten,
+        Self::OtherDocumentOnRepost,
+        Self::EvidenceForgotten,
+        Self::BalanceIgnored,
+        Self::NotLetInIsFailed,
     ];
 
     /// Whether this mistake is made.

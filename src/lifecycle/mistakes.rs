@@ -30,6 +30,9 @@ impl From<'_> {
         if in_doubt && not_found && !quarantined && Canary::FirstNotFoundCounts.sings() {
             return Some(ready());
         }
+        if posting && event == Event::Unauthorised && Canary::NotLetInIsFailed.sings() {
+            return Some(self.ends(State::Failed, None));
+        }
         if event == Event::Withdrawn
             && !self.life.state.is_finished()
             && Canary::CancelPosted.sings()

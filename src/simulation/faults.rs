@@ -51,8 +51,20 @@ pub(super) struct Faults {
     pub callback_contradicted: u32,
     /// It comes before the reply.
     pub callback_early: u32,
-    /// The journal refuses to commit.
+    /// Nobody is let in (132), nothing done.
+    pub locked_out: u32,
+    /// The file service is not there.
+    pub upload_unavailable: u32,
+    /// It takes the document, and its reply is lost.
+    pub upload_lost: u32,
+    /// It refuses the document.
+    pub upload_refused: u32,
+    /// A process dies, or its disk is full.
     pub crash: u32,
+    /// A second run takes the batch over while the first one lives.
+    pub takeover: u32,
+    /// The operator acts while a run lives.
+    pub hasty: u32,
     /// Whether an identifier that was accepted before is refused (229).
     pub duplicate_check: bool,
     /// Whether the gateway remembers what it refused.
@@ -102,7 +114,13 @@ impl Faults {
             callback_doubled: chance(500),
             callback_contradicted: chance(60),
             callback_early: chance(400),
+            locked_out: chance(60),
+            upload_unavailable: chance(400),
+            upload_lost: chance(400),
+            upload_refused: chance(200),
             crash: chance(900),
+            takeover: chance(500),
+            hasty: chance(700),
             duplicate_check: rng.bool(),
             remembers_refusals: rng.bool(),
             index_lag_ms: rng.u64(0..20_000),

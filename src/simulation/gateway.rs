@@ -2,10 +2,13 @@
 
 use tokio::sync::oneshot;
 
-use super::world::{Answer, Happening, Packet, Shape};
+use super::wire::{Answer, Packet, Proof};
+use super::world::{Happening, Shape};
 use crate::domain::PayerTransactionId;
 
 const ERRORS: [u16; 4] = [500, 502, 503, 504];
+const LOCKED_OUT: &[u8] =
+    br#"{"authStatus":{"authStatusCode":132,"authStatusDescription":""},"results":[]}"#;
 const REFUSALS: [i32; 4] = [106, 110, 120, 231];
 fn envelope(entries: &[String]) -> Vec<u8> {
     format!(
@@ -29,7 +32,14 @@ impl Shape {
 
     fn error(&mut self, reply: oneshot::Sender<Answer>) {
         let status = ERRORS[self.rng.usize(0..ERRORS.len())];
-        self.back(reply, Answer::Body(status, b"<html>".to_vec()));
+        self.back(reply, Answer::nothing(status, b"<html>".to_vec()));
+    }
+
+    /// Nobody is let in.
+    fn lock_out(&mut self, ids: Vec<PayerTransactionId>, reply: oneshot::Sender<Answer>) {
+        self.note(|| "not let in".into());
+        let proofs = ids.into_iter().map(|id| (id, Proof::NotDone)).collect();
+        self.back(reply, Answer::Body(200, LOCKED_OUT.to_vec(), proofs));
     }
 
     pub(super) fn take_post(&mut self, packets: &[Packet], reply: oneshot::Sender<Answer>) {
@@ -37,16 +47,20 @@ impl Shape {
             self.note(|| "post met a server error, nothing done".into());
             return self.error(reply);
         }
+        if self.chance(|f| f.locked_out) {
+            let ids = packets.iter().map(|packet| packet.id).collect();
+            return self.lock_out(ids, reply);
+        }
         if self.chance(|f| f.throttled) {
-            return self.back(reply, Answer::Body(429, Vec::new()));
+            return self.back(reply, Answer::nothing(429, Vec::new()));
         }
         if self.chance(|f| f.late_execution) {
             let delay = self.delay(|f| f.late_ms);
             self.note(|| format!("post put aside for {delay} ms"));
             self.plan(delay, Happening::Late(packets.to_vec()));
-            return self.back(reply, Answer::Body(504, b"<html>".to_vec()));
+            return self.back(reply, Answer::nothing(504, b"<html>".to_vec()));
         }
-        let mut entries = Vec::new();
+        let (mut entries, mut proofs) = (Vec::new(), Vec::new());
         for packet in packets {
             let code = self.accept(packet);
             let number = self
@@ -58,9 +72,12 @@ impl Shape {
                 continue;
             }
             let told = if self.chance(|f| f.vague) { 104 } else { code };
-            entries.push(entry(packet.id.as_str(), told, number));
+            entries.push(self.tell(packet.id, told, number));
+            if told == 230 {
+                proofs.push((packet.id, Proof::NotDone));
+            }
             if self.chance(|f| f.doubled_entry) {
-                entries.push(entry(packet.id.as_str(), 110, number));
+                entries.push(self.tell(packet.id, 110, number));
             }
         }
         if self.chance(|f| f.foreign_entry) {
@@ -84,18 +101,23 @@ impl Shape {
         if self.chance(|f| f.garbled) {
             body.truncate(body.len() / 2);
         }
-        self.back(reply, Answer::Body(200, body));
+        self.back(reply, Answer::Body(200, body, proofs));
+    }
+
+    /// An entry, and that it was told.
+    pub(super) fn tell(&mut self, id: PayerTransactionId, code: i32, number: u64) -> String {
+        self.account(id).told.insert(code);
+        entry(id.as_str(), code, number)
     }
 
     /// Takes one payment, or not; returns the code of the reply.
     pub(super) fn accept(&mut self, packet: &Packet) -> i32 {
-        self.first_bytes(packet);
         let now = self.now();
-        let account = self.ledger.entry(packet.id).or_default();
+        let account = self.account(packet.id);
         if account.accepted_at.is_some() && self.faults.duplicate_check {
             return 229;
         }
-        let account = self.ledger.entry(packet.id).or_default();
+        let account = self.account(packet.id);
         // One that was refused for good stays so.
         if let Some(code) = account.refused {
             return code;
@@ -103,20 +125,16 @@ impl Shape {
         let first = account.accepted_at.is_none();
         if first && self.chance(|f| f.refusal) {
             let code = REFUSALS[self.rng.usize(0..REFUSALS.len())];
-            self.ledger.entry(packet.id).or_default().refused = Some(code);
+            self.account(packet.id).refused = Some(code);
             return code;
         }
-        let dry = self
-            .faults
-            .float_gap
-            .is_some_and(|(from, until)| (from..until).contains(&now));
-        if dry && packet.service.ends_with("A") {
+        if self.is_dry() && packet.service.ends_with("A") {
             return 230;
         }
         let delivered = self.chance(|f| f.delivered);
         let immediate = self.chance(|f| f.immediate);
         let number = self.rng.u64(1..1 << 60);
-        let account = self.ledger.entry(packet.id).or_default();
+        let account = self.account(packet.id);
         account.accepted_at = Some(now);
         account.number = number;
         account.callback = packet.callback;
@@ -134,9 +152,16 @@ impl Shape {
         if delivered { 148 } else { 139 }
     }
 
+    /// Whether the float of service A has run dry.
+    pub(super) fn is_dry(&self) -> bool {
+        let now = self.now();
+        let gap = self.faults.float_gap;
+        gap.is_some_and(|(from, until)| (from..until).contains(&now))
+    }
+
     /// Whether this payment has been denied once before; from now on it has.
     fn has_lied(&mut self, id: PayerTransactionId) -> bool {
-        std::mem::replace(&mut self.ledger.entry(id).or_default().denied, true)
+        std::mem::replace(&mut self.account(id).denied, true)
     }
 
     pub(super) fn settle(&mut self, id: PayerTransactionId) {
@@ -147,7 +172,7 @@ impl Shape {
             (false, true) => 140,
             (false, false) => 183,
         };
-        let account = self.ledger.entry(id).or_default();
+        let account = self.account(id);
         if !fails {
             account.executions += 1;
         }
@@ -166,7 +191,7 @@ impl Shape {
         if self.chance(|f| f.callback_contradicted) {
             let delay = self.delay(|f| f.settle_ms);
             let other = if fails { 140 } else { 141 };
-            self.ledger.entry(id).or_default().contradicted = true;
+            self.account(id).contradicted = true;
             self.plan(delay, Happening::Push(id, other, 0));
         }
     }
@@ -182,8 +207,11 @@ impl Shape {
             }
             return self.back(reply, Answer::HangUp);
         }
+        if self.chance(|f| f.locked_out) {
+            return self.lock_out(Vec::new(), reply);
+        }
         let now = self.now();
-        let mut entries = Vec::new();
+        let (mut entries, mut proofs) = (Vec::new(), Vec::new());
         for id in ids {
             if self.chance(|f| f.missing_entry) {
                 continue;
@@ -207,9 +235,12 @@ impl Shape {
                 (None, _) => 139,
             };
             self.note(|| format!("status {id} {code}"));
-            entries.push(entry(id.as_str(), code, account.number));
+            entries.push(self.tell(*id, code, account.number));
+            if code == 143 {
+                proofs.push((*id, Proof::NotFound));
+            }
         }
         self.rng.shuffle(&mut entries);
-        self.back(reply, Answer::Body(200, envelope(&entries)));
+        self.back(reply, Answer::Body(200, envelope(&entries), proofs));
     }
 }

@@ -1,4 +1,4 @@
-//! One process's life: a run until it ends, is told to end, or crashes.
+//! A life: a run until it ends, is told to end, crashes or is taken over from, and what goes on beside it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,22 +10,47 @@ use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 
 use super::line::Line;
+use super::papers::FileService;
 use super::world::World;
-use super::{Scene, batch, plan};
+use super::{Scene, batch};
 use crate::callback::{self, Addresses};
 use crate::domain::{Country, WireZone};
 use crate::engine::{self, Clock, Limits, Plan, Progress, Rate, Run, Summary};
 use crate::gateway::{Profile, wire::Requests};
 use crate::journal::inline::{Fuse, Latency};
-use crate::journal::{Error, Incoming, Journal, Kind, Loaded};
+use crate::journal::{Error, Journal, Kind, Moved};
 use crate::lifecycle::{CodeTable, Policy, SettleOn};
+use crate::preflight::{Manner, Uploads};
 
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(8);
+const ADDRESS: &str = "http://127.0.0.1:2/callbacks";
 
-/// How a life ended.
+/// How a process ended.
 enum End {
     Ended(Result<Summary, Error>),
     Crashed,
+}
+
+/// What a run is started with.
+struct Settings {
+    /// Its number.
+    run: usize,
+    fuse: Option<Fuse>,
+    settle_on: SettleOn,
+    drain_after: Option<u64>,
+    /// The run that it takes over from, should that live.
+    overtakes: Option<usize>,
+    limits: Limits,
+}
+
+/// What comes besides the first run of a life.
+struct Beside {
+    /// A process of its own takes the callbacks.
+    listens: bool,
+    /// A second run takes over after this long, as when the lock of the operating system fails.
+    takeover: Option<u64>,
+    /// The operator acts meanwhile.
+    hasty: bool,
 }
 
 fn latency(world: &Arc<World>) -> Latency {
@@ -83,106 +108,200 @@ impl Scene {
         Journal::simulated(self.disk.clone(), fuse, latency(&self.world), crash.clone())
     }
 
-    /// Loads the file.
-    pub(super) fn load(&self, presume_posted: bool) {
-        let now = self.world.lock().wall_now();
-        let journal = self.open(None, &CancellationToken::new());
-        let (sender, receiver) = std::sync::mpsc::channel();
-        let rows = self.rows.iter().cloned().map(Incoming::Good);
-        let _ = sender.send(rows.chain([Incoming::End]).collect());
-        drop(sender);
-        let loaded = self.on_a_runtime(journal.load(plan(now, presume_posted), receiver));
-        assert!(matches!(loaded, Ok(Loaded::New(_))), "{loaded:?}");
-    }
-
-    /// Lives a life; an error is a violation.
-    pub(super) fn live(&self, healthy: bool) -> Result<(), String> {
-        let (fuse, callbacks, settle_on, drain_after, limits) = {
+    /// Lives a life: one run, perhaps another one that takes over, a listener, an operator.
+    pub(super) fn live(&self, healthy: bool) {
+        let beside = {
             let mut shape = self.world.lock();
-            let crashes = !healthy && shape.chance(|f| f.crash);
-            let fuse = crashes.then(|| Fuse {
-                verbs: shape.rng.u32(0..60),
-                commits: shape.rng.bool(),
-            });
-            let callbacks = shape.rng.u32(0..3) > 0;
-            let confirmed = shape.rng.u32(0..4) == 0;
-            shape.confirmed |= confirmed;
-            let settle_on = if confirmed {
-                SettleOn::Confirmed
-            } else {
-                SettleOn::Callback
-            };
-            let drain_after =
-                (!healthy && shape.rng.u32(0..4) == 0).then(|| shape.rng.u64(0..40_000));
-            let limits = Limits {
-                rate: Rate::per_second(if shape.rng.bool() {
-                    1
-                } else {
-                    shape.rng.u32(1..20)
-                })
-                .expect("not zero"),
-                query_rate: Rate::per_second(shape.rng.u32(1..20)).expect("not zero"),
-                concurrency: shape.rng.usize(1..6),
-                packets: 1 + shape.rng.usize(0..4) * shape.rng.usize(0..2),
-                breaker_losses: shape.rng.u32(1..8),
-                breaker_pause: Duration::from_secs(2),
-                lane_retry_after: (healthy || shape.rng.bool()).then(|| Duration::from_secs(10)),
-                max_wait: Duration::from_secs(600),
-                float_poll: None,
-                no_wait: !healthy && shape.rng.u32(0..6) == 0,
-                callbacks,
-            };
-            shape.note(|| format!("a run begins: {fuse:?} {limits:?}"));
-            (fuse, callbacks, settle_on, drain_after, limits)
+            Beside {
+                listens: shape.rng.u32(0..4) == 0,
+                takeover: shape
+                    .chance(|f| f.takeover)
+                    .then(|| shape.rng.u64(0..20_000)),
+                hasty: shape.chance(|f| f.hasty),
+            }
         };
-        let crash = CancellationToken::new();
-        let journal = self.open(fuse, &crash);
-        let policy = policy(callbacks, settle_on);
-        let life = async {
-            let run = self.run(journal, limits, policy, drain_after);
+        self.on_a_runtime(async {
+            let mut listener = None;
+            if beside.listens {
+                // Its own way to the disk: it outlives the run.
+                let journal = self.open(None, &CancellationToken::new());
+                listener = self.listen(journal, None).await.ok();
+            }
+            let listens = listener.is_some();
+            let first = self.process(healthy, listens, None);
+            let second = async {
+                if let Some(after) = beside.takeover {
+                    tokio::time::sleep(Duration::from_millis(after)).await;
+                    let first = self.world.lock().runs.len() - 1;
+                    self.process(healthy, listens, Some(first)).await;
+                }
+            };
+            let runs = async { tokio::join!(biased; first, second) };
+            let desk = async {
+                if beside.hasty {
+                    self.desk(beside.takeover.is_none()).await;
+                }
+                std::future::pending::<()>().await;
+            };
             tokio::select! {
                 biased;
-                () = crash.cancelled() => End::Crashed,
-                ended = run => End::Ended(ended),
+                _ = runs => {}
+                () = desk => {}
             }
-        };
-        match self.on_a_runtime(life) {
-            End::Crashed => self.world.lock().note(|| "the process crashes".into()),
-            End::Ended(Ok(summary)) => self.world.lock().note(|| format!("{summary:?}")),
-            End::Ended(Err(error)) if error.kind() == Kind::Fault => {
-                return Err(format!("the journal failed: {error}"));
+            if listens {
+                // Callbacks find somebody also after the run.
+                tokio::time::sleep(Duration::from_secs(5)).await;
             }
-            End::Ended(Err(error)) => return Err(format!("the run was refused: {error}")),
-        }
+        });
+    }
+
+    /// Opens the door to callbacks.
+    async fn listen(
+        &self,
+        journal: Journal,
+        moved: Option<mpsc::Sender<Moved>>,
+    ) -> Result<(), Error> {
+        let key = journal.callback_key().await?;
+        self.world.lock().door = Some(callback::Options {
+            journal,
+            addresses: Addresses::new(ADDRESS, key),
+            codes: Arc::new(CodeTable::default()),
+            policy: policy(true, self.settle_on),
+            moved,
+        });
         Ok(())
+    }
+
+    fn settings(&self, healthy: bool, overtakes: Option<usize>) -> Settings {
+        let mut shape = self.world.lock();
+        let blows = !healthy && shape.chance(|f| f.crash);
+        let fuse = blows.then(|| Fuse {
+            verbs: shape.rng.u32(0..60),
+            commits: shape.rng.bool(),
+            crashes: shape.rng.u32(0..3) > 0,
+        });
+        let drain_after = (!healthy && shape.rng.u32(0..4) == 0).then(|| shape.rng.u64(0..40_000));
+        let rate = if shape.rng.bool() {
+            1
+        } else {
+            shape.rng.u32(1..20)
+        };
+        let polls = shape.rng.u32(0..3) == 0;
+        // A healthy run needs no operator to open a lane.
+        let retries = if healthy { !polls } else { shape.rng.bool() };
+        let limits = Limits {
+            rate: Rate::per_second(rate).expect("not zero"),
+            query_rate: Rate::per_second(shape.rng.u32(1..20)).expect("not zero"),
+            concurrency: shape.rng.usize(1..6),
+            packets: 1 + shape.rng.usize(0..4) * shape.rng.usize(0..2),
+            breaker_losses: shape.rng.u32(1..8),
+            breaker_pause: Duration::from_secs(2),
+            lane_retry_after: retries.then(|| Duration::from_secs(10)),
+            max_wait: Duration::from_secs(if healthy { 600 } else { shape.rng.u64(30..200) }),
+            float_poll: polls.then(|| Duration::from_secs(5)),
+            no_wait: !healthy && shape.rng.u32(0..6) == 0,
+            callbacks: shape.rng.u32(0..3) > 0,
+        };
+        let run = shape.runs.len();
+        shape.runs.push(None);
+        shape.note(|| format!("run {run} begins: {fuse:?} {limits:?}"));
+        Settings {
+            run,
+            fuse,
+            settle_on: self.settle_on,
+            drain_after,
+            overtakes,
+            limits,
+        }
+    }
+
+    /// A process with a run, from its start to its end.
+    async fn process(&self, healthy: bool, listened: bool, overtakes: Option<usize>) {
+        let settings = self.settings(healthy, overtakes);
+        let (run, spoilt) = (
+            settings.run,
+            settings.fuse.is_some_and(|fuse| !fuse.crashes),
+        );
+        let dead = CancellationToken::new();
+        let journal = self.open(settings.fuse, &dead);
+        let life = self.run(journal, settings, listened, &dead);
+        let end = tokio::select! {
+            biased;
+            () = dead.cancelled() => End::Crashed,
+            ended = life => End::Ended(ended),
+        };
+        // What is left of it does nothing any more.
+        dead.cancel();
+        let mut shape = self.world.lock();
+        shape.end_run(run);
+        if !listened {
+            shape.door = None;
+        }
+        match end {
+            End::Crashed => shape.note(|| format!("run {run} crashes")),
+            End::Ended(Ok(summary)) => shape.note(|| format!("run {run} {summary:?}")),
+            End::Ended(Err(error)) => {
+                shape.note(|| format!("run {run} {error}"));
+                let fenced = shape.runs[run].is_some();
+                if !(error.kind() == Kind::Fault && (spoilt || fenced)) {
+                    shape.violation(format!("17: run {run} ends with an error: {error}"));
+                }
+            }
+        }
     }
 
     async fn run(
         &self,
         journal: Journal,
-        limits: Limits,
-        policy: Arc<Policy>,
-        drain_after: Option<u64>,
+        settings: Settings,
+        listened: bool,
+        dead: &CancellationToken,
     ) -> Result<Summary, Error> {
-        let key = journal.callback_key().await?;
-        let addresses = Addresses::new("http://127.0.0.1:2/callbacks", key);
-        let (sender, moved) = mpsc::channel(64);
-        if limits.callbacks {
-            // Sometimes a listener beside the run takes them, and tells it nothing.
-            let told = self.world.lock().rng.u32(0..4) > 0;
-            self.world.lock().door = Some(callback::Options {
-                journal: journal.clone(),
-                addresses: addresses.clone(),
-                codes: Arc::new(CodeTable::default()),
-                policy: Arc::clone(&policy),
-                moved: told.then_some(sender),
+        let drain = CancellationToken::new();
+        if let Some(after) = settings.drain_after {
+            let drain = drain.clone();
+            tokio::spawn(async move {
+                tokio::time::sleep(Duration::from_millis(after)).await;
+                drain.cancel();
             });
         }
-        let callbacks = limits.callbacks;
+        let (sender, moved) = mpsc::channel(64);
+        let limits = settings.limits;
+        if limits.callbacks && !listened {
+            // Sometimes a listener beside the run takes them, and tells it nothing.
+            let told = self.world.lock().rng.u32(0..4) > 0;
+            self.listen(journal.clone(), told.then_some(sender)).await?;
+        }
+        let key = journal.callback_key().await?;
+        let clock = Clock::started_at(self.world.lock().wall_now());
+        if self.has_documents {
+            let uploads = Uploads {
+                journal: journal.clone(),
+                batch: batch(),
+                service: Arc::new(FileService {
+                    world: Arc::clone(&self.world),
+                }),
+                read: Arc::new(|_| Ok(b"%PDF-1.7".to_vec())),
+                // One at a time: threads that read files finish in any order.
+                manner: Arc::new(Manner::new(limits.rate, 1, drain.clone())),
+                clock,
+            };
+            let report = uploads.carry_out(|_| {}).await?;
+            self.world.lock().note(|| format!("{report:?}"));
+        }
+        if let Some(first) = settings.overtakes {
+            let mut shape = self.world.lock();
+            let now = shape.now();
+            shape.runs[first] = Some(now);
+        }
+        let callbacks = limits.callbacks || listened;
         let plan = Plan {
             journal,
             gateway: Arc::new(Line {
                 world: Arc::clone(&self.world),
+                run: settings.run,
+                dead: dead.clone(),
+                disk: self.disk.clone(),
                 requests: Requests::new(&profile()),
                 codes: CodeTable::default(),
                 timeout: REQUEST_TIMEOUT,
@@ -191,20 +310,15 @@ impl Scene {
             batch: batch(),
             gateway_identity: "gateway".into(),
             wire: "wire".into(),
-            policy,
-            limits,
+            policy: policy(callbacks, settings.settle_on),
+            limits: Limits {
+                callbacks,
+                ..limits
+            },
             request_timeout: REQUEST_TIMEOUT,
-            addresses: callbacks.then_some(addresses),
-            clock: Clock::started_at(self.world.lock().wall_now()),
+            addresses: callbacks.then(|| Addresses::new(ADDRESS, key)),
+            clock,
         };
-        let drain = CancellationToken::new();
-        if let Some(after) = drain_after {
-            let drain = drain.clone();
-            tokio::spawn(async move {
-                tokio::time::sleep(Duration::from_millis(after)).await;
-                drain.cancel();
-            });
-        }
         engine::run(
             plan,
             Run {

@@ -4,15 +4,25 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::oneshot;
+use tokio_util::sync::CancellationToken;
 
-use super::world::{Answer, Happening, Packet, World};
-use crate::domain::PayerTransactionId;
+use super::wire::{Answer, Packet, Proof};
+use super::world::{Happening, World};
+use crate::domain::{Currency, PayerTransactionId, ServiceCode};
 use crate::gateway::simulated::{Failure, Question, Response, classify, failed};
-use crate::gateway::{Gateway, Inquiry, Outgoing, Reply, wire::Requests};
+use crate::gateway::{
+    FloatBalance, Gateway, Inquiry, OperationError, Outgoing, Reply, wire::Requests,
+};
+use crate::journal::inline::Disk;
 use crate::lifecycle::CodeTable;
 
 pub(super) struct Line {
     pub world: Arc<World>,
+    /// Whose line it is.
+    pub run: usize,
+    /// Cancelled: its process is dead, and sends nothing more.
+    pub dead: CancellationToken,
+    pub disk: Disk,
     pub requests: Requests,
     pub codes: CodeTable,
     pub timeout: Duration,
@@ -21,6 +31,13 @@ pub(super) struct Line {
 }
 
 impl Line {
+    /// Returns while the process lives.
+    async fn alive(&self) {
+        if self.dead.is_cancelled() {
+            std::future::pending().await
+        }
+    }
+
     async fn ask(
         &self,
         question: Question,
@@ -32,6 +49,10 @@ impl Line {
             let mut shape = self.world.lock();
             let refused = shape.chance(|f| f.refused_connection);
             if refused {
+                if question == Question::Post {
+                    let unsent = |id: &PayerTransactionId| (*id, Proof::NotDone);
+                    shape.prove(&ids.iter().map(unsent).collect::<Vec<_>>());
+                }
                 shape.note(|| "no connection".into());
             } else if shape.chance(|f| f.lost_request) {
                 shape.note(|| "a request is lost".into());
@@ -53,7 +74,8 @@ impl Line {
             () = tokio::time::sleep(self.timeout) => None,
         };
         match answer {
-            Some(Answer::Body(status, body)) => {
+            Some(Answer::Body(status, body, proofs)) => {
+                self.world.lock().prove(&proofs);
                 let response = Response {
                     status,
                     retry_after: None,
@@ -79,6 +101,12 @@ impl Gateway for Line {
                 line: outgoing.payment.instruction.line,
                 service: outgoing.payment.instruction.service.as_str().into(),
                 callback: outgoing.callback_url.is_some(),
+                document: outgoing
+                    .payment
+                    .instruction
+                    .document
+                    .as_ref()
+                    .map(|_| outgoing.support_document.clone()),
                 // But for the callback's address, which may move between runs.
                 digest: digest(&self.requests.post(&[Outgoing {
                     payment: Arc::clone(&outgoing.payment),
@@ -87,25 +115,50 @@ impl Gateway for Line {
                 }])),
             })
             .collect();
+        self.alive().await;
         {
             let mut shape = self.world.lock();
-            let now = shape.now();
-            shape.sends.push((now, ids.len(), self.rate));
-            shape.note(|| format!("posting {ids:?}"));
+            shape.note(|| format!("run {} posts {ids:?}", self.run));
+            shape.depart(self.run, &packets, self.rate, &self.disk);
         }
-        self.ask(Question::Post, &ids, |reply| {
-            Happening::Post(packets, reply)
-        })
-        .await
+        let reply = self
+            .ask(Question::Post, &ids, |reply| {
+                Happening::Post(packets, reply)
+            })
+            .await;
+        self.alive().await;
+        self.world.lock().land(self.run, &ids);
+        reply
     }
 
     async fn query(&self, payments: &[Inquiry]) -> Reply {
         let ids: Vec<_> = payments.iter().map(|inquiry| inquiry.id).collect();
         let asked = ids.clone();
+        self.alive().await;
         self.ask(Question::Status, &ids, |reply| {
             Happening::Query(asked, reply)
         })
         .await
+    }
+
+    async fn balance(&self, service: &ServiceCode) -> Result<Option<FloatBalance>, OperationError> {
+        self.alive().await;
+        let (answers, minor) = {
+            let mut shape = self.world.lock();
+            let dry = service.as_str().ends_with('A') && shape.is_dry();
+            let minor = if dry { 50 } else { 1_000_000 };
+            (!shape.chance(|f| f.query_error), minor)
+        };
+        tokio::time::sleep(Duration::from_millis(20)).await;
+        if !answers {
+            return Err(OperationError::Unavailable("not there".into()));
+        }
+        Ok(Some(FloatBalance {
+            service: service.clone(),
+            account_name: "float".into(),
+            currency: Currency::from_code("KES").expect("known"),
+            minor,
+        }))
     }
 }
 

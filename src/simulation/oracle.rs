@@ -2,11 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use super::Scene;
 use super::world::Account;
-use super::{Scene, batch};
 use crate::domain::PayerTransactionId;
-use crate::journal::ReportRow;
 use crate::lifecycle::State;
+
+/// Codes that prove an end, as the interface has them.
+const PAID: [i32; 2] = [140, 183];
+const FAILED: [i32; 6] = [141, 180, 106, 110, 120, 231];
 
 /// A second, but for the look into the journal between a repeat's turn and its departure.
 const WINDOW_MS: u64 = 1_000 - 50;
@@ -16,6 +19,9 @@ pub(super) struct Generation {
     pub id: PayerTransactionId,
     pub line: u64,
     pub state: State,
+    code: Option<i32>,
+    /// A person decided it.
+    decided: bool,
     /// A retry has taken its place.
     replaced: bool,
 }
@@ -25,8 +31,9 @@ impl Scene {
     pub(super) fn generations(&self) -> Vec<Generation> {
         self.disk.look(|c| {
             let mut statement = c
-                .prepare(
-                    "select identifier, line, state, replaced_by is not null
+                .prepare_cached(
+                    "select identifier, line, state, replaced_by is not null, code,
+                         exists (select 1 from evidence e where e.seq = life.seq and event in (9, 10))
                      from instruction join life using (seq) order by seq",
                 )
                 .expect("the schema has these");
@@ -38,6 +45,8 @@ impl Scene {
                     line: line.unsigned_abs(),
                     state: State::ALL[usize::try_from(state).unwrap_or(0)],
                     replaced: row.get(3)?,
+                    code: row.get(4)?,
+                    decided: row.get(5)?,
                 })
             });
             rows.expect("they can be read")
@@ -46,29 +55,63 @@ impl Scene {
         })
     }
 
-    /// Compares the books.
-    pub(super) fn judge(self, violations: &mut Vec<String>) {
+    /// Compares the books, what weighs most first.
+    pub(super) fn judge(&self, violations: &mut Vec<String>) {
+        let generations = self.generations();
+        self.judge_words(violations);
+        self.judge_proofs(&generations, violations);
+        self.judge_payments(&generations, violations);
+        self.judge_report(violations);
         self.judge_callbacks(violations);
         self.judge_pace(violations);
-        let generations = self.generations();
-        self.judge_payments(&generations, violations);
-        let lines = self.rows.len();
-        let reader = self.disk.into_reader();
-        let snapshot = reader.snapshot(&batch()).expect("the batch is there");
-        let rows = snapshot
-            .rows()
-            .filter(|row| matches!(row, Ok(ReportRow::Payment(_))))
-            .count();
-        if rows != lines {
-            violations.push(format!("the report has {rows} rows, the file {lines}"));
-        }
-        let standing = snapshot.standing().expect("it can be read");
-        let control = snapshot.control().expect("it can be read").total();
-        let total = standing.total();
-        if total.count != control.count || total.amounts != control.amounts {
-            violations.push(format!(
-                "the states add up to {total:?}, not to {control:?}"
-            ));
+    }
+
+    /// What is on record as the gateway's word, the gateway has said.
+    fn judge_words(&self, violations: &mut Vec<String>) {
+        let shape = self.world.lock();
+        self.disk.look(|c| {
+            let mut statement = c
+                .prepare_cached(
+                    "select distinct identifier, code from evidence join instruction using (seq)
+                     where event in (5, 6, 8) and code is not null order by seq, code",
+                )
+                .expect("the schema has these");
+            let mut rows = statement.query([]).expect("they can be read");
+            while let Some(row) = rows.next().expect("they can be read") {
+                let id: String = row.get(0).expect("a text");
+                let code: i32 = row.get(1).expect("a code");
+                let id = PayerTransactionId::parse(&id).expect("we made it");
+                let told = shape
+                    .ledger
+                    .get(&id)
+                    .is_some_and(|account| account.told.contains(&code));
+                if !told {
+                    violations.push(format!(
+                        "8: code {code} is on record for {id}, which was never told"
+                    ));
+                }
+            }
+        });
+    }
+
+    /// An end rests on a code that proves it, or on a person.
+    fn judge_proofs(&self, generations: &[Generation], violations: &mut Vec<String>) {
+        for generation in generations {
+            let Generation {
+                id,
+                state,
+                code,
+                decided,
+                ..
+            } = generation;
+            let (proofs, rule): (&[i32], _) = match state {
+                State::Paid => (&PAID, 11),
+                State::Failed => (&FAILED, if *code == Some(229) { 11 } else { 8 }),
+                _ => continue,
+            };
+            if !decided && !code.is_some_and(|code| proofs.contains(&code)) {
+                violations.push(format!("{rule}: {id} is {} by code {code:?}", state.name()));
+            }
         }
     }
 
@@ -77,7 +120,7 @@ impl Scene {
         for (id, code) in acknowledged {
             if !self.is_on_disk(id, code) {
                 violations.push(format!(
-                    "callback {code} of {id} was acknowledged and is not on disk"
+                    "14: callback {code} of {id} was acknowledged and is not on disk"
                 ));
             }
         }
@@ -96,7 +139,7 @@ impl Scene {
             }
             if sum > most {
                 violations.push(format!(
-                    "{sum} payments left within a second of {from}, at {most}/s"
+                    "19: {sum} payments left within a second of {from}, at {most}/s"
                 ));
                 return;
             }
@@ -111,19 +154,15 @@ impl Scene {
             let id = generation.id;
             let account = shape.ledger.get(&id).cloned().unwrap_or_default();
             if account.executions > 1 {
-                violations.push(format!("{id} was executed {} times", account.executions));
-            }
-            // A reload dates the payments anew: the date of the first load is lost with the journal.
-            if account.altered && !self.lost_journal {
-                violations.push(format!("{id} was sent with other bytes"));
+                violations.push(format!("9: {id} was executed {} times", account.executions));
             }
             // Of two ends that the gateway told, either may have been believed; once both were heard, neither.
             if account.contradicted {
                 if matches!(generation.state, State::Paid | State::Failed)
-                    && !shape.confirmed
+                    && self.settle_on == crate::lifecycle::SettleOn::Callback
                     && self.heard_both(id)
                 {
-                    violations.push(format!("{id} heard two ends, and nobody decided"));
+                    violations.push(format!("10: {id} heard two ends, and nobody decided"));
                 }
                 continue;
             }
@@ -139,30 +178,35 @@ impl Scene {
                 State::Conflict => false,
             };
             if !true_to_the_ledger {
+                let rule = match generation.state {
+                    State::Paid | State::Failed => 7,
+                    State::Cancelled | State::Conflict => 10,
+                    _ => 6,
+                };
                 violations.push(format!(
-                    "{id} is {} and was executed {} times",
+                    "{rule}: {id} is {} and was executed {} times",
                     generation.state.name(),
                     account.executions
                 ));
             }
         }
-        for row in &self.rows {
+        for row in &self.lines() {
             if !by_line.contains_key(&row.line) {
-                violations.push(format!("line {} is lost", row.line));
+                violations.push(format!("12: line {} is lost", row.line));
             }
             // Under whatever identifier, known to the journal or lost with an earlier one.
             let of_row = |account: &&Account| account.line == row.line;
             let accounts: Vec<_> = shape.ledger.values().filter(of_row).collect();
             let moved: u32 = accounts.iter().map(|account| account.executions).sum();
             if moved > 1 && !accounts.iter().any(|account| account.contradicted) {
-                violations.push(format!("line {} was paid {moved} times", row.line));
+                violations.push(format!("1: line {} was paid {moved} times", row.line));
             }
         }
         // A retry's identifier is lost with its journal.
         let known = |id| generations.iter().any(|generation| generation.id == id);
         for (id, account) in &shape.ledger {
             if account.executions > 0 && !known(*id) && !self.lost_journal {
-                violations.push(format!("{id} was executed, and nobody knows of it"));
+                violations.push(format!("6: {id} was executed, and nobody knows of it"));
             }
         }
     }

@@ -1,79 +1,170 @@
 //! Seeds by the thousand.
 
+use std::fmt::Write as _;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Instant;
+
 use super::simulate;
 use crate::canary::Canary;
 
-fn seeds(first: u64, count: u64) -> Vec<String> {
-    let mut failures = Vec::new();
-    for seed in first..first + count {
-        let outcome = simulate(seed, false);
-        if !outcome.violations.is_empty() {
-            failures.push(format!("seed {seed}: {}", outcome.violations.join("; ")));
+/// The seeds of every `cargo test`.
+const SEEDS: u64 = 20_000;
+/// The seeds within which every planted mistake must be found.
+const CANARY_SEEDS: u64 = 5_000;
+/// Seeds that are run twice.
+const TWICE: u64 = 200;
+/// Progress is told after so many.
+const TELL_EVERY: u64 = 10_000;
+/// Failing seeds that are told, at most.
+const FAILURES_MAX: usize = 5;
+
+fn number(name: &str) -> Option<u64> {
+    std::env::var(name).ok()?.parse().ok()
+}
+
+/// Works on numbers from `first` on, on every core, until so many found something.
+fn search<T: Send>(
+    first: u64,
+    count: u64,
+    most: usize,
+    work: impl Fn(u64) -> Option<T> + Sync,
+) -> Vec<(u64, T)> {
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let (next, enough) = (AtomicU64::new(first), AtomicBool::new(false));
+    let found = Mutex::new(Vec::new());
+    std::thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(|| {
+                while !enough.load(Ordering::Relaxed) {
+                    let number = next.fetch_add(1, Ordering::Relaxed);
+                    if number >= first + count {
+                        break;
+                    }
+                    if let Some(what) = work(number) {
+                        let mut found = found.lock().expect("nobody panics with it");
+                        found.push((number, what));
+                        enough.store(found.len() >= most, Ordering::Relaxed);
+                    }
+                }
+            });
         }
+    });
+    let mut found = found.into_inner().expect("nobody panics with it");
+    found.sort_by_key(|(number, _)| *number);
+    found
+}
+
+/// What a person needs of a seed that failed: what is wrong, what happened, and how to see it alone.
+fn told(seed: u64, violations: &[String]) -> String {
+    let mut text = format!(
+        "seed {seed}:\n  {}\n\nSIMULATION_SEED={seed} cargo test --lib simulation::tests::replay -- --exact --nocapture\n",
+        violations.join("\n  ")
+    );
+    for line in simulate(seed, true).trace {
+        let _ = writeln!(text, "{line}");
     }
-    failures
+    text
+}
+
+fn assert_sound(first: u64, count: u64) {
+    let (started, done, slowest) = (Instant::now(), AtomicU64::new(0), AtomicU64::new(0));
+    let failures = search(first, count, FAILURES_MAX, |seed| {
+        let outcome = simulate(seed, false);
+        slowest.fetch_max(outcome.healing_ms, Ordering::Relaxed);
+        let done = done.fetch_add(1, Ordering::Relaxed) + 1;
+        if done.is_multiple_of(TELL_EVERY) {
+            let speed = done as f64 / started.elapsed().as_secs_f64();
+            println!("{done} seeds, {speed:.0} seeds/s");
+        }
+        (!outcome.violations.is_empty()).then_some(outcome.violations)
+    });
+    println!(
+        "{} seeds in {:.1} s; the slowest batch took {} s of its own time to finish once the gateway was healthy",
+        done.into_inner(),
+        started.elapsed().as_secs_f64(),
+        slowest.into_inner() / 1000
+    );
+    if let Some((seed, violations)) = failures.first() {
+        let others: Vec<_> = failures.iter().map(|(seed, _)| seed).collect();
+        panic!("seeds that failed: {others:?}\n{}", told(*seed, violations));
+    }
 }
 
 #[test]
 fn no_seed_moves_money_twice_or_loses_a_row() {
-    let count = std::env::var("SIMULATION_SEEDS")
-        .ok()
-        .and_then(|n| n.parse().ok());
-    let started = std::time::Instant::now();
-    let failures = seeds(0, count.unwrap_or(200));
-    println!("took {:?}", started.elapsed());
-    assert!(failures.is_empty(), "{}", failures.join("\n"));
+    assert_sound(0, SEEDS);
+}
+
+/// `SIMULATION_SEEDS=2000000 cargo test --lib simulation::tests::a_night -- --exact --ignored --nocapture`, from
+/// `SIMULATION_FROM` on.
+#[test]
+#[ignore = "takes a night"]
+fn a_night() {
+    assert_sound(
+        number("SIMULATION_FROM").unwrap_or(SEEDS),
+        number("SIMULATION_SEEDS").unwrap_or(2_000_000),
+    );
 }
 
 #[test]
 fn the_same_seed_gives_the_same_trace() {
-    for seed in 0..20 {
+    let differing = search(0, TWICE, FAILURES_MAX, |seed| {
         let (first, second) = (simulate(seed, true), simulate(seed, true));
-        assert_eq!(first.trace, second.trace, "seed {seed}");
-    }
+        let at = first
+            .trace
+            .iter()
+            .zip(&second.trace)
+            .position(|(a, b)| a != b);
+        let at = at.or((first.trace.len() != second.trace.len()).then_some(0))?;
+        Some((first.trace[at].clone(), second.trace[at].clone()))
+    });
+    assert!(differing.is_empty(), "{differing:#?}");
 }
 
-/// `SIMULATION_SEED=17 cargo test --lib replay -- --nocapture` shows what happened.
+/// `SIMULATION_SEED=17 cargo test --lib simulation::tests::replay -- --exact --nocapture` shows what happened;
+/// `SIMULATION_CANARY` makes a planted mistake.
 #[test]
 fn replay() {
-    let seed = std::env::var("SIMULATION_SEED")
-        .ok()
-        .and_then(|n| n.parse().ok());
-    let Some(seed) = seed else { return };
+    let Some(seed) = number("SIMULATION_SEED") else {
+        return;
+    };
+    let canary = std::env::var("SIMULATION_CANARY").ok();
+    let canary = Canary::ALL.into_iter().find(|known| {
+        canary
+            .as_ref()
+            .is_some_and(|name| *name == format!("{known:?}"))
+    });
+    let _awake = canary.map(Canary::wake);
     let outcome = simulate(seed, true);
     for line in &outcome.trace {
         println!("{line}");
     }
-    assert!(
-        outcome.violations.is_empty(),
-        "{}",
-        outcome.violations.join("\n")
-    );
+    let violations = outcome.violations;
+    assert!(violations.is_empty(), "{}", violations.join("\n"));
 }
-
-/// The seeds within which every planted mistake must be found.
-const CANARY_SEEDS: u64 = 5_000;
 
 #[test]
 fn every_planted_mistake_is_found() {
-    let mut survivors = Vec::new();
-    let only = std::env::var("SIMULATION_CANARY").ok();
-    for canary in Canary::ALL {
-        if only
-            .as_ref()
-            .is_some_and(|only| *only != format!("{canary:?}"))
-        {
-            continue;
-        }
+    let found = search(0, Canary::ALL.len() as u64, usize::MAX, |place| {
+        let canary = Canary::ALL[usize::try_from(place).ok()?];
         let _awake = canary.wake();
-        let found = (0..CANARY_SEEDS).find_map(|seed| {
+        (0..CANARY_SEEDS).find_map(|seed| {
             let violation = simulate(seed, false).violations.into_iter().next()?;
             Some((seed, violation))
-        });
-        match found {
-            Some((seed, violation)) => println!("| {canary:?} | {} | {violation} |", seed + 1),
-            None => survivors.push(canary),
-        }
+        })
+    });
+    for (place, (seed, violation)) in &found {
+        let canary = Canary::ALL[usize::try_from(*place).expect("it was one")];
+        println!("| {canary:?} | {seed} | {violation} |");
     }
-    assert_eq!(survivors, [], "mistakes that the simulation does not find");
+    let places: Vec<_> = found.iter().map(|(place, _)| *place).collect();
+    let survivors: Vec<_> = (0..)
+        .zip(Canary::ALL)
+        .filter(|(place, _)| !places.contains(place))
+        .collect();
+    assert!(
+        survivors.is_empty(),
+        "mistakes that the simulation does not find: {survivors:?}"
+    );
 }

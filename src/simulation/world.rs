@@ -2,37 +2,20 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use fastrand::Rng;
 use tokio::sync::{Notify, oneshot};
 use tokio::time::Instant;
 
 use super::faults::Faults;
-use super::gateway::entry;
+use super::wire::{Answer, Departures, Packet};
 use crate::callback;
 use crate::domain::{PayerTransactionId, Timestamp};
 
 /// A callback is sent so often, until it is acknowledged.
 const PUSHES_MAX: u32 = 6;
 const PUSH_AGAIN_MS: u64 = 2_000;
-
-/// One payment as it is on the wire.
-#[derive(Clone, Debug)]
-pub(super) struct Packet {
-    pub id: PayerTransactionId,
-    /// The row it pays.
-    pub line: u64,
-    pub service: Arc<str>,
-    pub callback: bool,
-    /// A digest of its bytes.
-    pub digest: u64,
-}
-
-/// What comes back.
-pub(super) enum Answer {
-    Body(u16, Vec<u8>),
-    HangUp,
-}
 
 /// What happens at a moment.
 pub(super) enum Happening {
@@ -68,9 +51,10 @@ pub(super) struct Account {
     pub contradicted: bool,
     /// A status reply has denied it although it was there.
     pub denied: bool,
-    digest: Option<u64>,
-    /// A post had other bytes than the first.
-    pub altered: bool,
+    /// What it told of it.
+    pub told: BTreeSet<i32>,
+    /// What left about it.
+    pub wire: Departures,
 }
 
 pub(super) struct World {
@@ -88,12 +72,16 @@ pub(super) struct Shape {
     pub ledger: BTreeMap<PayerTransactionId, Account>,
     /// When how many payments left, at which rate per second.
     pub sends: Vec<(u64, usize, usize)>,
+    /// What should not have happened.
+    pub violations: Vec<String>,
+    /// Runs that began, and since when another one takes over from it.
+    pub runs: Vec<Option<u64>>,
+    /// References under which the file service has documents.
+    pub documents: BTreeMap<PayerTransactionId, BTreeSet<String>>,
     /// Callbacks that the listener acknowledged.
     pub acknowledged: BTreeSet<(PayerTransactionId, i32)>,
     /// Where callbacks arrive, while a process listens.
     pub door: Option<callback::Options>,
-    /// Some run settled by status queries that agree with callbacks, not by these.
-    pub confirmed: bool,
     pub wall: Timestamp,
     pub trace: Option<Vec<String>>,
 }
@@ -112,9 +100,11 @@ impl World {
                 started: None,
                 ledger: BTreeMap::new(),
                 sends: Vec::new(),
+                violations: Vec::new(),
+                runs: Vec::new(),
+                documents: BTreeMap::new(),
                 acknowledged: BTreeSet::new(),
                 door: None,
-                confirmed: false,
                 wall: Timestamp::from_millis(1_795_824_000_000),
                 trace: traced.then(Vec::new),
             }),
@@ -197,10 +187,11 @@ impl World {
         let Some(door) = shape.door.clone() else {
             return;
         };
-        let number = shape.ledger.get(&id).map_or(0, |account| account.number);
+        let number = shape.account(id).number;
+        let packet = shape.tell(id, code, number);
         let body = format!(
             r#"{{"function":"GATEWAY.pushPaymentStatus","countryCode":"KE","payload":{{"packet":{},"credentials":{{}}}}}}"#,
-            entry(id.as_str(), code, number)
+            packet
         );
         shape.note(|| format!("callback {id} {code}"));
         let (world, now) = (Arc::clone(self), shape.wall_now());
@@ -215,8 +206,23 @@ impl World {
 impl Shape {
     /// What the clock on the wall of the program's machine shows.
     pub fn wall_now(&self) -> Timestamp {
-        self.wall
-            .after(std::time::Duration::from_millis(self.now()))
+        self.wall_at(self.now())
+    }
+
+    /// What it shows then, unless it is set.
+    pub fn wall_at(&self, ms: u64) -> Timestamp {
+        self.wall.after(Duration::from_millis(ms))
+    }
+
+    /// Sets it: the program must not care.
+    pub fn set_the_clock(&mut self) {
+        let hours = self.rng.u64(0..7_200_000);
+        self.wall = if self.rng.bool() {
+            self.wall.after(Duration::from_millis(hours))
+        } else {
+            Timestamp::from_millis(self.wall.as_millis() - i64::try_from(hours).unwrap_or(0))
+        };
+        self.note(|| "the clock jumps".into());
     }
 
     /// Begins a life: the runtime's clock goes on where the world's stands.
@@ -251,6 +257,13 @@ impl Shape {
             .insert((self.now() + after_ms, self.serial), what);
     }
 
+    /// The bad days are over; returns when.
+    pub fn heal(&mut self) -> u64 {
+        self.faults = self.faults.healed();
+        self.note(|| "the gateway is healthy".into());
+        self.now()
+    }
+
     /// Whether something of this chance in a thousand comes true.
     pub fn chance(&mut self, of: fn(&Faults) -> u32) -> bool {
         let chance = of(&self.faults);
@@ -271,7 +284,7 @@ impl Shape {
     fn next_at(&self) -> Option<Instant> {
         let (&(at, _), _) = self.queue.first_key_value()?;
         let lived = at.saturating_sub(self.base_ms);
-        Some(self.started? + std::time::Duration::from_millis(lived))
+        Some(self.started? + Duration::from_millis(lived))
     }
 
     /// Whether anything is still under way that could move money.
@@ -284,12 +297,8 @@ impl Shape {
         })
     }
 
-    pub fn first_bytes(&mut self, packet: &Packet) {
-        let account = self.ledger.entry(packet.id).or_default();
-        account.line = packet.line;
-        match account.digest {
-            None => account.digest = Some(packet.digest),
-            Some(first) => account.altered |= first != packet.digest,
-        }
+    /// What is known of an identifier.
+    pub fn account(&mut self, id: PayerTransactionId) -> &mut Account {
+        self.ledger.entry(id).or_default()
     }
 }

@@ -91,6 +91,8 @@ impl Core {
                     .iter()
                     .all(|(other, need)| other == currency && need <= i128::from(minor))
             });
+        #[cfg(test)]
+        let covers = covers && !crate::canary::Canary::BalanceIgnored.sings();
         if covers {
             self.reopen(lane, now);
         }

@@ -225,6 +225,10 @@ fn append(
     detail: Option<&str>,
     moment: Moment,
 ) -> Result<(), Error> {
+    #[cfg(test)]
+    if event == Event::Lost && crate::canary::Canary::EvidenceForgotten.sings() {
+        return Ok(());
+    }
     let (number, class, code) = event_numbers(event);
     append_raw(
         c,

@@ -1,6 +1,7 @@
 //! A journal without a thread of its own, for simulated time: verbs run where they are asked, one after the other, and
 //! a crash can cut in before or after any commit.
 
+use std::cell::{Cell, RefCell};
 use std::sync::{Arc, Mutex as Lock, PoisonError};
 use std::time::Duration;
 
@@ -14,15 +15,48 @@ use crate::journal::Error;
 
 /// The data of a journal: what a crash leaves.
 #[derive(Clone, Debug)]
-pub(crate) struct Disk(Arc<Lock<Option<Connection>>>);
+pub(crate) struct Disk(Arc<Platter>);
 
-/// Where a crash cuts in.
+#[derive(Debug)]
+struct Platter(Lock<Option<Connection>>);
+
+/// What a process meets in the middle of its work.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Fuse {
     /// Verbs that are carried out before.
     pub verbs: u32,
     /// Whether the next one is still committed, although nobody hears of it.
     pub commits: bool,
+    /// Whether the process dies; otherwise it hears that the disk is full.
+    pub crashes: bool,
+}
+
+thread_local! {
+    /// Emptied databases: the schema is not read anew, and the statements stay prepared.
+    static SPARE: RefCell<Vec<Connection>> = const { RefCell::new(Vec::new()) };
+    /// The next commit fails; whether it is carried out all the same.
+    static FAILURE: Cell<Option<bool>> = const { Cell::new(None) };
+}
+
+/// What becomes of the commit that comes now, where it is to fail.
+pub(super) fn failure(connection: &Connection) -> Option<rusqlite::Error> {
+    if FAILURE.take()? {
+        connection.execute_batch("commit").expect("memory is there");
+    }
+    let full = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_FULL);
+    Some(rusqlite::Error::SqliteFailure(full, None))
+}
+
+impl Drop for Platter {
+    fn drop(&mut self) {
+        let disk = self.0.get_mut().unwrap_or_else(PoisonError::into_inner);
+        if let Some(connection) = disk.take()
+            && open::empty(&connection).is_ok()
+        {
+            // A thread that ends has no further use for it.
+            let _ = SPARE.try_with(|spare| spare.borrow_mut().push(connection));
+        }
+    }
 }
 
 /// How long the next verb waits for the disk.
@@ -51,19 +85,24 @@ impl std::fmt::Debug for Inline {
 impl Disk {
     /// An empty journal in memory.
     pub(crate) fn blank() -> Self {
-        Self(Arc::new(Lock::new(Some(open::in_memory()))))
+        let spare = SPARE.with_borrow_mut(Vec::pop);
+        let connection = spare.unwrap_or_else(open::in_memory);
+        Self(Arc::new(Platter(Lock::new(Some(connection)))))
     }
 
     /// Runs a query past the verbs.
     pub(crate) fn look<T>(&self, work: impl FnOnce(&Connection) -> T) -> T {
-        let disk = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let disk = self.0.0.lock().unwrap_or_else(PoisonError::into_inner);
         work(disk.as_ref().expect("the disk is there until it is read"))
     }
 
-    /// Ends the journal's life, to read it as a report does.
-    pub(crate) fn into_reader(self) -> Reader {
-        let mut disk = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        Reader::of(disk.take().expect("the disk is read once"))
+    /// Reads it as a report does.
+    pub(crate) fn read<T>(&self, work: impl FnOnce(&Reader) -> T) -> T {
+        let mut disk = self.0.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let reader = Reader::of(disk.take().expect("the disk is there until it is read"));
+        let found = work(&reader);
+        *disk = Some(reader.into_connection());
+        found
     }
 }
 
@@ -88,24 +127,34 @@ impl Inline {
     pub(super) async fn perform(&self, work: Work) -> Result<(), Error> {
         let mut seat = self.seat.lock().await;
         tokio::time::sleep((seat.latency)()).await;
+        if self.crash.is_cancelled() {
+            // The process is dead.
+            drop(seat);
+            return std::future::pending().await;
+        }
         if let Some(error) = &seat.latch {
             return Err(Error::Latched {
                 cause: error.to_string(),
             });
         }
         let burns = match &mut seat.fuse {
-            Some(fuse) if fuse.verbs == 0 => Some(fuse.commits),
+            Some(fuse) if fuse.verbs == 0 => seat.fuse.take(),
             Some(fuse) => {
                 fuse.verbs -= 1;
                 None
             }
             None => None,
         };
-        if burns != Some(false) {
-            let mut disk = self.disk.0.lock().unwrap_or_else(PoisonError::into_inner);
-            let connection = disk.as_mut().expect("the disk is there until it is read");
-            let outcome = commit(connection, vec![work]);
-            if burns.is_none() {
+        let crashes = burns.is_some_and(|fuse| fuse.crashes);
+        if burns.is_none_or(|fuse| fuse.commits || !fuse.crashes) {
+            FAILURE.set(burns.filter(|fuse| !fuse.crashes).map(|fuse| fuse.commits));
+            let outcome = {
+                let mut disk = self.disk.0.0.lock().unwrap_or_else(PoisonError::into_inner);
+                let connection = disk.as_mut().expect("the disk is there until it is read");
+                commit(connection, vec![work])
+            };
+            FAILURE.set(None);
+            if !crashes {
                 if let Err(error) = &outcome
                     && error.kind() == crate::journal::Kind::Fault
                 {
@@ -116,6 +165,7 @@ impl Inline {
         }
         self.crash.cancel();
         // Nobody ever hears of it.
+        drop(seat);
         std::future::pending().await
     }
 }

@@ -5,6 +5,7 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsE
 use std::path::Path;
 use std::time::Duration;
 
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
 use super::{APPLICATION_ID, SCHEMA_VERSION};
@@ -67,7 +68,7 @@ pub(super) fn for_writing(path: &Path, missing: Missing) -> Result<Connection, E
             .map_err(said_of(path))?;
     }
     migrate(&mut connection, path)?;
-    connection.set_prepared_statement_cache_capacity(64);
+    keep_statements(&connection).map_err(said_of(path))?;
     Ok(connection)
 }
 
@@ -76,8 +77,30 @@ pub(super) fn for_writing(path: &Path, missing: Missing) -> Result<Connection, E
 pub(super) fn in_memory() -> Connection {
     let mut connection = Connection::open_in_memory().expect("memory takes a database");
     migrate(&mut connection, Path::new(":memory:")).expect("the schema is sound");
-    connection.set_prepared_statement_cache_capacity(64);
+    keep_statements(&connection).expect("it is known to SQLite");
+    let triggers = ["evidence", "upload", "bill"];
+    for table in triggers {
+        connection
+            .execute_batch(&format!("drop trigger {table}_is_never_removed"))
+            .expect("the schema has it");
+    }
     connection
+}
+
+/// Empties a journal in memory for its next use: a new schema costs more than the runs over it.
+#[cfg(test)]
+pub(super) fn empty(connection: &Connection) -> rusqlite::Result<()> {
+    let tables: Vec<String> = connection
+        .prepare_cached("select name from main.sqlite_schema where type = 'table' order by name in ('batch', 'instruction')")?
+        .query_map([], |row| row.get(0))?
+        .collect::<Result<_, _>>()?;
+    connection.execute_batch("begin")?;
+    for table in tables {
+        connection
+            .prepare_cached(&format!("delete from main.{table}"))?
+            .execute([])?;
+    }
+    connection.execute_batch("commit")
 }
 
 /// Opens a connection that only reads.
@@ -103,7 +126,17 @@ pub(super) fn for_reading(path: &Path) -> Result<Connection, Error> {
     connection
         .execute_batch("pragma query_only = on; pragma cache_size = -8000;")
         .map_err(said_of(path))?;
+    keep_statements(&connection).map_err(said_of(path))?;
     Ok(connection)
+}
+
+/// Keeps statements prepared.
+// By default SQLite prepares a statement anew whenever a value is bound that the choice of an index might depend on. Ours
+// name their indexes.
+fn keep_statements(connection: &Connection) -> rusqlite::Result<()> {
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
+    connection.set_prepared_statement_cache_capacity(128);
+    Ok(())
 }
 
 fn assert_version() -> Result<(), Error> {

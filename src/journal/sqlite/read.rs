@@ -36,6 +36,12 @@ impl Reader {
         Self { connection }
     }
 
+    /// Gives the connection back.
+    #[cfg(test)]
+    pub(super) fn into_connection(self) -> Connection {
+        self.connection
+    }
+
     /// Opens a journal that must be there.
     ///
     /// # Errors

@@ -105,6 +105,10 @@ fn doubt_anew(c: &Connection, batch_id: i64, now: Timestamp) -> Result<(), Error
 
 /// Refuses a run that another one has taken over from.
 pub(super) fn assert_current(c: &Connection, token: RunToken) -> Result<(), Error> {
+    #[cfg(test)]
+    if crate::canary::Canary::FenceIgnored.sings() {
+        return Ok(());
+    }
     if epoch(c)? == token.epoch {
         Ok(())
     } else {
@@ -145,6 +149,10 @@ pub(super) fn abandon(
 /// Begins the waits anew that rest on the wall clock of an earlier process: a clock that jumped must neither end a
 /// quarantine early nor put off a question for ever.
 fn restart_waits(c: &Connection, batch_id: i64, terms: &RunTerms) -> Result<(), Error> {
+    #[cfg(test)]
+    if crate::canary::Canary::WaitsOutliveTheClock.sings() {
+        return Ok(());
+    }
     let now = terms.now.as_millis();
     let latest = terms.now.after(terms.longest_wait).as_millis();
     let soon = terms.now.after(terms.first_query_after).as_millis();
@@ -259,7 +267,14 @@ fn claim_lane(
     claims: &mut Vec<Claim>,
     tallies: &mut Tallies,
 ) -> Result<(), Error> {
-    let mut statement = c.prepare_cached(&due_in_lane())?;
+    let sql = due_in_lane();
+    #[cfg(test)]
+    let sql = if crate::canary::Canary::DocumentForgotten.sings() {
+        sql.replace(DOCUMENT_IS_THERE, "true")
+    } else {
+        sql
+    };
+    let mut statement = c.prepare_cached(&sql)?;
     let mut rows = statement.query(params![
         batch_id,
         lane,
@@ -291,6 +306,11 @@ fn claim_lane(
         };
         #[cfg(test)]
         let payment = mistaken(payment, &life);
+        #[cfg(test)]
+        let support_document = support_document.map(|reference| {
+            let other = life.attempts > 0 && crate::canary::Canary::OtherDocumentOnRepost.sings();
+            reference + if other { "-2" } else { "" }
+        });
         #[cfg(test)]
         if crate::canary::Canary::ClaimWithoutIntent.sings() {
             c.prepare_cached("update life set due_at = ?2 where seq = ?1")?

@@ -473,9 +473,13 @@ pub(super) fn commit(connection: &mut Connection, works: Vec<Work>) -> Result<()
             crate::points::pass("before-commit");
             // A job that had nothing to write may have ended the transaction itself.
             if !connection.is_autocommit()
-                && let Err(error) = connection.execute_batch("commit")
+                && let Err(error) = end(connection)
             {
                 let _ = connection.execute_batch("rollback");
+                #[cfg(test)]
+                if crate::canary::Canary::FailedCommitCounts.sings() {
+                    return Ok(());
+                }
                 return Err(error.into());
             }
             #[cfg(debug_assertions)]
@@ -489,4 +493,12 @@ pub(super) fn commit(connection: &mut Connection, works: Vec<Work>) -> Result<()
             Err(error)
         }
     }
+}
+
+fn end(connection: &Connection) -> rusqlite::Result<()> {
+    #[cfg(test)]
+    if let Some(failure) = super::inline::failure(connection) {
+        return Err(failure);
+    }
+    connection.execute_batch("commit")
 }

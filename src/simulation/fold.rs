@@ -1,0 +1,105 @@
+//! The evidence of every payment, folded again: the state must be what it adds up to, and the same each time it is read.
+
+use super::life::policy;
+use super::{Scene, batch};
+use crate::journal::{ReportRow, Snapshot, TrailEntry};
+use crate::lifecycle::{Life, Moment, Policy, State, step};
+
+/// What a trail of evidence adds up to.
+fn fold(trail: &[TrailEntry], policy: &Policy) -> Life {
+    trail.iter().fold(Life::NEW, |life, entry| {
+        let moment = Moment {
+            now: entry.at,
+            jitter: 0,
+        };
+        match entry.event {
+            Some(event) => step(&life, event, moment, policy).life,
+            None if entry.kind == "presumed to have been posted before" => Life {
+                state: State::InDoubt,
+                exposures: 1,
+                quarantine_from: Some(entry.at),
+                ..life
+            },
+            None => life,
+        }
+    })
+}
+
+/// The life without what evidence does not tell: when something is done next.
+fn proven(life: Life) -> Life {
+    Life {
+        due_at: None,
+        queries: 0,
+        ..life
+    }
+}
+
+/// All that a report is made of.
+struct Page {
+    /// Control totals, states, rows and trails, as text.
+    text: String,
+    rows: usize,
+    adds_up: bool,
+}
+
+impl Scene {
+    /// Reads the batch twice, as a report does, and folds the evidence of every generation.
+    pub(super) fn judge_report(&self, violations: &mut Vec<String>) {
+        let policy = policy(true, self.settle_on);
+        let mut read = || {
+            self.disk.read(|reader| {
+                let snapshot = reader.snapshot(&batch()).expect("the batch is there");
+                page(&snapshot, &policy, violations)
+            })
+        };
+        let (first, second) = (read(), read());
+        let lines = self.lines().len();
+        if first.rows != lines {
+            violations.push(format!(
+                "12: the report has {} rows, the file {lines}",
+                first.rows
+            ));
+        }
+        if !first.adds_up {
+            violations.push(format!("12: the states do not add up: {}", first.text));
+        }
+        if first.text != second.text {
+            violations.push("20: a second report of the batch differs from the first".into());
+        }
+    }
+}
+
+fn page(snapshot: &Snapshot<'_>, policy: &Policy, violations: &mut Vec<String>) -> Page {
+    let standing = snapshot.standing().expect("it can be read");
+    let control = snapshot.control().expect("it can be read").total();
+    let total = standing.total();
+    let mut counted = std::collections::BTreeMap::<State, u64>::new();
+    let (mut text, mut rows) = (format!("{control:?} {standing:?}\n"), 0);
+    for row in snapshot.rows() {
+        let Ok(ReportRow::Payment(newest)) = row else {
+            continue;
+        };
+        rows += 1;
+        *counted.entry(newest.life.state).or_default() += 1;
+        let id = newest.payment.id;
+        let key = newest.payment.instruction.reference.as_ref();
+        let key = key.map_or(id.as_str(), |reference| reference.as_str());
+        for record in snapshot.find(key).expect("it was read before") {
+            let trail = snapshot.trail(record.seq).expect("it can be read");
+            let (is, folded) = (proven(record.life), proven(fold(&trail, policy)));
+            if is != folded {
+                let id = record.payment.id;
+                violations.push(format!("15: {id} is {is:?}, its evidence says {folded:?}"));
+            }
+            text.push_str(&format!("{record:?} {trail:?}\n"));
+        }
+    }
+    let by_state = State::ALL
+        .into_iter()
+        .all(|state| standing.of(state).count == counted.get(&state).copied().unwrap_or(0));
+    Page {
+        text,
+        rows,
+        adds_up: by_state && total.count == control.count && total.amounts == control.amounts,
+    }
+}

@@ -1,0 +1,214 @@
+//! What leaves: each departure is held against the journal and against what was proven of the one before.
+
+use std::sync::Arc;
+
+use rusqlite::OptionalExtension;
+
+use super::world::Shape;
+use crate::domain::PayerTransactionId;
+use crate::journal::inline::Disk;
+
+/// "Not found" counts after the quarantine, which is 60 s; an answer is recorded a little after it came.
+const QUARANTINE_MS: u64 = 59_000;
+/// A run that takes over does so within this time of its start.
+const TAKEOVER_MS: u64 = 1_000;
+
+/// One payment as it is on the wire.
+#[derive(Clone, Debug)]
+pub(super) struct Packet {
+    pub id: PayerTransactionId,
+    /// The row it pays.
+    pub line: u64,
+    pub service: Arc<str>,
+    pub callback: bool,
+    /// Whether its row has a document, and what it is called at the file service.
+    pub document: Option<Option<String>>,
+    /// A digest of its bytes.
+    pub digest: u64,
+}
+
+/// What comes back, and what it proves.
+pub(super) enum Answer {
+    Body(u16, Vec<u8>, Vec<(PayerTransactionId, Proof)>),
+    HangUp,
+}
+
+impl Answer {
+    /// An answer that proves nothing.
+    pub fn nothing(status: u16, body: Vec<u8>) -> Self {
+        Self::Body(status, body, Vec::new())
+    }
+}
+
+/// What makes a further post of an identifier safe.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Proof {
+    /// The last post was not carried out, and will not be.
+    NotDone,
+    /// The gateway does not know it; this must be heard twice, after the quarantine.
+    NotFound,
+}
+
+/// The posts of one identifier.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Departures {
+    digest: Option<u64>,
+    count: u32,
+    last_at: u64,
+    not_done: bool,
+    not_found: Vec<u64>,
+    under_way: Option<usize>,
+}
+
+impl Departures {
+    /// The journal that counted them is lost.
+    pub fn forget(&mut self) {
+        *self = Self::default();
+    }
+}
+
+/// What the journal has of an identifier when it leaves.
+struct Intent {
+    attempts: u32,
+    claimed_at: i64,
+}
+
+fn intent(disk: &Disk, id: PayerTransactionId) -> Option<Intent> {
+    disk.look(|c| {
+        c.prepare_cached(
+            "select attempts, (select max(at) from evidence e where e.seq = l.seq and event = 0)
+             from identifier join life l using (seq) where identifier = ?1",
+        )
+        .expect("the schema has these")
+        .query_row([id.as_str()], |row| {
+            Ok(Intent {
+                attempts: row.get(0)?,
+                claimed_at: row.get::<_, Option<i64>>(1)?.unwrap_or(0),
+            })
+        })
+        .optional()
+        .expect("they can be read")
+    })
+}
+
+impl Shape {
+    pub(super) fn violation(&mut self, text: String) {
+        self.note(|| format!("VIOLATION {text}"));
+        self.violations.push(text);
+    }
+
+    /// Holds a post of a run against the invariants, at the moment it leaves.
+    pub(super) fn depart(&mut self, run: usize, packets: &[Packet], rate: usize, disk: &Disk) {
+        let now = self.now();
+        let overtaken = self.runs.get(run).copied().flatten();
+        if overtaken.is_none() {
+            self.sends.push((now, packets.len(), rate));
+        }
+        for packet in packets {
+            let before = self.account(packet.id).wire.clone();
+            self.hold_against_journal(packet, &before, overtaken, disk);
+            self.hold_against_proofs(packet, &before, now);
+            let account = self.account(packet.id);
+            account.line = packet.line;
+            let wire = &mut account.wire;
+            wire.digest.get_or_insert(packet.digest);
+            wire.count += 1;
+            wire.under_way = Some(run);
+            wire.not_done = false;
+            // A run that was taken over from sends what it had claimed: the quarantine has begun already.
+            if overtaken.is_none() {
+                wire.last_at = now;
+                wire.not_found.clear();
+            }
+        }
+    }
+
+    fn hold_against_journal(
+        &mut self,
+        packet: &Packet,
+        before: &Departures,
+        overtaken: Option<u64>,
+        disk: &Disk,
+    ) {
+        let id = packet.id;
+        let Some(intent) = intent(disk, id) else {
+            return self.violation(format!(
+                "1: {id} leaves, and the journal has no such identifier"
+            ));
+        };
+        if intent.attempts <= before.count {
+            let count = before.count + 1;
+            self.violation(format!(
+                "3: {id} leaves {count} times with {} intents on disk",
+                intent.attempts
+            ));
+        }
+        let since = overtaken.map(|at| self.wall_at(at + TAKEOVER_MS).as_millis());
+        if since.is_some_and(|since| intent.claimed_at > since) {
+            self.violation(format!(
+                "4: {id} is claimed by a run that was taken over from"
+            ));
+        }
+        if let Some(named) = &packet.document {
+            let there = self.documents.get(&id);
+            let known = |name: &String| there.is_some_and(|there| there.contains(name));
+            if !named.as_ref().is_some_and(known) {
+                self.violation(format!(
+                    "4.5: {id} leaves, and the file service does not have {named:?}"
+                ));
+            }
+        }
+    }
+
+    fn hold_against_proofs(&mut self, packet: &Packet, before: &Departures, now: u64) {
+        let id = packet.id;
+        if let Some(run) = before.under_way {
+            self.violation(format!(
+                "4: {id} leaves while a post of run {run} is in flight"
+            ));
+        }
+        // A reload dates the payments anew: the date of the first load is lost with the journal.
+        if before.digest.is_some_and(|first| first != packet.digest) {
+            self.violation(format!("2: {id} leaves with other bytes than before"));
+        }
+        let ripe = |at: &&u64| **at >= before.last_at + QUARANTINE_MS;
+        let not_found = before.not_found.iter().filter(ripe).count();
+        if before.count > 0 && !before.not_done && not_found < 2 {
+            self.violation(format!(
+                "9: {id} leaves again {} ms after its last post, which is not proven unsent; not found {not_found} times",
+                now - before.last_at
+            ));
+        }
+    }
+
+    /// Takes in what an answer proves, as it comes to the program.
+    pub(super) fn prove(&mut self, proofs: &[(PayerTransactionId, Proof)]) {
+        let now = self.now();
+        for (id, proof) in proofs {
+            let wire = &mut self.account(*id).wire;
+            match proof {
+                Proof::NotDone => wire.not_done = true,
+                Proof::NotFound => wire.not_found.push(now),
+            }
+        }
+    }
+
+    /// Nothing of these is in flight any more.
+    pub(super) fn land(&mut self, run: usize, ids: &[PayerTransactionId]) {
+        for id in ids {
+            let wire = &mut self.account(*id).wire;
+            if wire.under_way == Some(run) {
+                wire.under_way = None;
+            }
+        }
+    }
+
+    /// A run has ended, however: it waits for nothing.
+    pub(super) fn end_run(&mut self, run: usize) {
+        for account in self.ledger.values_mut() {
+            if account.wire.under_way == Some(run) {
+                account.wire.under_way = None;
+            }
+        }
+    }
+}
