@@ -7,6 +7,8 @@
 mod around;
 #[path = "wire/bad_replies.rs"]
 mod bad_replies;
+#[path = "wire/certificates.rs"]
+mod certificates;
 #[path = "wire/members.rs"]
 mod members;
 #[path = "wire/payments.rs"]

@@ -2,6 +2,8 @@
 
 // A test fails by panicking, its helpers too.
 #![allow(clippy::unwrap_used)]
+// Figures, for whoever runs it with --nocapture.
+#![allow(clippy::print_stdout)]
 
 mod attack;
 mod canary;
@@ -18,6 +20,7 @@ mod recorder;
 #[allow(dead_code, reason = "shared with the tests of the whole program")]
 #[path = "../binary/sandbox.rs"]
 mod sandbox;
+mod secrets;
 mod sheets;
 mod storm;
 mod terminal;

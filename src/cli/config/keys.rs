@@ -226,7 +226,7 @@ pub static KEYS: &[Key] = &[
         "DISBURSE_CA_FILE",
         None,
         Kind::Path,
-        "PEM file of further certificate authorities to trust. Relative to this file.",
+        "PEM file of the certificate authorities to trust, in place of the system's. Relative to this file.",
     ),
     key(
         "limits.rate",
