@@ -11,6 +11,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::line::Line;
 use super::papers::FileService;
+use super::wire::Hold;
 use super::world::World;
 use super::{Scene, batch};
 use crate::callback::{self, Addresses};
@@ -38,8 +39,6 @@ struct Settings {
     fuse: Option<Fuse>,
     settle_on: SettleOn,
     drain_after: Option<u64>,
-    /// The run that it takes over from, should that live.
-    overtakes: Option<usize>,
     limits: Limits,
 }
 
@@ -105,7 +104,23 @@ impl Scene {
     }
 
     pub(super) fn open(&self, fuse: Option<Fuse>, crash: &CancellationToken) -> Journal {
-        Journal::simulated(self.disk.clone(), fuse, latency(&self.world), crash.clone())
+        self.open_for(None, fuse, crash)
+    }
+
+    fn open_for(
+        &self,
+        run: Option<usize>,
+        fuse: Option<Fuse>,
+        crash: &CancellationToken,
+    ) -> Journal {
+        let world = Arc::clone(&self.world);
+        let acquired = Box::new(move || {
+            if let Some(run) = run {
+                world.lock().acquire(run);
+            }
+        });
+        let latency = latency(&self.world);
+        Journal::simulated(self.disk.clone(), fuse, latency, crash.clone(), acquired)
     }
 
     /// Lives a life: one run, perhaps another one that takes over, a listener, an operator.
@@ -128,12 +143,11 @@ impl Scene {
                 listener = self.listen(journal, None).await.ok();
             }
             let listens = listener.is_some();
-            let first = self.process(healthy, listens, None);
+            let first = self.process(healthy, listens);
             let second = async {
                 if let Some(after) = beside.takeover {
                     tokio::time::sleep(Duration::from_millis(after)).await;
-                    let first = self.world.lock().runs.len() - 1;
-                    self.process(healthy, listens, Some(first)).await;
+                    self.process(healthy, listens).await;
                 }
             };
             let runs = async { tokio::join!(biased; first, second) };
@@ -172,7 +186,7 @@ impl Scene {
         Ok(())
     }
 
-    fn settings(&self, healthy: bool, overtakes: Option<usize>) -> Settings {
+    fn settings(&self, healthy: bool) -> Settings {
         let mut shape = self.world.lock();
         let blows = !healthy && shape.chance(|f| f.crash);
         let fuse = blows.then(|| Fuse {
@@ -203,27 +217,26 @@ impl Scene {
             callbacks: shape.rng.u32(0..3) > 0,
         };
         let run = shape.runs.len();
-        shape.runs.push(None);
+        shape.runs.push(Hold::default());
         shape.note(|| format!("run {run} begins: {fuse:?} {limits:?}"));
         Settings {
             run,
             fuse,
             settle_on: self.settle_on,
             drain_after,
-            overtakes,
             limits,
         }
     }
 
     /// A process with a run, from its start to its end.
-    async fn process(&self, healthy: bool, listened: bool, overtakes: Option<usize>) {
-        let settings = self.settings(healthy, overtakes);
+    async fn process(&self, healthy: bool, listened: bool) {
+        let settings = self.settings(healthy);
         let (run, spoilt) = (
             settings.run,
             settings.fuse.is_some_and(|fuse| !fuse.crashes),
         );
         let dead = CancellationToken::new();
-        let journal = self.open(settings.fuse, &dead);
+        let journal = self.open_for(Some(run), settings.fuse, &dead);
         let life = self.run(journal, settings, listened, &dead);
         let end = tokio::select! {
             biased;
@@ -242,7 +255,7 @@ impl Scene {
             End::Ended(Ok(summary)) => shape.note(|| format!("run {run} {summary:?}")),
             End::Ended(Err(error)) => {
                 shape.note(|| format!("run {run} {error}"));
-                let fenced = shape.runs[run].is_some();
+                let fenced = shape.runs[run].overtaken_at.is_some();
                 if !(error.kind() == Kind::Fault && (spoilt || fenced)) {
                     shape.violation(format!("17: run {run} ends with an error: {error}"));
                 }
@@ -288,11 +301,6 @@ impl Scene {
             };
             let report = uploads.carry_out(|_| {}).await?;
             self.world.lock().note(|| format!("{report:?}"));
-        }
-        if let Some(first) = settings.overtakes {
-            let mut shape = self.world.lock();
-            let now = shape.now();
-            shape.runs[first] = Some(now);
         }
         let callbacks = limits.callbacks || listened;
         let plan = Plan {

@@ -57,6 +57,8 @@ pub(crate) struct Scene {
     settle_on: SettleOn,
     /// The batch was loaded anew after its journal was lost.
     lost_journal: bool,
+    /// Its rows were loaded as if they had never been posted: the gateway refuses what it has.
+    unasked: bool,
 }
 
 impl Scene {
@@ -89,6 +91,7 @@ pub(crate) fn simulate(seed: u64, traced: bool) -> Outcome {
             SettleOn::Callback
         },
         lost_journal: false,
+        unasked: false,
     };
     scene.load_first(false);
     let bad = scene.world.lock().rng.u32(1..=BAD_LIVES_MAX);

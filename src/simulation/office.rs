@@ -139,6 +139,8 @@ impl Scene {
                 "retry: {:?}",
                 journal.retry(batch(), None, moment.now).await
             ),
+            // Of what a lost journal may have posted only the gateway knows: nobody withdraws it unasked.
+            3 | 4 if self.unasked => return,
             3 | 4 => {
                 let id = format!("R{number}");
                 let done = journal.cancel(batch(), Some(id), moment).await;
@@ -211,6 +213,7 @@ impl Scene {
             shape.note(|| "the journal is lost".into());
             !shape.faults.duplicate_check || shape.rng.bool()
         };
+        self.unasked = !presume;
         self.load_first(presume);
     }
 

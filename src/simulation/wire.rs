@@ -10,8 +10,6 @@ use crate::journal::inline::Disk;
 
 /// "Not found" counts after the quarantine, which is 60 s; an answer is recorded a little after it came.
 const QUARANTINE_MS: u64 = 59_000;
-/// A run that takes over does so within this time of its start.
-const TAKEOVER_MS: u64 = 1_000;
 
 /// One payment as it is on the wire.
 #[derive(Clone, Debug)]
@@ -25,6 +23,15 @@ pub(super) struct Packet {
     pub document: Option<Option<String>>,
     /// A digest of its bytes.
     pub digest: u64,
+}
+
+/// A run's hold on the batch.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Hold {
+    acquired: bool,
+    ended: bool,
+    /// When another run took the batch while this one lived.
+    pub overtaken_at: Option<u64>,
 }
 
 /// What comes back, and what it proves.
@@ -100,7 +107,7 @@ impl Shape {
     /// Holds a post of a run against the invariants, at the moment it leaves.
     pub(super) fn depart(&mut self, run: usize, packets: &[Packet], rate: usize, disk: &Disk) {
         let now = self.now();
-        let overtaken = self.runs.get(run).copied().flatten();
+        let overtaken = self.runs[run].overtaken_at;
         if overtaken.is_none() {
             self.sends.push((now, packets.len(), rate));
         }
@@ -143,7 +150,7 @@ impl Shape {
                 intent.attempts
             ));
         }
-        let since = overtaken.map(|at| self.wall_at(at + TAKEOVER_MS).as_millis());
+        let since = overtaken.map(|at| self.wall_at(at).as_millis());
         if since.is_some_and(|since| intent.claimed_at > since) {
             self.violation(format!(
                 "4: {id} is claimed by a run that was taken over from"
@@ -203,8 +210,21 @@ impl Shape {
         }
     }
 
+    /// A run has taken the batch: whoever had it must not claim any more.
+    pub(super) fn acquire(&mut self, run: usize) {
+        let now = self.now();
+        self.note(|| format!("run {run} has the batch"));
+        for other in &mut self.runs {
+            if other.acquired && !other.ended {
+                other.overtaken_at.get_or_insert(now);
+            }
+        }
+        self.runs[run].acquired = true;
+    }
+
     /// A run has ended, however: it waits for nothing.
     pub(super) fn end_run(&mut self, run: usize) {
+        self.runs[run].ended = true;
         for account in self.ledger.values_mut() {
             if account.wire.under_way == Some(run) {
                 account.wire.under_way = None;

@@ -9,7 +9,7 @@ use tokio::sync::{Notify, oneshot};
 use tokio::time::Instant;
 
 use super::faults::Faults;
-use super::wire::{Answer, Departures, Packet};
+use super::wire::{Answer, Departures, Hold, Packet};
 use crate::callback;
 use crate::domain::{PayerTransactionId, Timestamp};
 
@@ -74,8 +74,8 @@ pub(super) struct Shape {
     pub sends: Vec<(u64, usize, usize)>,
     /// What should not have happened.
     pub violations: Vec<String>,
-    /// Runs that began, and since when another one takes over from it.
-    pub runs: Vec<Option<u64>>,
+    /// Every run, and whether it has the batch.
+    pub runs: Vec<Hold>,
     /// References under which the file service has documents.
     pub documents: BTreeMap<PayerTransactionId, BTreeSet<String>>,
     /// Callbacks that the listener acknowledged.

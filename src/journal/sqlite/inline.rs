@@ -36,6 +36,13 @@ thread_local! {
     static SPARE: RefCell<Vec<Connection>> = const { RefCell::new(Vec::new()) };
     /// The next commit fails; whether it is carried out all the same.
     static FAILURE: Cell<Option<bool>> = const { Cell::new(None) };
+    /// The verb under way takes a batch for a run.
+    static ACQUIRING: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Notes that the verb under way takes a batch for a run.
+pub(super) fn acquiring() {
+    ACQUIRING.set(true);
 }
 
 /// What becomes of the commit that comes now, where it is to fail.
@@ -59,6 +66,9 @@ impl Drop for Platter {
     }
 }
 
+/// Told when the journal has a new epoch on behalf of this process.
+pub(crate) type Acquired = Box<dyn Fn() + Send + Sync>;
+
 /// How long the next verb waits for the disk.
 pub(crate) type Latency = Box<dyn FnMut() -> Duration + Send>;
 
@@ -66,6 +76,7 @@ pub(crate) type Latency = Box<dyn FnMut() -> Duration + Send>;
 pub(super) struct Inline {
     disk: Disk,
     crash: CancellationToken,
+    acquired: Acquired,
     // Fair: verbs are carried out in the order in which they were asked.
     seat: Mutex<Seat>,
 }
@@ -112,10 +123,12 @@ impl Inline {
         fuse: Option<Fuse>,
         latency: Latency,
         crash: CancellationToken,
+        acquired: Acquired,
     ) -> Self {
         Self {
             disk,
             crash,
+            acquired,
             seat: Mutex::new(Seat {
                 fuse,
                 latency,
@@ -154,6 +167,10 @@ impl Inline {
                 commit(connection, vec![work])
             };
             FAILURE.set(None);
+            let committed = outcome.is_ok() || burns.is_some_and(|fuse| fuse.commits);
+            if ACQUIRING.take() && committed {
+                (self.acquired)();
+            }
             if !crashes {
                 if let Err(error) = &outcome
                     && error.kind() == crate::journal::Kind::Fault

@@ -31,6 +31,17 @@ pub(super) fn acquire(
         batch_id,
         epoch: epoch(c)?,
     };
+    #[cfg(test)]
+    super::inline::acquiring();
+    #[cfg(test)]
+    if crate::canary::Canary::WaitsOutliveTheClock.sings() {
+        return Ok(Acquired {
+            token,
+            last_claim_at: stamp(last_claim_at),
+            abandoned: abandon(c, batch_id, terms.now, policy)?,
+            held: held_lanes(c, batch_id)?,
+        });
+    }
     doubt_anew(c, batch_id, terms.now)?;
     let abandoned = abandon(c, batch_id, terms.now, policy)?;
     restart_waits(c, batch_id, terms)?;
@@ -149,10 +160,6 @@ pub(super) fn abandon(
 /// Begins the waits anew that rest on the wall clock of an earlier process: a clock that jumped must neither end a
 /// quarantine early nor put off a question for ever.
 fn restart_waits(c: &Connection, batch_id: i64, terms: &RunTerms) -> Result<(), Error> {
-    #[cfg(test)]
-    if crate::canary::Canary::WaitsOutliveTheClock.sings() {
-        return Ok(());
-    }
     let now = terms.now.as_millis();
     let latest = terms.now.after(terms.longest_wait).as_millis();
     let soon = terms.now.after(terms.first_query_after).as_millis();

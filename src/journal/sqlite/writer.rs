@@ -104,13 +104,16 @@ impl Journal {
         fuse: Option<super::inline::Fuse>,
         latency: super::inline::Latency,
         crash: tokio_util::sync::CancellationToken,
+        acquired: super::inline::Acquired,
     ) -> Self {
         Self {
             shared: Arc::new(Shared {
                 path: PathBuf::new(),
                 queue: Mutex::new(None),
                 thread: Mutex::new(None),
-                inline: Some(super::inline::Inline::new(disk, fuse, latency, crash)),
+                inline: Some(super::inline::Inline::new(
+                    disk, fuse, latency, crash, acquired,
+                )),
             }),
         }
     }
