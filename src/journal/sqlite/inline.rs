@@ -8,13 +8,14 @@ use rusqlite::Connection;
 use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
 
+use super::chain::Chained;
 use super::writer::{Work, commit};
 use super::{Reader, open};
 use crate::journal::Error;
 
 /// The data of a journal: what a crash leaves.
-#[derive(Clone, Debug)]
-pub(crate) struct Disk(Arc<Lock<Option<Connection>>>);
+#[derive(Clone)]
+pub(crate) struct Disk(Arc<Lock<Option<Chained>>>);
 
 /// Where a crash cuts in.
 #[derive(Clone, Copy, Debug)]
@@ -51,7 +52,8 @@ impl std::fmt::Debug for Inline {
 impl Disk {
     /// An empty journal in memory.
     pub(crate) fn blank() -> Self {
-        Self(Arc::new(Lock::new(Some(open::in_memory()))))
+        let connection = open::in_memory().expect("the schema is sound");
+        Self(Arc::new(Lock::new(Some(Chained::new(connection)))))
     }
 
     /// Runs a query past the verbs.
@@ -63,7 +65,7 @@ impl Disk {
     /// Ends the journal's life, to read it as a report does.
     pub(crate) fn into_reader(self) -> Reader {
         let mut disk = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        Reader::of(disk.take().expect("the disk is read once"))
+        Reader::of(disk.take().expect("the disk is read once").into_inner())
     }
 }
 

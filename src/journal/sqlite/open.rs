@@ -66,12 +66,11 @@ pub(super) fn for_writing(path: &Path, missing: Missing) -> Result<Connection, E
 }
 
 /// A new journal in memory.
-#[cfg(test)]
-pub(super) fn in_memory() -> Connection {
-    let mut connection = Connection::open_in_memory().expect("memory takes a database");
-    migrate(&mut connection, Path::new(":memory:")).expect("the schema is sound");
+pub(super) fn in_memory() -> Result<Connection, Error> {
+    let mut connection = Connection::open_in_memory()?;
+    migrate(&mut connection, Path::new(":memory:"))?;
     connection.set_prepared_statement_cache_capacity(64);
-    connection
+    Ok(connection)
 }
 
 /// Opens a connection that only reads.
@@ -255,6 +254,9 @@ fn migrate(connection: &mut Connection, path: &Path) -> Result<(), Error> {
         transaction
             .execute_batch(migration)
             .map_err(said_of(path))?;
+    }
+    if version == 1 {
+        super::seal::seal_version_1(&transaction)?;
     }
     transaction
         .pragma_update(None, "application_id", APPLICATION_ID)

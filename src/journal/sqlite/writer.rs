@@ -5,9 +5,9 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 
-use rusqlite::Connection;
 use tokio::sync::oneshot;
 
+use super::chain::Chained;
 use super::open::{self, Missing};
 use super::{evidence, load, operator, run};
 use crate::domain::{BatchName, PayerTransactionId, Timestamp};
@@ -37,7 +37,7 @@ struct Shared {
     inline: Option<super::inline::Inline>,
 }
 
-pub(super) type Work = Box<dyn FnOnce(&mut Connection) -> Result<(), Error> + Send>;
+pub(super) type Work = Box<dyn FnOnce(&mut Chained) -> Result<(), Error> + Send>;
 type Finish = Box<dyn FnOnce(Result<(), Error>) + Send>;
 
 struct Job {
@@ -77,7 +77,7 @@ impl Journal {
     }
 
     fn start(path: &Path, missing: Missing) -> Result<Self, Error> {
-        let connection = open::for_writing(path, missing)?;
+        let connection = Chained::new(open::for_writing(path, missing)?);
         let (queue, jobs) = sync_channel(QUEUE);
         let thread = std::thread::Builder::new()
             .name("journal".into())
@@ -124,7 +124,7 @@ impl Journal {
     pub(super) async fn ask<T: Send + 'static>(
         &self,
         alone: bool,
-        work: impl FnOnce(&mut Connection) -> Result<T, Error> + Send + 'static,
+        work: impl FnOnce(&mut Chained) -> Result<T, Error> + Send + 'static,
     ) -> Result<T, Error> {
         let (reply, answer) = oneshot::channel();
         let value = Arc::new(Mutex::new(None));
@@ -424,7 +424,7 @@ fn stopped() -> Error {
     }
 }
 
-fn serve(mut connection: Connection, jobs: &Receiver<Job>) {
+fn serve(mut connection: Chained, jobs: &Receiver<Job>) {
     let mut latch: Option<Error> = None;
     let mut waiting: Option<Job> = None;
     while let Some(first) = waiting.take().or_else(|| jobs.recv().ok()) {
@@ -462,10 +462,17 @@ fn serve(mut connection: Connection, jobs: &Receiver<Job>) {
     let _ = connection.execute_batch("pragma optimize; pragma wal_checkpoint(truncate)");
 }
 
-pub(super) fn commit(connection: &mut Connection, works: Vec<Work>) -> Result<(), Error> {
+pub(super) fn commit(connection: &mut Chained, works: Vec<Work>) -> Result<(), Error> {
     // IMMEDIATE waits for another writer here, where nothing has been done yet.
     connection.execute_batch("begin immediate")?;
-    let done = works.into_iter().try_for_each(|work| work(connection));
+    connection.begin();
+    let done = works
+        .into_iter()
+        .try_for_each(|work| work(connection))
+        .and_then(|()| match connection.is_autocommit() {
+            true => Ok(()),
+            false => connection.save(),
+        });
     match done {
         Ok(()) => {
             // A job that had nothing to write may have ended the transaction itself.
