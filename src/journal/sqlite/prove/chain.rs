@@ -132,7 +132,7 @@ impl Prover<'_> {
             }
             FILE_LOADED => {
                 covered.loads += 1;
-                covered.rejected += number("rejected");
+                covered.rejected = covered.rejected.saturating_add(number("rejected"));
                 let load = number("load");
                 let found = file_digest(self.c, load)?.map(|(digest, _)| digest);
                 (format!("load {load}, or a row that it set aside"), found)
@@ -140,7 +140,7 @@ impl Prover<'_> {
             ROWS_LOADED => {
                 let (first, last) = (number("first"), number("last"));
                 let found = self.instructions(first, last)?;
-                covered.instructions += number("rows");
+                covered.instructions = covered.instructions.saturating_add(number("rows"));
                 (
                     format!("an instruction among the rows {first} to {last}"),
                     found,

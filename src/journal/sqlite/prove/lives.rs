@@ -186,7 +186,9 @@ impl Prover<'_> {
             );
             let sum = self.tallies.entry(key).or_default();
             sum.0 += 1;
-            sum.1 += money.amount.map_or(0, |amount| amount.minor());
+            sum.1 = sum
+                .1
+                .saturating_add(money.amount.map_or(0, |amount| amount.minor()));
         }
         let Some(amount) = money.amount else {
             // Without an amount it was never posted; a callback or a presumption about it may be on record all the same.
@@ -274,7 +276,7 @@ impl Prover<'_> {
         let Some((id, generation, same)) = retry else {
             return Ok(());
         };
-        if !same || generation != row.generation + 1 {
+        if !same || Some(generation) != row.generation.checked_add(1) {
             self.find(format!("the retry {id} does not repeat {}", row.id));
         }
         if row.instruction.reference.is_none() {

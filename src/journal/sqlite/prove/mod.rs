@@ -21,6 +21,9 @@ use crate::lifecycle::Policy;
 /// Policies that evidence was judged by; a journal sees a handful.
 const POLICIES_MAX: usize = 10_000;
 
+/// Characters of a finding that are shown.
+const FINDING_CHARACTERS_MAX: usize = 500;
+
 impl Snapshot<'_> {
     /// Returns how far the evidence of the batch reaches.
     ///
@@ -70,7 +73,8 @@ pub(super) fn head(c: &Connection, batch_id: i64) -> Result<ChainHead, Error> {
         c.prepare_cached("select length, head from chain where batch_id = ?1")?
             .query_row([batch_id], |row| {
                 Ok(ChainHead {
-                    length: row.get::<_, i64>(0)?.unsigned_abs(),
+                    // No chain has a length below zero; it must not pass for one above.
+                    length: row.get::<_, i64>(0)?.try_into().unwrap_or(u64::MAX),
                     hash: row.get(1)?,
                 })
             })?,
@@ -95,7 +99,11 @@ impl Prover<'_> {
     fn find(&mut self, what: impl Into<String>) {
         self.proof.findings_count += 1;
         if self.proof.findings.len() < FINDINGS_SHOWN {
-            self.proof.findings.push(what.into());
+            // Whoever changed the journal may have put anything into it: a terminal must not obey it.
+            let what: String = what.into();
+            let plain = |c: char| if c.is_control() { '\u{fffd}' } else { c };
+            let shown = what.chars().map(plain).take(FINDING_CHARACTERS_MAX);
+            self.proof.findings.push(shown.collect());
         }
     }
 
