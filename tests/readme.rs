@@ -89,12 +89,13 @@ fn every_command_and_flag_exists() {
     assert!(seen > 10, "only {seen} commands were found");
 }
 
-const COMMANDS: [&str; 21] = [
+const COMMANDS: [&str; 22] = [
     "check",
     "load",
     "run",
     "status",
     "report",
+    "verify",
     "pay",
     "explain",
     "retry",

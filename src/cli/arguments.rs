@@ -81,6 +81,8 @@ pub(super) enum Command {
     Status(StatusArguments),
     /// Write report.json, payments.csv and report.html
     Report(ReportArguments),
+    /// Prove that the journal of a batch is what was recorded: hashes, states, totals
+    Verify(VerifyArguments),
     /// Load (when new), run and report; the same command again resumes
     Pay(Box<PayArguments>),
     /// One payment's whole trail of evidence
@@ -296,6 +298,15 @@ pub(super) struct PayArguments {
 pub(super) struct StatusArguments {
     /// The batch
     pub batch: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct VerifyArguments {
+    /// The batch
+    pub batch: String,
+    /// An earlier head, kept elsewhere: it must be on the chain, so that nothing before it was changed or cut off
+    #[arg(long, value_name = "HASH")]
+    pub head: Option<String>,
 }
 
 #[derive(Debug, Args)]

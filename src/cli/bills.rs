@@ -271,7 +271,12 @@ impl Place<'_> {
         if pin {
             // What one gateway says is due must not be paid through another.
             self.journal
-                .pin(self.batch.clone(), identity, gateway::wire(self.settings))
+                .pin(
+                    self.batch.clone(),
+                    identity,
+                    gateway::wire(self.settings),
+                    Timestamp::now(),
+                )
                 .await?;
         }
         inquiry.ask(Arc::new(client)).await

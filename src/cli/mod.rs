@@ -32,6 +32,7 @@ mod status;
 mod token;
 mod unpriced;
 mod upload;
+mod verify;
 
 use std::process::ExitCode;
 
@@ -107,6 +108,7 @@ async fn carry_out(arguments: Arguments) -> Result<Verdict, Error> {
         Command::Pay(arguments) => run::pay(&session, *arguments).await,
         Command::Status(arguments) => status::status(&session, &arguments),
         Command::Report(arguments) => report::report(&session, arguments).await,
+        Command::Verify(arguments) => verify::verify(&session, &arguments),
         Command::Explain(arguments) => explain::explain(&session, &arguments),
         Command::Retry(arguments) => operator::retry(&session, arguments).await,
         Command::Resolve(arguments) => operator::resolve(&session, arguments).await,

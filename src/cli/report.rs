@@ -116,6 +116,8 @@ fn header(record: BatchRecord, standing: &Standing, control: ControlTotals) -> B
             })
             .collect(),
         control,
+        evidence_rows: standing.evidence.length,
+        evidence_head: standing.evidence.hex(),
         held_lanes: standing
             .held
             .iter()

@@ -5,6 +5,7 @@ use serde_json::{Map, Value, json};
 use super::arguments::StatusArguments;
 use super::bills::unpriced_text;
 use super::session::{Session, batch_name};
+use super::verify::head_json;
 use super::{Error, Verdict, output};
 use crate::domain::{BatchName, Tally};
 use crate::journal::{Reader, Standing};
@@ -125,6 +126,7 @@ pub(super) fn to_json(batch: &BatchName, standing: &Standing) -> Value {
         "count": total.count,
         "amounts": amounts(&total),
         "states": states,
+        "evidence": head_json(&standing.evidence),
         "held_lanes": standing.held.iter().map(|lane| lane.service.as_str()).collect::<Vec<_>>(),
     })
 }

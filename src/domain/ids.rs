@@ -117,6 +117,16 @@ pub enum RowKey<'a> {
     },
 }
 
+impl RowKey<'_> {
+    /// Returns the key of the retry of a payment without a reference: among equal rows its identifier tells which one it is.
+    #[must_use]
+    pub fn of_predecessor(id: PayerTransactionId) -> Self {
+        let mut hash = [0; 32];
+        hash[..26].copy_from_slice(&id.0);
+        Self::Content { hash, above: 0 }
+    }
+}
+
 /// The identifier the gateway knows a payment by (section 2.3, `payerTransactionID`).
 ///
 /// 26 characters of Crockford base32 over the first 130 bits of SHA-256.

@@ -23,7 +23,7 @@ fn slowly(text: &str, currency: Currency) -> Option<u128> {
         Some(at) => (&text[..at], &text[at + 1..]),
         None => (text, ""),
     };
-    let digits = |part: &str| part.chars().all(|c| ('0'..='9').contains(&c));
+    let digits = |part: &str| part.chars().all(|c| c.is_ascii_digit());
     let dangling = text.contains('.') && fraction.is_empty();
     if whole.is_empty() || dangling || !digits(whole) || !digits(fraction) {
         return None;

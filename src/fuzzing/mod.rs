@@ -31,8 +31,11 @@ pub use report::report;
 pub use rows::{csv, json};
 pub use text::terminal;
 
+/// Takes bytes, and panics where a promise is broken.
+pub type Target = fn(&[u8]);
+
 /// Every target by its name, which is that of its folder of the corpus.
-pub const TARGETS: [(&str, fn(&[u8])); 12] = [
+pub const TARGETS: [(&str, Target); 12] = [
     ("amount", amount),
     ("callback", callback),
     ("configuration", configuration),

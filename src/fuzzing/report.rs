@@ -116,6 +116,8 @@ fn write(text: &str) -> Files {
         control,
         rejected_lines: 0,
         held_lanes: Vec::new(),
+        evidence_rows: 2,
+        evidence_head: "0".repeat(64),
     };
     let entry = Entry {
         line: 2,

@@ -7,6 +7,7 @@ mod beforehand;
 mod bills;
 mod error;
 mod lock;
+mod proof;
 mod sqlite;
 mod types;
 
@@ -17,6 +18,7 @@ pub use bills::{
 };
 pub use error::{Error, Kind};
 pub use lock::RunLock;
+pub use proof::{ChainHead, FINDINGS_SHOWN, Proof};
 #[cfg(test)]
 pub(crate) use sqlite::inline;
 pub use sqlite::{Journal, Reader, Snapshot};

@@ -7,8 +7,8 @@ use crate::domain::{
     Amount, BatchName, Currency, Instruction, Money, Originator, PayerTransactionId, Payment, Said,
     ServiceCode, Tally, Timestamp, Unpriced,
 };
-use crate::journal::UnpricedRecord;
-use crate::lifecycle::{Event, Life, State};
+use crate::journal::{ChainHead, UnpricedRecord};
+use crate::lifecycle::{Event, Fact, Life, State};
 
 /// One row of a file on its way into the journal.
 #[derive(Clone, Debug)]
@@ -323,6 +323,8 @@ pub struct Standing {
     pub held: Vec<Lane>,
     /// Proven failures that, after a retry had replaced them, came into conflict or were decided to be paid: perhaps paid twice.
     pub replaced_conflicts: u64,
+    /// How far the evidence reaches.
+    pub evidence: ChainHead,
 }
 
 /// One line of a [`Standing`].
@@ -445,6 +447,8 @@ pub struct TrailEntry {
     pub at: Timestamp,
     /// The evidence.
     pub event: Option<Event>,
+    /// What it means to the life of the payment.
+    pub fact: Fact,
     /// Its kind, in words.
     pub kind: &'static str,
     /// Why it did not fit.

@@ -6,6 +6,7 @@
 
 mod action;
 mod codes;
+mod fold;
 #[cfg(test)]
 mod mistakes;
 mod policy;
@@ -16,6 +17,7 @@ mod tests;
 
 pub use action::Action;
 pub use codes::{Class, CodeTable};
+pub use fold::{Fact, fold, proven};
 pub use policy::{Policy, SettleOn};
 pub use transition::step;
 

@@ -213,6 +213,10 @@ pub struct BatchHeader {
     pub control: ControlTotals,
     /// How many lines were rejected, as recorded when they were loaded.
     pub rejected_lines: u64,
+    /// Rows of evidence on the batch's chain.
+    pub evidence_rows: u64,
+    /// The hash of the last of them, in hexadecimal digits.
+    pub evidence_head: String,
     /// Lanes that wait for float.
     pub held_lanes: Vec<ServiceCode>,
 }

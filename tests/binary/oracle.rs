@@ -73,6 +73,9 @@ pub fn prove_outcome(world: &World, batch: &str, rows: &[Row], ledger: &Ledger) 
     assert_eq!(status["finished"], true, "{status}");
     assert_eq!(ledger.pending, 0, "finished, and the gateway still pays");
     world.expect(0, &["report", batch, "--out", "proof"]);
+    world
+        .expect(0, &["verify", batch])
+        .says("sound: everything fits");
     let lines = payments(world, "proof");
     every_row_has_one_line(&lines, rows);
     report_equals_ledger(&lines, ledger);

@@ -7,9 +7,10 @@ use rusqlite::Connection;
 
 use crate::desk::Desk;
 
-const COMMANDS: [&[&str]; 7] = [
+const COMMANDS: [&[&str]; 8] = [
     &["status"],
     &["status", "b"],
+    &["verify", "b"],
     &["load", "ok.csv", "--batch", "n", "--sandbox"],
     &["run", "b", "--sandbox"],
     &["report", "b", "--out", "r"],

@@ -198,6 +198,28 @@ impl Said {
         serde_json::from_str(&self.out).unwrap()
     }
 
+    /// A standing without how far its evidence reaches, which hangs on the time of day.
+    #[track_caller]
+    pub fn standing(&self) -> serde_json::Value {
+        let mut standing = self.json();
+        let evidence = standing
+            .as_object_mut()
+            .unwrap()
+            .remove("evidence")
+            .unwrap();
+        assert!(evidence["rows"].as_u64().unwrap() > 0, "{evidence}");
+        assert_eq!(evidence["head"].as_str().unwrap().len(), 64, "{evidence}");
+        standing
+    }
+
+    /// What was printed as data, the same at any time of day.
+    #[track_caller]
+    pub fn timeless(&self) -> String {
+        let begins = self.out.find("evidence: ").expect("the head is told");
+        let ends = begins + self.out[begins..].find('\n').unwrap();
+        format!("{}evidence: …{}", &self.out[..begins], &self.out[ends..])
+    }
+
     /// Everything that was printed, for a snapshot.
     pub fn whole(&self) -> String {
         format!(

@@ -2,12 +2,13 @@
 
 use crate::desk::Desk;
 
-const COMMANDS: [&str; 22] = [
+const COMMANDS: [&str; 23] = [
     "check",
     "load",
     "run",
     "status",
     "report",
+    "verify",
     "pay",
     "explain",
     "retry",

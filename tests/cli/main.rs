@@ -21,3 +21,4 @@ mod reports;
 #[allow(dead_code, reason = "other tests need more of it")]
 mod server;
 mod unreachable;
+mod verify;

@@ -7,40 +7,20 @@
 
 use disburse::domain::BatchName;
 use disburse::journal::{Reader, TrailEntry};
-use disburse::lifecycle::{Life, Moment, Policy, State, step};
+use disburse::lifecycle::{self, Life, Policy, proven};
 
 /// Returns what a trail of evidence adds up to.
 pub fn fold(trail: &[TrailEntry], policy: &Policy) -> Life {
     trail.iter().fold(Life::NEW, |life, entry| {
-        let moment = Moment {
-            now: entry.at,
-            jitter: 0,
-        };
-        match entry.event {
-            Some(event) => step(&life, event, moment, policy).life,
-            None if entry.kind == "presumed to have been posted before" => Life {
-                state: State::InDoubt,
-                exposures: 1,
-                quarantine_from: Some(entry.at),
-                ..life
-            },
-            None => life,
-        }
+        lifecycle::fold(&life, entry.fact, entry.at, policy)
     })
-}
-
-/// Returns the life without what evidence does not tell.
-pub fn proven(life: Life) -> Life {
-    Life {
-        due_at: None,
-        queries: 0,
-        ..life
-    }
 }
 
 /// Folds every payment of a batch, earlier generations included, and compares; returns how many there were.
 pub fn assert_evidence_adds_up(reader: &Reader, batch: &BatchName, policy: &Policy) -> usize {
     let snapshot = reader.snapshot(batch).unwrap();
+    let proof = snapshot.prove(None);
+    assert!(proof.is_sound(), "{:#?}", proof.findings);
     let mut compared = 0;
     for row in snapshot.rows() {
         let disburse::journal::ReportRow::Payment(newest) = row.unwrap() else {

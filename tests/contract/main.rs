@@ -12,4 +12,5 @@ mod engine;
 mod fold;
 mod journal;
 mod preflight;
+mod proof;
 mod support;

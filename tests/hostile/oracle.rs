@@ -70,6 +70,10 @@ pub fn check(name: &str, gateway: &Gateway, office: &Office, code: Option<i32>) 
             }
         }
     }
+    let proof = office.call(&["verify", BATCH]);
+    if proof.code != Some(0) {
+        wrongs.push(format!("the journal is not sound: {proof:?}"));
+    }
     for leak in office.leaks() {
         wrongs.push(format!("the password is in {}", leak.display()));
     }

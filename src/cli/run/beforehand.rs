@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use super::super::{Error, bills, gateway, output};
 use super::Job;
-use crate::domain::Currency;
+use crate::domain::{Currency, Timestamp};
 use crate::engine::Clock;
 use crate::gateway::{Gateway, HttpGateway, OperationError};
 use crate::intake;
@@ -47,6 +47,7 @@ impl Job<'_> {
                     self.batch.clone(),
                     identity.to_owned(),
                     gateway::wire(self.settings),
+                    Timestamp::now(),
                 )
                 .await?;
             let told = inquiry.ask(Arc::clone(gateway)).await?;
@@ -111,6 +112,7 @@ impl Job<'_> {
                 self.batch.clone(),
                 identity.to_owned(),
                 gateway::wire(self.settings),
+                Timestamp::now(),
             )
             .await?;
         let bytes_max = u64::from(profile.document_bytes_max.get());

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use super::super::bills::unpriced_text;
 use super::super::session::Session;
-use super::super::{Error, Verdict, output, report, sandbox, status};
+use super::super::{Error, Verdict, output, report, sandbox, status, verify};
 use super::Outcome;
 use crate::domain::BatchName;
 use crate::engine::Ending;
@@ -28,6 +28,7 @@ pub(super) async fn conclude(
         output::json(&status::to_json(batch, &standing));
     } else {
         output::print(&status::table(&standing));
+        output::line(&verify::head_text(&standing.evidence));
     }
     if let Some(ledger) = &outcome.ledger {
         output::line_unless(session.common.json, &sandbox::verdict_text(ledger));

@@ -6,7 +6,7 @@ use super::*;
 use crate::domain::{
     Amount, Country, Currency, Instruction, Money, Msisdn, PayerTransactionId, Payment,
 };
-use crate::journal::{Lane, StandingRow};
+use crate::journal::{ChainHead, Lane, StandingRow};
 
 mod balances;
 mod endings;
@@ -125,6 +125,7 @@ fn standing(states: &[(State, u64)], held: &[i64]) -> Box<Standing> {
         unpriced: 0,
         rejected: Tally::default(),
         replaced_conflicts: 0,
+        evidence: ChainHead::default(),
         held: held
             .iter()
             .map(|lane| Lane {

@@ -1,11 +1,15 @@
 //! Rows of postpaid services and their bills: the amount comes from the bill once, and is fixed for ever.
 
 use rusqlite::{Connection, OptionalExtension, Row, params};
+use serde_json::json;
 
+use super::chain::{Chained, Evidence};
 use super::row::{
-    PRESUMED_POSTED, add_to_tally, corrupt, currency_of, identifier_of, service_of, state_number,
+    BILLED, PRESUMED_POSTED, add_to_tally, corrupt, currency_of, identifier_of, service_of,
+    state_number,
 };
 use super::run::known_batch;
+use super::seal::bill_digest;
 use super::unpriced::add_unpriced;
 use super::writer::Journal;
 use crate::domain::{Amount, BatchName, Money, Msisdn, ServiceCode, Timestamp};
@@ -215,10 +219,10 @@ fn subject(c: &Connection, seq: i64) -> Result<Subject, Error> {
     let mut statement = c.prepare_cached(
         "select i.batch_id, i.service_id, i.currency, i.identifier, i.amount is not null, l.state,
              exists (select 1 from bill b where b.seq = i.seq and b.outcome < 2),
-             exists (select 1 from evidence e where e.seq = i.seq)
+             exists (select 1 from evidence e where e.seq = i.seq and e.event <> ?2)
          from instruction i left join life l on l.seq = i.seq where i.seq = ?1",
     )?;
-    let mut rows = statement.query([seq])?;
+    let mut rows = statement.query([seq, BILLED])?;
     let row = rows
         .next()?
         .ok_or_else(|| corrupt(format!("payment {seq} is missing")))?;
@@ -234,11 +238,7 @@ fn subject(c: &Connection, seq: i64) -> Result<Subject, Error> {
     })
 }
 
-fn record(
-    c: &Connection,
-    findings: &[BillFinding],
-    now: Timestamp,
-) -> Result<BillsRecorded, Error> {
+fn record(c: &Chained, findings: &[BillFinding], now: Timestamp) -> Result<BillsRecorded, Error> {
     let mut recorded = BillsRecorded::default();
     for finding in findings {
         let subject = subject(c, finding.seq)?;
@@ -275,14 +275,14 @@ fn record(
             }
             BillOutcome::Refused => recorded.refused += 1,
         }
-        append(c, finding, now)?;
+        append(c, subject.batch_id, finding, now)?;
     }
     Ok(recorded)
 }
 
 /// Fixes the amount, and begins the row's life.
 fn price(
-    c: &Connection,
+    c: &Chained,
     seq: i64,
     subject: &Subject,
     due: Money,
@@ -316,8 +316,13 @@ fn price(
         now.as_millis(),
     ])?;
     if subject.exposed {
-        c.prepare_cached("insert into evidence (seq, at, event) values (?1, ?2, ?3)")?
-            .execute(params![seq, now.as_millis(), PRESUMED_POSTED])?;
+        c.append(&Evidence {
+            batch_id: subject.batch_id,
+            seq,
+            at: now,
+            kind: (PRESUMED_POSTED, None, None),
+            ..Evidence::default()
+        })?;
     }
     let (batch, service, currency) = (subject.batch_id, subject.service_id, &subject.currency);
     add_unpriced(c, batch, service, currency, -1)?;
@@ -325,7 +330,7 @@ fn price(
 }
 
 /// Appends what a bill said. A refusal that says what the last one said is the same one: asked every night, it is kept once.
-fn append(c: &Connection, finding: &BillFinding, now: Timestamp) -> Result<(), Error> {
+fn append(c: &Chained, batch_id: i64, finding: &BillFinding, now: Timestamp) -> Result<(), Error> {
     if finding.outcome == BillOutcome::Refused
         && let Some(last) = last_bill(c, finding.seq)?
         && (last.code, last.due, &last.description)
@@ -349,7 +354,16 @@ fn append(c: &Connection, finding: &BillFinding, now: Timestamp) -> Result<(), E
         full(&finding.customer_name),
         finding.description,
     ])?;
-    Ok(())
+    let bill_id = c.last_insert_rowid();
+    c.append(&Evidence {
+        batch_id,
+        seq: finding.seq,
+        at: now,
+        kind: (BILLED, None, None),
+        digest: bill_digest(c, bill_id)?.as_ref(),
+        detail: Some(&json!({"bill": bill_id}).to_string()),
+        ..Evidence::default()
+    })
 }
 
 fn outcome_number(outcome: BillOutcome) -> i64 {

@@ -6,6 +6,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 use serde_json::json;
 
 use super::NEVER;
+use super::chain::{Chained, Evidence};
 use super::row::{
     LIFE_COLUMNS, NOTED_CALLBACK, add_to_tally, corrupt, currency_of, event_numbers, life_of,
     millis, save_life,
@@ -93,7 +94,7 @@ impl Tallies {
 
 /// Applies one event to a payment that was read before, and appends the evidence.
 pub(super) fn apply(
-    c: &Connection,
+    c: &Chained,
     subject: &mut Subject,
     event: Event,
     said: &Said,
@@ -128,15 +129,20 @@ pub(super) fn apply(
     let note = anomaly
         .map(|anomaly| anomaly.to_string())
         .or_else(|| said.anomaly.clone());
-    append(
-        c,
-        subject.moved.seq,
-        event,
-        note.as_deref(),
+    #[cfg(test)]
+    if event == Event::Lost && crate::canary::Canary::EvidenceForgotten.sings() {
+        return Ok(anomaly);
+    }
+    c.append(&Evidence {
+        batch_id: subject.batch_id,
+        seq: subject.moved.seq,
+        at: moment.now,
+        kind: event_numbers(event),
+        anomaly: note.as_deref(),
         digest,
-        detail_of(said).as_deref(),
-        moment,
-    )?;
+        detail: detail_of(said).as_deref(),
+        policy: Some(policy),
+    })?;
     Ok(anomaly)
 }
 
@@ -216,57 +222,6 @@ fn save_words(
     Ok(())
 }
 
-fn append(
-    c: &Connection,
-    seq: i64,
-    event: Event,
-    anomaly: Option<&str>,
-    digest: Option<&[u8; 32]>,
-    detail: Option<&str>,
-    moment: Moment,
-) -> Result<(), Error> {
-    #[cfg(test)]
-    if event == Event::Lost && crate::canary::Canary::EvidenceForgotten.sings() {
-        return Ok(());
-    }
-    let (number, class, code) = event_numbers(event);
-    append_raw(
-        c,
-        seq,
-        (number, class, code),
-        anomaly,
-        digest,
-        detail,
-        moment,
-    )
-}
-
-/// Appends one row of evidence.
-pub(super) fn append_raw(
-    c: &Connection,
-    seq: i64,
-    (number, class, code): (i64, Option<i64>, Option<i32>),
-    anomaly: Option<&str>,
-    digest: Option<&[u8; 32]>,
-    detail: Option<&str>,
-    moment: Moment,
-) -> Result<(), Error> {
-    c.prepare_cached(
-        "insert into evidence (seq, at, event, class, code, anomaly, digest, detail) values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
-    )?
-    .execute(params![
-        seq,
-        moment.now.as_millis(),
-        number,
-        class,
-        code,
-        anomaly,
-        digest.map(|digest| &digest[..]),
-        detail,
-    ])?;
-    Ok(())
-}
-
 // Descriptions, receipts and identifiers stand in `life` too; the trail keeps who said what when.
 fn detail_of(said: &Said) -> Option<String> {
     let mut members = serde_json::Map::new();
@@ -291,7 +246,7 @@ fn detail_of(said: &Said) -> Option<String> {
 
 /// Records findings, in order.
 pub(super) fn record(
-    c: &Connection,
+    c: &Chained,
     findings: &[Finding],
     moment: Moment,
     policy: &Policy,
@@ -323,7 +278,7 @@ pub(super) fn record(
 
 /// Stores a callback and applies it.
 pub(super) fn callback(
-    c: &Connection,
+    c: &Chained,
     note: &CallbackNote,
     moment: Moment,
     policy: &Policy,
@@ -333,9 +288,12 @@ pub(super) fn callback(
     };
     let stored: (i64, i64) = c
         .prepare_cached(
-            "select count(*), count(*) filter (where digest = ?2) from evidence where seq = ?1 and digest is not null",
+            "select count(*), count(*) filter (where digest = ?2) from evidence
+             where seq = ?1 and event in (8, ?3) and digest is not null",
         )?
-        .query_row(params![seq, &note.digest[..]], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        .query_row(params![seq, &note.digest[..], NOTED_CALLBACK], |row| {
+            Ok((row.get(0)?, row.get(1)?))
+        })?;
     if stored.1 > 0 {
         return Ok(Received::Repeat);
     }
@@ -344,18 +302,7 @@ pub(super) fn callback(
     }
     if without_amount(c, seq)?.is_some() {
         // It was never posted from here: another journal may have done so. Once the row has its amount, it is asked about first.
-        let kind = (NOTED_CALLBACK, None, None);
-        let (why, detail) = ("the row has no amount", detail_of(&note.said));
-        append_raw(
-            c,
-            seq,
-            kind,
-            Some(why),
-            Some(&note.digest),
-            detail.as_deref(),
-            moment,
-        )?;
-        return Ok(Received::Stored(None));
+        return note_callback(c, seq, note, "the row has no amount", moment);
     }
     let mut subject = subject(c, seq)?;
     let other_amount = note.amount.as_deref().filter(|text| {
@@ -373,17 +320,7 @@ pub(super) fn callback(
                     .as_deref()
                     .unwrap_or("not a callback about this payment"),
             };
-            let kind = (NOTED_CALLBACK, None, None);
-            append_raw(
-                c,
-                seq,
-                kind,
-                Some(why),
-                Some(&note.digest),
-                detail_of(&note.said).as_deref(),
-                moment,
-            )?;
-            return Ok(Received::Stored(None));
+            return note_callback(c, seq, note, why, moment);
         }
     };
     let from = subject.moved.from;
@@ -402,6 +339,35 @@ pub(super) fn callback(
     Ok(Received::Stored(Some(subject.moved)))
 }
 
+/// Keeps a callback that is not applied.
+fn note_callback(
+    c: &Chained,
+    seq: i64,
+    note: &CallbackNote,
+    why: &str,
+    moment: Moment,
+) -> Result<Received, Error> {
+    c.append(&Evidence {
+        batch_id: batch_of(c, seq)?,
+        seq,
+        at: moment.now,
+        kind: (NOTED_CALLBACK, None, None),
+        anomaly: Some(why),
+        digest: Some(&note.digest),
+        detail: detail_of(&note.said).as_deref(),
+        policy: None,
+    })?;
+    Ok(Received::Stored(None))
+}
+
+/// Returns the batch of a row.
+pub(super) fn batch_of(c: &Connection, seq: i64) -> Result<i64, Error> {
+    Ok(
+        c.prepare_cached("select batch_id from instruction where seq = ?1")?
+            .query_row([seq], |row| row.get(0))?,
+    )
+}
+
 /// Returns whether any batch has this identifier.
 pub(super) fn knows(c: &Connection, id: PayerTransactionId) -> Result<bool, Error> {
     Ok(find(c, id)?.is_some())
@@ -418,7 +384,7 @@ pub(super) fn find(c: &Connection, id: PayerTransactionId) -> Result<Option<i64>
 
 /// Moves a ready payment to `posting`, with its evidence.
 pub(super) fn claim_one(
-    c: &Connection,
+    c: &Chained,
     subject: &mut Subject,
     moment: Moment,
     policy: &Policy,
@@ -441,14 +407,13 @@ pub(super) fn claim_one(
         NEVER,
     ])?;
     subject.moved.life = life;
-    append(
-        c,
-        subject.moved.seq,
-        Event::Claimed,
-        None,
-        None,
-        None,
-        moment,
-    )?;
+    c.append(&Evidence {
+        batch_id: subject.batch_id,
+        seq: subject.moved.seq,
+        at: moment.now,
+        kind: event_numbers(Event::Claimed),
+        policy: Some(policy),
+        ..Evidence::default()
+    })?;
     Ok(true)
 }

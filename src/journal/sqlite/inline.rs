@@ -9,16 +9,17 @@ use rusqlite::Connection;
 use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
 
-use super::writer::{Work, commit};
+use super::chain::Chained;
+use super::commit::commit;
+use super::writer::Work;
 use super::{Reader, open};
 use crate::journal::Error;
 
 /// The data of a journal: what a crash leaves.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(crate) struct Disk(Arc<Platter>);
 
-#[derive(Debug)]
-struct Platter(Lock<Option<Connection>>);
+struct Platter(Lock<Option<Chained>>);
 
 /// What a process meets in the middle of its work.
 #[derive(Clone, Copy, Debug)]
@@ -57,7 +58,7 @@ pub(super) fn failure(connection: &Connection) -> Option<rusqlite::Error> {
 impl Drop for Platter {
     fn drop(&mut self) {
         let disk = self.0.get_mut().unwrap_or_else(PoisonError::into_inner);
-        if let Some(connection) = disk.take()
+        if let Some(connection) = disk.take().map(Chained::into_inner)
             && open::empty(&connection).is_ok()
         {
             // A thread that ends has no further use for it.
@@ -97,8 +98,8 @@ impl Disk {
     /// An empty journal in memory.
     pub(crate) fn blank() -> Self {
         let spare = SPARE.with_borrow_mut(Vec::pop);
-        let connection = spare.unwrap_or_else(open::in_memory);
-        Self(Arc::new(Platter(Lock::new(Some(connection)))))
+        let connection = spare.unwrap_or_else(open::emptied);
+        Self(Arc::new(Platter(Lock::new(Some(Chained::new(connection))))))
     }
 
     /// Runs a query past the verbs.
@@ -110,9 +111,10 @@ impl Disk {
     /// Reads it as a report does.
     pub(crate) fn read<T>(&self, work: impl FnOnce(&Reader) -> T) -> T {
         let mut disk = self.0.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let reader = Reader::of(disk.take().expect("the disk is there until it is read"));
+        let chained = disk.take().expect("the disk is there until it is read");
+        let reader = Reader::of(chained.into_inner());
         let found = work(&reader);
-        *disk = Some(reader.into_connection());
+        *disk = Some(Chained::new(reader.into_connection()));
         found
     }
 }

@@ -8,6 +8,7 @@ use std::sync::mpsc::Receiver;
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::NEVER;
+use super::chain::{Chain, Chained};
 use super::row::{batch_id, currency_of, service_id, service_of};
 use super::sorted::Sorted;
 use crate::domain::{
@@ -20,7 +21,7 @@ use crate::journal::{
 
 /// Loads a file. Anything but [`Loaded::New`] leaves the journal as it was.
 pub(super) fn load(
-    c: &mut Connection,
+    c: &mut Chained,
     plan: &LoadPlan,
     rows: &Receiver<Vec<Incoming>>,
 ) -> Result<Loaded, Error> {
@@ -37,7 +38,7 @@ pub(super) fn load(
 type ByService = Vec<(ServiceCode, Currency, Tally)>;
 
 pub(super) struct Load<'a> {
-    pub(super) c: &'a Connection,
+    pub(super) c: &'a Chained,
     pub(super) plan: &'a LoadPlan,
     pub(super) batch_id: i64,
     pub(super) load_id: i64,
@@ -50,7 +51,7 @@ pub(super) struct Load<'a> {
 }
 
 impl<'a> Load<'a> {
-    fn begin(c: &'a Connection, plan: &'a LoadPlan) -> Result<Result<Self, LoadRefusal>, Error> {
+    fn begin(c: &'a Chained, plan: &'a LoadPlan) -> Result<Result<Self, LoadRefusal>, Error> {
         let existing = batch_id(c, plan.batch.as_str())?;
         if let Some(batch_id) = existing {
             let originator: String = c.query_row(
@@ -70,7 +71,9 @@ impl<'a> Load<'a> {
                     "insert into batch (name, originator, created_at) values (?1, ?2, ?3)",
                     params![plan.batch.as_str(), plan.originator.as_str(), now],
                 )?;
-                c.last_insert_rowid()
+                let batch_id = c.last_insert_rowid();
+                Chain::begin(c, batch_id)?;
+                batch_id
             }
         };
         c.execute(
@@ -387,35 +390,6 @@ impl<'a> Load<'a> {
             accepted.push((service_of(&row.get::<_, String>(0)?)?, currency, tally));
         }
         Ok((accepted, unpriced))
-    }
-
-    fn begin_lives(&self) -> Result<(), Error> {
-        // Asked before it is posted, where an earlier journal may have posted it.
-        let (state, due, exposures) = if self.plan.presume_posted {
-            (2, 0, 1)
-        } else {
-            (0, 0, 0)
-        };
-        self.c.execute(
-            "insert into life (seq, batch_id, service_id, state, due_at, exposures, quarantine_from)
-             select seq, batch_id, service_id, ?2, ?3, ?4, iif(?4 > 0, ?5, null) from instruction
-             where seq > ?1 and amount is not null order by seq",
-            params![self.base, state, due, exposures, self.plan.now.as_millis()],
-        )?;
-        self.c.execute(
-            "insert into tally (batch_id, service_id, currency, state, count, amount)
-             select batch_id, service_id, currency, iif(amount is null, ?3, ?2), count(*), coalesce(sum(amount), 0)
-             from instruction where seq > ?1 group by batch_id, service_id, currency, amount is null
-             on conflict do update set count = count + excluded.count, amount = amount + excluded.amount",
-            params![self.base, state, super::row::UNPRICED],
-        )?;
-        if self.plan.presume_posted {
-            self.c.execute(
-                "insert into evidence (seq, at, event) select seq, ?2, ?3 from instruction where seq > ?1 order by seq",
-                params![self.base, self.plan.now.as_millis(), super::row::PRESUMED_POSTED],
-            )?;
-        }
-        Ok(())
     }
 }
 

@@ -1,6 +1,10 @@
 //! The journal in SQLite: all SQL is in this folder.
 
+mod begin;
 mod bills;
+mod canon;
+mod chain;
+mod commit;
 mod evidence;
 #[cfg(test)]
 pub(crate) mod inline;
@@ -8,10 +12,12 @@ mod load;
 mod lookup;
 mod open;
 mod operator;
+mod prove;
 mod read;
 mod row;
 mod rows;
 mod run;
+mod seal;
 mod sorted;
 #[cfg(test)]
 mod tests;

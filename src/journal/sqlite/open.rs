@@ -73,15 +73,24 @@ pub(super) fn for_writing(path: &Path, missing: Missing) -> Result<Connection, E
 }
 
 /// A new journal in memory.
+pub(super) fn in_memory() -> Result<Connection, Error> {
+    let mut connection = Connection::open_in_memory()?;
+    migrate(&mut connection, Path::new(":memory:"))?;
+    keep_statements(&connection)?;
+    Ok(connection)
+}
+
+/// A new journal in memory whose rows can be removed, so that it can be used again.
 #[cfg(test)]
-pub(super) fn in_memory() -> Connection {
-    let mut connection = Connection::open_in_memory().expect("memory takes a database");
-    migrate(&mut connection, Path::new(":memory:")).expect("the schema is sound");
-    keep_statements(&connection).expect("it is known to SQLite");
-    let triggers = ["evidence", "upload", "bill"];
-    for table in triggers {
+pub(super) fn emptied() -> Connection {
+    let connection = in_memory().expect("the schema is sound");
+    let triggers: Vec<String> = connection
+        .prepare("select name from sqlite_schema where type = 'trigger' and name like '%_is_never_removed'")
+        .and_then(|mut found| found.query_map([], |row| row.get(0))?.collect())
+        .expect("the schema can be read");
+    for trigger in triggers {
         connection
-            .execute_batch(&format!("drop trigger {table}_is_never_removed"))
+            .execute_batch(&format!("drop trigger {trigger}"))
             .expect("the schema has it");
     }
     connection
@@ -300,6 +309,9 @@ fn migrate(connection: &mut Connection, path: &Path) -> Result<(), Error> {
         transaction
             .execute_batch(migration)
             .map_err(said_of(path))?;
+    }
+    if version == 1 {
+        super::seal::seal_version_1(&transaction)?;
     }
     transaction
         .pragma_update(None, "application_id", APPLICATION_ID)

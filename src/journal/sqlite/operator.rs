@@ -3,13 +3,15 @@
 use rusqlite::{Connection, OptionalExtension, params};
 use serde_json::json;
 
-use super::evidence::{Tallies, append_raw, find, release_retry, subject};
+use super::chain::{Chained, Evidence};
+use super::evidence::{Tallies, find, release_retry, subject};
 use super::load::{Placed, insert_instruction};
 use super::row::{
     PAYMENT_COLUMNS, PAYMENT_WIDTH, PRESUMED_POSTED, REPLACED, add_to_tally, batch_id,
     event_numbers, payment_of, save_life, service_of, state_number,
 };
 use super::run::known_batch;
+use super::seal::instruction_digest;
 use super::unpriced::{withdraw, withdraw_all, without_amount};
 use crate::domain::{BatchName, Originator, PayerTransactionId, RowKey, Timestamp};
 use crate::journal::{Decision, Error, Lane, Moved};
@@ -47,7 +49,7 @@ fn find_in(c: &Connection, batch: &BatchName, id: &str) -> Result<i64, Error> {
 
 /// Records an operator's decision.
 pub(super) fn decide(
-    c: &Connection,
+    c: &Chained,
     batch: &BatchName,
     id: &str,
     decision: &Decision,
@@ -72,7 +74,7 @@ pub(super) fn decide(
 }
 
 fn order(
-    c: &Connection,
+    c: &Chained,
     seq: i64,
     event: Event,
     detail: Option<&str>,
@@ -93,7 +95,14 @@ fn order(
         "update life set settled_at = ?2 where seq = ?1",
         params![seq, moment.now.as_millis()],
     )?;
-    append_raw(c, seq, event_numbers(event), None, None, detail, moment)?;
+    c.append(&Evidence {
+        batch_id: subject.batch_id,
+        seq,
+        at: moment.now,
+        kind: event_numbers(event),
+        detail,
+        ..Evidence::default()
+    })?;
     subject.moved.life = after.life;
     let mut tallies = Tallies::default();
     tallies.moved(&subject, from, after.life.state);
@@ -127,7 +136,7 @@ fn why_not(event: Event, state: State) -> &'static str {
 
 /// Withdraws what was never posted.
 pub(super) fn cancel(
-    c: &Connection,
+    c: &Chained,
     batch: &BatchName,
     id: Option<&str>,
     moment: Moment,
@@ -169,7 +178,7 @@ pub(super) fn cancel(
 
 /// Makes a new generation of proven failures.
 pub(super) fn retry(
-    c: &Connection,
+    c: &Chained,
     batch: &BatchName,
     code: Option<i32>,
     now: Timestamp,
@@ -202,7 +211,7 @@ pub(super) fn retry(
 }
 
 fn replace(
-    c: &Connection,
+    c: &Chained,
     batch: &BatchName,
     originator: &Originator,
     batch_number: i64,
@@ -229,16 +238,9 @@ fn replace(
         Some(reference) => {
             PayerTransactionId::derive(originator, batch, &RowKey::Reference(reference), generation)
         }
-        // Among equal rows the first generation's identifier tells which one it was.
         None => {
-            let mut hash = [0; 32];
-            hash[..26].copy_from_slice(old.id.as_str().as_bytes());
-            PayerTransactionId::derive(
-                originator,
-                batch,
-                &RowKey::Content { hash, above: 0 },
-                generation,
-            )
+            let key = RowKey::of_predecessor(old.id);
+            PayerTransactionId::derive(originator, batch, &key, generation)
         }
     };
     let placed = Placed {
@@ -285,23 +287,28 @@ fn replace(
         ],
     )?;
     if presumed {
-        let kind = (PRESUMED_POSTED, None, None);
-        append_raw(c, new, kind, None, None, None, Moment { now, jitter: 0 })?;
+        c.append(&Evidence {
+            batch_id: batch_number,
+            seq: new,
+            at: now,
+            kind: (PRESUMED_POSTED, None, None),
+            ..Evidence::default()
+        })?;
     }
     c.execute(
         "update life set replaced_by = ?2 where seq = ?1",
         params![seq, new],
     )?;
     let detail = json!({"replaced_by": id.as_str()}).to_string();
-    append_raw(
-        c,
+    c.append(&Evidence {
+        batch_id: batch_number,
         seq,
-        (REPLACED, None, None),
-        None,
-        None,
-        Some(&detail),
-        Moment { now, jitter: 0 },
-    )?;
+        at: now,
+        kind: (REPLACED, None, None),
+        digest: instruction_digest(c, new)?.as_ref(),
+        detail: Some(&detail),
+        ..Evidence::default()
+    })?;
     let currency = row.money.currency.code();
     add_to_tally(c, batch_number, lane, currency, State::Failed, -1, -minor)?;
     add_to_tally(c, batch_number, lane, currency, state, 1, minor)

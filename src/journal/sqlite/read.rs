@@ -7,8 +7,8 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 use super::bills::{bills, last_bill};
 use super::open;
 use super::row::{
-    AMOUNT, PAYMENT_WIDTH, UNPRICED, corrupt, currency_of, event_name, event_of, identifier_of,
-    life_of, payment_of, service_of, stamp, state_of, stored_of,
+    AMOUNT, PAYMENT_WIDTH, REPLACED, STOOD, UNPRICED, corrupt, currency_of, event_name, event_of,
+    fact_of, identifier_of, life_of, payment_of, service_of, stamp, state_of, stored_of,
 };
 use super::rows::Rows;
 use super::run::known_batch;
@@ -93,7 +93,7 @@ impl Reader {
 #[derive(Debug)]
 pub struct Snapshot<'a> {
     pub(super) c: &'a Connection,
-    batch: BatchName,
+    pub(super) batch: BatchName,
     pub(super) batch_id: i64,
 }
 
@@ -231,18 +231,26 @@ impl Snapshot<'_> {
     /// Faults of the journal.
     pub fn trail(&self, seq: i64) -> Result<Vec<TrailEntry>, Error> {
         let mut statement = self.c.prepare(
-            "select at, event, class, code, anomaly, detail from evidence where seq = ?1 order by evidence_id",
+            "select at, event, class, code, anomaly, detail from evidence
+             where seq = ?1 and (event <= ?2 or event = ?3) order by evidence_id",
         )?;
-        let mut rows = statement.query([seq])?;
+        // What only proves that other tables are as they were is no news of the payment.
+        let mut rows = statement.query([seq, REPLACED, STOOD])?;
         let mut trail = Vec::new();
         while let Some(row) = rows.next()? {
             let kind: i64 = row.get(1)?;
             trail.push(TrailEntry {
                 at: Timestamp::from_millis(row.get(0)?),
                 event: event_of(kind, row.get(2)?, row.get(3)?)?,
+                fact: fact_of(
+                    kind,
+                    row.get(2)?,
+                    row.get(3)?,
+                    row.get_ref(5)?.as_str_or_null().unwrap_or_default(),
+                )?,
                 kind: event_name(kind),
                 anomaly: row.get(4)?,
-                detail: row.get(5)?,
+                detail: if kind == STOOD { None } else { row.get(5)? },
             });
         }
         drop(rows);
@@ -371,7 +379,10 @@ pub(super) const RECORD_COLUMNS: &str = "i.identifier, i.generation, i.received_
 /// Returns counts and amounts of a batch per state.
 pub(super) fn standing(c: &Connection, batch: &BatchName) -> Result<Standing, Error> {
     let batch_id = known_batch(c, batch)?;
-    let mut standing = Standing::default();
+    let mut standing = Standing {
+        evidence: super::prove::head(c, batch_id)?,
+        ..Standing::default()
+    };
     let mut statement = c.prepare_cached(
         "select code, state, currency, count, amount from tally join service using (service_id)
          where batch_id = ?1 and count > 0 and state <> ?2 order by code, currency, state",

@@ -8,7 +8,7 @@ use crate::domain::{
     Payment, Reference, ServiceCode, Timestamp, Written,
 };
 use crate::journal::Error;
-use crate::lifecycle::{Class, Event, Life, State, Verdict};
+use crate::lifecycle::{Class, Event, Fact, Life, State, Verdict};
 
 /// The state that `tally` counts rows under that have no amount yet.
 pub(super) const UNPRICED: i64 = 9;
@@ -333,6 +333,36 @@ pub(super) const PRESUMED_POSTED: i64 = 21;
 /// A retry replaces the payment.
 pub(super) const REPLACED: i64 = 22;
 
+/// The document of the payment was uploaded; the digest is that of its row in `upload`.
+pub(super) const UPLOADED: i64 = 23;
+/// A bill said something of the row; the digest is that of its row in `bill`.
+pub(super) const BILLED: i64 = 24;
+/// Instructions were loaded; the digest is that of a block of them.
+pub(super) const ROWS_LOADED: i64 = 25;
+/// A file was loaded; the digest is that of its row in `load` and of the rows that it set aside.
+pub(super) const FILE_LOADED: i64 = 26;
+/// The batch was tied to its gateway; the digest is that of its address and its wire settings.
+pub(super) const PINNED: i64 = 27;
+/// The chain begins with evidence that was written without one.
+pub(super) const MIGRATED: i64 = 28;
+/// Where the payment stood then.
+pub(super) const STOOD: i64 = 29;
+
+/// Returns what a row of evidence means to the life of its payment.
+pub(super) fn fact_of(
+    number: i64,
+    class: Option<i64>,
+    code: Option<i32>,
+    detail: Option<&str>,
+) -> Result<Fact, Error> {
+    Ok(match number {
+        PRESUMED_POSTED => Fact::PresumedPosted,
+        STOOD => Fact::Stood(super::seal::Standing::of_detail(detail)?.life),
+        NOTED_CALLBACK..=MIGRATED => Fact::Note,
+        _ => event_of(number, class, code)?.map_or(Fact::Note, Fact::Event),
+    })
+}
+
 /// Reads an event back; `None` for the notes that are not lifecycle events.
 pub(super) fn event_of(
     number: i64,
@@ -361,7 +391,7 @@ pub(super) fn event_of(
         9 => Event::DecidedPaid,
         10 => Event::DecidedFailed,
         11 => Event::Withdrawn,
-        NOTED_CALLBACK..=REPLACED => return Ok(None),
+        NOTED_CALLBACK..=STOOD => return Ok(None),
         other => return Err(corrupt(format!("evidence of kind {other}"))),
     }))
 }
@@ -383,6 +413,13 @@ pub(super) fn event_name(number: i64) -> &'static str {
         NOTED_CALLBACK => "callback, not applied",
         PRESUMED_POSTED => "presumed to have been posted before",
         REPLACED => "replaced by a retry",
+        UPLOADED => "document uploaded",
+        BILLED => "bill",
+        ROWS_LOADED => "rows loaded",
+        FILE_LOADED => "file loaded",
+        PINNED => "tied to its gateway",
+        MIGRATED => "journal of an earlier release",
+        STOOD => "stood here when its evidence was sealed",
         _ => "unknown",
     }
 }

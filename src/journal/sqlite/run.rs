@@ -5,11 +5,13 @@ use std::sync::Arc;
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::NEVER;
+use super::chain::{Chained, Evidence};
 use super::evidence::{Subject, Tallies, apply, claim_one, subject};
 use super::row::{
     LIFE_COLUMNS, PAYMENT_COLUMNS, PAYMENT_WIDTH, batch_id, corrupt, event_numbers, identifier_of,
     life_of, payment_of, service_of, stamp,
 };
+use super::seal;
 use super::upload::DOCUMENT_IS_THERE;
 use crate::domain::{BatchName, Said, Timestamp};
 use crate::journal::{Acquired, Claim, Due, Error, Lane, Moved, Question, RunTerms, RunToken};
@@ -17,12 +19,12 @@ use crate::lifecycle::{Event, Moment, Policy, State};
 
 /// Takes a batch for a run.
 pub(super) fn acquire(
-    c: &Connection,
+    c: &Chained,
     batch: &BatchName,
     terms: &RunTerms,
     policy: &Policy,
 ) -> Result<Acquired, Error> {
-    let (batch_id, last_claim_at) = pin(c, batch, &terms.gateway, &terms.wire)?;
+    let (batch_id, last_claim_at) = pin(c, batch, &terms.gateway, &terms.wire, terms.now)?;
     c.execute(
         "insert into meta (key, value) values ('epoch', 1) on conflict do update set value = value + 1",
         [],
@@ -42,7 +44,7 @@ pub(super) fn acquire(
             held: held_lanes(c, batch_id)?,
         });
     }
-    doubt_anew(c, batch_id, terms.now)?;
+    doubt_anew(c, batch_id, terms.now, policy)?;
     let abandoned = abandon(c, batch_id, terms.now, policy)?;
     restart_waits(c, batch_id, terms)?;
     Ok(Acquired {
@@ -55,10 +57,11 @@ pub(super) fn acquire(
 
 /// Ties a batch to its gateway and to the settings that shape the bytes of a post; returns its number and its last claim.
 pub(super) fn pin(
-    c: &Connection,
+    c: &Chained,
     batch: &BatchName,
     gateway: &str,
     wire: &str,
+    now: Timestamp,
 ) -> Result<(i64, Option<i64>), Error> {
     let found = c
         .query_row(
@@ -75,6 +78,7 @@ pub(super) fn pin(
             name: batch.to_string(),
         });
     };
+    let is_pinned = pinned_gateway.is_some() && pinned_wire.is_some();
     if let Some(pinned) = pinned_gateway.filter(|pinned| *pinned != *gateway) {
         return Err(Error::OtherGateway {
             batch: batch.clone(),
@@ -93,6 +97,9 @@ pub(super) fn pin(
         "update batch set gateway = ?2, wire = ?3 where batch_id = ?1",
         params![batch_id, gateway, wire],
     )?;
+    if !is_pinned {
+        c.with(|c, chain| seal::pin(c, chain, batch_id, now))?;
+    }
     Ok((batch_id, last_claim_at))
 }
 
@@ -105,12 +112,20 @@ fn epoch(c: &Connection) -> Result<i64, Error> {
 
 /// Appends evidence that the doubts of an earlier run begin anew; [`restart_waits`] moves them accordingly.
 // Without it the evidence would add up to a payment that is nearer to a second post than it is.
-fn doubt_anew(c: &Connection, batch_id: i64, now: Timestamp) -> Result<(), Error> {
-    let (abandoned, _, _) = event_numbers(Event::Abandoned);
-    c.execute(
-        "insert into evidence (seq, at, event) select seq, ?2, ?3 from life where batch_id = ?1 and state = 2 order by seq",
-        params![batch_id, now.as_millis(), abandoned],
-    )?;
+fn doubt_anew(c: &Chained, batch_id: i64, now: Timestamp, policy: &Policy) -> Result<(), Error> {
+    let mut statement =
+        c.prepare_cached("select seq from life where batch_id = ?1 and state = 2 order by seq")?;
+    let mut rows = statement.query([batch_id])?;
+    while let Some(row) = rows.next()? {
+        c.append(&Evidence {
+            batch_id,
+            seq: row.get(0)?,
+            at: now,
+            kind: event_numbers(Event::Abandoned),
+            policy: Some(policy),
+            ..Evidence::default()
+        })?;
+    }
     Ok(())
 }
 
@@ -129,7 +144,7 @@ pub(super) fn assert_current(c: &Connection, token: RunToken) -> Result<(), Erro
 
 /// Turns intents without an outcome into doubts: their bytes may have left.
 pub(super) fn abandon(
-    c: &Connection,
+    c: &Chained,
     batch_id: i64,
     now: Timestamp,
     policy: &Policy,
@@ -212,7 +227,7 @@ fn open_lanes(c: &Connection, batch_id: i64) -> Result<Vec<i64>, Error> {
 
 /// Records the intent to post a block of payments.
 pub(super) fn claim(
-    c: &Connection,
+    c: &Chained,
     token: RunToken,
     limit: usize,
     now: Timestamp,
@@ -265,7 +280,7 @@ pub(super) fn next_in_lane() -> String {
 
 #[allow(clippy::too_many_arguments, reason = "one lane of the loop above")]
 fn claim_lane(
-    c: &Connection,
+    c: &Chained,
     batch_id: i64,
     lane: i64,
     share: usize,

@@ -5,6 +5,7 @@ use std::sync::mpsc::channel;
 
 use rusqlite::Connection;
 
+use super::chain::Chained;
 use super::open::{Missing, for_reading, for_writing};
 use super::run::{due_in_lane, next_in_lane};
 use super::upload::without_upload;
@@ -130,14 +131,18 @@ fn plan() -> LoadPlan {
 }
 
 /// Loads as the writer does: in a transaction that an error rolls back.
-fn load_rows(c: &mut Connection, count: u64) -> Result<Loaded, Error> {
+fn load_rows(c: &mut Chained, count: u64) -> Result<Loaded, Error> {
     let (sender, receiver) = channel();
     let mut block: Vec<_> = (1..=count).map(|n| Incoming::Good(row(n))).collect();
     block.push(Incoming::End);
     sender.send(block).unwrap();
     drop(sender);
     c.execute_batch("begin immediate").unwrap();
-    let loaded = load::load(c, &plan(), &receiver);
+    c.begin();
+    let loaded = load::load(c, &plan(), &receiver).and_then(|loaded| {
+        c.save()?;
+        Ok(loaded)
+    });
     if !c.is_autocommit() {
         let end = if loaded.is_ok() { "commit" } else { "rollback" };
         c.execute_batch(end).unwrap();
@@ -166,14 +171,14 @@ fn counts(path: &Path) -> Vec<i64> {
 fn a_load_that_finds_the_disk_full_at_any_point_leaves_nothing_behind() {
     let pages = |c: &Connection| pragma(c, "page_count").parse::<i64>().unwrap();
     let (_folder, path) = fresh();
-    let mut c = for_writing(&path, Missing::Create).unwrap();
+    let mut c = Chained::new(for_writing(&path, Missing::Create).unwrap());
     let empty = pages(&c);
     load_rows(&mut c, 3000).unwrap();
     let needed = pages(&c) - empty;
     // Full while rows come in, while they are sorted, while their lives begin.
     for percent in [0, 20, 60, 70, 80, 85, 90, 95, 99] {
         let (_folder, path) = fresh();
-        let mut c = for_writing(&path, Missing::Create).unwrap();
+        let mut c = Chained::new(for_writing(&path, Missing::Create).unwrap());
         let pages = empty + needed * percent / 100;
         c.pragma_update(None, "max_page_count", pages).unwrap();
         let loaded = load_rows(&mut c, 3000);
@@ -190,7 +195,7 @@ fn a_load_that_finds_the_disk_full_at_any_point_leaves_nothing_behind() {
 #[test]
 fn no_statement_of_the_dispatch_scans_the_payments() {
     let (_folder, path) = fresh();
-    let mut c = for_writing(&path, Missing::Create).unwrap();
+    let mut c = Chained::new(for_writing(&path, Missing::Create).unwrap());
     load_rows(&mut c, 10).unwrap();
     for (sql, index) in [
         (due_in_lane().as_str(), "post_queue"),

@@ -3,7 +3,7 @@
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::NEVER;
-use super::evidence::append_raw;
+use super::chain::{Chained, Evidence};
 use super::row::{UNPRICED, add_to_tally, corrupt, currency_of, event_numbers, state_number};
 use super::run::known_batch;
 use super::writer::Journal;
@@ -54,7 +54,7 @@ pub(super) fn without_amount(c: &Connection, seq: i64) -> Result<Option<&'static
 }
 
 /// Withdraws a row that has no amount: it is cancelled as it is, and keeps its identifier, so that no load brings it back.
-pub(super) fn withdraw(c: &Connection, seq: i64, moment: Moment) -> Result<(), Error> {
+pub(super) fn withdraw(c: &Chained, seq: i64, moment: Moment) -> Result<(), Error> {
     let (batch, service, currency): (i64, i64, String) = c
         .prepare_cached("select batch_id, service_id, currency from instruction where seq = ?1")?
         .query_row([seq], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
@@ -69,21 +69,19 @@ pub(super) fn withdraw(c: &Connection, seq: i64, moment: Moment) -> Result<(), E
         NEVER,
         moment.now.as_millis(),
     ])?;
-    append_raw(
-        c,
+    c.append(&Evidence {
+        batch_id: batch,
         seq,
-        event_numbers(Event::Withdrawn),
-        None,
-        None,
-        None,
-        moment,
-    )?;
+        at: moment.now,
+        kind: event_numbers(Event::Withdrawn),
+        ..Evidence::default()
+    })?;
     add_unpriced(c, batch, service, &currency, -1)?;
     add_to_tally(c, batch, service, &currency, State::Cancelled, 1, 0)
 }
 
 /// Withdraws every row of a batch that has no amount; returns how many.
-pub(super) fn withdraw_all(c: &Connection, batch_id: i64, moment: Moment) -> Result<u64, Error> {
+pub(super) fn withdraw_all(c: &Chained, batch_id: i64, moment: Moment) -> Result<u64, Error> {
     let (mut after, mut withdrawn) = (0, 0);
     loop {
         let seqs: Vec<i64> = c

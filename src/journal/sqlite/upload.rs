@@ -4,10 +4,14 @@ use rusqlite::{Connection, params};
 use serde_json::json;
 
 use super::Journal;
+use super::chain::Chained;
+use super::evidence::batch_of;
 use super::row::{corrupt, identifier_of};
 use super::run::{known_batch, pin};
+use super::seal;
 use crate::domain::{BatchName, DocumentPath, Reference, Timestamp};
 use crate::journal::{DocumentDue, Error, TrailEntry, Upload};
+use crate::lifecycle::Fact;
 
 /// Holds for an instruction `i` that may be posted as far as its document goes: it has none, or names a reference of its
 /// own, or the file service has it.
@@ -20,9 +24,17 @@ impl Journal {
     ///
     /// # Errors
     /// [`Error::UnknownBatch`], [`Error::OtherGateway`], [`Error::OtherWire`].
-    pub async fn pin(&self, batch: BatchName, gateway: String, wire: String) -> Result<(), Error> {
-        self.ask(true, move |c| pin(c, &batch, &gateway, &wire).map(|_| ()))
-            .await
+    pub async fn pin(
+        &self,
+        batch: BatchName,
+        gateway: String,
+        wire: String,
+        now: Timestamp,
+    ) -> Result<(), Error> {
+        self.ask(true, move |c| {
+            pin(c, &batch, &gateway, &wire, now).map(|_| ())
+        })
+        .await
     }
 
     /// Returns ready payments whose document is to be uploaded, in the order of the file, beyond the payment `after`.
@@ -89,8 +101,9 @@ fn documents_due(
     Ok(due)
 }
 
-fn record_upload(c: &Connection, seq: i64, upload: &Upload) -> Result<(), Error> {
-    c.prepare_cached(
+fn record_upload(c: &Chained, seq: i64, upload: &Upload) -> Result<(), Error> {
+    let inserted = c
+        .prepare_cached(
         "insert into upload (seq, at, digest, bytes, reference, reply) values (?1, ?2, ?3, ?4, ?5, ?6)
          on conflict do nothing",
     )?
@@ -102,6 +115,10 @@ fn record_upload(c: &Connection, seq: i64, upload: &Upload) -> Result<(), Error>
         upload.reference,
         upload.reply,
     ])?;
+    if inserted > 0 {
+        let batch_id = batch_of(c, seq)?;
+        c.with(|c, chain| seal::upload(c, chain, batch_id, seq, upload.at))?;
+    }
     Ok(())
 }
 
@@ -134,6 +151,7 @@ pub(super) fn add_to_trail(
         TrailEntry {
             at,
             event: None,
+            fact: Fact::Note,
             kind: "document uploaded",
             anomaly: None,
             detail: Some(detail.to_string()),

@@ -5,9 +5,10 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 
-use rusqlite::Connection;
 use tokio::sync::oneshot;
 
+use super::chain::Chained;
+use super::commit::commit;
 use super::open::{self, Missing};
 use super::{evidence, load, operator, run};
 use crate::domain::{BatchName, PayerTransactionId, Timestamp};
@@ -37,7 +38,7 @@ struct Shared {
     inline: Option<super::inline::Inline>,
 }
 
-pub(super) type Work = Box<dyn FnOnce(&mut Connection) -> Result<(), Error> + Send>;
+pub(super) type Work = Box<dyn FnOnce(&mut Chained) -> Result<(), Error> + Send>;
 type Finish = Box<dyn FnOnce(Result<(), Error>) + Send>;
 
 struct Job {
@@ -77,7 +78,7 @@ impl Journal {
     }
 
     fn start(path: &Path, missing: Missing) -> Result<Self, Error> {
-        let connection = open::for_writing(path, missing)?;
+        let connection = Chained::new(open::for_writing(path, missing)?);
         let (queue, jobs) = sync_channel(QUEUE);
         let thread = std::thread::Builder::new()
             .name("journal".into())
@@ -127,7 +128,7 @@ impl Journal {
     pub(super) async fn ask<T: Send + 'static>(
         &self,
         alone: bool,
-        work: impl FnOnce(&mut Connection) -> Result<T, Error> + Send + 'static,
+        work: impl FnOnce(&mut Chained) -> Result<T, Error> + Send + 'static,
     ) -> Result<T, Error> {
         let (reply, answer) = oneshot::channel();
         let value = Arc::new(Mutex::new(None));
@@ -427,7 +428,7 @@ fn stopped() -> Error {
     }
 }
 
-fn serve(mut connection: Connection, jobs: &Receiver<Job>) {
+fn serve(mut connection: Chained, jobs: &Receiver<Job>) {
     let mut latch: Option<Error> = None;
     let mut waiting: Option<Job> = None;
     while let Some(first) = waiting.take().or_else(|| jobs.recv().ok()) {
@@ -464,44 +465,4 @@ fn serve(mut connection: Connection, jobs: &Receiver<Job>) {
     // Best effort: the WAL is complete without it, and nobody who reads it is waited for.
     let _ = connection.busy_timeout(std::time::Duration::ZERO);
     let _ = connection.execute_batch("pragma optimize; pragma wal_checkpoint(truncate)");
-}
-
-pub(super) fn commit(connection: &mut Connection, works: Vec<Work>) -> Result<(), Error> {
-    // IMMEDIATE waits for another writer here, where nothing has been done yet.
-    connection.execute_batch("begin immediate")?;
-    let done = works.into_iter().try_for_each(|work| work(connection));
-    match done {
-        Ok(()) => {
-            #[cfg(debug_assertions)]
-            crate::points::pass("before-commit");
-            // A job that had nothing to write may have ended the transaction itself.
-            if !connection.is_autocommit()
-                && let Err(error) = end(connection)
-            {
-                let _ = connection.execute_batch("rollback");
-                #[cfg(test)]
-                if crate::canary::Canary::FailedCommitCounts.sings() {
-                    return Ok(());
-                }
-                return Err(error.into());
-            }
-            #[cfg(debug_assertions)]
-            crate::points::pass("after-commit");
-            Ok(())
-        }
-        Err(error) => {
-            if !connection.is_autocommit() {
-                connection.execute_batch("rollback")?;
-            }
-            Err(error)
-        }
-    }
-}
-
-fn end(connection: &Connection) -> rusqlite::Result<()> {
-    #[cfg(test)]
-    if let Some(failure) = super::inline::failure(connection) {
-        return Err(failure);
-    }
-    connection.execute_batch("commit")
 }

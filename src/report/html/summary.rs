@@ -53,6 +53,8 @@ pub(super) fn write_signatures(out: &mut impl io::Write, header: &BatchHeader) -
     Signatures {
         batch: &header.name,
         digests: digests.join(", "),
+        evidence_rows: text::count(header.evidence_rows),
+        evidence_head: &header.evidence_head,
     }
     .write_into(out)
 }
@@ -194,10 +196,13 @@ struct Summary<'a> {
 <div><p>{{ who }}</p><span>Name</span><span>Signature</span><span>Date</span></div>
 {%- endfor %}
 <p class="quiet">Batch {{ batch }} · content {{ digests }}</p>
+<p class="quiet">Evidence {{ evidence_rows }} rows · head <code>{{ evidence_head }}</code> · to be compared later: <code>disburse verify {{ batch }} --head HEAD</code></p>
 </section>
 "#
 )]
 struct Signatures<'a> {
     batch: &'a BatchName,
     digests: String,
+    evidence_rows: String,
+    evidence_head: &'a str,
 }

@@ -20,6 +20,7 @@ pub(super) struct Head<'a> {
     gateway: &'a str,
     created_at: String,
     loads: Vec<LoadHead<'a>>,
+    evidence: Evidence<'a>,
     finished: bool,
     adds_up: bool,
     count: u64,
@@ -40,6 +41,13 @@ struct LoadHead<'a> {
     source: &'a str,
     digest: &'a str,
     loaded_at: String,
+}
+
+/// Kept elsewhere, it shows later that nothing was cut off from the journal.
+#[derive(Serialize)]
+struct Evidence<'a> {
+    rows: u64,
+    head: &'a str,
 }
 
 #[derive(Serialize)]
@@ -142,6 +150,10 @@ impl<'a> Head<'a> {
             gateway: &header.gateway,
             created_at: header.created_at.to_string(),
             loads: loads(header),
+            evidence: Evidence {
+                rows: header.evidence_rows,
+                head: &header.evidence_head,
+            },
             finished: reconciliation.finished(),
             adds_up: differences.is_empty(),
             count: total.count,

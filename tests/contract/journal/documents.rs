@@ -250,7 +250,7 @@ async fn a_batch_is_pinned_before_anything_of_it_leaves() {
     let pin = |gateway: &str, wire: &str| {
         world
             .journal
-            .pin(batch(), gateway.to_owned(), wire.to_owned())
+            .pin(batch(), gateway.to_owned(), wire.to_owned(), at(1))
     };
     pin("gateway", "wire").await.unwrap();
     pin("gateway", "wire").await.unwrap();

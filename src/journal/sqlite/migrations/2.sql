@@ -71,3 +71,31 @@ alter table life add column application_id text;
 -- The declared total of a file with rows without an amount: it is compared once they have theirs.
 alter table load add column total integer;
 alter table load add column total_currency text;
+
+-- The policies that evidence was judged by: what of them decides how it adds up.
+create table policy (
+    policy_id            integer primary key,
+    not_found_quarantine integer not null,  -- milliseconds
+    exposures_max        integer not null,
+    settle_on            integer not null check (settle_on in (0, 1)),      -- the callback, or a status query that agrees
+    status_query         integer not null check (status_query in (0, 1)),
+    unique (not_found_quarantine, exposures_max, settle_on, status_query)
+) strict;
+create trigger policy_is_never_changed before update on policy
+begin select raise(abort, 'a policy never changes'); end;
+create trigger policy_is_never_removed before delete on policy
+begin select raise(abort, 'a policy is never removed'); end;
+
+-- The chain of evidence: every row has a hash over itself and the row before it in its batch.
+alter table evidence add column batch_id integer;
+alter table evidence add column policy_id integer;  -- null: no wait enters into it, or an earlier version wrote it
+alter table evidence add column hash blob check (length(hash) = 32);
+-- What has no hash yet gets one when an earlier journal is brought up, in the same transaction as this.
+drop trigger evidence_is_never_changed;
+create trigger evidence_is_never_changed before update on evidence when old.hash is not null
+begin select raise(abort, 'evidence is append-only'); end;
+create table chain (
+    batch_id integer primary key,
+    length   integer not null,              -- rows of evidence
+    head     blob not null check (length(head) = 32)
+) strict;

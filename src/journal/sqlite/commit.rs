@@ -1,0 +1,55 @@
+//! One transaction around a group of verbs.
+
+use rusqlite::Connection;
+
+use super::chain::Chained;
+use super::writer::Work;
+use crate::journal::Error;
+
+/// Carries out a group of verbs, all or none; what they learned is chained before it is committed.
+pub(super) fn commit(connection: &mut Chained, works: Vec<Work>) -> Result<(), Error> {
+    // IMMEDIATE waits for another writer here, where nothing has been done yet.
+    connection.execute_batch("begin immediate")?;
+    connection.begin();
+    let done = works
+        .into_iter()
+        .try_for_each(|work| work(connection))
+        .and_then(|()| match connection.is_autocommit() {
+            true => Ok(()),
+            false => connection.save(),
+        });
+    match done {
+        Ok(()) => {
+            #[cfg(debug_assertions)]
+            crate::points::pass("before-commit");
+            // A job that had nothing to write may have ended the transaction itself.
+            if !connection.is_autocommit()
+                && let Err(error) = end(connection)
+            {
+                let _ = connection.execute_batch("rollback");
+                #[cfg(test)]
+                if crate::canary::Canary::FailedCommitCounts.sings() {
+                    return Ok(());
+                }
+                return Err(error.into());
+            }
+            #[cfg(debug_assertions)]
+            crate::points::pass("after-commit");
+            Ok(())
+        }
+        Err(error) => {
+            if !connection.is_autocommit() {
+                connection.execute_batch("rollback")?;
+            }
+            Err(error)
+        }
+    }
+}
+
+fn end(connection: &Connection) -> rusqlite::Result<()> {
+    #[cfg(test)]
+    if let Some(failure) = super::inline::failure(connection) {
+        return Err(failure);
+    }
+    connection.execute_batch("commit")
+}

@@ -1,0 +1,238 @@
+//! The walk over the chain, and what its rows hold the digests of.
+
+use rusqlite::{OptionalExtension, Row, params};
+use serde_json::Value;
+
+use super::Prover;
+use crate::journal::Error;
+use crate::journal::sqlite::canon::{Canon, Digest};
+use crate::journal::sqlite::chain::genesis;
+use crate::journal::sqlite::row::{
+    BILLED, FILE_LOADED, MIGRATED, PINNED, REPLACED, ROWS_LOADED, UPLOADED,
+};
+use crate::journal::sqlite::seal::{
+    EVIDENCE, EVIDENCE_WIDTH, bill_digest, blocks, file_digest, instruction_digest, pin_digest,
+    upload_digest,
+};
+
+/// How many rows of other tables the chain covers.
+#[derive(Default)]
+struct Covered {
+    instructions: i64,
+    uploads: i64,
+    bills: i64,
+    loads: i64,
+    rejected: i64,
+    pinned: bool,
+}
+
+impl Prover<'_> {
+    pub(super) fn walk(&mut self, earlier: Option<Digest>) -> Result<(), Error> {
+        let mut previous = genesis(self.c, self.batch_id)?;
+        let mut covered = Covered::default();
+        let mut intact = true;
+        let mut statement = self.c.prepare(&format!(
+            "select {EVIDENCE}, e.policy_id, e.hash from evidence e not indexed where e.batch_id = ?1 order by e.evidence_id"
+        ))?;
+        let mut rows = statement.query([self.batch_id])?;
+        while let Some(row) = rows.next()? {
+            self.proof.evidence += 1;
+            let computed = self.hash(row, &previous)?;
+            let stored: Option<Digest> = row.get(EVIDENCE_WIDTH + 1).unwrap_or(None);
+            if stored != Some(computed) {
+                let (evidence_id, seq): (i64, i64) = (row.get(0)?, row.get(1)?);
+                let about = match seq {
+                    0 => "about the batch".to_owned(),
+                    seq => format!("about payment {seq}"),
+                };
+                self.find(format!(
+                    "evidence {evidence_id}, {about}: its hash does not follow from it and from the row before it"
+                ));
+                intact = false;
+            }
+            // From what is stored, so that one change is one finding.
+            previous = stored.unwrap_or(computed);
+            if intact && earlier == Some(previous) {
+                self.proof.earlier_head_at = Some(self.proof.evidence);
+            }
+            self.cover(row, &mut covered)?;
+        }
+        self.compare_head(&previous)?;
+        self.compare_counts(&covered)?;
+        if let (Some(earlier), None) = (earlier, self.proof.earlier_head_at) {
+            let hex = data_encoding::HEXLOWER.encode(&earlier);
+            self.find(format!(
+                "the earlier head {hex} is not on the chain: evidence that it covers was changed or removed, or it is of another batch"
+            ));
+        }
+        Ok(())
+    }
+
+    fn hash(&mut self, row: &Row<'_>, previous: &Digest) -> Result<Digest, Error> {
+        let mut canon = Canon::after(previous);
+        canon.columns(row, EVIDENCE_WIDTH)?;
+        let policy_id: Option<i64> = row.get(EVIDENCE_WIDTH)?;
+        let terms = policy_id.and_then(|id| self.policies.get(&id));
+        canon.terms(terms.map(|(terms, _)| *terms));
+        if policy_id.is_some() && terms.is_none() {
+            let evidence_id: i64 = row.get(0)?;
+            self.find(format!("evidence {evidence_id}: its policy is missing"));
+        }
+        Ok(canon.finish())
+    }
+
+    fn compare_head(&mut self, last: &Digest) -> Result<(), Error> {
+        let head = super::head(self.c, self.batch_id)?;
+        if head.length != self.proof.evidence {
+            self.find(format!(
+                "the chain has {} rows of evidence on record, and {} are there",
+                head.length, self.proof.evidence
+            ));
+        }
+        if head.hash != *last {
+            self.find("the head on record is not the hash of the last row of evidence");
+        }
+        self.proof.head = Some(head);
+        Ok(())
+    }
+
+    /// Compares the rows of other tables with the digest that a row of evidence holds of them.
+    fn cover(&mut self, row: &Row<'_>, covered: &mut Covered) -> Result<(), Error> {
+        let (seq, event): (i64, i64) = (row.get(1)?, row.get(3)?);
+        self.about_payments += u64::from(seq != 0);
+        if !(REPLACED..=MIGRATED).contains(&event) {
+            return Ok(());
+        }
+        let digest: Option<Digest> = row.get(7).unwrap_or(None);
+        let detail: Option<String> = row.get(8)?;
+        let detail: Value = detail
+            .and_then(|text| serde_json::from_str(&text).ok())
+            .unwrap_or_default();
+        let number = |name: &str| detail[name].as_i64().unwrap_or(-1);
+        let (what, found) = match event {
+            UPLOADED => {
+                covered.uploads += 1;
+                (
+                    format!("upload of payment {seq}"),
+                    upload_digest(self.c, seq)?,
+                )
+            }
+            BILLED => {
+                covered.bills += 1;
+                let bill = number("bill");
+                (
+                    format!("bill {bill} of row {seq}"),
+                    bill_digest(self.c, bill)?,
+                )
+            }
+            PINNED => {
+                covered.pinned = true;
+                let what = "the gateway that the batch is tied to".to_owned();
+                (what, pin_digest(self.c, self.batch_id)?)
+            }
+            FILE_LOADED => {
+                covered.loads += 1;
+                covered.rejected = covered.rejected.saturating_add(number("rejected"));
+                let load = number("load");
+                let found = file_digest(self.c, load)?.map(|(digest, _)| digest);
+                (format!("load {load}, or a row that it set aside"), found)
+            }
+            ROWS_LOADED => {
+                let (first, last) = (number("first"), number("last"));
+                let found = self.instructions(first, last)?;
+                covered.instructions = covered.instructions.saturating_add(number("rows"));
+                (
+                    format!("an instruction among the rows {first} to {last}"),
+                    found,
+                )
+            }
+            // Before it was sealed, the instruction of a retry was not covered here.
+            REPLACED if digest.is_some() => {
+                covered.instructions += 1;
+                self.proof.instructions += 1;
+                let id = detail["replaced_by"].as_str().unwrap_or_default();
+                (format!("the retry {id}"), self.retry(id)?)
+            }
+            MIGRATED => {
+                self.proof.sealed = number("rows").unsigned_abs();
+                return Ok(());
+            }
+            _ => return Ok(()),
+        };
+        if found != digest {
+            self.find(format!("{what} is not as it was recorded"));
+        }
+        Ok(())
+    }
+
+    fn instructions(&mut self, first: i64, last: i64) -> Result<Option<Digest>, Error> {
+        let mut digest = None;
+        let mut count = 0;
+        blocks(self.c, self.batch_id, (first, last), usize::MAX, |block| {
+            digest = Some(block.digest);
+            count = block.rows;
+            Ok(())
+        })?;
+        self.proof.instructions += count as u64;
+        Ok(digest)
+    }
+
+    fn retry(&self, id: &str) -> Result<Option<Digest>, Error> {
+        let seq: Option<i64> = self
+            .c
+            .prepare_cached("select seq from identifier where identifier = ?1")?
+            .query_row([id], |row| row.get(0))
+            .optional()?;
+        match seq {
+            Some(seq) => instruction_digest(self.c, seq),
+            None => Ok(None),
+        }
+    }
+
+    /// Rows that were added to other tables are on no chain.
+    fn compare_counts(&mut self, covered: &Covered) -> Result<(), Error> {
+        let counted = [
+            (
+                "instructions",
+                covered.instructions,
+                "select count(*) from instruction where batch_id = ?1",
+            ),
+            (
+                "loads",
+                covered.loads,
+                "select count(*) from load where batch_id = ?1",
+            ),
+            (
+                "rows set aside",
+                covered.rejected,
+                "select count(*) from rejected where batch_id = ?1",
+            ),
+            (
+                "uploads",
+                covered.uploads,
+                "select count(*) from upload cross join instruction i using (seq) where i.batch_id = ?1",
+            ),
+            (
+                "bills",
+                covered.bills,
+                "select count(*) from bill cross join instruction i using (seq) where i.batch_id = ?1",
+            ),
+            (
+                "gateways",
+                i64::from(covered.pinned),
+                "select count(*) from batch where batch_id = ?1 and gateway is not null",
+            ),
+        ];
+        for (what, on_chain, sql) in counted {
+            let there: i64 = self
+                .c
+                .query_row(sql, params![self.batch_id], |row| row.get(0))?;
+            if there != on_chain {
+                self.find(format!(
+                    "{what}: {there} are there, the chain covers {on_chain}"
+                ));
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,420 @@
+//! Every payment: its identifier derived again, its evidence folded again.
+
+use std::collections::BTreeMap;
+
+use rusqlite::{OptionalExtension, Row, params};
+use serde_json::Value;
+
+use super::Prover;
+use crate::domain::{BatchName, Originator, PayerTransactionId, RowKey, Timestamp};
+use crate::journal::Error;
+use crate::journal::sqlite::row::{
+    PAYMENT_COLUMNS, PAYMENT_WIDTH, REPLACED, StoredRow, UNPRICED, corrupt, fact_of, state_number,
+    stored_of,
+};
+use crate::journal::sqlite::seal::{Standing, WORDS, standing_columns};
+use crate::lifecycle::{Event, Fact, Life, Policy, State, fold, proven};
+
+/// Contents of rows without a reference that are remembered, to number equal ones.
+const CONTENTS_MAX: usize = 4096;
+/// Derivations that are spent on equal rows far apart. Beyond them, their identifiers rest on the digest of their block.
+const DERIVATIONS_MAX: u32 = 1_000_000;
+
+/// How many equal rows were seen.
+pub(super) struct Above {
+    next: BTreeMap<[u8; 32], u32>,
+    derivations_left: u32,
+}
+
+impl Default for Above {
+    fn default() -> Self {
+        Self {
+            next: BTreeMap::new(),
+            derivations_left: DERIVATIONS_MAX,
+        }
+    }
+}
+
+/// One row as it is stored.
+struct Subject {
+    seq: i64,
+    row: StoredRow,
+    service_id: i64,
+    standing: Option<Standing>,
+    life_belongs: bool,
+    replaced_by: Option<i64>,
+}
+
+/// What the evidence of a payment adds up to.
+struct Folded {
+    standing: Standing,
+    withdrawn: bool,
+    replaced_by: Option<String>,
+}
+
+impl Prover<'_> {
+    pub(super) fn lives(&mut self) -> Result<(), Error> {
+        let originator = self.originator()?;
+        let mut statement = self.c.prepare(&format!(
+            "select {PAYMENT_COLUMNS}, {}, i.seq, i.service_id, l.batch_id = i.batch_id and l.service_id = i.service_id,
+                 l.replaced_by, l.seq is not null, l.known in (0, 1)
+             from instruction i not indexed left join life l on l.seq = i.seq cross join service s on s.service_id = i.service_id
+             where i.batch_id = ?1 order by i.seq",
+            standing_columns()
+        ))?;
+        let mut rows = statement.query([self.batch_id])?;
+        let mut evidence = 0;
+        while let Some(row) = rows.next()? {
+            let seq: i64 = row.get(PAYMENT_WIDTH + 15)?;
+            let outcome = subject(row).and_then(|subject| {
+                self.identifier(&originator, &subject)?;
+                let folded = self.folded(seq, &mut evidence)?;
+                self.compare(&originator, &subject, &folded)
+            });
+            if let Err(error) = outcome {
+                self.find(format!("payment {seq} cannot be read: {error}"));
+            }
+        }
+        if evidence != self.about_payments {
+            self.find(format!(
+                "{} rows of evidence on the chain are about payments, and the payments of the batch have {evidence}",
+                self.about_payments
+            ));
+        }
+        Ok(())
+    }
+
+    fn identifier(&mut self, originator: &Originator, subject: &Subject) -> Result<(), Error> {
+        let row = &subject.row;
+        let seq: Option<i64> = self
+            .c
+            .prepare_cached("select seq from identifier where identifier = ?1")?
+            .query_row([row.id.as_str()], |row| row.get(0))
+            .optional()?;
+        if seq != Some(subject.seq) {
+            self.find(format!(
+                "payment {}: its identifier is not in the index of identifiers",
+                row.id
+            ));
+        }
+        let derived = match &row.instruction.reference {
+            Some(reference) => {
+                let key = RowKey::Reference(reference);
+                PayerTransactionId::derive(originator, &self.batch, &key, row.generation) == row.id
+            }
+            // That of a retry comes from the payment it replaces, and is compared there.
+            None if row.generation > 0 => true,
+            None => {
+                let hash = row.instruction.content_hash();
+                self.above.derives(originator, &self.batch, hash, row.id)
+            }
+        };
+        if !derived {
+            self.find(format!(
+                "payment {}: its identifier does not come from its batch and its row (line {})",
+                row.id, row.instruction.line
+            ));
+        }
+        Ok(())
+    }
+
+    fn folded(&mut self, seq: i64, counted: &mut u64) -> Result<Folded, Error> {
+        let mut statement = self.c.prepare_cached(
+            "select at, event, class, code, detail, policy_id, batch_id from evidence where seq = ?1 order by evidence_id",
+        )?;
+        let mut rows = statement.query([seq])?;
+        let mut folded = Folded {
+            standing: Standing::NEW,
+            withdrawn: false,
+            replaced_by: None,
+        };
+        let unjudged = Policy::default();
+        while let Some(row) = rows.next()? {
+            *counted += 1;
+            if row.get::<_, Option<i64>>(6)? != Some(self.batch_id) {
+                self.find(format!(
+                    "payment {seq} has evidence that is not on the chain of its batch"
+                ));
+            }
+            let detail = row.get_ref(4)?.as_str_or_null().unwrap_or_default();
+            let kind: i64 = row.get(1)?;
+            let fact = fact_of(kind, row.get(2)?, row.get(3)?, detail)?;
+            let policy_id: Option<i64> = row.get(5)?;
+            let policy = policy_id
+                .and_then(|id| self.policies.get(&id))
+                .map_or(&unjudged, |(_, policy)| policy);
+            folded.withdrawn |= fact == Fact::Event(Event::Withdrawn);
+            if kind == REPLACED {
+                folded.replaced_by = word(detail, "replaced_by");
+            }
+            folded.standing.learn(fact, row.get(0)?, detail, policy)?;
+        }
+        Ok(folded)
+    }
+
+    fn compare(
+        &mut self,
+        originator: &Originator,
+        subject: &Subject,
+        folded: &Folded,
+    ) -> Result<(), Error> {
+        let row = &subject.row;
+        let (id, money) = (row.id, row.instruction.money);
+        let currency = money.currency.code().to_owned();
+        let Some(standing) = &subject.standing else {
+            if money.amount.is_some() {
+                self.find(format!("payment {id} has an amount and no life"));
+            }
+            self.proof.unpriced += 1;
+            self.tallies
+                .entry((subject.service_id, currency, UNPRICED))
+                .or_default()
+                .0 += 1;
+            return Ok(());
+        };
+        self.proof.payments += 1;
+        if !subject.life_belongs {
+            self.find(format!(
+                "payment {id}: its life is of another batch or service"
+            ));
+        }
+        if subject.replaced_by.is_none() {
+            let key = (
+                subject.service_id,
+                currency,
+                state_number(standing.life.state),
+            );
+            let sum = self.tallies.entry(key).or_default();
+            sum.0 += 1;
+            sum.1 = sum
+                .1
+                .saturating_add(money.amount.map_or(0, |amount| amount.minor()));
+        }
+        let Some(amount) = money.amount else {
+            // Without an amount it was never posted; a callback or a presumption about it may be on record all the same.
+            if standing.life.state != State::Cancelled || !folded.withdrawn {
+                self.find(format!(
+                    "row {id} has a life and no amount, and was not withdrawn"
+                ));
+            }
+            return Ok(());
+        };
+        for difference in differences(standing, &folded.standing) {
+            self.find(format!("payment {id}: {difference}"));
+        }
+        if money.as_due && self.taken(subject.seq)? != Some((amount.minor(), currency_of(row))) {
+            self.find(format!(
+                "payment {id}: its amount is not that of the bill that decided it"
+            ));
+        }
+        if standing.life.attempts > 0 && !self.has_its_document(row, subject.seq)? {
+            self.find(format!(
+                "payment {id} was posted, and its document was not uploaded"
+            ));
+        }
+        self.successor(originator, subject, folded)
+    }
+
+    /// Amount and currency of the bill that decided.
+    fn taken(&self, seq: i64) -> Result<Option<(i64, String)>, Error> {
+        Ok(self
+            .c
+            .prepare_cached("select due, currency from bill where seq = ?1 and outcome = 0")?
+            .query_row([seq], |row| Ok((row.get(0)?, row.get(1)?)))
+            .optional()?)
+    }
+
+    fn has_its_document(&self, row: &StoredRow, seq: i64) -> Result<bool, Error> {
+        let instruction = &row.instruction;
+        let named = || {
+            instruction
+                .extra_members()
+                .any(|(name, _)| name == "supportDocument")
+        };
+        if instruction.document.is_none() || named() {
+            return Ok(true);
+        }
+        Ok(self
+            .c
+            .prepare_cached("select exists (select 1 from upload where seq = ?1)")?
+            .query_row([seq], |row| row.get(0))?)
+    }
+
+    /// A retry repeats its instruction under the next identifier.
+    fn successor(
+        &mut self,
+        originator: &Originator,
+        subject: &Subject,
+        folded: &Folded,
+    ) -> Result<(), Error> {
+        let row = &subject.row;
+        let retry: Option<(String, u32, bool)> = match subject.replaced_by {
+            None => None,
+            Some(by) => self
+                .c
+                .prepare_cached(
+                    "select b.identifier, b.generation, a.batch_id = b.batch_id and a.load_id = b.load_id and a.line = b.line
+                         and a.reference is b.reference and a.service_id = b.service_id and a.msisdn = b.msisdn
+                         and a.account_number is b.account_number and a.amount = b.amount and a.currency = b.currency
+                         and a.country = b.country and a.narration is b.narration and a.customer_names is b.customer_names
+                         and a.invoice_number is b.invoice_number and a.payment_mode is b.payment_mode
+                         and a.hub_id is b.hub_id and a.extra is b.extra and a.document is b.document
+                     from instruction a cross join instruction b where a.seq = ?1 and b.seq = ?2",
+                )?
+                .query_row(params![subject.seq, by], |row| {
+                    Ok((row.get(0)?, row.get(1)?, row.get(2)?))
+                })
+                .optional()?,
+        };
+        let told = retry.as_ref().map(|(id, _, _)| id.as_str());
+        if told != folded.replaced_by.as_deref() {
+            self.find(format!(
+                "payment {}: its retry is not the one that was recorded",
+                row.id
+            ));
+        }
+        let Some((id, generation, same)) = retry else {
+            return Ok(());
+        };
+        if !same || Some(generation) != row.generation.checked_add(1) {
+            self.find(format!("the retry {id} does not repeat {}", row.id));
+        }
+        if row.instruction.reference.is_none() {
+            let key = RowKey::of_predecessor(row.id);
+            let derived = PayerTransactionId::derive(originator, &self.batch, &key, generation);
+            if derived.as_str() != id {
+                self.find(format!(
+                    "the retry {id}: its identifier does not come from {}",
+                    row.id
+                ));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Above {
+    /// Returns whether the identifier comes from this content, with some number of equal rows above it.
+    fn derives(
+        &mut self,
+        originator: &Originator,
+        batch: &BatchName,
+        hash: [u8; 32],
+        id: PayerTransactionId,
+    ) -> bool {
+        let is = |above| {
+            PayerTransactionId::derive(originator, batch, &RowKey::Content { hash, above }, 0) == id
+        };
+        if self.next.len() >= CONTENTS_MAX {
+            self.next.clear();
+        }
+        let expected = self.next.get(&hash).copied().unwrap_or(0);
+        if is(expected) {
+            self.next.insert(hash, expected + 1);
+            return true;
+        }
+        // An amendment brings what is new alone, and a content may have been forgotten.
+        let mut above = 0;
+        while self.derivations_left > 0 && above < 100_000 {
+            self.derivations_left -= 1;
+            if is(above) {
+                self.next.insert(hash, above + 1);
+                return true;
+            }
+            above += 1;
+        }
+        self.derivations_left == 0
+    }
+}
+
+impl Standing {
+    /// Learns one more row of evidence.
+    fn learn(
+        &mut self,
+        fact: Fact,
+        at: i64,
+        detail: Option<&str>,
+        policy: &Policy,
+    ) -> Result<(), Error> {
+        match fact {
+            Fact::Stood(_) => *self = Self::of_detail(detail)?,
+            Fact::Note => {}
+            Fact::PresumedPosted => {
+                self.life = fold(&self.life, fact, Timestamp::from_millis(at), policy);
+            }
+            Fact::Event(_) => {
+                let before = self.life.state;
+                self.life = fold(&self.life, fact, Timestamp::from_millis(at), policy);
+                if self.life.state != before && self.life.state.is_finished() {
+                    self.settled_at = Some(at);
+                }
+                // What is said after the end fills gaps, and replaces nothing.
+                let late = self.life.state == before && before.is_finished();
+                let detail = detail.and_then(|text| serde_json::from_str::<Value>(text).ok());
+                for (known, name) in self.words.iter_mut().zip(WORDS) {
+                    let said = detail.as_ref().and_then(|detail| detail[name].as_str());
+                    if let Some(said) = said.filter(|_| !late || known.is_none()) {
+                        *known = Some(said.to_owned());
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn word(detail: Option<&str>, name: &str) -> Option<String> {
+    let detail: Value = serde_json::from_str(detail?).ok()?;
+    detail[name].as_str().map(str::to_owned)
+}
+
+fn currency_of(row: &StoredRow) -> String {
+    row.instruction.money.currency.code().to_owned()
+}
+
+fn subject(row: &Row<'_>) -> Result<Subject, Error> {
+    let at = PAYMENT_WIDTH + 15;
+    let has_life: bool = row.get(at + 4)?;
+    // Any other number would read as yes.
+    if row.get::<_, Option<bool>>(at + 5)? == Some(false) {
+        return Err(corrupt("a yes or no that is neither"));
+    }
+    Ok(Subject {
+        seq: row.get(at)?,
+        row: stored_of(row, 0)?,
+        service_id: row.get(at + 1)?,
+        standing: match has_life {
+            true => Some(Standing::of(row, PAYMENT_WIDTH)?),
+            false => None,
+        },
+        life_belongs: row.get::<_, Option<bool>>(at + 2)?.unwrap_or(false),
+        replaced_by: row.get(at + 3)?,
+    })
+}
+
+/// What of a stored life its evidence does not add up to.
+fn differences(stored: &Standing, folded: &Standing) -> Vec<String> {
+    let (a, b): (Life, Life) = (proven(stored.life), proven(folded.life));
+    let said = |stored: &dyn std::fmt::Debug, folded: &dyn std::fmt::Debug, name: &str| {
+        format!("{name} is {stored:?}, and its evidence adds up to {folded:?}")
+    };
+    let mut differences = Vec::new();
+    macro_rules! compare {
+        ($($member:ident)*) => {$(
+            if a.$member != b.$member {
+                differences.push(said(&a.$member, &b.$member, stringify!($member)));
+            }
+        )*};
+    }
+    compare!(state code attempts posted_at exposures known not_found quarantine_from);
+    if stored.settled_at != folded.settled_at {
+        differences.push(said(&stored.settled_at, &folded.settled_at, "settled_at"));
+    }
+    // A narration may hold a prepaid token: what differs is named, not shown.
+    for ((name, stored), folded) in WORDS.iter().zip(&stored.words).zip(&folded.words) {
+        if stored != folded {
+            differences.push(format!("{name} is not what its evidence says"));
+        }
+    }
+    differences
+}

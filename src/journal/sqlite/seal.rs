@@ -1,0 +1,487 @@
+//! What stands in other tables, put on the chain by its digest; and the chain of a journal that was written without one.
+//!
+//! Each digest has one statement, which the one who appends it and the one who proves it share.
+
+use rusqlite::{Connection, Row, params};
+use serde_json::json;
+
+use super::canon::{Canon, Digest};
+use super::chain::{Chain, Evidence};
+use super::row::{
+    FILE_LOADED, LIFE_COLUMNS, MIGRATED, PINNED, ROWS_LOADED, STOOD, UPLOADED, corrupt, life_of,
+};
+use crate::domain::Timestamp;
+use crate::journal::Error;
+use crate::lifecycle::{Life, State};
+
+/// Instructions that share one digest: a change is found within so many lines.
+const BLOCK: usize = 1000;
+
+/// Every column of an instruction, the service first. The amount that a bill told is no part of what was loaded.
+const INSTRUCTION: &str = "i.service_id, i.seq, i.load_id, i.line, i.identifier, i.reference, i.generation, i.received_at, i.msisdn, \
+     i.account_number, iif(i.as_due = 1, null, i.amount), i.currency, i.country, i.narration, i.customer_names, \
+     i.invoice_number, i.payment_mode, i.hub_id, i.extra, i.document, i.document_folder, i.as_due";
+
+/// Returns the digest of one row that a statement finds by a number; `None` when there is none.
+pub(super) fn digest_of(
+    c: &Connection,
+    what: &'static str,
+    sql: &str,
+    key: i64,
+) -> Result<Option<Digest>, Error> {
+    let mut canon = Canon::of(what);
+    let mut statement = c.prepare_cached(sql)?;
+    let mut rows = statement.query([key])?;
+    match rows.next()? {
+        Some(row) => canon.row(row)?,
+        None => return Ok(None),
+    }
+    Ok(Some(canon.finish()))
+}
+
+/// Takes in the columns of [`INSTRUCTION`], and the service by its code.
+// A join would look the code up for every row of a load.
+struct Instructions<'a> {
+    c: &'a Connection,
+    services: Vec<(i64, String)>,
+}
+
+impl<'a> Instructions<'a> {
+    fn of(c: &'a Connection) -> Self {
+        Self {
+            c,
+            services: Vec::new(),
+        }
+    }
+
+    fn take_in(&mut self, canon: &mut Canon, row: &Row<'_>) -> Result<(), Error> {
+        let id: i64 = row.get(0)?;
+        match self.services.iter().find(|(known, _)| *known == id) {
+            Some((_, code)) => canon.text(code),
+            None => {
+                let code: String = self
+                    .c
+                    .prepare_cached("select code from service where service_id = ?1")?
+                    .query_row([id], |row| row.get(0))?;
+                canon.text(&code);
+                self.services.push((id, code));
+            }
+        }
+        Ok(canon.row(row)?)
+    }
+}
+
+pub(super) fn instruction_digest(c: &Connection, seq: i64) -> Result<Option<Digest>, Error> {
+    let sql = format!("select {INSTRUCTION} from instruction i where i.seq = ?1");
+    let mut statement = c.prepare_cached(&sql)?;
+    let mut rows = statement.query([seq])?;
+    let Some(row) = rows.next()? else {
+        return Ok(None);
+    };
+    let mut canon = Canon::of("instruction");
+    Instructions::of(c).take_in(&mut canon, row)?;
+    Ok(Some(canon.finish()))
+}
+
+pub(super) fn upload_digest(c: &Connection, seq: i64) -> Result<Option<Digest>, Error> {
+    let sql = "select seq, at, digest, bytes, reference, reply from upload where seq = ?1";
+    digest_of(c, "upload", sql, seq)
+}
+
+pub(super) fn bill_digest(c: &Connection, bill_id: i64) -> Result<Option<Digest>, Error> {
+    let sql = "select bill_id, seq, at, outcome, code, due, currency, due_date, customer_name, description
+         from bill where bill_id = ?1";
+    digest_of(c, "bill", sql, bill_id)
+}
+
+pub(super) fn pin_digest(c: &Connection, batch_id: i64) -> Result<Option<Digest>, Error> {
+    let sql = "select gateway, wire from batch where batch_id = ?1";
+    digest_of(c, "pin", sql, batch_id)
+}
+
+/// Returns the digest of a load and of the rows that it set aside, and how many these are.
+pub(super) fn file_digest(c: &Connection, load_id: i64) -> Result<Option<(Digest, i64)>, Error> {
+    let mut canon = Canon::of("load");
+    let mut load = c.prepare_cached(
+        "select load_id, batch_id, source, digest, loaded_at, accepted, rejected, total, total_currency
+         from load where load_id = ?1",
+    )?;
+    let mut rows = load.query([load_id])?;
+    match rows.next()? {
+        Some(row) => canon.row(row)?,
+        None => return Ok(None),
+    }
+    let mut rejected = c.prepare_cached(
+        "select line, batch_id, reference, service_code, msisdn, account_number, amount_text, amount, currency, errors
+         from rejected where load_id = ?1 order by line",
+    )?;
+    let mut rows = rejected.query([load_id])?;
+    let mut count = 0;
+    while let Some(row) = rows.next()? {
+        canon.row(row)?;
+        count += 1;
+    }
+    Ok(Some((canon.finish(), count)))
+}
+
+/// A block of instructions of one batch, as the chain holds it.
+pub(super) struct Block {
+    pub(super) first: i64,
+    pub(super) last: i64,
+    pub(super) rows: usize,
+    pub(super) digest: Digest,
+}
+
+/// Goes through the instructions of a batch from `first` to `last`, and hands over every block.
+pub(super) fn blocks(
+    c: &Connection,
+    batch_id: i64,
+    (first, last): (i64, i64),
+    at_most: usize,
+    mut take: impl FnMut(Block) -> Result<(), Error>,
+) -> Result<(), Error> {
+    // The order of the table is that of loading: it is never sorted.
+    let mut statement = c.prepare_cached(&format!(
+        "select {INSTRUCTION} from instruction i not indexed
+         where i.seq between ?1 and ?2 and i.batch_id = ?3 order by i.seq"
+    ))?;
+    let mut rows = statement.query(params![first, last, batch_id])?;
+    let mut instructions = Instructions::of(c);
+    let mut open: Option<(i64, i64, usize, Canon)> = None;
+    let finish = |(first, last, rows, canon): (i64, i64, usize, Canon)| Block {
+        first,
+        last,
+        rows,
+        digest: canon.finish(),
+    };
+    while let Some(row) = rows.next()? {
+        let seq: i64 = row.get(1)?;
+        let (_, last, count, canon) =
+            open.get_or_insert_with(|| (seq, seq, 0, Canon::of("instructions")));
+        instructions.take_in(canon, row)?;
+        *last = seq;
+        *count += 1;
+        if *count >= at_most
+            && let Some(full) = open.take()
+        {
+            take(finish(full))?;
+        }
+    }
+    open.map_or(Ok(()), |rest| take(finish(rest)))
+}
+
+/// Puts the instructions beyond `after` on the chain, in blocks.
+pub(super) fn instructions(
+    c: &Connection,
+    chain: &mut Chain,
+    batch_id: i64,
+    after: i64,
+    at: Timestamp,
+) -> Result<(), Error> {
+    blocks(c, batch_id, (after + 1, i64::MAX), BLOCK, |block| {
+        let detail = json!({"first": block.first, "last": block.last, "rows": block.rows});
+        chain.append(
+            c,
+            &Evidence {
+                batch_id,
+                at,
+                kind: (ROWS_LOADED, None, None),
+                digest: Some(&block.digest),
+                detail: Some(&detail.to_string()),
+                ..Evidence::default()
+            },
+        )
+    })
+}
+
+/// Puts a load and the rows that it set aside on the chain.
+pub(super) fn file(
+    c: &Connection,
+    chain: &mut Chain,
+    batch_id: i64,
+    load_id: i64,
+    at: Timestamp,
+) -> Result<(), Error> {
+    let (digest, rejected) =
+        file_digest(c, load_id)?.ok_or_else(|| corrupt("a load that is not there"))?;
+    let detail = json!({"load": load_id, "rejected": rejected}).to_string();
+    chain.append(
+        c,
+        &Evidence {
+            batch_id,
+            at,
+            kind: (FILE_LOADED, None, None),
+            digest: Some(&digest),
+            detail: Some(&detail),
+            ..Evidence::default()
+        },
+    )
+}
+
+/// Puts the gateway of a batch on the chain.
+pub(super) fn pin(
+    c: &Connection,
+    chain: &mut Chain,
+    batch_id: i64,
+    at: Timestamp,
+) -> Result<(), Error> {
+    let digest = pin_digest(c, batch_id)?;
+    chain.append(
+        c,
+        &Evidence {
+            batch_id,
+            at,
+            kind: (PINNED, None, None),
+            digest: digest.as_ref(),
+            ..Evidence::default()
+        },
+    )
+}
+
+/// Puts the upload of a payment on the chain.
+pub(super) fn upload(
+    c: &Connection,
+    chain: &mut Chain,
+    batch_id: i64,
+    seq: i64,
+    at: Timestamp,
+) -> Result<(), Error> {
+    let digest = upload_digest(c, seq)?;
+    chain.append(
+        c,
+        &Evidence {
+            batch_id,
+            seq,
+            at,
+            kind: (UPLOADED, None, None),
+            digest: digest.as_ref(),
+            ..Evidence::default()
+        },
+    )
+}
+
+/// The columns of [`Standing`], of `life l`.
+pub(super) fn standing_columns() -> String {
+    format!(
+        "{LIFE_COLUMNS}, l.settled_at, l.gateway_transaction_id, l.receipt_number, l.receiver_narration, l.status_description"
+    )
+}
+
+/// Where a payment stands, with what was said of it: all that evidence tells.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Standing {
+    pub(super) life: Life,
+    pub(super) settled_at: Option<i64>,
+    /// Identifier, receipt, narration and description, as the gateway gave them.
+    pub(super) words: [Option<String>; 4],
+}
+
+/// Names of [`Standing::words`] in the details of evidence.
+pub(super) const WORDS: [&str; 4] = [
+    "gateway_transaction_id",
+    "receipt_number",
+    "receiver_narration",
+    "description",
+];
+
+impl Standing {
+    pub(super) const NEW: Self = Self {
+        life: Life::NEW,
+        settled_at: None,
+        words: [None, None, None, None],
+    };
+
+    /// Reads [`standing_columns`], the first of them at `at`.
+    pub(super) fn of(row: &Row<'_>, at: usize) -> Result<Self, Error> {
+        Ok(Self {
+            life: life_of(row, at)?,
+            settled_at: row.get(at + 10)?,
+            words: [
+                row.get(at + 11)?,
+                row.get(at + 12)?,
+                row.get(at + 13)?,
+                row.get(at + 14)?,
+            ],
+        })
+    }
+
+    fn to_detail(&self) -> String {
+        let life = &self.life;
+        let mut detail = json!({
+            "state": life.state.name(),
+            "attempts": life.attempts,
+            "exposures": life.exposures,
+            "known": life.known,
+            "not_found": life.not_found,
+        });
+        let mut put = |name: &str, value: Option<serde_json::Value>| {
+            if let Some(value) = value {
+                detail[name] = value;
+            }
+        };
+        put("code", life.code.map(Into::into));
+        let millis = |at: Option<Timestamp>| at.map(|at| at.as_millis().into());
+        put("posted_at", millis(life.posted_at));
+        put("quarantine_from", millis(life.quarantine_from));
+        put("settled_at", self.settled_at.map(Into::into));
+        for (name, word) in WORDS.into_iter().zip(&self.words) {
+            put(name, word.clone().map(Into::into));
+        }
+        detail.to_string()
+    }
+
+    /// Reads back where a payment stood.
+    pub(super) fn of_detail(detail: Option<&str>) -> Result<Self, Error> {
+        let odd = || corrupt("a sealed life that is none");
+        let detail: serde_json::Value =
+            serde_json::from_str(detail.ok_or_else(odd)?).map_err(|_| odd())?;
+        let number = |name: &str| detail[name].as_i64();
+        let stamp = |name: &str| number(name).map(Timestamp::from_millis);
+        let state = State::ALL
+            .into_iter()
+            .find(|state| detail["state"] == state.name())
+            .ok_or_else(odd)?;
+        let small = |name: &str| number(name).and_then(|n| u32::try_from(n).ok());
+        Ok(Self {
+            life: Life {
+                state,
+                code: number("code").and_then(|code| code.try_into().ok()),
+                attempts: small("attempts").ok_or_else(odd)?,
+                posted_at: stamp("posted_at"),
+                exposures: small("exposures").ok_or_else(odd)?,
+                known: detail["known"] == true,
+                not_found: small("not_found")
+                    .and_then(|n| n.try_into().ok())
+                    .ok_or_else(odd)?,
+                quarantine_from: stamp("quarantine_from"),
+                ..Life::NEW
+            },
+            settled_at: number("settled_at"),
+            words: WORDS.map(|name| detail[name].as_str().map(str::to_owned)),
+        })
+    }
+}
+
+/// Seals a journal whose evidence was written without a chain.
+// What was changed before cannot be found any more; from here on it can. The policies of that time are not known: evidence
+// is folded from where each payment stands now.
+pub(super) fn seal_version_1(c: &Connection) -> Result<(), Error> {
+    let now: i64 = c.query_row(
+        "select cast(unixepoch('subsec') * 1000 as integer)",
+        [],
+        |row| row.get(0),
+    )?;
+    let now = Timestamp::from_millis(now);
+    let batches: Vec<i64> = c
+        .prepare("select batch_id from batch order by batch_id")?
+        .query_map([], |row| row.get(0))?
+        .collect::<Result<_, _>>()?;
+    let mut chain = Chain::default();
+    for batch_id in batches {
+        Chain::begin(c, batch_id)?;
+        let rows = seal_evidence(c, &mut chain, batch_id)?;
+        let at = now;
+        chain.append(
+            c,
+            &Evidence {
+                batch_id,
+                at,
+                kind: (MIGRATED, None, None),
+                detail: Some(&json!({"rows": rows}).to_string()),
+                ..Evidence::default()
+            },
+        )?;
+        seal_lives(c, &mut chain, batch_id, now)?;
+        let loads = numbers(c, "select load_id from load where batch_id = ?1", batch_id)?;
+        for load_id in loads {
+            file(c, &mut chain, batch_id, load_id, now)?;
+        }
+        let uploads = "select u.seq from upload u join instruction i using (seq) where i.batch_id = ?1 order by u.seq";
+        for seq in numbers(c, uploads, batch_id)? {
+            upload(c, &mut chain, batch_id, seq, now)?;
+        }
+        let pinned = "select batch_id from batch where batch_id = ?1 and gateway is not null";
+        if !numbers(c, pinned, batch_id)?.is_empty() {
+            pin(c, &mut chain, batch_id, now)?;
+        }
+        instructions(c, &mut chain, batch_id, 0, now)?;
+    }
+    chain.save(c)
+}
+
+fn numbers(c: &Connection, sql: &str, batch_id: i64) -> Result<Vec<i64>, Error> {
+    Ok(c.prepare(sql)?
+        .query_map([batch_id], |row| row.get(0))?
+        .collect::<Result<_, _>>()?)
+}
+
+/// The columns that the hash of a row of evidence is taken over, in its order, before what it was judged by.
+pub(super) const EVIDENCE: &str =
+    "e.evidence_id, e.seq, e.at, e.event, e.class, e.code, e.anomaly, e.digest, e.detail";
+
+/// How many they are.
+pub(super) const EVIDENCE_WIDTH: usize = 9;
+
+/// Gives every row of evidence of a batch its place in the chain; returns how many there are.
+fn seal_evidence(c: &Connection, chain: &mut Chain, batch_id: i64) -> Result<u64, Error> {
+    let mut select = c.prepare(&format!(
+        "select {EVIDENCE} from evidence e cross join instruction i using (seq)
+         where e.evidence_id > ?2 and i.batch_id = ?1 order by e.evidence_id limit 1000"
+    ))?;
+    let mut update =
+        c.prepare("update evidence set batch_id = ?2, hash = ?3 where evidence_id = ?1")?;
+    let (mut after, mut count) = (0, 0);
+    loop {
+        // In pages: the table that is read is the one that is written.
+        let mut page = Vec::new();
+        let mut rows = select.query(params![batch_id, after])?;
+        while let Some(row) = rows.next()? {
+            let hash = chain.take_in(c, batch_id, |previous| {
+                let mut canon = Canon::after(previous);
+                canon.row(row)?;
+                canon.terms(None);
+                Ok(canon.finish())
+            })?;
+            page.push((row.get::<_, i64>(0)?, hash));
+        }
+        drop(rows);
+        let Some((last, _)) = page.last() else {
+            return Ok(count);
+        };
+        after = *last;
+        count += page.len() as u64;
+        for (evidence_id, hash) in &page {
+            update.execute(params![evidence_id, batch_id, &hash[..]])?;
+        }
+    }
+}
+
+/// Notes where every payment stands that something is known of.
+fn seal_lives(
+    c: &Connection,
+    chain: &mut Chain,
+    batch_id: i64,
+    at: Timestamp,
+) -> Result<(), Error> {
+    let mut select = c.prepare(&format!(
+        "select {}, l.seq from life l where l.seq > ?2 and l.batch_id = ?1
+             and exists (select 1 from evidence e where e.seq = l.seq) order by l.seq",
+        standing_columns()
+    ))?;
+    let mut rows = select.query(params![batch_id, 0])?;
+    while let Some(row) = rows.next()? {
+        let standing = Standing::of(row, 0)?;
+        chain.append(
+            c,
+            &Evidence {
+                batch_id,
+                seq: row.get(15)?,
+                at,
+                kind: (STOOD, None, None),
+                detail: Some(&standing.to_detail()),
+                ..Evidence::default()
+            },
+        )?;
+    }
+    Ok(())
+}

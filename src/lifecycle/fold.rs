@@ -1,0 +1,47 @@
+//! What evidence adds up to: the proof that a stored life is no more than what was learned.
+
+use super::{Event, Life, Moment, Policy, State, step};
+use crate::domain::Timestamp;
+
+/// What one row of evidence means to the life of its payment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fact {
+    /// An event of the lifecycle.
+    Event(Event),
+    /// An earlier journal may have posted it: it begins in doubt.
+    PresumedPosted,
+    /// Where it stood when its evidence began to be kept with the policy that it was recorded under.
+    Stood(Life),
+    /// A note that moves nothing.
+    Note,
+}
+
+/// Returns the life after one more fact, as it was recorded then.
+///
+/// Of a life, evidence proves all that decides over money; see [`proven`].
+#[must_use]
+pub fn fold(life: &Life, fact: Fact, at: Timestamp, policy: &Policy) -> Life {
+    match fact {
+        // The jitter is not kept: it spreads what is due, and decides nothing.
+        Fact::Event(event) => step(life, event, Moment { now: at, jitter: 0 }, policy).life,
+        Fact::PresumedPosted => Life {
+            state: State::InDoubt,
+            exposures: 1,
+            quarantine_from: Some(at),
+            ..*life
+        },
+        Fact::Stood(life) => life,
+        Fact::Note => *life,
+    }
+}
+
+/// Returns the life without what evidence does not tell: when something is done next, and how often it was asked in vain
+/// since the run began.
+#[must_use]
+pub fn proven(life: Life) -> Life {
+    Life {
+        due_at: None,
+        queries: 0,
+        ..life
+    }
+}
