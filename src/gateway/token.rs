@@ -201,7 +201,7 @@ impl Inner {
             .header(CONTENT_LENGTH, "0");
         let answer = self.endpoint.send(request).await?;
         let status = answer.status;
-        if !matches!(status, 200..=299 | 400..=499) || status == 429 {
+        if !matches!(status, 200..=299 | 400..=499) || matches!(status, 408 | 429) {
             return Err(PLACE.unusable(&answer, ""));
         }
         match read_token(body(&answer)) {
