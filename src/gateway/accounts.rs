@@ -150,7 +150,7 @@ pub(super) fn judged<T>(
     password: &str,
     read: impl FnOnce(&[u8]) -> Result<(Option<Status>, T), Unreadable>,
 ) -> Result<T, OperationError> {
-    if !matches!(answer.status, 200..=299 | 400..=499) || answer.status == 429 {
+    if !matches!(answer.status, 200..=299 | 400..=499) || matches!(answer.status, 408 | 429) {
         return Err(PLACE.unusable(answer, ""));
     }
     let (auth, content) = match read(body(answer)) {

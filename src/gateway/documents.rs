@@ -89,7 +89,7 @@ pub(super) fn judged(id: &PayerTransactionId, answer: &Answer) -> Result<Uploade
             .trim_end()
             .to_owned(),
         }),
-        (404 | 405 | 429, _) => Err(PLACE.unusable(answer, "")),
+        (404 | 405 | 408 | 429, _) => Err(PLACE.unusable(answer, "")),
         (400..=499, Ok(body)) => Err(OperationError::Refused {
             section: "4.3",
             what: match clean(&String::from_utf8_lossy(body)).as_str() {

@@ -46,7 +46,8 @@ impl Place {
                     "HTTP 429, it asks for fewer requests; try again later{pause}"
                 ))
             }
-            500..=599 => self.unavailable(&format!("HTTP {status}")),
+            // 408: the request was cut off on its way; whoever makes it again may get through.
+            408 | 500..=599 => self.unavailable(&format!("HTTP {status}")),
             400..=499 => OperationError::Refused {
                 section,
                 what: format!("HTTP {status} from {name}, without a reason that could be read"),
@@ -113,4 +114,30 @@ impl Endpoint {
 /// Returns the body, empty where there is none that could be read.
 pub(super) fn body(answer: &Answer) -> &[u8] {
     answer.body.as_deref().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_that_was_cut_off_on_its_way_is_no_refusal() {
+        let place = Place {
+            name: "the file service",
+            key: "file_service_url",
+            section: "4.3",
+        };
+        for status in [408, 429, 500, 503] {
+            let answer = Answer {
+                status,
+                retry_after: None,
+                body: Ok(Vec::new()),
+            };
+            let error = place.unusable(&answer, "");
+            assert!(
+                matches!(error, OperationError::Unavailable(_)),
+                "{status}: {error}"
+            );
+        }
+    }
 }

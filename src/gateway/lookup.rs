@@ -96,7 +96,7 @@ pub(super) fn judged(
             Err(OperationError::NotANumber(with_code(code, &said)))
         }
         (_, 401) => Ok(Found::Expired("HTTP 401".to_owned())),
-        (_, 403 | 429) => Err(PLACE.unusable(answer, "")),
+        (_, 403 | 408 | 429) => Err(PLACE.unusable(answer, "")),
         (Ok(LookupReply::Refused { code, said }), 200..=299 | 400..=499) => {
             Err(OperationError::Refused {
                 section: "7.4",

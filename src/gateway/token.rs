@@ -221,7 +221,7 @@ impl Inner {
 /// Reads a reply. What it quotes of the password is hidden.
 fn judged(answer: &Answer, password: &str) -> Result<Issued, OperationError> {
     let status = answer.status;
-    if !matches!(status, 200..=299 | 400..=499) || status == 429 {
+    if !matches!(status, 200..=299 | 400..=499) || matches!(status, 408 | 429) {
         return Err(PLACE.unusable(answer, ""));
     }
     match read_token(body(answer)) {

@@ -82,7 +82,7 @@ impl Proxy {
                 shared.connections.fetch_add(1, Ordering::Relaxed);
                 let (up, down) = plans(wire, &mut rng);
                 // Deafness leaves room for some to get through, or nothing would ever end.
-                let deaf = wire == Wire::Deaf && rng.u8(..4) == 0;
+                let deaf = wire == Wire::Deaf && rng.u8(..6) == 0;
                 let Ok(client) = client else { continue };
                 if deaf {
                     shared.broken.fetch_add(1, Ordering::Relaxed);
