@@ -37,13 +37,14 @@ pub(super) async fn listen(
         policy: gateway::policy(&settings, true),
         moved: None,
     };
+    // Heard before it says that it listens: whoever waits for that may end it at once.
+    let stop = CancellationToken::new();
+    signals::drain_on_signal(stop.clone(), "ending".to_owned())?;
     if session.common.json {
         output::json(&serde_json::json!({"listening": address.to_string()}));
     } else {
         output::line(&format!("listening for callbacks on {address}"));
     }
-    let stop = CancellationToken::new();
-    signals::drain_on_signal(stop.clone(), "ending".to_owned())?;
     listener.serve(options, stop).await;
     Ok(Verdict::Done)
 }

@@ -157,6 +157,9 @@ pub(super) async fn serve(
         ..Options::default()
     })
     .await?;
+    // Heard before it says that it is there: whoever waits for that may end it at once.
+    let stop = CancellationToken::new();
+    signals::drain_on_signal(stop.clone(), "ending".to_owned())?;
     let base = sandbox.base_url();
     if session.common.json {
         output::json(&serde_json::json!({"base_url": base}));
@@ -166,8 +169,6 @@ pub(super) async fn serve(
         output::line(&format!("ledger: {base}/sandbox/ledger"));
     }
     session.note("any user name and password are let in; no money moves. Ctrl-C ends it");
-    let stop = CancellationToken::new();
-    signals::drain_on_signal(stop.clone(), "ending".to_owned())?;
     stop.cancelled().await;
     let verdict = sandbox.verdict();
     sandbox.shutdown().await;

@@ -7,6 +7,7 @@
 
 mod attack;
 mod canary;
+mod ending;
 #[path = "../binary/files.rs"]
 mod files;
 mod flood;
