@@ -11,8 +11,8 @@ use crate::lifecycle::State;
 const PAID: [i32; 2] = [140, 183];
 const FAILED: [i32; 6] = [141, 180, 106, 110, 120, 231];
 
-/// A second, but for the look into the journal between a repeat's turn and its departure.
-const WINDOW_MS: u64 = 1_000 - 50;
+/// A second, but for the looks into a slow and busy journal between a repeat's turn and its departure.
+const WINDOW_MS: u64 = 1_000 - 200;
 
 /// One generation of a row, as the journal has it.
 pub(super) struct Generation {

@@ -83,7 +83,7 @@ struct Intent {
 fn intent(disk: &Disk, id: PayerTransactionId) -> Option<Intent> {
     disk.look(|c| {
         c.prepare_cached(
-            "select attempts, (select max(at) from evidence e where e.seq = l.seq and event = 0)
+            "select attempts, (select at from evidence e where e.seq = l.seq and event = 0 order by evidence_id desc limit 1)
              from identifier join life l using (seq) where identifier = ?1",
         )
         .expect("the schema has these")
