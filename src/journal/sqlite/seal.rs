@@ -263,7 +263,7 @@ pub(super) fn upload(
 /// The columns of [`Standing`], of `life l`.
 pub(super) fn standing_columns() -> String {
     format!(
-        "{LIFE_COLUMNS}, l.settled_at, l.gateway_transaction_id, l.receipt_number, l.receiver_narration, l.status_description"
+        "{LIFE_COLUMNS}, l.settled_at, l.gateway_transaction_id, l.receipt_number, l.receiver_narration, l.status_description, l.application_id"
     )
 }
 
@@ -274,6 +274,8 @@ pub(super) struct Standing {
     pub(super) settled_at: Option<i64>,
     /// Identifier, receipt, narration and description, as the gateway gave them.
     pub(super) words: [Option<String>; 4],
+    /// The receipt of a delivery to the bank.
+    pub(super) application_id: Option<String>,
 }
 
 /// Names of [`Standing::words`] in the details of evidence.
@@ -289,6 +291,7 @@ impl Standing {
         life: Life::NEW,
         settled_at: None,
         words: [None, None, None, None],
+        application_id: None,
     };
 
     /// Reads [`standing_columns`], the first of them at `at`.
@@ -302,6 +305,7 @@ impl Standing {
                 row.get(at + 13)?,
                 row.get(at + 14)?,
             ],
+            application_id: row.get(at + 15)?,
         })
     }
 
@@ -358,6 +362,8 @@ impl Standing {
             },
             settled_at: number("settled_at"),
             words: WORDS.map(|name| detail[name].as_str().map(str::to_owned)),
+            // Versions that were sealed did not keep it.
+            application_id: None,
         })
     }
 }
@@ -475,7 +481,7 @@ fn seal_lives(
             c,
             &Evidence {
                 batch_id,
-                seq: row.get(15)?,
+                seq: row.get(16)?,
                 at,
                 kind: (STOOD, None, None),
                 detail: Some(&standing.to_detail()),

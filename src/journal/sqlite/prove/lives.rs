@@ -13,7 +13,7 @@ use crate::journal::sqlite::row::{
     stored_of,
 };
 use crate::journal::sqlite::seal::{Standing, WORDS, standing_columns};
-use crate::lifecycle::{Event, Fact, Life, Policy, State, fold, proven};
+use crate::lifecycle::{Class, Event, Fact, Life, Policy, State, fold, proven};
 
 /// Contents of rows without a reference that are remembered, to number equal ones.
 const CONTENTS_MAX: usize = 4096;
@@ -65,7 +65,7 @@ impl Prover<'_> {
         let mut rows = statement.query([self.batch_id])?;
         let mut evidence = 0;
         while let Some(row) = rows.next()? {
-            let seq: i64 = row.get(PAYMENT_WIDTH + 15)?;
+            let seq: i64 = row.get(PAYMENT_WIDTH + 16)?;
             let outcome = subject(row).and_then(|subject| {
                 self.identifier(&originator, &subject)?;
                 let folded = self.folded(seq, &mut evidence)?;
@@ -342,7 +342,7 @@ impl Standing {
             Fact::PresumedPosted => {
                 self.life = fold(&self.life, fact, Timestamp::from_millis(at), policy);
             }
-            Fact::Event(_) => {
+            Fact::Event(event) => {
                 let before = self.life.state;
                 self.life = fold(&self.life, fact, Timestamp::from_millis(at), policy);
                 if self.life.state != before && self.life.state.is_finished() {
@@ -351,6 +351,16 @@ impl Standing {
                 // What is said after the end fills gaps, and replaces nothing.
                 let late = self.life.state == before && before.is_finished();
                 let detail = detail.and_then(|text| serde_json::from_str::<Value>(text).ok());
+                if let Event::Reply(verdict) | Event::Answer(verdict) | Event::Callback(verdict) =
+                    event
+                    && verdict.class == Class::Delivered
+                    && self.application_id.is_none()
+                {
+                    let receipt = detail
+                        .as_ref()
+                        .and_then(|detail| detail["receipt_number"].as_str());
+                    self.application_id = receipt.map(str::to_owned);
+                }
                 for (known, name) in self.words.iter_mut().zip(WORDS) {
                     let said = detail.as_ref().and_then(|detail| detail[name].as_str());
                     if let Some(said) = said.filter(|_| !late || known.is_none()) {
@@ -373,7 +383,7 @@ fn currency_of(row: &StoredRow) -> String {
 }
 
 fn subject(row: &Row<'_>) -> Result<Subject, Error> {
-    let at = PAYMENT_WIDTH + 15;
+    let at = PAYMENT_WIDTH + 16;
     let has_life: bool = row.get(at + 4)?;
     // Any other number would read as yes.
     if row.get::<_, Option<bool>>(at + 5)? == Some(false) {
@@ -409,6 +419,9 @@ fn differences(stored: &Standing, folded: &Standing) -> Vec<String> {
     compare!(state code attempts posted_at exposures known not_found quarantine_from);
     if stored.settled_at != folded.settled_at {
         differences.push(said(&stored.settled_at, &folded.settled_at, "settled_at"));
+    }
+    if stored.application_id != folded.application_id {
+        differences.push("application_id is not what its evidence says".to_owned());
     }
     // A narration may hold a prepaid token: what differs is named, not shown.
     for ((name, stored), folded) in WORDS.iter().zip(&stored.words).zip(&folded.words) {
