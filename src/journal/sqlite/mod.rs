@@ -10,6 +10,8 @@ mod evidence;
 pub(crate) mod inline;
 mod load;
 mod lookup;
+#[cfg(test)]
+mod mistakes;
 mod open;
 mod operator;
 mod prove;

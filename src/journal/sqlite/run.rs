@@ -327,7 +327,7 @@ fn claim_lane(
             },
         };
         #[cfg(test)]
-        let payment = mistaken(payment, &life);
+        let payment = super::mistakes::mistaken(payment, &life);
         #[cfg(test)]
         let support_document = support_document.map(|reference| {
             let other = life.attempts > 0 && crate::canary::Canary::OtherDocumentOnRepost.sings();
@@ -358,23 +358,6 @@ fn claim_lane(
         }
     }
     Ok(())
-}
-
-/// What a planted mistake makes of a payment that is sent again.
-#[cfg(test)]
-fn mistaken(
-    mut payment: crate::domain::Payment,
-    life: &crate::lifecycle::Life,
-) -> crate::domain::Payment {
-    use crate::canary::Canary;
-    if life.attempts > 0 && Canary::NewIdentifierOnRepost.sings() {
-        let text = payment.id.as_str().replace('0', "1");
-        payment.id = crate::domain::PayerTransactionId::parse(&text).unwrap_or(payment.id);
-    }
-    if life.attempts > 0 && Canary::OtherBytesOnRepost.sings() {
-        payment.received_at = payment.received_at.after(std::time::Duration::from_secs(5));
-    }
-    payment
 }
 
 /// Returns which of these claims still wait to be posted: evidence from elsewhere may have settled the others.
