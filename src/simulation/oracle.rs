@@ -12,7 +12,7 @@ const PAID: [i32; 2] = [140, 183];
 const FAILED: [i32; 6] = [141, 180, 106, 110, 120, 231];
 
 /// A second, but for the looks into a slow and busy journal between a repeat's turn and its departure.
-const WINDOW_MS: u64 = 1_000 - 200;
+const WINDOW_MS: u64 = 1_000 - 400;
 
 /// One generation of a row, as the journal has it.
 pub(super) struct Generation {
