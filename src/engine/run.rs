@@ -55,6 +55,8 @@ pub async fn run<G: Gateway>(plan: Plan<G>, run: Run) -> Result<Summary, Error> 
         .journal
         .acquire(plan.batch.clone(), terms, Arc::clone(&plan.policy))
         .await?;
+    // From now on no other run can claim: only what it sent until now is to be kept away from.
+    let taken = plan.clock.now();
     if acquired.abandoned > 0 {
         tracing::warn!(
             payments = acquired.abandoned,
@@ -77,7 +79,7 @@ pub async fn run<G: Gateway>(plan: Plan<G>, run: Run) -> Result<Summary, Error> 
         queries: Pacer::new(plan.limits.query_rate, plan.limits.packets),
         repeats: Repeats::default(),
         posts_from: if recent {
-            now.after(Duration::from_secs(1))
+            taken.after(Duration::from_secs(1))
         } else {
             now
         },
