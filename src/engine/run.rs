@@ -65,20 +65,17 @@ pub async fn run<G: Gateway>(plan: Plan<G>, run: Run) -> Result<Summary, Error> 
     }
     let standing = plan.journal.standing(plan.batch.clone()).await?;
     let (messages, inbox) = mpsc::channel(BACKLOG_MAX);
-    // The rate holds over a restart: what an earlier run sent within the last second counts. A claimed block may take a
-    // while to leave, so that its age alone does not clear it.
-    let recent = acquired
-        .last_claim_at
-        .is_some_and(|at| now.since(at) < Duration::from_secs(60));
-    let recent = recent || acquired.abandoned > 0;
+    // The rate holds over a restart. How long ago the last claim was cannot be told: a clock may have been set, and a
+    // claimed block takes a while to leave.
+    let resumes = acquired.last_claim_at.is_some();
     #[cfg(test)]
-    let recent = recent && !crate::canary::Canary::RateForgotten.sings();
+    let resumes = resumes && !crate::canary::Canary::RateForgotten.sings();
     let shell = Shell {
         core: Core::new(plan.limits.clone(), &standing, now),
         posts: Pacer::new(plan.limits.rate, plan.limits.packets),
         queries: Pacer::new(plan.limits.query_rate, plan.limits.packets),
         repeats: Repeats::default(),
-        posts_from: if recent {
+        posts_from: if resumes {
             taken.after(Duration::from_secs(1))
         } else {
             now
