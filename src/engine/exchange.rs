@@ -30,14 +30,6 @@ pub(super) async fn post<G: Gateway>(
     claims: Vec<Claim>,
     addresses: Option<Addresses>,
 ) -> Exchange {
-    if claims.is_empty() {
-        return Exchange {
-            findings: Vec::new(),
-            dry_lanes: Vec::new(),
-            health: Health::Untried,
-            stop: None,
-        };
-    }
     let outgoing: Vec<Outgoing> = claims
         .iter()
         .map(|claim| Outgoing {

@@ -9,6 +9,7 @@ mod exchange;
 mod pacer;
 mod plan;
 mod progress;
+mod repeats;
 mod run;
 
 pub use self::core::{Core, Effect, Ending, Limits, News};

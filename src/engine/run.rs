@@ -9,6 +9,7 @@ use tokio_util::task::TaskTracker;
 
 use super::core::Health;
 use super::exchange::{self, Exchange};
+use super::repeats::{Repeats, Wait};
 use super::{Core, Effect, Ending, News, Pacer, Plan, Progress, Run, Summary};
 use crate::domain::{Said, ServiceCode, Timestamp};
 use crate::gateway::{Gateway, OperationError, StopReason};
@@ -28,6 +29,8 @@ enum Message {
     Posted(Exchange),
     Answered(Exchange),
     Recorded(Vec<Moved>),
+    /// Repeats that were looked up, and those of them that still wait to be posted.
+    LookedUp(Vec<i64>, Vec<i64>),
     Failed(Error),
 }
 
@@ -52,6 +55,8 @@ pub async fn run<G: Gateway>(plan: Plan<G>, run: Run) -> Result<Summary, Error> 
         .journal
         .acquire(plan.batch.clone(), terms, Arc::clone(&plan.policy))
         .await?;
+    // From now on no other run can claim: only what it sent until now is to be kept away from.
+    let taken = plan.clock.now();
     if acquired.abandoned > 0 {
         tracing::warn!(
             payments = acquired.abandoned,
@@ -60,20 +65,18 @@ pub async fn run<G: Gateway>(plan: Plan<G>, run: Run) -> Result<Summary, Error> 
     }
     let standing = plan.journal.standing(plan.batch.clone()).await?;
     let (messages, inbox) = mpsc::channel(BACKLOG_MAX);
-    // The rate holds over a restart: what an earlier run sent within the last second counts. A claimed block may take a
-    // while to leave, so that its age alone does not clear it.
-    let recent = acquired
-        .last_claim_at
-        .is_some_and(|at| now.since(at) < Duration::from_secs(60));
-    let recent = recent || acquired.abandoned > 0;
+    // The rate holds over a restart. How long ago the last claim was cannot be told: a clock may have been set, and a
+    // claimed block takes a while to leave.
+    let resumes = acquired.last_claim_at.is_some();
     #[cfg(test)]
-    let recent = recent && !crate::canary::Canary::RateForgotten.sings();
+    let resumes = resumes && !crate::canary::Canary::RateForgotten.sings();
     let shell = Shell {
         core: Core::new(plan.limits.clone(), &standing, now),
         posts: Pacer::new(plan.limits.rate, plan.limits.packets),
         queries: Pacer::new(plan.limits.query_rate, plan.limits.packets),
-        posts_from: if recent {
-            now.after(Duration::from_secs(1))
+        repeats: Repeats::default(),
+        posts_from: if resumes {
+            taken.after(Duration::from_secs(1))
         } else {
             now
         },
@@ -95,6 +98,7 @@ struct Shell<G> {
     core: Core,
     posts: Pacer,
     queries: Pacer,
+    repeats: Repeats,
     posts_from: Timestamp,
     token: RunToken,
     tasks: TaskTracker,
@@ -199,6 +203,10 @@ impl<G: Gateway> Shell<G> {
             Message::Recorded(moves) => {
                 self.recording = false;
                 self.core.tell(News::Moved(moves), now);
+            }
+            Message::LookedUp(asked, still) => {
+                self.core.keep_unsettled(&asked, &still);
+                self.repeats.answered(still);
             }
             Message::Failed(error) => self.fail(error, now),
         }
@@ -373,14 +381,27 @@ impl<G: Gateway> Shell<G> {
                 wake = wake.min(Instant::from_std(self.plan.clock.instant(self.posts_from)));
                 break;
             }
-            if let Err(pause) = self.posts.pass() {
-                wake = wake.min(Instant::now() + pause);
+            let repeats = self.core.repeats(count);
+            if let Some(wait) = self.repeats.wait(&repeats, Instant::now()) {
+                match wait {
+                    Wait::Turn(at) => wake = wake.min(at),
+                    Wait::Question => self.look_up(self.core.repeats(GROUP_MAX)),
+                    Wait::Answer => {}
+                }
                 break;
             }
+            if let Err(pause) = self.posts.pass() {
+                let turn = Instant::now() + pause;
+                self.repeats.turned(Some(turn));
+                wake = wake.min(turn);
+                break;
+            }
+            self.repeats.turned(None);
             let claims = self.core.take_post(count);
             self.progress.posted += claims.len() as u64;
             self.post(claims);
         }
+        self.repeats.forget_answer();
         loop {
             let count = self.core.next_query(now).min(self.queries.packets());
             if count == 0 {
@@ -397,24 +418,21 @@ impl<G: Gateway> Shell<G> {
         wake
     }
 
-    fn post(&self, claims: Vec<Claim>) {
-        let gateway = Arc::clone(&self.plan.gateway);
+    fn look_up(&self, seqs: Vec<i64>) {
         let (journal, token, messages) =
             (self.plan.journal.clone(), self.token, self.messages.clone());
+        self.spawn(async move {
+            let still = journal.still_posting(token, seqs.clone()).await?;
+            let _ = messages.send(Message::LookedUp(seqs, still)).await;
+            Ok(())
+        });
+    }
+
+    fn post(&self, claims: Vec<Claim>) {
+        let gateway = Arc::clone(&self.plan.gateway);
+        let messages = self.messages.clone();
         let addresses = self.plan.addresses.clone();
         self.tasks.spawn(async move {
-            let mut claims = claims;
-            // Another process may have heard of the earlier post since the repeat was claimed.
-            if claims.iter().any(|claim| claim.repeat) {
-                let seqs = claims.iter().map(|claim| claim.seq).collect();
-                match journal.still_posting(token, seqs).await {
-                    Ok(still) => claims.retain(|claim| still.contains(&claim.seq)),
-                    Err(error) => {
-                        claims.clear();
-                        let _ = messages.send(Message::Failed(error)).await;
-                    }
-                }
-            }
             let posted = exchange::post(gateway, claims, addresses).await;
             let _ = messages.send(Message::Posted(posted)).await;
         });

@@ -32,7 +32,7 @@ use world::World;
 /// Runs that may follow one another until the batch must be finished.
 const LIVES_MAX: u32 = 40;
 /// A batch of ten rows is finished within this time of healthy gateway and network.
-const HEALING_MS_MAX: u64 = 3_600_000;
+const HEALING_MS_MAX: u64 = 1_800_000;
 /// Runs in bad days.
 const BAD_LIVES_MAX: u32 = 6;
 

@@ -11,8 +11,7 @@ use crate::lifecycle::State;
 const PAID: [i32; 2] = [140, 183];
 const FAILED: [i32; 6] = [141, 180, 106, 110, 120, 231];
 
-/// A second, but for the looks into a slow and busy journal between a repeat's turn and its departure.
-const WINDOW_MS: u64 = 1_000 - 400;
+const SECOND_MS: u64 = 1_000;
 
 /// One generation of a row, as the journal has it.
 pub(super) struct Generation {
@@ -131,7 +130,7 @@ impl Scene {
         for (index, (from, _, rate)) in shape.sends.iter().enumerate() {
             let within = shape.sends[index..]
                 .iter()
-                .take_while(|(at, _, _)| *at < from + WINDOW_MS);
+                .take_while(|(at, _, _)| *at < from + SECOND_MS);
             let (mut sum, mut most) = (0, *rate);
             for (_, count, rate) in within {
                 sum += count;

@@ -11,6 +11,9 @@ use crate::journal::inline::Disk;
 /// "Not found" counts after the quarantine, which is 60 s; an answer is recorded a little after it came.
 const QUARANTINE_MS: u64 = 59_000;
 
+/// A run looks at the journal every second, and learns by then that it was taken over from.
+const LEARNT_MS: u64 = 2_500;
+
 /// One payment as it is on the wire.
 #[derive(Clone, Debug)]
 pub(super) struct Packet {
@@ -110,6 +113,12 @@ impl Shape {
         let overtaken = self.runs[run].overtaken_at;
         if overtaken.is_none() {
             self.sends.push((now, packets.len(), rate));
+        }
+        if let Some(late) = overtaken.and_then(|at| now.checked_sub(at + LEARNT_MS)) {
+            self.violation(format!(
+                "4: run {run} posts {} ms after another one took over",
+                late + LEARNT_MS
+            ));
         }
         for packet in packets {
             let before = self.account(packet.id).wire.clone();

@@ -5,7 +5,7 @@ use std::future::Future;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use disburse::domain::{PayerTransactionId, Said};
+use disburse::domain::{PayerTransactionId, Said, Timestamp};
 use disburse::engine::{self, Clock, Ending, Limits, Plan, Progress, Rate, Run, Summary};
 use disburse::gateway::{Gateway, Inquiry, Outcome, Outgoing, Reply, Signal, StopReason};
 use disburse::journal::{Error, Journal, Moved};
@@ -181,6 +181,10 @@ struct Started {
 }
 
 fn start(journal: Journal, gateway: &Arc<Fake>, limits: Limits) -> Started {
+    start_at(Timestamp::now(), journal, gateway, limits)
+}
+
+fn start_at(wall: Timestamp, journal: Journal, gateway: &Arc<Fake>, limits: Limits) -> Started {
     let plan = Plan {
         journal,
         gateway: Arc::clone(gateway),
@@ -191,7 +195,7 @@ fn start(journal: Journal, gateway: &Arc<Fake>, limits: Limits) -> Started {
         limits,
         request_timeout: Duration::from_secs(5),
         addresses: None,
-        clock: Clock::start(),
+        clock: Clock::started_at(wall),
     };
     let drain = CancellationToken::new();
     let (callbacks, moved) = mpsc::channel(16);
@@ -305,6 +309,23 @@ async fn refused_credentials_stop_the_run_with_nothing_in_doubt() {
     assert_eq!(world.count(State::Ready), 200);
     assert!(gateway.copies() <= 16, "{} copies", gateway.copies());
     assert_executed_once(&gateway, &world);
+}
+
+#[tokio::test]
+async fn the_rate_holds_over_a_restart_whatever_the_clock_shows() {
+    let world = world(4).await;
+    let shut = Fake::new(|_, _| Act::Unauthorised);
+    ended(start(world.journal.clone(), &shut, limits()))
+        .await
+        .unwrap();
+    let resumed = Instant::now();
+    let later = Timestamp::now().after(Duration::from_secs(7_200));
+    let open = Fake::new(|_, _| Act::Pay);
+    let started = start_at(later, world.journal.clone(), &open, limits());
+    tokio::time::sleep(Duration::from_millis(900)).await;
+    assert_eq!(open.copies(), 0, "after {:?}", resumed.elapsed());
+    assert_eq!(ended(started).await.unwrap().ending, Ending::Finished);
+    assert_executed_once(&open, &world);
 }
 
 #[tokio::test]

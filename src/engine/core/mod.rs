@@ -15,6 +15,7 @@ use super::{Breaker, Gate, Rate};
 mod ending;
 mod lanes;
 mod news;
+mod repeats;
 #[cfg(test)]
 mod tests;
 
@@ -159,7 +160,7 @@ impl Core {
                 match &health {
                     Health::Healthy => self.breaker.succeeded(),
                     Health::Lost | Health::Unreachable(_) => self.breaker.failed(now),
-                    Health::SlowDown(_) | Health::Untried => self.breaker.postponed(now),
+                    Health::SlowDown(_) => self.breaker.postponed(now),
                 }
                 self.note_health(health, now);
                 // A pause may be long, and an intent that is not sent soon would be in doubt after a crash.
@@ -214,7 +215,6 @@ impl Core {
                 self.ever_reached = true;
                 self.not_before = Some(self.not_before.unwrap_or(now).max(now.after(pause)));
             }
-            Health::Untried => {}
         }
     }
 

@@ -41,8 +41,6 @@ pub enum Health {
     Unreachable(String),
     /// It asks for less.
     SlowDown(Duration),
-    /// Nothing was asked of it: what was to be sent was settled meanwhile.
-    Untried,
 }
 
 /// What to do.

@@ -3,6 +3,7 @@
 use rusqlite::{Connection, OptionalExtension, params};
 use serde_json::json;
 
+use super::Journal;
 use super::chain::{Chained, Evidence};
 use super::evidence::{Tallies, find, release_retry, subject};
 use super::load::{Placed, insert_instruction};
@@ -16,6 +17,63 @@ use super::unpriced::{withdraw, withdraw_all, without_amount};
 use crate::domain::{BatchName, Originator, PayerTransactionId, RowKey, Timestamp};
 use crate::journal::{Decision, Error, Lane, Moved};
 use crate::lifecycle::{Event, Moment, Policy, State, step};
+
+impl Journal {
+    /// Opens a held lane by the name of its service; `None` when it was not held.
+    ///
+    /// # Errors
+    /// [`Error::UnknownBatch`].
+    pub async fn resume_lane(
+        &self,
+        batch: BatchName,
+        service: String,
+    ) -> Result<Option<Lane>, Error> {
+        self.ask(true, move |c| resume_lane(c, &batch, &service))
+            .await
+    }
+
+    /// Records an operator's decision about a payment.
+    ///
+    /// # Errors
+    /// [`Error::UnknownPayment`], [`Error::NotAllowed`].
+    pub async fn decide(
+        &self,
+        batch: BatchName,
+        id: String,
+        decision: Decision,
+        moment: Moment,
+    ) -> Result<Moved, Error> {
+        self.ask(true, move |c| decide(c, &batch, &id, &decision, moment))
+            .await
+    }
+
+    /// Withdraws one payment, or every payment of the batch that was never posted; returns how many.
+    ///
+    /// # Errors
+    /// [`Error::UnknownPayment`], [`Error::NotAllowed`].
+    pub async fn cancel(
+        &self,
+        batch: BatchName,
+        id: Option<String>,
+        moment: Moment,
+    ) -> Result<u64, Error> {
+        self.ask(true, move |c| cancel(c, &batch, id.as_deref(), moment))
+            .await
+    }
+
+    /// Makes a new generation of every proven failure (with this code, if given); returns how many.
+    ///
+    /// # Errors
+    /// [`Error::UnknownBatch`].
+    pub async fn retry(
+        &self,
+        batch: BatchName,
+        code: Option<i32>,
+        now: Timestamp,
+    ) -> Result<u64, Error> {
+        self.ask(true, move |c| retry(c, &batch, code, now)).await
+    }
+}
 
 /// Finds a payment by its identifier or by its reference.
 fn find_in(c: &Connection, batch: &BatchName, id: &str) -> Result<i64, Error> {

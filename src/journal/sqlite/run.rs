@@ -452,6 +452,7 @@ pub(super) fn hold_lane(
     reason: &str,
     now: Timestamp,
 ) -> Result<(), Error> {
+    assert_current(c, token)?;
     c.execute(
         "insert into held_lane (batch_id, service_id, held_at, reason) values (?1, ?2, ?3, ?4) on conflict do nothing",
         params![token.batch_id, lane, now.as_millis(), reason],
@@ -461,6 +462,7 @@ pub(super) fn hold_lane(
 
 /// Opens a held lane.
 pub(super) fn reopen_lane(c: &Connection, token: RunToken, lane: i64) -> Result<(), Error> {
+    assert_current(c, token)?;
     c.execute(
         "delete from held_lane where batch_id = ?1 and service_id = ?2",
         params![token.batch_id, lane],

@@ -10,11 +10,11 @@ use tokio::sync::oneshot;
 use super::chain::Chained;
 use super::commit::commit;
 use super::open::{self, Missing};
-use super::{evidence, load, operator, run};
+use super::{evidence, load, run};
 use crate::domain::{BatchName, PayerTransactionId, Timestamp};
 use crate::journal::{
-    Acquired, CallbackNote, Claim, Decision, Due, Error, Finding, Incoming, Kind, Lane, LoadPlan,
-    Loaded, Moved, Question, Received, RunTerms, RunToken, Standing,
+    Acquired, CallbackNote, Claim, Due, Error, Finding, Incoming, Kind, LoadPlan, Loaded, Moved,
+    Question, Received, RunTerms, RunToken, Standing,
 };
 use crate::lifecycle::{Moment, Policy};
 
@@ -291,9 +291,13 @@ impl Journal {
     /// Returns when the next post and the next question are due.
     ///
     /// # Errors
-    /// Faults of the journal.
+    /// [`Error::Fenced`] when another run has taken over: a run that looks every second learns of it within that time.
     pub async fn due(&self, token: RunToken) -> Result<Due, Error> {
-        self.ask(false, move |c| run::due(c, token)).await
+        self.ask(false, move |c| {
+            run::assert_current(c, token)?;
+            run::due(c, token)
+        })
+        .await
     }
 
     /// Returns counts and amounts per state.
@@ -308,7 +312,7 @@ impl Journal {
     /// Holds a lane for want of float, or opens it again.
     ///
     /// # Errors
-    /// Faults of the journal.
+    /// [`Error::Fenced`] when another run has taken over.
     pub async fn hold_lane(
         &self,
         token: RunToken,
@@ -323,22 +327,9 @@ impl Journal {
     /// Opens a held lane.
     ///
     /// # Errors
-    /// Faults of the journal.
+    /// [`Error::Fenced`] when another run has taken over.
     pub async fn reopen_lane(&self, token: RunToken, lane: i64) -> Result<(), Error> {
         self.ask(false, move |c| run::reopen_lane(c, token, lane))
-            .await
-    }
-
-    /// Opens a held lane by the name of its service; `None` when it was not held.
-    ///
-    /// # Errors
-    /// [`Error::UnknownBatch`].
-    pub async fn resume_lane(
-        &self,
-        batch: BatchName,
-        service: String,
-    ) -> Result<Option<Lane>, Error> {
-        self.ask(true, move |c| operator::resume_lane(c, &batch, &service))
             .await
     }
 
@@ -364,53 +355,6 @@ impl Journal {
     /// Faults of the journal.
     pub async fn callback_key(&self) -> Result<Vec<u8>, Error> {
         self.ask(true, |c| run::callback_key(c)).await
-    }
-
-    /// Records an operator's decision about a payment.
-    ///
-    /// # Errors
-    /// [`Error::UnknownPayment`], [`Error::NotAllowed`].
-    pub async fn decide(
-        &self,
-        batch: BatchName,
-        id: String,
-        decision: Decision,
-        moment: Moment,
-    ) -> Result<Moved, Error> {
-        self.ask(true, move |c| {
-            operator::decide(c, &batch, &id, &decision, moment)
-        })
-        .await
-    }
-
-    /// Withdraws one payment, or every payment of the batch that was never posted; returns how many.
-    ///
-    /// # Errors
-    /// [`Error::UnknownPayment`], [`Error::NotAllowed`].
-    pub async fn cancel(
-        &self,
-        batch: BatchName,
-        id: Option<String>,
-        moment: Moment,
-    ) -> Result<u64, Error> {
-        self.ask(true, move |c| {
-            operator::cancel(c, &batch, id.as_deref(), moment)
-        })
-        .await
-    }
-
-    /// Makes a new generation of every proven failure (with this code, if given); returns how many.
-    ///
-    /// # Errors
-    /// [`Error::UnknownBatch`].
-    pub async fn retry(
-        &self,
-        batch: BatchName,
-        code: Option<i32>,
-        now: Timestamp,
-    ) -> Result<u64, Error> {
-        self.ask(true, move |c| operator::retry(c, &batch, code, now))
-            .await
     }
 
     /// Looks up a payment by its identifier in any batch.

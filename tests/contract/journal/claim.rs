@@ -71,6 +71,18 @@ async fn a_new_run_fences_the_one_before_it() {
     let second = disburse::journal::Journal::open(&world.path).unwrap();
     let error = second.questions(old, 1, at(4), at(9)).await.unwrap_err();
     assert!(matches!(error, Error::Fenced), "{error}");
+    // It looks at the journal every second: that is how long it goes on.
+    let second = disburse::journal::Journal::open(&world.path).unwrap();
+    let error = second.due(old).await.unwrap_err();
+    assert!(matches!(error, Error::Fenced), "{error}");
+    // Nor does it hold or open a lane of the new one.
+    let lane = claimed[0].lane;
+    let second = disburse::journal::Journal::open(&world.path).unwrap();
+    let held = second.hold_lane(old, lane, "float".into(), at(4)).await;
+    assert!(matches!(held, Err(Error::Fenced)), "{held:?}");
+    let second = disburse::journal::Journal::open(&world.path).unwrap();
+    let opened = second.reopen_lane(old, lane).await;
+    assert!(matches!(opened, Err(Error::Fenced)), "{opened:?}");
     assert_eq!(world.count(State::Posting), 1);
     assert_eq!(world.claim(new, 9, 5).await.len(), 3, "the new run goes on");
 }
