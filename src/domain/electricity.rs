@@ -10,6 +10,8 @@ use std::fmt;
 const TOKEN_DIGITS: usize = 20;
 /// The most tokens of one purchase: key changes bring two beside the token itself.
 const TOKENS_MAX: usize = 10;
+/// The most digits of a number of units, and of its decimals.
+const UNIT_DIGITS_MAX: usize = 6;
 /// A longer text is no narration.
 const TEXT_MAX: usize = 4096;
 
@@ -330,8 +332,9 @@ fn count(pieces: &[Piece<'_>], at: usize) -> Option<(usize, String)> {
     let is_group =
         |at: Option<usize>| matches!(at.and_then(|at| pieces.get(at)), Some(Piece::Digits(_)));
     match pieces.get(at)? {
-        Piece::Decimal(text) => Some((at, text.clone())),
-        Piece::Digits(text) if text.len() <= 6 && !is_group(at.checked_sub(2)) => {
+        // Units are shown where tokens are not: more digits may be a token that a point was glued to.
+        Piece::Decimal(text) if text.len() <= 2 * UNIT_DIGITS_MAX => Some((at, text.clone())),
+        Piece::Digits(text) if text.len() <= UNIT_DIGITS_MAX && !is_group(at.checked_sub(2)) => {
             Some((at, (*text).to_owned()))
         }
         _ => None,
@@ -384,6 +387,11 @@ mod tests {
             ),
             ("12345678901234567890, 32.5", A, ""),
             ("12345678901234567890, 32.5 kWh", A, "32.5"),
+            (
+                "Token: 12345678901234567890 Units: 2.512345678901234567890",
+                A,
+                "",
+            ),
             (
                 "12345678901234567890, 09876543210987654321",
                 "12345678901234567890, 09876543210987654321",

@@ -30,6 +30,9 @@ pub fn reply(bytes: &[u8]) {
     let mut heard = false;
     for (id, outcome) in IDS.into_iter().zip(&reply.outcomes) {
         assert_said(&outcome.said);
+        assert_words(&outcome.said.description);
+        assert_words(&outcome.said.cause);
+        assert_words(outcome.said.anomaly.as_deref().unwrap_or_default());
         match (question, outcome.event) {
             (Question::Post, Event::Reply(verdict))
             | (Question::Status, Event::Answer(verdict)) => {
@@ -137,10 +140,10 @@ pub(super) fn code(value: &Value) -> Option<i32> {
     }
 }
 
-/// Holds what is kept of a reply to texts that are bounded, harmless and without the password.
+/// Holds what is kept of a reply to texts that are bounded and harmless.
 pub(super) fn assert_said(said: &Said) {
-    assert_words(&said.description);
-    assert_words(&said.cause);
+    super::assert_shown(&said.description, 2_048);
+    super::assert_shown(&said.cause, 2_048);
     let optional = [
         &said.receipt_number,
         &said.receiver_narration,

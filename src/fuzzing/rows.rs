@@ -123,7 +123,7 @@ fn read(bytes: &[u8], options: &Options, step: usize) -> File {
 fn checked(bytes: &[u8], options: &Options) -> File {
     let file = read(bytes, options, usize::MAX);
     // In small pieces it is the same file.
-    let torn = read(bytes, options, 1 + bytes.len() % 7);
+    let torn = read(bytes, options, 1 + bytes.len() % 7 + bytes.len() / 64);
     assert_eq!(torn.form, file.form);
     assert_eq!(torn.rows, file.rows);
     let told = |file: &File| {
