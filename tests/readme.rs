@@ -1,4 +1,4 @@
-//! The README speaks of keys, variables, commands and flags that exist, and of all keys.
+//! README and docs speak of keys, variables, commands, flags and tests that exist; of all keys, and of all planted mistakes.
 
 use std::collections::BTreeMap;
 use std::process::Command;
@@ -6,6 +6,7 @@ use std::process::Command;
 use disburse::cli::config::KEYS;
 
 const README: &str = include_str!("../README.md");
+const PROOF: &str = include_str!("../docs/reliability.md");
 
 #[test]
 fn every_key_has_its_row() {
@@ -46,6 +47,44 @@ fn every_test_that_the_sections_name_exists() {
         }
     }
     assert!(seen > 25, "only {seen} tests were found");
+}
+
+#[test]
+fn every_test_that_the_proof_names_exists() {
+    let sources: String = ["src", "tests"].into_iter().map(sources_below).collect();
+    let quoted = PROOF.split('`').skip(1).step_by(2);
+    // Names of tests are sentences.
+    let names: Vec<&str> = quoted
+        .filter(|name| name.bytes().filter(|byte| *byte == b'_').count() >= 3)
+        .filter(|name| name.bytes().all(|b| b == b'_' || b.is_ascii_lowercase()))
+        .collect();
+    for name in &names {
+        assert!(sources.contains(&format!("fn {name}(")), "no test {name}");
+    }
+    assert!(names.len() > 80, "only {} tests were found", names.len());
+}
+
+#[test]
+fn every_planted_mistake_has_its_row_in_the_proof() {
+    let canary = include_str!("../src/canary.rs");
+    let all = canary
+        .split("enum Canary {")
+        .nth(1)
+        .and_then(|rest| rest.split("\n}").next())
+        .unwrap();
+    let names = all
+        .lines()
+        .filter_map(|line| line.trim().strip_suffix(','))
+        .filter(|name| name.bytes().all(|byte| byte.is_ascii_alphabetic()));
+    let mut seen = 0;
+    for name in names {
+        assert!(
+            PROOF.contains(&format!("\n| `{name}` | ")),
+            "docs/reliability.md has no row for {name}"
+        );
+        seen += 1;
+    }
+    assert!(seen >= 15, "only {seen} planted mistakes were found");
 }
 
 fn sources_below(folder: &str) -> String {
