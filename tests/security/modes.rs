@@ -272,6 +272,19 @@ fn a_journal_of_another_user_is_refused() {
 }
 
 #[test]
+fn a_journal_that_others_may_open_is_told_of() {
+    let (world, _sandbox) = loaded();
+    let journal = world.path("disburse.db");
+    fs::set_permissions(&journal, fs::Permissions::from_mode(0o644)).unwrap();
+    let done = world.expect(0, &["run", "b", "--yes"]);
+    done.says("others may open this journal (mode 0644)");
+    done.says("chmod 600");
+    fs::set_permissions(&journal, fs::Permissions::from_mode(0o600)).unwrap();
+    let done = world.expect(0, &["run", "b", "--yes"]);
+    assert!(!format!("{done:?}").contains("others may open"), "{done:?}");
+}
+
+#[test]
 fn reports_and_corrections_replace_a_link_and_leave_its_target_alone() {
     let (world, _sandbox) = loaded();
     world.write("bad.csv", "msisdn,amount,service_code\n12,x,B2C_MPESA\n");

@@ -39,6 +39,7 @@ pub(super) fn for_writing(path: &Path, missing: Missing) -> Result<Connection, E
         }
         create(path)?;
     }
+    warn_of_readers(path);
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
         | OpenFlags::SQLITE_OPEN_NO_MUTEX
         | OpenFlags::SQLITE_OPEN_NOFOLLOW;
@@ -208,6 +209,19 @@ fn exists(path: &Path) -> Result<bool, Error> {
         })?;
     }
     Ok(true)
+}
+
+/// A journal that was copied or restored has the mode that it was given then, and SQLite gives it on to the WAL.
+fn warn_of_readers(path: &Path) {
+    let mode = path
+        .symlink_metadata()
+        .map_or(0, |metadata| metadata.permissions().mode() & 0o7777);
+    if mode & 0o077 != 0 {
+        tracing::warn!(
+            "{}: others may open this journal (mode {mode:04o}), which holds names and numbers; chmod 600 it",
+            path.display()
+        );
+    }
 }
 
 fn create(path: &Path) -> Result<(), Error> {
