@@ -21,7 +21,12 @@ pub fn callback(bytes: &[u8]) {
         }
         packet => packet,
     };
-    let function = body["function"].as_str().map_or("", str::trim);
+    let function: String = body["function"]
+        .as_str()
+        .map_or("", str::trim)
+        .chars()
+        .filter(|c| !c.is_control())
+        .collect();
     assert!(
         function.is_empty() || function.contains("pushPaymentStatus"),
         "{function:?}"
