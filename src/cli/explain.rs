@@ -68,7 +68,11 @@ const HIDDEN: &str = "***";
 impl Shown<'_> {
     /// Returns the tokens and units of a payment, the tokens masked.
     fn electricity(self, record: &PaymentRecord) -> Option<(String, String)> {
-        if self.kinds.prepaid(&record.payment.instruction.service) == Prepaid::No {
+        if self
+            .kinds
+            .prepaid(record.payment.instruction.service.as_str())
+            == Prepaid::No
+        {
             return None;
         }
         let read = Electricity::read(record.receiver_narration.as_deref()?)?;

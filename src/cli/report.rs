@@ -6,9 +6,10 @@ use std::path::Path;
 use super::arguments::ReportArguments;
 use super::session::{Session, batch_name};
 use super::{Error, Verdict, output};
-use crate::domain::{BatchName, ControlTotals, PaymentKind, ServiceCode};
+use crate::domain::{BatchName, ControlTotals, PaymentKind};
 use crate::journal::{
-    BatchRecord, PaymentRecord, Reader, RejectedRow, ReportRow, Standing, UnpricedRecord,
+    BatchRecord, ListedPayment, ListedRow, PaymentRecord, Reader, RejectedRow, ReportRow, Standing,
+    UnpricedRecord,
 };
 use crate::lifecycle::State;
 use crate::report::{BatchHeader, Entry, Load, Prepaid, Report, StateName, Writer};
@@ -60,15 +61,18 @@ pub(super) async fn write(
             snapshot.control()?,
         );
         let mut writer = Writer::create(&out, header)?;
-        for row in snapshot.rows() {
+        snapshot.list(|row| {
             #[cfg(debug_assertions)]
             crate::points::pass("in-report");
-            match row? {
-                ReportRow::Payment(record) => add_payment(&mut writer, &kinds, &record)?,
-                ReportRow::Unpriced(record) => add_unpriced(&mut writer, &record)?,
-                ReportRow::Rejected(row) => add_rejected(&mut writer, &row)?,
+            match row {
+                ListedRow::Plain(payment) => add_plain(&mut writer, &kinds, &payment),
+                ListedRow::Other(ReportRow::Payment(record)) => {
+                    add_payment(&mut writer, &kinds, &record)
+                }
+                ListedRow::Other(ReportRow::Unpriced(record)) => add_unpriced(&mut writer, &record),
+                ListedRow::Other(ReportRow::Rejected(row)) => add_rejected(&mut writer, &row),
             }
-        }
+        })?;
         Ok(writer.finish()?)
     })
     .await
@@ -76,7 +80,7 @@ pub(super) async fn write(
 }
 
 /// What the services of the configuration sell. A report asks for no configuration: without one, nothing is known.
-pub(super) struct Kinds(BTreeMap<ServiceCode, PaymentKind>);
+pub(super) struct Kinds(BTreeMap<String, PaymentKind>);
 
 impl Kinds {
     pub(super) fn of(session: &Session) -> Self {
@@ -86,11 +90,11 @@ impl Kinds {
             .unwrap_or_default();
         let kinds = services
             .into_iter()
-            .map(|(code, service)| (code, service.kind));
+            .map(|(code, service)| (code.as_str().to_owned(), service.kind));
         Self(kinds.collect())
     }
 
-    pub(super) fn prepaid(&self, service: &ServiceCode) -> Prepaid {
+    pub(super) fn prepaid(&self, service: &str) -> Prepaid {
         match self.0.get(service) {
             None => Prepaid::Unknown,
             Some(PaymentKind::BillPrepaid) => Prepaid::Yes,
@@ -126,6 +130,31 @@ fn header(record: BatchRecord, standing: &Standing, control: ControlTotals) -> B
     }
 }
 
+fn add_plain(writer: &mut Writer, kinds: &Kinds, payment: &ListedPayment<'_>) -> Result<(), Error> {
+    writer.add(&Entry {
+        line: payment.line,
+        reference: payment.reference,
+        id: payment.id,
+        service_code: payment.service,
+        msisdn: payment.msisdn,
+        account_number: payment.account_number,
+        money: Some(payment.money),
+        state: state_name(payment.state),
+        status_code: payment.code.map(i64::from),
+        status_description: payment.status_description,
+        gateway_transaction_id: payment.gateway_transaction_id,
+        receipt_number: payment.receipt_number,
+        receiver_narration: payment.receiver_narration,
+        prepaid: kinds.prepaid(payment.service),
+        attempts: payment.attempts,
+        posted_at: payment.posted_at,
+        settled_at: payment.settled_at,
+        application_id: payment.application_id,
+        ..Entry::default()
+    })?;
+    Ok(())
+}
+
 fn add_payment(writer: &mut Writer, kinds: &Kinds, record: &PaymentRecord) -> Result<(), Error> {
     let row = &record.payment.instruction;
     let note = note(record);
@@ -146,7 +175,7 @@ fn add_payment(writer: &mut Writer, kinds: &Kinds, record: &PaymentRecord) -> Re
         gateway_transaction_id: record.gateway_transaction_id.as_deref().unwrap_or_default(),
         receipt_number: record.receipt_number.as_deref().unwrap_or_default(),
         receiver_narration: record.receiver_narration.as_deref().unwrap_or_default(),
-        prepaid: kinds.prepaid(&row.service),
+        prepaid: kinds.prepaid(row.service.as_str()),
         attempts: record.life.attempts,
         posted_at: record.life.posted_at,
         settled_at: record.settled_at,

@@ -186,16 +186,22 @@ impl Msisdn {
     /// Wraps digits that were validated before, as the journal keeps them; `None` unless 1 to 15 digits.
     #[must_use]
     pub fn from_digits(text: &str) -> Option<Self> {
-        let bytes = text.as_bytes();
-        if bytes.is_empty() || bytes.len() > 15 || !bytes.iter().all(u8::is_ascii_digit) {
+        if !Self::is_digits(text) {
             return None;
         }
+        let bytes = text.as_bytes();
         let mut digits = [0; 15];
         digits[..bytes.len()].copy_from_slice(bytes);
         Some(Self {
             digits,
             length: u8::try_from(bytes.len()).ok()?,
         })
+    }
+
+    /// Returns whether [`Self::from_digits`] takes the text.
+    #[must_use]
+    pub fn is_digits(text: &str) -> bool {
+        (1..=15).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit())
     }
 
     /// Returns the digits.

@@ -6,6 +6,7 @@
 mod beforehand;
 mod bills;
 mod error;
+mod listed;
 mod lock;
 mod proof;
 mod sqlite;
@@ -17,6 +18,7 @@ pub use bills::{
     UnpricedRecord,
 };
 pub use error::{Error, Kind};
+pub use listed::{ListedPayment, ListedRow};
 pub use lock::RunLock;
 pub use proof::{ChainHead, FINDINGS_SHOWN, Proof};
 #[cfg(test)]

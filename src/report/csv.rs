@@ -1,15 +1,13 @@
 //! payments.csv: one row for each entry, safe to open in a spreadsheet.
 
-use std::fmt::{Display, Write as _};
-use std::io;
+use std::io::{self, Write};
 use std::path::Path;
 
-use ::csv::{Writer, WriterBuilder};
 use tempfile::NamedTempFile;
 
+use super::figures::{push_number, push_signed};
 use super::writer::Row;
 use super::{Error, output, text};
-use crate::domain::Electricity;
 
 /// The first columns are fixed for the readers of the file; new ones are added behind them.
 const COLUMNS: [&str; 21] = [
@@ -36,77 +34,208 @@ const COLUMNS: [&str; 21] = [
     "application_id",
 ];
 
+/// Rows are gathered up to so many bytes.
+const BUFFER: usize = 1 << 17;
+
 pub(super) struct Sheet {
-    out: Writer<NamedTempFile>,
-    number: String,
+    staged: NamedTempFile,
+    rows: Vec<u8>,
 }
 
 impl Sheet {
     pub(super) const NAME: &'static str = "payments.csv";
 
     pub(super) fn create(dir: &Path) -> Result<Self, Error> {
-        let mut out = WriterBuilder::new()
-            .buffer_capacity(1 << 17)
-            .from_writer(output::stage(dir, Self::NAME)?);
-        out.write_record(COLUMNS)
-            .map_err(|e| Error::write(Self::NAME, dir)(e.into()))?;
+        let mut rows = COLUMNS.join(",").into_bytes();
+        rows.push(b'\n');
         Ok(Self {
-            out,
-            number: String::new(),
+            staged: output::stage(dir, Self::NAME)?,
+            rows,
         })
     }
 
     pub(super) fn add(&mut self, row: &Row<'_>) -> io::Result<()> {
-        let entry = row.entry;
-        self.number(entry.line)?;
-        self.text(entry.reference)?;
-        self.text(entry.id)?;
-        self.text(entry.service_code)?;
-        self.text(entry.msisdn)?;
-        self.text(entry.account_number)?;
+        let (entry, out) = (row.entry, &mut self.rows);
+        push_number(out, entry.line);
+        push_text(out, entry.reference);
+        push_text(out, entry.id);
+        push_text(out, entry.service_code);
+        push_text(out, entry.msisdn);
+        push_text(out, entry.account_number);
         // A number, to be added up.
-        self.shielded(row.amount)?;
-        self.text(row.currency)?;
-        self.out.write_field(entry.state.as_str())?;
-        match entry.status_code {
-            Some(code) => self.number(code)?,
-            None => self.out.write_field("")?,
+        match entry.money {
+            Some(_) => push_plain(out, row.amount),
+            None => push_shielded(out, row.amount),
         }
-        self.text(entry.status_description)?;
-        self.text(entry.gateway_transaction_id)?;
-        self.text(entry.receipt_number)?;
-        self.text(entry.receiver_narration)?;
-        self.number(entry.attempts)?;
-        self.out.write_field(row.posted_at)?;
-        self.out.write_field(row.settled_at)?;
-        self.text(entry.note)?;
-        // In groups: a spreadsheet rounds twenty digits to fifteen.
-        let electricity = row.electricity.as_ref();
-        self.shielded(&electricity.map_or(String::new(), Electricity::grouped))?;
-        self.shielded(&electricity.map_or(String::new(), Electricity::units_text))?;
-        self.text(entry.application_id)?;
-        Ok(self.out.write_record(None::<&[u8]>)?)
+        push_text(out, row.currency);
+        push_plain(out, entry.state.as_str());
+        out.push(b',');
+        if let Some(code) = entry.status_code {
+            push_signed(out, code);
+        }
+        push_text(out, entry.status_description);
+        push_text(out, entry.gateway_transaction_id);
+        push_text(out, entry.receipt_number);
+        push_text(out, entry.receiver_narration);
+        out.push(b',');
+        push_number(out, entry.attempts.into());
+        push_plain(out, row.posted_at);
+        push_plain(out, row.settled_at);
+        push_text(out, entry.note);
+        match &row.electricity {
+            // In groups: a spreadsheet rounds twenty digits to fifteen.
+            Some(electricity) => {
+                push_shielded(out, &electricity.grouped());
+                push_shielded(out, &electricity.units_text());
+            }
+            None => out.extend_from_slice(b",,"),
+        }
+        push_text(out, entry.application_id);
+        out.push(b'\n');
+        if self.rows.len() >= BUFFER {
+            self.flush()?;
+        }
+        Ok(())
     }
 
-    fn text(&mut self, text: &str) -> io::Result<()> {
-        let cell = text::verbatim(text);
-        Ok(self.out.write_field(cell.as_bytes())?)
+    fn flush(&mut self) -> io::Result<()> {
+        self.staged.as_file_mut().write_all(&self.rows)?;
+        self.rows.clear();
+        Ok(())
     }
 
-    fn shielded(&mut self, text: &str) -> io::Result<()> {
-        let cell = text::for_spreadsheet(text);
-        Ok(self.out.write_field(cell.as_bytes())?)
+    pub(super) fn finish(mut self) -> io::Result<NamedTempFile> {
+        self.flush()?;
+        Ok(self.staged)
+    }
+}
+
+/// Appends a separator and an identifier or free text.
+fn push_text(out: &mut Vec<u8>, text: &str) {
+    if is_harmless(text) {
+        push_plain(out, text);
+    } else {
+        push_quoted(out, &text::verbatim(text));
+    }
+}
+
+/// Appends a separator and a text that is to be no formula, and may be a number.
+fn push_shielded(out: &mut Vec<u8>, text: &str) {
+    push_quoted(out, &text::for_spreadsheet(text));
+}
+
+/// Appends a separator and a text that needs no care.
+fn push_plain(out: &mut Vec<u8>, text: &str) {
+    out.push(b',');
+    out.extend_from_slice(text.as_bytes());
+}
+
+/// Appends a separator and a cell, in quotes where its bytes ask for them.
+fn push_quoted(out: &mut Vec<u8>, cell: &str) {
+    if !cell
+        .bytes()
+        .any(|b| matches!(b, b',' | b'"' | b'\r' | b'\n'))
+    {
+        return push_plain(out, cell);
+    }
+    out.extend_from_slice(b",\"");
+    for byte in cell.bytes() {
+        if byte == b'"' {
+            out.push(b'"');
+        }
+        out.push(byte);
+    }
+    out.push(b'"');
+}
+
+// Two kinds of bytes that decide most texts at a glance.
+const SAFE: u8 = 1;
+const WORD: u8 = 2;
+/// Printable ASCII that neither needs quotes nor begins a formula is safe; what occurs in no number makes a text a word.
+const BYTES: [u8; 256] = {
+    let mut table = [0; 256];
+    let mut byte = 0x20;
+    while byte < 0x7f {
+        table[byte] = match byte as u8 {
+            b'"' | b',' => 0,
+            b' ' | b'0'..=b'9' | b'.' | b':' | b'/' | b'-' | b'%' | b'e' | b'E' | b'+' | b'$' => {
+                SAFE
+            }
+            _ => SAFE | WORD,
+        };
+        byte += 1;
+    }
+    table
+};
+
+/// Returns whether a cell is its text as it is. What is not decided at a glance is not harmless.
+fn is_harmless(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    let Some(first) = bytes.first() else {
+        return true;
+    };
+    // Leading blanks are looked through, by those who look closer.
+    if matches!(first, b' ' | b'=' | b'+' | b'-' | b'@') {
+        return false;
+    }
+    let (mut all, mut any) = (SAFE, 0);
+    for byte in bytes {
+        let kind = BYTES[usize::from(*byte)];
+        all &= kind;
+        any |= kind;
+    }
+    all == SAFE && (any & WORD != 0 || is_phone_number(bytes))
+}
+
+/// Returns whether there are so few digits that a spreadsheet keeps every one, and no zero before them.
+fn is_phone_number(bytes: &[u8]) -> bool {
+    bytes.len() <= 15 && bytes[0] != b'0' && bytes.iter().all(u8::is_ascii_digit)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    // The writer of the csv crate, which knows when a cell is in quotes.
+    fn by_the_book(cell: &str) -> String {
+        let mut out = csv::Writer::from_writer(Vec::new());
+        out.write_record(["", cell]).unwrap();
+        String::from_utf8(out.into_inner().unwrap()).unwrap()
     }
 
-    fn number(&mut self, number: impl Display) -> io::Result<()> {
-        self.number.clear();
-        write!(self.number, "{number}").expect("writing to a String cannot fail");
-        Ok(self.out.write_field(&self.number)?)
+    fn ours(push: fn(&mut Vec<u8>, &str), text: &str) -> String {
+        let mut out = Vec::new();
+        push(&mut out, text);
+        out.push(b'\n');
+        String::from_utf8(out).unwrap()
     }
 
-    pub(super) fn finish(self) -> io::Result<NamedTempFile> {
-        self.out
-            .into_inner()
-            .map_err(::csv::IntoInnerError::into_error)
+    proptest! {
+        #[test]
+        fn cells_are_quoted_by_the_book(
+            any in ".{0,12}",
+            odd in "[ \\t\\r\\n\",'=+@a0-9eE$%:/.;\\x00\\x1b-]{0,12}",
+            number in "[0-9]{1,17}"
+        ) {
+            for text in [any, odd, number] {
+                prop_assert_eq!(ours(push_text, &text), by_the_book(&text::verbatim(&text)));
+                prop_assert_eq!(ours(push_shielded, &text), by_the_book(&text::for_spreadsheet(&text)));
+            }
+        }
+    }
+
+    #[test]
+    fn usual_cells_are_decided_at_a_glance() {
+        for usual in [
+            "",
+            "EMP-0000001",
+            "254712345678",
+            "B2C_MPESA",
+            "D6XG76YFHSD4N4GSMC3R7K7EGS",
+            "PBMTJOQP4D confirmed: KES 616.32 sent",
+        ] {
+            assert!(is_harmless(usual), "{usual}");
+        }
     }
 }

@@ -3,22 +3,25 @@
 mod head;
 
 use std::fs::File;
-use std::io::{self, BufWriter, Seek, Write};
+use std::io::{self, Seek, Write};
 use std::path::Path;
 
-use serde::Serialize;
 use tempfile::NamedTempFile;
 
 use self::head::Head;
+use super::figures::{push_number, push_signed};
 use super::writer::Row;
 use super::{BatchHeader, Error, Reconciliation, output};
 use crate::domain::Electricity;
 
+/// Payments are gathered up to so many bytes.
+const BUFFER: usize = 1 << 17;
+
 // Payments are spooled while the totals that stand before them are still being folded.
 pub(super) struct Document {
     staged: NamedTempFile,
-    spool: BufWriter<File>,
-    line: Vec<u8>,
+    spool: File,
+    lines: Vec<u8>,
     first: bool,
 }
 
@@ -28,19 +31,27 @@ impl Document {
     pub(super) fn create(dir: &Path) -> Result<Self, Error> {
         Ok(Self {
             staged: output::stage(dir, Self::NAME)?,
-            spool: BufWriter::with_capacity(1 << 17, output::scratch(dir, Self::NAME)?),
-            line: Vec::new(),
+            spool: output::scratch(dir, Self::NAME)?,
+            lines: Vec::new(),
             first: true,
         })
     }
 
     pub(super) fn add(&mut self, row: &Row<'_>) -> io::Result<()> {
-        self.line.clear();
         let separator: &[u8] = if self.first { b"\n    " } else { b",\n    " };
         self.first = false;
-        self.line.extend_from_slice(separator);
-        serde_json::to_writer(&mut self.line, &Payment::from(row))?;
-        self.spool.write_all(&self.line)
+        self.lines.extend_from_slice(separator);
+        push_payment(&mut self.lines, row);
+        if self.lines.len() >= BUFFER {
+            self.flush()?;
+        }
+        Ok(())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.spool.write_all(&self.lines)?;
+        self.lines.clear();
+        Ok(())
     }
 
     pub(super) fn finish(
@@ -51,10 +62,8 @@ impl Document {
         let head = serde_json::to_string_pretty(&Head::new(header, reconciliation))?;
         // The head is an object; its closing brace moves behind the payments.
         let open = head.trim_end_matches('}').trim_end();
-        let mut spool = self
-            .spool
-            .into_inner()
-            .map_err(io::IntoInnerError::into_error)?;
+        self.flush()?;
+        let mut spool = self.spool;
         spool.rewind()?;
         let out = self.staged.as_file_mut();
         write!(out, "{open},\n  \"payments\": [")?;
@@ -64,64 +73,84 @@ impl Document {
     }
 }
 
-/// Absent values are null; texts that every row has are texts even when they are empty.
-#[derive(Serialize)]
-struct Payment<'a> {
-    line: u64,
-    reference: Option<&'a str>,
-    payer_transaction_id: Option<&'a str>,
-    service_code: &'a str,
-    msisdn: &'a str,
-    account_number: &'a str,
-    amount: &'a str,
-    currency_code: &'a str,
-    state: &'static str,
-    status_code: Option<i64>,
-    status_description: Option<&'a str>,
-    gateway_transaction_id: Option<&'a str>,
-    receipt_number: Option<&'a str>,
-    receiver_narration: Option<&'a str>,
-    attempts: u32,
-    posted_at: Option<&'a str>,
-    settled_at: Option<&'a str>,
-    note: Option<&'a str>,
-    electricity_token: Option<String>,
-    electricity_units: Option<String>,
-    application_id: Option<&'a str>,
+/// Writes a payment as an object. Absent values are null; texts that every row has are texts even when they are empty.
+fn push_payment(out: &mut Vec<u8>, row: &Row<'_>) {
+    let entry = row.entry;
+    let electricity = row.electricity.as_ref();
+    let token = electricity.map_or(String::new(), Electricity::token_text);
+    let units = electricity.map_or(String::new(), Electricity::units_text);
+    out.extend_from_slice(b"{\"line\":");
+    push_number(out, entry.line);
+    push_present(out, "reference", entry.reference);
+    push_present(out, "payer_transaction_id", entry.id);
+    push_text(out, "service_code", entry.service_code);
+    push_text(out, "msisdn", entry.msisdn);
+    push_text(out, "account_number", entry.account_number);
+    push_text(out, "amount", row.amount);
+    push_text(out, "currency_code", row.currency);
+    push_text(out, "state", entry.state.as_str());
+    push_name(out, "status_code");
+    match entry.status_code {
+        Some(code) => push_signed(out, code),
+        None => out.extend_from_slice(NULL),
+    }
+    push_present(out, "status_description", entry.status_description);
+    push_present(out, "gateway_transaction_id", entry.gateway_transaction_id);
+    push_present(out, "receipt_number", entry.receipt_number);
+    push_present(out, "receiver_narration", entry.receiver_narration);
+    push_name(out, "attempts");
+    push_number(out, entry.attempts.into());
+    push_present(out, "posted_at", row.posted_at);
+    push_present(out, "settled_at", row.settled_at);
+    push_present(out, "note", entry.note);
+    push_present(out, "electricity_token", &token);
+    push_present(out, "electricity_units", &units);
+    push_present(out, "application_id", entry.application_id);
+    out.push(b'}');
 }
 
-impl<'a> From<&'a Row<'a>> for Payment<'a> {
-    fn from(row: &'a Row<'a>) -> Self {
-        fn present(text: &str) -> Option<&str> {
-            (!text.is_empty()).then_some(text)
-        }
-        let entry = row.entry;
-        Self {
-            line: entry.line,
-            reference: present(entry.reference),
-            payer_transaction_id: present(entry.id),
-            service_code: entry.service_code,
-            msisdn: entry.msisdn,
-            account_number: entry.account_number,
-            amount: row.amount,
-            currency_code: row.currency,
-            state: entry.state.as_str(),
-            status_code: entry.status_code,
-            status_description: present(entry.status_description),
-            gateway_transaction_id: present(entry.gateway_transaction_id),
-            receipt_number: present(entry.receipt_number),
-            receiver_narration: present(entry.receiver_narration),
-            attempts: entry.attempts,
-            posted_at: present(row.posted_at),
-            settled_at: present(row.settled_at),
-            note: present(entry.note),
-            electricity_token: row.electricity.as_ref().map(Electricity::token_text),
-            electricity_units: row
-                .electricity
-                .as_ref()
-                .map(Electricity::units_text)
-                .filter(|units| !units.is_empty()),
-            application_id: present(entry.application_id),
+const NULL: &[u8] = b"null";
+
+fn push_name(out: &mut Vec<u8>, name: &str) {
+    out.extend_from_slice(b",\"");
+    out.extend_from_slice(name.as_bytes());
+    out.extend_from_slice(b"\":");
+}
+
+fn push_present(out: &mut Vec<u8>, name: &str, text: &str) {
+    if text.is_empty() {
+        push_name(out, name);
+        out.extend_from_slice(NULL);
+    } else {
+        push_text(out, name, text);
+    }
+}
+
+fn push_text(out: &mut Vec<u8>, name: &str, text: &str) {
+    push_name(out, name);
+    if text.bytes().any(|b| b < 0x20 || b == b'"' || b == b'\\') {
+        serde_json::to_writer(out, text).expect("a text has a JSON form, and memory takes it");
+        return;
+    }
+    out.push(b'"');
+    out.extend_from_slice(text.as_bytes());
+    out.push(b'"');
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn texts_are_escaped_by_the_book(any in ".{0,12}", odd in "[\"\\\\\\x00-\\x20\\x7fa]{0,12}") {
+            for text in [any, odd] {
+                let mut out = Vec::new();
+                push_text(&mut out, "name", &text);
+                let expected = format!(",\"name\":{}", serde_json::to_string(&text).unwrap());
+                prop_assert_eq!(String::from_utf8(out).unwrap(), expected);
+            }
         }
     }
 }

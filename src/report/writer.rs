@@ -1,13 +1,20 @@
-//! One pass over the entries that feeds the fold and the three files.
+//! One pass over the entries that feeds the fold and the three files, on a thread of its own: whoever reads the journal
+//! has the next entries ready meanwhile.
 
-use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread::{self, JoinHandle};
 
 use super::csv::Sheet;
+use super::figures::{Instants, write_money};
 use super::html::Page;
 use super::json::Document;
+use super::packed::Packed;
 use super::{BatchHeader, Entry, Error, Prepaid, Reconciliation, output};
-use crate::domain::{Electricity, Timestamp};
+use crate::domain::Electricity;
+
+/// How many batches of entries wait for the thread.
+const WAITING_MAX: usize = 2;
 
 /// An entry with its texts as the files show them, made once for all three.
 pub(super) struct Row<'a> {
@@ -49,19 +56,10 @@ pub struct Report {
 /// Writes a report. Dropped before [`Writer::finish`], it leaves the earlier report as it was.
 pub struct Writer {
     dir: PathBuf,
-    header: BatchHeader,
-    reconciliation: Reconciliation,
-    sheet: Sheet,
-    document: Document,
-    page: Page,
-    texts: Texts,
-}
-
-#[derive(Default)]
-struct Texts {
-    amount: String,
-    posted_at: String,
-    settled_at: String,
+    gathered: Packed,
+    full: Option<SyncSender<Packed>>,
+    emptied: Receiver<Packed>,
+    thread: Option<JoinHandle<Result<Files, Error>>>,
 }
 
 impl Writer {
@@ -71,38 +69,141 @@ impl Writer {
     /// The folder cannot be made or written.
     pub fn create(dir: &Path, header: BatchHeader) -> Result<Self, Error> {
         output::prepare(dir)?;
+        let files = Files::create(dir, header)?;
+        let (full, waiting) = sync_channel(WAITING_MAX);
+        let (give_back, emptied) = sync_channel(WAITING_MAX);
+        let thread = thread::Builder::new()
+            .name("report".to_owned())
+            .spawn(move || files.take(&waiting, &give_back))
+            .map_err(Error::write(Sheet::NAME, dir))?;
         Ok(Self {
             dir: dir.to_owned(),
-            reconciliation: Reconciliation::new(&header),
-            sheet: Sheet::create(dir)?,
-            document: Document::create(dir)?,
-            page: Page::create(dir)?,
-            texts: Texts::default(),
-            header,
+            gathered: Packed::default(),
+            full: Some(full),
+            emptied,
+            thread: Some(thread),
         })
     }
 
     /// Adds the next entry. Entries come in the order of their lines, one for each loaded row.
     ///
     /// # Errors
-    /// A file cannot be written.
+    /// A file cannot be written; it may be about an entry that came before.
     pub fn add(&mut self, entry: &Entry<'_>) -> Result<(), Error> {
-        self.reconciliation.add(entry);
-        let texts = &mut self.texts;
-        if let Some(money) = entry.money {
-            texts.amount.clear();
-            write!(texts.amount, "{money}").expect("writing to a String cannot fail");
+        self.gathered.push(entry);
+        if self.gathered.is_full() {
+            self.hand_over()?;
         }
-        write_instant(&mut texts.posted_at, entry.posted_at);
-        write_instant(&mut texts.settled_at, entry.settled_at);
+        Ok(())
+    }
+
+    fn hand_over(&mut self) -> Result<(), Error> {
+        let emptied = self.emptied.try_recv().unwrap_or_default();
+        let gathered = std::mem::replace(&mut self.gathered, emptied);
+        let taken = self.full.as_ref().map(|full| full.send(gathered));
+        if matches!(taken, Some(Ok(()))) {
+            return Ok(());
+        }
+        // The thread has ended before its time: it says why.
+        self.join().map(drop)
+    }
+
+    /// Waits for the files with everything that was handed over.
+    fn join(&mut self) -> Result<Files, Error> {
+        self.full = None;
+        match self.thread.take().map(JoinHandle::join) {
+            Some(Ok(outcome)) => outcome,
+            Some(Err(panic)) => std::panic::resume_unwind(panic),
+            None => Err(Error::write(Sheet::NAME, &self.dir)(
+                std::io::ErrorKind::BrokenPipe.into(),
+            )),
+        }
+    }
+
+    /// Completes the files and puts them in place of the earlier ones.
+    ///
+    /// # Errors
+    /// A file cannot be written, synced or renamed.
+    pub fn finish(mut self) -> Result<Report, Error> {
+        if !self.gathered.is_empty() {
+            self.hand_over()?;
+        }
+        self.join()?.finish(&self.dir)
+    }
+}
+
+// The files are gone when the writer is: nothing of a report that was given up stays in the folder.
+impl Drop for Writer {
+    fn drop(&mut self) {
+        self.full = None;
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// The fold and the three files that are written aside.
+struct Files {
+    dir: PathBuf,
+    header: BatchHeader,
+    reconciliation: Reconciliation,
+    sheet: Sheet,
+    document: Document,
+    page: Page,
+    instants: Instants,
+    amount: String,
+    posted_at: String,
+    settled_at: String,
+}
+
+impl Files {
+    fn create(dir: &Path, header: BatchHeader) -> Result<Self, Error> {
+        Ok(Self {
+            dir: dir.to_owned(),
+            reconciliation: Reconciliation::new(&header),
+            sheet: Sheet::create(dir)?,
+            document: Document::create(dir)?,
+            page: Page::create(dir)?,
+            header,
+            instants: Instants::default(),
+            amount: String::new(),
+            posted_at: String::new(),
+            settled_at: String::new(),
+        })
+    }
+
+    /// Writes what comes until no more can come.
+    fn take(
+        mut self,
+        waiting: &Receiver<Packed>,
+        give_back: &SyncSender<Packed>,
+    ) -> Result<Self, Error> {
+        for mut packed in waiting {
+            for entry in packed.iter() {
+                self.add(&entry)?;
+            }
+            packed.clear();
+            // Used again when there is room for it.
+            let _ = give_back.try_send(packed);
+        }
+        Ok(self)
+    }
+
+    fn add(&mut self, entry: &Entry<'_>) -> Result<(), Error> {
+        self.reconciliation.add(entry);
+        if let Some(money) = entry.money {
+            write_money(&mut self.amount, money);
+        }
+        self.instants.write(&mut self.posted_at, entry.posted_at);
+        self.instants.write(&mut self.settled_at, entry.settled_at);
         let row = Row {
             entry,
-            amount: entry.money.map_or(entry.amount_text, |_| &texts.amount),
+            amount: entry.money.map_or(entry.amount_text, |_| &self.amount),
             currency: entry
                 .money
                 .map_or(entry.currency_text, |money| money.currency.code()),
-            posted_at: &texts.posted_at,
-            settled_at: &texts.settled_at,
+            posted_at: &self.posted_at,
+            settled_at: &self.settled_at,
             electricity: match entry.prepaid {
                 Prepaid::No => None,
                 Prepaid::Yes | Prepaid::Unknown => Electricity::read(entry.receiver_narration),
@@ -119,13 +220,8 @@ impl Writer {
             .map_err(Error::write(Page::NAME, &self.dir))
     }
 
-    /// Completes the files and puts them in place of the earlier ones.
-    ///
-    /// # Errors
-    /// A file cannot be written, synced or renamed.
-    pub fn finish(self) -> Result<Report, Error> {
+    fn finish(self, dir: &Path) -> Result<Report, Error> {
         let Self {
-            dir,
             header,
             reconciliation,
             ..
@@ -133,21 +229,21 @@ impl Writer {
         let sheet = self
             .sheet
             .finish()
-            .map_err(Error::write(Sheet::NAME, &dir))?;
+            .map_err(Error::write(Sheet::NAME, dir))?;
         let document = self
             .document
             .finish(&header, &reconciliation)
-            .map_err(Error::write(Document::NAME, &dir))?;
+            .map_err(Error::write(Document::NAME, dir))?;
         let page = self
             .page
             .finish(&header, &reconciliation)
-            .map_err(Error::write(Page::NAME, &dir))?;
+            .map_err(Error::write(Page::NAME, dir))?;
         let staged = vec![
             (Sheet::NAME, sheet),
             (Document::NAME, document),
             (Page::NAME, page),
         ];
-        output::publish(&dir, staged)?;
+        output::publish(dir, staged)?;
         Ok(Report {
             paths: Paths {
                 csv: dir.join(Sheet::NAME),
@@ -156,12 +252,5 @@ impl Writer {
             },
             reconciliation,
         })
-    }
-}
-
-fn write_instant(text: &mut String, instant: Option<Timestamp>) {
-    text.clear();
-    if let Some(instant) = instant {
-        write!(text, "{instant}").expect("writing to a String cannot fail");
     }
 }

@@ -8,6 +8,7 @@ mod commit;
 mod evidence;
 #[cfg(test)]
 pub(crate) mod inline;
+mod listed;
 mod load;
 mod lookup;
 #[cfg(test)]

@@ -2,10 +2,10 @@
 
 use std::collections::VecDeque;
 
-use rusqlite::params;
+use rusqlite::{Row, params};
 
 use super::read::{PAGE, RECORD_COLUMNS, Snapshot};
-use super::row::{PAYMENT_WIDTH, currency_of};
+use super::row::{PAYMENT_WIDTH, corrupt, currency_of};
 use crate::domain::{Amount, Money};
 use crate::journal::{Error, RejectedRow, ReportRow};
 
@@ -48,6 +48,24 @@ impl<'a> Rows<'a> {
         Ok(())
     }
 
+    /// Takes the next rejected row, when it stands before a place: a load and a line.
+    pub(super) fn rejected_before(
+        &mut self,
+        place: (i64, u64),
+    ) -> Result<Option<ReportRow>, Error> {
+        if self.rejected.is_empty()
+            && let Some(last) = self.last_rejected.take()
+        {
+            self.fill_rejected(last)?;
+        }
+        let next = self.rejected.front().map(|(load, row)| (*load, row.line));
+        if next.is_none_or(|next| next >= place) {
+            return Ok(None);
+        }
+        let row = self.rejected.pop_front();
+        Ok(row.map(|(_, row)| ReportRow::Rejected(row)))
+    }
+
     fn fill_payments(&mut self, last: i64) -> Result<(), Error> {
         let c = self.snapshot.c;
         let mut statement = c.prepare_cached(&format!(
@@ -56,22 +74,8 @@ impl<'a> Rows<'a> {
         ))?;
         let mut rows = statement.query(params![self.snapshot.batch_id, last, PAGE])?;
         while let Some(row) = rows.next()? {
-            if let Some((load_id, record)) = self.snapshot.unpriced_record(row)? {
-                self.last_payment = Some(record.seq);
-                let line = record.row.line;
-                let row = ReportRow::Unpriced(Box::new(record));
-                self.payments.push_back((load_id, line, row));
-                continue;
-            }
-            let (load_id, record) = self.snapshot.payment_record(row)?;
-            self.last_payment = Some(record.seq);
-            let replaced: Option<i64> = row.get(PAYMENT_WIDTH + 17)?;
-            let (load_id, record) = match replaced {
-                Some(_) => self.snapshot.newest(record.seq)?,
-                None => (load_id, record),
-            };
-            let line = record.payment.instruction.line;
-            let row = ReportRow::Payment(Box::new(record));
+            self.last_payment = Some(row.get(PAYMENT_WIDTH + 10)?);
+            let ((load_id, line), row) = self.snapshot.report_row(row)?;
             self.payments.push_back((load_id, line, row));
         }
         Ok(())
@@ -112,6 +116,35 @@ impl<'a> Rows<'a> {
             ));
         }
         Ok(())
+    }
+}
+
+impl Snapshot<'_> {
+    /// Reads the row of one instruction, and its place: the load and the line of the payment that stands for it now.
+    pub(super) fn row_of(&self, seq: i64) -> Result<((i64, u64), ReportRow), Error> {
+        let mut statement = self.c.prepare_cached(&format!(
+            "select {RECORD_COLUMNS} {ROW_TABLES} where i.seq = ?1"
+        ))?;
+        let mut rows = statement.query([seq])?;
+        let row = rows
+            .next()?
+            .ok_or_else(|| corrupt("a row that is gone while it is read"))?;
+        self.report_row(row)
+    }
+
+    fn report_row(&self, row: &Row<'_>) -> Result<((i64, u64), ReportRow), Error> {
+        if let Some((load_id, record)) = self.unpriced_record(row)? {
+            let line = record.row.line;
+            return Ok(((load_id, line), ReportRow::Unpriced(Box::new(record))));
+        }
+        let (load_id, record) = self.payment_record(row)?;
+        let replaced: Option<i64> = row.get(PAYMENT_WIDTH + 17)?;
+        let (load_id, record) = match replaced {
+            Some(_) => self.newest(record.seq)?,
+            None => (load_id, record),
+        };
+        let line = record.payment.instruction.line;
+        Ok(((load_id, line), ReportRow::Payment(Box::new(record))))
     }
 }
 
