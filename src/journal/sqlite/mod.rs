@@ -2,20 +2,25 @@
 
 mod begin;
 mod bills;
+mod blocks;
 mod canon;
 mod chain;
 mod commit;
 mod evidence;
 #[cfg(test)]
 pub(crate) mod inline;
+mod insert;
 mod load;
 mod lookup;
 #[cfg(test)]
 mod mistakes;
 mod open;
 mod operator;
+mod order;
+mod prepare;
 mod prove;
 mod read;
+mod recall;
 mod row;
 mod rows;
 mod run;
