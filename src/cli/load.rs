@@ -153,7 +153,11 @@ fn put_in_place(aside: &Path, path: &Path) -> Result<(), Error> {
     // Nothing of it was synced while it was made.
     std::fs::File::open(aside)
         .and_then(|file| file.sync_all())
-        .map_err(|error| failed(error.to_string()))?;
+        .map_err(|error| {
+            failed(format!(
+                "disk I/O error while what was loaded was synced: {error}"
+            ))
+        })?;
     let placed = std::fs::hard_link(aside, path).or_else(|error| match error.kind() {
         std::io::ErrorKind::AlreadyExists => Err(error),
         // Not every file system has links; then only the look at the name before stands against a race.
