@@ -21,7 +21,7 @@ pub(super) async fn check(session: &Session, arguments: CheckArguments) -> Resul
     // The very code that loads, on a journal that is thrown away: what passes here loads there.
     let scratch = tempfile::tempdir()
         .map_err(|error| Error::unexpected(format!("no room for a scratch journal: {error}")))?;
-    let journal = Journal::open(&scratch.path().join("check.db"))?;
+    let journal = Journal::aside(&scratch.path().join("check.db"))?;
     let plan = LoadPlan {
         batch: batch_name("check")?,
         originator: Originator::parse("check").map_err(Error::unexpected)?,

@@ -146,7 +146,7 @@ impl From<journal::Error> for Error {
                 Some("set the profile back, so that every repeat of a post has the same bytes")
             }
             E::Storage { cause } if is_full(cause) => Some(FULL),
-            E::Open { cause, .. } | E::Latched { cause }
+            E::Open { cause, .. } | E::Latched { cause } | E::Scratch { cause }
                 if ["No space left", "disk I/O error", "is full"]
                     .iter()
                     .any(|sign| cause.contains(sign)) =>

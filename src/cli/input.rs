@@ -19,7 +19,7 @@ use crate::journal::{Incoming, LateError, RejectedRow};
 /// Rows that travel together.
 const BLOCK: usize = 512;
 /// Blocks that wait for the journal.
-const BLOCKS: usize = 8;
+const BLOCKS: usize = 4;
 /// Errors that are shown; the corrections file has them all.
 const SHOWN: usize = 50;
 
@@ -39,7 +39,7 @@ pub(super) struct Input {
 /// The rows of a file, as they are read.
 type Blocks = Receiver<Vec<Incoming>>;
 /// The reading itself.
-type Pending = tokio::task::JoinHandle<Result<Reading, Error>>;
+pub(super) type Pending = tokio::task::JoinHandle<Result<Reading, Error>>;
 
 /// What reading a file came to, beside the rows.
 pub(super) struct Reading {

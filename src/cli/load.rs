@@ -7,7 +7,7 @@ use serde_json::json;
 use super::arguments::{LoadArguments, LoadOptions, OnError};
 use super::bills::{self, Told};
 use super::config::Settings;
-use super::input::{Input, declared_total};
+use super::input::{Input, Pending, Reading, declared_total};
 use super::session::{Session, batch_name};
 use super::{Error, Verdict, arguments::FileArguments, networks, output};
 use crate::domain::{Tally, Timestamp};
@@ -118,7 +118,7 @@ pub(super) async fn open_and_load(
     // Made aside and put in place when it holds something: to remove a journal that another process may have opened
     // meanwhile would lose what that process writes.
     let aside = aside_of(path);
-    let journal = Journal::open(&aside)?;
+    let journal = Journal::aside(&aside)?;
     let loaded = into_journal(session, &journal, input, plan).await;
     // The last handle closes the file, and takes everything into it.
     drop(journal);
@@ -150,6 +150,14 @@ fn put_in_place(aside: &Path, path: &Path) -> Result<(), Error> {
             "disk I/O error while what was loaded was taken into the file".into(),
         ));
     }
+    // Nothing of it was synced while it was made.
+    std::fs::File::open(aside)
+        .and_then(|file| file.sync_all())
+        .map_err(|error| {
+            failed(format!(
+                "disk I/O error while what was loaded was synced: {error}"
+            ))
+        })?;
     let placed = std::fs::hard_link(aside, path).or_else(|error| match error.kind() {
         std::io::ErrorKind::AlreadyExists => Err(error),
         // Not every file system has links; then only the look at the name before stands against a race.
@@ -187,12 +195,7 @@ pub(super) async fn into_journal(
         ..plan
     };
     let (batch, skips) = (plan.batch.to_string(), plan.skip_bad_rows);
-    let (rows, reading) = input.read()?;
-    let loaded = journal.load(plan, rows).await;
-    let reading = reading
-        .await
-        .map_err(|_| Error::unexpected("the reader of the file failed"))??;
-    let loaded = loaded?;
+    let (loaded, reading) = load_or_recall(journal, input, plan).await?;
     for note in reading.notes() {
         session.note(&format!("{}: {note}", input.name));
     }
@@ -226,6 +229,32 @@ pub(super) async fn into_journal(
         Loaded::AlreadyThere(summary) => Ok((summary, false)),
         Loaded::Refused(refusal) => Err(refused(input, &batch, bad, &refusal)),
     }
+}
+
+/// Loads the file, unless its batch has it already.
+async fn load_or_recall(
+    journal: &Journal,
+    input: &Input,
+    plan: LoadPlan,
+) -> Result<(Loaded, Reading), Error> {
+    let read = async |reading: Pending| {
+        reading
+            .await
+            .map_err(|_| Error::unexpected("the reader of the file failed"))?
+    };
+    // A run is taken up with the command that began it: most files of a batch that exists are its own.
+    if journal.has_batch(plan.batch.clone()).await? {
+        let (rows, reading) = input.read()?;
+        let recalled = journal.recall(plan.clone(), rows).await;
+        let reading = read(reading).await?;
+        if let Some(loaded) = recalled? {
+            return Ok((loaded, reading));
+        }
+    }
+    let (rows, reading) = input.read()?;
+    let loaded = journal.load(plan, rows).await;
+    let reading = read(reading).await?;
+    Ok((loaded?, reading))
 }
 
 fn refused(input: &Input, batch: &str, bad: u64, refusal: &LoadRefusal) -> Error {

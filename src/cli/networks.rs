@@ -56,7 +56,7 @@ async fn look_up(
     let scratch = tempfile::tempdir()
         .map_err(|error| Error::unexpected(format!("no room for a scratch journal: {error}")))?;
     let batch = batch_name("lookup")?;
-    let rows = Journal::open(&scratch.path().join("lookup.db"))?;
+    let rows = Journal::aside(&scratch.path().join("lookup.db"))?;
     // Rows with errors are told where the file is checked or loaded.
     let (blocks, reading) = input.read()?;
     rows.load(plan(&batch)?, blocks).await?;

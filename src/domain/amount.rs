@@ -168,8 +168,13 @@ fn write_decimal(out: &mut impl fmt::Write, minor: i128, currency: Currency) -> 
     if exponent == 0 {
         return write!(out, "{minor}");
     }
-    let unit = 10_i128.pow(u32::from(exponent));
     let width = usize::from(exponent);
+    // Nearly every amount fits, and the division of 128 bits is a slow one.
+    if let Ok(minor) = u64::try_from(minor) {
+        let unit = 10_u64.pow(u32::from(exponent));
+        return write!(out, "{}.{:0width$}", minor / unit, minor % unit);
+    }
+    let unit = 10_i128.pow(u32::from(exponent));
     write!(out, "{}.{:0width$}", minor / unit, minor % unit)
 }
 

@@ -163,11 +163,11 @@ impl PayerTransactionId {
         key: &RowKey<'_>,
         generation: u32,
     ) -> Self {
-        let mut hash = Sha256::new();
-        hash.update(b"disburse/payerTransactionID/1");
-        let mut part = |bytes: &[u8]| {
-            hash.update((bytes.len() as u64).to_be_bytes());
-            hash.update(bytes);
+        let mut bytes = Vec::with_capacity(256);
+        bytes.extend_from_slice(b"disburse/payerTransactionID/1");
+        let mut part = |part: &[u8]| {
+            bytes.extend_from_slice(&(part.len() as u64).to_be_bytes());
+            bytes.extend_from_slice(part);
         };
         part(originator.as_str().as_bytes());
         part(batch.as_str().as_bytes());
@@ -183,7 +183,7 @@ impl PayerTransactionId {
             }
         }
         part(&generation.to_be_bytes());
-        let digest = hash.finalize();
+        let digest = Sha256::digest(&bytes);
         // 20 bytes are 160 bits, 32 characters without padding; the first 26 of them are the first 130 bits.
         let mut text = [0_u8; 32];
         BASE32.encode_mut(&digest[..20], &mut text);

@@ -3,7 +3,9 @@
 use std::fmt;
 use std::str::FromStr;
 
-use rlibphonenumber::{PHONE_NUMBER_UTIL, PhoneNumberFormat, PhoneNumberType, Region};
+use std::sync::OnceLock;
+
+use rlibphonenumber::{PHONE_NUMBER_UTIL, PhoneNumber, PhoneNumberFormat, PhoneNumberType, Region};
 
 /// An ISO 3166 country that has a telephone numbering plan.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -53,6 +55,64 @@ impl fmt::Display for Country {
 impl fmt::Debug for Country {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.code())
+    }
+}
+
+/// Countries that have their calling code to themselves, and where nothing but a zero is dialled in front of a national
+/// number: digits after the calling code that begin with another digit are the national number as they stand.
+// A test holds this against the metadata, digit by digit.
+const PLAIN: &str = "AD AE AF AL AM AO AT AW AZ BA BD BE BF BG BH BI BJ BN BT BW BZ CD CF CG CH CI CK CL CM CU CV CY CZ \
+    DE DJ DK DZ EC EE EG ER ES ET FJ FK FM FR GE GF GH GI GL GM GN GQ GR GT GW GY HK HN HR HT ID IE IL IN IO IQ IR IS JO KE KG KH \
+    KI KM KP KW LA LB LK LR LS LV LY MC MD ME MK ML MM MN MO MQ MR MT MU MV MW MX MY MZ NA NC NE NG NI NL NP NR NU NZ OM PA PE PF \
+    PG PH PK PL PM PS PT PW PY QA RO RS RW SA SB SC SD SE SG SI SK SL SN SO SR SS ST SV SY SZ TD TG TH TJ TK TL TN TO TR TV TW TZ \
+    UA UG UY UZ VE VN VU WF WS YE ZA ZM ZW";
+
+/// What tells a number of a [`PLAIN`] country without taking it apart.
+struct Plain {
+    region: Region,
+    code: i32,
+    /// The calling code as it is written.
+    prefix: String,
+}
+
+impl Plain {
+    fn of(country: Country) -> Option<&'static Self> {
+        static KNOWN: [OnceLock<Option<Plain>>; 26 * 26] = [const { OnceLock::new() }; 26 * 26];
+        let [first, second] = country
+            .0
+            .map(|letter| usize::from(letter.wrapping_sub(b'A')));
+        KNOWN
+            .get(first * 26 + second)?
+            .get_or_init(|| {
+                if !PLAIN.split(' ').any(|code| code == country.code()) {
+                    return None;
+                }
+                let region = country.region()?;
+                let code = PHONE_NUMBER_UTIL.get_country_code_for_region(region)?;
+                Some(Self {
+                    region,
+                    code,
+                    prefix: code.to_string(),
+                })
+            })
+            .as_ref()
+    }
+
+    /// Returns whether these digits are a valid number as they stand; `false` says nothing yet.
+    fn holds(&self, digits: &str) -> bool {
+        let national = match digits.strip_prefix(&self.prefix) {
+            Some(national) if !national.starts_with('0') => national,
+            _ => return false,
+        };
+        let Ok(national_number) = national.parse() else {
+            return false;
+        };
+        let number = PhoneNumber {
+            country_code: self.code,
+            national_number,
+            ..PhoneNumber::default()
+        };
+        PHONE_NUMBER_UTIL.is_valid_number_for_region(&number, self.region)
     }
 }
 
@@ -115,6 +175,17 @@ impl Msisdn {
     /// # Errors
     /// Names the cause, the loss of a leading zero in a spreadsheet among them.
     pub fn parse(text: &str, country: Country) -> Result<Self, MsisdnError> {
+        // Nearly every number of a file is written as the wire has it, and need not be taken apart to be valid.
+        if let (Some(msisdn), Some(plain)) = (Self::from_digits(text), Plain::of(country))
+            && plain.holds(text)
+        {
+            return Ok(msisdn);
+        }
+        Self::parse_any(text, country)
+    }
+
+    /// The same, however the number is written.
+    fn parse_any(text: &str, country: Country) -> Result<Self, MsisdnError> {
         if text.is_empty() {
             return Err(MsisdnError::Empty);
         }
@@ -295,6 +366,70 @@ mod tests {
             let error = parse(text, country).unwrap_err();
             assert!(error.contains(part), "{text}: {error}");
         }
+    }
+
+    /// Numbers of a country: its example with other digits at its beginning, and digits of any length.
+    fn near_numbers(country: Country, random: &mut fastrand::Rng, each: &mut impl FnMut(&str)) {
+        let region = country.region().unwrap();
+        let code = PHONE_NUMBER_UTIL
+            .get_country_code_for_region(region)
+            .unwrap()
+            .to_string();
+        for prefix in (0..10_000).step_by(3) {
+            let length = random.usize(4..=15 - code.len());
+            let mut digits = format!("{code}{prefix:04}");
+            while digits.len() < code.len() + length {
+                digits.push(char::from(random.u8(b'0'..=b'9')));
+            }
+            each(&digits);
+        }
+        use PhoneNumberType::*;
+        for kind in [
+            FixedLine,
+            Mobile,
+            TollFree,
+            PremiumRate,
+            SharedCost,
+            VoIP,
+            PersonalNumber,
+            Pager,
+            UAN,
+            VoiceMail,
+        ] {
+            let Ok(example) =
+                PHONE_NUMBER_UTIL.get_example_number_for_type_and_region(region, kind)
+            else {
+                continue;
+            };
+            let example = PHONE_NUMBER_UTIL.format(&example, PhoneNumberFormat::E164);
+            for _ in 0..300 {
+                let mut digits = example[1..].to_owned().into_bytes();
+                let at = random.usize(code.len()..digits.len());
+                digits[at] = random.u8(b'0'..=b'9');
+                each(std::str::from_utf8(&digits).unwrap());
+            }
+        }
+    }
+
+    #[test]
+    fn a_number_is_judged_the_same_whether_it_is_taken_apart_or_not() {
+        let mut random = fastrand::Rng::with_seed(20_261_121);
+        let (mut judged, mut held) = (0, 0);
+        for code in PLAIN.split(' ') {
+            let country = Country::from_code(code).unwrap();
+            let plain = Plain::of(country).unwrap_or_else(|| panic!("{code}"));
+            let before = held;
+            near_numbers(country, &mut random, &mut |digits| {
+                judged += 1;
+                if plain.holds(digits) {
+                    held += 1;
+                    let whole = Msisdn::parse_any(digits, country);
+                    assert_eq!(whole, Ok(Msisdn::from_digits(digits).unwrap()), "{code}");
+                }
+            });
+            assert!(held > before, "{code}: no number was valid");
+        }
+        assert!(judged > 500_000 && held > 100_000, "{held} of {judged}");
     }
 
     #[test]

@@ -22,6 +22,8 @@ const CAUSE_MAX: usize = 120;
 #[derive(Default)]
 pub(super) struct Cells {
     cells: [String; CELLS],
+    /// What the names of the row before meant: most rows have the same names in the same order.
+    known: Vec<(String, Column)>,
     seen: Vec<Column>,
     extra: Vec<String>,
 }
@@ -68,7 +70,11 @@ impl Cells {
         rules: &Rules,
         fault: &mut impl FnMut(Option<&str>, String),
     ) {
-        let column = match resolve(name, rules) {
+        let at = self.seen.len();
+        let known = self.known.get(at).filter(|(known, _)| known == name);
+        let column = match known
+            .map_or_else(|| resolve(name, rules), |(_, column)| Ok(column.clone()))
+        {
             Ok(Column::Unnamed) => return fault(None, "has a member without a name".to_owned()),
             Ok(Column::Error) => return,
             Ok(column) => column,
@@ -122,6 +128,10 @@ impl Cells {
                 }
             }
             Column::Error | Column::Unnamed => {}
+        }
+        if self.known.get(at).is_none_or(|(known, _)| known != name) {
+            self.known.truncate(at);
+            self.known.push((name.to_owned(), column.clone()));
         }
         self.seen.push(column);
     }

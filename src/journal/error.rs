@@ -76,6 +76,8 @@ pub enum Error {
     Corrupt { what: String },
     #[error("the journal failed: {cause}")]
     Storage { cause: Arc<rusqlite::Error> },
+    #[error("a temporary file failed: {cause}")]
+    Scratch { cause: String },
     #[error("the journal stopped after an earlier failure: {cause}")]
     Latched { cause: String },
 }
@@ -89,6 +91,7 @@ impl Error {
             | Self::Damaged { .. }
             | Self::Corrupt { .. }
             | Self::Storage { .. }
+            | Self::Scratch { .. }
             | Self::Latched { .. } => Kind::Fault,
             _ => Kind::Refused,
         }

@@ -43,18 +43,20 @@ impl Checked {
         let uploaded = extra.iter().position(|(name, _)| name == UPLOADED);
         if let (Some(service), Some(kind)) = (service, service.and_then(Service::kind)) {
             if kind != PaymentKind::Rtgs {
-                let message = format!(
-                    "expected nothing, {} takes no document ({kind}; section 4.5)",
-                    service.code
-                );
+                let message = || {
+                    format!(
+                        "expected nothing, {} takes no document ({kind}; section 4.5)",
+                        service.code
+                    )
+                };
                 if !written.is_empty() {
                     found.add(
                         Field::Document,
-                        format!("{message}, found {}", quoted(written)),
+                        format!("{}, found {}", message(), quoted(written)),
                     );
                 }
                 if uploaded.is_some() {
-                    found.push(Some(format!("extra.{UPLOADED}")), message);
+                    found.push(Some(format!("extra.{UPLOADED}")), message());
                 }
                 return None;
             }

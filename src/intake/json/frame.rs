@@ -95,10 +95,7 @@ impl Frames {
         let line = self.line;
         loop {
             let chunk = source.fill()?;
-            let end = chunk
-                .iter()
-                .position(|b| *b == b'\n')
-                .unwrap_or(chunk.len());
+            let end = memchr::memchr(b'\n', chunk).unwrap_or(chunk.len());
             let ended = chunk.is_empty() || end < chunk.len();
             push(&mut self.text, &mut self.bytes, &chunk[..end]);
             source.consume(end);

@@ -2,9 +2,10 @@
 
 use rusqlite::params;
 
+use super::blocks;
 use super::chain::Evidence;
 use super::load::Load;
-use super::row::{PRESUMED_POSTED, UNPRICED};
+use super::row::{PRESUMED_POSTED, UNPRICED, corrupt};
 use super::seal;
 use crate::journal::Error;
 
@@ -23,19 +24,54 @@ impl Load<'_> {
              where seq > ?1 and amount is not null order by seq",
             params![self.base, state, due, exposures, self.plan.now.as_millis()],
         )?;
-        self.c.execute(
-            "insert into tally (batch_id, service_id, currency, state, count, amount)
-             select batch_id, service_id, currency, iif(amount is null, ?3, ?2), count(*), coalesce(sum(amount), 0)
-             from instruction where seq > ?1 group by batch_id, service_id, currency, amount is null
-             on conflict do update set count = count + excluded.count, amount = amount + excluded.amount",
-            params![self.base, state, UNPRICED],
-        )?;
+        self.begin_tallies(state)?;
         self.c.with(|c, chain| {
-            seal::file(c, chain, self.batch_id, self.load_id, self.plan.now)?;
-            seal::instructions(c, chain, self.batch_id, self.base, self.plan.now)
+            let (batch_id, now) = (self.batch_id, self.plan.now);
+            seal::file(c, chain, batch_id, self.load_id, now)?;
+            if self.altered {
+                return blocks::seal(c, chain, batch_id, self.base, now);
+            }
+            self.blocks
+                .iter()
+                .try_for_each(|block| blocks::append(c, chain, batch_id, block, now))
         })?;
         if self.plan.presume_posted {
             self.presume_posted()?;
+        }
+        Ok(())
+    }
+
+    fn begin_tallies(&self, state: i64) -> Result<(), Error> {
+        let add = "on conflict do update set count = count + excluded.count, amount = amount + excluded.amount";
+        if self.altered {
+            let of_table = "select batch_id, service_id, currency, iif(amount is null, ?3, ?2), count(*), coalesce(sum(amount), 0)
+                 from instruction where seq > ?1 group by batch_id, service_id, currency, amount is null";
+            self.c.execute(
+                &format!("insert into tally (batch_id, service_id, currency, state, count, amount) {of_table} {add}"),
+                params![self.base, state, UNPRICED],
+            )?;
+            return Ok(());
+        }
+        let mut statement = self.c.prepare(&format!(
+            "insert into tally (batch_id, service_id, currency, state, count, amount) values (?1, ?2, ?3, ?4, ?5, ?6) {add}"
+        ))?;
+        for lane in &self.lanes {
+            let amount = i64::try_from(lane.minor)
+                .map_err(|_| corrupt("amounts that come to more than a tally can hold"))?;
+            for (state, count, amount) in
+                [(state, lane.priced, amount), (UNPRICED, lane.unpriced, 0)]
+            {
+                if count > 0 {
+                    statement.execute(params![
+                        self.batch_id,
+                        lane.service_id,
+                        lane.currency.code(),
+                        state,
+                        count,
+                        amount,
+                    ])?;
+                }
+            }
         }
         Ok(())
     }

@@ -1,6 +1,8 @@
 //! The canonical encoding that hashes are taken over: each value with its type and its length, so that none can borrow from
 //! its neighbour.
 
+use std::ops::Range;
+
 use rusqlite::Row;
 use rusqlite::types::ValueRef;
 use sha2::{Digest as _, Sha256};
@@ -83,12 +85,12 @@ impl Canon {
 
     /// Takes in every column of a row.
     pub(super) fn row(&mut self, row: &Row<'_>) -> rusqlite::Result<()> {
-        self.columns(row, row.as_ref().column_count())
+        self.columns(row, 0..row.as_ref().column_count())
     }
 
-    /// Takes in the first columns of a row.
-    pub(super) fn columns(&mut self, row: &Row<'_>, count: usize) -> rusqlite::Result<()> {
-        for index in 0..count {
+    /// Takes in some columns of a row.
+    pub(super) fn columns(&mut self, row: &Row<'_>, which: Range<usize>) -> rusqlite::Result<()> {
+        for index in which {
             self.value(row.get_ref(index)?);
         }
         self.flush();
@@ -101,7 +103,8 @@ impl Canon {
         });
     }
 
-    fn flush(&mut self) {
+    /// Ends a row.
+    pub(super) fn flush(&mut self) {
         self.hash.update(&self.pending);
         self.pending.clear();
     }

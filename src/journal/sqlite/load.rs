@@ -5,15 +5,17 @@
 
 use std::sync::mpsc::Receiver;
 
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{OptionalExtension, params};
 
 use super::NEVER;
+use super::blocks::Block;
 use super::chain::{Chain, Chained};
-use super::row::{batch_id, currency_of, service_id, service_of};
+use super::insert::{Insert, Placed, line_number};
+use super::prepare::{self, Preparer};
+use super::row::{batch_id, corrupt, currency_of, service_id, service_of};
 use super::sorted::Sorted;
 use crate::domain::{
-    ContentDigest, Currency, Instruction, Originator, PayerTransactionId, RowKey, ServiceCode,
-    Tally, Written,
+    ContentDigest, Currency, Instruction, PayerTransactionId, ServiceCode, Tally, Written,
 };
 use crate::journal::{
     Error, Incoming, LateError, LoadPlan, LoadRefusal, LoadSummary, Loaded, RejectedRow,
@@ -23,7 +25,7 @@ use crate::journal::{
 pub(super) fn load(
     c: &mut Chained,
     plan: &LoadPlan,
-    rows: &Receiver<Vec<Incoming>>,
+    rows: Receiver<Vec<Incoming>>,
 ) -> Result<Loaded, Error> {
     let outcome = Load::begin(c, plan).and_then(|load| match load {
         Ok(load) => load.take_in(rows),
@@ -35,7 +37,7 @@ pub(super) fn load(
     Ok(outcome)
 }
 
-type ByService = Vec<(ServiceCode, Currency, Tally)>;
+pub(super) type ByService = Vec<(ServiceCode, Currency, Tally)>;
 
 pub(super) struct Load<'a> {
     pub(super) c: &'a Chained,
@@ -45,13 +47,43 @@ pub(super) struct Load<'a> {
     /// Rows with a greater number are of this load.
     pub(super) base: i64,
     pub(super) existed: bool,
-    pub(super) digest: ContentDigest,
     pub(super) rejected: Tally,
-    pub(super) services: Vec<(ServiceCode, i64)>,
+    pub(super) lanes: Vec<Lane>,
+    /// What was computed while the rows passed: the digests of the instructions.
+    pub(super) blocks: Vec<Block>,
+    /// Rows were dropped or given another identifier since: what is said of the instructions is read from their table.
+    pub(super) altered: bool,
+}
+
+/// What the rows of one service and one currency come to.
+pub(super) struct Lane {
+    service: ServiceCode,
+    pub(super) service_id: i64,
+    pub(super) currency: Currency,
+    pub(super) priced: i64,
+    pub(super) minor: i128,
+    pub(super) unpriced: i64,
+}
+
+/// What a file holds beside payments.
+#[derive(Default)]
+pub(super) struct Seen {
+    pub(super) bad: u64,
+    pub(super) ended: bool,
+}
+
+impl Seen {
+    /// Returns what tells the file from another one.
+    pub(super) fn digest(&self, of_rows: ContentDigest) -> String {
+        format!("{}+{}", of_rows.to_text(), self.bad)
+    }
 }
 
 impl<'a> Load<'a> {
-    fn begin(c: &'a Chained, plan: &'a LoadPlan) -> Result<Result<Self, LoadRefusal>, Error> {
+    pub(super) fn begin(
+        c: &'a Chained,
+        plan: &'a LoadPlan,
+    ) -> Result<Result<Self, LoadRefusal>, Error> {
         let existing = batch_id(c, plan.batch.as_str())?;
         if let Some(batch_id) = existing {
             let originator: String = c.query_row(
@@ -89,53 +121,44 @@ impl<'a> Load<'a> {
                 row.get(0)
             })?,
             existed: existing.is_some(),
-            digest: ContentDigest::default(),
             rejected: Tally::default(),
-            services: Vec::new(),
+            lanes: Vec::new(),
+            blocks: Vec::new(),
+            altered: false,
         }))
     }
 
-    fn take_in(mut self, rows: &Receiver<Vec<Incoming>>) -> Result<Loaded, Error> {
-        let (mut bad, mut ended) = (0, false);
-        for block in rows {
-            for row in block {
-                match row {
-                    Incoming::Good(row) => {
-                        let amount = Some(row.money.amount.minor());
-                        self.insert(&row, amount)?;
-                    }
-                    Incoming::Unpriced(row) => self.insert(&row, None)?,
-                    Incoming::Bad(row) => {
-                        bad += 1;
-                        self.reject(&row)?;
-                    }
-                    Incoming::End => ended = true,
-                }
-            }
-        }
-        if !ended {
+    fn take_in(mut self, rows: Receiver<Vec<Incoming>>) -> Result<Loaded, Error> {
+        let mut seen = Seen::default();
+        let mut insert = Insert::new(self.c)?;
+        let preparer = Preparer::new(self.plan, self.load_id, self.base);
+        let prepared = prepare::each(preparer, rows, |rows, ids| {
+            self.block(&mut insert, rows, ids, &mut seen)
+        })?;
+        insert.flush()?;
+        drop(insert);
+        let bad = seen.bad;
+        if !seen.ended {
             return Ok(Loaded::Refused(LoadRefusal::Unreadable));
         }
-        let digest = format!("{}+{bad}", self.digest.to_text());
-        if self.existed && self.has_loaded(&digest)? {
-            let summary = self.earlier(&digest)?;
-            let refusal = match self.check_declared(&summary, &Tally::default()) {
-                None if summary.unpriced > 0 => self.check_open_total(&digest, &summary)?,
-                refusal => refusal,
-            };
-            return Ok(match refusal {
-                Some(refusal) => Loaded::Refused(refusal),
-                None => Loaded::AlreadyThere(summary),
-            });
+        let last = prepared.last();
+        if last > self.base && self.c.last_insert_rowid() != last {
+            return Err(corrupt("numbers of instructions that are not in sequence"));
+        }
+        self.blocks = prepared.passing.finish(last);
+        let order = prepared.order;
+        let digest = seen.digest(prepared.digest);
+        if let Some(loaded) = self.recalled(&digest)? {
+            return Ok(loaded);
         }
         if bad > 0 && !self.plan.skip_bad_rows {
-            let late = self.sort_out()?.late;
+            let late = self.sort_out(order)?.late;
             return Ok(Loaded::Refused(LoadRefusal::BadRows {
                 rejected: bad,
                 late,
             }));
         }
-        let sorted = self.sort_out()?;
+        let sorted = self.sort_out(order)?;
         if !sorted.late.is_empty() && !self.plan.skip_bad_rows {
             return Ok(Loaded::Refused(LoadRefusal::BadRows {
                 rejected: bad,
@@ -172,6 +195,9 @@ impl<'a> Load<'a> {
         }
         let count = |n: u64| i64::try_from(n).unwrap_or(i64::MAX);
         let open_total = self.plan.expect_total.filter(|_| summary.unpriced > 0);
+        if self.plan.dry_run {
+            return Ok(Loaded::New(summary));
+        }
         self.c.execute(
             "update load set digest = ?2, accepted = ?3, rejected = ?4, total = ?5, total_currency = ?6 where load_id = ?1",
             params![
@@ -187,45 +213,94 @@ impl<'a> Load<'a> {
         Ok(Loaded::New(summary))
     }
 
+    fn block(
+        &mut self,
+        insert: &mut Insert<'_>,
+        rows: &[Incoming],
+        ids: &[PayerTransactionId],
+        seen: &mut Seen,
+    ) -> Result<(), Error> {
+        let mut ids = ids.iter();
+        let mut next = || {
+            ids.next()
+                .ok_or_else(|| corrupt("a row without identifier"))
+        };
+        for row in rows {
+            match row {
+                Incoming::Good(row) => {
+                    let minor = row.money.amount.minor();
+                    self.insert(insert, row, next()?, Some(minor))?;
+                }
+                Incoming::Unpriced(row) => self.insert(insert, row, next()?, None)?,
+                Incoming::Bad(row) => {
+                    seen.bad += 1;
+                    self.reject(row)?;
+                }
+                Incoming::End => seen.ended = true,
+            }
+        }
+        Ok(())
+    }
+
     fn insert<M: Written>(
+        &mut self,
+        insert: &mut Insert<'_>,
+        row: &Instruction<M>,
+        id: &PayerTransactionId,
+        amount: Option<i64>,
+    ) -> Result<(), Error> {
+        let placed = Placed {
+            batch_id: self.batch_id,
+            load_id: self.load_id,
+            service_id: self.count(row, amount)?,
+        };
+        insert.row(&placed, id, 0, self.plan.now.as_millis(), row, amount)
+    }
+
+    /// Counts a row in its lane; returns its service's number.
+    pub(super) fn count<M: Written>(
         &mut self,
         row: &Instruction<M>,
         amount: Option<i64>,
-    ) -> Result<(), Error> {
-        let hash = row.content_hash();
-        self.digest.add(&hash);
-        let id = identifier(&self.plan.originator, self.plan, row, hash, 0);
-        let service_id = self.service_id(&row.service)?;
-        insert_instruction(
-            self.c,
-            &Placed {
-                batch_id: self.batch_id,
-                load_id: self.load_id,
-                service_id,
-            },
-            &id,
-            0,
-            self.plan.now.as_millis(),
-            row,
-            amount,
-        )
-    }
-
-    fn service_id(&mut self, service: &ServiceCode) -> Result<i64, Error> {
+    ) -> Result<i64, Error> {
+        let (service, currency) = (&row.service, row.money.currency());
         // A file names a handful of services.
-        if let Some((_, id)) = self.services.iter().find(|(known, _)| known == service) {
-            return Ok(*id);
+        let known = |lane: &Lane| lane.currency == currency && lane.service == *service;
+        let at = match self.lanes.iter().position(known) {
+            Some(at) => at,
+            None => {
+                self.lanes.push(Lane {
+                    service: service.clone(),
+                    service_id: service_id(self.c, service)?,
+                    currency,
+                    priced: 0,
+                    minor: 0,
+                    unpriced: 0,
+                });
+                self.lanes.len() - 1
+            }
+        };
+        let lane = &mut self.lanes[at];
+        match amount {
+            Some(minor) => {
+                lane.priced += 1;
+                lane.minor += i128::from(minor);
+            }
+            None => lane.unpriced += 1,
         }
-        let id = service_id(self.c, service)?;
-        self.services.push((service.clone(), id));
-        Ok(id)
+        Ok(lane.service_id)
     }
 
-    pub(super) fn reject(&mut self, row: &RejectedRow) -> Result<(), Error> {
+    /// Counts a row that did not pass.
+    pub(super) fn count_rejected(&mut self, row: &RejectedRow) {
         self.rejected.count += 1;
         if let Some(money) = row.money {
             self.rejected.amounts.add(money);
         }
+    }
+
+    pub(super) fn reject(&mut self, row: &RejectedRow) -> Result<(), Error> {
+        self.count_rejected(row);
         let full = |text: &str| Some(text.to_owned()).filter(|text| !text.is_empty());
         self.c
             .prepare_cached(
@@ -234,7 +309,7 @@ impl<'a> Load<'a> {
             )?
             .execute(params![
                 self.load_id,
-                i64::try_from(row.line).unwrap_or(i64::MAX),
+                line_number(row.line),
                 self.batch_id,
                 full(&row.reference),
                 full(&row.service_code),
@@ -246,60 +321,6 @@ impl<'a> Load<'a> {
                 row.errors,
             ])?;
         Ok(())
-    }
-
-    fn has_loaded(&self, digest: &str) -> Result<bool, Error> {
-        Ok(self.c.query_row(
-            "select exists (select 1 from load where batch_id = ?1 and digest = ?2)",
-            params![self.batch_id, digest],
-            |row| row.get(0),
-        )?)
-    }
-
-    /// What this very file came to when it was loaded: rows may have been set aside after all were seen.
-    fn earlier(&self, digest: &str) -> Result<LoadSummary, Error> {
-        let (load_id, rejected): (i64, i64) = self.c.query_row(
-            "select load_id, rejected from load where batch_id = ?1 and digest = ?2 limit 1",
-            params![self.batch_id, digest],
-            |row| Ok((row.get(0)?, row.get(1)?)),
-        )?;
-        let mut seen = self.summary(Vec::new(), 0)?;
-        if rejected.unsigned_abs() == self.rejected.count {
-            if seen.unpriced > 0 {
-                // The amounts that were fixed since, where all rows of the file came with that load.
-                let (accepted, unpriced) =
-                    self.accepted("load_id = ?1 and generation = 0", load_id)?;
-                let rows = |of: &[(ServiceCode, Currency, Tally)]| -> u64 {
-                    of.iter().map(|(_, _, tally)| tally.count).sum()
-                };
-                if rows(&accepted) == rows(&seen.accepted) {
-                    (seen.accepted, seen.unpriced) = (accepted, unpriced);
-                }
-            }
-            return Ok(seen);
-        }
-        let mut set_aside = Tally {
-            count: rejected.unsigned_abs(),
-            ..Tally::default()
-        };
-        let mut statement = self.c.prepare(
-            "select currency, sum(amount) from rejected where load_id = ?1 and amount is not null group by currency",
-        )?;
-        let mut rows = statement.query([load_id])?;
-        while let Some(row) = rows.next()? {
-            let currency = currency_of(&row.get::<_, String>(0)?)?;
-            set_aside
-                .amounts
-                .add_minor(currency, i128::from(row.get::<_, i64>(1)?));
-        }
-        let (accepted, unpriced) = self.accepted("load_id = ?1 and generation = 0", load_id)?;
-        Ok(LoadSummary {
-            accepted,
-            unpriced,
-            rejected: set_aside,
-            late: Vec::new(),
-            unchanged: 0,
-        })
     }
 
     fn other_batch_with(&self, digest: &str) -> Result<Option<String>, Error> {
@@ -314,7 +335,11 @@ impl<'a> Load<'a> {
     }
 
     /// Compares the file as a whole with what was declared: new rows, rejected ones, and those that were there before.
-    fn check_declared(&self, summary: &LoadSummary, unchanged: &Tally) -> Option<LoadRefusal> {
+    pub(super) fn check_declared(
+        &self,
+        summary: &LoadSummary,
+        unchanged: &Tally,
+    ) -> Option<LoadRefusal> {
         let mut all = summary.total();
         all.add_all(&summary.rejected);
         all.add_all(unchanged);
@@ -341,25 +366,15 @@ impl<'a> Load<'a> {
         })
     }
 
-    /// A total that is declared again must be the one that waits for the bills.
-    fn check_open_total(
+    pub(super) fn summary(
         &self,
-        digest: &str,
-        summary: &LoadSummary,
-    ) -> Result<Option<LoadRefusal>, Error> {
-        let Some((currency, amount)) = self.plan.expect_total else {
-            return Ok(None);
+        late: Vec<LateError>,
+        unchanged: u64,
+    ) -> Result<LoadSummary, Error> {
+        let (accepted, unpriced) = match self.altered {
+            true => self.accepted("seq > ?1", self.base)?,
+            false => self.passed(),
         };
-        let waits: bool = self.c.query_row(
-            "select exists (select 1 from load where batch_id = ?1 and digest = ?2 and total = ?3 and total_currency = ?4)",
-            params![self.batch_id, digest, amount.minor(), currency.code()],
-            |row| row.get(0),
-        )?;
-        Ok((!waits).then_some(LoadRefusal::TotalOpen(summary.unpriced)))
-    }
-
-    fn summary(&self, late: Vec<LateError>, unchanged: u64) -> Result<LoadSummary, Error> {
-        let (accepted, unpriced) = self.accepted("seq > ?1", self.base)?;
         Ok(LoadSummary {
             accepted,
             unpriced,
@@ -369,8 +384,29 @@ impl<'a> Load<'a> {
         })
     }
 
-    /// What the rows add up to, and how many of them wait for their amount.
-    fn accepted(&self, which: &'static str, bound: i64) -> Result<(ByService, u64), Error> {
+    /// What the rows that passed add up to, and how many of them wait for their amount.
+    fn passed(&self) -> (ByService, u64) {
+        let mut accepted: ByService = self
+            .lanes
+            .iter()
+            .map(|lane| {
+                let mut tally = Tally::default();
+                let rows = (lane.priced + lane.unpriced).unsigned_abs();
+                tally.add_many(rows, lane.currency, lane.minor);
+                (lane.service.clone(), lane.currency, tally)
+            })
+            .collect();
+        accepted.sort_by(|(a, b, _), (c, d, _)| (a, b).cmp(&(c, d)));
+        let unpriced = self.lanes.iter().map(|lane| lane.unpriced.unsigned_abs());
+        (accepted, unpriced.sum())
+    }
+
+    /// The same of rows in the table.
+    pub(super) fn accepted(
+        &self,
+        which: &'static str,
+        bound: i64,
+    ) -> Result<(ByService, u64), Error> {
         let mut statement = self.c.prepare(&format!(
             "select code, currency, count(*), coalesce(sum(amount), 0),
                  count(*) filter (where amount is null and not exists (select 1 from life where life.seq = instruction.seq)) from instruction join service using (service_id)
@@ -391,83 +427,6 @@ impl<'a> Load<'a> {
         }
         Ok((accepted, unpriced))
     }
-}
-
-/// The identifier of a row: by its reference, or by its content and how many equal rows stand above it.
-pub(super) fn identifier<M>(
-    originator: &Originator,
-    plan: &LoadPlan,
-    row: &Instruction<M>,
-    hash: [u8; 32],
-    above: u32,
-) -> PayerTransactionId {
-    let key = match &row.reference {
-        Some(reference) => RowKey::Reference(reference),
-        None => RowKey::Content { hash, above },
-    };
-    #[cfg(test)]
-    if crate::canary::Canary::OtherIdentifierOnReload.sings() {
-        let moment = u32::try_from(plan.now.as_millis() % 1_000_000).unwrap_or(0);
-        return PayerTransactionId::derive(originator, &plan.batch, &key, moment);
-    }
-    PayerTransactionId::derive(originator, &plan.batch, &key, 0)
-}
-
-/// Where an instruction belongs.
-pub(super) struct Placed {
-    pub(super) batch_id: i64,
-    pub(super) load_id: i64,
-    pub(super) service_id: i64,
-}
-
-/// Appends an instruction; without an amount it waits for its bill.
-pub(super) fn insert_instruction<M: Written>(
-    c: &Connection,
-    placed: &Placed,
-    id: &PayerTransactionId,
-    generation: u32,
-    received_at: i64,
-    row: &Instruction<M>,
-    amount: Option<i64>,
-) -> Result<(), Error> {
-    fn full(text: &str) -> Option<&str> {
-        Some(text).filter(|text| !text.is_empty())
-    }
-    let extra = match row.extra.as_slice() {
-        [] => None,
-        extra => Some(serde_json::to_string(extra).expect("pairs of texts are JSON")),
-    };
-    c.prepare_cached(
-        "insert into instruction (batch_id, load_id, line, identifier, reference, generation, received_at, service_id,
-             msisdn, account_number, amount, currency, country, narration, customer_names, invoice_number, payment_mode,
-             hub_id, extra, document, document_folder, as_due)
-         values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22)",
-    )?
-    .execute(params![
-        placed.batch_id,
-        placed.load_id,
-        i64::try_from(row.line).unwrap_or(i64::MAX),
-        id.as_str(),
-        row.reference.as_ref().map(|reference| reference.as_str()),
-        generation,
-        received_at,
-        placed.service_id,
-        row.msisdn.as_str(),
-        full(&row.account_number).filter(|account| *account != row.msisdn.as_str()),
-        amount,
-        row.money.currency().code(),
-        row.country.code(),
-        full(&row.narration),
-        full(&row.customer_names),
-        full(&row.invoice_number),
-        full(&row.payment_mode),
-        full(&row.hub_id),
-        extra,
-        row.document.as_ref().map(|document| document.written.as_str()),
-        row.document.as_ref().and_then(|document| full(&document.folder)),
-        amount.is_none(),
-    ])?;
-    Ok(())
 }
 
 // The check constraint on due_at ties ended states to this value.

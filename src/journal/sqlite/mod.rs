@@ -2,12 +2,14 @@
 
 mod begin;
 mod bills;
+mod blocks;
 mod canon;
 mod chain;
 mod commit;
 mod evidence;
 #[cfg(test)]
 pub(crate) mod inline;
+mod insert;
 mod listed;
 mod load;
 mod lookup;
@@ -15,8 +17,11 @@ mod lookup;
 mod mistakes;
 mod open;
 mod operator;
+mod order;
+mod prepare;
 mod prove;
 mod read;
+mod recall;
 mod row;
 mod rows;
 mod run;

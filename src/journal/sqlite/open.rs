@@ -28,6 +28,8 @@ const BUSY_TIMEOUT: Duration = Duration::from_secs(30);
 pub(super) enum Missing {
     Create,
     Refuse,
+    /// It must be missing, and nobody else knows its name: it is not durable before it is closed and synced.
+    Aside,
 }
 
 /// Opens the connection that writes, making the journal when it is not there.
@@ -38,6 +40,11 @@ pub(super) fn for_writing(path: &Path, missing: Missing) -> Result<Connection, E
             return Err(Error::Missing { path: path.into() });
         }
         create(path)?;
+    } else if missing == Missing::Aside {
+        return Err(Error::Open {
+            path: path.into(),
+            cause: "is there already".into(),
+        });
     }
     warn_of_readers(path);
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
@@ -53,14 +60,24 @@ pub(super) fn for_writing(path: &Path, missing: Missing) -> Result<Connection, E
     if missing == Missing::Refuse {
         refuse_empty(&connection, path)?;
     }
+    // Aside, pages go straight to their places, where a log would have them written twice.
+    let durability = match missing {
+        // Nearly all that is written is appended, so that few pages are wanted a second time.
+        Missing::Aside => {
+            "pragma journal_mode = memory; pragma synchronous = off; pragma cache_size = -4000;"
+        }
+        Missing::Create | Missing::Refuse => {
+            "pragma journal_mode = wal; pragma synchronous = full; pragma cache_size = -16000;"
+        }
+    };
     connection
-        .execute_batch(
-            "pragma journal_mode = wal;
-             pragma synchronous = full;
-             pragma trusted_schema = off;
-             pragma cache_size = -16000;
-             pragma journal_size_limit = 67108864;",
-        )
+        .execute_batch(durability)
+        .and_then(|()| {
+            connection.execute_batch(
+                "pragma trusted_schema = off;
+                 pragma journal_size_limit = 67108864;",
+            )
+        })
         .map_err(said_of(path))?;
     #[cfg(debug_assertions)]
     if crate::points::commits_may_be_lost() {

@@ -4,15 +4,15 @@ use rusqlite::{Connection, OptionalExtension, params};
 use serde_json::json;
 
 use super::Journal;
+use super::blocks::instruction_digest;
 use super::chain::{Chained, Evidence};
 use super::evidence::{Tallies, find, release_retry, subject};
-use super::load::{Placed, insert_instruction};
+use super::insert::{Insert, Placed};
 use super::row::{
     PAYMENT_COLUMNS, PAYMENT_WIDTH, PRESUMED_POSTED, REPLACED, add_to_tally, batch_id,
     event_numbers, payment_of, save_life, service_of, state_number,
 };
 use super::run::known_batch;
-use super::seal::instruction_digest;
 use super::unpriced::{withdraw, withdraw_all, without_amount};
 use crate::domain::{BatchName, Originator, PayerTransactionId, RowKey, Timestamp};
 use crate::journal::{Decision, Error, Lane, Moved};
@@ -307,15 +307,9 @@ fn replace(
         service_id: lane,
     };
     let minor = row.money.amount.minor();
-    insert_instruction(
-        c,
-        &placed,
-        &id,
-        generation,
-        now.as_millis(),
-        row,
-        Some(minor),
-    )?;
+    let mut insert = Insert::new(c)?;
+    insert.row(&placed, &id, generation, now.as_millis(), row, Some(minor))?;
+    insert.flush()?;
     let new = c.last_insert_rowid();
     c.execute(
         "insert into identifier (identifier, seq) values (?1, ?2)",

@@ -5,22 +5,13 @@
 use rusqlite::{Connection, Row, params};
 use serde_json::json;
 
+use super::blocks;
 use super::canon::{Canon, Digest};
 use super::chain::{Chain, Evidence};
-use super::row::{
-    FILE_LOADED, LIFE_COLUMNS, MIGRATED, PINNED, ROWS_LOADED, STOOD, UPLOADED, corrupt, life_of,
-};
+use super::row::{FILE_LOADED, LIFE_COLUMNS, MIGRATED, PINNED, STOOD, UPLOADED, corrupt, life_of};
 use crate::domain::Timestamp;
 use crate::journal::Error;
 use crate::lifecycle::{Life, State};
-
-/// Instructions that share one digest: a change is found within so many lines.
-const BLOCK: usize = 1000;
-
-/// Every column of an instruction, the service first. The amount that a bill told is no part of what was loaded.
-const INSTRUCTION: &str = "i.service_id, i.seq, i.load_id, i.line, i.identifier, i.reference, i.generation, i.received_at, i.msisdn, \
-     i.account_number, iif(i.as_due = 1, null, i.amount), i.currency, i.country, i.narration, i.customer_names, \
-     i.invoice_number, i.payment_mode, i.hub_id, i.extra, i.document, i.document_folder, i.as_due";
 
 /// Returns the digest of one row that a statement finds by a number; `None` when there is none.
 pub(super) fn digest_of(
@@ -36,50 +27,6 @@ pub(super) fn digest_of(
         Some(row) => canon.row(row)?,
         None => return Ok(None),
     }
-    Ok(Some(canon.finish()))
-}
-
-/// Takes in the columns of [`INSTRUCTION`], and the service by its code.
-// A join would look the code up for every row of a load.
-struct Instructions<'a> {
-    c: &'a Connection,
-    services: Vec<(i64, String)>,
-}
-
-impl<'a> Instructions<'a> {
-    fn of(c: &'a Connection) -> Self {
-        Self {
-            c,
-            services: Vec::new(),
-        }
-    }
-
-    fn take_in(&mut self, canon: &mut Canon, row: &Row<'_>) -> Result<(), Error> {
-        let id: i64 = row.get(0)?;
-        match self.services.iter().find(|(known, _)| *known == id) {
-            Some((_, code)) => canon.text(code),
-            None => {
-                let code: String = self
-                    .c
-                    .prepare_cached("select code from service where service_id = ?1")?
-                    .query_row([id], |row| row.get(0))?;
-                canon.text(&code);
-                self.services.push((id, code));
-            }
-        }
-        Ok(canon.row(row)?)
-    }
-}
-
-pub(super) fn instruction_digest(c: &Connection, seq: i64) -> Result<Option<Digest>, Error> {
-    let sql = format!("select {INSTRUCTION} from instruction i where i.seq = ?1");
-    let mut statement = c.prepare_cached(&sql)?;
-    let mut rows = statement.query([seq])?;
-    let Some(row) = rows.next()? else {
-        return Ok(None);
-    };
-    let mut canon = Canon::of("instruction");
-    Instructions::of(c).take_in(&mut canon, row)?;
     Ok(Some(canon.finish()))
 }
 
@@ -122,76 +69,6 @@ pub(super) fn file_digest(c: &Connection, load_id: i64) -> Result<Option<(Digest
         count += 1;
     }
     Ok(Some((canon.finish(), count)))
-}
-
-/// A block of instructions of one batch, as the chain holds it.
-pub(super) struct Block {
-    pub(super) first: i64,
-    pub(super) last: i64,
-    pub(super) rows: usize,
-    pub(super) digest: Digest,
-}
-
-/// Goes through the instructions of a batch from `first` to `last`, and hands over every block.
-pub(super) fn blocks(
-    c: &Connection,
-    batch_id: i64,
-    (first, last): (i64, i64),
-    at_most: usize,
-    mut take: impl FnMut(Block) -> Result<(), Error>,
-) -> Result<(), Error> {
-    // The order of the table is that of loading: it is never sorted.
-    let mut statement = c.prepare_cached(&format!(
-        "select {INSTRUCTION} from instruction i not indexed
-         where i.seq between ?1 and ?2 and i.batch_id = ?3 order by i.seq"
-    ))?;
-    let mut rows = statement.query(params![first, last, batch_id])?;
-    let mut instructions = Instructions::of(c);
-    let mut open: Option<(i64, i64, usize, Canon)> = None;
-    let finish = |(first, last, rows, canon): (i64, i64, usize, Canon)| Block {
-        first,
-        last,
-        rows,
-        digest: canon.finish(),
-    };
-    while let Some(row) = rows.next()? {
-        let seq: i64 = row.get(1)?;
-        let (_, last, count, canon) =
-            open.get_or_insert_with(|| (seq, seq, 0, Canon::of("instructions")));
-        instructions.take_in(canon, row)?;
-        *last = seq;
-        *count += 1;
-        if *count >= at_most
-            && let Some(full) = open.take()
-        {
-            take(finish(full))?;
-        }
-    }
-    open.map_or(Ok(()), |rest| take(finish(rest)))
-}
-
-/// Puts the instructions beyond `after` on the chain, in blocks.
-pub(super) fn instructions(
-    c: &Connection,
-    chain: &mut Chain,
-    batch_id: i64,
-    after: i64,
-    at: Timestamp,
-) -> Result<(), Error> {
-    blocks(c, batch_id, (after + 1, i64::MAX), BLOCK, |block| {
-        let detail = json!({"first": block.first, "last": block.last, "rows": block.rows});
-        chain.append(
-            c,
-            &Evidence {
-                batch_id,
-                at,
-                kind: (ROWS_LOADED, None, None),
-                digest: Some(&block.digest),
-                detail: Some(&detail.to_string()),
-                ..Evidence::default()
-            },
-        )
-    })
 }
 
 /// Puts a load and the rows that it set aside on the chain.
@@ -410,7 +287,7 @@ pub(super) fn seal_version_1(c: &Connection) -> Result<(), Error> {
         if !numbers(c, pinned, batch_id)?.is_empty() {
             pin(c, &mut chain, batch_id, now)?;
         }
-        instructions(c, &mut chain, batch_id, 0, now)?;
+        blocks::seal(c, &mut chain, batch_id, 0, now)?;
     }
     chain.save(c)
 }

@@ -2,7 +2,10 @@
 
 use rusqlite::{OptionalExtension, params};
 
-use super::load::{Load, identifier};
+use super::insert::Appender;
+use super::load::Load;
+use super::order::{Entry, Order};
+use super::prepare::identifier;
 use super::row::{PAYMENT_COLUMNS, PAYMENT_WIDTH, Stored, corrupt, stored_of};
 use crate::domain::{Instruction, Tally, Written};
 use crate::journal::{Difference, Error, LateError, LoadRefusal, RejectedRow};
@@ -32,52 +35,37 @@ struct Seen {
 
 impl Load<'_> {
     /// Goes through the new rows in the order of their identifiers and gives each its place in the index.
-    pub(super) fn sort_out(&mut self) -> Result<Sorted, Error> {
+    pub(super) fn sort_out(&mut self, order: Order) -> Result<Sorted, Error> {
         let mut sorted = Sorted::default();
         if self.existed {
             self.c.execute_batch(
                 "drop table if exists temp.kept; create temp table kept (seq integer primary key);",
             )?;
         }
-        let mut statement = self.c.prepare(
-            "select seq, identifier, line from instruction where seq > ?1 order by identifier, seq",
-        )?;
-        let mut rows = statement.query([self.base])?;
-        let mut insert = self
-            .c
-            .prepare("insert into identifier (identifier, seq) values (?1, ?2)")?;
-        // The line of the first row with an identifier, and the identifier.
-        let mut first: Option<(u64, String)> = None;
+        let mut entries = order.sorted()?;
+        let head = "insert into identifier (identifier, seq)";
+        let mut insert = Appender::new(self.c, head, 2)?;
+        // The first row with an identifier.
+        let mut first: Option<Entry> = None;
         let mut above = 0;
-        while let Some(row) = rows.next()? {
+        while let Some(entry) = entries.next()? {
             #[cfg(debug_assertions)]
             crate::points::pass("in-load");
-            let seq: i64 = row.get(0)?;
-            let identifier = row
-                .get_ref(1)?
-                .as_str()
-                .map_err(|_| corrupt("an identifier"))?;
-            if let Some((line, _)) = first.as_ref().filter(|(_, known)| known == identifier) {
+            let seq = self.base.saturating_add_unsigned(entry.place) + 1;
+            if let Some(first) = first.filter(|first| first.id == entry.id) {
                 above += 1;
-                self.repeated(*line, seq, above, &mut sorted)?;
+                self.repeated(first.line, seq, above, &mut sorted)?;
                 continue;
             }
             above = 0;
-            let line = row.get::<_, i64>(2)?.unsigned_abs();
-            match &mut first {
-                // The buffer is kept: a million rows need no million allocations.
-                Some((first_line, known)) => {
-                    *first_line = line;
-                    known.clear();
-                    known.push_str(identifier);
-                }
-                None => first = Some((line, identifier.to_owned())),
-            }
-            if self.existed && self.was_there(seq, identifier, &mut sorted)? {
+            first = Some(entry);
+            if self.existed && self.was_there(seq, entry.id.as_str(), &mut sorted)? {
                 continue;
             }
-            insert.execute(params![identifier, seq])?;
+            insert.text(Some(entry.id.as_str()))?;
+            insert.number(Some(seq))?;
         }
+        insert.flush()?;
         Ok(sorted)
     }
 
@@ -129,6 +117,7 @@ impl Load<'_> {
             hash,
             above,
         );
+        self.altered = true;
         self.c
             .prepare_cached("update instruction set identifier = ?2 where seq = ?1")?
             .execute(params![seq, id.as_str()])?;
@@ -142,7 +131,12 @@ impl Load<'_> {
     }
 
     /// Returns whether an earlier load brought this row; then it is dropped from this one.
-    fn was_there(&self, seq: i64, identifier: &str, sorted: &mut Sorted) -> Result<bool, Error> {
+    fn was_there(
+        &mut self,
+        seq: i64,
+        identifier: &str,
+        sorted: &mut Sorted,
+    ) -> Result<bool, Error> {
         let earlier: Option<i64> = self
             .c
             .prepare_cached("select seq from identifier where identifier = ?1 and seq <= ?2")?
@@ -177,10 +171,16 @@ impl Load<'_> {
         self.c
             .prepare_cached("insert or ignore into temp.kept values (?1)")?
             .execute([earlier])?;
+        self.remove(seq)?;
+        Ok(true)
+    }
+
+    fn remove(&mut self, seq: i64) -> Result<(), Error> {
+        self.altered = true;
         self.c
             .prepare_cached("delete from instruction where seq = ?1")?
             .execute([seq])?;
-        Ok(true)
+        Ok(())
     }
 
     fn has_life(&self, seq: i64) -> Result<bool, Error> {
@@ -214,9 +214,7 @@ impl Load<'_> {
                 errors,
             })?;
         }
-        self.c
-            .prepare_cached("delete from instruction where seq = ?1")?
-            .execute([row.seq])?;
+        self.remove(row.seq)?;
         if sorted.late.len() < LATE_MAX {
             sorted.late.push(error);
         }

@@ -10,7 +10,7 @@ use tokio::sync::oneshot;
 use super::chain::Chained;
 use super::commit::commit;
 use super::open::{self, Missing};
-use super::{evidence, load, run};
+use super::{evidence, load, recall, run};
 use crate::domain::{BatchName, PayerTransactionId, Timestamp};
 use crate::journal::{
     Acquired, CallbackNote, Claim, Due, Error, Finding, Incoming, Kind, LoadPlan, Loaded, Moved,
@@ -77,12 +77,23 @@ impl Journal {
         Self::start(path, Missing::Refuse)
     }
 
+    /// Makes a journal under a name that nobody else knows.
+    ///
+    /// What it holds is on disk only once its last handle is dropped and the file is synced: whoever gives it its name
+    /// does that first. Until then a crash leaves a file that is worth nothing.
+    ///
+    /// # Errors
+    /// As [`Self::open`], and when there is such a file.
+    pub fn aside(path: &Path) -> Result<Self, Error> {
+        Self::start(path, Missing::Aside)
+    }
+
     fn start(path: &Path, missing: Missing) -> Result<Self, Error> {
         let connection = Chained::new(open::for_writing(path, missing)?);
         let (queue, jobs) = sync_channel(QUEUE);
         let thread = std::thread::Builder::new()
             .name("journal".into())
-            .spawn(move || serve(connection, &jobs))
+            .spawn(move || serve(connection, &jobs, missing))
             .map_err(|cause| Error::Open {
                 path: path.into(),
                 cause: cause.to_string(),
@@ -188,8 +199,33 @@ impl Journal {
         plan: LoadPlan,
         rows: Receiver<Vec<Incoming>>,
     ) -> Result<Loaded, Error> {
-        self.ask(true, move |connection| load::load(connection, &plan, &rows))
+        self.ask(true, move |connection| load::load(connection, &plan, rows))
             .await
+    }
+
+    /// Tells what [`Self::load`] would say of a file that its batch has already, without the work of a load; `None` when
+    /// that is not so, and the file is to be loaded.
+    ///
+    /// # Errors
+    /// Faults of the journal.
+    pub async fn recall(
+        &self,
+        plan: LoadPlan,
+        rows: Receiver<Vec<Incoming>>,
+    ) -> Result<Option<Loaded>, Error> {
+        self.ask(true, move |c| recall::recall(c, &plan, rows))
+            .await
+    }
+
+    /// Returns whether the journal has a batch of this name.
+    ///
+    /// # Errors
+    /// Faults of the journal.
+    pub async fn has_batch(&self, name: BatchName) -> Result<bool, Error> {
+        self.ask(false, move |c| {
+            Ok(super::row::batch_id(c, name.as_str())?.is_some())
+        })
+        .await
     }
 
     /// Takes a batch for a run: pins its gateway, begins a new epoch, and turns intents without an outcome into doubts.
@@ -372,7 +408,7 @@ fn stopped() -> Error {
     }
 }
 
-fn serve(mut connection: Chained, jobs: &Receiver<Job>) {
+fn serve(mut connection: Chained, jobs: &Receiver<Job>, missing: Missing) {
     let mut latch: Option<Error> = None;
     let mut waiting: Option<Job> = None;
     while let Some(first) = waiting.take().or_else(|| jobs.recv().ok()) {
@@ -408,5 +444,9 @@ fn serve(mut connection: Chained, jobs: &Receiver<Job>) {
     }
     // Best effort: the WAL is complete without it, and nobody who reads it is waited for.
     let _ = connection.busy_timeout(std::time::Duration::ZERO);
+    if missing == Missing::Aside {
+        // Whoever opens it under its name finds it as every journal is.
+        let _ = connection.execute_batch("pragma journal_mode = wal");
+    }
     let _ = connection.execute_batch("pragma optimize; pragma wal_checkpoint(truncate)");
 }

@@ -1,6 +1,7 @@
 //! The contract of the journal: every verb, and what holds whatever was called before.
 
 mod bills;
+mod blocks;
 mod callback;
 mod claim;
 mod documents;

@@ -5,14 +5,14 @@ use serde_json::Value;
 
 use super::Prover;
 use crate::journal::Error;
+use crate::journal::sqlite::blocks::{self, instruction_digest};
 use crate::journal::sqlite::canon::{Canon, Digest};
 use crate::journal::sqlite::chain::genesis;
 use crate::journal::sqlite::row::{
     BILLED, FILE_LOADED, MIGRATED, PINNED, REPLACED, ROWS_LOADED, UPLOADED,
 };
 use crate::journal::sqlite::seal::{
-    EVIDENCE, EVIDENCE_WIDTH, bill_digest, blocks, file_digest, instruction_digest, pin_digest,
-    upload_digest,
+    EVIDENCE, EVIDENCE_WIDTH, bill_digest, file_digest, pin_digest, upload_digest,
 };
 
 /// How many rows of other tables the chain covers.
@@ -70,7 +70,7 @@ impl Prover<'_> {
 
     fn hash(&mut self, row: &Row<'_>, previous: &Digest) -> Result<Digest, Error> {
         let mut canon = Canon::after(previous);
-        canon.columns(row, EVIDENCE_WIDTH)?;
+        canon.columns(row, 0..EVIDENCE_WIDTH)?;
         let policy_id: Option<i64> = row.get(EVIDENCE_WIDTH)?;
         let terms = policy_id.and_then(|id| self.policies.get(&id));
         canon.terms(terms.map(|(terms, _)| *terms));
@@ -168,7 +168,7 @@ impl Prover<'_> {
     fn instructions(&mut self, first: i64, last: i64) -> Result<Option<Digest>, Error> {
         let mut digest = None;
         let mut count = 0;
-        blocks(self.c, self.batch_id, (first, last), usize::MAX, |block| {
+        blocks::stored(self.c, self.batch_id, (first, last), usize::MAX, |block| {
             digest = Some(block.digest);
             count = block.rows;
             Ok(())

@@ -1,0 +1,149 @@
+//! What is computed of the rows of a load before they are inserted; on a thread of its own when they are many.
+
+use std::sync::mpsc::{Receiver, sync_channel};
+
+use super::blocks::Passing;
+use super::order::{Entry, Order};
+use super::row::corrupt;
+use crate::domain::{ContentDigest, Instruction, Originator, PayerTransactionId, RowKey, Written};
+use crate::journal::{Error, Incoming, LoadPlan};
+
+/// Blocks of rows that wait to be inserted.
+const BLOCKS: usize = 4;
+
+/// The rows of a load as they pass by.
+pub(super) struct Preparer {
+    plan: LoadPlan,
+    base: i64,
+    rows: u64,
+    pub(super) digest: ContentDigest,
+    pub(super) order: Order,
+    pub(super) passing: Passing,
+    /// The digest is all that is asked for.
+    content_only: bool,
+}
+
+impl Preparer {
+    /// Begins; the first instruction becomes the one after number `base`.
+    pub(super) fn new(plan: &LoadPlan, load_id: i64, base: i64) -> Self {
+        Self {
+            plan: plan.clone(),
+            base,
+            rows: 0,
+            digest: ContentDigest::default(),
+            order: Order::new(),
+            passing: Passing::new(load_id, plan.now),
+            content_only: false,
+        }
+    }
+
+    /// Begins where nothing is to be inserted.
+    pub(super) fn of_content(plan: &LoadPlan) -> Self {
+        Self {
+            content_only: true,
+            ..Self::new(plan, 0, 0)
+        }
+    }
+
+    /// Returns the number of the newest instruction.
+    pub(super) fn last(&self) -> i64 {
+        self.base.saturating_add_unsigned(self.rows)
+    }
+
+    /// Takes in a block; returns the identifiers of its instructions.
+    fn block(&mut self, block: &[Incoming]) -> Result<Vec<PayerTransactionId>, Error> {
+        let mut ids = Vec::with_capacity(block.len());
+        for row in block {
+            let id = match row {
+                Incoming::Good(row) => self.row(row, Some(row.money.amount.minor()))?,
+                Incoming::Unpriced(row) => self.row(row, None)?,
+                Incoming::Bad(_) | Incoming::End => continue,
+            };
+            ids.extend(id);
+        }
+        Ok(ids)
+    }
+
+    fn row<M: Written>(
+        &mut self,
+        row: &Instruction<M>,
+        amount: Option<i64>,
+    ) -> Result<Option<PayerTransactionId>, Error> {
+        let hash = row.content_hash();
+        self.digest.add(&hash);
+        if self.content_only {
+            return Ok(None);
+        }
+        let id = identifier(&self.plan.originator, &self.plan, row, hash, 0);
+        self.order.push(Entry {
+            id,
+            place: self.rows,
+            line: row.line,
+        })?;
+        self.rows += 1;
+        self.passing.take_in(self.last(), &id, row, amount);
+        Ok(Some(id))
+    }
+}
+
+/// Prepares every block and hands it over with the identifiers of its instructions.
+pub(super) fn each(
+    mut preparer: Preparer,
+    blocks: Receiver<Vec<Incoming>>,
+    mut insert: impl FnMut(&[Incoming], &[PayerTransactionId]) -> Result<(), Error>,
+) -> Result<Preparer, Error> {
+    let Ok(first) = blocks.recv() else {
+        return Ok(preparer);
+    };
+    // A file of one block is inserted before a thread has begun.
+    if matches!(first.last(), Some(Incoming::End)) {
+        for block in std::iter::once(first).chain(blocks) {
+            let ids = preparer.block(&block)?;
+            insert(&block, &ids)?;
+        }
+        return Ok(preparer);
+    }
+    let (sender, prepared) = sync_channel(BLOCKS);
+    let prepare = move || {
+        for block in std::iter::once(first).chain(blocks) {
+            let ids = preparer.block(&block)?;
+            if sender.send((block, ids)).is_err() {
+                // The journal has failed, and says so itself.
+                break;
+            }
+        }
+        Ok(preparer)
+    };
+    let thread = std::thread::Builder::new()
+        .name("load".into())
+        .spawn(prepare)
+        .map_err(|cause| Error::Scratch {
+            cause: cause.to_string(),
+        })?;
+    for (block, ids) in prepared {
+        insert(&block, &ids)?;
+    }
+    thread
+        .join()
+        .map_err(|_| corrupt("rows that cannot be prepared"))?
+}
+
+/// The identifier of a row: by its reference, or by its content and how many equal rows stand above it.
+pub(super) fn identifier<M>(
+    originator: &Originator,
+    plan: &LoadPlan,
+    row: &Instruction<M>,
+    hash: [u8; 32],
+    above: u32,
+) -> PayerTransactionId {
+    let key = match &row.reference {
+        Some(reference) => RowKey::Reference(reference),
+        None => RowKey::Content { hash, above },
+    };
+    #[cfg(test)]
+    if crate::canary::Canary::OtherIdentifierOnReload.sings() {
+        let moment = u32::try_from(plan.now.as_millis() % 1_000_000).unwrap_or(0);
+        return PayerTransactionId::derive(originator, &plan.batch, &key, moment);
+    }
+    PayerTransactionId::derive(originator, &plan.batch, &key, 0)
+}
