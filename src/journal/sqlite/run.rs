@@ -184,11 +184,11 @@ fn restart_waits(c: &Connection, batch_id: i64, terms: &RunTerms) -> Result<(), 
     )?;
     // What an earlier run had given up is asked about once more.
     c.execute(
-        "update life set due_at = ?4, queries = 0 where batch_id = ?1 and state in (2, 3, 4) and due_at = ?2 and ?3 >= 0",
+        "update life set due_at = ?4, queries = 0 where batch_id = ?1 and state >= 2 and state <= 4 and due_at = ?2 and ?3 >= 0",
         params![batch_id, NEVER, latest, soon],
     )?;
     c.execute(
-        "update life set due_at = ?3 where batch_id = ?1 and state in (2, 3, 4) and due_at > ?2",
+        "update life set due_at = ?3 where batch_id = ?1 and state >= 2 and state <= 4 and due_at > ?2",
         params![batch_id, latest, soon],
     )?;
     c.execute(
@@ -390,7 +390,7 @@ pub(super) fn questions(
     let mut statement = c.prepare_cached(
         "select seq, i.identifier, l.gateway_transaction_id
          from life l indexed by ask_queue cross join instruction i using (seq)
-         where l.batch_id = ?1 and l.state in (2, 3, 4) and l.due_at <= ?2 order by l.due_at, seq limit ?3",
+         where l.batch_id = ?1 and l.state >= 2 and l.state <= 4 and l.due_at <= ?2 order by l.due_at, seq limit ?3",
     )?;
     let limit = i64::try_from(limit).unwrap_or(i64::MAX);
     let mut rows = statement.query(params![token.batch_id, now.as_millis(), limit])?;
@@ -434,7 +434,7 @@ pub(super) fn due(c: &Connection, token: RunToken) -> Result<Due, Error> {
     }
     let ask: Option<i64> = c
         .prepare_cached(
-            "select min(due_at) from life indexed by ask_queue where batch_id = ?1 and state in (2, 3, 4) and due_at < ?2",
+            "select min(due_at) from life indexed by ask_queue where batch_id = ?1 and state >= 2 and state <= 4 and due_at < ?2",
         )?
         .query_row([token.batch_id, NEVER], |row| row.get(0))?;
     Ok(Due {

@@ -202,7 +202,7 @@ fn no_statement_of_the_dispatch_scans_the_payments() {
         (next_in_lane().as_str(), "post_queue"),
         (without_upload().as_str(), "instruction_with_document"),
         (
-            "select min(due_at) from life indexed by ask_queue where batch_id = 1 and state in (2, 3, 4) and due_at < 9",
+            "select min(due_at) from life indexed by ask_queue where batch_id = 1 and state >= 2 and state <= 4 and due_at < 9",
             "ask_queue",
         ),
         (

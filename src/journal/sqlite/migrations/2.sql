@@ -99,3 +99,8 @@ create table chain (
     length   integer not null,              -- rows of evidence
     head     blob not null check (length(head) = 32)
 ) strict;
+
+-- The same rows as before: with a list of states, every change of a life builds a set of them anew, for the old row and for
+-- the new one.
+drop index ask_queue;
+create index ask_queue on life (batch_id, due_at, seq) where state >= 2 and state <= 4;
