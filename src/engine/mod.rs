@@ -11,6 +11,7 @@ mod pacer;
 mod plan;
 mod progress;
 mod repeats;
+mod rest;
 mod run;
 mod senders;
 

@@ -11,6 +11,7 @@ use super::core::Health;
 use super::exchange::{self, Exchange};
 use super::findings::{Findings, GROUP_MAX, Next};
 use super::repeats::{Repeats, Wait};
+use super::rest::{self, Departures};
 use super::senders::{Line, Senders};
 use super::{Core, Effect, Ending, News, Pacer, Plan, Progress, Run, Summary};
 use crate::domain::{Said, ServiceCode, Timestamp};
@@ -57,7 +58,8 @@ pub async fn run<G: Gateway>(plan: Plan<G>, run: Run) -> Result<Summary, Error> 
         .acquire(plan.batch.clone(), terms, Arc::clone(&plan.policy))
         .await?;
     // From now on no other run can claim: only what it sent until now is to be kept away from.
-    let taken = plan.clock.now();
+    let posts_from = rest::posts_from(&acquired, &plan.clock);
+    let departures = Departures::begin();
     if acquired.abandoned > 0 {
         tracing::warn!(
             payments = acquired.abandoned,
@@ -66,21 +68,13 @@ pub async fn run<G: Gateway>(plan: Plan<G>, run: Run) -> Result<Summary, Error> 
     }
     let standing = plan.journal.standing(plan.batch.clone()).await?;
     let (messages, inbox) = mpsc::channel(BACKLOG_MAX);
-    // The rate holds over a restart. How long ago the last claim was cannot be told: a clock may have been set, and a
-    // claimed block takes a while to leave.
-    let resumes = acquired.last_claim_at.is_some();
-    #[cfg(test)]
-    let resumes = resumes && !crate::canary::Canary::RateForgotten.sings();
     let shell = Shell {
         core: Core::new(plan.limits.clone(), &standing, now),
         posts: Pacer::new(plan.limits.rate, plan.limits.packets),
         queries: Pacer::new(plan.limits.query_rate, plan.limits.packets),
         repeats: Repeats::default(),
-        posts_from: if resumes {
-            taken.after(Duration::from_secs(1))
-        } else {
-            now
-        },
+        posts_from,
+        departures,
         token: acquired.token,
         tasks: TaskTracker::new(),
         line: Arc::new(Line {
@@ -105,6 +99,7 @@ struct Shell<G> {
     queries: Pacer,
     repeats: Repeats,
     posts_from: Timestamp,
+    departures: Departures,
     token: RunToken,
     tasks: TaskTracker,
     line: Arc<Line<G>>,
@@ -184,6 +179,10 @@ impl<G: Gateway> Shell<G> {
         self.tasks.close();
         self.tasks.wait().await;
         self.show(self.plan.clock.now(), &run.progress);
+        if self.fault.is_none() {
+            let (clock, journal) = (&self.plan.clock, &self.plan.journal);
+            self.departures.note(clock, journal, self.token).await;
+        }
         match self.fault {
             Some(error) => Err(error),
             None => Ok(Summary {
@@ -407,6 +406,7 @@ impl<G: Gateway> Shell<G> {
                 break;
             }
             self.repeats.turned(None);
+            self.departures.left();
             let claims = self.core.take_post(count);
             self.progress.posted += claims.len() as u64;
             self.senders.post(

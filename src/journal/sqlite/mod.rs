@@ -16,6 +16,7 @@ mod open;
 mod operator;
 mod prove;
 mod read;
+mod rest;
 mod row;
 mod rows;
 mod run;

@@ -7,6 +7,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 use super::NEVER;
 use super::chain::{Chained, Evidence};
 use super::evidence::{Subject, Tallies, apply, claim_one, subject};
+use super::rest::{disturb, resting};
 use super::row::{
     LIFE_COLUMNS, PAYMENT_COLUMNS, PAYMENT_WIDTH, batch_id, corrupt, event_numbers, identifier_of,
     life_of, payment_of, service_of, stamp,
@@ -40,6 +41,7 @@ pub(super) fn acquire(
         return Ok(Acquired {
             token,
             last_claim_at: stamp(last_claim_at),
+            resting: resting(c, batch_id)?,
             abandoned: abandon(c, batch_id, terms.now, policy)?,
             held: held_lanes(c, batch_id)?,
         });
@@ -50,6 +52,7 @@ pub(super) fn acquire(
     Ok(Acquired {
         token,
         last_claim_at: stamp(last_claim_at),
+        resting: resting(c, batch_id)?,
         abandoned,
         held: held_lanes(c, batch_id)?,
     })
@@ -253,6 +256,7 @@ pub(super) fn claim(
     }
     if !claims.is_empty() {
         tallies.write(c)?;
+        disturb(c, token.batch_id)?;
         c.prepare_cached("update batch set last_claim_at = ?2 where batch_id = ?1")?
             .execute(params![token.batch_id, now.as_millis()])?;
     }
