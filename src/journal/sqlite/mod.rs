@@ -17,6 +17,7 @@ mod operator;
 mod prove;
 mod read;
 mod rest;
+mod restart;
 mod row;
 mod rows;
 mod run;

@@ -58,7 +58,8 @@ pub(super) fn for_writing(path: &Path, missing: Missing) -> Result<Connection, E
              pragma synchronous = full;
              pragma trusted_schema = off;
              pragma cache_size = -16000;
-             pragma journal_size_limit = 67108864;",
+             pragma journal_size_limit = 67108864;
+             pragma wal_autocheckpoint = 4000;",
         )
         .map_err(said_of(path))?;
     #[cfg(debug_assertions)]

@@ -112,3 +112,5 @@ create table chain (
 -- the new one.
 drop index ask_queue;
 create index ask_queue on life (batch_id, due_at, seq) where state >= 2 and state <= 4;
+-- A run that begins looks at the doubts alone.
+create index doubts on life (batch_id, seq) where state = 2;
