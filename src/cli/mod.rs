@@ -68,9 +68,12 @@ impl Verdict {
 /// Carries out the command and returns the exit code.
 #[must_use]
 pub fn run(arguments: Arguments) -> ExitCode {
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build();
+    let mut runtime = if runs_alone(&arguments.command) {
+        tokio::runtime::Builder::new_current_thread()
+    } else {
+        tokio::runtime::Builder::new_multi_thread()
+    };
+    let runtime = runtime.enable_all().build();
     let outcome = match runtime {
         Ok(runtime) => {
             let outcome = runtime.block_on(carry_out(arguments));
@@ -95,6 +98,17 @@ pub fn run(arguments: Arguments) -> ExitCode {
             error.print();
             ExitCode::from(error.code())
         }
+    }
+}
+
+/// Returns whether one thread does the command's work.
+// A run has the journal's thread beside it: what a second one would take over costs less than the waking of threads.
+fn runs_alone(command: &Command) -> bool {
+    match command {
+        Command::Run(arguments) => !arguments.options.sandbox,
+        Command::Pay(arguments) => !arguments.run.sandbox,
+        Command::Listen(_) => true,
+        _ => false,
     }
 }
 

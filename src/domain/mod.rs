@@ -11,6 +11,7 @@ mod msisdn;
 mod payment;
 mod said;
 mod time;
+mod uptime;
 
 pub use amount::{Amount, AmountError, Currency, Money, Totals};
 pub use batch::{ContentDigest, ControlTotals, Tally};
@@ -26,3 +27,4 @@ pub use payment::{
 };
 pub use said::Said;
 pub use time::{Timestamp, WireZone};
+pub use uptime::Uptime;

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use governor::clock::Clock as Pace;
 
-use crate::domain::Timestamp;
+use crate::domain::{Timestamp, Uptime};
 
 /// Monotonic time as the runtime tells it: the waits and the reading agree, also where time is simulated.
 #[derive(Clone, Copy, Debug, Default)]
@@ -23,6 +23,9 @@ impl Pace for Monotonic {
 pub struct Clock {
     wall: Timestamp,
     started: Instant,
+    /// The machine's uptime at the start, where time is simulated.
+    #[cfg(test)]
+    machine: Option<Uptime>,
 }
 
 impl Clock {
@@ -38,7 +41,31 @@ impl Clock {
         Self {
             wall,
             started: Monotonic.now(),
+            #[cfg(test)]
+            machine: None,
         }
+    }
+
+    /// Lets the machine's uptime pass with the runtime's time.
+    #[cfg(test)]
+    #[must_use]
+    pub(crate) fn on(self, machine: Uptime) -> Self {
+        Self {
+            machine: Some(machine),
+            ..self
+        }
+    }
+
+    /// Reads the clock that nobody sets; `None` where there is none.
+    #[must_use]
+    pub fn uptime(&self) -> Option<Uptime> {
+        #[cfg(test)]
+        if let Some(machine) = self.machine {
+            let (boot, millis) = machine.parts();
+            let passed = u64::try_from(self.elapsed().as_millis()).unwrap_or(u64::MAX);
+            return Some(Uptime::from_parts(boot, millis.saturating_add(passed)));
+        }
+        Uptime::now()
     }
 
     fn elapsed(&self) -> Duration {

@@ -1,7 +1,10 @@
 //! One request to the gateway, and what came of it.
 
-use std::future::Future;
+use std::future::{Future, poll_fn};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::pin;
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::Duration;
 
 use super::core::Health;
@@ -26,23 +29,21 @@ pub(super) struct Exchange {
 
 /// Posts payments in one request.
 pub(super) async fn post<G: Gateway>(
-    gateway: Arc<G>,
+    gateway: &G,
     claims: Vec<Claim>,
-    addresses: Option<Addresses>,
+    addresses: Option<&Addresses>,
 ) -> Exchange {
     let outgoing: Vec<Outgoing> = claims
         .iter()
         .map(|claim| Outgoing {
             payment: Arc::clone(&claim.payment),
             support_document: claim.support_document.clone(),
-            callback_url: addresses
-                .as_ref()
-                .map(|addresses| addresses.of(claim.payment.id)),
+            callback_url: addresses.map(|addresses| addresses.of(claim.payment.id)),
         })
         .collect();
     #[cfg(debug_assertions)]
     crate::points::pass("before-send");
-    let reply = always(async move { gateway.post(&outgoing).await }).await;
+    let reply = always(gateway.post(&outgoing)).await;
     #[cfg(debug_assertions)]
     crate::points::pass("after-send");
     let no_float = |outcome: &Outcome| {
@@ -84,14 +85,19 @@ pub(super) async fn ask<G: Gateway>(gateway: Arc<G>, questions: Vec<Question>) -
 }
 
 /// Gives a reply even when the request panics: a run that waits for an answer that never comes would never end.
-async fn always(request: impl Future<Output = Reply> + Send + 'static) -> Reply {
-    tokio::spawn(request).await.unwrap_or_else(|error| {
-        tracing::error!(%error, "a request broke off");
-        Reply {
-            outcomes: Vec::new(),
-            signal: Signal::Lost("the request broke off".into()),
-        }
+async fn always(request: impl Future<Output = Reply>) -> Reply {
+    let mut request = pin!(request);
+    poll_fn(|context| {
+        // After a panic it is never polled again.
+        catch_unwind(AssertUnwindSafe(|| request.as_mut().poll(context))).unwrap_or_else(|_| {
+            tracing::error!("a request broke off");
+            Poll::Ready(Reply {
+                outcomes: Vec::new(),
+                signal: Signal::Lost("the request broke off".into()),
+            })
+        })
     })
+    .await
 }
 
 // An outcome that is missing counts as none: the payment is asked about.

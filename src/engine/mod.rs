@@ -6,11 +6,14 @@ mod breaker;
 mod clock;
 mod core;
 mod exchange;
+mod findings;
 mod pacer;
 mod plan;
 mod progress;
 mod repeats;
+mod rest;
 mod run;
+mod senders;
 
 pub use self::core::{Core, Effect, Ending, Limits, News};
 pub use breaker::{Breaker, Gate};

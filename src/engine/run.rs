@@ -9,24 +9,26 @@ use tokio_util::task::TaskTracker;
 
 use super::core::Health;
 use super::exchange::{self, Exchange};
+use super::findings::{Findings, GROUP_MAX, Next};
 use super::repeats::{Repeats, Wait};
+use super::rest::{self, Departures};
+use super::senders::{Line, Senders};
 use super::{Core, Effect, Ending, News, Pacer, Plan, Progress, Run, Summary};
 use crate::domain::{Said, ServiceCode, Timestamp};
 use crate::gateway::{Gateway, OperationError, StopReason};
-use crate::journal::{Claim, Error, Finding, Moved, Question, RunTerms, RunToken};
+use crate::journal::{Error, Finding, Moved, Question, RunTerms, RunToken};
 use crate::lifecycle::{Event, Moment};
 
 /// Outcomes that wait to be recorded; beyond this no further post leaves.
 const BACKLOG_MAX: usize = 4096;
-/// Outcomes recorded in one transaction.
-const GROUP_MAX: usize = 1024;
 /// How often the journal is looked at for what other processes wrote.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 const PROGRESS_EVERY: Duration = Duration::from_millis(100);
 
 enum Message {
     News(News),
-    Posted(Exchange),
+    /// A sender is idle again, and what came of its post.
+    Posted(usize, Exchange),
     Answered(Exchange),
     Recorded(Vec<Moved>),
     /// Repeats that were looked up, and those of them that still wait to be posted.
@@ -56,7 +58,8 @@ pub async fn run<G: Gateway>(plan: Plan<G>, run: Run) -> Result<Summary, Error> 
         .acquire(plan.batch.clone(), terms, Arc::clone(&plan.policy))
         .await?;
     // From now on no other run can claim: only what it sent until now is to be kept away from.
-    let taken = plan.clock.now();
+    let posts_from = rest::posts_from(&acquired, &plan.clock);
+    let departures = Departures::begin();
     if acquired.abandoned > 0 {
         tracing::warn!(
             payments = acquired.abandoned,
@@ -65,26 +68,22 @@ pub async fn run<G: Gateway>(plan: Plan<G>, run: Run) -> Result<Summary, Error> 
     }
     let standing = plan.journal.standing(plan.batch.clone()).await?;
     let (messages, inbox) = mpsc::channel(BACKLOG_MAX);
-    // The rate holds over a restart. How long ago the last claim was cannot be told: a clock may have been set, and a
-    // claimed block takes a while to leave.
-    let resumes = acquired.last_claim_at.is_some();
-    #[cfg(test)]
-    let resumes = resumes && !crate::canary::Canary::RateForgotten.sings();
     let shell = Shell {
         core: Core::new(plan.limits.clone(), &standing, now),
         posts: Pacer::new(plan.limits.rate, plan.limits.packets),
         queries: Pacer::new(plan.limits.query_rate, plan.limits.packets),
         repeats: Repeats::default(),
-        posts_from: if resumes {
-            taken.after(Duration::from_secs(1))
-        } else {
-            now
-        },
+        posts_from,
+        departures,
         token: acquired.token,
         tasks: TaskTracker::new(),
+        line: Arc::new(Line {
+            gateway: Arc::clone(&plan.gateway),
+            addresses: plan.addresses.clone(),
+        }),
+        senders: Senders::default(),
         messages,
-        findings: Vec::new(),
-        recording: false,
+        findings: Findings::default(),
         fault: None,
         progress: Progress::default(),
         jitter: fastrand::u8(..),
@@ -100,12 +99,13 @@ struct Shell<G> {
     queries: Pacer,
     repeats: Repeats,
     posts_from: Timestamp,
+    departures: Departures,
     token: RunToken,
     tasks: TaskTracker,
+    line: Arc<Line<G>>,
+    senders: Senders,
     messages: mpsc::Sender<Message>,
-    /// Outcomes that wait for the transaction under way.
-    findings: Vec<Finding>,
-    recording: bool,
+    findings: Findings,
     fault: Option<Error>,
     progress: Progress,
     jitter: u8,
@@ -131,7 +131,9 @@ impl<G: Gateway> Shell<G> {
             let mut wake = self.dispatch(now);
             // What has just left makes room for the next block.
             self.perform(now);
-            self.record();
+            if let Some(at) = self.record() {
+                wake = wake.min(at);
+            }
             if shown.elapsed() >= PROGRESS_EVERY {
                 shown = Instant::now();
                 self.show(now, &run.progress);
@@ -173,9 +175,14 @@ impl<G: Gateway> Shell<G> {
         }
         // Whoever still has something to say must not wait for somebody to listen.
         drop(inbox);
+        self.senders = Senders::default();
         self.tasks.close();
         self.tasks.wait().await;
         self.show(self.plan.clock.now(), &run.progress);
+        if self.fault.is_none() {
+            let (clock, journal) = (&self.plan.clock, &self.plan.journal);
+            self.departures.note(clock, journal, self.token).await;
+        }
         match self.fault {
             Some(error) => Err(error),
             None => Ok(Summary {
@@ -191,17 +198,20 @@ impl<G: Gateway> Shell<G> {
         if self.fault.is_some() {
             return self.core.nothing_under_way();
         }
-        self.core.ended().is_some() && self.findings.is_empty() && !self.recording
+        self.core.ended().is_some() && self.findings.are_recorded()
     }
 
     fn take(&mut self, message: Message) {
         let now = self.plan.clock.now();
         match message {
             Message::News(news) => self.core.tell(news, now),
-            Message::Posted(exchange) => self.take_exchange(exchange, News::PostEnded, now),
+            Message::Posted(sender, exchange) => {
+                self.senders.done(sender);
+                self.take_exchange(exchange, News::PostEnded, now);
+            }
             Message::Answered(exchange) => self.take_exchange(exchange, News::QueryEnded, now),
             Message::Recorded(moves) => {
-                self.recording = false;
+                self.findings.recorded();
                 self.core.tell(News::Moved(moves), now);
             }
             Message::LookedUp(asked, still) => {
@@ -226,10 +236,9 @@ impl<G: Gateway> Shell<G> {
     // Dispatch ends with the first failure of the journal: what it holds is no longer known.
     fn fail(&mut self, error: Error, now: Timestamp) {
         tracing::error!(%error, "the journal failed; no further payment is posted");
-        self.recording = false;
         self.core.tell(News::Drain, now);
         self.core.forget_journal();
-        self.findings.clear();
+        self.findings.forget();
         self.fault.get_or_insert(error);
     }
 
@@ -332,7 +341,7 @@ impl<G: Gateway> Shell<G> {
 
     fn abandon(&self, now: Timestamp) {
         // What is about to be recorded is not lost.
-        if self.recording || !self.findings.is_empty() {
+        if !self.findings.are_recorded() {
             return;
         }
         let (journal, policy) = (self.plan.journal.clone(), Arc::clone(&self.plan.policy));
@@ -372,7 +381,7 @@ impl<G: Gateway> Shell<G> {
         if self.fault.is_some() {
             return wake;
         }
-        while self.findings.len() < BACKLOG_MAX {
+        while self.findings.waiting() < BACKLOG_MAX {
             let count = self.core.next_post(now).min(self.posts.packets());
             if count == 0 {
                 break;
@@ -397,9 +406,16 @@ impl<G: Gateway> Shell<G> {
                 break;
             }
             self.repeats.turned(None);
+            self.departures.left();
             let claims = self.core.take_post(count);
             self.progress.posted += claims.len() as u64;
-            self.post(claims);
+            self.senders.post(
+                claims,
+                &self.line,
+                &self.tasks,
+                &self.messages,
+                Message::Posted,
+            );
         }
         self.repeats.forget_answer();
         loop {
@@ -428,16 +444,6 @@ impl<G: Gateway> Shell<G> {
         });
     }
 
-    fn post(&self, claims: Vec<Claim>) {
-        let gateway = Arc::clone(&self.plan.gateway);
-        let messages = self.messages.clone();
-        let addresses = self.plan.addresses.clone();
-        self.tasks.spawn(async move {
-            let posted = exchange::post(gateway, claims, addresses).await;
-            let _ = messages.send(Message::Posted(posted)).await;
-        });
-    }
-
     fn query(&self, questions: Vec<Question>) {
         let gateway = Arc::clone(&self.plan.gateway);
         let messages = self.messages.clone();
@@ -447,14 +453,16 @@ impl<G: Gateway> Shell<G> {
         });
     }
 
-    /// Records the outcomes that have gathered, one transaction at a time.
-    fn record(&mut self) {
-        if self.recording || self.findings.is_empty() || self.fault.is_some() {
-            return;
+    /// Records the outcomes that have gathered, one transaction at a time; returns until when they wait for more.
+    fn record(&mut self) -> Option<Instant> {
+        if self.fault.is_some() {
+            return None;
         }
-        self.recording = true;
-        let rest = self.findings.split_off(self.findings.len().min(GROUP_MAX));
-        let group = std::mem::replace(&mut self.findings, rest);
+        let group = match self.findings.next(self.core.is_posting(), Instant::now()) {
+            Next::Nothing => return None,
+            Next::Gather(until) => return Some(until),
+            Next::Record(group) => group,
+        };
         self.jitter = self.jitter.wrapping_mul(5).wrapping_add(113);
         let moment = Moment {
             now: self.plan.clock.now(),
@@ -475,6 +483,7 @@ impl<G: Gateway> Shell<G> {
             let _ = messages.send(Message::Recorded(moves)).await;
             Ok(())
         });
+        None
     }
 
     fn show(&mut self, now: Timestamp, progress: &watch::Sender<Progress>) {

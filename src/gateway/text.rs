@@ -5,6 +5,12 @@ const LENGTH_MAX: usize = 512;
 
 /// Returns the text without control and direction-changing characters, trimmed, at most [`LENGTH_MAX`] characters.
 pub(super) fn clean(text: &str) -> String {
+    // Almost every text is such a one.
+    let printable =
+        text.len() <= LENGTH_MAX && text.bytes().all(|byte| matches!(byte, b' '..=b'~'));
+    if printable {
+        return text.trim().to_owned();
+    }
     text.chars()
         .filter(|c| is_harmless(*c))
         .take(LENGTH_MAX)
@@ -52,6 +58,9 @@ mod tests {
 
     #[test]
     fn texts_are_bounded_and_cannot_steer_a_terminal() {
+        assert_eq!(clean(" a b~ "), "a b~");
+        assert_eq!(clean("a\u{7f}b"), "ab");
+        assert_eq!(clean(&"a".repeat(9_999)).len(), LENGTH_MAX);
         assert_eq!(clean(" a\u{1b}[31mb\r\n\u{9b}c\u{202e} "), "a[31mbc");
         assert_eq!(clean(&"ü".repeat(9_999)).chars().count(), LENGTH_MAX);
         assert_eq!(

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::domain::{
     Amount, BatchName, Currency, Instruction, Money, Originator, PayerTransactionId, Payment, Said,
-    ServiceCode, Tally, Timestamp, Unpriced,
+    ServiceCode, Tally, Timestamp, Unpriced, Uptime,
 };
 use crate::journal::{ChainHead, UnpricedRecord};
 use crate::lifecycle::{Event, Fact, Life, State};
@@ -204,6 +204,8 @@ pub struct Acquired {
     pub token: RunToken,
     /// When the last intent of an earlier run was recorded.
     pub last_claim_at: Option<Timestamp>,
+    /// Since when no post of an earlier run has left; `None` when that is not known.
+    pub resting: Option<Uptime>,
     /// Intents without an outcome, now in doubt.
     pub abandoned: u64,
     /// Lanes that wait for float.

@@ -286,7 +286,10 @@ impl Scene {
             self.listen(journal.clone(), told.then_some(sender)).await?;
         }
         let key = journal.callback_key().await?;
-        let clock = Clock::started_at(self.world.lock().wall_now());
+        let clock = {
+            let shape = self.world.lock();
+            Clock::started_at(shape.wall_now()).on(shape.uptime())
+        };
         if self.has_documents {
             let uploads = Uploads {
                 journal: journal.clone(),

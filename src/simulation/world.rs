@@ -11,7 +11,7 @@ use tokio::time::Instant;
 use super::faults::Faults;
 use super::wire::{Answer, Departures, Hold, Packet};
 use crate::callback;
-use crate::domain::{PayerTransactionId, Timestamp};
+use crate::domain::{PayerTransactionId, Timestamp, Uptime};
 
 /// A callback is sent so often, until it is acknowledged.
 const PUSHES_MAX: u32 = 6;
@@ -242,6 +242,11 @@ impl Shape {
             u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX)
         });
         self.base_ms + lived
+    }
+
+    /// The clock of the machine that nobody sets.
+    pub fn uptime(&self) -> Uptime {
+        Uptime::from_parts(1, self.now())
     }
 
     pub fn note(&mut self, text: impl FnOnce() -> String) {

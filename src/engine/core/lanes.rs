@@ -29,9 +29,7 @@ impl Core {
                 service: None,
             },
         );
-        let (released, kept): (Vec<_>, Vec<_>) =
-            self.claimed.drain(..).partition(|claim| claim.lane == lane);
-        self.claimed = kept.into();
+        let released = self.claimed.take_lane(lane);
         self.effects.push(Effect::HoldLane(lane));
         self.release(released);
     }

@@ -12,6 +12,7 @@ use crate::lifecycle::{Action, Life, State};
 
 use super::{Breaker, Gate, Rate};
 
+mod claimed;
 mod ending;
 mod lanes;
 mod news;
@@ -19,6 +20,7 @@ mod repeats;
 #[cfg(test)]
 mod tests;
 
+use claimed::Claimed;
 pub use ending::Ending;
 use lanes::Held;
 pub use news::{Effect, Health, News};
@@ -59,7 +61,7 @@ pub struct Core {
     limits: Limits,
     breaker: Breaker,
     /// Intents on disk, not yet sent.
-    claimed: VecDeque<Claim>,
+    claimed: Claimed,
     /// Payments that were settled or accepted while a claim was under way: their posts are over, or must not leave.
     overtaken: BTreeSet<i64>,
     questions: VecDeque<Question>,
@@ -94,7 +96,7 @@ impl Core {
         let breaker = Breaker::new(limits.breaker_losses, limits.breaker_pause);
         let mut core = Self {
             breaker,
-            claimed: VecDeque::new(),
+            claimed: Claimed::default(),
             overtaken: BTreeSet::new(),
             questions: VecDeque::new(),
             asked: BTreeSet::new(),
@@ -166,7 +168,7 @@ impl Core {
                 // A pause may be long, and an intent that is not sent soon would be in doubt after a crash.
                 let paused = self.not_before.is_some_and(|at| at > now);
                 if paused || self.breaker.gate(now) != Gate::Open {
-                    let claims = self.claimed.drain(..).collect();
+                    let claims = self.claimed.take_all();
                     self.release(claims);
                 }
             }
@@ -228,7 +230,7 @@ impl Core {
             self.last_move = now;
             // A callback about an earlier post may settle a payment whose repeat waits to leave: it must not leave.
             // No other news takes a claim back, as it may be older than the claim.
-            self.claimed.retain(|claim| claim.seq != moved.seq);
+            self.claimed.forget(moved.seq);
             // The news of its claim may still be on the way.
             if self.claiming && moved.from == State::Posting {
                 self.overtaken.insert(moved.seq);
@@ -298,7 +300,7 @@ impl Core {
     pub fn poll(&mut self, now: Timestamp) -> Vec<Effect> {
         self.note_time(now);
         if self.ending.is_some() {
-            let claims = self.claimed.drain(..).collect();
+            let claims = self.claimed.take_all();
             self.release(claims);
             return std::mem::take(&mut self.effects);
         }
@@ -372,7 +374,7 @@ impl Core {
     pub fn take_post(&mut self, count: usize) -> Vec<Claim> {
         self.posts_under_way += 1;
         self.breaker.sent();
-        self.claimed.drain(..count).collect()
+        self.claimed.take(count)
     }
 
     /// Returns how many payments the next query asks about; 0 when none may go now.
@@ -402,6 +404,12 @@ impl Core {
     #[must_use]
     pub fn nothing_under_way(&self) -> bool {
         self.posts_under_way == 0 && self.queries_under_way == 0 && !self.claiming && !self.fetching
+    }
+
+    /// Returns whether a post is under way.
+    #[must_use]
+    pub fn is_posting(&self) -> bool {
+        self.posts_under_way > 0
     }
 
     /// Returns how the run ended, once nothing is under way any more.
@@ -466,7 +474,7 @@ impl Core {
     /// Waits no longer for the journal, which has failed.
     pub fn forget_journal(&mut self) {
         (self.claiming, self.fetching, self.looking) = (false, false, false);
-        self.claimed.clear();
+        self.claimed = Claimed::default();
         self.effects.clear();
     }
 

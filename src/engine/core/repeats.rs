@@ -14,7 +14,8 @@ impl Core {
 
     /// Takes back the claims among `asked` that are settled: they must not leave.
     pub fn keep_unsettled(&mut self, asked: &[i64], still: &[i64]) {
-        self.claimed
-            .retain(|claim| !asked.contains(&claim.seq) || still.contains(&claim.seq));
+        for seq in asked.iter().filter(|seq| !still.contains(seq)) {
+            self.claimed.forget(*seq);
+        }
     }
 }

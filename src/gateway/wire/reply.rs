@@ -276,7 +276,11 @@ fn entry(raw: &RawValue) -> Result<Entry, Unreadable> {
 pub(super) fn text(raw: &RawValue) -> Option<Cow<'_, str>> {
     let json = raw.get();
     match json.as_bytes().first()? {
-        b'"' => serde_json::from_str::<String>(json).ok().map(Cow::Owned),
+        b'"' => match json.get(1..json.len() - 1) {
+            // Read already as JSON: without an escape a text is what stands between its quotes.
+            Some(plain) if !plain.contains('\\') => Some(Cow::Borrowed(plain)),
+            _ => serde_json::from_str::<String>(json).ok().map(Cow::Owned),
+        },
         b'-' | b'0'..=b'9' => Some(Cow::Borrowed(json)),
         _ => None,
     }

@@ -219,7 +219,7 @@ fn subject(c: &Connection, seq: i64) -> Result<Subject, Error> {
     let mut statement = c.prepare_cached(
         "select i.batch_id, i.service_id, i.currency, i.identifier, i.amount is not null, l.state,
              exists (select 1 from bill b where b.seq = i.seq and b.outcome < 2),
-             exists (select 1 from evidence e where e.seq = i.seq and e.event <> ?2)
+             exists (select 1 from evidence e indexed by evidence_by_payment where e.seq = i.seq and e.event <> ?2)
          from instruction i left join life l on l.seq = i.seq where i.seq = ?1",
     )?;
     let mut rows = statement.query([seq, BILLED])?;

@@ -9,7 +9,7 @@ use crate::journal::Error;
 /// Carries out a group of verbs, all or none; what they learned is chained before it is committed.
 pub(super) fn commit(connection: &mut Chained, works: Vec<Work>) -> Result<(), Error> {
     // IMMEDIATE waits for another writer here, where nothing has been done yet.
-    connection.execute_batch("begin immediate")?;
+    connection.prepare_cached("begin immediate")?.execute([])?;
     connection.begin();
     let done = works
         .into_iter()
@@ -51,5 +51,5 @@ fn end(connection: &Connection) -> rusqlite::Result<()> {
     if let Some(failure) = super::inline::failure(connection) {
         return Err(failure);
     }
-    connection.execute_batch("commit")
+    connection.prepare_cached("commit")?.execute([]).map(drop)
 }

@@ -3,18 +3,18 @@
 use std::collections::BTreeMap;
 
 use rusqlite::{Connection, OptionalExtension, params};
-use serde_json::json;
+use serde::Serialize;
 
 use super::NEVER;
 use super::chain::{Chained, Evidence};
 use super::row::{
-    LIFE_COLUMNS, NOTED_CALLBACK, add_to_tally, corrupt, currency_of, event_numbers, life_of,
-    millis, save_life,
+    LIFE_COLUMNS, NOTED_CALLBACK, add_to_tally, assert_changed, corrupt, currency_of, due_number,
+    event_numbers, life_of, millis, save_life, state_number,
 };
 use super::unpriced::without_amount;
 use crate::domain::{Amount, Money, PayerTransactionId, Said};
 use crate::journal::{CallbackNote, Error, Finding, Moved, Received};
-use crate::lifecycle::{Anomaly, Class, Event, Moment, Policy, State, Step, step};
+use crate::lifecycle::{Anomaly, Class, Event, Life, Moment, Policy, State, Step, step};
 
 /// Callbacks of one payment that are kept; an honest gateway sends a handful.
 const CALLBACKS_MAX: i64 = 64;
@@ -104,24 +104,20 @@ pub(super) fn apply(
 ) -> Result<Option<Anomaly>, Error> {
     let before = subject.moved.life;
     let Step { life, anomaly } = step(&before, event, moment, policy);
-    if life != before {
+    let words = Words {
+        ended: life.state != before.state && life.state.is_finished(),
+        late: life.state == before.state && before.state.is_finished(),
+        delivered: matches!(
+            event,
+            Event::Reply(verdict) | Event::Answer(verdict) | Event::Callback(verdict)
+                if verdict.class == Class::Delivered
+        ),
+    };
+    if words.ended || says_something(said) {
+        save_told(c, subject.moved.seq, &life, said, words, moment)?;
+    } else if life != before {
         save_life(c, subject.moved.seq, &life)?;
     }
-    save_words(
-        c,
-        subject.moved.seq,
-        said,
-        Words {
-            ended: life.state != before.state && life.state.is_finished(),
-            late: life.state == before.state && before.state.is_finished(),
-            delivered: matches!(
-                event,
-                Event::Reply(verdict) | Event::Answer(verdict) | Event::Callback(verdict)
-                    if verdict.class == Class::Delivered
-            ),
-        },
-        moment,
-    )?;
     if subject.replaced && life.state == State::Conflict && before.state != State::Conflict {
         hold_retry(c, subject.moved.seq)?;
     }
@@ -180,9 +176,18 @@ fn set_retry_due(c: &Connection, seq: i64, due_at: i64) -> Result<(), Error> {
     Ok(())
 }
 
-fn save_words(
+fn says_something(said: &Said) -> bool {
+    said.gateway_transaction_id.is_some()
+        || said.receipt_number.is_some()
+        || said.receiver_narration.is_some()
+        || !said.description.is_empty()
+}
+
+/// Stores where a payment stands, and what was said of it.
+fn save_told(
     c: &Connection,
     seq: i64,
+    life: &Life,
     said: &Said,
     Words {
         ended,
@@ -191,57 +196,74 @@ fn save_words(
     }: Words,
     moment: Moment,
 ) -> Result<(), Error> {
-    let says_something = said.gateway_transaction_id.is_some()
-        || said.receipt_number.is_some()
-        || said.receiver_narration.is_some()
-        || !said.description.is_empty();
-    if !says_something && !ended {
-        return Ok(());
-    }
-    c.prepare_cached(
-        "update life set
-             gateway_transaction_id = iif(?8, coalesce(gateway_transaction_id, ?2), coalesce(?2, gateway_transaction_id)),
-             receipt_number = iif(?8, coalesce(receipt_number, ?3), coalesce(?3, receipt_number)),
-             receiver_narration = iif(?8, coalesce(receiver_narration, ?4), coalesce(?4, receiver_narration)),
-             status_description = iif(?8, coalesce(status_description, ?5), coalesce(?5, status_description)),
-             settled_at = iif(?6, ?7, settled_at),
-             application_id = iif(?9, coalesce(application_id, ?3), application_id)
-         where seq = ?1",
-    )?
-    .execute(params![
-        seq,
-        said.gateway_transaction_id.as_ref().map(|id| id.as_str()),
-        said.receipt_number,
-        said.receiver_narration,
-        Some(&said.description).filter(|text| !text.is_empty()),
-        ended,
-        moment.now.as_millis(),
-        late,
-        delivered,
-    ])?;
-    Ok(())
+    let changed = c
+        .prepare_cached(
+            "update life set state = ?2, code = ?3, attempts = ?4, posted_at = ?5, exposures = ?6, known = ?7,
+                 not_found = ?8, quarantine_from = ?9, queries = ?10, due_at = ?11,
+                 gateway_transaction_id = iif(?18, coalesce(gateway_transaction_id, ?12), coalesce(?12, gateway_transaction_id)),
+                 receipt_number = iif(?18, coalesce(receipt_number, ?13), coalesce(?13, receipt_number)),
+                 receiver_narration = iif(?18, coalesce(receiver_narration, ?14), coalesce(?14, receiver_narration)),
+                 status_description = iif(?18, coalesce(status_description, ?15), coalesce(?15, status_description)),
+                 settled_at = iif(?16, ?17, settled_at),
+                 application_id = iif(?19, coalesce(application_id, ?13), application_id)
+             where seq = ?1",
+        )?
+        .execute(params![
+            seq,
+            state_number(life.state),
+            life.code,
+            life.attempts,
+            millis(life.posted_at),
+            life.exposures,
+            life.known,
+            life.not_found,
+            millis(life.quarantine_from),
+            life.queries,
+            due_number(life),
+            said.gateway_transaction_id.as_ref().map(|id| id.as_str()),
+            said.receipt_number,
+            said.receiver_narration,
+            Some(&said.description).filter(|text| !text.is_empty()),
+            ended,
+            moment.now.as_millis(),
+            late,
+            delivered,
+        ])?;
+    assert_changed(seq, changed)
 }
 
 // Descriptions, receipts and identifiers stand in `life` too; the trail keeps who said what when.
 fn detail_of(said: &Said) -> Option<String> {
-    let mut members = serde_json::Map::new();
-    let mut put = |name: &str, value: Option<&str>| {
-        if let Some(value) = value.filter(|value| !value.is_empty()) {
-            members.insert(name.into(), json!(value));
-        }
-    };
-    put("description", Some(&said.description));
-    put("cause", Some(&said.cause));
-    put(
-        "gateway_transaction_id",
-        said.gateway_transaction_id.as_ref().map(|id| id.as_str()),
-    );
-    put("receipt_number", said.receipt_number.as_deref());
-    put("receiver_narration", said.receiver_narration.as_deref());
-    if let Some(status) = said.http_status.filter(|status| *status != 200) {
-        members.insert("http_status".into(), json!(status));
+    fn text(text: &str) -> Option<&str> {
+        Some(text).filter(|text| !text.is_empty())
     }
-    (!members.is_empty()).then(|| serde_json::Value::Object(members).to_string())
+    let detail = Detail {
+        cause: text(&said.cause),
+        description: text(&said.description),
+        gateway_transaction_id: said.gateway_transaction_id.as_ref().map(|id| id.as_str()),
+        http_status: said.http_status.filter(|status| *status != 200),
+        receipt_number: said.receipt_number.as_deref().and_then(text),
+        receiver_narration: said.receiver_narration.as_deref().and_then(text),
+    };
+    (detail != Detail::default())
+        .then(|| serde_json::to_string(&detail).expect("texts and a number have a JSON form"))
+}
+
+/// What evidence holds of the words, as JSON.
+#[derive(Default, PartialEq, Serialize)]
+struct Detail<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cause: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    description: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    gateway_transaction_id: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    http_status: Option<u16>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    receipt_number: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    receiver_narration: Option<&'a str>,
 }
 
 /// Records findings, in order.
@@ -276,6 +298,12 @@ pub(super) fn record(
     Ok(moves)
 }
 
+/// The callbacks of payment ?1 that are stored, and those of them with digest ?2.
+// The index is named: statistics of a journal that was only just loaded say that there is next to no evidence, and that
+// reading all of it is as good.
+pub(super) const STORED_CALLBACKS: &str = "select count(*), count(*) filter (where digest = ?2) from evidence indexed by evidence_by_payment
+     where seq = ?1 and event in (8, ?3) and digest is not null";
+
 /// Stores a callback and applies it.
 pub(super) fn callback(
     c: &Chained,
@@ -287,10 +315,7 @@ pub(super) fn callback(
         return Ok(Received::Unknown);
     };
     let stored: (i64, i64) = c
-        .prepare_cached(
-            "select count(*), count(*) filter (where digest = ?2) from evidence
-             where seq = ?1 and event in (8, ?3) and digest is not null",
-        )?
+        .prepare_cached(STORED_CALLBACKS)?
         .query_row(params![seq, &note.digest[..], NOTED_CALLBACK], |row| {
             Ok((row.get(0)?, row.get(1)?))
         })?;

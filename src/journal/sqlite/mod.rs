@@ -22,6 +22,8 @@ mod prepare;
 mod prove;
 mod read;
 mod recall;
+mod rest;
+mod restart;
 mod row;
 mod rows;
 mod run;

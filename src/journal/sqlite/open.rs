@@ -75,7 +75,8 @@ pub(super) fn for_writing(path: &Path, missing: Missing) -> Result<Connection, E
         .and_then(|()| {
             connection.execute_batch(
                 "pragma trusted_schema = off;
-                 pragma journal_size_limit = 67108864;",
+                 pragma journal_size_limit = 67108864;
+                 pragma wal_autocheckpoint = 4000;",
             )
         })
         .map_err(said_of(path))?;

@@ -247,7 +247,7 @@ impl Snapshot<'_> {
     /// Faults of the journal.
     pub fn trail(&self, seq: i64) -> Result<Vec<TrailEntry>, Error> {
         let mut statement = self.c.prepare(
-            "select at, event, class, code, anomaly, detail from evidence
+            "select at, event, class, code, anomaly, detail from evidence indexed by evidence_by_payment
              where seq = ?1 and (event <= ?2 or event = ?3) order by evidence_id",
         )?;
         // What only proves that other tables are as they were is no news of the payment.
@@ -328,7 +328,7 @@ impl Snapshot<'_> {
         let detail: Option<String> = self
             .c
             .prepare_cached(
-                "select detail from evidence where seq = ?1 and event in (9, 10) order by evidence_id desc limit 1",
+                "select detail from evidence indexed by evidence_by_payment where seq = ?1 and event in (9, 10) order by evidence_id desc limit 1",
             )?
             .query_row([seq], |row| row.get::<_, Option<String>>(0))
             .optional()?

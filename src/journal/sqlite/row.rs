@@ -101,6 +101,11 @@ pub(super) fn save_life(c: &Connection, seq: i64, life: &Life) -> Result<(), Err
         life.queries,
         due_number(life),
     ])?;
+    assert_changed(seq, changed)
+}
+
+/// Refuses that a life was changed which is not there.
+pub(super) fn assert_changed(seq: i64, changed: usize) -> Result<(), Error> {
     if changed == 1 {
         Ok(())
     } else {

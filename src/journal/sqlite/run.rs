@@ -5,11 +5,13 @@ use std::sync::Arc;
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::NEVER;
-use super::chain::{Chained, Evidence};
+use super::chain::Chained;
 use super::evidence::{Subject, Tallies, apply, claim_one, subject};
+use super::rest::{disturb, resting};
+use super::restart::{doubt_anew, restart_waits};
 use super::row::{
-    LIFE_COLUMNS, PAYMENT_COLUMNS, PAYMENT_WIDTH, batch_id, corrupt, event_numbers, identifier_of,
-    life_of, payment_of, service_of, stamp,
+    LIFE_COLUMNS, PAYMENT_COLUMNS, PAYMENT_WIDTH, batch_id, corrupt, identifier_of, life_of,
+    payment_of, service_of, stamp,
 };
 use super::seal;
 use super::upload::DOCUMENT_IS_THERE;
@@ -40,6 +42,7 @@ pub(super) fn acquire(
         return Ok(Acquired {
             token,
             last_claim_at: stamp(last_claim_at),
+            resting: resting(c, batch_id)?,
             abandoned: abandon(c, batch_id, terms.now, policy)?,
             held: held_lanes(c, batch_id)?,
         });
@@ -50,6 +53,7 @@ pub(super) fn acquire(
     Ok(Acquired {
         token,
         last_claim_at: stamp(last_claim_at),
+        resting: resting(c, batch_id)?,
         abandoned,
         held: held_lanes(c, batch_id)?,
     })
@@ -110,25 +114,6 @@ fn epoch(c: &Connection) -> Result<i64, Error> {
     )
 }
 
-/// Appends evidence that the doubts of an earlier run begin anew; [`restart_waits`] moves them accordingly.
-// Without it the evidence would add up to a payment that is nearer to a second post than it is.
-fn doubt_anew(c: &Chained, batch_id: i64, now: Timestamp, policy: &Policy) -> Result<(), Error> {
-    let mut statement =
-        c.prepare_cached("select seq from life where batch_id = ?1 and state = 2 order by seq")?;
-    let mut rows = statement.query([batch_id])?;
-    while let Some(row) = rows.next()? {
-        c.append(&Evidence {
-            batch_id,
-            seq: row.get(0)?,
-            at: now,
-            kind: event_numbers(Event::Abandoned),
-            policy: Some(policy),
-            ..Evidence::default()
-        })?;
-    }
-    Ok(())
-}
-
 /// Refuses a run that another one has taken over from.
 pub(super) fn assert_current(c: &Connection, token: RunToken) -> Result<(), Error> {
     #[cfg(test)]
@@ -142,6 +127,10 @@ pub(super) fn assert_current(c: &Connection, token: RunToken) -> Result<(), Erro
     }
 }
 
+/// Intents without an outcome.
+pub(super) const UNFINISHED: &str =
+    "select seq from life indexed by unfinished_posts where batch_id = ?1 and state = 1";
+
 /// Turns intents without an outcome into doubts: their bytes may have left.
 pub(super) fn abandon(
     c: &Chained,
@@ -150,7 +139,7 @@ pub(super) fn abandon(
     policy: &Policy,
 ) -> Result<u64, Error> {
     let seqs: Vec<i64> = c
-        .prepare("select seq from life where batch_id = ?1 and state = 1")?
+        .prepare(UNFINISHED)?
         .query_map([batch_id], |row| row.get(0))?
         .collect::<Result<_, _>>()?;
     let mut tallies = Tallies::default();
@@ -170,32 +159,6 @@ pub(super) fn abandon(
     }
     tallies.write(c)?;
     Ok(seqs.len() as u64)
-}
-
-/// Begins the waits anew that rest on the wall clock of an earlier process: a clock that jumped must neither end a
-/// quarantine early nor put off a question for ever.
-fn restart_waits(c: &Connection, batch_id: i64, terms: &RunTerms) -> Result<(), Error> {
-    let now = terms.now.as_millis();
-    let latest = terms.now.after(terms.longest_wait).as_millis();
-    let soon = terms.now.after(terms.first_query_after).as_millis();
-    c.execute(
-        "update life set quarantine_from = ?2, not_found = 0 where batch_id = ?1 and state = 2",
-        params![batch_id, now],
-    )?;
-    // What an earlier run had given up is asked about once more.
-    c.execute(
-        "update life set due_at = ?4, queries = 0 where batch_id = ?1 and state >= 2 and state <= 4 and due_at = ?2 and ?3 >= 0",
-        params![batch_id, NEVER, latest, soon],
-    )?;
-    c.execute(
-        "update life set due_at = ?3 where batch_id = ?1 and state >= 2 and state <= 4 and due_at > ?2",
-        params![batch_id, latest, soon],
-    )?;
-    c.execute(
-        "update life set due_at = 0 where batch_id = ?1 and state = 0 and due_at > 0 and due_at < ?2",
-        params![batch_id, NEVER],
-    )?;
-    Ok(())
 }
 
 fn held_lanes(c: &Connection, batch_id: i64) -> Result<Vec<Lane>, Error> {
@@ -253,6 +216,7 @@ pub(super) fn claim(
     }
     if !claims.is_empty() {
         tallies.write(c)?;
+        disturb(c, token.batch_id)?;
         c.prepare_cached("update batch set last_claim_at = ?2 where batch_id = ?1")?
             .execute(params![token.batch_id, now.as_millis()])?;
     }

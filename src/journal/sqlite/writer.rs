@@ -11,7 +11,7 @@ use super::chain::Chained;
 use super::commit::commit;
 use super::open::{self, Missing};
 use super::{evidence, load, recall, run};
-use crate::domain::{BatchName, PayerTransactionId, Timestamp};
+use crate::domain::{BatchName, PayerTransactionId, Timestamp, Uptime};
 use crate::journal::{
     Acquired, CallbackNote, Claim, Due, Error, Finding, Incoming, Kind, LoadPlan, Loaded, Moved,
     Question, Received, RunTerms, RunToken, Standing,
@@ -334,6 +334,15 @@ impl Journal {
             run::due(c, token)
         })
         .await
+    }
+
+    /// Notes since when no post has left, at the end of a run.
+    ///
+    /// # Errors
+    /// [`Error::Fenced`] when another run has taken over.
+    pub async fn rest(&self, token: RunToken, since: Uptime) -> Result<(), Error> {
+        self.ask(true, move |c| super::rest::rest(c, token, since))
+            .await
     }
 
     /// Returns counts and amounts per state.

@@ -86,6 +86,14 @@ begin select raise(abort, 'a policy never changes'); end;
 create trigger policy_is_never_removed before delete on policy
 begin select raise(abort, 'a policy is never removed'); end;
 
+-- Since when no post of a batch has left, by the clock that nobody sets: the next run need not wait for the rate. A claim
+-- takes it away, the end of a run puts it there; none after a crash.
+create table rest (
+    batch_id integer primary key,
+    boot     text not null,                 -- the start of the machine that it counts from
+    since    integer not null               -- milliseconds since that start
+) strict;
+
 -- The chain of evidence: every row has a hash over itself and the row before it in its batch.
 alter table evidence add column batch_id integer;
 alter table evidence add column policy_id integer;  -- null: no wait enters into it, or an earlier version wrote it
@@ -104,3 +112,5 @@ create table chain (
 -- the new one.
 drop index ask_queue;
 create index ask_queue on life (batch_id, due_at, seq) where state >= 2 and state <= 4;
+-- A run that begins looks at the doubts alone.
+create index doubts on life (batch_id, seq) where state = 2;

@@ -120,7 +120,7 @@ impl Prover<'_> {
 
     fn folded(&mut self, seq: i64, counted: &mut u64) -> Result<Folded, Error> {
         let mut statement = self.c.prepare_cached(
-            "select at, event, class, code, detail, policy_id, batch_id from evidence where seq = ?1 order by evidence_id",
+            "select at, event, class, code, detail, policy_id, batch_id from evidence indexed by evidence_by_payment where seq = ?1 order by evidence_id",
         )?;
         let mut rows = statement.query([seq])?;
         let mut folded = Folded {

@@ -1,0 +1,62 @@
+//! Intents on disk that have not left yet.
+
+use std::collections::{BTreeSet, VecDeque};
+
+use crate::journal::Claim;
+
+/// Claims in the order in which they leave.
+// Almost every payment that moves has left: whether one still waits is asked once for each, and not by a look at all.
+#[derive(Debug, Default)]
+pub(super) struct Claimed {
+    queue: VecDeque<Claim>,
+    seqs: BTreeSet<i64>,
+}
+
+impl Claimed {
+    pub(super) fn len(&self) -> usize {
+        self.queue.len()
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.queue.is_empty()
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Claim> {
+        self.queue.iter()
+    }
+
+    pub(super) fn extend(&mut self, claims: Vec<Claim>) {
+        self.seqs.extend(claims.iter().map(|claim| claim.seq));
+        self.queue.extend(claims);
+    }
+
+    /// Takes the first ones.
+    pub(super) fn take(&mut self, count: usize) -> Vec<Claim> {
+        let taken: Vec<Claim> = self.queue.drain(..count).collect();
+        for claim in &taken {
+            self.seqs.remove(&claim.seq);
+        }
+        taken
+    }
+
+    pub(super) fn take_all(&mut self) -> Vec<Claim> {
+        self.take(self.queue.len())
+    }
+
+    /// Takes those of a lane.
+    pub(super) fn take_lane(&mut self, lane: i64) -> Vec<Claim> {
+        let (taken, kept) = self
+            .take_all()
+            .into_iter()
+            .partition(|claim| claim.lane == lane);
+        self.extend(kept);
+        taken
+    }
+
+    /// Forgets one, if it is there.
+    pub(super) fn forget(&mut self, seq: i64) {
+        if self.seqs.remove(&seq) {
+            self.queue.retain(|claim| claim.seq != seq);
+        }
+    }
+}

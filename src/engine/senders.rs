@@ -1,0 +1,64 @@
+//! The tasks that post: each takes one request at a time, and lives as long as the run.
+
+use std::sync::Arc;
+
+use tokio::sync::mpsc;
+use tokio_util::task::TaskTracker;
+
+use super::exchange::{self, Exchange};
+use crate::callback::Addresses;
+use crate::gateway::Gateway;
+use crate::journal::Claim;
+
+/// What every sender works with.
+pub(super) struct Line<G> {
+    pub(super) gateway: Arc<G>,
+    pub(super) addresses: Option<Addresses>,
+}
+
+/// Tasks that post, as many as were ever under way at once.
+// One task for each post would be allocated, moved and freed as often: it is several kilobytes large.
+#[derive(Debug, Default)]
+pub(super) struct Senders {
+    tasks: Vec<mpsc::Sender<Vec<Claim>>>,
+    idle: Vec<usize>,
+}
+
+impl Senders {
+    /// Hands a post to a sender that is idle, or to a new one, which tells its number and what came of it.
+    pub(super) fn post<G, M>(
+        &mut self,
+        claims: Vec<Claim>,
+        line: &Arc<Line<G>>,
+        tasks: &TaskTracker,
+        messages: &mpsc::Sender<M>,
+        posted: fn(usize, Exchange) -> M,
+    ) where
+        G: Gateway,
+        M: Send + 'static,
+    {
+        let number = self.idle.pop().unwrap_or_else(|| {
+            let number = self.tasks.len();
+            // Room for one: who is idle has nothing to do.
+            let (sender, mut jobs) = mpsc::channel(1);
+            self.tasks.push(sender);
+            let (line, messages) = (Arc::clone(line), messages.clone());
+            tasks.spawn(async move {
+                while let Some(claims) = jobs.recv().await {
+                    let exchange =
+                        exchange::post(&*line.gateway, claims, line.addresses.as_ref()).await;
+                    let _ = messages.send(posted(number, exchange)).await;
+                }
+            });
+            number
+        });
+        self.tasks[number]
+            .try_send(claims)
+            .unwrap_or_else(|_| unreachable!("an idle sender waits for its next post"));
+    }
+
+    /// Takes a sender back that has told what came of its post.
+    pub(super) fn done(&mut self, number: usize) {
+        self.idle.push(number);
+    }
+}
