@@ -15,7 +15,7 @@ use super::process::{Outcome, Process, until};
 pub const DISBURSE: &str = env!("CARGO_BIN_EXE_disburse");
 pub const BATCH: &str = "bench";
 const START_MAX: Duration = Duration::from_secs(20);
-const LIFE_MAX: Duration = Duration::from_secs(900);
+const LIFE_MAX: Duration = Duration::from_secs(4 * 3600);
 
 /// A sandbox without faults.
 pub struct Gateway {

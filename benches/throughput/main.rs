@@ -107,7 +107,12 @@ impl Arguments {
 fn measure(arguments: &Arguments) -> Outcome<bool> {
     let bench = Bench::new(arguments.sizes())?;
     println!("{}", table::machine());
-    println!("{:?}, {RUNS} runs each, in turns", bench.sizes);
+    let size = |rows: usize| table::grouped(&rows.to_string());
+    println!(
+        "{} rows, runs of {} payments, {RUNS} measures each, in turns: median (least to greatest)",
+        size(bench.sizes.rows),
+        size(bench.sizes.payments),
+    );
     println!("\n{}", table::head());
     let mut complete = true;
     let mut notes = Vec::new();
@@ -130,6 +135,9 @@ fn measure(arguments: &Arguments) -> Outcome<bool> {
     for (name, note) in notes {
         println!("{name}: {note}.");
     }
+    for version in bench.tools.versions() {
+        println!("{version}");
+    }
     Ok(complete)
 }
 
@@ -147,6 +155,7 @@ fn measure_together(bench: &Bench, rows: &[&Row]) -> Samples {
     }
     let mut samples = Samples::new();
     for work in &works {
+        // Whose absence is found before anything is measured.
         let there = work.tool().map_or(Ok(()), |tool| {
             bench
                 .tools
@@ -164,6 +173,7 @@ fn measure_together(bench: &Bench, rows: &[&Row]) -> Samples {
             }
             done.push(*work);
             if let Some(Ok(known)) = samples.get_mut(work) {
+                eprintln!("{work:?}, {} of {RUNS} ...", known.len() + 1);
                 match bench.measure(*work) {
                     Ok(sample) => known.push(sample),
                     Err(error) => drop(samples.insert(*work, Err(format!("failed: {error}")))),
@@ -276,12 +286,10 @@ fn try_out(arguments: &Arguments) -> Outcome<bool> {
         limited: 50,
     })?;
     for row in ROWS {
-        let begun = std::time::Instant::now();
         let sample = bench
             .measure(row.ours)
             .map_err(|error| format!("{}: {error}", row.name))?;
         let figure = row.figure.of(&sample);
-        eprintln!("{} {:?}", row.name, begun.elapsed());
         // So little time is used that none of it may show.
         let least = if row.figure == Figure::CpuMicros {
             -1.0

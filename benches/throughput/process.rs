@@ -14,6 +14,11 @@ use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid};
 
 pub type Outcome<T> = Result<T, Box<dyn Error>>;
 
+/// How long anything about so many rows may take: hardly any program is so slow that this ends it.
+pub fn limit(rows: usize) -> Duration {
+    Duration::from_secs(120 + rows as u64 / 1_500)
+}
+
 const PAUSE: Duration = Duration::from_millis(5);
 
 /// What a process took.

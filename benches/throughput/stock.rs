@@ -5,15 +5,12 @@ use std::fs::{self, File};
 use std::io::{BufWriter, Write};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use serde_json::Value;
 
 use super::gateway::{BATCH, Gateway, any_port, client, free_address};
-use super::process::{Outcome, Process};
+use super::process::{Outcome, Process, limit};
 use super::watch::Watch;
-
-const LIMIT: Duration = Duration::from_secs(600);
 
 /// The folder of all measures, and what is in it already.
 pub struct Stock {
@@ -82,7 +79,7 @@ impl Stock {
         let file = self.files(rows)?.join("rows.csv");
         let mut command = client(&folder, any_port())?;
         command.arg("load").arg(file).args(["--batch", BATCH]);
-        Process::start(&mut command, LIMIT)?.wait()?;
+        Process::start(&mut command, limit(rows))?.wait()?;
         self.loaded.insert(rows, folder.clone());
         Ok(folder)
     }
@@ -102,7 +99,7 @@ impl Stock {
                 .env("DISBURSE_PACKETS_PER_REQUEST", "20")
                 .args(arguments)
                 .args(file);
-            Process::start(&mut command, LIMIT)?.wait().map(drop)
+            Process::start(&mut command, limit(rows))?.wait().map(drop)
         };
         let load = ["load", "--batch", BATCH, "--amend"];
         let run = ["run", BATCH, "--yes", "--quiet", "--poll-only"];
@@ -148,7 +145,7 @@ impl Stock {
         let watch = Watch::start(any_port(), gateway.address)?;
         let mut command = client(&folder, watch.address())?;
         command.args(["run", BATCH, "--yes", "--quiet"]);
-        Process::start(&mut command, LIMIT)?.wait()?;
+        Process::start(&mut command, limit(1))?.wait()?;
         let body = String::from_utf8(watch.first_body())?;
         let value: Value = serde_json::from_str(&body)?;
         let id = value["payload"]["packet"][0]["payerTransactionID"].as_str();

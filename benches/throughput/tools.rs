@@ -9,12 +9,11 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::gateway::Gateway;
-use super::process::{Ended, Outcome, Process};
+use super::process::{Ended, Outcome, Process, limit};
 
-/// The release that the figures were taken with; without TLS, which a gateway on loopback does not have.
+/// The release that the figures were taken with. It does not compile without its default features, TLS among them.
 const OHA: &str = "1.16.0";
 const INSTALL_MAX: Duration = Duration::from_secs(1200);
-const LIMIT: Duration = Duration::from_secs(300);
 
 /// A program of somebody else.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,11 +39,30 @@ impl Tools {
         found.as_deref().map_err(Clone::clone)
     }
 
+    /// Returns what the tools that were used say of themselves.
+    pub fn versions(&self) -> Vec<String> {
+        [(&self.sqlite3, "sqlite3"), (&self.oha, "oha")]
+            .iter()
+            .filter_map(|(found, name)| {
+                let program = found.get()?.as_ref().ok()?;
+                let said = Command::new(program).arg("--version").output().ok()?;
+                let said = String::from_utf8_lossy(&said.stdout).trim().to_owned();
+                Some(format!("yardstick {name}: {said}"))
+            })
+            .collect()
+    }
+
     /// Runs SQL in the `sqlite3` shell, its table into a file.
-    pub fn sqlite3(&self, arguments: &[&str], folder: &Path, out: File) -> Outcome<Ended> {
+    pub fn sqlite3(
+        &self,
+        arguments: &[&str],
+        folder: &Path,
+        rows: usize,
+        out: File,
+    ) -> Outcome<Ended> {
         let mut command = Command::new(self.find(Tool::Sqlite3)?);
         command.args(arguments).current_dir(folder);
-        Process::start_to(&mut command, LIMIT, out)?.wait()
+        Process::start_to(&mut command, limit(rows), out)?.wait()
     }
 
     /// Posts bodies, chosen among the lines of a file, and returns how long the requests took, with what the process did.
@@ -62,7 +80,7 @@ impl Tools {
             .arg(bodies)
             .args(["-n", &requests.to_string(), "-c", &connections.to_string()])
             .arg(format!("http://{}/v1/global-api/payments", gateway.address));
-        let ended = Process::start(&mut command, LIMIT)?.wait()?;
+        let ended = Process::start(&mut command, limit(requests))?.wait()?;
         let said: Value = serde_json::from_str(&ended.out)?;
         let answered = said["statusCodeDistribution"]["200"].as_u64();
         let seconds = said["summary"]["total"].as_f64();
@@ -99,8 +117,7 @@ fn find_oha() -> Result<PathBuf, String> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(cargo);
     command
-        .args(["install", "oha", "--version", OHA, "--locked"])
-        .args(["--no-default-features", "--root"])
+        .args(["install", "oha", "--version", OHA, "--locked", "--root"])
         .arg(&root);
     let installing = Process::start(&mut command, INSTALL_MAX).and_then(Process::wait);
     match installing {

@@ -9,13 +9,11 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use super::gateway::{BATCH, Gateway, any_port, client, disburse, free_address};
-use super::process::{Outcome, Process, until};
+use super::process::{Outcome, Process, limit, until};
 use super::stock::{Stock, copy_journal, journal_bytes};
 use super::tools::{Tool, Tools};
 use super::watch::Watch;
 
-/// Bound of every single measure.
-const LIMIT: Duration = Duration::from_secs(600);
 /// The default of `limits.concurrency`.
 const CONCURRENCY: usize = 64;
 /// The rate limit of `rate`, in payments per second.
@@ -144,7 +142,7 @@ impl Bench {
             let import = format!(".import --csv \"{}\" rows", file.display());
             let ended =
                 self.tools
-                    .sqlite3(&["import.db", &import], folder, tempfile::tempfile()?)?;
+                    .sqlite3(&["import.db", &import], folder, rows, tempfile::tempfile()?)?;
             Ok(Sample {
                 count: rows,
                 seconds: ended.seconds,
@@ -277,7 +275,7 @@ impl Bench {
         self.in_folder(|folder| {
             let out = File::create(folder.join("out.csv"))?;
             let arguments = ["-readonly", "-csv", "-header", &journal, sql];
-            let ended = self.tools.sqlite3(&arguments, folder, out)?;
+            let ended = self.tools.sqlite3(&arguments, folder, rows, out)?;
             Ok(Sample {
                 count: rows,
                 seconds: ended.seconds,
@@ -293,7 +291,7 @@ impl Bench {
         self.in_folder(|folder| {
             copy_journal(&finished.half, folder)?;
             let (seconds, peak_kib) =
-                until_first_post(folder, Some(finished.gateway), |command| {
+                until_first_post(folder, rows, Some(finished.gateway), |command| {
                     command.args(["run", BATCH]);
                 })?;
             Ok(Sample {
@@ -308,7 +306,7 @@ impl Bench {
     fn first_post(&self, rows: usize) -> Outcome<Sample> {
         let file = self.stock.borrow_mut().files(rows)?.join("rows.csv");
         self.in_folder(|folder| {
-            let (seconds, peak_kib) = until_first_post(folder, None, |command| {
+            let (seconds, peak_kib) = until_first_post(folder, rows, None, |command| {
                 command.arg("pay").arg(&file).args(["--batch", BATCH]);
             })?;
             Ok(Sample {
@@ -353,7 +351,7 @@ pub enum Until {
 
 /// Runs our program to its end.
 fn ours(command: &mut Command, count: usize, codes: &[i32]) -> Outcome<Sample> {
-    let ended = Process::start(command, LIMIT)?.wait_for(codes)?;
+    let ended = Process::start(command, limit(count))?.wait_for(codes)?;
     Ok(Sample {
         count,
         seconds: ended.seconds,
@@ -366,6 +364,7 @@ fn ours(command: &mut Command, count: usize, codes: &[i32]) -> Outcome<Sample> {
 /// Starts our program, waits for the first post on the wire and ends it; returns how long that took.
 fn until_first_post(
     folder: &Path,
+    rows: usize,
     listen: Option<SocketAddr>,
     arguments: impl FnOnce(&mut Command),
 ) -> Outcome<(f64, u64)> {

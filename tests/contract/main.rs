@@ -11,6 +11,7 @@ mod callbacks;
 mod engine;
 mod fold;
 mod journal;
+mod listed;
 mod preflight;
 mod proof;
 mod support;

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::listed::assert_listed;
 use disburse::domain::{
     Amount, BatchName, Country, Currency, Instruction, Money, Msisdn, Originator,
     PayerTransactionId, Reference, Said, ServiceCode, Tally, Timestamp, Unpriced,
@@ -291,7 +292,9 @@ impl World {
     pub fn report_rows(&self) -> Vec<ReportRow> {
         let reader = self.reader();
         let snapshot = reader.snapshot(&batch()).unwrap();
-        snapshot.rows().collect::<Result<_, _>>().unwrap()
+        let rows: Vec<ReportRow> = snapshot.rows().collect::<Result<_, _>>().unwrap();
+        assert_listed(&snapshot, &rows);
+        rows
     }
 
     pub fn identifiers(&self) -> Vec<PayerTransactionId> {

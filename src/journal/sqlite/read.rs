@@ -13,7 +13,7 @@ use super::row::{
 use super::rows::Rows;
 use super::run::known_batch;
 use super::unpriced::unpriced;
-use crate::domain::{BatchName, ControlTotals, Originator, Tally, Timestamp};
+use crate::domain::{BatchName, ControlTotals, Currency, Originator, Tally, Timestamp};
 use crate::journal::{
     BatchRecord, BillRecord, Error, Lane, LoadRecord, PaymentRecord, Standing, StandingRow,
     TrailEntry, UnpricedRecord,
@@ -151,21 +151,37 @@ impl Snapshot<'_> {
     /// # Errors
     /// Faults of the journal.
     pub fn control(&self) -> Result<ControlTotals, Error> {
+        // Added up here: SQLite would sort all rows to group them.
         let mut statement = self.c.prepare(
-            "select s.code, i.currency, count(*), coalesce(sum(i.amount), 0) from instruction i join service s using (service_id)
-             where i.batch_id = ?1 and i.generation = 0 group by s.code, i.currency",
+            "select service_id, currency, amount from instruction where batch_id = ?1 and generation = 0",
         )?;
         let mut rows = statement.query([self.batch_id])?;
-        let mut control = ControlTotals::default();
+        let mut lanes: Vec<(i64, Currency, u64, i128)> = Vec::new();
+        let mut last = 0;
         while let Some(row) = rows.next()? {
-            let currency = currency_of(&row.get::<_, String>(1)?)?;
-            let service = service_of(&row.get::<_, String>(0)?)?;
-            control.add_many(
-                &service,
-                row.get::<_, i64>(2)?.unsigned_abs(),
-                currency,
-                i128::from(row.get::<_, i64>(3)?),
-            );
+            let service: i64 = row.get(0)?;
+            let code = row
+                .get_ref(1)?
+                .as_str()
+                .map_err(|_| corrupt("a currency"))?;
+            let is_lane =
+                |lane: &(i64, Currency, u64, i128)| lane.0 == service && lane.1.code() == code;
+            if !lanes.get(last).is_some_and(is_lane) {
+                last = lanes.iter().position(is_lane).unwrap_or(lanes.len());
+            }
+            if last == lanes.len() {
+                lanes.push((service, currency_of(code)?, 0, 0));
+            }
+            lanes[last].2 += 1;
+            lanes[last].3 += i128::from(row.get::<_, Option<i64>>(2)?.unwrap_or(0));
+        }
+        let mut control = ControlTotals::default();
+        let mut code_of = self
+            .c
+            .prepare("select code from service where service_id = ?1")?;
+        for (service, currency, count, minor) in lanes {
+            let code: String = code_of.query_row([service], |row| row.get(0))?;
+            control.add_many(&service_of(&code)?, count, currency, minor);
         }
         Ok(control)
     }
