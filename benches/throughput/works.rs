@@ -373,8 +373,9 @@ fn until_first_post(
     let mut command = client(folder, watch.address())?;
     arguments(&mut command);
     command.args(["--yes", "--quiet", "--poll-only"]);
-    let process = Process::start(&mut command, LIMIT)?;
-    let came = until(LIMIT, || !watch.arrivals().is_empty() || process.is_over());
+    let most = limit(rows);
+    let process = Process::start(&mut command, most)?;
+    let came = until(most, || !watch.arrivals().is_empty() || process.is_over());
     match watch.arrivals().first() {
         Some(first) if came => {
             let seconds = first.duration_since(process.started()).as_secs_f64();
