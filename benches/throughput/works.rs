@@ -182,6 +182,12 @@ impl Bench {
                 }
             };
             let (seconds, ended) = self.tools.oha(&gateway, &bodies, payments, CONCURRENCY)?;
+            // Status 200 has every reply: what the sandbox made of the bodies is in its ledger.
+            let ledger = gateway.ledger()?;
+            let accepted = ledger["services"]["B2C_MPESA"]["accepted"].as_u64();
+            if accepted.is_none_or(|accepted| accepted < payments as u64) {
+                return Err(format!("of {payments} posts by oha the ledger says {ledger}").into());
+            }
             Ok(Sample {
                 count: payments,
                 seconds,
