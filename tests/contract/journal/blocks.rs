@@ -31,8 +31,8 @@ fn motley(n: u64) -> Instruction {
         1 => vec![("bankCode".into(), "01".into())],
         _ => Vec::new(),
     };
-    row.document = (n % 4 == 0).then(|| document("doc.pdf", if n % 8 == 0 { "/srv" } else { "" }));
-    if n % 13 == 0 {
+    row.document = (n.is_multiple_of(4)).then(|| document("doc.pdf", if n.is_multiple_of(8) { "/srv" } else { "" }));
+    if n.is_multiple_of(13) {
         row.reference = None;
     }
     match n % 3 {
