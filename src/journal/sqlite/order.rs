@@ -12,10 +12,10 @@ use std::sync::Arc;
 use crate::domain::PayerTransactionId;
 use crate::journal::Error;
 
-/// Entries that are sorted in memory: 8 MiB.
-const RUN: usize = 8 * 1024 * 1024 / BYTES;
+/// Entries that are sorted in memory: 4 MiB.
+const RUN: usize = 4 * 1024 * 1024 / BYTES;
 /// What is read ahead of each run.
-const AHEAD: usize = 64 * 1024;
+const AHEAD: usize = 32 * 1024;
 
 const ID: usize = 26;
 const BYTES: usize = ID + 6 + 8;

@@ -31,7 +31,9 @@ fn motley(n: u64) -> Instruction {
         1 => vec![("bankCode".into(), "01".into())],
         _ => Vec::new(),
     };
-    row.document = (n.is_multiple_of(4)).then(|| document("doc.pdf", if n.is_multiple_of(8) { "/srv" } else { "" }));
+    row.document = n
+        .is_multiple_of(4)
+        .then(|| document("doc.pdf", if n.is_multiple_of(8) { "/srv" } else { "" }));
     if n.is_multiple_of(13) {
         row.reference = None;
     }
@@ -47,7 +49,7 @@ async fn every_row_is_stored_as_it_passed_and_the_blocks_prove_it() {
     let given: Vec<Instruction> = (1..=2_345).map(motley).collect();
     let mut file: Vec<Incoming> = Vec::new();
     for row in &given {
-        if row.line % 100 == 0 {
+        if row.line.is_multiple_of(100) {
             file.push(Incoming::Unpriced(unpriced(100_000 + row.line)));
         }
         file.push(Incoming::Good(row.clone()));
