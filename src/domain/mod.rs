@@ -1,6 +1,6 @@
 //! What a payment is: values that are valid by their type.
 //!
-//! Everything here is parsed once, at the door, and trusted afterwards. No I/O, no clock but [`Timestamp::now`].
+//! Everything here is parsed once, at the door, and trusted afterwards. No I/O, no clock but [`Timestamp::now`] and [`Uptime::now`].
 
 mod amount;
 mod batch;
