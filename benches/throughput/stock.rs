@@ -192,11 +192,11 @@ fn write_rows(folder: &Path, rows: usize) -> Outcome<()> {
         let amount = format!("{}.{:02}", random.u32(100..5_000), random.u8(..100));
         writeln!(
             csv,
-            "EMP-{row:07},B2C_MPESA,{msisdn},{amount},KES,Wanjiku Kamau,Salary"
+            "EMP-{row:07},B2C_MPESA,{msisdn},{amount},KES,Wanjiku Kamau Njoroge,Salary for November"
         )?;
         writeln!(
             json_lines,
-            r#"{{"reference":"EMP-{row:07}","service_code":"B2C_MPESA","msisdn":"{msisdn}","amount":{amount},"currency_code":"KES","customer_names":"Wanjiku Kamau","narration":"Salary"}}"#
+            r#"{{"reference":"EMP-{row:07}","service_code":"B2C_MPESA","msisdn":"{msisdn}","amount":{amount},"currency_code":"KES","customer_names":"Wanjiku Kamau Njoroge","narration":"Salary for November"}}"#
         )?;
     }
     for file in [&mut csv, &mut json_lines] {
