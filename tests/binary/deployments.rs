@@ -34,7 +34,7 @@ fn every_form_of_deployment_pays_each_row_once() {
                     "--no-duplicate-check",
                 ];
                 let (world, sandbox) = World::with_sandbox(&setup, &options);
-                let rows = rows(120, seed);
+                let rows = rows(70, seed);
                 world.write_rows("batch.csv", &rows);
                 world.until_finished(&PAY);
                 prove(&world, "b", &rows, &sandbox.ledger());

@@ -46,7 +46,6 @@ pub(super) fn for_writing(path: &Path, missing: Missing) -> Result<Connection, E
             cause: "is there already".into(),
         });
     }
-    warn_of_readers(path);
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
         | OpenFlags::SQLITE_OPEN_NO_MUTEX
         | OpenFlags::SQLITE_OPEN_NOFOLLOW;
@@ -56,6 +55,7 @@ pub(super) fn for_writing(path: &Path, missing: Missing) -> Result<Connection, E
         .busy_timeout(BUSY_TIMEOUT)
         .map_err(said_of(path))?;
     identify(&connection, path)?;
+    warn_of_readers(path);
     // What is not made when it is missing is not made out of an empty file either.
     if missing == Missing::Refuse {
         refuse_empty(&connection, path)?;
