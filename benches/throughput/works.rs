@@ -216,7 +216,7 @@ impl Bench {
                     // As soon as all are answered it ends: a status is not due before.
                     command
                         .args(["--poll-only", "--no-wait"])
-                        .env("DISBURSE_CALLBACK_GRACE", "5m");
+                        .env("DISBURSE_FIRST_QUERY_AFTER", "5m");
                     &[0, 4]
                 }
                 Until::Asked => {
