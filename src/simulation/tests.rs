@@ -148,16 +148,18 @@ fn replay() {
 /// A violation as a cell of a table: identifiers say nothing, and what stands in the journal is long.
 fn shortened(violation: &str) -> String {
     let line = violation.lines().next().unwrap_or_default();
-    let head = line.split_once(" is Life {").map_or(line, |(head, _)| head);
-    let head = head
-        .split_once(": Tally {")
-        .map_or(head, |(head, _)| head)
-        .split(' ');
-    let words = head.map(|word| match PayerTransactionId::parse(word) {
-        Some(_) => "a payment",
-        None => word,
+    let (head, rest) = match line.split_once(" is Life {") {
+        Some((head, _)) => (head, " is not what its evidence adds up to"),
+        None => (line.split(": Tally {").next().unwrap_or(line), ""),
+    };
+    let words = head.split(' ').map(|word| {
+        let bare = word.strip_suffix(',').unwrap_or(word);
+        match PayerTransactionId::parse(bare) {
+            Some(_) => word.replace(bare, "a payment"),
+            None => word.to_owned(),
+        }
     });
-    words.collect::<Vec<_>>().join(" ")
+    words.collect::<Vec<_>>().join(" ") + rest
 }
 
 #[test]
