@@ -409,6 +409,6 @@ fn busiest(arrivals: &[Instant]) -> usize {
 
 /// What payments.csv shows, as far as a column of the journal has it; times stay numbers.
 const EXPORT: &str = "select i.line, i.reference, i.identifier, s.code, i.msisdn, coalesce(i.account_number, i.msisdn), i.amount, i.currency,
-    l.state, l.code, l.status_description, l.gateway_transaction_id, l.receipt_number, l.receiver_narration, l.attempts,
+    l.state, l.code, (select text from phrase where phrase_id = l.phrase_id) as status_description, l.gateway_transaction_id, l.receipt_number, l.receiver_narration, l.attempts,
     l.posted_at, l.settled_at, '' as note, '' as electricity_token, '' as electricity_units, l.application_id
     from instruction i cross join life l on l.seq = i.seq cross join service s on s.service_id = i.service_id order by i.seq;";

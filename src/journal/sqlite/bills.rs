@@ -241,6 +241,7 @@ fn subject(c: &Connection, seq: i64) -> Result<Subject, Error> {
 fn record(c: &Chained, findings: &[BillFinding], now: Timestamp) -> Result<BillsRecorded, Error> {
     let mut recorded = BillsRecorded::default();
     for finding in findings {
+        c.flush()?;
         let subject = subject(c, finding.seq)?;
         let refuse = |state, why: &str| {
             Err(Error::NotAllowed {

@@ -103,6 +103,15 @@ impl Canon {
         });
     }
 
+    /// Takes in what the gateway said; nothing at all when it said nothing, as versions without these columns had it.
+    pub(super) fn words(&mut self, words: [Option<&str>; 4]) {
+        if words.iter().any(Option::is_some) {
+            for word in words {
+                self.maybe(word, Self::text);
+            }
+        }
+    }
+
     /// Ends a row.
     pub(super) fn flush(&mut self) {
         self.hash.update(&self.pending);

@@ -1,20 +1,22 @@
 //! The hash chain of a batch's evidence.
 //!
 //! Every row of evidence has a SHA-256 over itself and the hash of the row before it in its batch; the first rests on who
-//! pays, the batch's name and its date. What stands in other tables is on the chain as well: a row of evidence holds the
-//! digest of an upload, of a bill, of a pinned gateway, of a file that was loaded, of a block of instructions.
+//! pays, the batch's name and its date. The hash of the last row of a transaction is written down, those before it can be
+//! computed. What stands in other tables is on the chain as well: a row of evidence holds the digest of an upload, of a
+//! bill, of a pinned gateway, of a file that was loaded, of a block of instructions.
 //!
 //! Rows, heads and what they speak of are one transaction: a crash leaves all of it or nothing.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::ops::{Deref, DerefMut};
+use std::sync::LazyLock;
 
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{Connection, OptionalExtension, Statement, ToSql, params};
 
 use super::canon::{Canon, Digest, Terms};
 use super::row::corrupt;
-use crate::domain::Timestamp;
+use crate::domain::{Said, Timestamp};
 use crate::journal::Error;
 use crate::lifecycle::Policy;
 
@@ -32,9 +34,75 @@ pub(super) struct Evidence<'a> {
     pub(super) anomaly: Option<&'a str>,
     pub(super) digest: Option<&'a Digest>,
     pub(super) detail: Option<&'a str>,
+    pub(super) words: Words<'a>,
     /// What it is judged by, where waits enter into it.
     pub(super) policy: Option<&'a Policy>,
 }
+
+/// What the gateway said of a payment. A text that is empty was not said.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Words<'a> {
+    pub(super) gateway_transaction_id: Option<&'a str>,
+    pub(super) receipt_number: Option<&'a str>,
+    pub(super) receiver_narration: Option<&'a str>,
+    pub(super) description: Option<&'a str>,
+}
+
+impl<'a> Words<'a> {
+    pub(super) fn of(said: &'a Said) -> Self {
+        fn full(text: &str) -> Option<&str> {
+            Some(text).filter(|text| !text.is_empty())
+        }
+        Self {
+            gateway_transaction_id: said.gateway_transaction_id.as_ref().map(|id| id.as_str()),
+            receipt_number: said.receipt_number.as_deref().and_then(full),
+            receiver_narration: said.receiver_narration.as_deref().and_then(full),
+            description: full(&said.description),
+        }
+    }
+
+    pub(super) fn are_some(self) -> bool {
+        self.all().iter().any(Option::is_some)
+    }
+
+    /// In the order in which they are hashed.
+    fn all(self) -> [Option<&'a str>; 4] {
+        [
+            self.gateway_transaction_id,
+            self.receipt_number,
+            self.receiver_narration,
+            self.description,
+        ]
+    }
+}
+
+/// A row of evidence that waits to be written: of a transaction's rows several are, with one statement.
+struct Waiting {
+    evidence_id: i64,
+    seq: i64,
+    at: i64,
+    kind: Kind,
+    anomaly: Option<String>,
+    digest: Option<Digest>,
+    detail: Option<String>,
+    batch_id: i64,
+    policy_id: Option<i64>,
+    hash: Option<Digest>,
+    phrase_id: Option<i64>,
+    gateway_transaction_id: Option<String>,
+    receipt_number: Option<String>,
+    receiver_narration: Option<String>,
+}
+
+/// Rows of evidence that one statement appends.
+const TOGETHER: usize = 16;
+/// Rows of evidence that wait at most.
+const WAITING_MAX: usize = 256;
+/// Columns of a row of evidence.
+const WIDTH: usize = 16;
+
+const APPEND: &str = "insert into evidence (evidence_id, seq, at, event, class, code, anomaly, digest, detail, batch_id, policy_id, hash,
+     phrase_id, gateway_transaction_id, receipt_number, receiver_narration)";
 
 /// How far the chain of a batch reaches.
 #[derive(Clone, Copy)]
@@ -42,6 +110,8 @@ struct Head {
     length: i64,
     hash: Digest,
     moved: bool,
+    /// Its last row, while that one waits.
+    last: Option<usize>,
 }
 
 /// The chains that a transaction extends.
@@ -51,6 +121,8 @@ pub(super) struct Chain {
     /// Number of the newest row of evidence; `None` until it is asked for.
     newest: Option<i64>,
     policies: Vec<(Terms, i64)>,
+    waiting: Vec<Waiting>,
+    phrases: Phrases,
 }
 
 impl Chain {
@@ -64,6 +136,9 @@ impl Chain {
     }
 
     pub(super) fn append(&mut self, c: &Connection, row: &Evidence<'_>) -> Result<(), Error> {
+        if self.waiting.len() >= WAITING_MAX {
+            self.flush(c)?;
+        }
         let evidence_id = self.next(c)?;
         let (policy_id, terms) = match row.policy {
             Some(policy) => {
@@ -72,6 +147,11 @@ impl Chain {
             }
             None => (None, None),
         };
+        let phrase_id = match row.words.description {
+            Some(text) => Some(self.phrases.number(c, text)?),
+            None => None,
+        };
+        let place = self.waiting.len();
         let head = self.head(c, row.batch_id)?;
         let (event, class, code) = row.kind;
         let mut canon = Canon::after(&head.hash);
@@ -85,31 +165,53 @@ impl Chain {
         canon.maybe(row.digest.map(|digest| &digest[..]), Canon::bytes);
         canon.maybe(row.detail, Canon::text);
         canon.terms(terms);
-        let hash = canon.finish();
-        c.prepare_cached(
-            "insert into evidence (evidence_id, seq, at, event, class, code, anomaly, digest, detail, batch_id, policy_id, hash)
-             values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
-        )?
-        .execute(params![
-            evidence_id,
-            row.seq,
-            row.at.as_millis(),
-            event,
-            class,
-            code,
-            row.anomaly,
-            row.digest.map(|digest| &digest[..]),
-            row.detail,
-            row.batch_id,
-            policy_id,
-            &hash[..],
-        ])?;
+        canon.words(row.words.all());
         *head = Head {
             length: head.length + 1,
-            hash,
+            hash: canon.finish(),
             moved: true,
+            last: Some(place),
         };
+        let own = |text: Option<&str>| text.map(str::to_owned);
+        self.waiting.push(Waiting {
+            evidence_id,
+            seq: row.seq,
+            at: row.at.as_millis(),
+            kind: row.kind,
+            anomaly: own(row.anomaly),
+            digest: row.digest.copied(),
+            detail: own(row.detail),
+            batch_id: row.batch_id,
+            policy_id,
+            hash: None,
+            phrase_id,
+            gateway_transaction_id: own(row.words.gateway_transaction_id),
+            receipt_number: own(row.words.receipt_number),
+            receiver_narration: own(row.words.receiver_narration),
+        });
         self.newest = Some(evidence_id);
+        Ok(())
+    }
+
+    /// Writes the rows that wait, the last one of each batch with its hash.
+    fn flush(&mut self, c: &Connection) -> Result<(), Error> {
+        for head in self.heads.values_mut() {
+            if let Some(last) = head.last.take() {
+                self.waiting[last].hash = Some(head.hash);
+            }
+        }
+        let mut rows = self.waiting.as_slice();
+        while !rows.is_empty() {
+            let together = if rows.len() < TOGETHER { 1 } else { TOGETHER };
+            let (now, later) = rows.split_at(together);
+            let mut statement = c.prepare_cached(if together == 1 { &ONE } else { &MANY })?;
+            for (index, row) in now.iter().enumerate() {
+                row.bind(&mut statement, index * WIDTH)?;
+            }
+            statement.raw_execute()?;
+            rows = later;
+        }
+        self.waiting.clear();
         Ok(())
     }
 
@@ -126,6 +228,7 @@ impl Chain {
             length: head.length + 1,
             hash,
             moved: true,
+            last: None,
         };
         Ok(hash)
     }
@@ -155,6 +258,7 @@ impl Chain {
                     length,
                     hash,
                     moved: false,
+                    last: None,
                 }))
             }
         }
@@ -186,14 +290,112 @@ impl Chain {
         Ok(id)
     }
 
-    /// Writes the heads that moved. Without it nothing that was appended may be committed.
+    /// Forgets what an earlier transaction knew: another process may have written since. Phrases never change.
+    fn start(&mut self) {
+        self.heads.clear();
+        self.newest = None;
+        self.policies.clear();
+        self.waiting.clear();
+    }
+
+    /// Writes what waits, and the heads that moved. Without it nothing that was appended may be committed.
     pub(super) fn save(&mut self, c: &Connection) -> Result<(), Error> {
+        self.flush(c)?;
         for (batch_id, head) in self.heads.iter_mut().filter(|(_, head)| head.moved) {
             c.prepare_cached("update chain set length = ?2, head = ?3 where batch_id = ?1")?
                 .execute(params![batch_id, head.length, &head.hash[..]])?;
             head.moved = false;
         }
         Ok(())
+    }
+}
+
+static ONE: LazyLock<String> = LazyLock::new(|| statement(1));
+static MANY: LazyLock<String> = LazyLock::new(|| statement(TOGETHER));
+
+fn statement(rows: usize) -> String {
+    let row = format!("({})", ["?"; WIDTH].join(", "));
+    format!("{APPEND} values {}", vec![row; rows].join(", "))
+}
+
+impl Waiting {
+    fn bind(&self, statement: &mut Statement<'_>, before: usize) -> rusqlite::Result<()> {
+        let (event, class, code) = self.kind;
+        fn bytes(digest: Option<&Digest>) -> Option<&[u8]> {
+            digest.map(|digest| &digest[..])
+        }
+        let mut at = before;
+        let mut bind = |value: &dyn ToSql| {
+            at += 1;
+            statement.raw_bind_parameter(at, value)
+        };
+        bind(&self.evidence_id)?;
+        bind(&self.seq)?;
+        bind(&self.at)?;
+        bind(&event)?;
+        bind(&class)?;
+        bind(&code)?;
+        bind(&self.anomaly)?;
+        bind(&bytes(self.digest.as_ref()))?;
+        bind(&self.detail)?;
+        bind(&self.batch_id)?;
+        bind(&self.policy_id)?;
+        bind(&bytes(self.hash.as_ref()))?;
+        bind(&self.phrase_id)?;
+        bind(&self.gateway_transaction_id)?;
+        bind(&self.receipt_number)?;
+        bind(&self.receiver_narration)
+    }
+}
+
+/// Phrases that are remembered, so that a text that is heard again gets the number it has.
+const PHRASES_MAX: usize = 256;
+/// A longer text is not looked for again: it is hardly one that everybody says.
+const PHRASE_REMEMBERED_MAX: usize = 512;
+
+/// The numbers of the texts that were heard of late.
+#[derive(Default)]
+struct Phrases {
+    known: HashMap<String, i64>,
+    recalled: bool,
+}
+
+impl Phrases {
+    /// Returns the number of a text, giving it one when it has none or is not remembered.
+    fn number(&mut self, c: &Connection, text: &str) -> Result<i64, Error> {
+        if !self.recalled {
+            self.recall(c)?;
+        }
+        if let Some(number) = self.known.get(text) {
+            return Ok(*number);
+        }
+        c.prepare_cached("insert into phrase (text) values (?1)")?
+            .execute([text])?;
+        let number = c.last_insert_rowid();
+        self.remember(text.to_owned(), number);
+        Ok(number)
+    }
+
+    fn recall(&mut self, c: &Connection) -> Result<(), Error> {
+        let mut statement = c.prepare_cached(
+            "select phrase_id, text from phrase order by phrase_id desc limit 64",
+        )?;
+        let mut rows = statement.query([])?;
+        while let Some(row) = rows.next()? {
+            self.remember(row.get(1)?, row.get(0)?);
+        }
+        self.recalled = true;
+        Ok(())
+    }
+
+    fn remember(&mut self, text: String, number: i64) {
+        if text.len() > PHRASE_REMEMBERED_MAX {
+            return;
+        }
+        if self.known.len() >= PHRASES_MAX {
+            self.known.clear();
+        }
+        self.known.insert(text, number);
     }
 }
 
@@ -230,6 +432,11 @@ impl Chained {
 
     /// Forgets what an earlier transaction knew: another process may have written since.
     pub(super) fn begin(&self) {
+        self.chain.borrow_mut().start();
+    }
+
+    /// Forgets everything: what was learned in a transaction that was rolled back is not there.
+    pub(super) fn forget(&self) {
         self.chain.take();
     }
 
@@ -238,7 +445,20 @@ impl Chained {
         self.chain.borrow_mut().append(&self.connection, row)
     }
 
-    /// Writes the heads, as the last statements of a transaction.
+    /// Returns the number of a text that the gateway said.
+    pub(super) fn phrase(&self, text: &str) -> Result<i64, Error> {
+        self.chain
+            .borrow_mut()
+            .phrases
+            .number(&self.connection, text)
+    }
+
+    /// Writes the evidence that waits: before any of it is read in the same transaction.
+    pub(super) fn flush(&self) -> Result<(), Error> {
+        self.chain.borrow_mut().flush(&self.connection)
+    }
+
+    /// Writes the evidence that waits and the heads, as the last statements of a transaction.
     pub(super) fn save(&self) -> Result<(), Error> {
         self.chain.borrow_mut().save(&self.connection)
     }

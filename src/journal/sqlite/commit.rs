@@ -27,6 +27,7 @@ pub(super) fn commit(connection: &mut Chained, works: Vec<Work>) -> Result<(), E
                 && let Err(error) = end(connection)
             {
                 let _ = connection.execute_batch("rollback");
+                connection.forget();
                 #[cfg(test)]
                 if crate::canary::Canary::FailedCommitCounts.sings() {
                     return Ok(());
@@ -38,6 +39,7 @@ pub(super) fn commit(connection: &mut Chained, works: Vec<Work>) -> Result<(), E
             Ok(())
         }
         Err(error) => {
+            connection.forget();
             if !connection.is_autocommit() {
                 connection.execute_batch("rollback")?;
             }

@@ -6,7 +6,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 use serde::Serialize;
 
 use super::NEVER;
-use super::chain::{Chained, Evidence};
+use super::chain::{Chained, Evidence, Words};
 use super::row::{
     LIFE_COLUMNS, NOTED_CALLBACK, add_to_tally, assert_changed, corrupt, currency_of, due_number,
     event_numbers, life_of, millis, save_life, state_number,
@@ -104,7 +104,7 @@ pub(super) fn apply(
 ) -> Result<Option<Anomaly>, Error> {
     let before = subject.moved.life;
     let Step { life, anomaly } = step(&before, event, moment, policy);
-    let words = Words {
+    let meaning = Meaning {
         ended: life.state != before.state && life.state.is_finished(),
         late: life.state == before.state && before.state.is_finished(),
         delivered: matches!(
@@ -113,8 +113,9 @@ pub(super) fn apply(
                 if verdict.class == Class::Delivered
         ),
     };
-    if words.ended || says_something(said) {
-        save_told(c, subject.moved.seq, &life, said, words, moment)?;
+    let words = Words::of(said);
+    if meaning.ended || words.are_some() {
+        save_told(c, subject.moved.seq, &life, words, meaning, moment)?;
     } else if life != before {
         save_life(c, subject.moved.seq, &life)?;
     }
@@ -137,6 +138,7 @@ pub(super) fn apply(
         anomaly: note.as_deref(),
         digest,
         detail: detail_of(said).as_deref(),
+        words,
         policy: Some(policy),
     })?;
     Ok(anomaly)
@@ -144,7 +146,7 @@ pub(super) fn apply(
 
 /// What the gateway's words mean for the payment.
 #[derive(Clone, Copy)]
-struct Words {
+struct Meaning {
     /// They ended it.
     ended: bool,
     /// It had ended before: they fill gaps, and replace nothing.
@@ -176,26 +178,20 @@ fn set_retry_due(c: &Connection, seq: i64, due_at: i64) -> Result<(), Error> {
     Ok(())
 }
 
-fn says_something(said: &Said) -> bool {
-    said.gateway_transaction_id.is_some()
-        || said.receipt_number.is_some()
-        || said.receiver_narration.is_some()
-        || !said.description.is_empty()
-}
-
 /// Stores where a payment stands, and what was said of it.
 fn save_told(
-    c: &Connection,
+    c: &Chained,
     seq: i64,
     life: &Life,
-    said: &Said,
-    Words {
+    words: Words<'_>,
+    Meaning {
         ended,
         late,
         delivered,
-    }: Words,
+    }: Meaning,
     moment: Moment,
 ) -> Result<(), Error> {
+    let phrase_id = words.description.map(|text| c.phrase(text)).transpose()?;
     let changed = c
         .prepare_cached(
             "update life set state = ?2, code = ?3, attempts = ?4, posted_at = ?5, exposures = ?6, known = ?7,
@@ -203,7 +199,7 @@ fn save_told(
                  gateway_transaction_id = iif(?18, coalesce(gateway_transaction_id, ?12), coalesce(?12, gateway_transaction_id)),
                  receipt_number = iif(?18, coalesce(receipt_number, ?13), coalesce(?13, receipt_number)),
                  receiver_narration = iif(?18, coalesce(receiver_narration, ?14), coalesce(?14, receiver_narration)),
-                 status_description = iif(?18, coalesce(status_description, ?15), coalesce(?15, status_description)),
+                 phrase_id = iif(?18, coalesce(phrase_id, ?15), coalesce(?15, phrase_id)),
                  settled_at = iif(?16, ?17, settled_at),
                  application_id = iif(?19, coalesce(application_id, ?13), application_id)
              where seq = ?1",
@@ -220,10 +216,10 @@ fn save_told(
             millis(life.quarantine_from),
             life.queries,
             due_number(life),
-            said.gateway_transaction_id.as_ref().map(|id| id.as_str()),
-            said.receipt_number,
-            said.receiver_narration,
-            Some(&said.description).filter(|text| !text.is_empty()),
+            words.gateway_transaction_id,
+            words.receipt_number,
+            words.receiver_narration,
+            phrase_id,
             ended,
             moment.now.as_millis(),
             late,
@@ -232,38 +228,22 @@ fn save_told(
     assert_changed(seq, changed)
 }
 
-// Descriptions, receipts and identifiers stand in `life` too; the trail keeps who said what when.
+/// What is kept of a reply beside the gateway's words, as JSON.
 fn detail_of(said: &Said) -> Option<String> {
-    fn text(text: &str) -> Option<&str> {
-        Some(text).filter(|text| !text.is_empty())
-    }
     let detail = Detail {
-        cause: text(&said.cause),
-        description: text(&said.description),
-        gateway_transaction_id: said.gateway_transaction_id.as_ref().map(|id| id.as_str()),
+        cause: Some(said.cause.as_str()).filter(|cause| !cause.is_empty()),
         http_status: said.http_status.filter(|status| *status != 200),
-        receipt_number: said.receipt_number.as_deref().and_then(text),
-        receiver_narration: said.receiver_narration.as_deref().and_then(text),
     };
     (detail != Detail::default())
         .then(|| serde_json::to_string(&detail).expect("texts and a number have a JSON form"))
 }
 
-/// What evidence holds of the words, as JSON.
 #[derive(Default, PartialEq, Serialize)]
 struct Detail<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     cause: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    description: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    gateway_transaction_id: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     http_status: Option<u16>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    receipt_number: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    receiver_narration: Option<&'a str>,
 }
 
 /// Records findings, in order.
@@ -314,6 +294,7 @@ pub(super) fn callback(
     let Some(seq) = find(c, note.id)? else {
         return Ok(Received::Unknown);
     };
+    c.flush()?;
     let stored: (i64, i64) = c
         .prepare_cached(STORED_CALLBACKS)?
         .query_row(params![seq, &note.digest[..], NOTED_CALLBACK], |row| {
@@ -380,6 +361,7 @@ fn note_callback(
         anomaly: Some(why),
         digest: Some(&note.digest),
         detail: detail_of(&note.said).as_deref(),
+        words: Words::of(&note.said),
         policy: None,
     })?;
     Ok(Received::Stored(None))

@@ -1,7 +1,9 @@
 //! The rows of a batch as a report lists them: one pass over one query, and nothing copied of what there is most of.
 
+use std::collections::HashMap;
+
 use rusqlite::types::ValueRef;
-use rusqlite::{Row, params};
+use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::NEVER;
 use super::read::Snapshot;
@@ -12,7 +14,7 @@ use crate::lifecycle::State;
 
 const COLUMNS: &str = "i.seq, i.load_id, i.line, i.identifier, i.reference, i.service_id, i.msisdn, i.account_number, i.amount, \
      i.currency, l.state, l.code, l.attempts, l.posted_at, l.due_at, l.settled_at, l.replaced_by, l.gateway_transaction_id, \
-     l.receipt_number, l.receiver_narration, l.status_description, l.application_id";
+     l.receipt_number, l.receiver_narration, l.phrase_id, l.application_id";
 
 impl Snapshot<'_> {
     /// Tells every row of the batch in the order of its files, as [`Snapshot::rows`] has them.
@@ -34,7 +36,7 @@ impl Snapshot<'_> {
             .query(params![self.batch_id])
             .map_err(Error::from)?;
         while let Some(row) = rows.next().map_err(Error::from)? {
-            if let Some(plain) = known.plain(row)? {
+            if let Some(plain) = known.plain(self.c, row)? {
                 let place = (integer(row, 1)?, plain.line);
                 while let Some(rejected) = others.rejected_before(place)? {
                     visit(ListedRow::Other(rejected))?;
@@ -62,7 +64,12 @@ struct Known {
     /// The service of the row before, as its place among them.
     service: usize,
     currency: Option<Currency>,
+    /// What the gateway said, by its number.
+    phrases: HashMap<i64, String>,
 }
+
+/// Phrases that are kept in memory.
+const PHRASES_MAX: usize = 1024;
 
 impl Known {
     fn of(snapshot: &Snapshot<'_>) -> Result<Self, Error> {
@@ -76,11 +83,16 @@ impl Known {
             services,
             service: 0,
             currency: None,
+            phrases: HashMap::new(),
         })
     }
 
     /// Reads a payment of which there is no more to say than the row has; `None` when there is more.
-    fn plain<'a>(&'a mut self, row: &'a Row<'_>) -> Result<Option<ListedPayment<'a>>, Error> {
+    fn plain<'a>(
+        &'a mut self,
+        c: &Connection,
+        row: &'a Row<'_>,
+    ) -> Result<Option<ListedPayment<'a>>, Error> {
         // Without an amount, without a life, or replaced by a retry.
         let (Some(minor), Some(state), None) =
             (number(row, 8)?, number(row, 10)?, number(row, 16)?)
@@ -121,18 +133,26 @@ impl Known {
             own => own,
         };
         let amount = Amount::from_minor(minor).ok_or_else(|| corrupt("an amount of zero"))?;
+        self.find_service(integer(row, 5)?)?;
+        let phrase = number(row, 20)?;
+        if let Some(phrase) = phrase {
+            self.find_phrase(c, phrase)?;
+        }
         let narrow = |number: i64| i32::try_from(number).map_err(|_| corrupt("a code"));
         Ok(Some(ListedPayment {
             line: integer(row, 2)?.unsigned_abs(),
             reference: text(row, 4)?,
             id,
-            service: self.service(integer(row, 5)?)?,
+            service: &self.services[self.service].1,
             msisdn,
             account_number,
             money: Money { amount, currency },
             state,
             code: code.map(narrow).transpose()?,
-            status_description: text(row, 20)?,
+            status_description: match phrase {
+                Some(phrase) => &self.phrases[&phrase],
+                None => "",
+            },
             gateway_transaction_id: text(row, 17)?,
             receipt_number: text(row, 18)?,
             application_id: text(row, 21)?,
@@ -143,7 +163,7 @@ impl Known {
         }))
     }
 
-    fn service(&mut self, number: i64) -> Result<&str, Error> {
+    fn find_service(&mut self, number: i64) -> Result<(), Error> {
         if self
             .services
             .get(self.service)
@@ -154,7 +174,24 @@ impl Known {
                 .binary_search_by_key(&number, |(known, _)| *known)
                 .map_err(|_| corrupt("a payment without a service"))?;
         }
-        Ok(&self.services[self.service].1)
+        Ok(())
+    }
+
+    fn find_phrase(&mut self, c: &Connection, number: i64) -> Result<(), Error> {
+        if self.phrases.contains_key(&number) {
+            return Ok(());
+        }
+        // Most are said of many payments; one that is said of a single payment is not kept for long.
+        if self.phrases.len() >= PHRASES_MAX {
+            self.phrases.clear();
+        }
+        let text = c
+            .prepare_cached("select text from phrase where phrase_id = ?1")?
+            .query_row([number], |row| row.get(0))
+            .optional()?
+            .ok_or_else(|| corrupt("a phrase that is missing"))?;
+        self.phrases.insert(number, text);
+        Ok(())
     }
 }
 

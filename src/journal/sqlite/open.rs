@@ -12,9 +12,10 @@ use super::{APPLICATION_ID, SCHEMA_VERSION};
 use crate::journal::Error;
 
 /// Every migration, oldest first; the version of a journal is how many it has had.
-const MIGRATIONS: [&str; 2] = [
+const MIGRATIONS: [&str; 3] = [
     include_str!("../../../schema.sql"),
     include_str!("migrations/2.sql"),
+    include_str!("migrations/3.sql"),
 ];
 
 /// The smallest page of a SQLite file.

@@ -316,6 +316,7 @@ fn replace(
         params![id.as_str(), new],
     )?;
     // A lost journal may have retried and posted this one too: then it is asked about first, as its predecessor was.
+    c.flush()?;
     let presumed: bool = c
         .prepare_cached("select exists (select 1 from evidence indexed by evidence_by_payment where seq = ?1 and event = ?2)")?
         .query_row(params![seq, PRESUMED_POSTED], |row| row.get(0))?;

@@ -7,11 +7,13 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 use super::bills::{bills, last_bill};
 use super::open;
 use super::row::{
-    AMOUNT, PAYMENT_WIDTH, REPLACED, STOOD, UNPRICED, corrupt, currency_of, event_name, event_of,
-    fact_of, identifier_of, life_of, payment_of, service_of, stamp, state_of, stored_of,
+    AMOUNT, LIFE_COLUMNS, PAYMENT_COLUMNS, PAYMENT_WIDTH, REPLACED, STOOD, UNPRICED, corrupt,
+    currency_of, event_name, event_of, fact_of, identifier_of, life_of, payment_of, service_of,
+    stamp, state_of, stored_of,
 };
 use super::rows::Rows;
 use super::run::known_batch;
+use super::seal::{DESCRIPTION, SAID, WORDS};
 use super::unpriced::unpriced;
 use crate::domain::{BatchName, ControlTotals, Currency, Originator, Tally, Timestamp};
 use crate::journal::{
@@ -198,9 +200,10 @@ impl Snapshot<'_> {
     /// [`Error::UnknownPayment`].
     pub fn find(&self, id: &str) -> Result<Vec<PaymentRecord>, Error> {
         let mut statement = self.c.prepare(&format!(
-            "select {RECORD_COLUMNS} {RECORD_TABLES}
+            "select {} {RECORD_TABLES}
              where i.batch_id = ?1 and i.amount is not null and (i.reference = ?2 or i.seq = (select seq from identifier where identifier = ?2))
-             order by i.generation desc"
+             order by i.generation desc",
+            record_columns()
         ))?;
         let mut rows = statement.query(params![self.batch_id, id])?;
         let mut found = Vec::new();
@@ -222,9 +225,10 @@ impl Snapshot<'_> {
     /// Faults of the journal.
     pub fn find_unpriced(&self, id: &str) -> Result<Option<UnpricedRecord>, Error> {
         let mut statement = self.c.prepare(&format!(
-            "select {RECORD_COLUMNS} from instruction i left join life l on l.seq = i.seq join service s on s.service_id = i.service_id
+            "select {} from instruction i left join life l on l.seq = i.seq join service s on s.service_id = i.service_id
              where i.batch_id = ?1 and i.amount is null
-                 and (i.reference = ?2 or i.seq = (select seq from identifier where identifier = ?2))"
+                 and (i.reference = ?2 or i.seq = (select seq from identifier where identifier = ?2))",
+            record_columns()
         ))?;
         let mut rows = statement.query(params![self.batch_id, id])?;
         let Some(row) = rows.next()? else {
@@ -246,10 +250,10 @@ impl Snapshot<'_> {
     /// # Errors
     /// Faults of the journal.
     pub fn trail(&self, seq: i64) -> Result<Vec<TrailEntry>, Error> {
-        let mut statement = self.c.prepare(
-            "select at, event, class, code, anomaly, detail from evidence indexed by evidence_by_payment
-             where seq = ?1 and (event <= ?2 or event = ?3) order by evidence_id",
-        )?;
+        let mut statement = self.c.prepare(&format!(
+            "select e.at, e.event, e.class, e.code, e.anomaly, e.detail, {SAID} from evidence e indexed by evidence_by_payment
+             where e.seq = ?1 and (e.event <= ?2 or e.event = ?3) order by e.evidence_id"
+        ))?;
         // What only proves that other tables are as they were is no news of the payment.
         let mut rows = statement.query([seq, REPLACED, STOOD])?;
         let mut trail = Vec::new();
@@ -266,7 +270,11 @@ impl Snapshot<'_> {
                 )?,
                 kind: event_name(kind),
                 anomaly: row.get(4)?,
-                detail: if kind == STOOD { None } else { row.get(5)? },
+                detail: if kind == STOOD {
+                    None
+                } else {
+                    whole_detail(row)?
+                },
             });
         }
         drop(rows);
@@ -373,7 +381,8 @@ impl Snapshot<'_> {
             )?
             .query_row([seq], |row| row.get(0))?;
         let mut statement = self.c.prepare_cached(&format!(
-            "select {RECORD_COLUMNS} {RECORD_TABLES} where i.seq = ?1"
+            "select {} {RECORD_TABLES} where i.seq = ?1",
+            record_columns()
         ))?;
         let mut rows = statement.query([newest])?;
         let row = rows
@@ -383,14 +392,35 @@ impl Snapshot<'_> {
     }
 }
 
+/// Everything that a row of evidence says of its payment, as JSON: its detail and, after the anomaly, what the gateway said.
+fn whole_detail(row: &Row<'_>) -> Result<Option<String>, Error> {
+    let detail: Option<String> = row.get(5)?;
+    let mut words = serde_json::Map::new();
+    for (at, name) in WORDS.into_iter().enumerate() {
+        if let Some(word) = row.get::<_, Option<String>>(6 + at)? {
+            words.insert(name.to_owned(), word.into());
+        }
+    }
+    if words.is_empty() {
+        return Ok(detail);
+    }
+    if let Some(detail) = detail {
+        let detail: serde_json::Map<_, _> =
+            serde_json::from_str(&detail).map_err(|_| corrupt("a detail that is not JSON"))?;
+        words.extend(detail);
+    }
+    Ok(Some(serde_json::Value::Object(words).to_string()))
+}
+
 // CROSS JOIN keeps the order of the tables: with `service` outermost, every page would read and sort all rows that are left.
 const RECORD_TABLES: &str = "from instruction i cross join life l on l.seq = i.seq cross join service s on s.service_id = i.service_id";
 // The columns of a payment, of its life, and what a record adds, each in the order its reader expects.
-pub(super) const RECORD_COLUMNS: &str = "i.identifier, i.generation, i.received_at, i.line, i.reference, s.code, i.msisdn, \
-     i.account_number, i.amount, i.currency, i.country, i.narration, i.customer_names, i.invoice_number, i.payment_mode, \
-     i.hub_id, i.extra, i.document, i.document_folder, i.as_due, \
-     l.state, l.code, attempts, posted_at, exposures, known, not_found, quarantine_from, queries, due_at, \
-     i.seq, settled_at, gateway_transaction_id, receipt_number, receiver_narration, status_description, i.load_id, l.replaced_by, application_id";
+pub(super) fn record_columns() -> String {
+    format!(
+        "{PAYMENT_COLUMNS}, {LIFE_COLUMNS}, i.seq, l.settled_at, l.gateway_transaction_id, l.receipt_number, l.receiver_narration,
+             {DESCRIPTION}, i.load_id, l.replaced_by, l.application_id"
+    )
+}
 
 /// Returns counts and amounts of a batch per state.
 pub(super) fn standing(c: &Connection, batch: &BatchName) -> Result<Standing, Error> {

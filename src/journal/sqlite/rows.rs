@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use rusqlite::{Row, params};
 
-use super::read::{PAGE, RECORD_COLUMNS, Snapshot};
+use super::read::{PAGE, Snapshot, record_columns};
 use super::row::{PAYMENT_WIDTH, corrupt, currency_of};
 use crate::domain::{Amount, Money};
 use crate::journal::{Error, RejectedRow, ReportRow};
@@ -69,8 +69,9 @@ impl<'a> Rows<'a> {
     fn fill_payments(&mut self, last: i64) -> Result<(), Error> {
         let c = self.snapshot.c;
         let mut statement = c.prepare_cached(&format!(
-            "select {RECORD_COLUMNS} {ROW_TABLES}
-             where i.seq > ?2 and i.batch_id = ?1 and i.generation = 0 order by i.seq limit ?3"
+            "select {} {ROW_TABLES}
+             where i.seq > ?2 and i.batch_id = ?1 and i.generation = 0 order by i.seq limit ?3",
+            record_columns()
         ))?;
         let mut rows = statement.query(params![self.snapshot.batch_id, last, PAGE])?;
         while let Some(row) = rows.next()? {
@@ -123,7 +124,8 @@ impl Snapshot<'_> {
     /// Reads the row of one instruction, and its place: the load and the line of the payment that stands for it now.
     pub(super) fn row_of(&self, seq: i64) -> Result<((i64, u64), ReportRow), Error> {
         let mut statement = self.c.prepare_cached(&format!(
-            "select {RECORD_COLUMNS} {ROW_TABLES} where i.seq = ?1"
+            "select {} {ROW_TABLES} where i.seq = ?1",
+            record_columns()
         ))?;
         let mut rows = statement.query([seq])?;
         let row = rows

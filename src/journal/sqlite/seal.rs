@@ -137,10 +137,13 @@ pub(super) fn upload(
     )
 }
 
+/// The phrase of a `life l`; one that is missing is no text.
+pub(super) const DESCRIPTION: &str = "iif(l.phrase_id is null, null, coalesce((select text from phrase p where p.phrase_id = l.phrase_id), x''))";
+
 /// The columns of [`Standing`], of `life l`.
 pub(super) fn standing_columns() -> String {
     format!(
-        "{LIFE_COLUMNS}, l.settled_at, l.gateway_transaction_id, l.receipt_number, l.receiver_narration, l.status_description, l.application_id"
+        "{LIFE_COLUMNS}, l.settled_at, l.gateway_transaction_id, l.receipt_number, l.receiver_narration, {DESCRIPTION}, l.application_id"
     )
 }
 
@@ -304,6 +307,10 @@ pub(super) const EVIDENCE: &str =
 
 /// How many they are.
 pub(super) const EVIDENCE_WIDTH: usize = 9;
+
+/// What the gateway said, of `evidence e`, in the order in which it is hashed, and in that of [`WORDS`].
+pub(super) const SAID: &str = "e.gateway_transaction_id, e.receipt_number, e.receiver_narration, \
+     iif(e.phrase_id is null, null, coalesce((select text from phrase p where p.phrase_id = e.phrase_id), x''))";
 
 /// Gives every row of evidence of a batch its place in the chain; returns how many there are.
 fn seal_evidence(c: &Connection, chain: &mut Chain, batch_id: i64) -> Result<u64, Error> {

@@ -1,9 +1,11 @@
 //! A journal that an earlier release wrote.
 
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use disburse::journal::{BillCursor, Journal, Loaded, Reader};
-use disburse::lifecycle::{Class, State};
+use disburse::domain::BatchName;
+use disburse::journal::{BillCursor, Journal, Loaded, Reader, ReportRow};
+use disburse::lifecycle::{Class, Policy, State};
 use rusqlite::Connection;
 
 use crate::fold::assert_evidence_adds_up;
@@ -31,16 +33,27 @@ fn write_version_1(from: &Path, to: &Path) {
                 |row| row.get(0),
             )
             .unwrap();
-        // It kept no digests of what stands in other tables.
+        let said = "(select text from new.phrase p where p.phrase_id = t.phrase_id)";
         let (values, which) = match table.as_str() {
+            // It kept no digests of what stands in other tables, and the gateway's words in the detail.
             "evidence" => (
-                columns.replace("digest", "iif(event = 8, digest, null)"),
+                columns
+                    .replace("digest", "iif(event = 8, digest, null)")
+                    .replace(
+                        "detail",
+                        &format!(
+                            "nullif(json_patch(coalesce(detail, '{{}}'), json_object('description', {said},
+                                 'gateway_transaction_id', gateway_transaction_id, 'receipt_number', receipt_number,
+                                 'receiver_narration', receiver_narration)), '{{}}')"
+                        ),
+                    ),
                 "event <= 22",
             ),
+            "life" => (columns.replace("status_description", said), "true"),
             _ => (columns.clone(), "true"),
         };
         c.execute_batch(&format!(
-            "insert into main.{table} ({columns}) select {values} from new.{table} where {which}"
+            "insert into main.{table} ({columns}) select {values} from new.{table} t where {which}"
         ))
         .unwrap();
     }
@@ -72,6 +85,41 @@ async fn old_world() -> World {
     world
 }
 
+/// A batch of 16 payments as version 2 left it: paid, refused, retried, in doubt, under way, cancelled; its run was killed.
+const VERSION_2: &[u8] = include_bytes!("earlier/version-2.journal");
+
+#[tokio::test]
+async fn a_journal_of_the_second_version_is_proven_by_what_it_was_proven_by_then() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("journal.db");
+    std::fs::write(&path, VERSION_2).unwrap();
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).unwrap();
+    let reader = Reader::open(&path).unwrap();
+    let name = BatchName::parse("old").unwrap();
+    let proof = reader.snapshot(&name).unwrap().prove(None);
+    assert!(proof.is_sound(), "{:#?}", proof.findings);
+    let head = proof.head.unwrap();
+    // As `verify` of that version printed it.
+    assert_eq!(head.length, 39);
+    assert_eq!(
+        data_encoding::HEXLOWER.encode(&head.hash),
+        "2a830952dfafe04dc0db3f15c1e33b08adb8a40669f3ca1c821a442f16cb398a"
+    );
+    let compared = assert_evidence_adds_up(&reader, &name, &Policy::default());
+    assert_eq!(compared, 17);
+    // What was said then stands where it stood.
+    let snapshot = reader.snapshot(&name).unwrap();
+    let said = snapshot
+        .rows()
+        .filter_map(|row| match row.unwrap() {
+            ReportRow::Payment(payment) => payment.status_description,
+            _ => None,
+        })
+        .filter(|said| said == "Payment accepted")
+        .count();
+    assert_eq!(said, 6);
+}
+
 #[tokio::test]
 async fn a_journal_of_the_first_version_goes_on_where_it_was() {
     let world = old_world().await;
@@ -79,7 +127,7 @@ async fn a_journal_of_the_first_version_goes_on_where_it_was() {
         .sql()
         .query_row("pragma user_version", [], |row| row.get(0))
         .unwrap();
-    assert_eq!(version, 2);
+    assert_eq!(version, 3);
     let check: String = world
         .sql()
         .query_row("pragma integrity_check", [], |row| row.get(0))

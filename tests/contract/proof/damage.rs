@@ -220,6 +220,7 @@ async fn every_change_of_what_the_evidence_speaks_of_is_found() {
         ("tally", "amount", "amount > 0", &[]),
         ("chain", "batch_id", "true", &[]),
         ("policy", "policy_id", "true", &[]),
+        ("phrase", "phrase_id", "true", &[]),
         ("service", "service_id", "true", &[]),
         // The last claim paces the next run.
         ("batch", "batch_id", "true", &["last_claim_at"]),
@@ -236,7 +237,7 @@ async fn rows_that_are_removed_added_swapped_or_doubled_are_found() {
     for (sql, part) in [
         (
             "delete from evidence where evidence_id = 20",
-            "its hash does not follow",
+            "does not follow",
         ),
         (
             "delete from evidence where evidence_id = (select max(evidence_id) from evidence)",
@@ -249,12 +250,12 @@ async fn rows_that_are_removed_added_swapped_or_doubled_are_found() {
         (
             "insert into evidence (seq, at, event, class, code, batch_id, hash)
              select seq, at, event, class, code, batch_id, hash from evidence where evidence_id = 25",
-            "its hash does not follow",
+            "does not follow",
         ),
         (
             "update evidence set evidence_id = 1000 where evidence_id = 21; update evidence set evidence_id = 21
              where evidence_id = 22; update evidence set evidence_id = 22 where evidence_id = 1000",
-            "its hash does not follow",
+            "does not follow",
         ),
         ("delete from evidence", "the chain has"),
         ("delete from chain", "cannot be read"),
@@ -358,7 +359,7 @@ fn told(path: &Path) -> Option<BTreeSet<String>> {
         "select * from instruction",
         "select * from identifier",
         "select seq, batch_id, service_id, state, code, attempts, posted_at, exposures, known, not_found, quarantine_from,
-             settled_at, replaced_by, gateway_transaction_id, receipt_number, receiver_narration, status_description from life",
+             settled_at, replaced_by, gateway_transaction_id, receipt_number, receiver_narration, phrase_id from life",
         "select * from evidence",
         "select * from rejected",
         "select * from tally where count <> 0",

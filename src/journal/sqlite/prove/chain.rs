@@ -1,5 +1,6 @@
 //! The walk over the chain, and what its rows hold the digests of.
 
+use rusqlite::types::ValueRef;
 use rusqlite::{OptionalExtension, Row, params};
 use serde_json::Value;
 
@@ -12,7 +13,7 @@ use crate::journal::sqlite::row::{
     BILLED, FILE_LOADED, MIGRATED, PINNED, REPLACED, ROWS_LOADED, UPLOADED,
 };
 use crate::journal::sqlite::seal::{
-    EVIDENCE, EVIDENCE_WIDTH, bill_digest, file_digest, pin_digest, upload_digest,
+    EVIDENCE, EVIDENCE_WIDTH, SAID, bill_digest, file_digest, pin_digest, upload_digest,
 };
 
 /// How many rows of other tables the chain covers.
@@ -31,22 +32,31 @@ impl Prover<'_> {
         let mut previous = genesis(self.c, self.batch_id)?;
         let mut covered = Covered::default();
         let mut intact = true;
+        // The oldest row that no hash on record covers yet.
+        let mut uncovered: Option<i64> = None;
         let mut statement = self.c.prepare(&format!(
-            "select {EVIDENCE}, e.policy_id, e.hash from evidence e not indexed where e.batch_id = ?1 order by e.evidence_id"
+            "select {EVIDENCE}, e.policy_id, e.hash, {SAID} from evidence e not indexed where e.batch_id = ?1 order by e.evidence_id"
         ))?;
         let mut rows = statement.query([self.batch_id])?;
         while let Some(row) = rows.next()? {
             self.proof.evidence += 1;
             let computed = self.hash(row, &previous)?;
-            let stored: Option<Digest> = row.get(EVIDENCE_WIDTH + 1).unwrap_or(None);
-            if stored != Some(computed) {
-                let (evidence_id, seq): (i64, i64) = (row.get(0)?, row.get(1)?);
-                let about = match seq {
-                    0 => "about the batch".to_owned(),
-                    seq => format!("about payment {seq}"),
+            let stored: Option<Digest> = row.get(EVIDENCE_WIDTH + 1)?;
+            let (evidence_id, seq): (i64, i64) = (row.get(0)?, row.get(1)?);
+            let first = *uncovered.get_or_insert(evidence_id);
+            if stored.is_some() {
+                uncovered = None;
+            }
+            if stored.is_some_and(|stored| stored != computed) {
+                let which = match (first, seq) {
+                    (first, _) if first != evidence_id => {
+                        format!("evidence {first} to {evidence_id}: the hash of the last one")
+                    }
+                    (_, 0) => format!("evidence {evidence_id}, about the batch: its hash"),
+                    (_, seq) => format!("evidence {evidence_id}, about payment {seq}: its hash"),
                 };
                 self.find(format!(
-                    "evidence {evidence_id}, {about}: its hash does not follow from it and from the row before it"
+                    "{which} does not follow from what stands there and from what stands before"
                 ));
                 intact = false;
             }
@@ -74,6 +84,13 @@ impl Prover<'_> {
         let policy_id: Option<i64> = row.get(EVIDENCE_WIDTH)?;
         let terms = policy_id.and_then(|id| self.policies.get(&id));
         canon.terms(terms.map(|(terms, _)| *terms));
+        let words = EVIDENCE_WIDTH + 2..EVIDENCE_WIDTH + 6;
+        if words
+            .clone()
+            .any(|at| row.get_ref(at).is_ok_and(|word| word != ValueRef::Null))
+        {
+            canon.columns(row, words)?;
+        }
         if policy_id.is_some() && terms.is_none() {
             let evidence_id: i64 = row.get(0)?;
             self.find(format!("evidence {evidence_id}: its policy is missing"));

@@ -12,7 +12,7 @@ use crate::journal::sqlite::row::{
     PAYMENT_COLUMNS, PAYMENT_WIDTH, REPLACED, StoredRow, UNPRICED, corrupt, fact_of, state_number,
     stored_of,
 };
-use crate::journal::sqlite::seal::{Standing, WORDS, standing_columns};
+use crate::journal::sqlite::seal::{SAID, Standing, WORDS, standing_columns};
 use crate::lifecycle::{Class, Event, Fact, Life, Policy, State, fold, proven};
 
 /// Contents of rows without a reference that are remembered, to number equal ones.
@@ -120,7 +120,10 @@ impl Prover<'_> {
 
     fn folded(&mut self, seq: i64, counted: &mut u64) -> Result<Folded, Error> {
         let mut statement = self.c.prepare_cached(
-            "select at, event, class, code, detail, policy_id, batch_id from evidence indexed by evidence_by_payment where seq = ?1 order by evidence_id",
+            &format!(
+                "select e.at, e.event, e.class, e.code, e.detail, e.policy_id, e.batch_id, {SAID}
+                 from evidence e indexed by evidence_by_payment where e.seq = ?1 order by e.evidence_id"
+            ),
         )?;
         let mut rows = statement.query([seq])?;
         let mut folded = Folded {
@@ -147,7 +150,10 @@ impl Prover<'_> {
             if kind == REPLACED {
                 folded.replaced_by = word(detail, "replaced_by");
             }
-            folded.standing.learn(fact, row.get(0)?, detail, policy)?;
+            let words = said_in(row, 7, detail)?;
+            folded
+                .standing
+                .learn(fact, row.get(0)?, detail, words, policy)?;
         }
         Ok(folded)
     }
@@ -334,6 +340,7 @@ impl Standing {
         fact: Fact,
         at: i64,
         detail: Option<&str>,
+        words: [Option<String>; 4],
         policy: &Policy,
     ) -> Result<(), Error> {
         match fact {
@@ -350,27 +357,40 @@ impl Standing {
                 }
                 // What is said after the end fills gaps, and replaces nothing.
                 let late = self.life.state == before && before.is_finished();
-                let detail = detail.and_then(|text| serde_json::from_str::<Value>(text).ok());
                 if let Event::Reply(verdict) | Event::Answer(verdict) | Event::Callback(verdict) =
                     event
                     && verdict.class == Class::Delivered
                     && self.application_id.is_none()
                 {
-                    let receipt = detail
-                        .as_ref()
-                        .and_then(|detail| detail["receipt_number"].as_str());
-                    self.application_id = receipt.map(str::to_owned);
+                    let [_, receipt_number, ..] = &words;
+                    self.application_id.clone_from(receipt_number);
                 }
-                for (known, name) in self.words.iter_mut().zip(WORDS) {
-                    let said = detail.as_ref().and_then(|detail| detail[name].as_str());
-                    if let Some(said) = said.filter(|_| !late || known.is_none()) {
-                        *known = Some(said.to_owned());
+                for (known, said) in self.words.iter_mut().zip(words) {
+                    if said.is_some() && !(late && known.is_some()) {
+                        *known = said;
                     }
                 }
             }
         }
         Ok(())
     }
+}
+
+/// What the gateway said, in the order of [`WORDS`]: the columns of [`SAID`], or the detail, where earlier versions kept it.
+fn said_in(row: &Row<'_>, at: usize, detail: Option<&str>) -> Result<[Option<String>; 4], Error> {
+    let words = [
+        row.get(at)?,
+        row.get(at + 1)?,
+        row.get(at + 2)?,
+        row.get(at + 3)?,
+    ];
+    if words.iter().any(Option::is_some) {
+        return Ok(words);
+    }
+    let detail: Value = detail
+        .and_then(|text| serde_json::from_str(text).ok())
+        .unwrap_or_default();
+    Ok(WORDS.map(|name| detail[name].as_str().map(str::to_owned)))
 }
 
 fn word(detail: Option<&str>, name: &str) -> Option<String> {

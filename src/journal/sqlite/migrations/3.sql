@@ -1,0 +1,29 @@
+-- Version 3: a smaller journal. Times are milliseconds since 1970 UTC, amounts are minor units.
+
+-- What gateways say in the same words again and again, each text once or nearly so: a text that was not heard of late may
+-- stand here twice.
+create table phrase (
+    phrase_id integer primary key,
+    text      text not null
+) strict;
+create trigger phrase_is_never_changed before update on phrase
+begin select raise(abort, 'a phrase never changes'); end;
+create trigger phrase_is_never_removed before delete on phrase
+begin select raise(abort, 'a phrase is never removed'); end;
+
+-- What the gateway said, which earlier versions kept in `detail`.
+alter table evidence add column phrase_id integer;                  -- statusDescription
+alter table evidence add column gateway_transaction_id text;
+alter table evidence add column receipt_number text;
+alter table evidence add column receiver_narration text;
+-- The hash of every row covers the row before it. It is written down where a transaction ends, and computed in between.
+drop trigger evidence_is_never_changed;
+create trigger evidence_is_never_changed before update on evidence when old.batch_id is not null
+begin select raise(abort, 'evidence is append-only'); end;
+
+alter table life add column phrase_id integer;                      -- statusDescription
+insert into phrase (text) select distinct status_description from life where status_description is not null order by 1;
+create index phrase_by_text on phrase (text);
+update life set phrase_id = (select phrase_id from phrase where text = status_description) where status_description is not null;
+drop index phrase_by_text;
+alter table life drop column status_description;
