@@ -5,13 +5,13 @@ use rusqlite::{Connection, params};
 use super::NEVER;
 use super::chain::{Chained, Evidence};
 use super::row::event_numbers;
+use super::run::ASKED_ABOUT;
 use crate::domain::Timestamp;
 use crate::journal::{Error, RunTerms};
 use crate::lifecycle::{Event, Policy};
 
 /// Payments in doubt.
-pub(super) const DOUBTS: &str =
-    "select seq from life indexed by doubts where batch_id = ?1 and state = 2 order by seq";
+pub(super) const DOUBTS: &str = "select seq from life indexed by ask_queue where batch_id = ?1 and state = 2 and state >= 2 and state <= 4 order by due_at, seq";
 
 /// Appends evidence that the doubts of an earlier run begin anew; [`restart_waits`] moves them accordingly.
 // Without it the evidence would add up to a payment that is nearer to a second post than it is.
@@ -36,6 +36,12 @@ pub(super) fn doubt_anew(
     Ok(())
 }
 
+/// Payments of one state that are not asked about any more.
+pub(super) const GIVEN_UP: &str = "update life indexed by ask_queue set due_at = ?4, queries = 0 where batch_id = ?1 and state = ?2 and state >= 2 and state <= 4 and due_at = ?3";
+
+/// Payments of one state that are asked about later than any wait of a run reaches.
+pub(super) const PUT_OFF: &str = "update life indexed by ask_queue set due_at = ?5 where batch_id = ?1 and state = ?2 and state >= 2 and state <= 4 and due_at > ?3 and due_at < ?4";
+
 /// Makes the posts that were put off due at once.
 pub(super) const RESTART_POSTS: &str = "update life indexed by post_queue set due_at = 0
      where batch_id = ?1 and service_id in (select service_id from service) and state = 0 and due_at > 0 and due_at < ?2";
@@ -47,18 +53,16 @@ pub(super) fn restart_waits(c: &Connection, batch_id: i64, terms: &RunTerms) -> 
     let latest = terms.now.after(terms.longest_wait).as_millis();
     let soon = terms.now.after(terms.first_query_after).as_millis();
     c.execute(
-        "update life indexed by doubts set quarantine_from = ?2, not_found = 0 where batch_id = ?1 and state = 2",
+        "update life indexed by ask_queue set quarantine_from = ?2, not_found = 0 where batch_id = ?1 and state = 2 and state >= 2 and state <= 4",
         params![batch_id, now],
     )?;
-    // What an earlier run had given up is asked about once more.
-    c.execute(
-        "update life indexed by ask_queue set due_at = ?4, queries = 0 where batch_id = ?1 and state >= 2 and state <= 4 and due_at = ?2 and ?3 >= 0",
-        params![batch_id, NEVER, latest, soon],
-    )?;
-    c.execute(
-        "update life indexed by ask_queue set due_at = ?3 where batch_id = ?1 and state >= 2 and state <= 4 and due_at > ?2",
-        params![batch_id, latest, soon],
-    )?;
+    for state in ASKED_ABOUT {
+        // What an earlier run had given up is asked about once more.
+        c.prepare_cached(GIVEN_UP)?
+            .execute(params![batch_id, state, NEVER, soon])?;
+        c.prepare_cached(PUT_OFF)?
+            .execute(params![batch_id, state, latest, NEVER, soon])?;
+    }
     c.execute(RESTART_POSTS, params![batch_id, NEVER])?;
     Ok(())
 }

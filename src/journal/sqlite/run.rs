@@ -127,19 +127,24 @@ pub(super) fn assert_current(c: &Connection, token: RunToken) -> Result<(), Erro
     }
 }
 
-/// Intents without an outcome.
-pub(super) const UNFINISHED: &str =
-    "select seq from life indexed by unfinished_posts where batch_id = ?1 and state = 1";
-
 /// Turns intents without an outcome into doubts: their bytes may have left.
+// Found by a look at every life: few payments are under way at a time, and only a run that broke off leaves some.
 pub(super) fn abandon(
     c: &Chained,
     batch_id: i64,
     now: Timestamp,
     policy: &Policy,
 ) -> Result<u64, Error> {
+    let some: bool = c
+        .prepare_cached(
+            "select exists (select 1 from tally where batch_id = ?1 and state = 1 and count > 0)",
+        )?
+        .query_row([batch_id], |row| row.get(0))?;
+    if !some {
+        return Ok(0);
+    }
     let seqs: Vec<i64> = c
-        .prepare(UNFINISHED)?
+        .prepare("select seq from life not indexed where batch_id = ?1 and state = 1 order by seq")?
         .query_map([batch_id], |row| row.get(0))?
         .collect::<Result<_, _>>()?;
     let mut tallies = Tallies::default();
@@ -342,6 +347,30 @@ pub(super) fn still_posting(
     Ok(still)
 }
 
+/// States that are asked about: in doubt, acknowledged, delivered.
+pub(super) const ASKED_ABOUT: [i64; 3] = [2, 3, 4];
+
+/// Payments that are to be asked about by ?2, the oldest first; no more than ?3.
+// The index has them by state, so that the doubts are found among them: the first of each are merged. It is taken only
+// where its own condition is repeated.
+pub(super) fn due_questions() -> String {
+    let of_state = |state| {
+        format!(
+            "select * from (select seq, due_at, gateway_transaction_id from life indexed by ask_queue
+                 where batch_id = ?1 and state = {state} and state >= 2 and state <= 4 and due_at <= ?2 order by due_at, seq limit ?3)"
+        )
+    };
+    format!(
+        "select seq, i.identifier, d.gateway_transaction_id from ({}) d cross join instruction i using (seq)
+         order by d.due_at, seq limit ?3",
+        ASKED_ABOUT.map(of_state).join(" union all ")
+    )
+}
+
+/// When the next payment of state ?2 is to be asked about, before ?3.
+pub(super) const NEXT_QUESTION: &str = "select min(due_at) from life indexed by ask_queue
+     where batch_id = ?1 and state = ?2 and state >= 2 and state <= 4 and due_at < ?3";
+
 /// Returns payments that are due to be asked about, and puts them off while they are.
 pub(super) fn questions(
     c: &Connection,
@@ -351,11 +380,7 @@ pub(super) fn questions(
     lease: Timestamp,
 ) -> Result<Vec<Question>, Error> {
     assert_current(c, token)?;
-    let mut statement = c.prepare_cached(
-        "select seq, i.identifier, l.gateway_transaction_id
-         from life l indexed by ask_queue cross join instruction i using (seq)
-         where l.batch_id = ?1 and l.state >= 2 and l.state <= 4 and l.due_at <= ?2 order by l.due_at, seq limit ?3",
-    )?;
+    let mut statement = c.prepare_cached(&due_questions())?;
     let limit = i64::try_from(limit).unwrap_or(i64::MAX);
     let mut rows = statement.query(params![token.batch_id, now.as_millis(), limit])?;
     let mut questions = Vec::new();
@@ -396,11 +421,13 @@ pub(super) fn due(c: &Connection, token: RunToken) -> Result<Due, Error> {
         }
         post = [post, found].into_iter().flatten().min();
     }
-    let ask: Option<i64> = c
-        .prepare_cached(
-            "select min(due_at) from life indexed by ask_queue where batch_id = ?1 and state >= 2 and state <= 4 and due_at < ?2",
-        )?
-        .query_row([token.batch_id, NEVER], |row| row.get(0))?;
+    let mut ask: Option<i64> = None;
+    let mut next_question = c.prepare_cached(NEXT_QUESTION)?;
+    for state in ASKED_ABOUT {
+        let found: Option<i64> =
+            next_question.query_row(params![token.batch_id, state, NEVER], |row| row.get(0))?;
+        ask = [ask, found].into_iter().flatten().min();
+    }
     Ok(Due {
         post: stamp(post),
         ask: stamp(ask),

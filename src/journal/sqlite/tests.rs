@@ -8,8 +8,8 @@ use rusqlite::Connection;
 use super::chain::Chained;
 use super::evidence::STORED_CALLBACKS;
 use super::open::{Missing, for_reading, for_writing};
-use super::restart::{DOUBTS, RESTART_POSTS};
-use super::run::{UNFINISHED, due_in_lane, next_in_lane};
+use super::restart::{DOUBTS, GIVEN_UP, PUT_OFF, RESTART_POSTS};
+use super::run::{NEXT_QUESTION, due_in_lane, next_in_lane};
 use super::upload::without_upload;
 use super::{APPLICATION_ID, SCHEMA_VERSION, load};
 use crate::domain::{
@@ -206,11 +206,15 @@ fn no_statement_of_the_dispatch_scans_the_payments() {
         (next_in_lane().as_str(), "post_queue"),
         (without_upload().as_str(), "instruction_with_document"),
         (
-            "select min(due_at) from life indexed by ask_queue where batch_id = 1 and state >= 2 and state <= 4 and due_at < 9",
-            "ask_queue",
+            NEXT_QUESTION,
+            "ask_queue (batch_id=? AND state=? AND due_at<",
         ),
-        (UNFINISHED, "unfinished_posts"),
-        (DOUBTS, "doubts"),
+        (DOUBTS, "ask_queue (batch_id=? AND state=?)"),
+        (GIVEN_UP, "ask_queue (batch_id=? AND state=? AND due_at=?)"),
+        (
+            PUT_OFF,
+            "ask_queue (batch_id=? AND state=? AND due_at>? AND due_at<?)",
+        ),
         (
             RESTART_POSTS,
             "post_queue (batch_id=? AND service_id=? AND due_at>",

@@ -27,3 +27,9 @@ create index phrase_by_text on phrase (text);
 update life set phrase_id = (select phrase_id from phrase where text = status_description) where status_description is not null;
 drop index phrase_by_text;
 alter table life drop column status_description;
+
+-- What is asked about next, and what is in doubt, is found by state; a payment under way needs no index, as few are.
+drop index ask_queue;
+drop index doubts;
+drop index unfinished_posts;
+create index ask_queue on life (batch_id, state, due_at) where state >= 2 and state <= 4;
