@@ -270,7 +270,7 @@ impl Bench {
     fn scan(&self, rows: usize) -> Outcome<Sample> {
         self.sqlite3_of(
             rows,
-            "select count(*), sum(attempts) from life not indexed where state < 9;",
+            "select count(*), sum(amount) from instruction not indexed;",
         )
     }
 

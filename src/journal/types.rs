@@ -259,7 +259,7 @@ pub struct Finding {
 }
 
 /// How a payment moved.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Moved {
     /// The journal's number of the payment.
     pub seq: i64,

@@ -31,9 +31,10 @@ impl Scene {
         self.disk.look(|c| {
             let mut statement = c
                 .prepare_cached(
-                    "select identifier, line, state, replaced_by is not null, code,
-                         exists (select 1 from evidence e where e.seq = life.seq and event in (9, 10))
-                     from instruction join life using (seq) order by seq",
+                    "select identifier, line, coalesce(state, 0), replaced_by is not null, code,
+                         exists (select 1 from evidence e where e.seq = i.seq and event in (9, 10))
+                     from instruction i left join life l on l.seq = i.seq
+                     where amount is not null or state is not null order by i.seq",
                 )
                 .expect("the schema has these");
             let rows = statement.query_map([], |row| {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use rusqlite::OptionalExtension;
+use rusqlite::{Connection, OptionalExtension};
 
 use super::world::Shape;
 use crate::domain::PayerTransactionId;
@@ -86,19 +86,43 @@ struct Intent {
 fn intent(disk: &Disk, id: PayerTransactionId) -> Option<Intent> {
     disk.look(|c| {
         c.prepare_cached(
-            "select attempts, (select at from evidence e where e.seq = l.seq and event = 0 order by evidence_id desc limit 1)
+            "select attempts, (select at from evidence e where e.seq = l.seq and event = 0 order by evidence_id desc limit 1), seq
              from identifier join life l using (seq) where identifier = ?1",
         )
         .expect("the schema has these")
         .query_row([id.as_str()], |row| {
+            let claimed_at: Option<i64> = row.get(1)?;
             Ok(Intent {
                 attempts: row.get(0)?,
-                claimed_at: row.get::<_, Option<i64>>(1)?.unwrap_or(0),
+                claimed_at: match claimed_at {
+                    Some(at) => at,
+                    None => first_claim(c, row.get(2)?)?.unwrap_or(0),
+                },
             })
         })
         .optional()
         .expect("they can be read")
     })
+}
+
+/// When a payment was claimed first, by the evidence that it shares with others: `"payments":"1-4 7"`.
+fn first_claim(c: &Connection, seq: i64) -> rusqlite::Result<Option<i64>> {
+    let mut statement = c.prepare_cached(
+        "select at, detail ->> 'payments' from evidence where seq = 0 and event = 30 order by evidence_id desc",
+    )?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        let payments: String = row.get(1)?;
+        let names_it = payments.split(' ').any(|run| {
+            let (first, last) = run.split_once('-').unwrap_or((run, run));
+            let number = |text: &str| text.parse::<i64>().expect("a number");
+            (number(first)..=number(last)).contains(&seq)
+        });
+        if names_it {
+            return row.get(0).map(Some);
+        }
+    }
+    Ok(None)
 }
 
 impl Shape {

@@ -4,27 +4,39 @@ use rusqlite::params;
 
 use super::blocks;
 use super::chain::Evidence;
+use super::fresh::begin_lane;
 use super::load::Load;
-use super::row::{PRESUMED_POSTED, UNPRICED, corrupt};
+use super::row::{PRESUMED_POSTED, UNPRICED, corrupt, state_number};
 use super::seal;
 use crate::journal::Error;
+use crate::lifecycle::State;
 
 impl Load<'_> {
-    /// Begins the lives of the new rows, and puts what was loaded on the chain.
+    /// Begins the lives of the new rows that do not wait for their first claim, and puts what was loaded on the chain.
     pub(super) fn begin_lives(&self) -> Result<(), Error> {
-        // Asked before it is posted, where an earlier journal may have posted it.
-        let (state, due, exposures) = if self.plan.presume_posted {
-            (2, 0, 1)
+        let state = if self.plan.presume_posted {
+            // Asked before it is posted, where an earlier journal may have posted it.
+            self.c.execute(
+                "insert into life (seq, batch_id, service_id, state, due_at, exposures, quarantine_from)
+                 select seq, batch_id, service_id, 2, 0, 1, ?2 from instruction not indexed
+                 where seq > ?1 and amount is not null order by seq",
+                params![self.base, self.plan.now.as_millis()],
+            )?;
+            State::InDoubt
         } else {
-            (0, 0, 0)
+            // What waits for its document is no fresh payment.
+            self.c.execute(
+                "insert into life (seq, batch_id, service_id, state, due_at)
+                 select seq, batch_id, service_id, 0, 0 from instruction indexed by instruction_with_document
+                 where batch_id = ?2 and document is not null and seq > ?1 and amount is not null order by seq",
+                params![self.base, self.batch_id],
+            )?;
+            State::Ready
         };
-        self.c.execute(
-            "insert into life (seq, batch_id, service_id, state, due_at, exposures, quarantine_from)
-             select seq, batch_id, service_id, ?2, ?3, ?4, iif(?4 > 0, ?5, null) from instruction
-             where seq > ?1 and amount is not null order by seq",
-            params![self.base, state, due, exposures, self.plan.now.as_millis()],
-        )?;
-        self.begin_tallies(state)?;
+        for lane in &self.lanes {
+            begin_lane(self.c, self.batch_id, lane.service_id, lane.first)?;
+        }
+        self.begin_tallies(state_number(state))?;
         self.c.with(|c, chain| {
             let (batch_id, now) = (self.batch_id, self.plan.now);
             seal::file(c, chain, batch_id, self.load_id, now)?;

@@ -4,6 +4,7 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 use serde_json::json;
 
 use super::chain::{Chained, Evidence};
+use super::fresh::{fresh_from, has_fresh};
 use super::row::{
     BILLED, PRESUMED_POSTED, add_to_tally, corrupt, currency_of, identifier_of, service_of,
     state_number,
@@ -11,7 +12,7 @@ use super::row::{
 use super::run::known_batch;
 use super::seal::bill_digest;
 use super::unpriced::add_unpriced;
-use super::writer::Journal;
+use super::writer::{Journal, Manner};
 use crate::domain::{Amount, BatchName, Money, Msisdn, ServiceCode, Timestamp};
 use crate::journal::{
     BillCursor, BillFinding, BillOutcome, BillRecord, BillRow, BillsRecorded, Error,
@@ -33,8 +34,10 @@ impl Journal {
         from: BillCursor,
         limit: usize,
     ) -> Result<(Vec<BillRow>, Option<BillCursor>), Error> {
-        self.ask(true, move |c| to_ask(c, &batch, &checked, from, limit))
-            .await
+        self.ask(Manner::Alone, move |c| {
+            to_ask(c, &batch, &checked, from, limit)
+        })
+        .await
     }
 
     /// Records what bills said, all or nothing: an amount that is taken from a bill never changes again.
@@ -46,7 +49,8 @@ impl Journal {
         findings: Vec<BillFinding>,
         now: Timestamp,
     ) -> Result<BillsRecorded, Error> {
-        self.ask(true, move |c| record(c, &findings, now)).await
+        self.ask(Manner::Alone, move |c| record(c, &findings, now))
+            .await
     }
 }
 
@@ -64,12 +68,12 @@ fn without_amount() -> String {
 /// Rows of the checked services that were never posted and fit no bill yet, in the order of loading.
 fn to_be_compared() -> String {
     format!(
-        "select {BILL_ROW} from life l not indexed cross join instruction i on i.seq = l.seq cross join load d using (load_id)
-             cross join service s on s.service_id = l.service_id
-         where l.seq > ?2 and l.batch_id = ?1 and l.state = 0 and l.exposures = 0
-             and l.service_id in (select value from json_each(?4))
-             and not exists (select 1 from bill b where b.seq = l.seq and b.outcome < 2)
-         order by l.seq limit ?3"
+        "select {BILL_ROW} from instruction i not indexed cross join load d using (load_id)
+             cross join service s on s.service_id = i.service_id left join life l on l.seq = i.seq
+         where i.seq > ?2 and i.batch_id = ?1 and i.service_id in (select value from json_each(?4)) and i.amount is not null
+             and (l.seq is null or l.state = 0 and l.exposures = 0)
+             and not exists (select 1 from bill b where b.seq = i.seq and b.outcome < 2)
+         order by i.seq limit ?3"
     )
 }
 
@@ -197,7 +201,11 @@ fn first_ready(c: &Connection, batch_id: i64, services: &[i64]) -> Result<Option
     for service in services {
         let found: Option<i64> =
             statement.query_row(params![batch_id, service], |row| row.get(0))?;
-        first = [first, found].into_iter().flatten().min();
+        let fresh = match has_fresh(c, batch_id, *service)? {
+            true => fresh_from(c, batch_id, *service)?,
+            false => None,
+        };
+        first = [first, found, fresh].into_iter().flatten().min();
     }
     Ok(first)
 }
@@ -269,7 +277,10 @@ fn record(c: &Chained, findings: &[BillFinding], now: Timestamp) -> Result<Bills
                 recorded.taken.add(due);
             }
             BillOutcome::Fits => {
-                if !subject.priced || subject.state != Some(state_number(State::Ready)) {
+                let is_ready = subject
+                    .state
+                    .is_none_or(|state| state == state_number(State::Ready));
+                if !subject.priced || !is_ready {
                     return refuse("not to be checked", "only what can be posted is compared");
                 }
                 recorded.fitting += 1;
@@ -446,7 +457,7 @@ mod tests {
             ),
             (
                 to_be_compared(),
-                "SEARCH l USING INTEGER PRIMARY KEY (rowid>?)",
+                "SEARCH i USING INTEGER PRIMARY KEY (rowid>?)",
             ),
             (
                 RIVAL.to_owned(),

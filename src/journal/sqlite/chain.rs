@@ -15,10 +15,12 @@ use std::sync::LazyLock;
 use rusqlite::{Connection, OptionalExtension, Statement, ToSql, params};
 
 use super::canon::{Canon, Digest, Terms};
+use super::evidence::{Subject, Tallies};
+use super::recent::Recent;
 use super::row::corrupt;
 use crate::domain::{Said, Timestamp};
 use crate::journal::Error;
-use crate::lifecycle::Policy;
+use crate::lifecycle::{Policy, State};
 
 /// Kind, class and code of a row of evidence.
 pub(super) type Kind = (i64, Option<i64>, Option<i32>);
@@ -410,10 +412,12 @@ pub(super) fn genesis(c: &Connection, batch_id: i64) -> Result<Digest, Error> {
     Ok(canon.finish())
 }
 
-/// The connection that writes, with the chains that its transaction extends.
+/// The connection that writes, with the chains that its transaction extends and the sums that it moves.
 pub(super) struct Chained {
     connection: Connection,
     chain: RefCell<Chain>,
+    tallies: RefCell<Tallies>,
+    recent: RefCell<Recent>,
 }
 
 impl Chained {
@@ -421,6 +425,8 @@ impl Chained {
         Self {
             connection,
             chain: RefCell::default(),
+            tallies: RefCell::default(),
+            recent: RefCell::default(),
         }
     }
 
@@ -431,13 +437,49 @@ impl Chained {
     }
 
     /// Forgets what an earlier transaction knew: another process may have written since.
-    pub(super) fn begin(&self) {
+    ///
+    /// Called inside the transaction that begins.
+    pub(super) fn begin(&self) -> Result<(), Error> {
         self.chain.borrow_mut().start();
+        self.tallies.take();
+        self.recent.borrow_mut().begin(&self.connection)
     }
 
     /// Forgets everything: what was learned in a transaction that was rolled back is not there.
     pub(super) fn forget(&self) {
         self.chain.take();
+        self.tallies.take();
+        self.recent.take();
+    }
+
+    /// Notes that a payment stands elsewhere now; the tally is written once for a transaction, or before it is read.
+    pub(super) fn moved(&self, subject: &Subject, from: State) {
+        self.tallies.borrow_mut().moved(subject, from);
+    }
+
+    /// Writes the tally: before it is read in the same transaction.
+    pub(super) fn write_tallies(&self) -> Result<(), Error> {
+        self.tallies.take().write(&self.connection)
+    }
+
+    /// Returns where a payment stands, if that is known without reading it.
+    pub(super) fn recent(&self, seq: i64) -> Option<Subject> {
+        self.recent.borrow().get(seq)
+    }
+
+    /// Remembers where a payment stands, as it was read or written in this transaction.
+    pub(super) fn remember(&self, subject: Subject) {
+        self.recent.borrow_mut().put(subject);
+    }
+
+    /// Changes what is remembered of a payment, as it was changed in its table.
+    pub(super) fn change_recent(&self, seq: i64, change: impl FnOnce(&mut Subject)) {
+        self.recent.borrow_mut().change(seq, change);
+    }
+
+    /// Forgets where payments stand: their lives were changed without a word of it.
+    pub(super) fn forget_recent(&self) {
+        self.recent.borrow_mut().forget();
     }
 
     /// Appends one row of evidence.
@@ -460,6 +502,7 @@ impl Chained {
 
     /// Writes the evidence that waits and the heads, as the last statements of a transaction.
     pub(super) fn save(&self) -> Result<(), Error> {
+        self.write_tallies()?;
         self.chain.borrow_mut().save(&self.connection)
     }
 

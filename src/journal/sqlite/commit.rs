@@ -10,10 +10,9 @@ use crate::journal::Error;
 pub(super) fn commit(connection: &mut Chained, works: Vec<Work>) -> Result<(), Error> {
     // IMMEDIATE waits for another writer here, where nothing has been done yet.
     connection.prepare_cached("begin immediate")?.execute([])?;
-    connection.begin();
-    let done = works
-        .into_iter()
-        .try_for_each(|work| work(connection))
+    let done = connection
+        .begin()
+        .and_then(|()| works.into_iter().try_for_each(|work| work(connection)))
         .and_then(|()| match connection.is_autocommit() {
             true => Ok(()),
             false => connection.save(),

@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use super::NEVER;
 use super::chain::{Chained, Evidence, Words};
+use super::fresh::begin_life;
 use super::row::{
     LIFE_COLUMNS, NOTED_CALLBACK, add_to_tally, assert_changed, corrupt, currency_of, due_number,
     event_numbers, life_of, millis, save_life, state_number,
@@ -20,17 +21,24 @@ use crate::lifecycle::{Anomaly, Class, Event, Life, Moment, Policy, State, Step,
 const CALLBACKS_MAX: i64 = 64;
 
 /// A payment in the middle of a transaction.
+#[derive(Clone, Copy)]
 pub(super) struct Subject {
     pub(super) batch_id: i64,
     pub(super) replaced: bool,
+    /// How many callbacks about it are stored, where that is known.
+    pub(super) callbacks: Option<i64>,
     pub(super) moved: Moved,
 }
 
-/// Reads where a payment stands.
-pub(super) fn subject(c: &Connection, seq: i64) -> Result<Subject, Error> {
+/// Reads where a payment stands; a life that has not begun begins.
+pub(super) fn subject(c: &Chained, seq: i64) -> Result<Subject, Error> {
+    if let Some(mut known) = c.recent(seq) {
+        known.moved.from = known.moved.life.state;
+        return Ok(known);
+    }
     let mut statement = c.prepare_cached(&format!(
-        "select {LIFE_COLUMNS}, l.batch_id, l.service_id, i.amount, i.currency, l.replaced_by is not null
-         from life l join instruction i using (seq) where seq = ?1"
+        "select {LIFE_COLUMNS}, i.batch_id, i.service_id, i.amount, i.currency, l.replaced_by is not null, l.seq is null
+         from instruction i left join life l on l.seq = i.seq where i.seq = ?1"
     ))?;
     let mut rows = statement.query([seq])?;
     let row = rows
@@ -42,13 +50,21 @@ pub(super) fn subject(c: &Connection, seq: i64) -> Result<Subject, Error> {
             .as_str()
             .map_err(|_| corrupt("a currency"))?,
     )?;
-    let amount = Amount::from_minor(row.get(12)?).ok_or_else(|| corrupt("an amount of zero"))?;
+    let amount = row
+        .get::<_, Option<i64>>(12)?
+        .and_then(Amount::from_minor)
+        .ok_or_else(|| corrupt("a payment without an amount"))?;
+    let (batch_id, lane) = (row.get(10)?, row.get(11)?);
+    if row.get(15)? {
+        begin_life(c, batch_id, lane, seq)?;
+    }
     Ok(Subject {
-        batch_id: row.get(10)?,
+        batch_id,
         replaced: row.get(14)?,
+        callbacks: None,
         moved: Moved {
             seq,
-            lane: row.get(11)?,
+            lane,
             from: life.state,
             life,
             money: Money { amount, currency },
@@ -61,7 +77,8 @@ pub(super) fn subject(c: &Connection, seq: i64) -> Result<Subject, Error> {
 pub(super) struct Tallies(BTreeMap<(i64, i64, &'static str, State), (i64, i64)>);
 
 impl Tallies {
-    pub(super) fn moved(&mut self, subject: &Subject, from: State, to: State) {
+    pub(super) fn moved(&mut self, subject: &Subject, from: State) {
+        let to = subject.moved.life.state;
         // A replaced failure is out of the count: the retry stands for its line.
         if from == to || subject.replaced {
             return;
@@ -123,6 +140,7 @@ pub(super) fn apply(
         hold_retry(c, subject.moved.seq)?;
     }
     subject.moved.life = life;
+    c.remember(*subject);
     let note = anomaly
         .map(|anomaly| anomaly.to_string())
         .or_else(|| said.anomaly.clone());
@@ -157,17 +175,18 @@ struct Meaning {
 }
 
 /// Keeps a retry that was not posted yet from being posted: what it replaces may have been paid.
-fn hold_retry(c: &Connection, seq: i64) -> Result<(), Error> {
+fn hold_retry(c: &Chained, seq: i64) -> Result<(), Error> {
     set_retry_due(c, seq, NEVER)
 }
 
 /// Lets a retry be posted after all: what it replaces is decided to have failed.
-pub(super) fn release_retry(c: &Connection, seq: i64) -> Result<(), Error> {
+pub(super) fn release_retry(c: &Chained, seq: i64) -> Result<(), Error> {
     set_retry_due(c, seq, 0)
 }
 
 // Of all generations at most the newest is ready.
-fn set_retry_due(c: &Connection, seq: i64, due_at: i64) -> Result<(), Error> {
+fn set_retry_due(c: &Chained, seq: i64, due_at: i64) -> Result<(), Error> {
+    c.forget_recent();
     c.prepare_cached(
         "with recursive later (seq) as (
              select replaced_by from life where seq = ?1 and replaced_by is not null
@@ -253,7 +272,6 @@ pub(super) fn record(
     moment: Moment,
     policy: &Policy,
 ) -> Result<Vec<Moved>, Error> {
-    let mut tallies = Tallies::default();
     let mut moves = Vec::with_capacity(findings.len());
     for (index, finding) in findings.iter().enumerate() {
         // Spread over the group: payments that were lost together are not asked about together.
@@ -271,10 +289,9 @@ pub(super) fn record(
             Moment { jitter, ..moment },
             policy,
         )?;
-        tallies.moved(&subject, from, subject.moved.life.state);
+        c.moved(&subject, from);
         moves.push(subject.moved);
     }
-    tallies.write(c)?;
     Ok(moves)
 }
 
@@ -294,23 +311,32 @@ pub(super) fn callback(
     let Some(seq) = find(c, note.id)? else {
         return Ok(Received::Unknown);
     };
-    c.flush()?;
-    let stored: (i64, i64) = c
-        .prepare_cached(STORED_CALLBACKS)?
-        .query_row(params![seq, &note.digest[..], NOTED_CALLBACK], |row| {
-            Ok((row.get(0)?, row.get(1)?))
-        })?;
-    if stored.1 > 0 {
-        return Ok(Received::Repeat);
-    }
-    if stored.0 >= CALLBACKS_MAX {
+    let known = c.recent(seq);
+    let callbacks = match known.and_then(|known| known.callbacks) {
+        Some(0) => 0,
+        _ => {
+            c.flush()?;
+            let (stored, same): (i64, i64) = c
+                .prepare_cached(STORED_CALLBACKS)?
+                .query_row(params![seq, &note.digest[..], NOTED_CALLBACK], |row| {
+                    Ok((row.get(0)?, row.get(1)?))
+                })?;
+            if same > 0 {
+                return Ok(Received::Repeat);
+            }
+            stored
+        }
+    };
+    if callbacks >= CALLBACKS_MAX {
         return Ok(Received::TooMany);
     }
-    if without_amount(c, seq)?.is_some() {
+    if known.is_none() && without_amount(c, seq)?.is_some() {
         // It was never posted from here: another journal may have done so. Once the row has its amount, it is asked about first.
         return note_callback(c, seq, note, "the row has no amount", moment);
     }
     let mut subject = subject(c, seq)?;
+    subject.callbacks = Some(callbacks + 1);
+    c.remember(subject);
     let other_amount = note.amount.as_deref().filter(|text| {
         let money = subject.moved.money;
         Amount::parse(text, money.currency) != Ok(money.amount)
@@ -339,9 +365,7 @@ pub(super) fn callback(
         moment,
         policy,
     )?;
-    let mut tallies = Tallies::default();
-    tallies.moved(&subject, from, subject.moved.life.state);
-    tallies.write(c)?;
+    c.moved(&subject, from);
     Ok(Received::Stored(Some(subject.moved)))
 }
 
@@ -414,6 +438,7 @@ pub(super) fn claim_one(
         NEVER,
     ])?;
     subject.moved.life = life;
+    c.remember(*subject);
     c.append(&Evidence {
         batch_id: subject.batch_id,
         seq: subject.moved.seq,

@@ -93,13 +93,12 @@ impl Known {
         c: &Connection,
         row: &'a Row<'_>,
     ) -> Result<Option<ListedPayment<'a>>, Error> {
-        // Without an amount, without a life, or replaced by a retry.
-        let (Some(minor), Some(state), None) =
-            (number(row, 8)?, number(row, 10)?, number(row, 16)?)
-        else {
+        // Without an amount, or replaced by a retry.
+        let (Some(minor), None) = (number(row, 8)?, number(row, 16)?) else {
             return Ok(None);
         };
-        let (state, code) = (state_of(state)?, number(row, 11)?);
+        let state = number(row, 10)?.map_or(Ok(State::Ready), state_of)?;
+        let code = number(row, 11)?;
         let has_more = match state {
             // A decision leaves no code.
             State::Paid | State::Failed => code.is_none(),
@@ -157,7 +156,8 @@ impl Known {
             receipt_number: text(row, 18)?,
             application_id: text(row, 21)?,
             receiver_narration: text(row, 19)?,
-            attempts: u32::try_from(integer(row, 12)?).map_err(|_| corrupt("attempts"))?,
+            attempts: u32::try_from(number(row, 12)?.unwrap_or(0))
+                .map_err(|_| corrupt("attempts"))?,
             posted_at: stamp(number(row, 13)?),
             settled_at: stamp(number(row, 15)?),
         }))

@@ -60,6 +60,8 @@ pub(super) struct Lane {
     service: ServiceCode,
     pub(super) service_id: i64,
     pub(super) currency: Currency,
+    /// Its first row has this number, or a greater one.
+    pub(super) first: i64,
     pub(super) priced: i64,
     pub(super) minor: i128,
     pub(super) unpriced: i64,
@@ -269,7 +271,13 @@ impl<'a> Load<'a> {
         let at = match self.lanes.iter().position(known) {
             Some(at) => at,
             None => {
+                let before: i64 = self
+                    .lanes
+                    .iter()
+                    .map(|lane| lane.priced + lane.unpriced)
+                    .sum();
                 self.lanes.push(Lane {
+                    first: self.base + before + 1,
                     service: service.clone(),
                     service_id: service_id(self.c, service)?,
                     currency,

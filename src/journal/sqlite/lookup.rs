@@ -7,6 +7,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 use super::Journal;
 use super::row::{corrupt, service_of};
 use super::run::known_batch;
+use super::writer::Manner;
 use crate::domain::{BatchName, Country, Msisdn, ServiceCode, Timestamp};
 use crate::journal::{Error, Network, Number, RowNetwork};
 
@@ -21,7 +22,7 @@ impl Journal {
         batch: BatchName,
         to_account: BTreeSet<ServiceCode>,
     ) -> Result<u64, Error> {
-        self.ask(true, move |c| note_numbers(c, &batch, &to_account))
+        self.ask(Manner::Alone, move |c| note_numbers(c, &batch, &to_account))
             .await
     }
 
@@ -30,7 +31,8 @@ impl Journal {
     /// # Errors
     /// Faults of the journal.
     pub async fn numbers(&self, after: Option<Number>, limit: usize) -> Result<Vec<Number>, Error> {
-        self.ask(false, move |c| numbers(c, after, limit)).await
+        self.ask(Manner::Shared, move |c| numbers(c, after, limit))
+            .await
     }
 
     /// Returns what is known of these numbers since `since`, in the same order.
@@ -42,7 +44,7 @@ impl Journal {
         asked: Vec<Number>,
         since: Timestamp,
     ) -> Result<Vec<Option<Network>>, Error> {
-        self.ask(false, move |c| {
+        self.ask(Manner::Shared, move |c| {
             asked
                 .iter()
                 .map(|number| Ok(network(c, *number)?.filter(|found| found.at > since)))
@@ -56,7 +58,7 @@ impl Journal {
     /// # Errors
     /// Faults of the journal.
     pub async fn record_networks(&self, networks: Vec<Network>) -> Result<(), Error> {
-        self.ask(false, move |c| {
+        self.ask(Manner::Shared, move |c| {
             networks.iter().try_for_each(|network| record(c, network))
         })
         .await
@@ -73,7 +75,7 @@ impl Journal {
         after: i64,
         limit: usize,
     ) -> Result<Vec<RowNetwork>, Error> {
-        self.ask(false, move |c| {
+        self.ask(Manner::Shared, move |c| {
             row_networks(c, &batch, &to_account, after, limit)
         })
         .await

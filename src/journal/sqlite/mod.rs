@@ -7,6 +7,7 @@ mod canon;
 mod chain;
 mod commit;
 mod evidence;
+mod fresh;
 #[cfg(test)]
 pub(crate) mod inline;
 mod insert;
@@ -22,6 +23,7 @@ mod prepare;
 mod prove;
 mod read;
 mod recall;
+mod recent;
 mod rest;
 mod restart;
 mod row;

@@ -6,7 +6,8 @@ use serde_json::json;
 use super::Journal;
 use super::blocks::instruction_digest;
 use super::chain::{Chained, Evidence};
-use super::evidence::{Tallies, find, release_retry, subject};
+use super::evidence::{find, release_retry, subject};
+use super::fresh::begin_all;
 use super::insert::{Insert, Placed};
 use super::row::{
     PAYMENT_COLUMNS, PAYMENT_WIDTH, PRESUMED_POSTED, REPLACED, add_to_tally, batch_id,
@@ -14,6 +15,7 @@ use super::row::{
 };
 use super::run::known_batch;
 use super::unpriced::{withdraw, withdraw_all, without_amount};
+use super::writer::Manner;
 use crate::domain::{BatchName, Originator, PayerTransactionId, RowKey, Timestamp};
 use crate::journal::{Decision, Error, Lane, Moved};
 use crate::lifecycle::{Event, Moment, Policy, State, step};
@@ -28,7 +30,7 @@ impl Journal {
         batch: BatchName,
         service: String,
     ) -> Result<Option<Lane>, Error> {
-        self.ask(true, move |c| resume_lane(c, &batch, &service))
+        self.ask(Manner::Alone, move |c| resume_lane(c, &batch, &service))
             .await
     }
 
@@ -43,8 +45,10 @@ impl Journal {
         decision: Decision,
         moment: Moment,
     ) -> Result<Moved, Error> {
-        self.ask(true, move |c| decide(c, &batch, &id, &decision, moment))
-            .await
+        self.ask(Manner::Alone, move |c| {
+            decide(c, &batch, &id, &decision, moment)
+        })
+        .await
     }
 
     /// Withdraws one payment, or every payment of the batch that was never posted; returns how many.
@@ -57,8 +61,10 @@ impl Journal {
         id: Option<String>,
         moment: Moment,
     ) -> Result<u64, Error> {
-        self.ask(true, move |c| cancel(c, &batch, id.as_deref(), moment))
-            .await
+        self.ask(Manner::Alone, move |c| {
+            cancel(c, &batch, id.as_deref(), moment)
+        })
+        .await
     }
 
     /// Makes a new generation of every proven failure (with this code, if given); returns how many.
@@ -71,7 +77,8 @@ impl Journal {
         code: Option<i32>,
         now: Timestamp,
     ) -> Result<u64, Error> {
-        self.ask(true, move |c| retry(c, &batch, code, now)).await
+        self.ask(Manner::Alone, move |c| retry(c, &batch, code, now))
+            .await
     }
 }
 
@@ -162,9 +169,8 @@ fn order(
         ..Evidence::default()
     })?;
     subject.moved.life = after.life;
-    let mut tallies = Tallies::default();
-    tallies.moved(&subject, from, after.life.state);
-    tallies.write(c)?;
+    c.remember(subject);
+    c.moved(&subject, from);
     Ok(subject.moved)
 }
 
@@ -216,6 +222,7 @@ pub(super) fn cancel(
     let batch_number = known_batch(c, batch)?;
     let mut after = 0;
     let mut cancelled = withdraw_all(c, batch_number, moment)?;
+    begin_all(c, batch_number)?;
     loop {
         let seqs: Vec<i64> = c
             .prepare_cached(
@@ -348,6 +355,7 @@ fn replace(
             ..Evidence::default()
         })?;
     }
+    c.forget_recent();
     c.execute(
         "update life set replaced_by = ?2 where seq = ?1",
         params![seq, new],

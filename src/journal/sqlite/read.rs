@@ -5,6 +5,7 @@ use std::path::Path;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::bills::{bills, last_bill};
+use super::fresh::{FirstClaim, first_claim};
 use super::open;
 use super::row::{
     AMOUNT, LIFE_COLUMNS, PAYMENT_COLUMNS, PAYMENT_WIDTH, REPLACED, STOOD, UNPRICED, corrupt,
@@ -20,7 +21,7 @@ use crate::journal::{
     BatchRecord, BillRecord, Error, Lane, LoadRecord, PaymentRecord, Standing, StandingRow,
     TrailEntry, UnpricedRecord,
 };
-use crate::lifecycle::State;
+use crate::lifecycle::{Event, Fact, State};
 
 /// Rows read at a time.
 pub(super) const PAGE: i64 = 512;
@@ -250,8 +251,18 @@ impl Snapshot<'_> {
     /// # Errors
     /// Faults of the journal.
     pub fn trail(&self, seq: i64) -> Result<Vec<TrailEntry>, Error> {
+        let batch_id: i64 = self.batch_id;
+        let mut first = first_claim(self.c, batch_id, seq)?;
+        let intent = |claim: FirstClaim| TrailEntry {
+            at: Timestamp::from_millis(claim.at),
+            event: Some(Event::Claimed),
+            fact: Fact::Event(Event::Claimed),
+            kind: event_name(0),
+            anomaly: None,
+            detail: None,
+        };
         let mut statement = self.c.prepare(&format!(
-            "select e.at, e.event, e.class, e.code, e.anomaly, e.detail, {SAID} from evidence e indexed by evidence_by_payment
+            "select e.at, e.event, e.class, e.code, e.anomaly, e.detail, {SAID}, e.evidence_id from evidence e indexed by evidence_by_payment
              where e.seq = ?1 and (e.event <= ?2 or e.event = ?3) order by e.evidence_id"
         ))?;
         // What only proves that other tables are as they were is no news of the payment.
@@ -259,6 +270,10 @@ impl Snapshot<'_> {
         let mut trail = Vec::new();
         while let Some(row) = rows.next()? {
             let kind: i64 = row.get(1)?;
+            let evidence_id: i64 = row.get(10)?;
+            if let Some(claim) = first.take_if(|claim| claim.evidence_id < evidence_id) {
+                trail.push(intent(claim));
+            }
             trail.push(TrailEntry {
                 at: Timestamp::from_millis(row.get(0)?),
                 event: event_of(kind, row.get(2)?, row.get(3)?)?,
@@ -278,6 +293,7 @@ impl Snapshot<'_> {
             });
         }
         drop(rows);
+        trail.extend(first.map(intent));
         super::upload::add_to_trail(self.c, seq, &mut trail)?;
         Ok(trail)
     }
@@ -413,7 +429,7 @@ fn whole_detail(row: &Row<'_>) -> Result<Option<String>, Error> {
 }
 
 // CROSS JOIN keeps the order of the tables: with `service` outermost, every page would read and sort all rows that are left.
-const RECORD_TABLES: &str = "from instruction i cross join life l on l.seq = i.seq cross join service s on s.service_id = i.service_id";
+const RECORD_TABLES: &str = "from instruction i left join life l on l.seq = i.seq cross join service s on s.service_id = i.service_id";
 // The columns of a payment, of its life, and what a record adds, each in the order its reader expects.
 pub(super) fn record_columns() -> String {
     format!(

@@ -1,6 +1,6 @@
 //! What begins anew when a run takes a batch: doubts and waits.
 
-use rusqlite::{Connection, params};
+use rusqlite::params;
 
 use super::NEVER;
 use super::chain::{Chained, Evidence};
@@ -48,7 +48,8 @@ pub(super) const RESTART_POSTS: &str = "update life indexed by post_queue set du
 
 /// Begins the waits anew that rest on the wall clock of an earlier process: a clock that jumped must neither end a
 /// quarantine early nor put off a question for ever.
-pub(super) fn restart_waits(c: &Connection, batch_id: i64, terms: &RunTerms) -> Result<(), Error> {
+pub(super) fn restart_waits(c: &Chained, batch_id: i64, terms: &RunTerms) -> Result<(), Error> {
+    c.forget_recent();
     let now = terms.now.as_millis();
     let latest = terms.now.after(terms.longest_wait).as_millis();
     let soon = terms.now.after(terms.first_query_after).as_millis();

@@ -52,9 +52,12 @@ pub(super) fn millis(stamp: Option<Timestamp>) -> Option<i64> {
 pub(super) const LIFE_COLUMNS: &str = "l.state, l.code, l.attempts, l.posted_at, l.exposures, l.known, l.not_found, \
      l.quarantine_from, l.queries, l.due_at";
 
-/// Reads the columns of [`LIFE_COLUMNS`], the first of them at `at`.
+/// Reads the columns of [`LIFE_COLUMNS`], the first of them at `at`; all of them null: its life has not begun.
 pub(super) fn life_of(row: &Row<'_>, at: usize) -> Result<Life, Error> {
-    let state = state_of(row.get(at)?)?;
+    let Some(state) = row.get::<_, Option<i64>>(at)? else {
+        return Ok(Life::NEW);
+    };
+    let state = state_of(state)?;
     let due_at: i64 = row.get(at + 9)?;
     // A ready payment is due at once with 0; for the others the largest integer means never.
     let due_at = match state {
@@ -352,6 +355,8 @@ pub(super) const PINNED: i64 = 27;
 pub(super) const MIGRATED: i64 = 28;
 /// Where the payment stood then.
 pub(super) const STOOD: i64 = 29;
+/// First claims of several payments; the detail names them.
+pub(super) const CLAIMED_TOGETHER: i64 = 30;
 
 /// Returns what a row of evidence means to the life of its payment.
 pub(super) fn fact_of(
@@ -363,7 +368,7 @@ pub(super) fn fact_of(
     Ok(match number {
         PRESUMED_POSTED => Fact::PresumedPosted,
         STOOD => Fact::Stood(super::seal::Standing::of_detail(detail)?.life),
-        NOTED_CALLBACK..=MIGRATED => Fact::Note,
+        NOTED_CALLBACK..=MIGRATED | CLAIMED_TOGETHER => Fact::Note,
         _ => event_of(number, class, code)?.map_or(Fact::Note, Fact::Event),
     })
 }
@@ -396,7 +401,7 @@ pub(super) fn event_of(
         9 => Event::DecidedPaid,
         10 => Event::DecidedFailed,
         11 => Event::Withdrawn,
-        NOTED_CALLBACK..=STOOD => return Ok(None),
+        NOTED_CALLBACK..=CLAIMED_TOGETHER => return Ok(None),
         other => return Err(corrupt(format!("evidence of kind {other}"))),
     }))
 }
@@ -425,6 +430,7 @@ pub(super) fn event_name(number: i64) -> &'static str {
         PINNED => "tied to its gateway",
         MIGRATED => "journal of an earlier release",
         STOOD => "stood here when its evidence was sealed",
+        CLAIMED_TOGETHER => "intents recorded",
         _ => "unknown",
     }
 }

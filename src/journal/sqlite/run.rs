@@ -6,7 +6,8 @@ use rusqlite::{Connection, OptionalExtension, params};
 
 use super::NEVER;
 use super::chain::Chained;
-use super::evidence::{Subject, Tallies, apply, claim_one, subject};
+use super::evidence::{Subject, apply, claim_one, subject};
+use super::fresh::{claim_fresh, has_fresh};
 use super::rest::{disturb, resting};
 use super::restart::{doubt_anew, restart_waits};
 use super::row::{
@@ -135,6 +136,7 @@ pub(super) fn abandon(
     now: Timestamp,
     policy: &Policy,
 ) -> Result<u64, Error> {
+    c.write_tallies()?;
     let some: bool = c
         .prepare_cached(
             "select exists (select 1 from tally where batch_id = ?1 and state = 1 and count > 0)",
@@ -147,7 +149,6 @@ pub(super) fn abandon(
         .prepare("select seq from life not indexed where batch_id = ?1 and state = 1 order by seq")?
         .query_map([batch_id], |row| row.get(0))?
         .collect::<Result<_, _>>()?;
-    let mut tallies = Tallies::default();
     for seq in &seqs {
         let mut subject = subject(c, *seq)?;
         let moment = Moment { now, jitter: 0 };
@@ -160,9 +161,8 @@ pub(super) fn abandon(
             moment,
             policy,
         )?;
-        tallies.moved(&subject, State::Posting, subject.moved.life.state);
+        c.moved(&subject, State::Posting);
     }
-    tallies.write(c)?;
     Ok(seqs.len() as u64)
 }
 
@@ -182,7 +182,8 @@ fn held_lanes(c: &Connection, batch_id: i64) -> Result<Vec<Lane>, Error> {
 }
 
 /// Lanes of a batch that are not held and have something ready.
-fn open_lanes(c: &Connection, batch_id: i64) -> Result<Vec<i64>, Error> {
+fn open_lanes(c: &Chained, batch_id: i64) -> Result<Vec<i64>, Error> {
+    c.write_tallies()?;
     let mut statement = c.prepare_cached(
         "select distinct service_id from tally t where batch_id = ?1 and state = 0 and count > 0
          and not exists (select 1 from held_lane h where h.batch_id = ?1 and h.service_id = t.service_id)",
@@ -203,24 +204,19 @@ pub(super) fn claim(
 ) -> Result<Vec<Claim>, Error> {
     assert_current(c, token)?;
     let mut claims = Vec::with_capacity(limit);
-    let mut tallies = Tallies::default();
     let lanes = open_lanes(c, token.batch_id)?;
     for (index, lane) in lanes.iter().enumerate() {
         // Every lane gets its share of the block; what one leaves, the next may take.
         let share = (limit - claims.len()).div_ceil(lanes.len() - index);
-        claim_lane(
-            c,
-            token.batch_id,
-            *lane,
-            share,
-            now,
-            policy,
-            &mut claims,
-            &mut tallies,
-        )?;
+        let lane = (token.batch_id, *lane);
+        let before = claims.len();
+        claim_lane(c, lane, share, now, policy, &mut claims)?;
+        let share = share - (claims.len() - before);
+        if share > 0 {
+            claim_fresh(c, lane, share, now, policy, &mut claims)?;
+        }
     }
     if !claims.is_empty() {
-        tallies.write(c)?;
         disturb(c, token.batch_id)?;
         c.prepare_cached("update batch set last_claim_at = ?2 where batch_id = ?1")?
             .execute(params![token.batch_id, now.as_millis()])?;
@@ -247,16 +243,14 @@ pub(super) fn next_in_lane() -> String {
     )
 }
 
-#[allow(clippy::too_many_arguments, reason = "one lane of the loop above")]
+/// Records the intent to post payments whose life has begun: what was posted before, or waited for its document or its bill.
 fn claim_lane(
     c: &Chained,
-    batch_id: i64,
-    lane: i64,
+    (batch_id, lane): (i64, i64),
     share: usize,
     now: Timestamp,
     policy: &Policy,
     claims: &mut Vec<Claim>,
-    tallies: &mut Tallies,
 ) -> Result<(), Error> {
     let sql = due_in_lane();
     #[cfg(test)]
@@ -287,6 +281,7 @@ fn claim_lane(
         let mut subject = Subject {
             batch_id,
             replaced: false,
+            callbacks: None,
             moved: Moved {
                 seq,
                 lane,
@@ -316,7 +311,7 @@ fn claim_lane(
             continue;
         }
         if claim_one(c, &mut subject, Moment { now, jitter: 0 }, policy)? {
-            tallies.moved(&subject, State::Ready, State::Posting);
+            c.moved(&subject, State::Ready);
             claims.push(Claim {
                 seq,
                 lane,
@@ -373,7 +368,7 @@ pub(super) const NEXT_QUESTION: &str = "select min(due_at) from life indexed by 
 
 /// Returns payments that are due to be asked about, and puts them off while they are.
 pub(super) fn questions(
-    c: &Connection,
+    c: &Chained,
     token: RunToken,
     limit: usize,
     now: Timestamp,
@@ -398,12 +393,15 @@ pub(super) fn questions(
     let mut put_off = c.prepare_cached("update life set due_at = ?2 where seq = ?1")?;
     for question in &questions {
         put_off.execute(params![question.seq, lease.as_millis()])?;
+        c.change_recent(question.seq, |subject| {
+            subject.moved.life.due_at = Some(lease);
+        });
     }
     Ok(questions)
 }
 
 /// Returns when the next post and the next question are due.
-pub(super) fn due(c: &Connection, token: RunToken) -> Result<Due, Error> {
+pub(super) fn due(c: &Chained, token: RunToken) -> Result<Due, Error> {
     let mut earliest_post = c.prepare_cached(&next_in_lane())?;
     // Asked only where nothing may be posted, so that the first row it meets decides.
     let mut waits = c.prepare_cached(
@@ -412,9 +410,12 @@ pub(super) fn due(c: &Connection, token: RunToken) -> Result<Due, Error> {
     )?;
     let (mut post, mut document) = (None, false);
     for lane in open_lanes(c, token.batch_id)? {
-        let found: Option<i64> = earliest_post
-            .query_row([token.batch_id, lane, NEVER], |row| row.get(0))
-            .optional()?;
+        let found: Option<i64> = match has_fresh(c, token.batch_id, lane)? {
+            true => Some(0),
+            false => earliest_post
+                .query_row([token.batch_id, lane, NEVER], |row| row.get(0))
+                .optional()?,
+        };
         if found.is_none() {
             document |=
                 waits.query_row([token.batch_id, lane, NEVER], |row| row.get::<_, bool>(0))?;

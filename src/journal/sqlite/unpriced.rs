@@ -6,7 +6,7 @@ use super::NEVER;
 use super::chain::{Chained, Evidence};
 use super::row::{UNPRICED, add_to_tally, corrupt, currency_of, event_numbers, state_number};
 use super::run::known_batch;
-use super::writer::Journal;
+use super::writer::{Journal, Manner};
 use crate::domain::{Amount, BatchName, Money, Totals};
 use crate::journal::{Error, TotalDifference};
 use crate::lifecycle::{Event, Moment, State};
@@ -17,7 +17,8 @@ impl Journal {
     /// # Errors
     /// [`Error::UnknownBatch`].
     pub async fn declared_totals(&self, batch: BatchName) -> Result<Vec<TotalDifference>, Error> {
-        self.ask(true, move |c| declared_totals(c, &batch)).await
+        self.ask(Manner::Alone, move |c| declared_totals(c, &batch))
+            .await
     }
 }
 
@@ -130,8 +131,9 @@ fn declared_totals(c: &Connection, batch: &BatchName) -> Result<Vec<TotalDiffere
         }
         // What cannot be posted any more needs no total: the rest of the batch must not wait for it.
         let can_be_posted: bool = c.query_row(
-            "select exists (select 1 from instruction i join life l using (seq)
-             where i.batch_id = ?1 and i.load_id = ?2 and l.state = 0 and l.exposures = 0)",
+            "select exists (select 1 from instruction i left join life l on l.seq = i.seq
+             where i.batch_id = ?1 and i.load_id = ?2 and i.amount is not null
+                 and (l.seq is null or l.state = 0 and l.exposures = 0))",
             params![batch_id, load_id],
             |row| row.get(0),
         )?;

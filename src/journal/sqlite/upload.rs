@@ -9,6 +9,7 @@ use super::evidence::batch_of;
 use super::row::{corrupt, identifier_of};
 use super::run::{known_batch, pin};
 use super::seal;
+use super::writer::Manner;
 use crate::domain::{BatchName, DocumentPath, Reference, Timestamp};
 use crate::journal::{DocumentDue, Error, TrailEntry, Upload};
 use crate::lifecycle::Fact;
@@ -31,7 +32,7 @@ impl Journal {
         wire: String,
         now: Timestamp,
     ) -> Result<(), Error> {
-        self.ask(true, move |c| {
+        self.ask(Manner::Alone, move |c| {
             pin(c, &batch, &gateway, &wire, now).map(|_| ())
         })
         .await
@@ -47,8 +48,10 @@ impl Journal {
         after: i64,
         limit: usize,
     ) -> Result<Vec<DocumentDue>, Error> {
-        self.ask(false, move |c| documents_due(c, &batch, after, limit))
-            .await
+        self.ask(Manner::Shared, move |c| {
+            documents_due(c, &batch, after, limit)
+        })
+        .await
     }
 
     /// Records that the document of a payment is uploaded. What is on record already stays: a payment has one reference.
@@ -56,7 +59,7 @@ impl Journal {
     /// # Errors
     /// Faults of the journal.
     pub async fn record_upload(&self, seq: i64, upload: Upload) -> Result<(), Error> {
-        self.ask(false, move |c| record_upload(c, seq, &upload))
+        self.ask(Manner::Shared, move |c| record_upload(c, seq, &upload))
             .await
     }
 }

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
 
 use tokio::sync::oneshot;
 
@@ -22,6 +23,8 @@ use crate::lifecycle::{Moment, Policy};
 const QUEUE: usize = 1024;
 /// Verbs that share one transaction at most.
 const GROUP: usize = 256;
+/// How long verbs that are patient wait for others: a commit costs the same for one and for many.
+const GATHER: Duration = Duration::from_millis(1);
 
 /// The journal, open for writing. Clones share the one writer.
 #[derive(Clone, Debug)]
@@ -44,8 +47,18 @@ type Finish = Box<dyn FnOnce(Result<(), Error>) + Send>;
 struct Job {
     work: Work,
     finish: Finish,
-    /// Runs in a transaction of its own, which its refusal rolls back.
-    alone: bool,
+    manner: Manner,
+}
+
+/// How a verb shares its transaction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Manner {
+    /// It has one of its own, which its refusal rolls back.
+    Alone,
+    /// With what waits already.
+    Shared,
+    /// With what comes within [`GATHER`]: who asks for it sends the next one before this one is answered.
+    Patient,
 }
 
 impl Drop for Shared {
@@ -138,7 +151,7 @@ impl Journal {
 
     pub(super) async fn ask<T: Send + 'static>(
         &self,
-        alone: bool,
+        manner: Manner,
         work: impl FnOnce(&mut Chained) -> Result<T, Error> + Send + 'static,
     ) -> Result<T, Error> {
         let (reply, answer) = oneshot::channel();
@@ -161,7 +174,7 @@ impl Journal {
                 .ok_or_else(stopped);
         }
         let job = Job {
-            alone,
+            manner,
             work,
             // The value is handed over only after the commit.
             finish: Box::new(move |outcome| {
@@ -199,8 +212,10 @@ impl Journal {
         plan: LoadPlan,
         rows: Receiver<Vec<Incoming>>,
     ) -> Result<Loaded, Error> {
-        self.ask(true, move |connection| load::load(connection, &plan, rows))
-            .await
+        self.ask(Manner::Alone, move |connection| {
+            load::load(connection, &plan, rows)
+        })
+        .await
     }
 
     /// Tells what [`Self::load`] would say of a file that its batch has already, without the work of a load; `None` when
@@ -213,7 +228,7 @@ impl Journal {
         plan: LoadPlan,
         rows: Receiver<Vec<Incoming>>,
     ) -> Result<Option<Loaded>, Error> {
-        self.ask(true, move |c| recall::recall(c, &plan, rows))
+        self.ask(Manner::Alone, move |c| recall::recall(c, &plan, rows))
             .await
     }
 
@@ -222,7 +237,7 @@ impl Journal {
     /// # Errors
     /// Faults of the journal.
     pub async fn has_batch(&self, name: BatchName) -> Result<bool, Error> {
-        self.ask(false, move |c| {
+        self.ask(Manner::Shared, move |c| {
             Ok(super::row::batch_id(c, name.as_str())?.is_some())
         })
         .await
@@ -238,8 +253,10 @@ impl Journal {
         terms: RunTerms,
         policy: Arc<Policy>,
     ) -> Result<Acquired, Error> {
-        self.ask(true, move |c| run::acquire(c, &batch, &terms, &policy))
-            .await
+        self.ask(Manner::Alone, move |c| {
+            run::acquire(c, &batch, &terms, &policy)
+        })
+        .await
     }
 
     /// Records the intent to post up to `limit` due payments of lanes that are not held; says what is due after them.
@@ -253,7 +270,7 @@ impl Journal {
         now: Timestamp,
         policy: Arc<Policy>,
     ) -> Result<(Vec<Claim>, Due), Error> {
-        self.ask(false, move |c| {
+        self.ask(Manner::Shared, move |c| {
             let claims = run::claim(c, token, limit, now, &policy)?;
             Ok((claims, run::due(c, token)?))
         })
@@ -270,7 +287,7 @@ impl Journal {
         now: Timestamp,
         policy: Arc<Policy>,
     ) -> Result<u64, Error> {
-        self.ask(false, move |c| {
+        self.ask(Manner::Shared, move |c| {
             run::assert_current(c, token)?;
             run::abandon(c, token.batch_id, now, &policy)
         })
@@ -282,7 +299,7 @@ impl Journal {
     /// # Errors
     /// [`Error::Fenced`] when another run has taken over.
     pub async fn still_posting(&self, token: RunToken, seqs: Vec<i64>) -> Result<Vec<i64>, Error> {
-        self.ask(false, move |c| run::still_posting(c, token, &seqs))
+        self.ask(Manner::Shared, move |c| run::still_posting(c, token, &seqs))
             .await
     }
 
@@ -297,7 +314,7 @@ impl Journal {
         now: Timestamp,
         lease: Timestamp,
     ) -> Result<(Vec<Question>, Due), Error> {
-        self.ask(false, move |c| {
+        self.ask(Manner::Shared, move |c| {
             let questions = run::questions(c, token, limit, now, lease)?;
             Ok((questions, run::due(c, token)?))
         })
@@ -317,7 +334,7 @@ impl Journal {
         moment: Moment,
         policy: Arc<Policy>,
     ) -> Result<Vec<Moved>, Error> {
-        self.ask(false, move |c| {
+        self.ask(Manner::Shared, move |c| {
             by.map_or(Ok(()), |token| run::assert_current(c, token))?;
             evidence::record(c, &findings, moment, &policy)
         })
@@ -329,7 +346,7 @@ impl Journal {
     /// # Errors
     /// [`Error::Fenced`] when another run has taken over: a run that looks every second learns of it within that time.
     pub async fn due(&self, token: RunToken) -> Result<Due, Error> {
-        self.ask(false, move |c| {
+        self.ask(Manner::Shared, move |c| {
             run::assert_current(c, token)?;
             run::due(c, token)
         })
@@ -341,7 +358,7 @@ impl Journal {
     /// # Errors
     /// [`Error::Fenced`] when another run has taken over.
     pub async fn rest(&self, token: RunToken, since: Uptime) -> Result<(), Error> {
-        self.ask(true, move |c| super::rest::rest(c, token, since))
+        self.ask(Manner::Alone, move |c| super::rest::rest(c, token, since))
             .await
     }
 
@@ -350,8 +367,11 @@ impl Journal {
     /// # Errors
     /// [`Error::UnknownBatch`].
     pub async fn standing(&self, batch: BatchName) -> Result<Standing, Error> {
-        self.ask(true, move |c| super::read::standing(c, &batch))
-            .await
+        self.ask(Manner::Alone, move |c| {
+            c.write_tallies()?;
+            super::read::standing(c, &batch)
+        })
+        .await
     }
 
     /// Holds a lane for want of float, or opens it again.
@@ -365,8 +385,10 @@ impl Journal {
         reason: String,
         now: Timestamp,
     ) -> Result<(), Error> {
-        self.ask(false, move |c| run::hold_lane(c, token, lane, &reason, now))
-            .await
+        self.ask(Manner::Shared, move |c| {
+            run::hold_lane(c, token, lane, &reason, now)
+        })
+        .await
     }
 
     /// Opens a held lane.
@@ -374,7 +396,7 @@ impl Journal {
     /// # Errors
     /// [`Error::Fenced`] when another run has taken over.
     pub async fn reopen_lane(&self, token: RunToken, lane: i64) -> Result<(), Error> {
-        self.ask(false, move |c| run::reopen_lane(c, token, lane))
+        self.ask(Manner::Shared, move |c| run::reopen_lane(c, token, lane))
             .await
     }
 
@@ -388,7 +410,7 @@ impl Journal {
         moment: Moment,
         policy: Arc<Policy>,
     ) -> Result<Received, Error> {
-        self.ask(false, move |c| {
+        self.ask(Manner::Patient, move |c| {
             evidence::callback(c, &note, moment, &policy)
         })
         .await
@@ -399,7 +421,7 @@ impl Journal {
     /// # Errors
     /// Faults of the journal.
     pub async fn callback_key(&self) -> Result<Vec<u8>, Error> {
-        self.ask(true, |c| run::callback_key(c)).await
+        self.ask(Manner::Alone, |c| run::callback_key(c)).await
     }
 
     /// Looks up a payment by its identifier in any batch.
@@ -407,7 +429,8 @@ impl Journal {
     /// # Errors
     /// Faults of the journal.
     pub async fn knows(&self, id: PayerTransactionId) -> Result<bool, Error> {
-        self.ask(false, move |c| evidence::knows(c, id)).await
+        self.ask(Manner::Shared, move |c| evidence::knows(c, id))
+            .await
     }
 }
 
@@ -417,22 +440,37 @@ fn stopped() -> Error {
     }
 }
 
+/// Returns the verbs that share a transaction with the first one, and one that came after them and shares none.
+fn gather(first: Job, jobs: &Receiver<Job>) -> (Vec<Job>, Option<Job>) {
+    let mut group = vec![first];
+    let mut until: Option<Instant> = None;
+    while group[0].manner != Manner::Alone && group.len() < GROUP {
+        // Verbs that came while the last group was being committed share the next one.
+        let job = match jobs.try_recv() {
+            Ok(job) => job,
+            Err(_) if group.iter().any(|job| job.manner != Manner::Patient) => break,
+            Err(_) => {
+                let until = *until.get_or_insert_with(|| Instant::now() + GATHER);
+                match jobs.recv_timeout(until.saturating_duration_since(Instant::now())) {
+                    Ok(job) => job,
+                    Err(_) => break,
+                }
+            }
+        };
+        if job.manner == Manner::Alone {
+            return (group, Some(job));
+        }
+        group.push(job);
+    }
+    (group, None)
+}
+
 fn serve(mut connection: Chained, jobs: &Receiver<Job>, missing: Missing) {
     let mut latch: Option<Error> = None;
     let mut waiting: Option<Job> = None;
     while let Some(first) = waiting.take().or_else(|| jobs.recv().ok()) {
-        let mut group = vec![first];
-        // Verbs that came while the last group was being committed share the next one.
-        while !group[0].alone && group.len() < GROUP {
-            match jobs.try_recv() {
-                Ok(job) if job.alone => {
-                    waiting = Some(job);
-                    break;
-                }
-                Ok(job) => group.push(job),
-                Err(_) => break,
-            }
-        }
+        let group;
+        (group, waiting) = gather(first, jobs);
         let (works, finishes): (Vec<_>, Vec<_>) =
             group.into_iter().map(|job| (job.work, job.finish)).unzip();
         let outcome = match &latch {
@@ -452,7 +490,7 @@ fn serve(mut connection: Chained, jobs: &Receiver<Job>, missing: Missing) {
         }
     }
     // Best effort: the WAL is complete without it, and nobody who reads it is waited for.
-    let _ = connection.busy_timeout(std::time::Duration::ZERO);
+    let _ = connection.busy_timeout(Duration::ZERO);
     if missing == Missing::Aside {
         // Whoever opens it under its name finds it as every journal is.
         let _ = connection.execute_batch("pragma journal_mode = wal");

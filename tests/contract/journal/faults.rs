@@ -169,6 +169,7 @@ async fn two_journals_on_one_file_take_turns() {
 async fn a_damaged_row_is_a_fault_and_no_guess() {
     let world = World::loaded(2).await;
     let token = world.acquire(1).await.token;
+    world.claim(token, 1, 1).await;
     let c = world.sql();
     c.execute_batch(
         "pragma ignore_check_constraints = on; update life set state = 42 where seq = 1",

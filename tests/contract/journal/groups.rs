@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Instant;
 
-use disburse::journal::{Kind, Received};
+use disburse::journal::{Journal, Kind, Received};
 use disburse::lifecycle::{Class, Event, State};
 
 use crate::fold::assert_evidence_adds_up;
@@ -113,4 +113,42 @@ async fn what_a_verb_did_is_on_disk_when_it_returns() {
         assert_eq!(there, done);
         assert_eq!(claims.len(), 1);
     }
+}
+
+#[tokio::test]
+async fn what_another_process_wrote_is_read_and_not_taken_from_memory() {
+    let world = World::loaded(2).await;
+    let token = world.acquire(1).await.token;
+    let claims = world.claim(token, 2, 2).await;
+    // A listener of its own, which settles one payment and hears of the other one twice.
+    let listener = Journal::open_existing(&world.path).unwrap();
+    let heard = |digest, class, code, secs| {
+        let id = claims[usize::from(digest != 1)].payment.id;
+        let (note, policy) = (note(id, class, code, digest), Arc::clone(&world.policy));
+        let listener = &listener;
+        async move { listener.callback(note, moment(secs), policy).await.unwrap() }
+    };
+    let paid = heard(1, Class::Paid, 140, 3).await;
+    assert!(matches!(paid, Received::Stored(Some(_))), "{paid:?}");
+    heard(2, Class::Acknowledged, 139, 3).await;
+    let moved = world
+        .record(vec![finding(claims[0].seq, Event::Lost)], 4)
+        .await;
+    assert_eq!(
+        (moved[0].from, moved[0].life.state),
+        (State::Paid, State::Paid)
+    );
+    // The other way round: what this process wrote, the listener reads.
+    world
+        .record(vec![finding(claims[1].seq, reply(Class::Failed, 141))], 5)
+        .await;
+    let repeated = heard(2, Class::Acknowledged, 139, 6).await;
+    assert!(matches!(repeated, Received::Repeat), "{repeated:?}");
+    let late = heard(3, Class::Failed, 141, 6).await;
+    let Received::Stored(Some(late)) = late else {
+        panic!("{late:?}");
+    };
+    assert_eq!((late.from, late.life.state), (State::Failed, State::Failed));
+    world.assert_adds_up();
+    assert_evidence_adds_up(&world.reader(), &batch(), &world.policy);
 }

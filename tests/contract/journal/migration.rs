@@ -38,6 +38,8 @@ fn write_version_1(from: &Path, to: &Path) {
             // It kept no digests of what stands in other tables, and the gateway's words in the detail.
             "evidence" => (
                 columns
+                    // Before it stand the first claims, which had rows of their own.
+                    .replace("evidence_id", "evidence_id + 1000")
                     .replace("digest", "iif(event = 8, digest, null)")
                     .replace(
                         "detail",
@@ -57,6 +59,12 @@ fn write_version_1(from: &Path, to: &Path) {
         ))
         .unwrap();
     }
+    c.execute_batch(
+        "insert into main.evidence (seq, at, event) select seq, posted_at, 0 from new.life where posted_at is not null;
+         insert into main.life (seq, batch_id, service_id, state, due_at)
+         select seq, batch_id, service_id, 0, 0 from new.instruction where seq not in (select seq from new.life);",
+    )
+    .unwrap();
     let id: i64 = c
         .query_row("pragma new.application_id", [], |row| row.get(0))
         .unwrap();

@@ -249,7 +249,8 @@ async fn rows_that_are_removed_added_swapped_or_doubled_are_found() {
         ),
         (
             "insert into evidence (seq, at, event, class, code, batch_id, hash)
-             select seq, at, event, class, code, batch_id, hash from evidence where evidence_id = 25",
+             select seq, at, event, class, code, batch_id, hash from evidence
+             where evidence_id = (select min(evidence_id) from evidence where hash is not null)",
             "does not follow",
         ),
         (
@@ -288,12 +289,51 @@ async fn rows_that_are_removed_added_swapped_or_doubled_are_found() {
             "an instruction among the rows",
         ),
         (
-            "update life set state = 6, code = 141 where seq = 1; update tally set count = count - 1, amount = amount - 100
-             where state = 5; update tally set count = count + 1, amount = amount + 100 where state = 6",
+            "create temp table picked as select seq, amount from life join instruction using (seq) where state = 5 order by seq limit 1;
+             update life set state = 6, code = 141 where seq = (select seq from picked);
+             update tally set count = count - 1, amount = amount - (select amount from picked) where state = 5;
+             update tally set count = count + 1, amount = amount + (select amount from picked) where state = 6",
             "its evidence adds up to Paid",
         ),
         ("create table mine (x text); insert into mine values ('x')", "schema: table mine was added"),
         ("drop index post_queue; update life set queries = 1", "schema: index post_queue is missing"),
+    ] {
+        scene.is_found(sql, part);
+    }
+}
+
+#[tokio::test]
+async fn a_payment_that_would_never_be_claimed_is_found() {
+    let world = World::loaded(4).await;
+    let token = world.acquire(1).await.token;
+    assert_eq!(world.claim(token, 2, 2).await.len(), 2);
+    let scene = Scene::of(&world);
+    for (sql, part) in [
+        (
+            "update lane set fresh_from = 1000",
+            "has an amount and no life",
+        ),
+        ("delete from lane", "has an amount and no life"),
+        (
+            "delete from life where seq = 2",
+            "has an amount and no life",
+        ),
+        (
+            "insert into life (seq, batch_id, service_id, state, due_at, attempts, posted_at) values (3, 1, 1, 1, 9223372036854775807, 1, 1)",
+            "its evidence adds up to Ready",
+        ),
+        (
+            "update evidence set detail = replace(detail, '1-2', '1-3') where event = 30",
+            "does not follow",
+        ),
+        (
+            "update evidence set detail = replace(detail, '1-2', '2-3') where event = 30",
+            "its evidence adds up to Posting",
+        ),
+        (
+            "update evidence set detail = replace(detail, '1-2', '1-9') where event = 30",
+            "the chain has the first claims of 9 payments, of which 4 are there",
+        ),
     ] {
         scene.is_found(sql, part);
     }

@@ -33,3 +33,23 @@ drop index ask_queue;
 drop index doubts;
 drop index unfinished_posts;
 create index ask_queue on life (batch_id, state, due_at) where state >= 2 and state <= 4;
+
+-- From where on a lane has payments of which nothing is known yet. They have no life: it begins with the first claim.
+create table lane (
+    batch_id   integer not null,
+    service_id integer not null,
+    fresh_from integer not null,            -- every payment of the lane below has a life
+    primary key (batch_id, service_id)
+) strict, without rowid;
+insert into lane (batch_id, service_id, fresh_from)
+select batch_id, service_id, max(seq) + 1 from instruction group by batch_id, service_id;
+-- What has no amount yet gets it from its bill; else an instruction never changes once its load is complete.
+drop trigger instruction_is_never_changed;
+drop trigger instruction_is_never_removed;
+create trigger instruction_is_never_changed before update on instruction
+when exists (select 1 from life where life.seq = old.seq)
+    or old.amount is not null and exists (select 1 from load where load.load_id = old.load_id and load.digest <> '')
+begin select raise(abort, 'an instruction never changes'); end;
+create trigger instruction_is_never_removed before delete on instruction
+when exists (select 1 from life where life.seq = old.seq) or exists (select 1 from load where load.load_id = old.load_id and load.digest <> '')
+begin select raise(abort, 'an instruction is never removed'); end;

@@ -9,8 +9,9 @@ use crate::journal::Error;
 use crate::journal::sqlite::blocks::{self, instruction_digest};
 use crate::journal::sqlite::canon::{Canon, Digest};
 use crate::journal::sqlite::chain::genesis;
+use crate::journal::sqlite::fresh::Together;
 use crate::journal::sqlite::row::{
-    BILLED, FILE_LOADED, MIGRATED, PINNED, REPLACED, ROWS_LOADED, UPLOADED,
+    BILLED, CLAIMED_TOGETHER, FILE_LOADED, MIGRATED, PINNED, REPLACED, ROWS_LOADED, UPLOADED,
 };
 use crate::journal::sqlite::seal::{
     EVIDENCE, EVIDENCE_WIDTH, SAID, bill_digest, file_digest, pin_digest, upload_digest,
@@ -117,6 +118,12 @@ impl Prover<'_> {
     fn cover(&mut self, row: &Row<'_>, covered: &mut Covered) -> Result<(), Error> {
         let (seq, event): (i64, i64) = (row.get(1)?, row.get(3)?);
         self.about_payments += u64::from(seq != 0);
+        if event == CLAIMED_TOGETHER {
+            let detail = row.get_ref(8)?.as_str_or_null().unwrap_or_default();
+            for (first, last) in Together::parse(detail)?.runs()? {
+                self.first_claims += (last - first).unsigned_abs() + 1;
+            }
+        }
         if !(REPLACED..=MIGRATED).contains(&event) {
             return Ok(());
         }

@@ -1,6 +1,7 @@
 //! Every payment: its identifier derived again, its evidence folded again.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 use rusqlite::{OptionalExtension, Row, params};
 use serde_json::Value;
@@ -8,6 +9,7 @@ use serde_json::Value;
 use super::Prover;
 use crate::domain::{BatchName, Originator, PayerTransactionId, RowKey, Timestamp};
 use crate::journal::Error;
+use crate::journal::sqlite::fresh::{FirstClaim, FirstClaims, fresh_from};
 use crate::journal::sqlite::row::{
     PAYMENT_COLUMNS, PAYMENT_WIDTH, REPLACED, StoredRow, UNPRICED, corrupt, fact_of, state_number,
     stored_of,
@@ -45,6 +47,31 @@ struct Subject {
     replaced_by: Option<i64>,
 }
 
+/// What is known of the payments of one service.
+struct Lane {
+    fresh_from: i64,
+    claims: FirstClaims,
+}
+
+/// What was met of the payments of a batch.
+#[derive(Default)]
+struct Counted {
+    /// Rows of evidence about one payment.
+    evidence: u64,
+    first_claims: u64,
+}
+
+impl Subject {
+    /// Returns whether its life begins with its first claim, which is still to come.
+    fn is_fresh(&self, from: i64) -> bool {
+        let instruction = &self.row.instruction;
+        instruction.money.amount.is_some()
+            && instruction.document.is_none()
+            && self.row.generation == 0
+            && self.seq >= from
+    }
+}
+
 /// What the evidence of a payment adds up to.
 struct Folded {
     standing: Standing,
@@ -63,25 +90,48 @@ impl Prover<'_> {
             standing_columns()
         ))?;
         let mut rows = statement.query([self.batch_id])?;
-        let mut evidence = 0;
+        let mut counted = Counted::default();
+        let mut lanes: BTreeMap<i64, Lane> = BTreeMap::new();
         while let Some(row) = rows.next()? {
             let seq: i64 = row.get(PAYMENT_WIDTH + 16)?;
-            let outcome = subject(row).and_then(|subject| {
+            let outcome = subject(row).and_then(|mut subject| {
                 self.identifier(&originator, &subject)?;
-                let folded = self.folded(seq, &mut evidence)?;
+                let lane = match lanes.entry(subject.service_id) {
+                    Entry::Occupied(entry) => entry.into_mut(),
+                    Entry::Vacant(entry) => entry.insert(self.lane(subject.service_id)?),
+                };
+                let first = lane.claims.find(self.c, self.batch_id, seq)?;
+                let folded = self.folded(seq, first, &mut counted)?;
+                if subject.standing.is_none() && subject.is_fresh(lane.fresh_from) {
+                    subject.standing = Some(Standing::NEW);
+                    subject.life_belongs = true;
+                }
                 self.compare(&originator, &subject, &folded)
             });
             if let Err(error) = outcome {
                 self.find(format!("payment {seq} cannot be read: {error}"));
             }
         }
-        if evidence != self.about_payments {
+        if counted.evidence != self.about_payments {
             self.find(format!(
-                "{} rows of evidence on the chain are about payments, and the payments of the batch have {evidence}",
-                self.about_payments
+                "{} rows of evidence on the chain are about payments, and the payments of the batch have {}",
+                self.about_payments, counted.evidence
+            ));
+        }
+        if counted.first_claims != self.first_claims {
+            self.find(format!(
+                "the chain has the first claims of {} payments, of which {} are there",
+                self.first_claims, counted.first_claims
             ));
         }
         Ok(())
+    }
+
+    fn lane(&self, service_id: i64) -> Result<Lane, Error> {
+        Ok(Lane {
+            fresh_from: fresh_from(self.c, self.batch_id, service_id)?.unwrap_or(i64::MAX),
+            claims: FirstClaims::of(service_id),
+        })
     }
 
     fn identifier(&mut self, originator: &Originator, subject: &Subject) -> Result<(), Error> {
@@ -118,10 +168,15 @@ impl Prover<'_> {
         Ok(())
     }
 
-    fn folded(&mut self, seq: i64, counted: &mut u64) -> Result<Folded, Error> {
+    fn folded(
+        &mut self,
+        seq: i64,
+        mut first: Option<FirstClaim>,
+        counted: &mut Counted,
+    ) -> Result<Folded, Error> {
         let mut statement = self.c.prepare_cached(
             &format!(
-                "select e.at, e.event, e.class, e.code, e.detail, e.policy_id, e.batch_id, {SAID}
+                "select e.at, e.event, e.class, e.code, e.detail, e.policy_id, e.batch_id, {SAID}, e.evidence_id
                  from evidence e indexed by evidence_by_payment where e.seq = ?1 order by e.evidence_id"
             ),
         )?;
@@ -133,7 +188,11 @@ impl Prover<'_> {
         };
         let unjudged = Policy::default();
         while let Some(row) = rows.next()? {
-            *counted += 1;
+            counted.evidence += 1;
+            let evidence_id: i64 = row.get(11)?;
+            if let Some(claim) = first.take_if(|claim| claim.evidence_id < evidence_id) {
+                self.claim(&mut folded, claim, counted)?;
+            }
             if row.get::<_, Option<i64>>(6)? != Some(self.batch_id) {
                 self.find(format!(
                     "payment {seq} has evidence that is not on the chain of its batch"
@@ -155,7 +214,28 @@ impl Prover<'_> {
                 .standing
                 .learn(fact, row.get(0)?, detail, words, policy)?;
         }
+        if let Some(claim) = first {
+            self.claim(&mut folded, claim, counted)?;
+        }
         Ok(folded)
+    }
+
+    fn claim(
+        &self,
+        folded: &mut Folded,
+        claim: FirstClaim,
+        counted: &mut Counted,
+    ) -> Result<(), Error> {
+        counted.first_claims += 1;
+        let unjudged = Policy::default();
+        let policy = claim
+            .policy_id
+            .and_then(|id| self.policies.get(&id))
+            .map_or(&unjudged, |(_, policy)| policy);
+        let fact = Fact::Event(Event::Claimed);
+        folded
+            .standing
+            .learn(fact, claim.at, None, Default::default(), policy)
     }
 
     fn compare(

@@ -44,6 +44,7 @@ impl Snapshot<'_> {
             batch_id: self.batch_id,
             policies: BTreeMap::new(),
             about_payments: 0,
+            first_claims: 0,
             tallies: BTreeMap::new(),
             above: lives::Above::default(),
             proof: Proof {
@@ -89,6 +90,8 @@ struct Prover<'a> {
     policies: BTreeMap<i64, (Terms, Policy)>,
     /// Rows of evidence on the chain that are about one payment.
     about_payments: u64,
+    /// First claims of payments that share rows of evidence.
+    first_claims: u64,
     /// Count and amount by service, currency and state, as the lives add up.
     tallies: BTreeMap<(i64, String, i64), (i64, i64)>,
     above: lives::Above,

@@ -1,0 +1,418 @@
+//! Payments of which nothing is known yet: they have no life, which begins with their first claim.
+//!
+//! A load writes no lives, and a block of first claims is one row of evidence. The fresh payments of a lane are claimed in
+//! the order of loading; `lane` says from where on there are any.
+
+use std::sync::{Arc, LazyLock};
+
+use rusqlite::{Connection, OptionalExtension};
+use serde::{Deserialize, Serialize};
+
+use super::NEVER;
+use super::chain::{Chained, Evidence};
+use super::evidence::Subject;
+use super::row::{
+    CLAIMED_TOGETHER, PAYMENT_COLUMNS, PAYMENT_WIDTH, corrupt, millis, payment_of, state_number,
+};
+use crate::domain::{Payment, Timestamp};
+use crate::journal::{Claim, Error, Moved};
+use crate::lifecycle::{Event, Life, Moment, Policy, State, Step, step};
+
+/// Holds for an instruction `i` of which nothing is known yet, and which waits for nothing before it is posted.
+pub(super) const FRESH: &str = "(i.amount is not null and i.document is null \
+     and not exists (select 1 from life f where f.seq = i.seq))";
+
+/// Fresh payments of lane ?3 from number ?1 on.
+fn fresh_in_lane(columns: &str) -> String {
+    format!(
+        "select {columns} from instruction i not indexed cross join service s on s.service_id = i.service_id
+         where i.seq >= ?1 and i.batch_id = ?2 and i.service_id = ?3 and {FRESH} order by i.seq limit ?4"
+    )
+}
+
+/// Begins a lane, where it has not begun: its fresh payments have this number or a greater one.
+pub(super) fn begin_lane(c: &Connection, batch_id: i64, lane: i64, from: i64) -> Result<(), Error> {
+    c.prepare_cached(
+        "insert into lane (batch_id, service_id, fresh_from) values (?1, ?2, ?3) on conflict do nothing",
+    )?
+    .execute([batch_id, lane, from])?;
+    Ok(())
+}
+
+/// Returns from where on a lane has fresh payments; `None` when it has none.
+pub(super) fn fresh_from(c: &Connection, batch_id: i64, lane: i64) -> Result<Option<i64>, Error> {
+    Ok(
+        c.prepare_cached("select fresh_from from lane where batch_id = ?1 and service_id = ?2")?
+            .query_row([batch_id, lane], |row| row.get(0))
+            .optional()?,
+    )
+}
+
+/// Returns whether a lane has a fresh payment.
+pub(super) fn has_fresh(c: &Connection, batch_id: i64, lane: i64) -> Result<bool, Error> {
+    static SQL: LazyLock<String> = LazyLock::new(|| fresh_in_lane("1"));
+    let Some(from) = fresh_from(c, batch_id, lane)? else {
+        return Ok(false);
+    };
+    Ok(c.prepare_cached(&SQL)?.exists([from, batch_id, lane, 1])?)
+}
+
+/// Records the intent to post up to `share` fresh payments of a lane.
+pub(super) fn claim_fresh(
+    c: &Chained,
+    (batch_id, lane): (i64, i64),
+    share: usize,
+    now: Timestamp,
+    policy: &Policy,
+    claims: &mut Vec<Claim>,
+) -> Result<(), Error> {
+    let Some(from) = fresh_from(c, batch_id, lane)? else {
+        return Ok(());
+    };
+    let found = read(c, (batch_id, lane), from, share)?;
+    let next = match found.last() {
+        Some((last, _)) if found.len() == share => last + 1,
+        // All of them were looked at.
+        _ => c.query_row(
+            "select coalesce(max(seq), 0) + 1 from instruction",
+            [],
+            |row| row.get(0),
+        )?,
+    };
+    if next > from {
+        c.prepare_cached(
+            "update lane set fresh_from = ?3 where batch_id = ?1 and service_id = ?2",
+        )?
+        .execute([batch_id, lane, next])?;
+    }
+    if found.is_empty() {
+        return Ok(());
+    }
+    let seqs: Vec<i64> = found.iter().map(|(seq, _)| *seq).collect();
+    let Step { life, .. } = step(
+        &Life::NEW,
+        Event::Claimed,
+        Moment { now, jitter: 0 },
+        policy,
+    );
+    #[cfg(test)]
+    let forgets = crate::canary::Canary::ClaimWithoutIntent.sings();
+    #[cfg(not(test))]
+    let forgets = false;
+    if forgets {
+        let due_at = Some(Timestamp::from_millis(now.as_millis() + 500));
+        begin_lives(
+            c,
+            (batch_id, lane),
+            &seqs,
+            &Life {
+                due_at,
+                ..Life::NEW
+            },
+        )?;
+    } else {
+        begin_lives(c, (batch_id, lane), &seqs, &life)?;
+        c.append(&Evidence {
+            batch_id,
+            at: now,
+            kind: (CLAIMED_TOGETHER, None, None),
+            detail: Some(&Together::of(lane, &seqs).to_text()),
+            policy: Some(policy),
+            ..Evidence::default()
+        })?;
+    }
+    for (seq, payment) in found {
+        let subject = Subject {
+            batch_id,
+            replaced: false,
+            // Nothing was known of it.
+            callbacks: Some(0),
+            moved: Moved {
+                seq,
+                lane,
+                from: State::Ready,
+                life,
+                money: payment.instruction.money,
+            },
+        };
+        if !forgets {
+            c.remember(subject);
+            c.moved(&subject, State::Ready);
+        }
+        claims.push(Claim {
+            seq,
+            lane,
+            payment: Arc::new(payment),
+            support_document: None,
+            repeat: false,
+        });
+    }
+    Ok(())
+}
+
+fn read(
+    c: &Connection,
+    (batch_id, lane): (i64, i64),
+    from: i64,
+    share: usize,
+) -> Result<Vec<(i64, Payment)>, Error> {
+    static SQL: LazyLock<String> =
+        LazyLock::new(|| fresh_in_lane(&format!("{PAYMENT_COLUMNS}, i.seq")));
+    let limit = i64::try_from(share).unwrap_or(i64::MAX);
+    let mut statement = c.prepare_cached(&SQL)?;
+    let mut rows = statement.query([from, batch_id, lane, limit])?;
+    let mut found = Vec::with_capacity(share);
+    while let Some(row) = rows.next()? {
+        found.push((row.get(PAYMENT_WIDTH)?, payment_of(row, 0)?));
+    }
+    Ok(found)
+}
+
+/// Lives that one statement begins.
+const TOGETHER: usize = 32;
+
+/// Begins the lives of payments of one lane, all alike.
+fn begin_lives(
+    c: &Connection,
+    (batch_id, lane): (i64, i64),
+    seqs: &[i64],
+    life: &Life,
+) -> Result<(), Error> {
+    static ONE: LazyLock<String> = LazyLock::new(|| insert_lives(1));
+    static MANY: LazyLock<String> = LazyLock::new(|| insert_lives(TOGETHER));
+    let due_at = millis(life.due_at).unwrap_or(if life.state == State::Ready { 0 } else { NEVER });
+    let mut rest = seqs;
+    while !rest.is_empty() {
+        let together = if rest.len() < TOGETHER { 1 } else { TOGETHER };
+        let (now, later) = rest.split_at(together);
+        let mut insert = c.prepare_cached(if together == 1 { &ONE } else { &MANY })?;
+        insert.raw_bind_parameter(1, batch_id)?;
+        insert.raw_bind_parameter(2, lane)?;
+        insert.raw_bind_parameter(3, state_number(life.state))?;
+        insert.raw_bind_parameter(4, life.attempts)?;
+        insert.raw_bind_parameter(5, millis(life.posted_at))?;
+        insert.raw_bind_parameter(6, millis(life.quarantine_from))?;
+        insert.raw_bind_parameter(7, due_at)?;
+        for (index, seq) in now.iter().enumerate() {
+            insert.raw_bind_parameter(8 + index, seq)?;
+        }
+        insert.raw_execute()?;
+        rest = later;
+    }
+    Ok(())
+}
+
+fn insert_lives(rows: usize) -> String {
+    let rows: Vec<String> = (0..rows)
+        .map(|index| format!("(?{}, ?1, ?2, ?3, ?4, ?5, ?6, ?7)", 8 + index))
+        .collect();
+    format!(
+        "insert into life (seq, batch_id, service_id, state, attempts, posted_at, quarantine_from, due_at) values {}",
+        rows.join(", ")
+    )
+}
+
+/// Begins the life of a fresh payment that something is learned of before it was claimed.
+pub(super) fn begin_life(c: &Connection, batch_id: i64, lane: i64, seq: i64) -> Result<(), Error> {
+    begin_lives(c, (batch_id, lane), &[seq], &Life::NEW)
+}
+
+/// Begins the lives of all fresh payments of a batch.
+pub(super) fn begin_all(c: &Connection, batch_id: i64) -> Result<(), Error> {
+    c.execute(
+        &format!(
+            "insert into life (seq, batch_id, service_id, state, due_at)
+             select i.seq, i.batch_id, i.service_id, 0, 0 from instruction i not indexed
+             where i.seq >= (select min(fresh_from) from lane where batch_id = ?1) and i.batch_id = ?1 and {FRESH} order by i.seq"
+        ),
+        [batch_id],
+    )?;
+    c.execute(
+        "update lane set fresh_from = (select max(seq) + 1 from instruction) where batch_id = ?1",
+        [batch_id],
+    )?;
+    Ok(())
+}
+
+/// First claims that share a row of evidence: its detail.
+#[derive(Deserialize, Serialize)]
+pub(super) struct Together {
+    /// The lane.
+    pub(super) service_id: i64,
+    /// Numbers of payments in their order, those that follow one another as `first-last`.
+    payments: String,
+}
+
+impl Together {
+    fn of(service_id: i64, seqs: &[i64]) -> Self {
+        use std::fmt::Write;
+        let mut payments = String::new();
+        for run in seqs.chunk_by(|a, b| a + 1 == *b) {
+            let space = if payments.is_empty() { "" } else { " " };
+            let _ = match run {
+                [first, .., last] => write!(payments, "{space}{first}-{last}"),
+                [alone] => write!(payments, "{space}{alone}"),
+                [] => Ok(()),
+            };
+        }
+        Self {
+            service_id,
+            payments,
+        }
+    }
+
+    fn to_text(&self) -> String {
+        serde_json::to_string(self).expect("a number and a text have a JSON form")
+    }
+
+    pub(super) fn parse(detail: Option<&str>) -> Result<Self, Error> {
+        let odd = || corrupt("claims that are none");
+        serde_json::from_str(detail.ok_or_else(odd)?).map_err(|_| odd())
+    }
+
+    /// First and last number of every run of payments.
+    pub(super) fn runs(&self) -> Result<Vec<(i64, i64)>, Error> {
+        self.payments
+            .split(' ')
+            .map(|run| {
+                let (first, last) = run.split_once('-').unwrap_or((run, run));
+                let run = (first.parse().ok()?, last.parse().ok()?);
+                (0 < run.0 && run.0 <= run.1).then_some(run)
+            })
+            .collect::<Option<_>>()
+            .ok_or_else(|| corrupt("claims that are none"))
+    }
+}
+
+/// The first claim of a payment.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct FirstClaim {
+    pub(super) evidence_id: i64,
+    pub(super) at: i64,
+    pub(super) policy_id: Option<i64>,
+}
+
+/// Blocks of first claims of batch ?1, beyond evidence ?2.
+const BLOCKS: &str =
+    "select evidence_id, at, policy_id, detail from evidence indexed by evidence_by_payment
+     where seq = 0 and evidence_id > ?2 and batch_id = ?1 and event = ?3 order by evidence_id";
+
+/// Finds the first claim of a payment among those that share a row of evidence.
+pub(super) fn first_claim(
+    c: &Connection,
+    batch_id: i64,
+    seq: i64,
+) -> Result<Option<FirstClaim>, Error> {
+    let mut statement = c.prepare_cached(BLOCKS)?;
+    let mut rows = statement.query([batch_id, 0, CLAIMED_TOGETHER])?;
+    while let Some(row) = rows.next()? {
+        let together = Together::parse(row.get_ref(3)?.as_str_or_null().unwrap_or_default())?;
+        let runs = together.runs()?;
+        if runs
+            .iter()
+            .any(|(first, last)| (*first..=*last).contains(&seq))
+        {
+            return Ok(Some(FirstClaim {
+                evidence_id: row.get(0)?,
+                at: row.get(1)?,
+                policy_id: row.get(2)?,
+            }));
+        }
+    }
+    Ok(None)
+}
+
+/// The first claims of one lane in the order of its payments, a block at a time.
+pub(super) struct FirstClaims {
+    lane: i64,
+    claim: FirstClaim,
+    /// What is left of the block, the last run first.
+    runs: Vec<(i64, i64)>,
+}
+
+impl FirstClaims {
+    pub(super) fn of(lane: i64) -> Self {
+        Self {
+            lane,
+            claim: FirstClaim {
+                evidence_id: 0,
+                at: 0,
+                policy_id: None,
+            },
+            runs: Vec::new(),
+        }
+    }
+
+    /// Returns the first claim of a payment; those before it are passed.
+    pub(super) fn find(
+        &mut self,
+        c: &Connection,
+        batch_id: i64,
+        seq: i64,
+    ) -> Result<Option<FirstClaim>, Error> {
+        loop {
+            match self.runs.last().copied() {
+                Some((_, last)) if last < seq => {
+                    self.runs.pop();
+                }
+                Some((first, _)) => return Ok((first <= seq).then_some(self.claim)),
+                None if self.next_block(c, batch_id)? => {}
+                None => return Ok(None),
+            }
+        }
+    }
+
+    fn next_block(&mut self, c: &Connection, batch_id: i64) -> Result<bool, Error> {
+        let mut statement = c.prepare_cached(BLOCKS)?;
+        let mut rows = statement.query([batch_id, self.claim.evidence_id, CLAIMED_TOGETHER])?;
+        while let Some(row) = rows.next()? {
+            let together = Together::parse(row.get_ref(3)?.as_str_or_null().unwrap_or_default())?;
+            if together.service_id == self.lane {
+                self.claim = FirstClaim {
+                    evidence_id: row.get(0)?,
+                    at: row.get(1)?,
+                    policy_id: row.get(2)?,
+                };
+                self.runs = together.runs()?;
+                self.runs.reverse();
+                return Ok(true);
+            }
+        }
+        // Nothing more is found for good.
+        self.claim.evidence_id = i64::MAX;
+        Ok(false)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_that_follow_one_another_are_one_run() {
+        for (seqs, expected) in [
+            (&[7][..], "7"),
+            (&[1, 2, 3], "1-3"),
+            (&[1, 2, 5, 7, 8], "1-2 5 7-8"),
+        ] {
+            let together = Together::of(4, seqs);
+            assert_eq!(together.payments, expected);
+            let read = Together::parse(Some(&together.to_text())).unwrap();
+            assert_eq!(read.service_id, 4);
+            let told: Vec<i64> = read
+                .runs()
+                .unwrap()
+                .into_iter()
+                .flat_map(|(first, last)| first..=last)
+                .collect();
+            assert_eq!(told, seqs);
+        }
+        for odd in ["", "3-1", "0", "x", "1--2", "1  2", "-4"] {
+            let together = Together {
+                service_id: 1,
+                payments: odd.to_owned(),
+            };
+            assert!(together.runs().is_err(), "{odd:?}");
+        }
+    }
+}
