@@ -1,8 +1,8 @@
 //! The hash chain of a batch's evidence.
 //!
 //! Every row of evidence has a SHA-256 over itself and the hash of the row before it in its batch; the first rests on who
-//! pays, the batch's name and its date. The hash of the last row of a transaction is written down, those before it can be
-//! computed. What stands in other tables is on the chain as well: a row of evidence holds the digest of an upload, of a
+//! pays, the batch's name and its date. Every 64th hash of a chain is written down, and the last one as its head; those
+//! between them can be computed. What stands in other tables is on the chain as well: a row of evidence holds the digest of an upload, of a
 //! bill, of a pinned gateway, of a file that was loaded, of a block of instructions.
 //!
 //! Rows, heads and what they speak of are one transaction: a crash leaves all of it or nothing.
@@ -17,7 +17,7 @@ use rusqlite::{Connection, OptionalExtension, Statement, ToSql, params};
 use super::canon::{Canon, Digest, Terms};
 use super::evidence::{Subject, Tallies};
 use super::recent::Recent;
-use super::row::corrupt;
+use super::row::{NOTED_CALLBACK, corrupt};
 use crate::domain::{Said, Timestamp};
 use crate::journal::Error;
 use crate::lifecycle::{Policy, State};
@@ -96,6 +96,8 @@ struct Waiting {
     receiver_narration: Option<String>,
 }
 
+/// Of so many rows of a chain one has its hash written down: whatever was changed is found within so many rows.
+const WRITTEN_DOWN: i64 = 64;
 /// Rows of evidence that one statement appends.
 const TOGETHER: usize = 16;
 /// Rows of evidence that wait at most.
@@ -112,8 +114,6 @@ struct Head {
     length: i64,
     hash: Digest,
     moved: bool,
-    /// Its last row, while that one waits.
-    last: Option<usize>,
 }
 
 /// The chains that a transaction extends.
@@ -153,7 +153,6 @@ impl Chain {
             Some(text) => Some(self.phrases.number(c, text)?),
             None => None,
         };
-        let place = self.waiting.len();
         let head = self.head(c, row.batch_id)?;
         let (event, class, code) = row.kind;
         let mut canon = Canon::after(&head.hash);
@@ -172,8 +171,8 @@ impl Chain {
             length: head.length + 1,
             hash: canon.finish(),
             moved: true,
-            last: Some(place),
         };
+        let hash = (head.length % WRITTEN_DOWN == 0).then_some(head.hash);
         let own = |text: Option<&str>| text.map(str::to_owned);
         self.waiting.push(Waiting {
             evidence_id,
@@ -185,7 +184,7 @@ impl Chain {
             detail: own(row.detail),
             batch_id: row.batch_id,
             policy_id,
-            hash: None,
+            hash,
             phrase_id,
             gateway_transaction_id: own(row.words.gateway_transaction_id),
             receipt_number: own(row.words.receipt_number),
@@ -195,13 +194,8 @@ impl Chain {
         Ok(())
     }
 
-    /// Writes the rows that wait, the last one of each batch with its hash.
+    /// Writes the rows that wait.
     fn flush(&mut self, c: &Connection) -> Result<(), Error> {
-        for head in self.heads.values_mut() {
-            if let Some(last) = head.last.take() {
-                self.waiting[last].hash = Some(head.hash);
-            }
-        }
         let mut rows = self.waiting.as_slice();
         while !rows.is_empty() {
             let together = if rows.len() < TOGETHER { 1 } else { TOGETHER };
@@ -230,7 +224,6 @@ impl Chain {
             length: head.length + 1,
             hash,
             moved: true,
-            last: None,
         };
         Ok(hash)
     }
@@ -260,7 +253,6 @@ impl Chain {
                     length,
                     hash,
                     moved: false,
-                    last: None,
                 }))
             }
         }
@@ -493,6 +485,19 @@ impl Chained {
             .borrow_mut()
             .phrases
             .number(&self.connection, text)
+    }
+
+    /// Returns how many callbacks about a payment wait to be written, and how many of them have this digest.
+    pub(super) fn waiting_callbacks(&self, seq: i64, digest: &Digest) -> (i64, i64) {
+        let chain = self.chain.borrow();
+        let callbacks = chain
+            .waiting
+            .iter()
+            .filter(|row| row.seq == seq && matches!(row.kind.0, 8 | NOTED_CALLBACK))
+            .filter_map(|row| row.digest);
+        callbacks.fold((0, 0), |(all, same), found| {
+            (all + 1, same + i64::from(found == *digest))
+        })
     }
 
     /// Writes the evidence that waits: before any of it is read in the same transaction.

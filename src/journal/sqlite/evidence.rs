@@ -315,16 +315,16 @@ pub(super) fn callback(
     let callbacks = match known.and_then(|known| known.callbacks) {
         Some(0) => 0,
         _ => {
-            c.flush()?;
             let (stored, same): (i64, i64) = c
                 .prepare_cached(STORED_CALLBACKS)?
                 .query_row(params![seq, &note.digest[..], NOTED_CALLBACK], |row| {
                     Ok((row.get(0)?, row.get(1)?))
                 })?;
-            if same > 0 {
+            let (waiting, same_waiting) = c.waiting_callbacks(seq, &note.digest);
+            if same + same_waiting > 0 {
                 return Ok(Received::Repeat);
             }
-            stored
+            stored + waiting
         }
     };
     if callbacks >= CALLBACKS_MAX {

@@ -16,7 +16,8 @@ alter table evidence add column phrase_id integer;                  -- statusDes
 alter table evidence add column gateway_transaction_id text;
 alter table evidence add column receipt_number text;
 alter table evidence add column receiver_narration text;
--- The hash of every row covers the row before it. It is written down where a transaction ends, and computed in between.
+-- The hash of every row covers the row before it. One of 64 is written down, and the last one as the head of the chain; those
+-- between them are computed.
 drop trigger evidence_is_never_changed;
 create trigger evidence_is_never_changed before update on evidence when old.batch_id is not null
 begin select raise(abort, 'evidence is append-only'); end;

@@ -68,7 +68,7 @@ impl Prover<'_> {
             }
             self.cover(row, &mut covered)?;
         }
-        self.compare_head(&previous)?;
+        self.compare_head(&previous, uncovered)?;
         self.compare_counts(&covered)?;
         if let (Some(earlier), None) = (earlier, self.proof.earlier_head_at) {
             let hex = data_encoding::HEXLOWER.encode(&earlier);
@@ -99,7 +99,7 @@ impl Prover<'_> {
         Ok(canon.finish())
     }
 
-    fn compare_head(&mut self, last: &Digest) -> Result<(), Error> {
+    fn compare_head(&mut self, last: &Digest, uncovered: Option<i64>) -> Result<(), Error> {
         let head = super::head(self.c, self.batch_id)?;
         if head.length != self.proof.evidence {
             self.find(format!(
@@ -108,7 +108,13 @@ impl Prover<'_> {
             ));
         }
         if head.hash != *last {
-            self.find("the head on record is not the hash of the last row of evidence");
+            let since = match uncovered {
+                Some(first) => format!("evidence {first} to the last one"),
+                None => "the last row of evidence".to_owned(),
+            };
+            self.find(format!(
+                "{since}: the head on record does not follow from what stands there and from what stands before"
+            ));
         }
         self.proof.head = Some(head);
         Ok(())
