@@ -10,7 +10,8 @@ use crate::domain::PayerTransactionId;
 #[derive(Clone)]
 pub struct Addresses {
     public_url: String,
-    key: Vec<u8>,
+    /// With the key taken in.
+    keyed: Hmac<Sha256>,
 }
 
 // The key is what keeps callbacks from being forged.
@@ -25,16 +26,15 @@ impl std::fmt::Debug for Addresses {
 impl Addresses {
     /// Makes addresses below a public URL with the journal's key.
     #[must_use]
-    pub fn new(public_url: &str, key: Vec<u8>) -> Self {
+    pub fn new(public_url: &str, key: &[u8]) -> Self {
         Self {
             public_url: public_url.trim_end_matches('/').to_owned(),
-            key,
+            keyed: Hmac::new_from_slice(key).expect("HMAC takes keys of every length"),
         }
     }
 
     fn mac(&self, id: PayerTransactionId) -> Hmac<Sha256> {
-        let mut mac =
-            Hmac::<Sha256>::new_from_slice(&self.key).expect("HMAC takes keys of every length");
+        let mut mac = self.keyed.clone();
         mac.update(id.as_str().as_bytes());
         mac
     }
@@ -81,7 +81,7 @@ mod tests {
     fn only_addresses_that_were_given_out_are_recognised() {
         let id = PayerTransactionId::parse("D6XG76YFHSD4N4GSMC3R7K7EGS").unwrap();
         let other = PayerTransactionId::parse("D6XG76YFHSD4N4GSMC3R7K7EGT").unwrap();
-        let addresses = Addresses::new("https://pay.example/callbacks/", vec![7; 32]);
+        let addresses = Addresses::new("https://pay.example/callbacks/", &[7; 32]);
         let path = addresses.path_of(id);
         assert_eq!(
             addresses.of(id),
@@ -107,7 +107,7 @@ mod tests {
             assert_eq!(addresses.recognise(&forged), None, "{forged}");
         }
         assert_eq!(
-            Addresses::new("x", vec![8; 32]).recognise(&path),
+            Addresses::new("x", &[8; 32]).recognise(&path),
             None,
             "another journal's key"
         );

@@ -11,7 +11,7 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode, header};
 use hyper_util::rt::{TokioIo, TokioTimer};
-use serde_json::json;
+use serde::Serialize;
 use sha2::{Digest, Sha256};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, mpsc};
@@ -264,18 +264,49 @@ fn note_of(id: PayerTransactionId, body: &[u8], codes: &CodeTable) -> (CallbackN
     }
 }
 
+#[derive(Serialize)]
+struct Acknowledgement<'a> {
+    #[serde(rename = "authStatus")]
+    auth_status: AuthStatus,
+    results: Receipt<'a>,
+}
+
+#[derive(Serialize)]
+struct AuthStatus {
+    #[serde(rename = "authStatusCode")]
+    code: u16,
+    #[serde(rename = "authStatusDescription")]
+    description: &'static str,
+}
+
+#[derive(Serialize)]
+struct Receipt<'a> {
+    #[serde(rename = "payerTransactionID")]
+    id: &'a str,
+    #[serde(rename = "gatewayTransactionID")]
+    gateway_id: &'a str,
+    #[serde(rename = "statusCode")]
+    code: u16,
+    #[serde(rename = "statusDescription")]
+    description: &'static str,
+}
+
 /// The documented reply: 188 in an envelope that says 131.
 fn acknowledgement(id: PayerTransactionId, gateway_id: Option<&str>) -> Reply {
-    let body = json!({
-        "authStatus": {"authStatusCode": 131, "authStatusDescription": "Authentication was successful"},
-        "results": {
-            "payerTransactionID": id.as_str(),
-            "gatewayTransactionID": gateway_id.unwrap_or(""),
-            "statusCode": 188,
-            "statusDescription": "Response was received",
+    let envelope = Acknowledgement {
+        auth_status: AuthStatus {
+            code: 131,
+            description: "Authentication was successful",
         },
-    });
-    let mut reply = Response::new(Full::from(body.to_string()));
+        results: Receipt {
+            id: id.as_str(),
+            gateway_id: gateway_id.unwrap_or(""),
+            code: 188,
+            description: "Response was received",
+        },
+    };
+    let body = serde_json::to_vec(&envelope).expect("texts and numbers have a JSON form");
+    let mut reply = Response::new(Full::from(body));
     reply.headers_mut().insert(
         header::CONTENT_TYPE,
         header::HeaderValue::from_static("application/json"),

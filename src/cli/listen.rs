@@ -31,7 +31,7 @@ pub(super) async fn listen(
         .map(ToString::to_string)
         .unwrap_or_default();
     let options = callback::Options {
-        addresses: Addresses::new(&public_url, journal.callback_key().await?),
+        addresses: Addresses::new(&public_url, &journal.callback_key().await?),
         journal,
         codes: Arc::new(gateway::codes(&settings)),
         policy: gateway::policy(&settings, true),

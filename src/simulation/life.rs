@@ -178,7 +178,7 @@ impl Scene {
         let key = journal.callback_key().await?;
         self.world.lock().door = Some(callback::Options {
             journal,
-            addresses: Addresses::new(ADDRESS, key),
+            addresses: Addresses::new(ADDRESS, &key),
             codes: Arc::new(CodeTable::default()),
             policy: policy(true, self.settle_on),
             moved,
@@ -327,7 +327,7 @@ impl Scene {
                 ..limits
             },
             request_timeout: REQUEST_TIMEOUT,
-            addresses: callbacks.then(|| Addresses::new(ADDRESS, key)),
+            addresses: callbacks.then(|| Addresses::new(ADDRESS, &key)),
             clock,
         };
         engine::run(

@@ -41,7 +41,7 @@ impl Door {
             .await
             .unwrap();
         let address = listener.address().unwrap();
-        let addresses = Addresses::new(&format!("http://{address}/callbacks"), key);
+        let addresses = Addresses::new(&format!("http://{address}/callbacks"), &key);
         let (sender, moved) = mpsc::channel(2);
         let options = Options {
             journal: world.journal.clone(),

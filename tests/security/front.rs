@@ -50,7 +50,7 @@ impl Front {
         assert_eq!(done.code, Some(4), "{done:?}");
         let listen = listen(&world);
         let (ids, key) = ids_and_key(&world);
-        let addresses = Addresses::new("http://x/callbacks", key);
+        let addresses = Addresses::new("http://x/callbacks", &key);
         Self {
             world,
             port,

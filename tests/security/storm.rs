@@ -112,7 +112,7 @@ fn paid(count: usize, rate: &str, under_attack: bool) -> Outcome {
     world.write_rows("batch.csv", &rows);
     world.expect(0, &["load", "batch.csv", "--batch", "b"]);
     let (ids, key) = ids_and_key(&world);
-    let addresses = Addresses::new("http://x/callbacks", key);
+    let addresses = Addresses::new("http://x/callbacks", &key);
     let replay = (
         format!("/callbacks/{}", addresses.path_of(ids[0])),
         pushed(ids[0].as_str(), 140, ""),

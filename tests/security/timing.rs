@@ -124,7 +124,7 @@ fn wrong_addresses_are_refused_alike_in_words_and_time() {
 #[test]
 fn recognising_an_address_takes_the_same_time_wherever_its_token_differs() {
     let id = PayerTransactionId::parse("D6XG76YFHSD4N4GSMC3R7K7EGS").unwrap();
-    let addresses = Addresses::new("http://x", vec![7; 32]);
+    let addresses = Addresses::new("http://x", &[7; 32]);
     let genuine = format!("/callbacks/{}", addresses.path_of(id));
     assert_eq!(addresses.recognise(&genuine), Some(id));
     let kinds = &refused(&genuine)[..5];

@@ -242,7 +242,7 @@ impl Job<'_> {
         background: &TaskTracker,
         closing: &CancellationToken,
     ) -> Result<Addresses, Error> {
-        let addresses = Addresses::new(&door.public_url, self.journal.callback_key().await?);
+        let addresses = Addresses::new(&door.public_url, &self.journal.callback_key().await?);
         if let Some(listener) = door.listener {
             let options = callback::Options {
                 journal: self.journal.clone(),

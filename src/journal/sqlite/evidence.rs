@@ -12,7 +12,6 @@ use super::row::{
     LIFE_COLUMNS, NOTED_CALLBACK, add_to_tally, assert_changed, corrupt, currency_of, due_number,
     event_numbers, life_of, millis, save_life, state_number,
 };
-use super::unpriced::without_amount;
 use crate::domain::{Amount, Money, PayerTransactionId, Said};
 use crate::journal::{CallbackNote, Error, Finding, Moved, Received};
 use crate::lifecycle::{Anomaly, Class, Event, Life, Moment, Policy, State, Step, step};
@@ -32,9 +31,14 @@ pub(super) struct Subject {
 
 /// Reads where a payment stands; a life that has not begun begins.
 pub(super) fn subject(c: &Chained, seq: i64) -> Result<Subject, Error> {
+    payment(c, seq)?.ok_or_else(|| corrupt("a payment without an amount"))
+}
+
+/// The same of a row that may have no amount, and is no payment then: `None`.
+fn payment(c: &Chained, seq: i64) -> Result<Option<Subject>, Error> {
     if let Some(mut known) = c.recent(seq) {
         known.moved.from = known.moved.life.state;
-        return Ok(known);
+        return Ok(Some(known));
     }
     let mut statement = c.prepare_cached(&format!(
         "select {LIFE_COLUMNS}, i.batch_id, i.service_id, i.amount, i.currency, l.replaced_by is not null, l.seq is null
@@ -50,15 +54,15 @@ pub(super) fn subject(c: &Chained, seq: i64) -> Result<Subject, Error> {
             .as_str()
             .map_err(|_| corrupt("a currency"))?,
     )?;
-    let amount = row
-        .get::<_, Option<i64>>(12)?
-        .and_then(Amount::from_minor)
-        .ok_or_else(|| corrupt("a payment without an amount"))?;
+    let Some(minor) = row.get(12)? else {
+        return Ok(None);
+    };
+    let amount = Amount::from_minor(minor).ok_or_else(|| corrupt("an amount of zero"))?;
     let (batch_id, lane) = (row.get(10)?, row.get(11)?);
     if row.get(15)? {
         begin_life(c, batch_id, lane, seq)?;
     }
-    Ok(Subject {
+    Ok(Some(Subject {
         batch_id,
         replaced: row.get(14)?,
         callbacks: None,
@@ -69,7 +73,7 @@ pub(super) fn subject(c: &Chained, seq: i64) -> Result<Subject, Error> {
             life,
             money: Money { amount, currency },
         },
-    })
+    }))
 }
 
 /// Sums what moved between states, so that the tally is written once per group.
@@ -330,11 +334,10 @@ pub(super) fn callback(
     if callbacks >= CALLBACKS_MAX {
         return Ok(Received::TooMany);
     }
-    if known.is_none() && without_amount(c, seq)?.is_some() {
+    let Some(mut subject) = payment(c, seq)? else {
         // It was never posted from here: another journal may have done so. Once the row has its amount, it is asked about first.
         return note_callback(c, seq, note, "the row has no amount", moment);
-    }
-    let mut subject = subject(c, seq)?;
+    };
     subject.callbacks = Some(callbacks + 1);
     c.remember(subject);
     let other_amount = note.amount.as_deref().filter(|text| {

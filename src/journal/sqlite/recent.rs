@@ -9,13 +9,14 @@ use rusqlite::Connection;
 use super::evidence::Subject;
 use crate::journal::Error;
 
-/// Payments that are remembered: at 160 bytes, less than 4 MB.
-const SUBJECTS_MAX: usize = 16 * 1024;
+/// Payments of a generation; two of them are remembered: at 160 bytes each, about 5 MB.
+const GENERATION_MAX: usize = 12 * 1024;
 
-/// What one connection knows of the payments that it wrote.
+/// What one connection knows of the open payments that it wrote.
 #[derive(Default)]
 pub(super) struct Recent {
-    subjects: HashMap<i64, Subject>,
+    young: HashMap<i64, Subject>,
+    old: HashMap<i64, Subject>,
     version: Option<i64>,
 }
 
@@ -26,29 +27,38 @@ impl Recent {
             .prepare_cached("pragma data_version")?
             .query_row([], |row| row.get(0))?;
         if self.version.replace(version) != Some(version) {
-            self.subjects.clear();
+            self.forget();
         }
         Ok(())
     }
 
     pub(super) fn get(&self, seq: i64) -> Option<Subject> {
-        self.subjects.get(&seq).copied()
+        let found = self.young.get(&seq).or_else(|| self.old.get(&seq));
+        found.copied()
     }
 
     pub(super) fn put(&mut self, subject: Subject) {
-        if self.subjects.len() >= SUBJECTS_MAX {
-            self.subjects.clear();
+        let seq = subject.moved.seq;
+        self.old.remove(&seq);
+        if subject.moved.life.state.is_finished() {
+            // Little more is heard of it.
+            self.young.remove(&seq);
+            return;
         }
-        self.subjects.insert(subject.moved.seq, subject);
+        if self.young.len() >= GENERATION_MAX {
+            self.old = std::mem::take(&mut self.young);
+        }
+        self.young.insert(seq, subject);
     }
 
     pub(super) fn change(&mut self, seq: i64, change: impl FnOnce(&mut Subject)) {
-        if let Some(subject) = self.subjects.get_mut(&seq) {
+        if let Some(subject) = self.young.get_mut(&seq).or_else(|| self.old.get_mut(&seq)) {
             change(subject);
         }
     }
 
     pub(super) fn forget(&mut self) {
-        self.subjects.clear();
+        self.young.clear();
+        self.old.clear();
     }
 }
