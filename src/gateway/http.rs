@@ -4,14 +4,13 @@ use std::fmt;
 
 use hyper::body::Bytes;
 use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, HeaderValue};
-use secrecy::zeroize::Zeroizing;
 use secrecy::{ExposeSecret, SecretString};
 
 use super::channel::{Answer, Channel};
 use super::classify::{Failure, Question, Response, classify, failed, no_token};
-use super::text::without;
+use super::text::hide;
 use super::token::{Bearer, TokenClient};
-use super::wire::Requests;
+use super::wire::{Body, Requests};
 use super::{
     Error, FloatBalance, Gateway, Inquiry, OperationError, Outcome, Outgoing, Profile, Reply,
     Signal, StopReason,
@@ -69,12 +68,7 @@ impl HttpGateway {
         self.password.expose_secret()
     }
 
-    async fn ask(
-        &self,
-        question: Question,
-        ids: &[PayerTransactionId],
-        body: Zeroizing<Vec<u8>>,
-    ) -> Reply {
+    async fn ask(&self, question: Question, ids: &[PayerTransactionId], body: Body) -> Reply {
         let Some(first) = ids.first() else {
             return Reply {
                 outcomes: Vec::new(),
@@ -104,7 +98,7 @@ impl HttpGateway {
     }
 
     /// Sends a body to the payment path, once.
-    pub(super) async fn exchange(&self, body: Zeroizing<Vec<u8>>) -> Result<Answer, Unanswered> {
+    pub(super) async fn exchange(&self, body: Body) -> Result<Answer, Unanswered> {
         let mut request = self
             .channel
             .post()
@@ -131,7 +125,7 @@ impl HttpGateway {
 
 /// Returns the reply with a secret left out of every text that is kept or shown for its words.
 pub(super) fn without_secret(mut reply: Reply, secret: &str) -> Reply {
-    let hide = |text: &mut String| *text = without(text, secret);
+    let hide = |text: &mut String| hide(text, secret);
     for Outcome { said, .. } in &mut reply.outcomes {
         hide(&mut said.description);
         hide(&mut said.cause);
