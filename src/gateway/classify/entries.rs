@@ -61,8 +61,8 @@ fn matched(ids: &[PayerTransactionId], entries: &[Entry]) -> Vec<Vec<usize>> {
     let mut own = vec![Vec::new(); ids.len()];
     #[cfg(test)]
     if crate::canary::Canary::MatchedByPlace.sings() {
-        for place in 0..ids.len().min(entries.len()) {
-            own[place].push(place);
+        for (place, own) in own.iter_mut().enumerate().take(entries.len()) {
+            own.push(place);
         }
         return own;
     }
