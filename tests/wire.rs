@@ -9,6 +9,8 @@ mod around;
 mod bad_replies;
 #[path = "wire/certificates.rs"]
 mod certificates;
+#[path = "wire/connections.rs"]
+mod connections;
 #[path = "wire/members.rs"]
 mod members;
 #[path = "wire/payments.rs"]
@@ -409,43 +411,6 @@ fn the_connect_timeout_must_be_the_shorter_one() {
 }
 
 #[tokio::test]
-async fn connections_that_close_between_requests_cost_no_second_copy() {
-    let server = Server::start(|mut connection| {
-        connection.request();
-        connection.reply("200 OK", &acknowledgement(A));
-    });
-    let gateway = gateway(&server.url());
-    let mut replies = 0;
-    for round in 0..200 {
-        let before = server.copies(A);
-        let reply = soon(gateway.post(&one(A))).await;
-        let copies = server.copies(A) - before;
-        match only(&reply).event {
-            ACKNOWLEDGED => assert_eq!(copies, 1, "round {round}"),
-            Event::Lost => assert!(copies <= 1, "round {round}"),
-            event => panic!("round {round}: {event:?}"),
-        }
-        replies += usize::from(only(&reply).event == ACKNOWLEDGED);
-    }
-    settle().await;
-    assert!((replies..=200).contains(&server.copies(A)));
-    assert!(replies > 0);
-}
-
-#[tokio::test]
-async fn connections_are_reused() {
-    let server = acknowledging();
-    let gateway = gateway(&server.url());
-    for _ in 0..5 {
-        let reply = soon(gateway.post(&one(A))).await;
-        assert_eq!(reply.signal, Signal::Healthy);
-    }
-    assert_eq!((server.connections(), server.copies(A)), (1, 5));
-    assert_eq!(soon(gateway.post(&[])).await.outcomes, []);
-    assert_eq!(server.copies("postPayment"), 5);
-}
-
-#[tokio::test]
 #[ignore = "the child process of the next test"]
 async fn child_posts_once() {
     let Ok(url) = std::env::var("WIRE_GATEWAY") else {
@@ -475,23 +440,4 @@ fn a_proxy_in_the_environment_receives_nothing() {
     );
     // One copy also shows that the child did run its test.
     assert_eq!((gateway.copies(A), proxy.connections()), (1, 0));
-}
-
-#[tokio::test]
-async fn a_named_proxy_that_refuses_sees_no_payment() {
-    let proxy = Server::start(|mut connection| {
-        connection.request();
-        connection.send("HTTP/1.1 407 Who are you\r\ncontent-length: 0\r\n\r\n");
-        connection.drain();
-    });
-    let gateway = HttpGateway::new(Profile {
-        proxy: Some(proxy.url()),
-        ca_file: Some(tls::file("ca.pem")),
-        ..profile("https://gateway.example")
-    })
-    .unwrap();
-    let reply = soon(gateway.post(&one(A))).await;
-    assert_eq!(only(&reply).event, Event::Unsent);
-    assert_eq!(proxy.copies("CONNECT gateway.example:443"), 1);
-    assert_eq!(proxy.copies(A), 0);
 }

@@ -5,10 +5,9 @@ use super::decimal::minor_units;
 use super::endpoint::{Place, body};
 use super::http::{HttpGateway, Unanswered};
 use super::text::{clean, without};
-use super::wire::{AccountEntry, AccountReply, Status, Unreadable, read_accounts};
+use super::wire::{AccountEntry, AccountReply, Body, Status, Unreadable, read_accounts};
 use super::{AccountAnswer, Bill, BillAnswer, BillInquiry, OperationError};
 use crate::domain::{Amount, Currency, Money, ServiceCode};
-use secrecy::zeroize::Zeroizing;
 
 const PLACE: Place = Place {
     name: "the payment gateway",
@@ -70,7 +69,7 @@ impl HttpGateway {
     /// Sends an operation on the payment path, once, and reads its reply.
     pub(super) async fn operate<T>(
         &self,
-        request: Zeroizing<Vec<u8>>,
+        request: Body,
         read: impl FnOnce(&[u8]) -> Result<(Option<Status>, T), Unreadable>,
     ) -> Result<T, OperationError> {
         let answer = match self.exchange(request).await {

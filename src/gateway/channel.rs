@@ -1,18 +1,20 @@
-//! The connection to one address. Every layer below it that could send a request twice, or elsewhere, is switched off.
+//! The connection to an address beside the payment path. Every layer below it that could send a request twice, or elsewhere, is switched off.
 
 use std::io;
 use std::time::Duration;
 
 use jiff::fmt::rfc2822;
 use reqwest::header::{ACCEPT, DATE, HeaderMap, HeaderValue, RETRY_AFTER};
-use reqwest::{Certificate, Client, Proxy, RequestBuilder, Url, redirect, retry};
+use reqwest::{Client, Proxy, RequestBuilder, Url, redirect, retry};
 
 use super::classify::Failure;
 use super::text::clean;
-use super::{Error, Profile};
+use super::{Error, Profile, tls};
 
 /// Longer waits than this that the other side asks for are cut to it.
 const RETRY_AFTER_MAX: Duration = Duration::from_secs(300);
+/// What the client calls itself.
+pub(super) const AGENT: &str = concat!("disburse/", env!("CARGO_PKG_VERSION"));
 /// Unused connections that are kept.
 const IDLE_CONNECTIONS_MAX: usize = 256;
 
@@ -49,12 +51,7 @@ pub(super) enum Broken {
 impl Channel {
     /// Builds the client. Nothing is sent yet.
     pub(super) fn new(profile: &Profile, url: Url) -> Result<Self, Error> {
-        if profile.connect_timeout.is_zero() || profile.connect_timeout >= profile.request_timeout {
-            return Err(Error::Timeouts {
-                connect: profile.connect_timeout,
-                request: profile.request_timeout,
-            });
-        }
+        check_timeouts(profile)?;
         Ok(Self {
             client: client(profile, &url)?,
             url,
@@ -135,27 +132,41 @@ impl Channel {
         if error.is_dns() {
             return "the host name does not resolve".to_owned();
         }
-        let mut innermost: &(dyn std::error::Error + 'static) = error;
-        while let Some(source) = innermost.source() {
-            innermost = source;
-            let known = if let Some(error) = innermost.downcast_ref::<io::Error>() {
-                known_io(error.kind())
-            } else if let Some(error) = innermost.downcast_ref::<hyper::Error>() {
-                known_http(error)
-            } else {
-                None
-            };
-            if let Some(text) = known {
-                return text.to_owned();
-            }
-        }
-        clean(&innermost.to_string())
+        words(error)
     }
 }
 
+/// Says in short what went wrong on a connection.
+pub(super) fn words(error: &(dyn std::error::Error + 'static)) -> String {
+    let mut innermost = error;
+    loop {
+        let known = if let Some(error) = innermost.downcast_ref::<io::Error>() {
+            known_io(error.kind())
+        } else if let Some(error) = innermost.downcast_ref::<hyper::Error>() {
+            known_http(error)
+        } else {
+            None
+        };
+        if let Some(text) = known {
+            return text.to_owned();
+        }
+        match innermost.source() {
+            Some(source) => innermost = source,
+            None => return clean(&innermost.to_string()),
+        }
+    }
+}
+
+/// Refuses a connect timeout that is not shorter than the one of the whole request.
+pub(super) fn check_timeouts(profile: &Profile) -> Result<(), Error> {
+    let (connect, request) = (profile.connect_timeout, profile.request_timeout);
+    if connect.is_zero() || connect >= request {
+        return Err(Error::Timeouts { connect, request });
+    }
+    Ok(())
+}
+
 fn client(profile: &Profile, endpoint: &Url) -> Result<Client, Error> {
-    // An error means that a provider is installed already, which serves as well.
-    let _ = rustls::crypto::ring::default_provider().install_default();
     let encrypted = endpoint.scheme() == "https";
     let mut builder = Client::builder()
         // By default a request is repeated up to twice when the server resets its stream, read or not.
@@ -170,7 +181,8 @@ fn client(profile: &Profile, endpoint: &Url) -> Result<Client, Error> {
         .pool_idle_timeout(profile.idle_timeout)
         .pool_max_idle_per_host(IDLE_CONNECTIONS_MAX)
         .tcp_nodelay(true)
-        .user_agent(concat!("disburse/", env!("CARGO_PKG_VERSION")))
+        .tls_backend_preconfigured(tls::config(profile, encrypted)?)
+        .user_agent(AGENT)
         .default_headers(HeaderMap::from_iter([(
             ACCEPT,
             HeaderValue::from_static("application/json"),
@@ -180,21 +192,6 @@ fn client(profile: &Profile, endpoint: &Url) -> Result<Client, Error> {
         // Named by nobody but the environment, a proxy would receive the payments.
         None => builder.no_proxy(),
     };
-    if let Some(path) = &profile.ca_file {
-        let unreadable = |source| Error::CaFile {
-            path: path.clone(),
-            source,
-        };
-        let pem = std::fs::read(path).map_err(unreadable)?;
-        let certificates = Certificate::from_pem_bundle(&pem).unwrap_or_default();
-        if certificates.is_empty() {
-            return Err(Error::NoCertificate { path: path.clone() });
-        }
-        builder = builder.tls_certs_only(certificates);
-    } else if !encrypted {
-        // Without encryption no roots are needed, and a machine that has none is no obstacle.
-        builder = builder.tls_certs_only([]);
-    }
     builder.build().map_err(|error| {
         let mut innermost: &dyn std::error::Error = &error;
         while let Some(source) = innermost.source() {
@@ -229,7 +226,7 @@ fn known_http(error: &hyper::Error) -> Option<&'static str> {
 }
 
 /// Reads `Retry-After`: seconds, or a date, which is compared with the reply's own `Date` and so with the same clock.
-fn retry_after(headers: &HeaderMap) -> Option<Duration> {
+pub(super) fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     let value = headers.get(RETRY_AFTER)?.to_str().ok()?.trim();
     let wait = if value.bytes().all(|b| b.is_ascii_digit()) && !value.is_empty() {
         // More digits than a number holds are more than the limit in any case.

@@ -2,16 +2,14 @@
 
 use std::fmt;
 
-use hyper::body::Bytes;
-use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, HeaderValue};
-use secrecy::zeroize::Zeroizing;
 use secrecy::{ExposeSecret, SecretString};
 
-use super::channel::{Answer, Channel};
+use super::channel::Answer;
 use super::classify::{Failure, Question, Response, classify, failed, no_token};
-use super::text::without;
-use super::token::{Bearer, TokenClient};
-use super::wire::Requests;
+use super::path::Path;
+use super::text::hide;
+use super::token::TokenClient;
+use super::wire::{Body, Requests};
 use super::{
     Error, FloatBalance, Gateway, Inquiry, OperationError, Outcome, Outgoing, Profile, Reply,
     Signal, StopReason,
@@ -21,7 +19,7 @@ use crate::lifecycle::CodeTable;
 
 /// The gateway behind HTTP.
 pub struct HttpGateway {
-    channel: Channel,
+    path: Path,
     pub(super) requests: Requests,
     codes: CodeTable,
     tokens: Option<TokenClient>,
@@ -54,9 +52,8 @@ impl HttpGateway {
     /// # Errors
     /// Refuses addresses and timeouts that are not safe to pay with, and certificates that cannot be read.
     pub fn with_tokens(profile: Profile, tokens: Option<TokenClient>) -> Result<Self, Error> {
-        let channel = Channel::new(&profile, profile.endpoint()?)?;
         Ok(Self {
-            channel,
+            path: Path::new(&profile)?,
             requests: Requests::new(&profile),
             codes: profile.codes,
             tokens,
@@ -69,12 +66,7 @@ impl HttpGateway {
         self.password.expose_secret()
     }
 
-    async fn ask(
-        &self,
-        question: Question,
-        ids: &[PayerTransactionId],
-        body: Zeroizing<Vec<u8>>,
-    ) -> Reply {
+    async fn ask(&self, question: Question, ids: &[PayerTransactionId], body: Body) -> Reply {
         let Some(first) = ids.first() else {
             return Reply {
                 outcomes: Vec::new(),
@@ -104,20 +96,16 @@ impl HttpGateway {
     }
 
     /// Sends a body to the payment path, once.
-    pub(super) async fn exchange(&self, body: Zeroizing<Vec<u8>>) -> Result<Answer, Unanswered> {
-        let mut request = self
-            .channel
-            .post()
-            .header(CONTENT_TYPE, HeaderValue::from_static("application/json"))
-            // The owner wipes the bytes, the password among them, when the last of them is dropped.
-            .body(Bytes::from_owner(body));
-        let mut carried: Option<(&TokenClient, Bearer)> = None;
-        if let Some(tokens) = &self.tokens {
-            let bearer = tokens.bearer().await.map_err(Unanswered::NoToken)?;
-            request = request.header(AUTHORIZATION, bearer.header());
-            carried = Some((tokens, bearer));
-        }
-        let sent = self.channel.send(request).await;
+    pub(super) async fn exchange(&self, body: Body) -> Result<Answer, Unanswered> {
+        let carried = match &self.tokens {
+            Some(tokens) => {
+                let bearer = tokens.bearer().await.map_err(Unanswered::NoToken)?;
+                Some((tokens, bearer))
+            }
+            None => None,
+        };
+        let authorization = carried.as_ref().map(|(_, bearer)| bearer.header());
+        let sent = self.path.post(body, authorization).await;
         let answer = sent.map_err(Unanswered::Failed)?;
         if answer.status == 401
             && let Some((tokens, bearer)) = carried
@@ -131,7 +119,7 @@ impl HttpGateway {
 
 /// Returns the reply with a secret left out of every text that is kept or shown for its words.
 pub(super) fn without_secret(mut reply: Reply, secret: &str) -> Reply {
-    let hide = |text: &mut String| *text = without(text, secret);
+    let hide = |text: &mut String| hide(text, secret);
     for Outcome { said, .. } in &mut reply.outcomes {
         hide(&mut said.description);
         hide(&mut said.cause);
@@ -151,7 +139,7 @@ pub(super) fn without_secret(mut reply: Reply, secret: &str) -> Reply {
 impl fmt::Debug for HttpGateway {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("HttpGateway")
-            .field("endpoint", &self.channel.url().as_str())
+            .field("endpoint", &self.path.url().as_str())
             .finish_non_exhaustive()
     }
 }

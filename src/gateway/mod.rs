@@ -8,6 +8,7 @@ mod accounts;
 mod callback;
 mod channel;
 mod classify;
+mod connect;
 mod decimal;
 mod documents;
 mod endpoint;
@@ -17,8 +18,11 @@ mod lookup;
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) mod offline;
 mod operations;
+mod path;
+mod pool;
 mod profile;
 mod text;
+mod tls;
 mod token;
 pub mod wire;
 

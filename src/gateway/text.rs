@@ -1,5 +1,7 @@
 //! Texts from outside, made safe to keep and to show.
 
+use memchr::memmem;
+
 /// The longest text that is kept, in characters.
 const LENGTH_MAX: usize = 512;
 
@@ -37,10 +39,23 @@ pub(super) fn printable(text: &str, bytes_max: usize) -> String {
 
 /// Returns the text without a secret that it may quote.
 pub(super) fn without(text: &str, secret: &str) -> String {
-    if secret.is_empty() {
-        return text.to_owned();
+    if quotes(text, secret) {
+        text.replace(secret, "[hidden]")
+    } else {
+        text.to_owned()
     }
-    text.replace(secret, "[hidden]")
+}
+
+/// Leaves a secret out of a text that may quote it.
+pub(super) fn hide(text: &mut String, secret: &str) {
+    // Hardly any text does.
+    if quotes(text, secret) {
+        *text = without(text, secret);
+    }
+}
+
+fn quotes(text: &str, secret: &str) -> bool {
+    !secret.is_empty() && memmem::find(text.as_bytes(), secret.as_bytes()).is_some()
 }
 
 fn is_harmless(c: char) -> bool {
@@ -77,5 +92,8 @@ mod tests {
             "user a, password [hidden]"
         );
         assert_eq!(without("as it is", ""), "as it is");
+        let mut text = "hunter2, hunter2".to_owned();
+        hide(&mut text, "hunter2");
+        assert_eq!(text, "[hidden], [hidden]");
     }
 }

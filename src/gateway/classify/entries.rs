@@ -1,6 +1,7 @@
 //! `results[]`, matched by identifier, never by position.
 
 use std::collections::HashMap;
+use std::mem;
 
 use super::{Question, Word};
 use crate::domain::PayerTransactionId;
@@ -13,10 +14,10 @@ pub(super) fn apply(
     question: Question,
     ids: &[PayerTransactionId],
     status: u16,
-    envelope: &Envelope,
+    envelope: &mut Envelope,
     codes: &CodeTable,
 ) -> (Vec<Outcome>, Word) {
-    let own = matched(ids, envelope);
+    let own = matched(ids, &envelope.entries);
     let foreign = envelope.entries.len() - own.iter().map(Vec::len).sum::<usize>();
     #[cfg(test)]
     let own = mistaken(own);
@@ -55,25 +56,35 @@ pub(super) fn has_definite(
         .any(|code| !matches!(codes.of_post(code), Class::InDoubt | Class::NotFound))
 }
 
-/// Returns the entries about each payment.
-fn matched<'a>(ids: &[PayerTransactionId], envelope: &'a Envelope) -> Vec<Vec<&'a Entry>> {
-    let places: HashMap<&str, usize> = ids
-        .iter()
-        .enumerate()
-        .map(|(place, id)| (id.as_str(), place))
-        .collect();
+/// Returns which entries are about each payment.
+fn matched(ids: &[PayerTransactionId], entries: &[Entry]) -> Vec<Vec<usize>> {
     let mut own = vec![Vec::new(); ids.len()];
     #[cfg(test)]
     if crate::canary::Canary::MatchedByPlace.sings() {
-        for (place, entry) in envelope.entries.iter().take(ids.len()).enumerate() {
-            own[place].push(entry);
+        for (place, own) in own.iter_mut().enumerate().take(entries.len()) {
+            own.push(place);
         }
         return own;
     }
-    for entry in &envelope.entries {
-        let place = entry.id.as_deref().and_then(|id| places.get(id));
+    let mut places: Option<HashMap<&str, usize>> = None;
+    for (index, entry) in entries.iter().enumerate() {
+        let Some(id) = entry.id.as_deref() else {
+            continue;
+        };
+        // Nearly every reply keeps to the order of the request.
+        let place = if ids.get(index).is_some_and(|own| own.as_str() == id) {
+            Some(index)
+        } else {
+            let by_id = || {
+                (0..)
+                    .zip(ids)
+                    .map(|(place, id)| (id.as_str(), place))
+                    .collect()
+            };
+            places.get_or_insert_with(by_id).get(id).copied()
+        };
         if let Some(place) = place {
-            own[*place].push(entry);
+            own[place].push(index);
         }
     }
     own
@@ -81,7 +92,7 @@ fn matched<'a>(ids: &[PayerTransactionId], envelope: &'a Envelope) -> Vec<Vec<&'
 
 /// Gives payments without an entry that of another one, where that mistake is planted.
 #[cfg(test)]
-fn mistaken(mut own: Vec<Vec<&Entry>>) -> Vec<Vec<&Entry>> {
+fn mistaken(mut own: Vec<Vec<usize>>) -> Vec<Vec<usize>> {
     if crate::canary::Canary::MissingTakesNeighbours.sings()
         && let Some(neighbour) = own.iter().find(|entries| !entries.is_empty()).cloned()
     {
@@ -95,8 +106,8 @@ fn mistaken(mut own: Vec<Vec<&Entry>>) -> Vec<Vec<&Entry>> {
 fn told(
     question: Question,
     status: u16,
-    entries: &[&Entry],
-    envelope: &Envelope,
+    own: &[usize],
+    envelope: &mut Envelope,
     codes: &CodeTable,
 ) -> Outcome {
     let mut said = Said {
@@ -110,15 +121,19 @@ fn told(
             ..said
         },
     };
-    let Some(first) = entries.first() else {
+    let Some(first) = own.first() else {
         return nothing(said, "no entry about this identifier");
     };
-    if entries.iter().any(|e| e.status.code != first.status.code) {
-        said.anomaly = Some(codes_of(entries));
+    let code_of = |index: &usize| envelope.entries[*index].status.code;
+    let code = code_of(first);
+    if own.iter().any(|index| code_of(index) != code) {
+        said.anomaly = Some(codes_of(&own.iter().map(code_of).collect::<Vec<_>>()));
         return nothing(said, "entries with different codes");
     }
-    fill(&mut said, entries);
-    let Some(code) = first.status.code else {
+    for index in own {
+        fill(&mut said, &mut envelope.entries[*index]);
+    }
+    let Some(code) = code else {
         return nothing(said, "an entry without a readable statusCode");
     };
     let event = question.said(code, codes);
@@ -133,54 +148,49 @@ fn told(
     Outcome { event, said }
 }
 
-/// Takes the words of entries that agree; the first one that has a member counts.
-fn fill(said: &mut Said, entries: &[&Entry]) {
-    for entry in entries {
-        if said.description.is_empty() {
-            said.description.clone_from(&entry.status.description);
+/// Takes the words of an entry that agrees with those before it; the first one that has a member counts.
+fn fill(said: &mut Said, entry: &mut Entry) {
+    if said.description.is_empty() {
+        said.description = mem::take(&mut entry.status.description);
+    }
+    if said.receipt_number.is_none() {
+        said.receipt_number = entry.receipt_number.take();
+    }
+    if said.receiver_narration.is_none() {
+        said.receiver_narration = entry.receiver_narration.take();
+    }
+    match (
+        &said.gateway_transaction_id,
+        entry.gateway_transaction_id.take(),
+    ) {
+        (None, found) => said.gateway_transaction_id = found,
+        // Two transactions under one identifier may be two payments.
+        (Some(known), Some(found)) if *known != found => {
+            said.anomaly = Some(format!(
+                "two entries with different gatewayTransactionIDs: {known} and {found}"
+            ));
         }
-        if said.receipt_number.is_none() {
-            said.receipt_number.clone_from(&entry.receipt_number);
-        }
-        if said.receiver_narration.is_none() {
-            said.receiver_narration
-                .clone_from(&entry.receiver_narration);
-        }
-        match (&said.gateway_transaction_id, &entry.gateway_transaction_id) {
-            (None, found) => said.gateway_transaction_id.clone_from(found),
-            // Two transactions under one identifier may be two payments.
-            (Some(known), Some(found)) if known != found => {
-                said.anomaly = Some(format!(
-                    "two entries with different gatewayTransactionIDs: {known} and {found}"
-                ));
-            }
-            (Some(_), _) => {}
-        }
+        (Some(_), _) => {}
     }
 }
 
-fn codes_of(entries: &[&Entry]) -> String {
+fn codes_of(found: &[Option<i32>]) -> String {
     const SHOWN: usize = 4;
-    let codes: Vec<String> = entries
+    let codes: Vec<String> = found
         .iter()
         .take(SHOWN)
-        .map(|entry| {
-            entry
-                .status
-                .code
-                .map_or_else(|| "none".to_owned(), |code| code.to_string())
-        })
+        .map(|code| code.map_or_else(|| "none".to_owned(), |code| code.to_string()))
         .collect();
-    let more = if entries.len() > SHOWN { ", ..." } else { "" };
+    let more = if found.len() > SHOWN { ", ..." } else { "" };
     format!(
         "{} entries about this identifier with different codes: {}{more}",
-        entries.len(),
+        found.len(),
         codes.join(", ")
     )
 }
 
 /// Notes entries about other payments where one of ours is missing, else at the first payment.
-fn note_foreign(foreign: usize, own: &[Vec<&Entry>], outcomes: &mut [Outcome]) {
+fn note_foreign(foreign: usize, own: &[Vec<usize>], outcomes: &mut [Outcome]) {
     let complete = own.iter().all(|entries| !entries.is_empty());
     for (index, (entries, outcome)) in own.iter().zip(outcomes).enumerate() {
         if entries.is_empty() || complete && index == 0 {

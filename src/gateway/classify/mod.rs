@@ -153,7 +153,7 @@ pub(crate) fn classify(
         };
     }
     let (outcomes, word) = match envelope(response) {
-        Ok(envelope) => judged(question, ids, status, &envelope, codes),
+        Ok(mut envelope) => judged(question, ids, status, &mut envelope, codes),
         Err(cause) => (
             all(ids, question.nothing(), Some(status), &cause),
             Word::Nothing(cause),
@@ -196,7 +196,7 @@ fn judged(
     question: Question,
     ids: &[PayerTransactionId],
     status: u16,
-    envelope: &Envelope,
+    envelope: &mut Envelope,
     codes: &CodeTable,
 ) -> (Vec<Outcome>, Word) {
     let auth = envelope.auth.as_ref();

@@ -11,7 +11,7 @@ pub use around::{
     document_reference, read_accounts, read_float, read_lookup, read_token, write_lookup,
 };
 pub use reply::{Entry, Envelope, Pushed, Status, Unreadable, read_envelope, read_pushed};
-pub use request::Requests;
+pub use request::{Body, Requests};
 
 /// `function` of a post (section 4.2).
 pub const POST_PAYMENT: &str = "GATEWAY.postPayment";

@@ -4,8 +4,12 @@
 //! or a body that is cut off, makes the whole body unreadable: what it says is then unknown.
 
 use std::borrow::Cow;
+use std::fmt;
+use std::marker::PhantomData;
 
-use serde::Deserialize;
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{MapAccess, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
 use super::PUSH_PAYMENT_STATUS;
@@ -72,8 +76,8 @@ pub struct Entry {
 }
 
 // The narration may be a prepaid token.
-impl std::fmt::Debug for Entry {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Debug for Entry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Entry")
             .field("id", &self.id)
             .field("status", &self.status)
@@ -106,10 +110,9 @@ impl Pushed {
 /// Says why the body says nothing.
 pub fn read_envelope(body: &[u8]) -> Result<Envelope, Unreadable> {
     let raw: RawEnvelope<'_> = read_object(body)?;
-    let status = raw.auth_status.map(|raw| object(raw).map(auth));
     Ok(Envelope {
-        auth: status.transpose()?,
-        entries: raw.results.map_or(Ok(Vec::new()), entries)?,
+        auth: raw.auth_status.map(|Object(status)| auth(status)),
+        entries: raw.results.map(Items::entries).unwrap_or_default(),
         receipt_number: raw.receipt_number.and_then(unwrapped),
     })
 }
@@ -120,8 +123,8 @@ pub fn read_envelope(body: &[u8]) -> Result<Envelope, Unreadable> {
 /// Says why the body says nothing.
 pub fn read_pushed(body: &[u8]) -> Result<Pushed, Unreadable> {
     let raw: RawPushed<'_> = read_object(body)?;
-    let payload: RawPayload<'_> = object(raw.payload.ok_or(Unreadable::OtherForm)?)?;
-    let mut packets = entries(payload.packet.ok_or(Unreadable::OtherForm)?)?;
+    let Object(payload) = raw.payload.ok_or(Unreadable::OtherForm)?;
+    let mut packets = payload.packet.ok_or(Unreadable::OtherForm)?.entries();
     match (packets.pop(), packets.is_empty()) {
         (Some(packet), true) => Ok(Pushed {
             function: raw.function.and_then(plain),
@@ -134,9 +137,9 @@ pub fn read_pushed(body: &[u8]) -> Result<Pushed, Unreadable> {
 #[derive(Deserialize)]
 struct RawEnvelope<'a> {
     #[serde(borrow, default, rename = "authStatus")]
-    auth_status: Option<&'a RawValue>,
+    auth_status: Option<Object<RawAuth<'a>>>,
     #[serde(borrow, default)]
-    results: Option<&'a RawValue>,
+    results: Option<Items<'a>>,
     #[serde(borrow, default, rename = "receiptNumber")]
     receipt_number: Option<&'a RawValue>,
 }
@@ -172,13 +175,13 @@ struct RawPushed<'a> {
     #[serde(borrow, default)]
     function: Option<&'a RawValue>,
     #[serde(borrow, default)]
-    payload: Option<&'a RawValue>,
+    payload: Option<Object<RawPayload<'a>>>,
 }
 
 #[derive(Deserialize)]
 struct RawPayload<'a> {
     #[serde(borrow, default)]
-    packet: Option<&'a RawValue>,
+    packet: Option<Items<'a>>,
 }
 
 pub(super) fn auth(raw: RawAuth<'_>) -> Status {
@@ -188,11 +191,83 @@ pub(super) fn auth(raw: RawAuth<'_>) -> Status {
     }
 }
 
+/// An object. A derived reader alone takes an array for one, member by member; the interface does not.
+pub(super) struct Object<T>(pub(super) T);
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Members<T>(PhantomData<T>);
+
+        impl<'de, T: Deserialize<'de>> Visitor<'de> for Members<T> {
+            type Value = Object<T>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, members: A) -> Result<Object<T>, A::Error> {
+                T::deserialize(MapAccessDeserializer::new(members)).map(Object)
+            }
+        }
+
+        deserializer.deserialize_map(Members(PhantomData))
+    }
+}
+
+/// An array of entries; a single one stands for an array of one.
+struct Items<'a>(Vec<RawEntry<'a>>);
+
+impl Items<'_> {
+    fn entries(self) -> Vec<Entry> {
+        self.0.into_iter().map(entry).collect()
+    }
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Items<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct OneOrMany;
+
+        impl<'de> Visitor<'de> for OneOrMany {
+            type Value = Vec<RawEntry<'de>>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("entries")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, members: A) -> Result<Self::Value, A::Error> {
+                RawEntry::deserialize(MapAccessDeserializer::new(members)).map(|one| vec![one])
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Self::Value, A::Error> {
+                let mut entries = Vec::new();
+                while let Some(Object(entry)) = items.next_element()? {
+                    entries.push(entry);
+                }
+                Ok(entries)
+            }
+        }
+
+        deserializer.deserialize_any(OneOrMany).map(Items)
+    }
+}
+
 pub(super) fn read_object<'a, T: Deserialize<'a>>(body: &'a [u8]) -> Result<T, Unreadable> {
-    object(read_raw(body)?)
+    let body = bare(body)?;
+    // Text as a whole, as members that nobody reads are not looked at for that.
+    let read = str::from_utf8(body).ok().map(serde_json::from_str);
+    match read {
+        Some(Ok(Object(object))) => Ok(object),
+        // Of a body that says nothing it is told whether it is JSON at all.
+        Some(Err(_)) | None => Err(json(body).err().unwrap_or(Unreadable::OtherForm)),
+    }
 }
 
 pub(super) fn read_raw(body: &[u8]) -> Result<&RawValue, Unreadable> {
+    json(bare(body)?)
+}
+
+/// Returns what is to be parsed.
+fn bare(body: &[u8]) -> Result<&[u8], Unreadable> {
     let body = body
         .strip_prefix(b"\xef\xbb\xbf")
         .unwrap_or(body)
@@ -203,6 +278,10 @@ pub(super) fn read_raw(body: &[u8]) -> Result<&RawValue, Unreadable> {
     if is_deeper_than(body, DEPTH_MAX) {
         return Err(Unreadable::TooDeep);
     }
+    Ok(body)
+}
+
+fn json(body: &[u8]) -> Result<&RawValue, Unreadable> {
     serde_json::from_slice(body).map_err(|error| {
         if error.is_eof() {
             Unreadable::Truncated
@@ -214,6 +293,11 @@ pub(super) fn read_raw(body: &[u8]) -> Result<&RawValue, Unreadable> {
 
 // Checked before anything is parsed, so that no member, known or not, can be nested without bound.
 fn is_deeper_than(body: &[u8], limit: usize) -> bool {
+    // Almost no reply opens as many, and counting is quick.
+    let opens = |byte: &&u8| matches!(byte, b'{' | b'[');
+    if body.iter().filter(opens).count() <= limit {
+        return false;
+    }
     let (mut depth, mut in_text, mut escaped) = (0_usize, false, false);
     for byte in body {
         match (in_text, byte) {
@@ -242,19 +326,8 @@ pub(super) fn object<'a, T: Deserialize<'a>>(raw: &'a RawValue) -> Result<T, Unr
     }
 }
 
-/// Reads an array of entries; a single one stands for an array of one.
-fn entries(raw: &RawValue) -> Result<Vec<Entry>, Unreadable> {
-    if raw.get().starts_with('{') {
-        return Ok(vec![entry(raw)?]);
-    }
-    let items: Vec<&RawValue> =
-        serde_json::from_str(raw.get()).map_err(|_| Unreadable::OtherForm)?;
-    items.into_iter().map(entry).collect()
-}
-
-fn entry(raw: &RawValue) -> Result<Entry, Unreadable> {
-    let raw: RawEntry<'_> = object(raw)?;
-    Ok(Entry {
+fn entry(raw: RawEntry<'_>) -> Entry {
+    Entry {
         id: raw.id.and_then(text).map(Cow::into_owned),
         status: Status {
             code: raw.code.and_then(code),
@@ -269,7 +342,7 @@ fn entry(raw: &RawValue) -> Result<Entry, Unreadable> {
         receipt_number: raw.receipt_number.and_then(unwrapped),
         receiver_narration: raw.receiver_narration.and_then(unwrapped),
         amount: raw.amount.and_then(plain),
-    })
+    }
 }
 
 /// Returns a text, or a number digit by digit; `None` for anything else.
@@ -312,7 +385,12 @@ fn unwrapped(raw: &RawValue) -> Option<String> {
     let unwrapped = if raw.get().starts_with('[') {
         list(raw.get())
     } else {
-        text(raw).map(|text| list(text.trim()).unwrap_or_else(|| clean(&text)))
+        text(raw).map(|text| {
+            Some(text.trim())
+                .filter(|text| text.starts_with('['))
+                .and_then(list)
+                .unwrap_or_else(|| clean(&text))
+        })
     };
     unwrapped.filter(|text| !text.is_empty())
 }

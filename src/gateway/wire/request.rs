@@ -1,12 +1,12 @@
 //! Requests (section 2.3): the order of the members and the digits of the amount are exact.
 
 use std::collections::BTreeSet;
+use std::io::Write as _;
+use std::ops::Deref;
 
-use secrecy::zeroize::Zeroizing;
+use secrecy::zeroize::{Zeroize as _, Zeroizing};
 use secrecy::{ExposeSecret, SecretString};
-use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
-use serde_json::value::RawValue;
 
 use super::{
     POST_PAYMENT, QUERY_BILL, QUERY_FLOAT_BALANCE, QUERY_PAYMENT_STATUS, VALIDATE_ACCOUNT,
@@ -18,6 +18,11 @@ use crate::gateway::{BillInquiry, ExtraDataForm, Inquiry, Outgoing, Profile, Sup
 const OWN_EXTRAS: [&str; 2] = ["pushToOriginator", "callbackUrl"];
 const SUPPORT_DOCUMENT: &str = "supportDocument";
 const TAIL: &[u8] = b"]}}";
+/// Nearly every packet finds room in this many bytes.
+const PACKET_ROOM: usize = 768;
+/// Nearly every `extraData` finds room in this many bytes.
+const EXTRA_ROOM: usize = 256;
+const TAKEN: &str = "a Vec takes every byte";
 
 /// Writes requests. What is equal in all of them, the credentials included, is prepared once.
 pub struct Requests {
@@ -49,17 +54,17 @@ impl Requests {
         }
     }
 
-    /// Writes the body of a post. It holds the password, and is wiped when dropped.
+    /// Writes the body of a post. It holds the password.
     #[must_use]
-    pub fn post(&self, payments: &[Outgoing]) -> Zeroizing<Vec<u8>> {
+    pub fn post(&self, payments: &[Outgoing]) -> Body {
         wrapped(&self.post_head, payments, |outgoing, out| {
             self.write_packet(outgoing, out);
         })
     }
 
-    /// Writes the body of a status query. It holds the password, and is wiped when dropped.
+    /// Writes the body of a status query. It holds the password.
     #[must_use]
-    pub fn query(&self, payments: &[Inquiry]) -> Zeroizing<Vec<u8>> {
+    pub fn query(&self, payments: &[Inquiry]) -> Body {
         wrapped(&self.query_head, payments, |inquiry, out| {
             let gateway_id = inquiry.gateway_transaction_id.as_ref();
             write_json(
@@ -72,9 +77,9 @@ impl Requests {
         })
     }
 
-    /// Writes the body of a question about bills. It holds the password, and is wiped when dropped.
+    /// Writes the body of a question about bills. It holds the password.
     #[must_use]
-    pub fn bills(&self, inquiries: &[BillInquiry]) -> Zeroizing<Vec<u8>> {
+    pub fn bills(&self, inquiries: &[BillInquiry]) -> Body {
         wrapped(&self.bill_head, inquiries, |inquiry, out| {
             write_json(
                 out,
@@ -91,7 +96,7 @@ impl Requests {
 
     /// Writes the body of a question about an account: its form is not shown, so that of a bill's is taken.
     #[must_use]
-    pub fn account(&self, service: &ServiceCode, account_number: &str) -> Zeroizing<Vec<u8>> {
+    pub fn account(&self, service: &ServiceCode, account_number: &str) -> Body {
         wrapped(&self.account_head, &[account_number], |account, out| {
             write_json(
                 out,
@@ -106,9 +111,9 @@ impl Requests {
         })
     }
 
-    /// Writes the body of a question about a service's float. It holds the password, and is wiped when dropped.
+    /// Writes the body of a question about a service's float. It holds the password.
     #[must_use]
-    pub fn float(&self, service: &ServiceCode) -> Zeroizing<Vec<u8>> {
+    pub fn float(&self, service: &ServiceCode) -> Body {
         wrapped(
             &self.float_head,
             std::slice::from_ref(service),
@@ -137,35 +142,51 @@ impl Requests {
             support_document: in_extra,
             row,
         };
-        let received_at = if self.undated.contains(&row.service) {
-            String::new()
+        put(out, r#"{"serviceCode":"#);
+        write_text(out, row.service.as_str());
+        put(out, r#","MSISDN":"#);
+        write_text(out, row.msisdn.as_str());
+        put(out, r#","invoiceNumber":"#);
+        write_text(out, &row.invoice_number);
+        put(out, r#","accountNumber":"#);
+        write_text(out, &row.account_number);
+        put(out, r#","payerTransactionID":"#);
+        write_text(out, payment.id.as_str());
+        put(out, r#","amount":"#);
+        write!(out, "{}", row.money).expect(TAKEN);
+        put(out, r#","narration":"#);
+        write_text(out, &row.narration);
+        put(out, r#","datePaymentReceived":"#);
+        if self.undated.contains(&row.service) {
+            write_text(out, "");
         } else {
-            self.zone.format(payment.received_at)
-        };
-        write_json(
-            out,
-            &PostPacket {
-                service_code: row.service.as_str(),
-                msisdn: row.msisdn.as_str(),
-                invoice_number: &row.invoice_number,
-                account_number: &row.account_number,
-                payer_transaction_id: payment.id.as_str(),
-                amount: RawValue::from_string(row.money.to_string())
-                    .expect("decimal digits are a JSON number"),
-                narration: &row.narration,
-                date_payment_received: &received_at,
-                currency_code: row.money.currency.code(),
-                country_code: row.country.code(),
-                hub_id: &row.hub_id,
-                payment_mode: &row.payment_mode,
-                customer_names: &row.customer_names,
-                support_document: in_packet,
-                extra_data: match self.extra_data {
-                    ExtraDataForm::Object => ExtraData::Object(extra),
-                    ExtraDataForm::String => ExtraData::String(extra),
-                },
-            },
-        );
+            write_text(out, &self.zone.format(payment.received_at));
+        }
+        put(out, r#","currencyCode":"#);
+        write_text(out, row.money.currency.code());
+        put(out, r#","countryCode":"#);
+        write_text(out, row.country.code());
+        put(out, r#","hubID":"#);
+        write_text(out, &row.hub_id);
+        put(out, r#","paymentMode":"#);
+        write_text(out, &row.payment_mode);
+        put(out, r#","customerNames":"#);
+        write_text(out, &row.customer_names);
+        if let Some(document) = in_packet {
+            put(out, r#","supportDocument":"#);
+            write_text(out, document);
+        }
+        put(out, r#","extraData":"#);
+        match self.extra_data {
+            ExtraDataForm::Object => extra.write(out),
+            ExtraDataForm::String => {
+                let mut object = Vec::with_capacity(EXTRA_ROOM);
+                extra.write(&mut object);
+                let object = str::from_utf8(&object).expect("members of an object are texts");
+                write_text(out, object);
+            }
+        }
+        out.push(b'}');
     }
 }
 
@@ -178,20 +199,49 @@ fn support_document<'a>(row: &'a Instruction, uploaded: Option<&'a str>) -> Opti
         .or(uploaded)
 }
 
-fn wrapped<T>(head: &[u8], payments: &[T], write: impl Fn(&T, &mut Vec<u8>)) -> Zeroizing<Vec<u8>> {
-    let mut packets = Vec::with_capacity(payments.len() * 768);
+/// The body of a request. What it holds of the password is wiped when it is dropped.
+pub struct Body {
+    bytes: Vec<u8>,
+    /// Where the credentials end: nothing behind them is secret, and wiping is slow.
+    head: usize,
+}
+
+impl Deref for Body {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+impl AsRef<[u8]> for Body {
+    fn as_ref(&self) -> &[u8] {
+        self
+    }
+}
+
+impl Drop for Body {
+    fn drop(&mut self) {
+        self.bytes[..self.head].zeroize();
+    }
+}
+
+fn wrapped<T>(head: &[u8], payments: &[T], write: impl Fn(&T, &mut Vec<u8>)) -> Body {
+    let mut bytes = Vec::with_capacity(head.len() + payments.len() * PACKET_ROOM + TAIL.len());
+    // The head is written last: a buffer that grows would leave copies of the password behind.
+    bytes.resize(head.len(), 0);
     for (index, payment) in payments.iter().enumerate() {
         if index > 0 {
-            packets.push(b',');
+            bytes.push(b',');
         }
-        write(payment, &mut packets);
+        write(payment, &mut bytes);
     }
-    // The exact size from the start: a buffer that grows leaves copies of the password behind.
-    let mut body = Zeroizing::new(Vec::with_capacity(head.len() + packets.len() + TAIL.len()));
-    body.extend_from_slice(head);
-    body.extend_from_slice(&packets);
-    body.extend_from_slice(TAIL);
-    body
+    bytes.extend_from_slice(TAIL);
+    bytes[..head.len()].copy_from_slice(head);
+    Body {
+        bytes,
+        head: head.len(),
+    }
 }
 
 fn head(function: &str, profile: &Profile) -> Zeroizing<Vec<u8>> {
@@ -217,7 +267,7 @@ fn head(function: &str, profile: &Profile) -> Zeroizing<Vec<u8>> {
     head
 }
 
-fn write_json(out: &mut Vec<u8>, value: &impl Serialize) {
+fn write_json(out: &mut Vec<u8>, value: &(impl Serialize + ?Sized)) {
     serde_json::to_writer(out, value)
         .expect("a Vec takes every byte, and the shapes have text for keys");
 }
@@ -245,30 +295,6 @@ struct Credentials<'a> {
 
 fn exposed<S: Serializer>(secret: &SecretString, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(secret.expose_secret())
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct PostPacket<'a> {
-    service_code: &'a str,
-    #[serde(rename = "MSISDN")]
-    msisdn: &'a str,
-    invoice_number: &'a str,
-    account_number: &'a str,
-    #[serde(rename = "payerTransactionID")]
-    payer_transaction_id: &'a str,
-    amount: Box<RawValue>,
-    narration: &'a str,
-    date_payment_received: &'a str,
-    currency_code: &'a str,
-    country_code: &'a str,
-    #[serde(rename = "hubID")]
-    hub_id: &'a str,
-    payment_mode: &'a str,
-    customer_names: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    support_document: Option<&'a str>,
-    extra_data: ExtraData<'a>,
 }
 
 #[derive(Serialize)]
@@ -301,44 +327,91 @@ struct FloatPacket<'a> {
     narration: &'a str,
 }
 
-enum ExtraData<'a> {
-    Object(Extra<'a>),
-    String(Extra<'a>),
-}
-
-impl Serialize for ExtraData<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::Object(extra) => extra.serialize(serializer),
-            Self::String(extra) => {
-                let text = serde_json::to_string(extra).map_err(serde::ser::Error::custom)?;
-                serializer.serialize_str(&text)
-            }
-        }
-    }
-}
-
 struct Extra<'a> {
     callback_url: Option<&'a str>,
     support_document: Option<&'a str>,
     row: &'a Instruction,
 }
 
-impl Serialize for Extra<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        map.serialize_entry("pushToOriginator", &self.callback_url.is_some())?;
+impl Extra<'_> {
+    fn write(&self, out: &mut Vec<u8>) {
+        let member = |out: &mut Vec<u8>, name: &str, value: &str| {
+            out.push(b',');
+            write_text(out, name);
+            out.push(b':');
+            write_text(out, value);
+        };
+        put(out, r#"{"pushToOriginator":"#);
+        put(
+            out,
+            if self.callback_url.is_some() {
+                "true"
+            } else {
+                "false"
+            },
+        );
         if let Some(url) = self.callback_url {
-            map.serialize_entry("callbackUrl", url)?;
+            member(out, "callbackUrl", url);
         }
         if let Some(document) = self.support_document {
-            map.serialize_entry(SUPPORT_DOCUMENT, document)?;
+            member(out, SUPPORT_DOCUMENT, document);
         }
         for (name, value) in self.row.extra_members() {
             if !OWN_EXTRAS.contains(&name) && name != SUPPORT_DOCUMENT {
-                map.serialize_entry(name, value)?;
+                member(out, name, value);
             }
         }
-        map.end()
+        out.push(b'}');
+    }
+}
+
+fn put(out: &mut Vec<u8>, json: &str) {
+    out.extend_from_slice(json.as_bytes());
+}
+
+/// Writes a text with its quotes.
+fn write_text(out: &mut Vec<u8>, text: &str) {
+    // Almost no text needs care, and looking at it once is cheaper than writing it with care.
+    let plain = text.bytes().fold(true, |plain, byte| {
+        plain & (byte >= b' ') & (byte != b'"') & (byte != b'\\')
+    });
+    if plain {
+        out.push(b'"');
+        put(out, text);
+        out.push(b'"');
+    } else {
+        write_json(out, text);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn a_text_is_written_as_the_serializer_writes_it(text in "\\PC*|[\\x00-\\x7f]*|[\"\\\\ü ]*") {
+            let mut written = Vec::new();
+            write_text(&mut written, &text);
+            prop_assert_eq!(written, serde_json::to_vec(&text).unwrap());
+        }
+    }
+
+    #[test]
+    fn a_body_is_wiped_as_far_as_it_is_secret() {
+        let body = wrapped(
+            b"{\"password\":\"hunter2\",\"packet\":[",
+            &["1", "2"],
+            |packet, out| {
+                put(out, packet);
+            },
+        );
+        assert_eq!(
+            body.as_ref(),
+            b"{\"password\":\"hunter2\",\"packet\":[1,2]}}"
+        );
+        assert_eq!(&body.as_ref()[body.head..], b"1,2]}}");
     }
 }

@@ -1,0 +1,150 @@
+//! The payment path: one body to one address, over connections that stay open.
+//!
+//! It speaks to hyper itself: a client that can do more costs twice as much for each post. Nothing here repeats a request
+//! that may have left, follows a redirect or looks at the environment.
+
+use std::io::Cursor;
+use std::sync::Arc;
+use std::time::Duration;
+
+use http_body_util::{BodyExt as _, Full};
+use hyper::body::{Body as _, Incoming};
+use hyper::header::{
+    ACCEPT, AUTHORIZATION, CONTENT_TYPE, HOST, HeaderMap, HeaderValue, USER_AGENT,
+};
+use hyper::{Method, Response, Uri};
+use reqwest::Url;
+use tokio::time::{Instant, timeout_at};
+
+use super::channel::{AGENT, Answer, Broken, check_timeouts, retry_after, words};
+use super::classify::Failure;
+use super::connect::{Connector, Open, Sent};
+use super::pool::{IDLE_MAX, Pool};
+use super::wire::Body;
+use super::{Error, Profile};
+
+/// The way to the payment operation.
+pub(super) struct Path {
+    url: Url,
+    connector: Connector,
+    pool: Arc<Pool>,
+    target: Uri,
+    headers: HeaderMap,
+    request_timeout: Duration,
+    body_limit: usize,
+}
+
+impl Path {
+    /// Prepares the way to the payment operation. Nothing is sent yet.
+    pub(super) fn new(profile: &Profile) -> Result<Self, Error> {
+        let url = profile.endpoint()?;
+        check_timeouts(profile)?;
+        let no_address = || Error::Client("the address is none that HTTP can carry".to_owned());
+        let target = url.path().parse().map_err(|_| no_address())?;
+        let host = url.host_str().unwrap_or_default();
+        // The port of the scheme is not named.
+        let host = url
+            .port()
+            .map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"));
+        let host = HeaderValue::from_str(&host).map_err(|_| no_address())?;
+        let json = HeaderValue::from_static("application/json");
+        let headers = HeaderMap::from_iter([
+            (CONTENT_TYPE, json.clone()),
+            (ACCEPT, json),
+            (USER_AGENT, HeaderValue::from_static(AGENT)),
+            (HOST, host),
+        ]);
+        Ok(Self {
+            connector: Connector::new(profile, &url)?,
+            url,
+            pool: Pool::new(profile.idle_timeout),
+            target,
+            headers,
+            request_timeout: profile.request_timeout,
+            body_limit: profile.body_limit,
+        })
+    }
+
+    /// Returns the address.
+    pub(super) fn url(&self) -> &Url {
+        &self.url
+    }
+
+    /// Sends a body, once.
+    pub(super) async fn post(
+        &self,
+        body: Body,
+        authorization: Option<HeaderValue>,
+    ) -> Result<Answer, Failure> {
+        let mut request = Sent::new(Full::new(Cursor::new(body)));
+        *request.method_mut() = Method::POST;
+        request.uri_mut().clone_from(&self.target);
+        request.headers_mut().clone_from(&self.headers);
+        if let Some(token) = authorization {
+            request.headers_mut().insert(AUTHORIZATION, token);
+        }
+        let deadline = Instant::now() + self.request_timeout;
+        let late = || format!("timed out after {:?}", self.request_timeout);
+        let (open, response) = match timeout_at(deadline, self.send(request)).await {
+            Ok(sent) => sent?,
+            // The connect timeout is shorter: a request that runs into this one may have left.
+            Err(_) => return Err(Failure::Lost(late())),
+        };
+        let (status, retry_after) = (response.status().as_u16(), retry_after(response.headers()));
+        let body = timeout_at(deadline, self.read(response.into_body())).await;
+        let body = body.unwrap_or_else(|_| Err(Broken::Cut(late())));
+        if body.is_ok() {
+            self.pool.put(open);
+        }
+        Ok(Answer {
+            status,
+            retry_after,
+            body,
+        })
+    }
+
+    async fn send(&self, mut request: Sent) -> Result<(Open, Response<Incoming>), Failure> {
+        for _ in 0..IDLE_MAX {
+            let Some(mut open) = self.pool.take() else {
+                break;
+            };
+            match open.try_send_request(request).await {
+                Ok(response) => return Ok((open, response)),
+                // The other side had closed the connection. The request comes back only if not a byte of it was written.
+                Err(mut error) => match error.take_message() {
+                    Some(unwritten) => request = unwritten,
+                    None => return Err(Failure::Lost(words(error.error()))),
+                },
+            }
+        }
+        // Apart, as it is large and seldom needed.
+        let opened = Box::pin(self.connector.open()).await;
+        // Nothing else proves that not a byte has left: not a reset, not a timeout, not an incomplete reply.
+        let mut open = opened.map_err(Failure::Unsent)?;
+        match open.send_request(request).await {
+            Ok(response) => Ok((open, response)),
+            Err(error) => Err(Failure::Lost(words(&error))),
+        }
+    }
+
+    /// Reads the body up to the limit.
+    async fn read(&self, mut incoming: Incoming) -> Result<Vec<u8>, Broken> {
+        let too_large = || Broken::TooLarge(self.body_limit);
+        let announced = incoming.size_hint().lower();
+        if announced > self.body_limit as u64 {
+            return Err(too_large());
+        }
+        let mut body = Vec::with_capacity(usize::try_from(announced).unwrap_or(0));
+        while let Some(frame) = incoming.frame().await {
+            let frame = frame.map_err(|error| Broken::Cut(words(&error)))?;
+            let Some(chunk) = frame.data_ref() else {
+                continue;
+            };
+            if body.len() + chunk.len() > self.body_limit {
+                return Err(too_large());
+            }
+            body.extend_from_slice(chunk);
+        }
+        Ok(body)
+    }
+}
