@@ -77,7 +77,7 @@ pub(super) fn for_writing(path: &Path, missing: Missing) -> Result<Connection, E
             connection.execute_batch(
                 "pragma trusted_schema = off;
                  pragma journal_size_limit = 67108864;
-                 pragma wal_autocheckpoint = 4000;",
+                 pragma wal_autocheckpoint = 12000;",
             )
         })
         .map_err(said_of(path))?;

@@ -23,8 +23,12 @@ use crate::lifecycle::{Moment, Policy};
 const QUEUE: usize = 1024;
 /// Verbs that share one transaction at most.
 const GROUP: usize = 256;
-/// How long verbs that are patient wait for others: a commit costs the same for one and for many.
+/// How long verbs that are patient wait for others at most: a commit costs the same for one and for many.
 const GATHER: Duration = Duration::from_millis(1);
+/// So many of them wait for no more.
+const GATHERED: usize = 16;
+/// They wait no longer than this while no other one comes.
+const PAUSE: Duration = Duration::from_micros(200);
 
 /// The journal, open for writing. Clones share the one writer.
 #[derive(Clone, Debug)]
@@ -442,25 +446,30 @@ fn stopped() -> Error {
 
 /// Returns the verbs that share a transaction with the first one, and one that came after them and shares none.
 fn gather(first: Job, jobs: &Receiver<Job>) -> (Vec<Job>, Option<Job>) {
+    let mut patient = first.manner == Manner::Patient;
     let mut group = vec![first];
     let mut until: Option<Instant> = None;
-    while group[0].manner != Manner::Alone && group.len() < GROUP {
+    while group[0].manner != Manner::Alone {
+        let before = group.len();
         // Verbs that came while the last group was being committed share the next one.
-        let job = match jobs.try_recv() {
-            Ok(job) => job,
-            Err(_) if group.iter().any(|job| job.manner != Manner::Patient) => break,
-            Err(_) => {
-                let until = *until.get_or_insert_with(|| Instant::now() + GATHER);
-                match jobs.recv_timeout(until.saturating_duration_since(Instant::now())) {
-                    Ok(job) => job,
-                    Err(_) => break,
+        while group.len() < GROUP {
+            match jobs.try_recv() {
+                Ok(job) if job.manner == Manner::Alone => return (group, Some(job)),
+                Ok(job) => {
+                    patient &= job.manner == Manner::Patient;
+                    group.push(job);
                 }
+                Err(_) => break,
             }
-        };
-        if job.manner == Manner::Alone {
-            return (group, Some(job));
         }
-        group.push(job);
+        let paused = until.is_some();
+        let until = *until.get_or_insert_with(|| Instant::now() + GATHER);
+        let nobody_came = paused && group.len() == before;
+        if !patient || nobody_came || group.len() >= GATHERED || Instant::now() >= until {
+            break;
+        }
+        // Not woken for each that comes: that costs more than the verb itself.
+        std::thread::sleep(PAUSE);
     }
     (group, None)
 }
