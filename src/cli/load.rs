@@ -9,6 +9,7 @@ use super::bills::{self, Told};
 use super::config::Settings;
 use super::input::{Input, Pending, Reading, declared_total};
 use super::session::{Session, batch_name};
+use super::writeback::Writeback;
 use super::{Error, Verdict, arguments::FileArguments, networks, output};
 use crate::domain::{Tally, Timestamp};
 use crate::journal::{Difference, Journal, LoadPlan, LoadRefusal, LoadSummary, Loaded};
@@ -119,10 +120,14 @@ pub(super) async fn open_and_load(
     // meanwhile would lose what that process writes.
     let aside = aside_of(path);
     let journal = Journal::aside(&aside)?;
+    let writeback = Writeback::of(&aside).map_err(|error| unsynced(path, &error));
     let loaded = into_journal(session, &journal, input, plan).await;
     // The last handle closes the file, and takes everything into it.
     drop(journal);
-    let placed = loaded.and_then(|loaded| put_in_place(&aside, path).map(|()| loaded));
+    let placed = loaded.and_then(|loaded| {
+        put_in_place(&aside, path, writeback?)?;
+        Ok(loaded)
+    });
     for suffix in ["", "-wal", "-shm"] {
         // What stays holds no more than a file that was refused, or what is in place by now.
         let _ = std::fs::remove_file(beside(&aside, suffix));
@@ -138,8 +143,15 @@ fn aside_of(path: &Path) -> PathBuf {
     beside(path, &format!(".loading-{process}-{number}"))
 }
 
+fn unsynced(path: &Path, error: &std::io::Error) -> Error {
+    Error::from(crate::journal::Error::Open {
+        path: path.to_owned(),
+        cause: format!("disk I/O error while what was loaded was synced: {error}"),
+    })
+}
+
 /// Gives a journal that was made aside its name, for good.
-fn put_in_place(aside: &Path, path: &Path) -> Result<(), Error> {
+fn put_in_place(aside: &Path, path: &Path, writeback: Writeback) -> Result<(), Error> {
     let failed = |cause: String| {
         let path = path.to_owned();
         Error::from(crate::journal::Error::Open { path, cause })
@@ -150,14 +162,8 @@ fn put_in_place(aside: &Path, path: &Path) -> Result<(), Error> {
             "disk I/O error while what was loaded was taken into the file".into(),
         ));
     }
-    // Nothing of it was synced while it was made.
-    std::fs::File::open(aside)
-        .and_then(|file| file.sync_all())
-        .map_err(|error| {
-            failed(format!(
-                "disk I/O error while what was loaded was synced: {error}"
-            ))
-        })?;
+    // SQLite has synced nothing of it.
+    writeback.finish().map_err(|error| unsynced(path, &error))?;
     let placed = std::fs::hard_link(aside, path).or_else(|error| match error.kind() {
         std::io::ErrorKind::AlreadyExists => Err(error),
         // Not every file system has links; then only the look at the name before stands against a race.

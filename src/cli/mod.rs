@@ -33,6 +33,7 @@ mod token;
 mod unpriced;
 mod upload;
 mod verify;
+mod writeback;
 
 use std::process::ExitCode;
 

@@ -8,6 +8,7 @@ use std::fs::File;
 use std::io::{BufReader, Read, Write};
 use std::os::unix::fs::FileExt;
 use std::sync::Arc;
+use std::sync::mpsc::{Receiver, sync_channel};
 
 use crate::domain::PayerTransactionId;
 use crate::journal::Error;
@@ -131,6 +132,85 @@ impl Order {
     }
 }
 
+/// Entries that the thread which merges hands over at once, and how often it is ahead by so many.
+const BLOCK: usize = 1024;
+const BLOCKS: usize = 4;
+
+/// The entries in their order; merged by a thread of its own where there is something to merge.
+pub(super) enum InOrder {
+    Here(Merge),
+    Ahead {
+        block: std::vec::IntoIter<Entry>,
+        blocks: Receiver<Result<Vec<Entry>, Error>>,
+        /// The last one is here.
+        ends: bool,
+    },
+}
+
+impl Merge {
+    /// Begins to merge.
+    pub(super) fn begin(mut self) -> Result<InOrder, Error> {
+        if self.sources.len() == 1 {
+            return Ok(InOrder::Here(self));
+        }
+        let (sender, blocks) = sync_channel(BLOCKS);
+        std::thread::Builder::new()
+            .name("merge".into())
+            .spawn(move || {
+                loop {
+                    let block = self.block();
+                    let ends = !matches!(&block, Ok(block) if block.len() == BLOCK);
+                    // Nobody listens to a load that has failed.
+                    if sender.send(block).is_err() || ends {
+                        break;
+                    }
+                }
+            })
+            .map_err(unwritable)?;
+        Ok(InOrder::Ahead {
+            block: Vec::new().into_iter(),
+            blocks,
+            ends: false,
+        })
+    }
+
+    /// Returns the next entries; fewer than [`BLOCK`] are the last ones.
+    fn block(&mut self) -> Result<Vec<Entry>, Error> {
+        let mut block = Vec::with_capacity(BLOCK);
+        while block.len() < BLOCK
+            && let Some(entry) = self.next()?
+        {
+            block.push(entry);
+        }
+        Ok(block)
+    }
+}
+
+impl InOrder {
+    pub(super) fn next(&mut self) -> Result<Option<Entry>, Error> {
+        match self {
+            Self::Here(merge) => merge.next(),
+            Self::Ahead {
+                block,
+                blocks,
+                ends,
+            } => loop {
+                if let Some(entry) = block.next() {
+                    return Ok(Some(entry));
+                }
+                if *ends {
+                    return Ok(None);
+                }
+                // A thread that breaks off must not pass for one that has come to the end.
+                let broken = || unwritable("the thread that merges it broke off");
+                let next = blocks.recv().map_err(|_| broken())??;
+                *ends = next.len() < BLOCK;
+                *block = next.into_iter();
+            },
+        }
+    }
+}
+
 /// Part of a file, read on its own.
 struct Window {
     file: Arc<File>,
@@ -171,7 +251,7 @@ impl Merge {
         Ok(())
     }
 
-    pub(super) fn next(&mut self) -> Result<Option<Entry>, Error> {
+    fn next(&mut self) -> Result<Option<Entry>, Error> {
         let packed = match self.sources.as_mut_slice() {
             // Nothing to merge: the heap holds the first entry alone.
             [Source::Memory(run)] => match self.heads.pop() {
@@ -223,7 +303,7 @@ mod tests {
     #[test]
     fn entries_come_in_the_order_of_identifier_and_place_however_many_runs_they_fill() {
         let mut random = fastrand::Rng::with_seed(8);
-        for count in [0, 1, 7, 8, 9, 16, 100] {
+        for count in [0, 1, 7, 8, 9, 16, 100, 1024, 2047, 2048, 5000] {
             let mut order = Order::with_runs_of(8);
             let mut entries = Vec::new();
             for place in 0..count {
@@ -235,7 +315,7 @@ mod tests {
                 order.push(entry).unwrap();
                 entries.push(entry);
             }
-            let mut merge = order.sorted().unwrap();
+            let mut merge = order.sorted().unwrap().begin().unwrap();
             let mut found = Vec::new();
             while let Some(entry) = merge.next().unwrap() {
                 found.push(entry);

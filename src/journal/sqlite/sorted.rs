@@ -42,7 +42,7 @@ impl Load<'_> {
                 "drop table if exists temp.kept; create temp table kept (seq integer primary key);",
             )?;
         }
-        let mut entries = order.sorted()?;
+        let mut entries = order.sorted()?.begin()?;
         let head = "insert into identifier (identifier, seq)";
         let mut insert = Appender::new(self.c, head, 2)?;
         // The first row with an identifier.
