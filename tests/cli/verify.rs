@@ -112,7 +112,10 @@ fn of_many_findings_the_first_fifty_are_told_and_all_are_counted() {
     let desk = Desk::new().file("many.csv", format!("{}{rows}", crate::desk::HEADER));
     desk.run(&["load", "many.csv", "--batch", "b", "--sandbox"])
         .finished(0);
-    sql(&desk, "update life set attempts = 7");
+    sql(
+        &desk,
+        "insert into life (seq, batch_id, service_id, state, due_at, exposures) select seq, batch_id, service_id, 0, 0, 7 from instruction",
+    );
     let said = desk.run(&["verify", "b"]).finished(1);
     let told = said.out.matches("finding: payment ").count();
     assert_eq!(told, 50, "{}", said.out);

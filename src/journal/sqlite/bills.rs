@@ -11,8 +11,9 @@ use super::row::{
 };
 use super::run::known_batch;
 use super::seal::bill_digest;
+use super::turns::Manner;
 use super::unpriced::add_unpriced;
-use super::writer::{Journal, Manner};
+use super::writer::Journal;
 use crate::domain::{Amount, BatchName, Money, Msisdn, ServiceCode, Timestamp};
 use crate::journal::{
     BillCursor, BillFinding, BillOutcome, BillRecord, BillRow, BillsRecorded, Error,

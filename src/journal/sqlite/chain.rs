@@ -8,14 +8,15 @@
 //! Rows, heads and what they speak of are one transaction: a crash leaves all of it or nothing.
 
 use std::cell::RefCell;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::ops::{Deref, DerefMut};
-use std::sync::LazyLock;
 
-use rusqlite::{Connection, OptionalExtension, Statement, ToSql, params};
+use rusqlite::{Connection, OptionalExtension, params};
 
+use super::append::{self, WAITING_MAX, Waiting};
 use super::canon::{Canon, Digest, Terms};
 use super::evidence::{Subject, Tallies};
+use super::phrases::Phrases;
 use super::recent::Recent;
 use super::row::{NOTED_CALLBACK, corrupt};
 use crate::domain::{Said, Timestamp};
@@ -78,36 +79,8 @@ impl<'a> Words<'a> {
     }
 }
 
-/// A row of evidence that waits to be written: of a transaction's rows several are, with one statement.
-struct Waiting {
-    evidence_id: i64,
-    seq: i64,
-    at: i64,
-    kind: Kind,
-    anomaly: Option<String>,
-    digest: Option<Digest>,
-    detail: Option<String>,
-    batch_id: i64,
-    policy_id: Option<i64>,
-    hash: Option<Digest>,
-    phrase_id: Option<i64>,
-    gateway_transaction_id: Option<String>,
-    receipt_number: Option<String>,
-    receiver_narration: Option<String>,
-}
-
 /// Of so many rows of a chain one has its hash written down: whatever was changed is found within so many rows.
 const WRITTEN_DOWN: i64 = 64;
-/// Rows of evidence that one statement appends.
-const TOGETHER: usize = 16;
-/// Rows of evidence that wait at most.
-const WAITING_MAX: usize = 256;
-/// Columns of a row of evidence.
-const WIDTH: usize = 16;
-
-const APPEND: &str = "insert into evidence (evidence_id, seq, at, event, class, code, anomaly, digest, detail, batch_id, policy_id, hash,
-     phrase_id, gateway_transaction_id, receipt_number, receiver_narration)";
-
 /// How far the chain of a batch reaches.
 #[derive(Clone, Copy)]
 struct Head {
@@ -196,17 +169,7 @@ impl Chain {
 
     /// Writes the rows that wait.
     fn flush(&mut self, c: &Connection) -> Result<(), Error> {
-        let mut rows = self.waiting.as_slice();
-        while !rows.is_empty() {
-            let together = if rows.len() < TOGETHER { 1 } else { TOGETHER };
-            let (now, later) = rows.split_at(together);
-            let mut statement = c.prepare_cached(if together == 1 { &ONE } else { &MANY })?;
-            for (index, row) in now.iter().enumerate() {
-                row.bind(&mut statement, index * WIDTH)?;
-            }
-            statement.raw_execute()?;
-            rows = later;
-        }
+        append::append(c, &self.waiting)?;
         self.waiting.clear();
         Ok(())
     }
@@ -301,95 +264,6 @@ impl Chain {
             head.moved = false;
         }
         Ok(())
-    }
-}
-
-static ONE: LazyLock<String> = LazyLock::new(|| statement(1));
-static MANY: LazyLock<String> = LazyLock::new(|| statement(TOGETHER));
-
-fn statement(rows: usize) -> String {
-    let row = format!("({})", ["?"; WIDTH].join(", "));
-    format!("{APPEND} values {}", vec![row; rows].join(", "))
-}
-
-impl Waiting {
-    fn bind(&self, statement: &mut Statement<'_>, before: usize) -> rusqlite::Result<()> {
-        let (event, class, code) = self.kind;
-        fn bytes(digest: Option<&Digest>) -> Option<&[u8]> {
-            digest.map(|digest| &digest[..])
-        }
-        let mut at = before;
-        let mut bind = |value: &dyn ToSql| {
-            at += 1;
-            statement.raw_bind_parameter(at, value)
-        };
-        bind(&self.evidence_id)?;
-        bind(&self.seq)?;
-        bind(&self.at)?;
-        bind(&event)?;
-        bind(&class)?;
-        bind(&code)?;
-        bind(&self.anomaly)?;
-        bind(&bytes(self.digest.as_ref()))?;
-        bind(&self.detail)?;
-        bind(&self.batch_id)?;
-        bind(&self.policy_id)?;
-        bind(&bytes(self.hash.as_ref()))?;
-        bind(&self.phrase_id)?;
-        bind(&self.gateway_transaction_id)?;
-        bind(&self.receipt_number)?;
-        bind(&self.receiver_narration)
-    }
-}
-
-/// Phrases that are remembered, so that a text that is heard again gets the number it has.
-const PHRASES_MAX: usize = 256;
-/// A longer text is not looked for again: it is hardly one that everybody says.
-const PHRASE_REMEMBERED_MAX: usize = 512;
-
-/// The numbers of the texts that were heard of late.
-#[derive(Default)]
-struct Phrases {
-    known: HashMap<String, i64>,
-    recalled: bool,
-}
-
-impl Phrases {
-    /// Returns the number of a text, giving it one when it has none or is not remembered.
-    fn number(&mut self, c: &Connection, text: &str) -> Result<i64, Error> {
-        if !self.recalled {
-            self.recall(c)?;
-        }
-        if let Some(number) = self.known.get(text) {
-            return Ok(*number);
-        }
-        c.prepare_cached("insert into phrase (text) values (?1)")?
-            .execute([text])?;
-        let number = c.last_insert_rowid();
-        self.remember(text.to_owned(), number);
-        Ok(number)
-    }
-
-    fn recall(&mut self, c: &Connection) -> Result<(), Error> {
-        let mut statement = c.prepare_cached(
-            "select phrase_id, text from phrase order by phrase_id desc limit 64",
-        )?;
-        let mut rows = statement.query([])?;
-        while let Some(row) = rows.next()? {
-            self.remember(row.get(1)?, row.get(0)?);
-        }
-        self.recalled = true;
-        Ok(())
-    }
-
-    fn remember(&mut self, text: String, number: i64) {
-        if text.len() > PHRASE_REMEMBERED_MAX {
-            return;
-        }
-        if self.known.len() >= PHRASES_MAX {
-            self.known.clear();
-        }
-        self.known.insert(text, number);
     }
 }
 

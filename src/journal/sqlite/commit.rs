@@ -3,7 +3,7 @@
 use rusqlite::Connection;
 
 use super::chain::Chained;
-use super::writer::Work;
+use super::turns::Work;
 use crate::journal::Error;
 
 /// Carries out a group of verbs, all or none; what they learned is chained before it is committed.

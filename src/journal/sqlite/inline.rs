@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::chain::Chained;
 use super::commit::commit;
-use super::writer::Work;
+use super::turns::Work;
 use super::{Reader, open};
 use crate::journal::Error;
 

@@ -7,7 +7,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 use super::Journal;
 use super::row::{corrupt, service_of};
 use super::run::known_batch;
-use super::writer::Manner;
+use super::turns::Manner;
 use crate::domain::{BatchName, Country, Msisdn, ServiceCode, Timestamp};
 use crate::journal::{Error, Network, Number, RowNetwork};
 

@@ -1,5 +1,6 @@
 //! The journal in SQLite: all SQL is in this folder.
 
+mod append;
 mod begin;
 mod bills;
 mod blocks;
@@ -19,6 +20,7 @@ mod mistakes;
 mod open;
 mod operator;
 mod order;
+mod phrases;
 mod prepare;
 mod prove;
 mod read;
@@ -33,6 +35,7 @@ mod seal;
 mod sorted;
 #[cfg(test)]
 mod tests;
+mod turns;
 mod unpriced;
 mod upload;
 mod writer;

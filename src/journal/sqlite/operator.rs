@@ -14,8 +14,8 @@ use super::row::{
     event_numbers, payment_of, save_life, service_of, state_number,
 };
 use super::run::known_batch;
+use super::turns::Manner;
 use super::unpriced::{withdraw, withdraw_all, without_amount};
-use super::writer::Manner;
 use crate::domain::{BatchName, Originator, PayerTransactionId, RowKey, Timestamp};
 use crate::journal::{Decision, Error, Lane, Moved};
 use crate::lifecycle::{Event, Moment, Policy, State, step};

@@ -9,7 +9,7 @@ use super::evidence::batch_of;
 use super::row::{corrupt, identifier_of};
 use super::run::{known_batch, pin};
 use super::seal;
-use super::writer::Manner;
+use super::turns::Manner;
 use crate::domain::{BatchName, DocumentPath, Reference, Timestamp};
 use crate::journal::{DocumentDue, Error, TrailEntry, Upload};
 use crate::lifecycle::Fact;

@@ -4,32 +4,22 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
 
 use tokio::sync::oneshot;
 
 use super::chain::Chained;
-use super::commit::commit;
 use super::open::{self, Missing};
+use super::turns::{Job, Manner, Work, serve};
 use super::{evidence, load, recall, run};
 use crate::domain::{BatchName, PayerTransactionId, Timestamp, Uptime};
 use crate::journal::{
-    Acquired, CallbackNote, Claim, Due, Error, Finding, Incoming, Kind, LoadPlan, Loaded, Moved,
+    Acquired, CallbackNote, Claim, Due, Error, Finding, Incoming, LoadPlan, Loaded, Moved,
     Question, Received, RunTerms, RunToken, Standing,
 };
 use crate::lifecycle::{Moment, Policy};
 
 /// Verbs that wait for the writer; a sender waits when there are more.
 const QUEUE: usize = 1024;
-/// Verbs that share one transaction at most.
-const GROUP: usize = 256;
-/// How long verbs that are patient wait for others at most: a commit costs the same for one and for many.
-const GATHER: Duration = Duration::from_millis(1);
-/// So many of them wait for no more.
-const GATHERED: usize = 16;
-/// They wait no longer than this while no other one comes.
-const PAUSE: Duration = Duration::from_micros(200);
-
 /// The journal, open for writing. Clones share the one writer.
 #[derive(Clone, Debug)]
 pub struct Journal {
@@ -43,26 +33,6 @@ struct Shared {
     thread: Mutex<Option<JoinHandle<()>>>,
     #[cfg(test)]
     inline: Option<super::inline::Inline>,
-}
-
-pub(super) type Work = Box<dyn FnOnce(&mut Chained) -> Result<(), Error> + Send>;
-type Finish = Box<dyn FnOnce(Result<(), Error>) + Send>;
-
-struct Job {
-    work: Work,
-    finish: Finish,
-    manner: Manner,
-}
-
-/// How a verb shares its transaction.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Manner {
-    /// It has one of its own, which its refusal rolls back.
-    Alone,
-    /// With what waits already.
-    Shared,
-    /// With what comes within [`GATHER`]: who asks for it sends the next one before this one is answered.
-    Patient,
 }
 
 impl Drop for Shared {
@@ -442,67 +412,4 @@ fn stopped() -> Error {
     Error::Latched {
         cause: "the writer has stopped".into(),
     }
-}
-
-/// Returns the verbs that share a transaction with the first one, and one that came after them and shares none.
-fn gather(first: Job, jobs: &Receiver<Job>) -> (Vec<Job>, Option<Job>) {
-    let mut patient = first.manner == Manner::Patient;
-    let mut group = vec![first];
-    let mut until: Option<Instant> = None;
-    while group[0].manner != Manner::Alone {
-        let before = group.len();
-        // Verbs that came while the last group was being committed share the next one.
-        while group.len() < GROUP {
-            match jobs.try_recv() {
-                Ok(job) if job.manner == Manner::Alone => return (group, Some(job)),
-                Ok(job) => {
-                    patient &= job.manner == Manner::Patient;
-                    group.push(job);
-                }
-                Err(_) => break,
-            }
-        }
-        let paused = until.is_some();
-        let until = *until.get_or_insert_with(|| Instant::now() + GATHER);
-        let nobody_came = paused && group.len() == before;
-        if !patient || nobody_came || group.len() >= GATHERED || Instant::now() >= until {
-            break;
-        }
-        // Not woken for each that comes: that costs more than the verb itself.
-        std::thread::sleep(PAUSE);
-    }
-    (group, None)
-}
-
-fn serve(mut connection: Chained, jobs: &Receiver<Job>, missing: Missing) {
-    let mut latch: Option<Error> = None;
-    let mut waiting: Option<Job> = None;
-    while let Some(first) = waiting.take().or_else(|| jobs.recv().ok()) {
-        let group;
-        (group, waiting) = gather(first, jobs);
-        let (works, finishes): (Vec<_>, Vec<_>) =
-            group.into_iter().map(|job| (job.work, job.finish)).unzip();
-        let outcome = match &latch {
-            Some(error) => Err(Error::Latched {
-                cause: error.to_string(),
-            }),
-            None => commit(&mut connection, works),
-        };
-        if let Err(error) = &outcome
-            && error.kind() == Kind::Fault
-            && latch.is_none()
-        {
-            latch = Some(error.clone());
-        }
-        for finish in finishes {
-            finish(outcome.clone());
-        }
-    }
-    // Best effort: the WAL is complete without it, and nobody who reads it is waited for.
-    let _ = connection.busy_timeout(Duration::ZERO);
-    if missing == Missing::Aside {
-        // Whoever opens it under its name finds it as every journal is.
-        let _ = connection.execute_batch("pragma journal_mode = wal");
-    }
-    let _ = connection.execute_batch("pragma optimize; pragma wal_checkpoint(truncate)");
 }

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
 use rusqlite::{OptionalExtension, Row, params};
-use serde_json::Value;
 
 use super::Prover;
-use crate::domain::{BatchName, Originator, PayerTransactionId, RowKey, Timestamp};
+use super::learn::{said_in, word};
+use crate::domain::{BatchName, Originator, PayerTransactionId, RowKey};
 use crate::journal::Error;
 use crate::journal::sqlite::fresh::{FirstClaim, FirstClaims, fresh_from};
 use crate::journal::sqlite::row::{
@@ -15,7 +15,7 @@ use crate::journal::sqlite::row::{
     stored_of,
 };
 use crate::journal::sqlite::seal::{SAID, Standing, WORDS, standing_columns};
-use crate::lifecycle::{Class, Event, Fact, Life, Policy, State, fold, proven};
+use crate::lifecycle::{Event, Fact, Life, Policy, State, proven};
 
 /// Contents of rows without a reference that are remembered, to number equal ones.
 const CONTENTS_MAX: usize = 4096;
@@ -411,71 +411,6 @@ impl Above {
         }
         self.derivations_left == 0
     }
-}
-
-impl Standing {
-    /// Learns one more row of evidence.
-    fn learn(
-        &mut self,
-        fact: Fact,
-        at: i64,
-        detail: Option<&str>,
-        words: [Option<String>; 4],
-        policy: &Policy,
-    ) -> Result<(), Error> {
-        match fact {
-            Fact::Stood(_) => *self = Self::of_detail(detail)?,
-            Fact::Note => {}
-            Fact::PresumedPosted => {
-                self.life = fold(&self.life, fact, Timestamp::from_millis(at), policy);
-            }
-            Fact::Event(event) => {
-                let before = self.life.state;
-                self.life = fold(&self.life, fact, Timestamp::from_millis(at), policy);
-                if self.life.state != before && self.life.state.is_finished() {
-                    self.settled_at = Some(at);
-                }
-                // What is said after the end fills gaps, and replaces nothing.
-                let late = self.life.state == before && before.is_finished();
-                if let Event::Reply(verdict) | Event::Answer(verdict) | Event::Callback(verdict) =
-                    event
-                    && verdict.class == Class::Delivered
-                    && self.application_id.is_none()
-                {
-                    let [_, receipt_number, ..] = &words;
-                    self.application_id.clone_from(receipt_number);
-                }
-                for (known, said) in self.words.iter_mut().zip(words) {
-                    if said.is_some() && !(late && known.is_some()) {
-                        *known = said;
-                    }
-                }
-            }
-        }
-        Ok(())
-    }
-}
-
-/// What the gateway said, in the order of [`WORDS`]: the columns of [`SAID`], or the detail, where earlier versions kept it.
-fn said_in(row: &Row<'_>, at: usize, detail: Option<&str>) -> Result<[Option<String>; 4], Error> {
-    let words = [
-        row.get(at)?,
-        row.get(at + 1)?,
-        row.get(at + 2)?,
-        row.get(at + 3)?,
-    ];
-    if words.iter().any(Option::is_some) {
-        return Ok(words);
-    }
-    let detail: Value = detail
-        .and_then(|text| serde_json::from_str(text).ok())
-        .unwrap_or_default();
-    Ok(WORDS.map(|name| detail[name].as_str().map(str::to_owned)))
-}
-
-fn word(detail: Option<&str>, name: &str) -> Option<String> {
-    let detail: Value = serde_json::from_str(detail?).ok()?;
-    detail[name].as_str().map(str::to_owned)
 }
 
 fn currency_of(row: &StoredRow) -> String {

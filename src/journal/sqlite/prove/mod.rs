@@ -3,6 +3,7 @@
 //! Everything is read row by row in one snapshot: beside a run, and in the memory of a few rows.
 
 mod chain;
+mod learn;
 mod lives;
 
 use std::collections::BTreeMap;

@@ -1,0 +1,91 @@
+//! Rows of evidence on their way into the table.
+
+use std::sync::LazyLock;
+
+use rusqlite::{Connection, Statement, ToSql};
+
+use super::canon::Digest;
+use super::chain::Kind;
+use crate::journal::Error;
+
+/// A row of evidence that waits to be written: of a transaction's rows several are, with one statement.
+pub(super) struct Waiting {
+    pub(super) evidence_id: i64,
+    pub(super) seq: i64,
+    pub(super) at: i64,
+    pub(super) kind: Kind,
+    pub(super) anomaly: Option<String>,
+    pub(super) digest: Option<Digest>,
+    pub(super) detail: Option<String>,
+    pub(super) batch_id: i64,
+    pub(super) policy_id: Option<i64>,
+    pub(super) hash: Option<Digest>,
+    pub(super) phrase_id: Option<i64>,
+    pub(super) gateway_transaction_id: Option<String>,
+    pub(super) receipt_number: Option<String>,
+    pub(super) receiver_narration: Option<String>,
+}
+
+/// Rows of evidence that one statement appends.
+const TOGETHER: usize = 16;
+/// Rows of evidence that wait at most.
+pub(super) const WAITING_MAX: usize = 256;
+/// Columns of a row of evidence.
+const WIDTH: usize = 16;
+
+const APPEND: &str = "insert into evidence (evidence_id, seq, at, event, class, code, anomaly, digest, detail, batch_id, policy_id, hash,
+     phrase_id, gateway_transaction_id, receipt_number, receiver_narration)";
+
+/// Writes rows that wait.
+pub(super) fn append(c: &Connection, waiting: &[Waiting]) -> Result<(), Error> {
+    let mut rows = waiting;
+    while !rows.is_empty() {
+        let together = if rows.len() < TOGETHER { 1 } else { TOGETHER };
+        let (now, later) = rows.split_at(together);
+        let mut statement = c.prepare_cached(if together == 1 { &ONE } else { &MANY })?;
+        for (index, row) in now.iter().enumerate() {
+            row.bind(&mut statement, index * WIDTH)?;
+        }
+        statement.raw_execute()?;
+        rows = later;
+    }
+    Ok(())
+}
+
+static ONE: LazyLock<String> = LazyLock::new(|| statement(1));
+static MANY: LazyLock<String> = LazyLock::new(|| statement(TOGETHER));
+
+fn statement(rows: usize) -> String {
+    let row = format!("({})", ["?"; WIDTH].join(", "));
+    format!("{APPEND} values {}", vec![row; rows].join(", "))
+}
+
+impl Waiting {
+    fn bind(&self, statement: &mut Statement<'_>, before: usize) -> rusqlite::Result<()> {
+        let (event, class, code) = self.kind;
+        fn bytes(digest: Option<&Digest>) -> Option<&[u8]> {
+            digest.map(|digest| &digest[..])
+        }
+        let mut at = before;
+        let mut bind = |value: &dyn ToSql| {
+            at += 1;
+            statement.raw_bind_parameter(at, value)
+        };
+        bind(&self.evidence_id)?;
+        bind(&self.seq)?;
+        bind(&self.at)?;
+        bind(&event)?;
+        bind(&class)?;
+        bind(&code)?;
+        bind(&self.anomaly)?;
+        bind(&bytes(self.digest.as_ref()))?;
+        bind(&self.detail)?;
+        bind(&self.batch_id)?;
+        bind(&self.policy_id)?;
+        bind(&bytes(self.hash.as_ref()))?;
+        bind(&self.phrase_id)?;
+        bind(&self.gateway_transaction_id)?;
+        bind(&self.receipt_number)?;
+        bind(&self.receiver_narration)
+    }
+}
