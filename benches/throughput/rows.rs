@@ -171,7 +171,7 @@ pub const ROWS: &[Row] = &[
         Work::Resume,
         Figure::Millis,
         Goal::Within(1000.0, 100.0),
-        "from the start of the process until the first post has arrived, half of the batch being paid; the scan looks at every payment's state",
+        "from the start of the process until the first post has arrived, half of the batch being paid; the scan looks at every payment",
     ),
     row(
         "report",
