@@ -3,7 +3,7 @@
 use std::fs::{DirBuilder, OpenOptions};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
@@ -71,8 +71,7 @@ pub(super) fn for_writing(path: &Path, missing: Missing) -> Result<Connection, E
             "pragma journal_mode = wal; pragma synchronous = full; pragma cache_size = -16000;"
         }
     };
-    connection
-        .execute_batch(durability)
+    insist(|| connection.execute_batch(durability))
         .and_then(|()| {
             connection.execute_batch(
                 "pragma trusted_schema = off;
@@ -90,6 +89,23 @@ pub(super) fn for_writing(path: &Path, missing: Missing) -> Result<Connection, E
     migrate(&mut connection, path)?;
     keep_statements(&connection).map_err(said_of(path))?;
     Ok(connection)
+}
+
+/// Tries again while another process is in the way, for as long as anything waits for one.
+// SQLite does not wait by itself where it changes the way of logging: who opens a new journal beside others would be refused.
+fn insist(work: impl Fn() -> rusqlite::Result<()>) -> rusqlite::Result<()> {
+    let until = Instant::now() + BUSY_TIMEOUT;
+    loop {
+        match work() {
+            Err(error)
+                if error.sqlite_error_code() == Some(rusqlite::ErrorCode::DatabaseBusy)
+                    && Instant::now() < until =>
+            {
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            done => return done,
+        }
+    }
 }
 
 /// A new journal in memory.
