@@ -73,11 +73,9 @@ pub(super) fn claim_fresh(
     let next = match found.last() {
         Some((last, _)) if found.len() == share => last + 1,
         // All of them were looked at.
-        _ => c.query_row(
-            "select coalesce(max(seq), 0) + 1 from instruction",
-            [],
-            |row| row.get(0),
-        )?,
+        _ => c
+            .prepare_cached("select coalesce(max(seq), 0) + 1 from instruction")?
+            .query_row([], |row| row.get(0))?,
     };
     if next > from {
         c.prepare_cached(
