@@ -7,8 +7,8 @@ use std::time::Duration;
 use tokio::sync::{Notify, oneshot};
 use tokio::time::Instant;
 
-use super::Error;
 use super::agenda::Task;
+use super::caller::{Caller, callable};
 use super::details::callback_body;
 use super::event::Event;
 use super::faults::{Draw, Fault};
@@ -19,10 +19,6 @@ use super::verdict::Standing;
 pub(super) const WORKERS: usize = 64;
 /// The longest pause between two sendings.
 const BACKOFF_MAX: Duration = Duration::from_secs(5);
-/// How much of a listener's reply is read, in bytes.
-const REPLY_MAX: usize = 64 * 1024;
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
-const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A callback to send now.
 pub(super) struct Call {
@@ -47,39 +43,15 @@ impl Call {
     }
 }
 
-/// Callbacks that wait for a worker, and the client that sends them.
+/// Callbacks that wait for a worker.
+#[derive(Default)]
 pub(super) struct Outbox {
     // Bounded by the ledger: one callback per identifier, and its repetition.
     waiting: Mutex<VecDeque<Call>>,
     more: Notify,
-    client: reqwest::Client,
 }
 
 impl Outbox {
-    pub fn new() -> Result<Self, Error> {
-        // A provider that is installed already serves as well.
-        let _ = rustls::crypto::ring::default_provider().install_default();
-        let client = reqwest::Client::builder()
-            .no_proxy()
-            .redirect(reqwest::redirect::Policy::none())
-            .referer(false)
-            .retry(reqwest::retry::never())
-            .http1_only()
-            .connect_timeout(CONNECT_TIMEOUT)
-            .timeout(TIMEOUT)
-            .pool_max_idle_per_host(WORKERS)
-            .pool_idle_timeout(Duration::from_secs(5))
-            // Only plain loopback addresses are called, so that no machine's certificates are needed.
-            .tls_certs_only([])
-            .build()
-            .map_err(Error::Client)?;
-        Ok(Self {
-            waiting: Mutex::default(),
-            more: Notify::new(),
-            client,
-        })
-    }
-
     /// Hands callbacks to the workers.
     pub fn push(&self, calls: Vec<Call>) {
         if calls.is_empty() {
@@ -112,16 +84,17 @@ impl Outbox {
 
 /// Sends callbacks for ever; one of [`WORKERS`].
 pub(super) async fn work(gateway: Arc<Gateway>) {
+    let mut caller = Caller::default();
     loop {
-        let mut call = gateway.outbox.next().await;
+        let mut call = caller.until(gateway.outbox.next()).await;
         let watched = call.watched.take();
-        deliver(&gateway, call).await;
+        deliver(&gateway, &mut caller, call).await;
         drop(watched);
     }
 }
 
 /// Sends a callback once, and plans what follows from the listener's answer.
-async fn deliver(gateway: &Gateway, call: Call) {
+async fn deliver(gateway: &Gateway, caller: &mut Caller, call: Call) {
     let (status, owed) = {
         let book = gateway.book();
         (
@@ -142,12 +115,13 @@ async fn deliver(gateway: &Gateway, call: Call) {
     if matches!(standing, Standing::Pending | Standing::Delivered) {
         return;
     }
-    let Some(url) = acceptance.post.callback.as_deref().and_then(callable) else {
+    let Some(target) = acceptance.post.callback.as_deref().and_then(callable) else {
         tracing::warn!("a callback to an address that is not plain loopback HTTP is withheld");
         over(gateway, call.id.clone());
         return;
     };
-    let acknowledged = send(gateway, url, callback_body(gateway, standing, &acceptance)).await;
+    let body = callback_body(gateway, standing, &acceptance);
+    let acknowledged = caller.call(&target, body).await;
     if call.repeat {
         return;
     }
@@ -181,40 +155,4 @@ fn over(gateway: &Gateway, id: Arc<str>) {
     if let Err(error) = gateway.book().record(Event::Called { id }) {
         tracing::error!(%error, "the sandbox cannot keep its ledger");
     }
-}
-
-/// Returns the address when it is plain HTTP on this machine.
-// A sandbox must not tell a real listener that money has moved.
-fn callable(text: &str) -> Option<reqwest::Url> {
-    let url = reqwest::Url::parse(text).ok()?;
-    let host = url.host_str()?;
-    let loopback = host == "localhost"
-        || host
-            .trim_matches(['[', ']'])
-            .parse::<std::net::IpAddr>()
-            .is_ok_and(|address| address.is_loopback());
-    (url.scheme() == "http" && loopback).then_some(url)
-}
-
-/// Returns whether the listener acknowledged.
-async fn send(gateway: &Gateway, url: reqwest::Url, body: String) -> bool {
-    let request = gateway
-        .outbox
-        .client
-        .post(url)
-        .header("content-type", "application/json")
-        .body(body);
-    let Ok(mut reply) = request.send().await else {
-        return false;
-    };
-    let acknowledged = reply.status() == reqwest::StatusCode::OK;
-    // Read to its end, the connection can be used again.
-    let mut read = 0;
-    while let Ok(Some(part)) = reply.chunk().await {
-        read += part.len();
-        if read > REPLY_MAX {
-            break;
-        }
-    }
-    acknowledged
 }

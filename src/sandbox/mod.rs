@@ -11,6 +11,7 @@ mod accounts;
 mod agenda;
 mod bills;
 mod callbacks;
+mod caller;
 mod codes;
 mod details;
 mod documents;
@@ -105,9 +106,6 @@ pub enum Error {
     /// The ledger holds as many identifiers as it may.
     #[error("the sandbox ledger is full")]
     LedgerFull,
-    /// The client that sends callbacks cannot be built.
-    #[error("cannot set up the callback client: {0}")]
-    Client(reqwest::Error),
 }
 
 /// A running sandbox. Dropping it stops it at once, in the middle of whatever it does.

@@ -131,7 +131,7 @@ impl Gateway {
             tokens: Tokens::default(),
             uploads: Semaphore::new(UPLOADS_MAX),
             agenda: Agenda::default(),
-            outbox: Outbox::new()?,
+            outbox: Outbox::default(),
             zone: WireZone::from_name("Africa/Nairobi").expect("zone data is compiled in"),
             options,
             identity,

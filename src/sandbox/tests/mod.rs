@@ -75,6 +75,8 @@ fn always(fault: Fault) -> Options {
 impl Bench {
     async fn start(options: Options) -> Self {
         let sandbox = start(options).await.unwrap();
+        // Another test may have installed it.
+        let _ = rustls::crypto::ring::default_provider().install_default();
         let client = reqwest::Client::builder()
             .no_proxy()
             .retry(reqwest::retry::never())
