@@ -3,6 +3,9 @@
 use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};
 
+use tokio::runtime::Handle;
+use tokio::sync::oneshot;
+
 use super::chain::Chained;
 use super::commit::commit;
 use super::open::Missing;
@@ -18,12 +21,18 @@ const GATHERED: usize = 16;
 const PAUSE: Duration = Duration::from_micros(200);
 
 pub(super) type Work = Box<dyn FnOnce(&mut Chained) -> Result<(), Error> + Send>;
-pub(super) type Finish = Box<dyn FnOnce(Result<(), Error>) + Send>;
 
 pub(super) struct Job {
     pub(super) work: Work,
-    pub(super) finish: Finish,
     pub(super) manner: Manner,
+    /// Hears of the commit.
+    pub(super) asker: Asker,
+}
+
+/// Who waits for a commit, and where.
+pub(super) struct Asker {
+    pub(super) reply: oneshot::Sender<Result<(), Error>>,
+    pub(super) runtime: Handle,
 }
 
 /// How a verb shares its transaction.
@@ -44,8 +53,8 @@ pub(super) fn serve(mut connection: Chained, jobs: &Receiver<Job>, missing: Miss
     while let Some(first) = waiting.take().or_else(|| jobs.recv().ok()) {
         let group;
         (group, waiting) = gather(first, jobs);
-        let (works, finishes): (Vec<_>, Vec<_>) =
-            group.into_iter().map(|job| (job.work, job.finish)).unzip();
+        let (works, askers): (Vec<_>, Vec<_>) =
+            group.into_iter().map(|job| (job.work, job.asker)).unzip();
         let outcome = match &latch {
             Some(error) => Err(Error::Latched {
                 cause: error.to_string(),
@@ -58,9 +67,7 @@ pub(super) fn serve(mut connection: Chained, jobs: &Receiver<Job>, missing: Miss
         {
             latch = Some(error.clone());
         }
-        for finish in finishes {
-            finish(outcome.clone());
-        }
+        tell(askers, outcome);
     }
     // Best effort: the WAL is complete without it, and nobody who reads it is waited for.
     let _ = connection.busy_timeout(Duration::ZERO);
@@ -69,6 +76,29 @@ pub(super) fn serve(mut connection: Chained, jobs: &Receiver<Job>, missing: Miss
         let _ = connection.execute_batch("pragma journal_mode = wal");
     }
     let _ = connection.execute_batch("pragma optimize; pragma wal_checkpoint(truncate)");
+}
+
+/// Tells those who share a transaction how it ended.
+fn tell(askers: Vec<Asker>, outcome: Result<(), Error>) {
+    let tell_each = move |askers: Vec<Asker>| {
+        for asker in askers {
+            // Whoever went away does not want to know.
+            let _ = asker.reply.send(outcome.clone());
+        }
+    };
+    // Each that is woken from outside its runtime costs a call of the kernel: one task is, and wakes the others.
+    match askers.as_slice() {
+        [first, others @ ..]
+            if !others.is_empty()
+                && others
+                    .iter()
+                    .all(|other| other.runtime.id() == first.runtime.id()) =>
+        {
+            let runtime = first.runtime.clone();
+            runtime.spawn(async move { tell_each(askers) });
+        }
+        _ => tell_each(askers),
+    }
 }
 
 /// Returns the verbs that share a transaction with the first one, and one that came after them and shares none.

@@ -9,7 +9,7 @@ use tokio::sync::oneshot;
 
 use super::chain::Chained;
 use super::open::{self, Missing};
-use super::turns::{Job, Manner, Work, serve};
+use super::turns::{Asker, Job, Manner, Work, serve};
 use super::{evidence, load, recall, run};
 use crate::domain::{BatchName, PayerTransactionId, Timestamp, Uptime};
 use crate::journal::{
@@ -151,9 +151,10 @@ impl Journal {
             manner,
             work,
             // The value is handed over only after the commit.
-            finish: Box::new(move |outcome| {
-                let _ = reply.send(outcome);
-            }),
+            asker: Asker {
+                reply,
+                runtime: tokio::runtime::Handle::current(),
+            },
         };
         let queue = self
             .shared
