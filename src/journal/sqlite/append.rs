@@ -33,7 +33,8 @@ pub(super) const WAITING_MAX: usize = 256;
 /// Columns of a row of evidence.
 const WIDTH: usize = 16;
 
-const APPEND: &str = "insert into evidence (evidence_id, seq, at, event, class, code, anomaly, digest, detail, batch_id, policy_id, hash,
+// "or fail": a failure ends the whole transaction, so that SQLite need not be able to take back one statement of it alone.
+const APPEND: &str = "insert or fail into evidence (evidence_id, seq, at, event, class, code, anomaly, digest, detail, batch_id, policy_id, hash,
      phrase_id, gateway_transaction_id, receipt_number, receiver_narration)";
 
 /// Writes rows that wait.

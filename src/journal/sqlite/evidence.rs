@@ -217,7 +217,7 @@ fn save_told(
     let phrase_id = words.description.map(|text| c.phrase(text)).transpose()?;
     let changed = c
         .prepare_cached(
-            "update life set state = ?2, code = ?3, attempts = ?4, posted_at = ?5, exposures = ?6, known = ?7,
+            "update or fail life set state = ?2, code = ?3, attempts = ?4, posted_at = ?5, exposures = ?6, known = ?7,
                  not_found = ?8, quarantine_from = ?9, queries = ?10, due_at = ?11,
                  gateway_transaction_id = iif(?18, coalesce(gateway_transaction_id, ?12), coalesce(?12, gateway_transaction_id)),
                  receipt_number = iif(?18, coalesce(receipt_number, ?13), coalesce(?13, receipt_number)),
@@ -428,7 +428,7 @@ pub(super) fn claim_one(
         return Ok(false);
     }
     c.prepare_cached(
-        "update life set state = 1, attempts = ?2, posted_at = ?3, quarantine_from = ?4, not_found = ?5, queries = ?6,
+        "update or fail life set state = 1, attempts = ?2, posted_at = ?3, quarantine_from = ?4, not_found = ?5, queries = ?6,
              due_at = ?7 where seq = ?1 and state = 0",
     )?
     .execute(params![

@@ -205,7 +205,7 @@ fn insert_lives(rows: usize) -> String {
         .map(|index| format!("(?{}, ?1, ?2, ?3, ?4, ?5, ?6, ?7)", 8 + index))
         .collect();
     format!(
-        "insert into life (seq, batch_id, service_id, state, attempts, posted_at, quarantine_from, due_at) values {}",
+        "insert or fail into life (seq, batch_id, service_id, state, attempts, posted_at, quarantine_from, due_at) values {}",
         rows.join(", ")
     )
 }

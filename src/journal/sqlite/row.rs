@@ -88,7 +88,7 @@ pub(super) fn due_number(life: &Life) -> i64 {
 /// Stores where a payment stands.
 pub(super) fn save_life(c: &Connection, seq: i64, life: &Life) -> Result<(), Error> {
     let mut statement = c.prepare_cached(
-        "update life set state = ?2, code = ?3, attempts = ?4, posted_at = ?5, exposures = ?6, known = ?7,
+        "update or fail life set state = ?2, code = ?3, attempts = ?4, posted_at = ?5, exposures = ?6, known = ?7,
              not_found = ?8, quarantine_from = ?9, queries = ?10, due_at = ?11 where seq = ?1",
     )?;
     let changed = statement.execute(params![
