@@ -15,8 +15,8 @@ use super::faults::{Draw, Fault};
 use super::state::Gateway;
 use super::verdict::Standing;
 
-/// How many callbacks are under way at once: as many as a client's posts by default.
-pub(super) const WORKERS: usize = 64;
+/// How many callbacks are under way at once. A gateway does not wait for one before it sends the next.
+pub(super) const WORKERS: usize = 256;
 /// The longest pause between two sendings.
 const BACKOFF_MAX: Duration = Duration::from_secs(5);
 

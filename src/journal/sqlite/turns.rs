@@ -14,11 +14,11 @@ use crate::journal::{Error, Kind};
 /// Verbs that share one transaction at most.
 const GROUP: usize = 256;
 /// How long verbs that are patient wait for others at most: a commit costs the same for one and for many.
-const GATHER: Duration = Duration::from_millis(1);
+const GATHER: Duration = Duration::from_millis(2);
 /// So many of them wait for no more.
-const GATHERED: usize = 16;
+const GATHERED: usize = 32;
 /// They wait no longer than this while no other one comes.
-const PAUSE: Duration = Duration::from_micros(200);
+const PAUSE: Duration = Duration::from_micros(500);
 
 pub(super) type Work = Box<dyn FnOnce(&mut Chained) -> Result<(), Error> + Send>;
 
