@@ -6,6 +6,7 @@ use rusqlite::{Connection, Statement, ToSql};
 
 use super::canon::Digest;
 use super::chain::Kind;
+use super::row::corrupt;
 use crate::journal::Error;
 
 /// A row of evidence that waits to be written: of a transaction's rows several are, with one statement.
@@ -30,11 +31,12 @@ pub(super) struct Waiting {
 const TOGETHER: usize = 16;
 /// Rows of evidence that wait at most.
 pub(super) const WAITING_MAX: usize = 256;
-/// Columns of a row of evidence.
-const WIDTH: usize = 16;
+/// Columns of a row of evidence, its number left out.
+const WIDTH: usize = 15;
 
-// "or fail": a failure ends the whole transaction, so that SQLite need not be able to take back one statement of it alone.
-const APPEND: &str = "insert or fail into evidence (evidence_id, seq, at, event, class, code, anomaly, digest, detail, batch_id, policy_id, hash,
+// "or fail", and no number that SQLite would have to check: a failure ends the whole transaction, so that it need not be
+// able to take back one statement of it alone.
+const APPEND: &str = "insert or fail into evidence (seq, at, event, class, code, anomaly, digest, detail, batch_id, policy_id, hash,
      phrase_id, gateway_transaction_id, receipt_number, receiver_narration)";
 
 /// Writes rows that wait.
@@ -48,6 +50,11 @@ pub(super) fn append(c: &Connection, waiting: &[Waiting]) -> Result<(), Error> {
             row.bind(&mut statement, index * WIDTH)?;
         }
         statement.raw_execute()?;
+        // The number is in the hash of the row; SQLite gives the same one, the next after the greatest.
+        let given = c.last_insert_rowid();
+        if now.last().is_some_and(|row| row.evidence_id != given) {
+            return Err(corrupt(format!("evidence of another number: {given}")));
+        }
         rows = later;
     }
     Ok(())
@@ -72,7 +79,6 @@ impl Waiting {
             at += 1;
             statement.raw_bind_parameter(at, value)
         };
-        bind(&self.evidence_id)?;
         bind(&self.seq)?;
         bind(&self.at)?;
         bind(&event)?;
