@@ -3,8 +3,10 @@
 //! [`Ledger::decide`] judges, [`Ledger::apply`] alone changes; a ledger is what its events add up to.
 //! Every execution of every identifier is counted, which makes it the oracle of tests.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
 
 use super::account::Account;
 use super::documents::Documents;
@@ -78,9 +80,9 @@ pub(super) struct Status {
 /// The books.
 pub(super) struct Ledger {
     accounts: Vec<Account>,
-    records: HashMap<Arc<str>, Record>,
-    pending: HashMap<u64, Pending>,
-    deferred: HashMap<u64, Pending>,
+    records: FxHashMap<Arc<str>, Record>,
+    pending: FxHashMap<u64, Pending>,
+    deferred: FxHashMap<u64, Pending>,
     recent: VecDeque<Arc<str>>,
     pub documents: Documents,
     moved: Totals,
@@ -100,9 +102,9 @@ impl Ledger {
         });
         Self {
             accounts: accounts.collect(),
-            records: HashMap::new(),
-            pending: HashMap::new(),
-            deferred: HashMap::new(),
+            records: FxHashMap::default(),
+            pending: FxHashMap::default(),
+            deferred: FxHashMap::default(),
             recent: VecDeque::new(),
             documents: Documents::default(),
             moved: Totals::default(),

@@ -2,9 +2,8 @@
 //!
 //! True only as long as nobody else writes: SQLite tells whether another connection did.
 
-use std::collections::HashMap;
-
 use rusqlite::Connection;
+use rustc_hash::FxHashMap;
 
 use super::evidence::Subject;
 use crate::journal::Error;
@@ -15,8 +14,8 @@ const GENERATION_MAX: usize = 12 * 1024;
 /// What one connection knows of the open payments that it wrote.
 #[derive(Default)]
 pub(super) struct Recent {
-    young: HashMap<i64, Subject>,
-    old: HashMap<i64, Subject>,
+    young: FxHashMap<i64, Subject>,
+    old: FxHashMap<i64, Subject>,
     version: Option<i64>,
 }
 
