@@ -19,6 +19,7 @@ use super::evidence::{Subject, Tallies};
 use super::phrases::Phrases;
 use super::recent::Recent;
 use super::row::{NOTED_CALLBACK, corrupt};
+use super::waits::Waits;
 use crate::domain::{Said, Timestamp};
 use crate::journal::Error;
 use crate::lifecycle::{Policy, State};
@@ -284,6 +285,8 @@ pub(super) struct Chained {
     chain: RefCell<Chain>,
     tallies: RefCell<Tallies>,
     recent: RefCell<Recent>,
+    /// By their batches.
+    waits: RefCell<BTreeMap<i64, Waits>>,
 }
 
 impl Chained {
@@ -293,6 +296,7 @@ impl Chained {
             chain: RefCell::default(),
             tallies: RefCell::default(),
             recent: RefCell::default(),
+            waits: RefCell::default(),
         }
     }
 
@@ -346,6 +350,23 @@ impl Chained {
     /// Forgets where payments stand: their lives were changed without a word of it.
     pub(super) fn forget_recent(&self) {
         self.recent.borrow_mut().forget();
+    }
+
+    /// Begins to remember what the run of a batch is to ask.
+    pub(super) fn begin_waits(&self, batch_id: i64, waits: Waits) {
+        self.waits.borrow_mut().insert(batch_id, waits);
+    }
+
+    /// Takes out what runs remember.
+    #[cfg(test)]
+    pub(super) fn take_waits(&self) -> BTreeMap<i64, Waits> {
+        self.waits.take()
+    }
+
+    /// Does something with what the run of a batch remembers; `None` when it is not run by this process.
+    // What was remembered in a transaction that was rolled back costs a look for nothing.
+    pub(super) fn waits<T>(&self, batch_id: i64, work: impl FnOnce(&mut Waits) -> T) -> Option<T> {
+        self.waits.borrow_mut().get_mut(&batch_id).map(work)
     }
 
     /// Appends one row of evidence.

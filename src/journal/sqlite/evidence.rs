@@ -135,10 +135,11 @@ pub(super) fn apply(
         ),
     };
     let words = Words::of(said);
+    let queued = !waits_aside(c, subject, event, &life);
     if meaning.ended || words.are_some() {
-        save_told(c, subject.moved.seq, &life, words, meaning, moment)?;
+        save_told(c, subject.moved.seq, &life, queued, words, meaning, moment)?;
     } else if life != before {
-        save_life(c, subject.moved.seq, &life)?;
+        save_life(c, subject.moved.seq, &life, queued)?;
     }
     if subject.replaced && life.state == State::Conflict && before.state != State::Conflict {
         hold_retry(c, subject.moved.seq)?;
@@ -164,6 +165,18 @@ pub(super) fn apply(
         policy: Some(policy),
     })?;
     Ok(anomaly)
+}
+
+/// Returns whether the run remembers when the payment is to be asked about, which has just been acknowledged to it.
+fn waits_aside(c: &Chained, subject: &Subject, event: Event, life: &Life) -> bool {
+    match life.due_at {
+        Some(due_at) if life.state == State::Acknowledged && matches!(event, Event::Reply(_)) => c
+            .waits(subject.batch_id, |waits| {
+                waits.remember(subject.moved.seq, due_at)
+            })
+            .is_some(),
+        _ => false,
+    }
 }
 
 /// What the gateway's words mean for the payment.
@@ -206,6 +219,7 @@ fn save_told(
     c: &Chained,
     seq: i64,
     life: &Life,
+    queued: bool,
     words: Words<'_>,
     Meaning {
         ended,
@@ -224,7 +238,8 @@ fn save_told(
                  receiver_narration = iif(?18, coalesce(receiver_narration, ?14), coalesce(?14, receiver_narration)),
                  phrase_id = iif(?18, coalesce(phrase_id, ?15), coalesce(?15, phrase_id)),
                  settled_at = iif(?16, ?17, settled_at),
-                 application_id = iif(?19, coalesce(application_id, ?13), application_id)
+                 application_id = iif(?19, coalesce(application_id, ?13), application_id),
+                 queued = ?20
              where seq = ?1",
         )?
         .execute(params![
@@ -247,6 +262,7 @@ fn save_told(
             moment.now.as_millis(),
             late,
             delivered,
+            queued,
         ])?;
     assert_changed(seq, changed)
 }

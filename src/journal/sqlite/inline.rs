@@ -112,9 +112,15 @@ impl Disk {
     pub(crate) fn read<T>(&self, work: impl FnOnce(&Reader) -> T) -> T {
         let mut disk = self.0.0.lock().unwrap_or_else(PoisonError::into_inner);
         let chained = disk.take().expect("the disk is there until it is read");
+        let waits = chained.take_waits();
         let reader = Reader::of(chained.into_inner());
         let found = work(&reader);
-        *disk = Some(Chained::new(reader.into_connection()));
+        // A report is another process: whoever runs does not forget what it is to ask.
+        let chained = Chained::new(reader.into_connection());
+        for (batch_id, waits) in waits {
+            chained.begin_waits(batch_id, waits);
+        }
+        *disk = Some(chained);
         found
     }
 }

@@ -38,13 +38,14 @@ mod tests;
 mod turns;
 mod unpriced;
 mod upload;
+mod waits;
 mod writer;
 
 pub use read::{Reader, Snapshot};
 pub use writer::Journal;
 
 /// Version of the schema that this program writes.
-const SCHEMA_VERSION: i64 = 3;
+const SCHEMA_VERSION: i64 = 4;
 /// Marks a SQLite file as a journal of ours: "DSBR".
 const APPLICATION_ID: i64 = 0x4453_4252;
 /// What `due_at` holds when nothing is due.

@@ -12,10 +12,11 @@ use super::{APPLICATION_ID, SCHEMA_VERSION};
 use crate::journal::Error;
 
 /// Every migration, oldest first; the version of a journal is how many it has had.
-const MIGRATIONS: [&str; 3] = [
+const MIGRATIONS: [&str; 4] = [
     include_str!("../../../schema.sql"),
     include_str!("migrations/2.sql"),
     include_str!("migrations/3.sql"),
+    include_str!("migrations/4.sql"),
 ];
 
 /// The smallest page of a SQLite file.

@@ -152,7 +152,7 @@ fn order(
     if after.anomaly.is_some() || after.life.state == from {
         return Err(not_allowed(c, seq, from.name(), why_not(event, from))?);
     }
-    save_life(c, seq, &after.life)?;
+    save_life(c, seq, &after.life, true)?;
     if subject.replaced && after.life.state == State::Failed {
         release_retry(c, seq)?;
     }

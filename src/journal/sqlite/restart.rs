@@ -11,7 +11,7 @@ use crate::journal::{Error, RunTerms};
 use crate::lifecycle::{Event, Policy};
 
 /// Payments in doubt.
-pub(super) const DOUBTS: &str = "select seq from life indexed by ask_queue where batch_id = ?1 and state = 2 and state >= 2 and state <= 4 order by due_at, seq";
+pub(super) const DOUBTS: &str = "select seq from life indexed by ask_queue where batch_id = ?1 and state = 2 and state >= 2 and state <= 4 and queued = 1 order by due_at, seq";
 
 /// Appends evidence that the doubts of an earlier run begin anew; [`restart_waits`] moves them accordingly.
 // Without it the evidence would add up to a payment that is nearer to a second post than it is.
@@ -37,10 +37,10 @@ pub(super) fn doubt_anew(
 }
 
 /// Payments of one state that are not asked about any more.
-pub(super) const GIVEN_UP: &str = "update life indexed by ask_queue set due_at = ?4, queries = 0 where batch_id = ?1 and state = ?2 and state >= 2 and state <= 4 and due_at = ?3";
+pub(super) const GIVEN_UP: &str = "update life indexed by ask_queue set due_at = ?4, queries = 0 where batch_id = ?1 and state = ?2 and state >= 2 and state <= 4 and queued = 1 and due_at = ?3";
 
 /// Payments of one state that are asked about later than any wait of a run reaches.
-pub(super) const PUT_OFF: &str = "update life indexed by ask_queue set due_at = ?5 where batch_id = ?1 and state = ?2 and state >= 2 and state <= 4 and due_at > ?3 and due_at < ?4";
+pub(super) const PUT_OFF: &str = "update life indexed by ask_queue set due_at = ?5 where batch_id = ?1 and state = ?2 and state >= 2 and state <= 4 and queued = 1 and due_at > ?3 and due_at < ?4";
 
 /// Makes the posts that were put off due at once.
 pub(super) const RESTART_POSTS: &str = "update life indexed by post_queue set due_at = 0
@@ -54,7 +54,7 @@ pub(super) fn restart_waits(c: &Chained, batch_id: i64, terms: &RunTerms) -> Res
     let latest = terms.now.after(terms.longest_wait).as_millis();
     let soon = terms.now.after(terms.first_query_after).as_millis();
     c.execute(
-        "update life indexed by ask_queue set quarantine_from = ?2, not_found = 0 where batch_id = ?1 and state = 2 and state >= 2 and state <= 4",
+        "update life indexed by ask_queue set quarantine_from = ?2, not_found = 0 where batch_id = ?1 and state = 2 and state >= 2 and state <= 4 and queued = 1",
         params![batch_id, now],
     )?;
     for state in ASKED_ABOUT {

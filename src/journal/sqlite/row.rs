@@ -86,10 +86,10 @@ pub(super) fn due_number(life: &Life) -> i64 {
 }
 
 /// Stores where a payment stands.
-pub(super) fn save_life(c: &Connection, seq: i64, life: &Life) -> Result<(), Error> {
+pub(super) fn save_life(c: &Connection, seq: i64, life: &Life, queued: bool) -> Result<(), Error> {
     let mut statement = c.prepare_cached(
         "update or fail life set state = ?2, code = ?3, attempts = ?4, posted_at = ?5, exposures = ?6, known = ?7,
-             not_found = ?8, quarantine_from = ?9, queries = ?10, due_at = ?11 where seq = ?1",
+             not_found = ?8, quarantine_from = ?9, queries = ?10, due_at = ?11, queued = ?12 where seq = ?1",
     )?;
     let changed = statement.execute(params![
         seq,
@@ -103,6 +103,7 @@ pub(super) fn save_life(c: &Connection, seq: i64, life: &Life) -> Result<(), Err
         millis(life.quarantine_from),
         life.queries,
         due_number(life),
+        queued,
     ])?;
     assert_changed(seq, changed)
 }

@@ -16,6 +16,7 @@ use super::row::{
 };
 use super::seal;
 use super::upload::DOCUMENT_IS_THERE;
+use super::waits::Waits;
 use crate::domain::{BatchName, Said, Timestamp};
 use crate::journal::{Acquired, Claim, Due, Error, Lane, Moved, Question, RunTerms, RunToken};
 use crate::lifecycle::{Event, Moment, Policy, State};
@@ -40,6 +41,7 @@ pub(super) fn acquire(
     super::inline::acquiring();
     #[cfg(test)]
     if crate::canary::Canary::WaitsOutliveTheClock.sings() {
+        c.begin_waits(batch_id, Waits::begin(c, batch_id, terms)?);
         return Ok(Acquired {
             token,
             last_claim_at: stamp(last_claim_at),
@@ -51,6 +53,7 @@ pub(super) fn acquire(
     doubt_anew(c, batch_id, terms.now, policy)?;
     let abandoned = abandon(c, batch_id, terms.now, policy)?;
     restart_waits(c, batch_id, terms)?;
+    c.begin_waits(batch_id, Waits::begin(c, batch_id, terms)?);
     Ok(Acquired {
         token,
         last_claim_at: stamp(last_claim_at),
@@ -352,7 +355,7 @@ pub(super) fn due_questions() -> String {
     let of_state = |state| {
         format!(
             "select * from (select seq, due_at, gateway_transaction_id from life indexed by ask_queue
-                 where batch_id = ?1 and state = {state} and state >= 2 and state <= 4 and due_at <= ?2 order by due_at, seq limit ?3)"
+                 where batch_id = ?1 and state = {state} and state >= 2 and state <= 4 and queued = 1 and due_at <= ?2 order by due_at, seq limit ?3)"
         )
     };
     format!(
@@ -364,7 +367,7 @@ pub(super) fn due_questions() -> String {
 
 /// When the next payment of state ?2 is to be asked about, before ?3.
 pub(super) const NEXT_QUESTION: &str = "select min(due_at) from life indexed by ask_queue
-     where batch_id = ?1 and state = ?2 and state >= 2 and state <= 4 and due_at < ?3";
+     where batch_id = ?1 and state = ?2 and state >= 2 and state <= 4 and queued = 1 and due_at < ?3";
 
 /// Returns payments that are due to be asked about, and puts them off while they are.
 pub(super) fn questions(
@@ -375,6 +378,8 @@ pub(super) fn questions(
     lease: Timestamp,
 ) -> Result<Vec<Question>, Error> {
     assert_current(c, token)?;
+    c.waits(token.batch_id, |waits| waits.join(c, now))
+        .transpose()?;
     let mut statement = c.prepare_cached(&due_questions())?;
     let limit = i64::try_from(limit).unwrap_or(i64::MAX);
     let mut rows = statement.query(params![token.batch_id, now.as_millis(), limit])?;
@@ -422,7 +427,7 @@ pub(super) fn due(c: &Chained, token: RunToken) -> Result<Due, Error> {
         }
         post = [post, found].into_iter().flatten().min();
     }
-    let mut ask: Option<i64> = None;
+    let mut ask = c.waits(token.batch_id, |waits| waits.next()).flatten();
     let mut next_question = c.prepare_cached(NEXT_QUESTION)?;
     for state in ASKED_ABOUT {
         let found: Option<i64> =

@@ -2,9 +2,11 @@
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
 
-use disburse::domain::BatchName;
-use disburse::journal::{BillCursor, Journal, Loaded, Reader, ReportRow};
+use disburse::domain::{BatchName, Timestamp};
+use disburse::journal::{BillCursor, Journal, Loaded, Reader, ReportRow, RunTerms};
 use disburse::lifecycle::{Class, Policy, State};
 use rusqlite::Connection;
 
@@ -128,6 +130,57 @@ async fn a_journal_of_the_second_version_is_proven_by_what_it_was_proven_by_then
     assert_eq!(said, 6);
 }
 
+/// A batch of 16 payments as version 3 left it: paid, acknowledged, in doubt, under way, cancelled, ready; its run was killed.
+const VERSION_3: &[u8] = include_bytes!("earlier/version-3.journal");
+
+#[tokio::test]
+async fn a_journal_of_the_third_version_is_proven_as_it_was_and_goes_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("journal.db");
+    std::fs::write(&path, VERSION_3).unwrap();
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).unwrap();
+    let reader = Reader::open(&path).unwrap();
+    let name = BatchName::parse("old").unwrap();
+    let proof = reader.snapshot(&name).unwrap().prove(None);
+    assert!(proof.is_sound(), "{:#?}", proof.findings);
+    let head = proof.head.unwrap();
+    assert_eq!(head.length, 29);
+    assert_eq!(
+        data_encoding::HEXLOWER.encode(&head.hash),
+        "bba7c3c7ab6e659686219fd062d5ff26033933f7a52797fef802c5fa2980ce8b"
+    );
+    assert_eq!(
+        assert_evidence_adds_up(&reader, &name, &Policy::default()),
+        16
+    );
+
+    // What it had acknowledged, what was under way and what is in doubt is asked about.
+    let c = Connection::open(&path).unwrap();
+    let (gateway, wire): (String, String) = c
+        .query_row("select gateway, wire from batch", [], |row| {
+            Ok((row.get(0)?, row.get(1)?))
+        })
+        .unwrap();
+    let (now, later) = (
+        Timestamp::now(),
+        Timestamp::now().after(Duration::from_secs(3600)),
+    );
+    let terms = RunTerms {
+        gateway,
+        wire,
+        now,
+        ..terms(0)
+    };
+    let journal = Journal::open_existing(&path).unwrap();
+    let acquired = journal
+        .acquire(name, terms, Arc::new(policy()))
+        .await
+        .unwrap();
+    assert_eq!(acquired.abandoned, 2);
+    let questions = journal.questions(acquired.token, 64, later, later);
+    assert_eq!(questions.await.unwrap().0.len(), 4 + 2 + 3);
+}
+
 #[tokio::test]
 async fn a_journal_of_the_first_version_goes_on_where_it_was() {
     let world = old_world().await;
@@ -135,7 +188,7 @@ async fn a_journal_of_the_first_version_goes_on_where_it_was() {
         .sql()
         .query_row("pragma user_version", [], |row| row.get(0))
         .unwrap();
-    assert_eq!(version, 3);
+    assert_eq!(version, 4);
     let check: String = world
         .sql()
         .query_row("pragma integrity_check", [], |row| row.get(0))

@@ -16,3 +16,4 @@ mod operator;
 mod record;
 mod reload;
 mod sequences;
+mod waits;
