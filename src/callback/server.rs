@@ -160,12 +160,19 @@ async fn answer(request: Request<Incoming>, options: &Options) -> Reply {
         Ok(Err(_)) => return empty(StatusCode::BAD_REQUEST),
         Err(_) => return empty(StatusCode::REQUEST_TIMEOUT),
     };
-    take(id, &body, options, Timestamp::now()).await
+    let read = note_of(id, &body, &options.codes);
+    // Not kept while the journal is waited for: the connection reads its next request into the same memory.
+    drop(body);
+    take(id, read, options, Timestamp::now()).await
 }
 
 /// Stores what came to the address of a payment, then answers.
-async fn take(id: PayerTransactionId, body: &[u8], options: &Options, now: Timestamp) -> Reply {
-    let (note, readable) = note_of(id, body, &options.codes);
+async fn take(
+    id: PayerTransactionId,
+    (note, readable): (CallbackNote, bool),
+    options: &Options,
+    now: Timestamp,
+) -> Reply {
     let gateway_id = note.said.gateway_transaction_id.clone();
     let moment = Moment {
         now,
@@ -220,7 +227,8 @@ pub(crate) async fn receive(
     options: &Options,
     now: Timestamp,
 ) -> bool {
-    take(id, body, options, now).await.status() == StatusCode::OK
+    let read = note_of(id, body, &options.codes);
+    take(id, read, options, now).await.status() == StatusCode::OK
 }
 
 /// Reads a body; the flag tells whether it was a callback at all.

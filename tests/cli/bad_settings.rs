@@ -129,7 +129,7 @@ fn settings_of_a_run_are_checked_before_anything_is_touched() {
         (
             "--rate",
             "0/s",
-            "command line: limits.rate: expected a rate from 1/s to 100000/s, such as \"50/s\" or \"3000/m\", found \"0/s\"",
+            "command line: limits.rate: expected a rate from 1/s to 1000000/s, such as \"50/s\" or \"3000/m\", found \"0/s\"",
         ),
         (
             "--concurrency",

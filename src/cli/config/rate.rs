@@ -5,11 +5,11 @@ use std::num::NonZeroU32;
 
 use super::kind::{Value, digits};
 
-/// A whole number of payments per second, from 1 to 100,000.
+/// A whole number of payments per second, from 1 to 1,000,000.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Rate(NonZeroU32);
 
-const PER_SECOND_MAX: u64 = 100_000;
+const PER_SECOND_MAX: u64 = 1_000_000;
 
 impl Rate {
     /// Reads `50/s`, `50`, or `3000/m` where the minute's number is a multiple of 60.

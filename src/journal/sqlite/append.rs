@@ -27,15 +27,15 @@ pub(super) struct Waiting {
     pub(super) receiver_narration: Option<String>,
 }
 
-/// Rows of evidence that one statement appends.
-const TOGETHER: usize = 16;
+/// Rows of evidence that one statement appends: the most that are there. SQLite keeps copies of the pages that a statement of
+/// several rows changes, as a check of the table calls a function; so a few large ones are better than many.
+const TOGETHER: [usize; 3] = [64, 16, 1];
 /// Rows of evidence that wait at most.
 pub(super) const WAITING_MAX: usize = 256;
 /// Columns of a row of evidence, its number left out.
 const WIDTH: usize = 15;
 
-// "or fail", and no number that SQLite would have to check: a failure ends the whole transaction, so that it need not be
-// able to take back one statement of it alone.
+// "or fail", and no number that SQLite would have to check: a failure ends the whole transaction anyway.
 const APPEND: &str = "insert or fail into evidence (seq, at, event, class, code, anomaly, digest, detail, batch_id, policy_id, hash,
      phrase_id, gateway_transaction_id, receipt_number, receiver_narration)";
 
@@ -43,9 +43,10 @@ const APPEND: &str = "insert or fail into evidence (seq, at, event, class, code,
 pub(super) fn append(c: &Connection, waiting: &[Waiting]) -> Result<(), Error> {
     let mut rows = waiting;
     while !rows.is_empty() {
-        let together = if rows.len() < TOGETHER { 1 } else { TOGETHER };
-        let (now, later) = rows.split_at(together);
-        let mut statement = c.prepare_cached(if together == 1 { &ONE } else { &MANY })?;
+        let size = TOGETHER.iter().position(|size| *size <= rows.len());
+        let size = size.unwrap_or(TOGETHER.len() - 1);
+        let (now, later) = rows.split_at(TOGETHER[size]);
+        let mut statement = c.prepare_cached(&STATEMENTS[size])?;
         for (index, row) in now.iter().enumerate() {
             row.bind(&mut statement, index * WIDTH)?;
         }
@@ -60,8 +61,7 @@ pub(super) fn append(c: &Connection, waiting: &[Waiting]) -> Result<(), Error> {
     Ok(())
 }
 
-static ONE: LazyLock<String> = LazyLock::new(|| statement(1));
-static MANY: LazyLock<String> = LazyLock::new(|| statement(TOGETHER));
+static STATEMENTS: LazyLock<[String; TOGETHER.len()]> = LazyLock::new(|| TOGETHER.map(statement));
 
 fn statement(rows: usize) -> String {
     let row = format!("({})", ["?"; WIDTH].join(", "));

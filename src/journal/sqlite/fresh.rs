@@ -167,7 +167,7 @@ fn read(
 }
 
 /// Lives that one statement begins.
-const TOGETHER: usize = 32;
+const TOGETHER: usize = 64;
 
 /// Begins the lives of payments of one lane, all alike.
 fn begin_lives(

@@ -159,7 +159,7 @@ fn mistakes_in_the_file_are_named_with_their_place() {
             "a rate in words",
             "[profiles.p.limits]\nrate = \"fast\"\n",
             &[
-                "disburse.toml:2:8: limits.rate: expected a rate from 1/s to 100000/s",
+                "disburse.toml:2:8: limits.rate: expected a rate from 1/s to 1000000/s",
                 "found \"fast\"",
             ],
         ),
