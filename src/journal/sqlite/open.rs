@@ -64,12 +64,12 @@ pub(super) fn for_writing(path: &Path, missing: Missing) -> Result<Connection, E
     }
     // Aside, pages go straight to their places, where a log would have them written twice.
     let durability = match missing {
-        // Nearly all that is written is appended, so that few pages are wanted a second time.
+        // Nearly all that is written is appended, so that few pages are wanted a second time. A larger cache makes no run faster.
         Missing::Aside => {
             "pragma journal_mode = memory; pragma synchronous = off; pragma cache_size = -4000;"
         }
         Missing::Create | Missing::Refuse => {
-            "pragma journal_mode = wal; pragma synchronous = full; pragma cache_size = -16000;"
+            "pragma journal_mode = wal; pragma synchronous = full; pragma cache_size = -4000;"
         }
     };
     insist(|| connection.execute_batch(durability))

@@ -8,8 +8,8 @@ use rustc_hash::FxHashMap;
 use super::evidence::Subject;
 use crate::journal::Error;
 
-/// Payments of a generation; two of them are remembered: at 160 bytes each, about 5 MB.
-const GENERATION_MAX: usize = 12 * 1024;
+/// Payments of a generation; two of them are remembered, at 200 bytes each. As many as a table of 4,096 holds before it grows.
+const GENERATION_MAX: usize = 3584;
 
 /// What one connection knows of the open payments that it wrote.
 #[derive(Default)]
