@@ -91,6 +91,9 @@ impl Waits {
     }
 
     /// Lets payments join the queue whose time has come.
+    ///
+    /// Where the transaction is rolled back, this run has lost them: but an error of the journal ends it, and the next one
+    /// looks for what is outside the queue.
     pub(super) fn join(&mut self, c: &Chained, now: Timestamp) -> Result<(), Error> {
         self.join_left(c)?;
         let now = now.as_millis();
