@@ -1,7 +1,7 @@
 //! A journal that an earlier release wrote.
 
 use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,6 +9,7 @@ use disburse::domain::{BatchName, Timestamp};
 use disburse::journal::{BillCursor, Journal, Loaded, Reader, ReportRow, RunTerms};
 use disburse::lifecycle::{Class, Policy, State};
 use rusqlite::Connection;
+use tempfile::TempDir;
 
 use crate::fold::assert_evidence_adds_up;
 use crate::support::*;
@@ -95,30 +96,54 @@ async fn old_world() -> World {
     world
 }
 
+/// A journal that an earlier release left, as this one brings it up.
+struct Old {
+    _folder: TempDir,
+    path: PathBuf,
+    reader: Reader,
+    name: BatchName,
+}
+
+impl Old {
+    fn brought_up(journal: &[u8]) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("journal.db");
+        std::fs::write(&path, journal).unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).unwrap();
+        let reader = Reader::open(&path).unwrap();
+        Self {
+            _folder: folder,
+            path,
+            reader,
+            name: BatchName::parse("old").unwrap(),
+        }
+    }
+
+    /// Asserts that it proves itself with the head that its own release's `verify` printed, and that so many payments add up.
+    fn assert_proven(&self, length: u64, hash: &str, payments: usize) {
+        let proof = self.reader.snapshot(&self.name).unwrap().prove(None);
+        assert!(proof.is_sound(), "{:#?}", proof.findings);
+        let head = proof.head.unwrap();
+        assert_eq!(head.length, length);
+        assert_eq!(data_encoding::HEXLOWER.encode(&head.hash), hash);
+        let compared = assert_evidence_adds_up(&self.reader, &self.name, &Policy::default());
+        assert_eq!(compared, payments);
+    }
+}
+
 /// A batch of 16 payments as version 2 left it: paid, refused, retried, in doubt, under way, cancelled; its run was killed.
 const VERSION_2: &[u8] = include_bytes!("earlier/version-2.journal");
 
 #[tokio::test]
 async fn a_journal_of_the_second_version_is_proven_by_what_it_was_proven_by_then() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("journal.db");
-    std::fs::write(&path, VERSION_2).unwrap();
-    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).unwrap();
-    let reader = Reader::open(&path).unwrap();
-    let name = BatchName::parse("old").unwrap();
-    let proof = reader.snapshot(&name).unwrap().prove(None);
-    assert!(proof.is_sound(), "{:#?}", proof.findings);
-    let head = proof.head.unwrap();
-    // As `verify` of that version printed it.
-    assert_eq!(head.length, 39);
-    assert_eq!(
-        data_encoding::HEXLOWER.encode(&head.hash),
-        "2a830952dfafe04dc0db3f15c1e33b08adb8a40669f3ca1c821a442f16cb398a"
+    let old = Old::brought_up(VERSION_2);
+    old.assert_proven(
+        39,
+        "2a830952dfafe04dc0db3f15c1e33b08adb8a40669f3ca1c821a442f16cb398a",
+        17,
     );
-    let compared = assert_evidence_adds_up(&reader, &name, &Policy::default());
-    assert_eq!(compared, 17);
     // What was said then stands where it stood.
-    let snapshot = reader.snapshot(&name).unwrap();
+    let snapshot = old.reader.snapshot(&old.name).unwrap();
     let said = snapshot
         .rows()
         .filter_map(|row| match row.unwrap() {
@@ -135,27 +160,15 @@ const VERSION_3: &[u8] = include_bytes!("earlier/version-3.journal");
 
 #[tokio::test]
 async fn a_journal_of_the_third_version_is_proven_as_it_was_and_goes_on() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("journal.db");
-    std::fs::write(&path, VERSION_3).unwrap();
-    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).unwrap();
-    let reader = Reader::open(&path).unwrap();
-    let name = BatchName::parse("old").unwrap();
-    let proof = reader.snapshot(&name).unwrap().prove(None);
-    assert!(proof.is_sound(), "{:#?}", proof.findings);
-    let head = proof.head.unwrap();
-    assert_eq!(head.length, 29);
-    assert_eq!(
-        data_encoding::HEXLOWER.encode(&head.hash),
-        "bba7c3c7ab6e659686219fd062d5ff26033933f7a52797fef802c5fa2980ce8b"
-    );
-    assert_eq!(
-        assert_evidence_adds_up(&reader, &name, &Policy::default()),
-        16
+    let old = Old::brought_up(VERSION_3);
+    old.assert_proven(
+        29,
+        "bba7c3c7ab6e659686219fd062d5ff26033933f7a52797fef802c5fa2980ce8b",
+        16,
     );
 
     // What it had acknowledged, what was under way and what is in doubt is asked about.
-    let c = Connection::open(&path).unwrap();
+    let c = Connection::open(&old.path).unwrap();
     let (gateway, wire): (String, String) = c
         .query_row("select gateway, wire from batch", [], |row| {
             Ok((row.get(0)?, row.get(1)?))
@@ -171,9 +184,9 @@ async fn a_journal_of_the_third_version_is_proven_as_it_was_and_goes_on() {
         now,
         ..terms(0)
     };
-    let journal = Journal::open_existing(&path).unwrap();
+    let journal = Journal::open_existing(&old.path).unwrap();
     let acquired = journal
-        .acquire(name, terms, Arc::new(policy()))
+        .acquire(old.name, terms, Arc::new(policy()))
         .await
         .unwrap();
     assert_eq!(acquired.abandoned, 2);
