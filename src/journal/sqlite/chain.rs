@@ -20,7 +20,7 @@ use super::phrases::Phrases;
 use super::recent::Recent;
 use super::row::{NOTED_CALLBACK, corrupt};
 use super::waits::Waits;
-use crate::domain::{Said, Timestamp};
+use crate::domain::{PayerTransactionId, Said, Timestamp};
 use crate::journal::Error;
 use crate::lifecycle::{Policy, State};
 
@@ -338,8 +338,18 @@ impl Chained {
     }
 
     /// Remembers where a payment stands, as it was read or written in this transaction.
-    pub(super) fn remember(&self, subject: Subject) {
+    pub(super) fn remember(&self, subject: &Subject) {
         self.recent.borrow_mut().put(subject);
+    }
+
+    /// The same of a payment by its identifier.
+    pub(super) fn recent_by(&self, id: PayerTransactionId) -> Option<i64> {
+        self.recent.borrow().find(id)
+    }
+
+    /// Says by which identifier a payment that was just remembered is known.
+    pub(super) fn remember_id(&self, seq: i64, id: PayerTransactionId) {
+        self.recent.borrow_mut().name(seq, id);
     }
 
     /// Changes what is remembered of a payment, as it was changed in its table.

@@ -21,6 +21,7 @@ const CALLBACKS_MAX: i64 = 64;
 
 /// A payment in the middle of a transaction.
 #[derive(Clone, Copy)]
+#[cfg_attr(test, derive(Debug, PartialEq))]
 pub(super) struct Subject {
     pub(super) batch_id: i64,
     pub(super) replaced: bool,
@@ -145,7 +146,7 @@ pub(super) fn apply(
         hold_retry(c, subject.moved.seq)?;
     }
     subject.moved.life = life;
-    c.remember(*subject);
+    c.remember(subject);
     let note = anomaly
         .map(|anomaly| anomaly.to_string())
         .or_else(|| said.anomaly.clone());
@@ -328,8 +329,12 @@ pub(super) fn callback(
     moment: Moment,
     policy: &Policy,
 ) -> Result<Received, Error> {
-    let Some(seq) = find(c, note.id)? else {
-        return Ok(Received::Unknown);
+    let seq = match c.recent_by(note.id) {
+        Some(seq) => seq,
+        None => match find(c, note.id)? {
+            Some(seq) => seq,
+            None => return Ok(Received::Unknown),
+        },
     };
     let known = c.recent(seq);
     let callbacks = match known.and_then(|known| known.callbacks) {
@@ -355,7 +360,7 @@ pub(super) fn callback(
         return note_callback(c, seq, note, "the row has no amount", moment);
     };
     subject.callbacks = Some(callbacks + 1);
-    c.remember(subject);
+    c.remember(&subject);
     let other_amount = note.amount.as_deref().filter(|text| {
         let money = subject.moved.money;
         Amount::parse(text, money.currency) != Ok(money.amount)
@@ -457,7 +462,7 @@ pub(super) fn claim_one(
         NEVER,
     ])?;
     subject.moved.life = life;
-    c.remember(*subject);
+    c.remember(subject);
     c.append(&Evidence {
         batch_id: subject.batch_id,
         seq: subject.moved.seq,

@@ -134,7 +134,8 @@ pub(super) fn claim_fresh(
             },
         };
         if !forgets {
-            c.remember(subject);
+            c.remember(&subject);
+            c.remember_id(seq, payment.id);
             c.moved(&subject, State::Ready);
         }
         claims.push(Claim {

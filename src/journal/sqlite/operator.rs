@@ -169,7 +169,7 @@ fn order(
         ..Evidence::default()
     })?;
     subject.moved.life = after.life;
-    c.remember(subject);
+    c.remember(&subject);
     c.moved(&subject, from);
     Ok(subject.moved)
 }
