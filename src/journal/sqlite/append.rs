@@ -28,8 +28,11 @@ pub(super) struct Waiting {
 }
 
 /// Rows of evidence that one statement appends: the most that are there. SQLite keeps copies of the pages that a statement of
-/// several rows changes, as a check of the table calls a function; so a few large ones are better than many.
+/// several rows changes, as a check of the table calls a function; so a few large ones are better than many, and rows that
+/// change a page of the index each are better alone.
 const TOGETHER: [usize; 3] = [64, 16, 1];
+/// Payments whose numbers differ by no more have their evidence on few pages of the index.
+const NEAR: i64 = 4096;
 /// Rows of evidence that wait at most.
 pub(super) const WAITING_MAX: usize = 256;
 /// Columns of a row of evidence, its number left out.
@@ -43,7 +46,9 @@ const APPEND: &str = "insert or fail into evidence (seq, at, event, class, code,
 pub(super) fn append(c: &Connection, waiting: &[Waiting]) -> Result<(), Error> {
     let mut rows = waiting;
     while !rows.is_empty() {
-        let size = TOGETHER.iter().position(|size| *size <= rows.len());
+        let size = TOGETHER
+            .iter()
+            .position(|size| rows.get(..*size).is_some_and(are_near));
         let size = size.unwrap_or(TOGETHER.len() - 1);
         let (now, later) = rows.split_at(TOGETHER[size]);
         let mut statement = c.prepare_cached(&STATEMENTS[size])?;
@@ -59,6 +64,12 @@ pub(super) fn append(c: &Connection, waiting: &[Waiting]) -> Result<(), Error> {
         rows = later;
     }
     Ok(())
+}
+
+fn are_near(rows: &[Waiting]) -> bool {
+    let seqs = || rows.iter().map(|row| row.seq);
+    let reach = Option::zip(seqs().min(), seqs().max());
+    reach.is_some_and(|(min, max)| max - min <= NEAR)
 }
 
 static STATEMENTS: LazyLock<[String; TOGETHER.len()]> = LazyLock::new(|| TOGETHER.map(statement));
