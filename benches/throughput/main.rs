@@ -14,6 +14,7 @@
 )]
 
 mod gateway;
+mod instructions;
 mod process;
 mod rows;
 mod stock;
@@ -28,6 +29,7 @@ use std::process::ExitCode;
 use process::Outcome;
 use rows::{Figure, MEMORY, MEMORY_GOAL, MEMORY_NOTE, ROWS, Row, Yardstick, judge};
 use table::Spread;
+use tools::Tool;
 use works::{Bench, RATE, Sample, Sizes, Until, Work};
 
 const RUNS: usize = 5;
@@ -79,11 +81,17 @@ impl Arguments {
         if read.rows < 2 {
             return Err("--rows wants two or more".into());
         }
-        let known = |name: &String| name == MEMORY || ROWS.iter().any(|row| row.name == name);
+        let known = |name: &String| {
+            [MEMORY, instructions::NAME].contains(&name.as_str())
+                || ROWS.iter().any(|row| row.name == name)
+        };
         if let Some(unknown) = read.names.iter().find(|name| read.bench && !known(name)) {
             let names: Vec<_> = ROWS.iter().map(|row| row.name).collect();
             let names = names.join(", ");
-            return Err(format!("no row {unknown}; there are {names} and {MEMORY}").into());
+            let counts = instructions::NAME;
+            return Err(
+                format!("no row {unknown}; there are {names}, {MEMORY} and {counts}").into(),
+            );
         }
         Ok(read)
     }
@@ -130,6 +138,10 @@ fn measure(arguments: &Arguments) -> Outcome<bool> {
     if arguments.selects(MEMORY) {
         complete &= memory(&bench)?;
         notes.push((MEMORY, MEMORY_NOTE));
+    }
+    if arguments.selects(instructions::NAME) {
+        complete &= instructions::count(&bench)?;
+        notes.push((instructions::NAME, instructions::NOTE));
     }
     println!();
     for (name, note) in notes {
@@ -299,6 +311,9 @@ fn try_out(arguments: &Arguments) -> Outcome<bool> {
         if !figure.is_finite() || figure <= least {
             return Err(format!("{}: {figure} {}", row.name, row.figure.unit()).into());
         }
+    }
+    if bench.tools.find(Tool::Valgrind).is_ok() {
+        instructions::try_out(&bench)?;
     }
     println!("{NAME}: ok");
     Ok(true)

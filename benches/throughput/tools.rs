@@ -20,6 +20,8 @@ const INSTALL_MAX: Duration = Duration::from_secs(1200);
 pub enum Tool {
     Sqlite3,
     Oha,
+    /// Counts instructions.
+    Valgrind,
 }
 
 /// Where they are, or why they are not.
@@ -27,29 +29,34 @@ pub enum Tool {
 pub struct Tools {
     sqlite3: OnceCell<Result<PathBuf, String>>,
     oha: OnceCell<Result<PathBuf, String>>,
+    valgrind: OnceCell<Result<PathBuf, String>>,
 }
 
 impl Tools {
     /// Returns where a tool is, and installs it first where that can be done; or else why it is not there.
     pub fn find(&self, tool: Tool) -> Result<&Path, String> {
         let found = match tool {
-            Tool::Sqlite3 => self.sqlite3.get_or_init(find_sqlite3),
+            // Version 3.37 is the first that reads strict tables.
+            Tool::Sqlite3 => self.sqlite3.get_or_init(|| installed("sqlite3")),
             Tool::Oha => self.oha.get_or_init(find_oha),
+            Tool::Valgrind => self.valgrind.get_or_init(|| installed("valgrind")),
         };
         found.as_deref().map_err(Clone::clone)
     }
 
     /// Returns what the tools that were used say of themselves.
     pub fn versions(&self) -> Vec<String> {
-        [(&self.sqlite3, "sqlite3"), (&self.oha, "oha")]
-            .iter()
-            .filter_map(|(found, name)| {
-                let program = found.get()?.as_ref().ok()?;
-                let said = Command::new(program).arg("--version").output().ok()?;
-                let said = String::from_utf8_lossy(&said.stdout).trim().to_owned();
-                Some(format!("yardstick {name}: {said}"))
-            })
-            .collect()
+        [
+            (&self.sqlite3, "sqlite3"),
+            (&self.oha, "oha"),
+            (&self.valgrind, "valgrind"),
+        ]
+        .iter()
+        .filter_map(|(found, name)| {
+            let said = said(found.get()?.as_ref().ok()?)?;
+            Some(format!("{name}: {said}"))
+        })
+        .collect()
     }
 
     /// Runs SQL in the `sqlite3` shell, its table into a file.
@@ -91,27 +98,31 @@ impl Tools {
     }
 }
 
-fn find_sqlite3() -> Result<PathBuf, String> {
-    // Version 3.37 is the first that reads strict tables.
-    let said = Command::new("sqlite3").arg("--version").output();
-    match said {
-        Ok(said) if said.status.success() => Ok("sqlite3".into()),
-        _ => Err("no sqlite3 shell: apt-get install sqlite3, or your system's package".to_owned()),
-    }
+/// Finds a program of the system's.
+fn installed(name: &str) -> Result<PathBuf, String> {
+    // Its whole path: what it runs may be given none to look for it in.
+    let folders = std::env::var_os("PATH").unwrap_or_default();
+    let found = std::env::split_paths(&folders)
+        .map(|folder| folder.join(name))
+        .find(|path| said(path).is_some());
+    found.ok_or_else(|| format!("no {name}: apt-get install {name}, or your system's package"))
+}
+
+/// Returns what a program says of itself.
+fn said(program: &Path) -> Option<String> {
+    let said = Command::new(program).arg("--version").output().ok()?;
+    let text = String::from_utf8_lossy(&said.stdout).trim().to_owned();
+    said.status.success().then_some(text)
 }
 
 fn find_oha() -> Result<PathBuf, String> {
     let root = Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name("tools");
     let program = root.join("bin/oha");
-    let installed = |program: &Path| {
-        let said = Command::new(program).arg("--version").output().ok();
-        said.is_some_and(|said| said.status.success())
-    };
-    if installed(&program) {
+    if said(&program).is_some() {
         return Ok(program);
     }
-    if installed(Path::new("oha")) {
-        return Ok("oha".into());
+    if let Ok(program) = installed("oha") {
+        return Ok(program);
     }
     eprintln!("installing oha {OHA} into {} ...", root.display());
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());

@@ -92,7 +92,12 @@ pub struct Bench {
     pub stock: RefCell<Stock>,
     /// What `oha` uses before its first request, in seconds of CPU time: reading the bodies.
     oha_start: RefCell<BTreeMap<usize, f64>>,
+    /// Another program that runs ours.
+    host: RefCell<Option<Host>>,
 }
+
+/// Makes a command that runs another one.
+pub type Host = Box<dyn Fn(&Command) -> Command>;
 
 impl Bench {
     pub fn new(sizes: Sizes) -> Outcome<Self> {
@@ -101,17 +106,36 @@ impl Bench {
             tools: Tools::default(),
             stock: RefCell::new(Stock::new()?),
             oha_start: RefCell::default(),
+            host: RefCell::default(),
         })
     }
 
     /// Does the work once.
     pub fn measure(&self, work: Work) -> Outcome<Sample> {
+        self.measure_of(work, self.sizes)
+    }
+
+    /// Does a work of ours once with so many rows, the program under another one.
+    pub fn measure_under(&self, host: Host, work: Work, rows: usize) -> Outcome<Sample> {
+        *self.host.borrow_mut() = Some(host);
+        let sizes = Sizes {
+            rows,
+            payments: rows,
+            small: rows,
+            limited: rows,
+        };
+        let sample = self.measure_of(work, sizes);
+        self.host.take();
+        sample
+    }
+
+    fn measure_of(&self, work: Work, sizes: Sizes) -> Outcome<Sample> {
         let Sizes {
             rows,
             payments,
             small,
             limited,
-        } = self.sizes;
+        } = sizes;
         match work {
             Work::Import => self.import(rows),
             Work::LoadCsv => self.load(rows, "rows.csv"),
@@ -160,7 +184,7 @@ impl Bench {
             command.arg("load").arg(&file).args(["--batch", BATCH]);
             Ok(Sample {
                 journal_bytes: journal_bytes(folder),
-                ..ours(&mut command, rows, &[0])?
+                ..self.ours(&mut command, rows, &[0])?
             })
         })
     }
@@ -232,7 +256,7 @@ impl Bench {
                     &[0]
                 }
             };
-            let sample = ours(&mut command, payments, codes)?;
+            let sample = self.ours(&mut command, payments, codes)?;
             gateway.expect(payments, until != Until::Posted)?;
             Ok(Sample {
                 journal_bytes: journal_bytes(folder),
@@ -251,7 +275,7 @@ impl Bench {
             command
                 .args(["run", BATCH, "--yes", "--quiet", "--poll-only", "--no-wait"])
                 .args(["--rate", &format!("{RATE}/s")]);
-            let sample = ours(&mut command, payments, &[0, 4])?;
+            let sample = self.ours(&mut command, payments, &[0, 4])?;
             gateway.expect(payments, false)?;
             let arrivals = watch.arrivals();
             let (Some(first), Some(last)) = (arrivals.first(), arrivals.last()) else {
@@ -332,13 +356,27 @@ impl Bench {
         self.in_folder(|folder| {
             let mut command = disburse(&journal);
             command.args(["report", BATCH, "--out"]).arg(folder);
-            ours(&mut command, rows, &[0])
+            self.ours(&mut command, rows, &[0])
         })
     }
 
     fn read(&self, rows: usize, arguments: &[&str]) -> Outcome<Sample> {
         let journal = self.stock.borrow_mut().finished(rows)?.folder;
-        ours(disburse(&journal).args(arguments), rows, &[0])
+        self.ours(disburse(&journal).args(arguments), rows, &[0])
+    }
+
+    /// Runs our program to its end.
+    fn ours(&self, command: &mut Command, count: usize, codes: &[i32]) -> Outcome<Sample> {
+        let mut hosted = self.host.borrow().as_ref().map(|host| host(command));
+        let command = hosted.as_mut().unwrap_or(command);
+        let ended = Process::start(command, limit(count))?.wait_for(codes)?;
+        Ok(Sample {
+            count,
+            seconds: ended.seconds,
+            cpu_seconds: ended.cpu_seconds,
+            peak_kib: ended.peak_kib,
+            ..Sample::default()
+        })
     }
 
     /// Does something in a folder that is there for as long.
@@ -356,18 +394,6 @@ pub enum Until {
     Posted,
     CalledBack,
     Asked,
-}
-
-/// Runs our program to its end.
-fn ours(command: &mut Command, count: usize, codes: &[i32]) -> Outcome<Sample> {
-    let ended = Process::start(command, limit(count))?.wait_for(codes)?;
-    Ok(Sample {
-        count,
-        seconds: ended.seconds,
-        cpu_seconds: ended.cpu_seconds,
-        peak_kib: ended.peak_kib,
-        ..Sample::default()
-    })
 }
 
 /// Starts our program, waits for the first post on the wire and ends it; returns how long that took.

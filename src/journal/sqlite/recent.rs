@@ -12,8 +12,8 @@ use crate::domain::{Amount, Currency, Money, PayerTransactionId, Timestamp};
 use crate::journal::{Error, Moved};
 use crate::lifecycle::{Life, State};
 
-/// Payments of a generation; two of them are remembered, at 110 bytes each. As many as a table of 16,384 holds before it grows.
-const GENERATION_MAX: usize = 14_336;
+/// Payments of a generation; two of them are remembered, at 110 bytes each. As many as a table of 8,192 holds before it grows.
+const GENERATION_MAX: usize = 7_168;
 
 /// What one connection knows of the open payments that it wrote.
 #[derive(Default)]
