@@ -294,8 +294,7 @@ fn json(body: &[u8]) -> Result<&RawValue, Unreadable> {
 // Checked before anything is parsed, so that no member, known or not, can be nested without bound.
 fn is_deeper_than(body: &[u8], limit: usize) -> bool {
     // Almost no reply opens as many, and counting is quick.
-    let opens = |byte: &&u8| matches!(byte, b'{' | b'[');
-    if body.iter().filter(opens).count() <= limit {
+    if memchr::memchr2_iter(b'{', b'[', body).count() <= limit {
         return false;
     }
     let (mut depth, mut in_text, mut escaped) = (0_usize, false, false);
