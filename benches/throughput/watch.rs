@@ -1,10 +1,15 @@
 //! A watch on the wire: it stands between the client and the sandbox, passes everything on, and notes when posts arrive.
 
-use std::io::{self, Read, Write};
+use std::io::{self, IoSliceMut, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::os::fd::AsRawFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
+
+use nix::sys::socket::sockopt::ReceiveTimestamp;
+use nix::sys::socket::{ControlMessageOwned, MsgFlags, recvmsg, setsockopt};
+use nix::sys::time::TimeVal;
 
 const SILENCE_MAX: Duration = Duration::from_secs(60);
 const POST: &[u8] = b"GATEWAY.postPayment";
@@ -75,6 +80,7 @@ impl Drop for Watch {
 
 fn pass_on(mut client: TcpStream, gateway: SocketAddr, seen: &Mutex<Seen>) -> io::Result<()> {
     let mut gateway = TcpStream::connect_timeout(&gateway, Duration::from_secs(5))?;
+    setsockopt(&client, ReceiveTimestamp, &true)?;
     for stream in [&client, &gateway] {
         stream.set_nodelay(true)?;
         stream.set_read_timeout(Some(SILENCE_MAX))?;
@@ -82,8 +88,7 @@ fn pass_on(mut client: TcpStream, gateway: SocketAddr, seen: &Mutex<Seen>) -> io
     }
     let mut message = Vec::new();
     loop {
-        let body = read_message(&mut client, &mut message)?;
-        let at = Instant::now();
+        let (body, at) = read_message(&client, &mut message)?;
         let body = &message[body..];
         if body.windows(POST.len()).any(|window| window == POST) {
             let mut seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
@@ -93,18 +98,19 @@ fn pass_on(mut client: TcpStream, gateway: SocketAddr, seen: &Mutex<Seen>) -> io
             seen.arrivals.push(at);
         }
         gateway.write_all(&message)?;
-        read_message(&mut gateway, &mut message)?;
+        read_message(&gateway, &mut message)?;
         client.write_all(&message)?;
     }
 }
 
-/// Reads one message of HTTP/1.1 and returns where its body begins. Neither side pipelines, or sends a body in chunks.
-fn read_message(stream: &mut TcpStream, message: &mut Vec<u8>) -> io::Result<usize> {
+/// Reads one message of HTTP/1.1 and returns where its body begins, and when it was there in full. Neither side pipelines, or
+/// sends a body in chunks.
+fn read_message(stream: &TcpStream, message: &mut Vec<u8>) -> io::Result<(usize, Instant)> {
     message.clear();
     let mut chunk = [0; 16 * 1024];
     let mut whole = None;
     loop {
-        let read = stream.read(&mut chunk)?;
+        let (read, at) = receive(stream, &mut chunk)?;
         if read == 0 {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
@@ -115,9 +121,30 @@ fn read_message(stream: &mut TcpStream, message: &mut Vec<u8>) -> io::Result<usi
         if let Some((body, length)) = whole
             && message.len() >= body + length
         {
-            return Ok(body);
+            return Ok((body, at));
         }
     }
+}
+
+/// Receives bytes, and returns when the last of them came to the socket: by the kernel where it tells, as this thread may be
+/// kept waiting for a core.
+fn receive(stream: &TcpStream, chunk: &mut [u8]) -> io::Result<(usize, Instant)> {
+    let mut room = nix::cmsg_space!(TimeVal);
+    let mut slices = [IoSliceMut::new(chunk)];
+    let flags = MsgFlags::empty();
+    let received = recvmsg::<()>(stream.as_raw_fd(), &mut slices, Some(&mut room), flags)?;
+    let stamp = received.cmsgs()?.find_map(|message| match message {
+        ControlMessageOwned::ScmTimestamp(stamp) => Some(stamp),
+        _ => None,
+    });
+    let ago = stamp.and_then(|stamp| {
+        let seconds = u64::try_from(stamp.tv_sec()).ok()?;
+        let micros = u32::try_from(stamp.tv_usec()).ok()?;
+        let came = SystemTime::UNIX_EPOCH + Duration::new(seconds, micros * 1000);
+        SystemTime::now().duration_since(came).ok()
+    });
+    let now = Instant::now();
+    Ok((received.bytes, now - ago.unwrap_or_default()))
 }
 
 /// Returns where the body begins and how long it is, once the head is there.
