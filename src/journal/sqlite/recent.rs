@@ -60,8 +60,8 @@ impl Recent {
             false => Kept::of(subject, &mut self.places),
         };
         let Some(kept) = kept else {
-            self.young.kept.remove(&seq);
-            self.old.kept.remove(&seq);
+            self.young.remove(seq);
+            self.old.remove(seq);
             return;
         };
         if let Some(before) = self.kept(seq) {
@@ -110,8 +110,17 @@ impl Recent {
 #[derive(Default)]
 struct Generation {
     kept: FxHashMap<i64, Kept>,
-    /// By the beginnings of their identifiers; of what has ended, too.
+    /// By the beginnings of their identifiers.
     seqs: FxHashMap<u64, i64>,
+}
+
+impl Generation {
+    fn remove(&mut self, seq: i64) {
+        // Its identifier goes with it: most payments end long before their generation does, and would be remembered for ever.
+        if let Some(id) = self.kept.remove(&seq).and_then(|kept| kept.id) {
+            self.seqs.remove(&short(id));
+        }
+    }
 }
 
 /// The beginning of an identifier, which is a hash.
@@ -316,6 +325,23 @@ mod tests {
         assert_eq!(recent.find(id(OTHER)), None, "it begins alike");
         recent.put(&changed(1, |s| s.moved.life.state = State::Failed));
         assert_eq!(recent.find(id(ONE)), None);
+    }
+
+    #[test]
+    fn nothing_is_left_of_what_has_ended() {
+        let mut recent = Recent::default();
+        for seq in 0..1000 {
+            recent.put(&payment(seq));
+            recent.name(
+                seq,
+                id(&format!("{seq:026}").chars().rev().collect::<String>()),
+            );
+        }
+        assert_eq!(recent.young.seqs.len(), 1000);
+        for seq in 0..1000 {
+            recent.put(&changed(seq, |s| s.moved.life.state = State::Paid));
+        }
+        assert!(recent.young.kept.is_empty() && recent.young.seqs.is_empty());
     }
 
     #[test]
