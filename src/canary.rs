@@ -69,10 +69,49 @@ pub(crate) enum Canary {
     BalanceIgnored,
     /// 132 means failed.
     NotLetInIsFailed,
+    /// An identifier is taken for what is meant, whatever row has it as its reference.
+    IdentifierFirst,
+    /// References that look the same are two.
+    LookAlikesDiffer,
+    /// A mended row without a reference is a new one.
+    MendedIsNew,
+    /// A deployment's code table is taken as it stands.
+    AnyCodeTable,
+    /// A payment is recorded as failed on a person's word alone.
+    FailedUnasked,
+    /// A batch moves to any account that comes along.
+    AccountForgotten,
+    /// A confirmation covers what came after it.
+    ConfirmationUnbounded,
+    /// Words that name another amount, currency or number settle a payment.
+    OtherAmountSettles,
+    /// Callbacks that cannot be read use up the room of those that count.
+    JunkFillsTheRoom,
+    /// A report takes the place of a file that it did not write.
+    ForeignFileOverwritten,
+    /// A payment that stands as ready is posted, whatever its evidence says.
+    EvidenceNotReplayed,
+    /// What is posted is not compared with what was loaded.
+    DigestNotCompared,
+    /// A journal that is behind its mark is taken for what its place has seen last.
+    MarkIgnored,
+    /// A run that stood still goes on without a look at its epoch.
+    StandstillIgnored,
+    /// What the gateway had before our first post counts as ours.
+    StrangersDuplicateSettles,
+    /// A repeat that is said to have failed ends its payment, although an earlier post of it may have arrived.
+    FailedRepeatBelieved,
+    /// A status reply counts that comes without its authentication status.
+    UnauthenticatedAnswerCounts,
+    /// A retry leaves whatever becomes of what it replaces.
+    RetryUnjudged,
+    /// A retry is held against what it replaces at its claim, and not again before it leaves.
+    RetryJudgedOnce,
 }
 
 impl Canary {
-    pub(crate) const ALL: [Self; 31] = [
+    /// Those that the simulation finds. The others are found by the tables of tests of their rules.
+    pub(crate) const ALL: [Self; 41] = [
         Self::RepostOnLoss,
         Self::LossIsUnsent,
         Self::AbandonedIsUnsent,
@@ -104,6 +143,16 @@ impl Canary {
         Self::EvidenceForgotten,
         Self::BalanceIgnored,
         Self::NotLetInIsFailed,
+        Self::AnyCodeTable,
+        Self::ConfirmationUnbounded,
+        Self::OtherAmountSettles,
+        Self::JunkFillsTheRoom,
+        Self::MarkIgnored,
+        Self::StandstillIgnored,
+        Self::StrangersDuplicateSettles,
+        Self::FailedRepeatBelieved,
+        Self::UnauthenticatedAnswerCounts,
+        Self::RetryUnjudged,
     ];
 
     /// Whether this mistake is made.

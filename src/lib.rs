@@ -6,7 +6,8 @@
 //! L4  cli                          arguments, configuration, the screen, exit codes: one file for every command
 //! L3  preflight · engine · callback   before a batch is posted · run it · listen for callbacks
 //! L2  intake · journal · gateway · report
-//! L1  lifecycle                    what may happen to one payment
+//! L1  ledger                       what its neighbours and the people around it allow
+//!     lifecycle                    what may happen to one payment
 //! L0  domain                       what a payment is
 //!
 //!     sandbox                      beside: a gateway that misbehaves on purpose and counts every execution
@@ -15,6 +16,7 @@
 //! - [`domain`] holds values that are valid by their type: amounts, phone numbers, identifiers, instructions.
 //! - [`lifecycle`] is one pure function, [`lifecycle::step`]: what is known of a payment, and one piece of evidence, give
 //!   what is known then. State alone decides the next action.
+//! - [`ledger`] holds the rules about money that reach beyond one payment, as pure functions.
 //! - [`intake`] turns files into instructions, or says what is wrong with every row.
 //! - [`journal`] is the durable truth: an SQLite file, one writer, verbs that return after the commit.
 //! - [`gateway`] turns every reply, and every silence, into evidence. It alone knows the wire.
@@ -45,6 +47,7 @@ pub mod fuzzing;
 pub mod gateway;
 pub mod intake;
 pub mod journal;
+pub mod ledger;
 pub mod lifecycle;
 #[cfg(debug_assertions)]
 mod points;

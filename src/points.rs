@@ -13,6 +13,9 @@ const KILL_AT: &str = "TORTURE_KILL_AT";
 /// `normal` makes commits that a power loss may undo, to show that a test would notice.
 const SYNCHRONOUS: &str = "TORTURE_SYNCHRONOUS";
 
+/// `link` gives a new journal its name by way of the C library, where a test listens.
+const NAMES: &str = "TORTURE_NAMES";
+
 struct Armed {
     name: String,
     passages_left: AtomicU64,
@@ -44,4 +47,9 @@ fn armed() -> Option<Armed> {
 /// Whether commits are to be less durable than they must be.
 pub(crate) fn commits_may_be_lost() -> bool {
     std::env::var(SYNCHRONOUS).is_ok_and(|value| value == "normal")
+}
+
+/// Whether a new journal gets its name as on a file system that cannot rename to nobody's name.
+pub(crate) fn names_are_linked() -> bool {
+    std::env::var(NAMES).is_ok_and(|value| value == "link")
 }

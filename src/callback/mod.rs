@@ -4,6 +4,8 @@
 //! guessed: `{public_url}/{payerTransactionID}/{HMAC-SHA256 of it}`. Anything else gets a 404, all alike.
 
 mod address;
+mod kept;
+mod seats;
 mod server;
 
 pub use address::Addresses;

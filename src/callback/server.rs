@@ -1,5 +1,6 @@
 //! The HTTP side of the listener, with a bound on everything a caller controls.
 
+use std::borrow::Cow;
 use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -14,22 +15,24 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{Semaphore, mpsc};
+use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use super::Addresses;
+use super::seats::{Doing, Guest, Seats};
+use super::{Addresses, kept};
 use crate::domain::{PayerTransactionId, Timestamp};
-use crate::gateway::{CallbackNotice, read_callback};
+use crate::gateway::{CallbackNotice, Scrub, Secrets, read_callback};
 use crate::journal::{CallbackNote, Journal, Moved, Received};
 use crate::lifecycle::{CodeTable, Event, Moment, Policy};
 
 const BODY_MAX: usize = 64 * 1024;
 const HEADERS_WITHIN: Duration = Duration::from_secs(5);
 const BODY_WITHIN: Duration = Duration::from_secs(10);
-/// An idle or slow connection is closed after this, whatever it does.
+/// No further request is taken from a connection after this.
 const CONNECTION_WITHIN: Duration = Duration::from_secs(120);
-const CONNECTIONS_MAX: usize = 512;
+/// What is under way then is cut off after as much again.
+const LAST_WITHIN: Duration = Duration::from_secs(120);
 const DRAIN_WITHIN: Duration = Duration::from_secs(5);
 
 /// What the listener works with.
@@ -43,6 +46,8 @@ pub struct Options {
     pub codes: Arc<CodeTable>,
     /// The waits.
     pub policy: Arc<Policy>,
+    /// What callers may repeat and nobody may read.
+    pub secrets: Secrets,
     /// Told of every payment that a callback moved.
     pub moved: Option<mpsc::Sender<Moved>>,
 }
@@ -75,21 +80,18 @@ impl Listener {
     /// Serves until told to stop; what is under way is finished first.
     pub async fn serve(self, options: Options, stop: CancellationToken) {
         let options = Arc::new(options);
-        let seats = Arc::new(Semaphore::new(CONNECTIONS_MAX));
+        let seats = Arc::new(Seats::default());
         let tasks = TaskTracker::new();
         loop {
             let accepted = tokio::select! {
                 () = stop.cancelled() => break,
                 accepted = accept(&self.socket, &seats) => accepted,
             };
-            let Some((stream, seat)) = accepted else {
+            let Some((stream, guest)) = accepted else {
                 continue;
             };
             let (options, stop) = (Arc::clone(&options), stop.clone());
-            tasks.spawn(async move {
-                serve_connection(stream, options, stop).await;
-                drop(seat);
-            });
+            tasks.spawn(serve_connection(stream, Arc::new(guest), options, stop));
         }
         // A caller that comes now is refused at once, rather than left waiting in the kernel's queue.
         drop(self.socket);
@@ -98,13 +100,9 @@ impl Listener {
     }
 }
 
-type Seat = tokio::sync::OwnedSemaphorePermit;
-
-async fn accept(socket: &TcpListener, seats: &Arc<Semaphore>) -> Option<(TcpStream, Seat)> {
-    // Callers beyond the cap wait in the kernel's queue.
-    let seat = Arc::clone(seats).acquire_owned().await.ok()?;
+async fn accept(socket: &TcpListener, seats: &Arc<Seats>) -> Option<(TcpStream, Guest)> {
     match socket.accept().await {
-        Ok((stream, _)) => Some((stream, seat)),
+        Ok((stream, peer)) => Some((stream, seats.take(peer.ip()).await)),
         Err(error) => {
             tracing::warn!(%error, "a callback connection could not be accepted");
             // Out of file descriptors, mostly: accepting at once again would spin.
@@ -114,11 +112,17 @@ async fn accept(socket: &TcpListener, seats: &Arc<Semaphore>) -> Option<(TcpStre
     }
 }
 
-async fn serve_connection(stream: TcpStream, options: Arc<Options>, stop: CancellationToken) {
+async fn serve_connection(
+    stream: TcpStream,
+    guest: Arc<Guest>,
+    options: Arc<Options>,
+    stop: CancellationToken,
+) {
     let _ = stream.set_nodelay(true);
+    let caller = Arc::clone(&guest);
     let service = service_fn(move |request| {
-        let options = Arc::clone(&options);
-        async move { Ok::<_, Infallible>(answer(request, &options).await) }
+        let (options, caller) = (Arc::clone(&options), Arc::clone(&caller));
+        async move { Ok::<_, Infallible>(answer(request, &options, &caller).await) }
     });
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
@@ -126,14 +130,22 @@ async fn serve_connection(stream: TcpStream, options: Arc<Options>, stop: Cancel
         .max_buf_size(16 * 1024)
         .serve_connection(TokioIo::new(stream), service);
     tokio::pin!(connection);
-    let ended = tokio::time::timeout(CONNECTION_WITHIN, async {
+    let served = async {
         tokio::select! {
-            ended = connection.as_mut() => return ended,
-            () = stop.cancelled() => connection.as_mut().graceful_shutdown(),
+            ended = connection.as_mut() => return Some(ended),
+            () = stop.cancelled() => {}
+            () = tokio::time::sleep(CONNECTION_WITHIN) => {}
         }
-        connection.await
-    });
-    if let Ok(Err(error)) = ended.await {
+        // The callback that is under way, if any, is stored and acknowledged.
+        connection.as_mut().graceful_shutdown();
+        tokio::time::timeout(LAST_WITHIN, connection).await.ok()
+    };
+    let ended = tokio::select! {
+        ended = served => ended,
+        // Never while a callback is being stored.
+        () = guest.asked_to_leave() => None,
+    };
+    if let Some(Err(error)) = ended {
         tracing::debug!(%error, "a callback connection ended early");
     }
 }
@@ -146,11 +158,26 @@ fn empty(status: StatusCode) -> Reply {
     reply
 }
 
-async fn answer(request: Request<Incoming>, options: &Options) -> Reply {
+async fn answer(request: Request<Incoming>, options: &Options, caller: &Guest) -> Reply {
     let id = options.addresses.recognise(request.uri().path());
     let (Some(id), true) = (id, request.method() == Method::POST) else {
         return empty(StatusCode::NOT_FOUND);
     };
+    if !caller.is(Doing::Sending) {
+        return empty(StatusCode::SERVICE_UNAVAILABLE);
+    }
+    let reply = genuine(id, request, options, caller).await;
+    caller.is(Doing::Resting);
+    reply
+}
+
+/// Reads and stores what comes to the address of a payment.
+async fn genuine(
+    id: PayerTransactionId,
+    request: Request<Incoming>,
+    options: &Options,
+    caller: &Guest,
+) -> Reply {
     let body = Limited::new(request.into_body(), BODY_MAX).collect();
     let body = match tokio::time::timeout(BODY_WITHIN, body).await {
         Ok(Ok(body)) => body.to_bytes(),
@@ -160,16 +187,20 @@ async fn answer(request: Request<Incoming>, options: &Options) -> Reply {
         Ok(Err(_)) => return empty(StatusCode::BAD_REQUEST),
         Err(_) => return empty(StatusCode::REQUEST_TIMEOUT),
     };
-    let read = note_of(id, &body, &options.codes);
+    // From here on it is not cut off, whoever else needs the place.
+    if !caller.is(Doing::Stored) {
+        return empty(StatusCode::SERVICE_UNAVAILABLE);
+    }
+    let note = note_of(id, &body, &options.codes, &options.secrets.scrub());
     // Not kept while the journal is waited for: the connection reads its next request into the same memory.
     drop(body);
-    take(id, read, options, Timestamp::now()).await
+    take(id, note, options, Timestamp::now()).await
 }
 
 /// Stores what came to the address of a payment, then answers.
 async fn take(
     id: PayerTransactionId,
-    (note, readable): (CallbackNote, bool),
+    note: CallbackNote,
     options: &Options,
     now: Timestamp,
 ) -> Reply {
@@ -201,8 +232,11 @@ async fn take(
             }
         }
         Ok(Received::Repeat) => {}
+        // Sent again, it would change nothing again.
+        Ok(Received::TooMany) => {
+            tracing::debug!(%id, "a callback that changes nothing is not kept: there are many like it");
+        }
         Ok(Received::Unknown) => return empty(StatusCode::NOT_FOUND),
-        Ok(Received::TooMany) => return empty(StatusCode::SERVICE_UNAVAILABLE),
         // The first failure of the journal is told; each callback after it fails for the same reason.
         Err(error @ crate::journal::Error::Latched { .. }) => {
             tracing::debug!(%error, "a callback could not be stored");
@@ -212,9 +246,6 @@ async fn take(
             tracing::error!(%error, "a callback could not be stored");
             return empty(StatusCode::SERVICE_UNAVAILABLE);
         }
-    }
-    if !readable {
-        return empty(StatusCode::BAD_REQUEST);
     }
     acknowledgement(id, gateway_id.as_ref().map(|id| id.as_str()))
 }
@@ -227,26 +258,25 @@ pub(crate) async fn receive(
     options: &Options,
     now: Timestamp,
 ) -> bool {
-    let read = note_of(id, body, &options.codes);
-    take(id, read, options, now).await.status() == StatusCode::OK
+    let note = note_of(id, body, &options.codes, &options.secrets.scrub());
+    take(id, note, options, now).await.status() == StatusCode::OK
 }
 
-/// Reads a body; the flag tells whether it was a callback at all.
-fn note_of(id: PayerTransactionId, body: &[u8], codes: &CodeTable) -> (CallbackNote, bool) {
+/// Reads a body. The address has proved who sends it: what cannot be read is kept as it is.
+fn note_of(id: PayerTransactionId, body: &[u8], codes: &CodeTable, scrub: &Scrub) -> CallbackNote {
     let digest = Sha256::digest(body).into();
     let blank = CallbackNote {
         id,
         event: None,
-        amount: None,
         said: crate::domain::Said::default(),
         digest,
+        body: None,
     };
-    match read_callback(body, codes) {
+    match read_callback(body, codes, scrub) {
         Ok(CallbackNotice {
             id: named,
             verdict,
             mut said,
-            amount,
             ..
         }) => {
             let about_another = named.as_deref().is_some_and(|named| named != id.as_str());
@@ -254,20 +284,22 @@ fn note_of(id: PayerTransactionId, body: &[u8], codes: &CodeTable) -> (CallbackN
                 said.anomaly = Some("the callback names another payment".into());
             }
             let event = (!about_another).then_some(Event::Callback(verdict));
-            (
-                CallbackNote {
-                    event,
-                    amount,
-                    said,
-                    ..blank
-                },
-                true,
-            )
+            CallbackNote {
+                event,
+                said,
+                ..blank
+            }
         }
         Err(error) => {
             let mut note = blank;
             note.said.anomaly = Some(format!("not a callback: {error}"));
-            (note, false)
+            // Before it is cut: half of a secret is not recognised.
+            let text = String::from_utf8_lossy(body);
+            note.body = Some(match scrub.text(&text) {
+                Cow::Borrowed(_) => kept::kept(body),
+                Cow::Owned(text) => kept::kept(text.as_bytes()),
+            });
+            note
         }
     }
 }

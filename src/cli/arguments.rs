@@ -91,10 +91,14 @@ pub(super) enum Command {
     Retry(RetryArguments),
     /// Record an operator's decision about one payment
     Resolve(ResolveArguments),
-    /// Withdraw what was never posted
+    /// Withdraw one payment that was never posted; without its name, all of them
     Cancel(CancelArguments),
     /// Reopen a lane that is held for want of float
     ResumeLane(ResumeLaneArguments),
+    /// What an older or copied journal may have missed: show it, ask about it, declare it made up for
+    Recover(RecoverArguments),
+    /// Copy the journal to a file, also while a run writes; the copy is proven
+    Backup(BackupArguments),
     /// Listen for callbacks, between runs
     Listen(ListenArguments),
     /// Ask for a token, to prove that one can be had; it is not shown
@@ -277,6 +281,21 @@ pub(super) struct RunOptions {
 pub(super) struct RunArguments {
     /// The batch
     pub batch: String,
+    /// A head of the batch's evidence, as `load` printed it: refused unless the evidence on record is that, or goes on from it
+    #[arg(long, value_name = "HASH")]
+    pub head: Option<String>,
+    /// Declared number of rows of the whole batch, however they came into it; another number is refused
+    #[arg(long, value_name = "N")]
+    pub expect_count: Option<u64>,
+    /// Declared total of the whole batch, as 1500.00 or "KES 1500.00"; another total is refused
+    #[arg(long, value_name = "AMOUNT")]
+    pub expect_total: Option<String>,
+    /// The gateway has given the account another user name: ask it about a payment of the batch first, then go on
+    #[arg(long, requires = "reason")]
+    pub account_moved: bool,
+    /// Why; it is kept as evidence
+    #[arg(long, value_name = "TEXT", requires = "account_moved")]
+    pub reason: Option<String>,
     #[command(flatten)]
     pub options: RunOptions,
 }
@@ -318,12 +337,26 @@ pub(super) struct ReportArguments {
     pub out: PathBuf,
 }
 
+/// One payment, as a person names it.
+#[derive(Clone, Debug, Default, Args)]
+pub(super) struct NameArguments {
+    /// Reference of the row, or payerTransactionID
+    #[arg(value_name = "REFERENCE|ID")]
+    pub payment: Option<String>,
+    /// The text is the reference of a row, whatever else it may be
+    #[arg(long, value_name = "TEXT", num_args = 0..=1, conflicts_with = "id")]
+    pub reference: Option<Option<String>>,
+    /// The text is a payerTransactionID, whatever else it may be
+    #[arg(long, value_name = "TEXT", num_args = 0..=1)]
+    pub id: Option<Option<String>>,
+}
+
 #[derive(Debug, Args)]
 pub(super) struct ExplainArguments {
     /// The batch
     pub batch: String,
-    /// Reference of the row, or payerTransactionID
-    pub payment: String,
+    #[command(flatten)]
+    pub name: NameArguments,
     /// Show prepaid tokens: whoever has one can use it
     #[arg(long)]
     pub reveal: bool,
@@ -336,6 +369,9 @@ pub(super) struct RetryArguments {
     /// Only failures with this status code
     #[arg(long, value_name = "N")]
     pub code: Option<i32>,
+    /// Do not ask before anything is ordered
+    #[arg(long, short)]
+    pub yes: bool,
 }
 
 #[derive(Debug, Args)]
@@ -343,28 +379,40 @@ pub(super) struct RetryArguments {
 pub(super) struct ResolveArguments {
     /// The batch
     pub batch: String,
-    /// payerTransactionID, or reference of the row
-    pub id: String,
-    /// It was paid
+    #[command(flatten)]
+    pub name: NameArguments,
+    /// It was paid: on your word its row counts as paid, and is never paid again
     #[arg(long, group = "outcome")]
     pub paid: bool,
-    /// It was not paid, and will not be
+    /// It was not paid, and will not be: the gateway is asked first
     #[arg(long, group = "outcome")]
     pub failed: bool,
+    /// It failed although the gateway accepted it, or cannot be asked, and its time is up
+    #[arg(long, conflicts_with = "paid")]
+    pub although_accepted: bool,
     /// Why
     #[arg(long, value_name = "TEXT")]
     pub reason: String,
     /// What the decision rests on: a statement line, a ticket
     #[arg(long, value_name = "TEXT")]
     pub evidence: String,
+    /// Ask the sandbox that the batch was run against
+    #[arg(long)]
+    pub sandbox: bool,
+    /// Do not ask before the decision is recorded
+    #[arg(long, short)]
+    pub yes: bool,
 }
 
 #[derive(Debug, Args)]
 pub(super) struct CancelArguments {
     /// The batch
     pub batch: String,
-    /// One payment, by payerTransactionID or reference [default: all that were never posted]
-    pub id: Option<String>,
+    #[command(flatten)]
+    pub name: NameArguments,
+    /// Do not ask before a whole batch is withdrawn
+    #[arg(long, short)]
+    pub yes: bool,
 }
 
 #[derive(Debug, Args)]
@@ -373,6 +421,34 @@ pub(super) struct ResumeLaneArguments {
     pub batch: String,
     /// The service code
     pub service: String,
+}
+
+#[derive(Debug, Args)]
+#[command(group(clap::ArgGroup::new("order")))]
+pub(super) struct RecoverArguments {
+    /// Only this batch
+    pub batch: Option<String>,
+    /// Ask the gateway about everything that is ready in the batch before any of it is posted
+    #[arg(long, group = "order")]
+    pub presume_posted: bool,
+    /// Every file of the time that was missed is loaded again: from now on new files are paid without asking first
+    #[arg(long, group = "order", conflicts_with = "batch")]
+    pub done: bool,
+    /// It is certain that nothing was posted since the copy was made: post without asking
+    #[arg(long, group = "order", requires = "reason")]
+    pub nothing_ran_since: bool,
+    /// How that is known
+    #[arg(long, value_name = "TEXT", requires = "nothing_ran_since")]
+    pub reason: Option<String>,
+    /// Do not ask whether this is meant
+    #[arg(long, short)]
+    pub yes: bool,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct BackupArguments {
+    /// The copy; a file that is there is not written over
+    pub file: PathBuf,
 }
 
 #[derive(Debug, Args)]

@@ -250,12 +250,8 @@ impl Place<'_> {
         let drain = CancellationToken::new();
         let notice = "ending: no further bill is asked for".to_owned();
         signals::drain_on_signal(drain.clone(), notice)?;
-        let profile = gateway::profile(self.settings)?;
-        let identity = match sandbox {
-            Some(sandbox) => format!("sandbox {}", sandbox.identity()),
-            None => profile.identity(),
-        };
-        let client = HttpGateway::new(profile)
+        let home = gateway::home(self.settings, sandbox.map(Sandbox::identity))?;
+        let client = HttpGateway::new(gateway::profile(self.settings)?)
             .map_err(|error| Error::refused(format!("gateway: {error}")))?;
         let inquiry = Inquiry {
             session: self.session,
@@ -271,12 +267,7 @@ impl Place<'_> {
         if pin {
             // What one gateway says is due must not be paid through another.
             self.journal
-                .pin(
-                    self.batch.clone(),
-                    identity,
-                    gateway::wire(self.settings),
-                    Timestamp::now(),
-                )
+                .pin(self.batch.clone(), home, Timestamp::now())
                 .await?;
         }
         inquiry.ask(Arc::new(client)).await

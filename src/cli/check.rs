@@ -5,15 +5,33 @@ use super::bills::Told;
 use super::input::{Input, declared_total};
 use super::load::{into_journal, print_summary, to_json};
 use super::session::{Session, batch_name};
-use super::{Error, Verdict, bills, networks, output};
+use super::{Error, Verdict, bills, mistakes, networks, output};
 use crate::domain::{Originator, Timestamp};
 use crate::journal::{Journal, LoadPlan};
 
 /// `disburse check`.
 pub(super) async fn check(session: &Session, arguments: CheckArguments) -> Result<Verdict, Error> {
+    let file = arguments.file.file.display().to_string();
+    let mut told = false;
+    let checked = examine(session, arguments, &mut told).await;
+    if let Err(error) = &checked
+        && session.common.json
+        && !told
+    {
+        mistakes::print_whole(&file, error);
+    }
+    checked
+}
+
+/// Checks the file; `told` becomes true when the mistakes of its rows were printed as objects.
+async fn examine(
+    session: &Session,
+    arguments: CheckArguments,
+    told: &mut bool,
+) -> Result<Verdict, Error> {
     let overrides = vec![("service_code", arguments.file.service.clone())];
     let mut settings = session.settings(arguments.sandbox, overrides)?;
-    let input = Input::open(&arguments.file, &settings)?;
+    let input = Input::open(&arguments.file, &settings)?.telling_objects(session.common.json);
     let expect_total = match &arguments.file.expect_total {
         Some(text) => Some(declared_total(text, &settings)?),
         None => None,
@@ -38,10 +56,10 @@ pub(super) async fn check(session: &Session, arguments: CheckArguments) -> Resul
         dry_run: !arguments.bills,
     };
     let batch = plan.batch.clone();
-    let (mut summary, _) = into_journal(session, &journal, &input, plan)
-        .await
-        .map_err(|error| error.of_check())?;
-    let told = match arguments.bills {
+    let loaded = into_journal(session, &journal, &input, plan).await;
+    *told = input.has_told_objects();
+    let (mut summary, _) = loaded.map_err(|error| error.of_check())?;
+    let bills_told = match arguments.bills {
         true => {
             let place = bills::Place {
                 session,
@@ -54,7 +72,7 @@ pub(super) async fn check(session: &Session, arguments: CheckArguments) -> Resul
         }
         false => Told::default(),
     };
-    told.complete(&mut summary);
+    bills_told.complete(&mut summary);
     if summary.unpriced > 0 {
         let remedy = "--bills asks what is due";
         if expect_total.is_some() {
@@ -74,7 +92,7 @@ pub(super) async fn check(session: &Session, arguments: CheckArguments) -> Resul
     if session.common.json {
         let mut value = to_json(&summary, None);
         if arguments.bills {
-            value["bills"] = told.to_json();
+            value["bills"] = bills_told.to_json();
         }
         output::json(&value);
     } else {

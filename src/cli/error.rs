@@ -107,6 +107,16 @@ impl Error {
         }
     }
 
+    /// Returns what happened.
+    pub(super) fn message(&self) -> &str {
+        &self.message
+    }
+
+    /// Returns the first thing to do.
+    pub(super) fn first_hint(&self) -> Option<&str> {
+        self.hints.first().map(String::as_str)
+    }
+
     /// Returns the exit code.
     #[must_use]
     pub fn code(&self) -> u8 {
@@ -123,14 +133,37 @@ impl From<journal::Error> for Error {
                 Some("a journal holds names and phone numbers; keep it in a file of your own")
             }
             E::Foreign { found, .. } if found.is_empty() => Some(
-                "name another file with --journal; if this was your journal, its first bytes are damaged: restore it from a copy",
+                "name another file with --journal; if this was your journal, its first bytes are damaged: see \"A lost, restored or \
+                 copied journal\" in the README",
             ),
+            E::Linked { .. } => Some(
+                "each name would have a lock, a log and a mark of its own, and two runs could post the same payments: keep one \
+                 name, and remove the others (`find FOLDER -samefile FILE` lists them); `disburse backup FILE` makes a copy",
+            ),
+            E::Displaced => Some(
+                "nothing more was posted; `disburse status` shows the journal that is there now, `disburse recover` what it may have missed",
+            ),
+            E::Unasked { .. } => Some(
+                "`disburse recover` names their batches: run each of them, so that the gateway is asked. What cannot be asked is \
+                 decided one by one with `disburse resolve`, or by --nothing-ran-since, where that is certain",
+            ),
+            E::Exists { .. } => Some("name a file that is not there yet"),
+            E::NotSound { .. } => {
+                Some("see what `disburse verify BATCH` finds; no copy was left behind")
+            }
             E::Foreign { .. } => Some("name another file with --journal"),
             E::Damaged { .. } => Some(DAMAGED),
             E::Storage { cause } if is_damage(cause) => Some(DAMAGED),
             E::Latched { cause } if cause.contains("malformed") => Some(DAMAGED),
             E::UnknownPayment { .. } => Some(
                 "name it by the reference of its row or by its payerTransactionID; payments.csv of the report lists both",
+            ),
+            E::MoreThanShown { .. } => {
+                Some("say the same command again, and look at what it shows")
+            }
+            E::TwoPayments { .. } => Some(
+                "say which of the two you mean: --reference takes the text for the reference of a row, --id for a payerTransactionID; \
+                 disburse explain with the same flag shows that row",
             ),
             E::OtherGateway { pinned, .. } if pinned.starts_with("sandbox ") => Some(
                 "a rehearsal stays a rehearsal: go on with --sandbox, or load the file under another batch name for the gateway",
@@ -142,17 +175,32 @@ impl From<journal::Error> for Error {
                 "a batch stays with its gateway: another one does not know what was paid. Choose the right profile, or load the \
                  file under another batch name",
             ),
+            E::Altered { .. } => Some(
+                "keep the file as it is and send nothing more from it: `disburse verify BATCH` lists what was changed. Go on with a copy of the \
+                 journal from before that; what was posted since is asked about first",
+            ),
+            E::OtherAccount { .. } => Some(
+                "choose the profile with the user name it was started with. If the gateway has given that account another name: \
+                 disburse run BATCH --account-moved --reason TEXT, which asks the gateway about a payment of the batch first",
+            ),
             E::OtherWire { .. } => {
                 Some("set the profile back, so that every repeat of a post has the same bytes")
             }
             E::Storage { cause } if is_full(cause) => Some(FULL),
-            E::Open { cause, .. } | E::Latched { cause } | E::Scratch { cause }
+            E::Open { cause, .. }
+            | E::Mark { cause, .. }
+            | E::Latched { cause }
+            | E::Scratch { cause }
                 if ["No space left", "disk I/O error", "is full"]
                     .iter()
                     .any(|sign| cause.contains(sign)) =>
             {
                 Some(FULL)
             }
+            E::Mark { .. } => Some(
+                "a file beside the journal says how far it has come, so that an older copy is noticed: make its folder writable, \
+                 and run the same command again",
+            ),
             E::Storage { .. } | E::Latched { .. } => Some(
                 "run the same command again: what was sent without an outcome is asked about, never posted blindly",
             ),
@@ -161,7 +209,7 @@ impl From<journal::Error> for Error {
         let base = match error.kind() {
             journal::Kind::Fault => Self::unexpected(&error),
             journal::Kind::Refused => match &error {
-                E::Open { .. } => Self::unexpected(&error),
+                E::Open { .. } | E::Altered { .. } => Self::unexpected(&error),
                 _ => Self::refused(&error),
             },
         };
@@ -172,8 +220,9 @@ impl From<journal::Error> for Error {
     }
 }
 
-const DAMAGED: &str = "restore the journal from a copy; or load the same files into a new one with --presume-posted, which asks the \
-                       gateway about every payment before it posts";
+const DAMAGED: &str = "move the damaged file away, with its -wal and -shm, and leave its .mark where it is; then put the newest copy in \
+                       its place, or load the same files again: the gateway is asked about every payment before any is posted, and \
+                       `disburse recover` shows how far that is";
 const FULL: &str = "is the disk full, or a limit on file sizes reached? Make room and run the same command again; nothing is lost";
 
 fn is_full(error: &rusqlite::Error) -> bool {

@@ -4,23 +4,24 @@ use serde_json::json;
 
 use super::arguments::ExplainArguments;
 use super::report::Kinds;
-use super::session::{Session, batch_name};
-use super::{Error, Verdict, output, unpriced};
+use super::session::{Session, batch_name, needed_payment};
+use super::{Error, Verdict, output, people, unpriced};
 use crate::domain::Electricity;
-use crate::journal::{PaymentRecord, Reader, Snapshot, TrailEntry};
+use crate::journal::{PaymentRecord, Reader, Snapshot, TrailEntry, WaitsFor};
 use crate::lifecycle::{Action, Event, Verdict as Said};
 use crate::report::Prepaid;
 
 /// `disburse explain`.
-pub(super) fn explain(session: &Session, arguments: &ExplainArguments) -> Result<Verdict, Error> {
+pub(super) fn explain(session: &Session, arguments: ExplainArguments) -> Result<Verdict, Error> {
     let reader = Reader::open(session.journal_path())?;
     let batch = batch_name(&arguments.batch)?;
+    let name = needed_payment(arguments.name)?;
     let snapshot = reader.snapshot(&batch)?;
-    if let Some(record) = snapshot.find_unpriced(&arguments.payment)? {
+    if let Some(record) = snapshot.find_unpriced(&name)? {
         unpriced::explain(session, &snapshot, &record, &batch)?;
         return Ok(Verdict::Done);
     }
-    let records = snapshot.find(&arguments.payment)?;
+    let records = snapshot.find(name)?;
     let kinds = Kinds::of(session);
     let shown = Shown {
         kinds: &kinds,
@@ -35,6 +36,7 @@ pub(super) fn explain(session: &Session, arguments: &ExplainArguments) -> Result
         return Ok(Verdict::Done);
     }
     // All of it is read before any of it is said: of a damaged journal nothing is printed as if it were whole.
+    let acts = snapshot.acts()?;
     let told = records
         .iter()
         .map(|record| Ok((snapshot.bills(record.seq)?, snapshot.trail(record.seq)?)))
@@ -44,13 +46,8 @@ pub(super) fn explain(session: &Session, arguments: &ExplainArguments) -> Result
         for bill in &bills {
             output::line(&unpriced::bill_text(bill));
         }
-        for entry in trail {
-            output::line(&format!(
-                "  {}  {}",
-                entry.at,
-                sentence(&entry, arguments.reveal)
-            ));
-        }
+        let acts = people::about(&acts, record.payment.id);
+        people::print(&acts, &trail, arguments.reveal);
     }
     Ok(Verdict::Done)
 }
@@ -87,7 +84,9 @@ impl Shown<'_> {
 
 /// Returns what was said under this name, hidden where it is, or holds, a bearer value.
 fn text(name: &str, value: &str, reveal: bool) -> String {
-    let bearer = name == "receiver_narration" || Electricity::read(value).is_some();
+    // A body that could not be read may hold one wherever it likes.
+    let bearer =
+        matches!(name, "receiver_narration" | "body") || Electricity::read(value).is_some();
     if bearer && !reveal {
         HIDDEN.to_owned()
     } else {
@@ -132,9 +131,27 @@ fn print_record(record: &PaymentRecord, shown: Shown<'_>) {
     if let Some(replaced) = record.replaces {
         output::line(&format!("  a retry of {replaced}, which had failed"));
     }
+    if let Some(retry) = record.replaced_by {
+        output::line(&format!("  its retry is {retry}"));
+    }
+}
+
+/// Says what a retry waits for, and what to do about it.
+pub(super) fn waits(waits: WaitsFor) -> String {
+    match waits {
+        WaitsFor::Decision(id) => format!(
+            "waits until it is decided whether {id}, an earlier payment of the same row, was paid: disburse resolve"
+        ),
+        WaitsFor::Answer(id) => format!(
+            "waits until the gateway has been asked once more about {id}, which an operator decided to have failed: a run asks"
+        ),
+    }
 }
 
 fn next(record: &PaymentRecord) -> String {
+    if let Some(held) = record.waits_for {
+        return waits(held);
+    }
     match record.life.action() {
         Action::Post(None) => "next: post".to_owned(),
         Action::Post(Some(at)) => format!("next: post, not before {at}"),
@@ -221,10 +238,13 @@ fn to_json(
         "status_code": record.life.code,
         "attempts": record.life.attempts,
         "replaces": record.replaces.map(|id| id.to_string()),
+        "replaced_by": record.replaced_by.map(|id| id.to_string()),
+        "waits": record.waits_for.map(waits),
         "receiver_narration": narration.map(|text| self::text("receiver_narration", text, shown.reveal)),
         "electricity_token": electricity.as_ref().map(|(token, _)| token),
         "electricity_units": electricity.as_ref().map(|(_, units)| units).filter(|units| !units.is_empty()),
         "bills": unpriced::bills_json(&snapshot.bills(record.seq)?),
+        "people": people::to_json(&people::about(&snapshot.acts()?, record.payment.id)),
         "trail": trail,
     }))
 }

@@ -14,6 +14,7 @@ use crate::gateway::{
     DocumentClient, ExtraDataForm, HttpGateway, LookupClient, Profile, SupportDocumentIn,
     TokenClient,
 };
+use crate::journal::Home;
 use crate::lifecycle::{Class, CodeTable, Policy, SettleOn};
 
 /// The longest reply that is read.
@@ -119,7 +120,7 @@ fn unusable(error: crate::gateway::Error) -> Error {
 }
 
 /// Returns the settings that shape the bytes of a post: a batch keeps them for all its posts.
-pub(super) fn wire(settings: &Settings) -> String {
+fn wire(settings: &Settings) -> String {
     let p = &settings.profile;
     let zone = p.time_zone.as_ref().map_or("", |zone| zone.name());
     let country = p
@@ -152,6 +153,22 @@ fn undated(settings: &Settings) -> impl Iterator<Item = &ServiceCode> {
     services
         .filter(move |(_, service)| empty(service))
         .map(|(code, _)| code)
+}
+
+/// Returns where a batch of this configuration belongs; `sandbox` is the identity of the sandbox that stands in.
+pub(super) fn home(settings: &Settings, sandbox: Option<&str>) -> Result<Home, Error> {
+    Ok(Home {
+        gateway: match sandbox {
+            Some(identity) => format!("sandbox {identity}"),
+            None => profile(settings)?.identity(),
+        },
+        wire: wire(settings),
+        account: match sandbox {
+            // It has one account, whoever the profile says that we are.
+            Some(_) => "sandbox".to_owned(),
+            None => settings.gateway()?.username.to_owned(),
+        },
+    })
 }
 
 /// Returns the classes of the status codes.

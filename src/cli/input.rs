@@ -1,27 +1,34 @@
 //! A batch file on its way into a journal: opened, read on a thread of its own, its errors shown and kept.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::File;
-use std::io::{BufWriter, Read, Seek, Write};
+use std::fs::{File, FileType, OpenOptions};
+use std::io::{BufWriter, ErrorKind, Read, Seek, Write};
+use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Arc, OnceLock};
+
+use rustix::fs::OFlags;
 
 use super::arguments::FileArguments;
 use super::config::Settings;
-use super::{Error, output, rules};
+use super::mistakes::Mistakes;
+use super::{Error, fresh_name, output, rules};
 use crate::domain::{Amount, Currency};
 use crate::intake::{
-    self, BadRow, Corrections, Encoding, Form, Format, Options, Reader, Row, RowError, Rules,
+    self, BadRow, Corrections, Encoding, Form, Format, Options, Reader, Row, Rules,
 };
 use crate::journal::{Incoming, LateError, RejectedRow};
+use crate::report::FileIdentity;
 
 /// Rows that travel together.
 const BLOCK: usize = 512;
 /// Blocks that wait for the journal.
 const BLOCKS: usize = 4;
-/// Errors that are shown; the corrections file has them all.
-const SHOWN: usize = 50;
+/// What is looked at before standard input is kept.
+const HEAD_BYTES: usize = 4 * 1024;
+const STANDARD_INPUT: &str = "standard input";
 
 /// A batch file, opened so that it can be read twice.
 #[derive(Debug)]
@@ -32,8 +39,14 @@ pub(super) struct Input {
     options: Options,
     rules: Arc<Rules>,
     corrections: PathBuf,
+    /// Where the bad rows went: not there, when something else has that name.
+    kept: OnceLock<PathBuf>,
     /// No configuration gave defaults for columns that the file lacks.
     without_defaults: bool,
+    /// Mistakes are printed for a program too.
+    tells_objects: bool,
+    /// They are printed.
+    objects_told: AtomicBool,
 }
 
 /// The rows of a file, as they are read.
@@ -43,8 +56,7 @@ pub(super) type Pending = tokio::task::JoinHandle<Result<Reading, Error>>;
 
 /// What reading a file came to, beside the rows.
 pub(super) struct Reading {
-    shown: Vec<RowError>,
-    errors: u64,
+    mistakes: Mistakes,
     bad_rows: u64,
     staged: Option<Corrections<BufWriter<tempfile::NamedTempFile>>>,
     form: Form,
@@ -67,7 +79,7 @@ impl Input {
             None => Format::from_path(&arguments.file),
         };
         let (name, file) = if arguments.file == Path::new("-") {
-            ("standard input".to_owned(), spool()?)
+            (STANDARD_INPUT.to_owned(), spool()?)
         } else {
             (
                 output::name(&arguments.file.display().to_string()),
@@ -86,13 +98,33 @@ impl Input {
                 .corrections
                 .clone()
                 .unwrap_or_else(|| corrections_path(&arguments.file)),
+            kept: OnceLock::new(),
             name,
+            tells_objects: false,
+            objects_told: AtomicBool::new(false),
             file,
             options: Options { format, encoding },
             rules: Arc::new(rules::of(settings, &folder)?),
         };
         input.probe()?;
         Ok(input)
+    }
+
+    /// Prints every mistake as an object, too.
+    pub(super) fn telling_objects(mut self, tells: bool) -> Self {
+        self.tells_objects = tells;
+        self
+    }
+
+    /// Returns whether the mistakes of the rows were printed as objects.
+    pub(super) fn has_told_objects(&self) -> bool {
+        self.objects_told.load(Ordering::Relaxed)
+    }
+
+    /// Takes references as they stand, look-alikes too: an earlier journal has made identifiers from them.
+    pub(super) fn presuming_posted(mut self, presume_posted: bool) -> Self {
+        Arc::make_mut(&mut self.rules).references_as_they_stand = presume_posted;
+        self
     }
 
     /// Reads as far as the first row, so that a file of another kind is refused before a journal is made for it.
@@ -109,9 +141,15 @@ impl Input {
         }
     }
 
-    /// Returns where the bad rows go.
+    /// Returns where the bad rows went, or are to go.
     pub(super) fn corrections(&self) -> &Path {
-        &self.corrections
+        self.kept.get().unwrap_or(&self.corrections)
+    }
+
+    /// Returns which file it is, whatever its names.
+    pub(super) fn identity(&self) -> Result<FileIdentity, Error> {
+        FileIdentity::of(&self.file)
+            .map_err(|error| Error::refused(format!("{}: cannot be read: {error}", self.name)))
     }
 
     /// Returns the name without its folders, for the record.
@@ -127,10 +165,12 @@ impl Input {
         let (sender, receiver) = sync_channel(BLOCKS);
         let (file, options, rules) = (self.reopened()?, self.options, Arc::clone(&self.rules));
         let (name, folder) = (self.name.clone(), folder_of(&self.corrections));
+        let objects = self.tells_objects;
         let task = tokio::task::spawn_blocking(move || {
             let reader = Reader::open(file, &options, rules)
                 .map_err(|error| Error::of_file(&name, &error))?;
-            feed(reader, &sender, &name, &folder)
+            let mistakes = Mistakes::of(&name, objects)?;
+            feed(reader, &sender, &name, &folder, mistakes)
         });
         Ok((receiver, task))
     }
@@ -149,27 +189,17 @@ impl Input {
         if reading.bad_rows == 0 && late_rows.is_empty() {
             return Ok(0);
         }
-        let mut shown: Vec<(u64, String)> = reading
-            .shown
-            .iter()
-            .map(|error| (error.line, error.to_string()))
-            .collect();
-        shown.extend(
-            late.iter()
-                .take(SHOWN)
-                .map(|error| (error.line, late_text(error))),
-        );
-        shown.sort_by_key(|(line, _)| *line);
-        for (_, text) in shown.iter().take(SHOWN) {
-            output::note(&format!("{}:{text}", self.name));
+        for error in late {
+            reading.mistakes.add_late(error)?;
         }
-        let errors = reading.errors + late.len() as u64;
-        if errors > SHOWN as u64 {
-            output::note(&format!("… and {} more", errors - SHOWN as u64));
-        }
+        reading.mistakes.tell();
         self.add_late_rows(&mut reading, &late_rows)?;
         self.keep_corrections(reading.staged.take())?;
-        Ok(reading.bad_rows + late_rows.len() as u64)
+        let bad = reading.bad_rows + late_rows.len() as u64;
+        reading.mistakes.print_objects(bad)?;
+        self.objects_told
+            .store(self.tells_objects, Ordering::Relaxed);
+        Ok(bad)
     }
 
     fn add_late_rows(
@@ -214,21 +244,28 @@ impl Input {
         staged: Option<Corrections<BufWriter<tempfile::NamedTempFile>>>,
     ) -> Result<(), Error> {
         let Some(staged) = staged else { return Ok(()) };
-        let keep = || -> std::io::Result<()> {
+        let keep = || -> std::io::Result<PathBuf> {
             let mut buffer = staged.finish()?;
             buffer.flush()?;
             let file = buffer
                 .into_inner()
                 .map_err(std::io::IntoInnerError::into_error)?;
             file.as_file().sync_all()?;
-            file.persist(&self.corrections)?;
-            Ok(())
+            fresh_name::put(file, &self.corrections, FileIdentity::of(&self.file).ok())
         };
-        keep().map_err(|error| unwritable(&self.corrections, &error))?;
+        let kept = keep().map_err(|error| unwritable(&self.corrections, &error))?;
+        let name = output::name(&kept.display().to_string());
+        let instead = match kept == self.corrections {
+            true => String::new(),
+            false => format!(
+                "; {} is another file, and stays as it is",
+                output::name(&self.corrections.display().to_string())
+            ),
+        };
         output::note(&format!(
-            "the rows with errors are in {}, each with its errors in the last column",
-            output::name(&self.corrections.display().to_string())
+            "the rows with errors are in {name}, each with its errors in the last column{instead}"
         ));
+        let _ = self.kept.set(kept);
         Ok(())
     }
 }
@@ -249,43 +286,72 @@ fn joined(error: &LateError) -> String {
     }
 }
 
-fn late_text(error: &LateError) -> String {
-    format!("{}: {}", error.line, joined(error))
+/// Opens a regular file, and says in plain words what another thing is. Nothing is waited for: a pipe would wait for its
+/// writer, and a device may have no end.
+pub(super) fn open(path: &Path) -> Result<File, Error> {
+    let name = path.display();
+    let failed = |error: std::io::Error| match error.kind() {
+        ErrorKind::NotFound => Error::refused(format!("{name}: no such file")),
+        _ => Error::refused(format!("{name}: cannot be read: {error}")),
+    };
+    refuse_irregular(path, std::fs::metadata(path).map_err(failed)?.file_type())?;
+    let nonblocking = i32::try_from(OFlags::NONBLOCK.bits()).unwrap_or(0);
+    let file = OpenOptions::new()
+        .read(true)
+        .custom_flags(nonblocking)
+        .open(path)
+        .map_err(failed)?;
+    // It may have become another thing meanwhile.
+    refuse_irregular(path, file.metadata().map_err(failed)?.file_type())?;
+    Ok(file)
 }
 
-pub(super) fn open(path: &Path) -> Result<File, Error> {
-    let file = File::open(path).map_err(|error| match error.kind() {
-        std::io::ErrorKind::NotFound => Error::refused(format!("{}: no such file", path.display())),
-        _ => Error::refused(format!("{}: cannot be read: {error}", path.display())),
-    })?;
-    let metadata = file
-        .metadata()
-        .map_err(|error| Error::refused(format!("{}: {error}", path.display())))?;
-    if metadata.is_dir() {
+fn refuse_irregular(path: &Path, kind: FileType) -> Result<(), Error> {
+    let name = path.display();
+    if kind.is_file() {
+        return Ok(());
+    }
+    if kind.is_dir() {
         return Err(Error::refused(format!(
-            "{}: is a folder; name a file in it",
-            path.display()
+            "{name}: is a folder; name a file in it"
         )));
     }
-    if metadata.is_file() {
-        Ok(file)
+    let (what, hint) = if kind.is_fifo() {
+        (
+            "a pipe",
+            "give it as standard input, with - in the place of its name; or write it into a file first",
+        )
+    } else if kind.is_socket() {
+        ("a socket", "name a file")
     } else {
-        copied(file)
-    }
+        ("a device", "name a file; - reads standard input")
+    };
+    Err(Error::refused(format!("{name}: is {what}, not a file")).hint(hint))
 }
 
 /// Standard input is kept in an unnamed file, so that rows found late can be read again.
 fn spool() -> Result<File, Error> {
-    copied(std::io::stdin().lock())
-}
-
-fn copied(mut source: impl Read) -> Result<File, Error> {
-    let mut copy = || -> std::io::Result<File> {
-        let mut file = tempfile::tempfile()?;
-        std::io::copy(&mut source, &mut file)?;
-        Ok(file)
+    let failed = |error: std::io::Error| {
+        Error::refused(format!("standard input cannot be kept aside: {error}"))
     };
-    copy().map_err(|error| Error::refused(format!("standard input cannot be kept aside: {error}")))
+    let mut source = std::io::stdin().lock();
+    let mut head = Vec::with_capacity(HEAD_BYTES);
+    source
+        .by_ref()
+        .take(HEAD_BYTES as u64)
+        .read_to_end(&mut head)
+        .map_err(|error| match error.kind() {
+            ErrorKind::IsADirectory => {
+                Error::refused("standard input: is a folder; name a file in it")
+            }
+            _ => Error::refused(format!("standard input: cannot be read: {error}")),
+        })?;
+    // Told before all of it is kept: what is no text may have no end either.
+    intake::refuse_foreign(&head).map_err(|error| Error::of_file(STANDARD_INPUT, &error))?;
+    let mut file = tempfile::tempfile().map_err(failed)?;
+    file.write_all(&head).map_err(failed)?;
+    std::io::copy(&mut source, &mut file).map_err(failed)?;
+    Ok(file)
 }
 
 fn folder_of(path: &Path) -> PathBuf {
@@ -303,16 +369,12 @@ fn corrections_path(input: &Path) -> PathBuf {
         .filter(|stem| stem != "-")
         .unwrap_or_else(|| "stdin".to_owned());
     let stem = stem.strip_suffix(".corrections").unwrap_or(&stem);
-    let path = PathBuf::from(format!("{stem}.corrections.csv"));
-    // A second round must not overwrite the file that it reads.
-    let same = path
-        .canonicalize()
-        .is_ok_and(|path| input.canonicalize().is_ok_and(|input| input == path));
-    if same {
-        PathBuf::from(format!("{stem}.corrections-2.csv"))
-    } else {
-        path
-    }
+    // A second round has another number: it does not overwrite the file that it reads.
+    let stem = match stem.rsplit_once(".corrections-") {
+        Some((first, number)) if number.parse::<u32>().is_ok() => first,
+        _ => stem,
+    };
+    PathBuf::from(format!("{stem}.corrections.csv"))
 }
 
 fn stage(
@@ -333,10 +395,10 @@ fn feed(
     sender: &SyncSender<Vec<Incoming>>,
     name: &str,
     folder: &Path,
+    mistakes: Mistakes,
 ) -> Result<Reading, Error> {
     let mut reading = Reading {
-        shown: Vec::new(),
-        errors: 0,
+        mistakes,
         bad_rows: 0,
         staged: None,
         form: reader.form(),
@@ -369,11 +431,8 @@ fn feed(
 impl Reading {
     fn note(&mut self, row: &BadRow, folder: &Path) -> Result<(), Error> {
         self.bad_rows += 1;
-        self.errors += row.errors.len() as u64;
         for error in &row.errors {
-            if self.shown.len() < SHOWN {
-                self.shown.push(error.clone());
-            }
+            self.mistakes.add(error)?;
         }
         if self.staged.is_none() {
             self.staged = Some(stage(folder, &self.form)?);

@@ -8,6 +8,7 @@ use super::arguments::ListenArguments;
 use super::session::Session;
 use super::{Error, Verdict, gateway, output, signals};
 use crate::callback::{self, Addresses};
+use crate::gateway::Secrets;
 use crate::journal::Journal;
 
 /// `disburse listen`.
@@ -35,6 +36,9 @@ pub(super) async fn listen(
         journal,
         codes: Arc::new(gateway::codes(&settings)),
         policy: gateway::policy(&settings, true),
+        // It listens without a password too: then there is none that could be repeated to it.
+        secrets: gateway::profile(&settings)
+            .map_or_else(|_| Secrets::none(), |profile| profile.secrets()),
         moved: None,
     };
     // Heard before it says that it listens: whoever waits for that may end it at once.

@@ -4,15 +4,18 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
+use super::actor::actor;
 use super::arguments::{LoadArguments, LoadOptions, OnError};
 use super::bills::{self, Told};
 use super::config::Settings;
 use super::input::{Input, Pending, Reading, declared_total};
 use super::session::{Session, batch_name};
+use super::verify;
 use super::writeback::Writeback;
-use super::{Error, Verdict, arguments::FileArguments, networks, output};
-use crate::domain::{Tally, Timestamp};
-use crate::journal::{Difference, Journal, LoadPlan, LoadRefusal, LoadSummary, Loaded};
+use super::{Error, Verdict, arguments::FileArguments, networks, output, recover};
+use crate::domain::{BatchName, Tally, Timestamp};
+use crate::journal::{Difference, Journal, LoadPlan, LoadRefusal, LoadSummary, Loaded, RunLock};
+use crate::ledger::{Became, Before};
 
 /// `disburse load`.
 pub(super) async fn load(session: &Session, arguments: LoadArguments) -> Result<Verdict, Error> {
@@ -21,9 +24,13 @@ pub(super) async fn load(session: &Session, arguments: LoadArguments) -> Result<
     if arguments.bills && !arguments.sandbox {
         // Refused before anything is loaded: without a gateway nobody knows the bills.
         settings.gateway()?;
+    } else {
+        // Better told now than when the batch is to be paid.
+        settings.look_for_password()?;
     }
     let plan = plan(&arguments.file, &arguments.options, &settings)?;
-    let input = Input::open(&arguments.file, &settings)?;
+    let input =
+        Input::open(&arguments.file, &settings)?.presuming_posted(arguments.options.presume_posted);
     let (name, batch) = (plan.batch.clone(), plan.batch.to_string());
     let total_waits = plan.expect_total.is_some();
     if arguments.options.lookup {
@@ -44,11 +51,13 @@ pub(super) async fn load(session: &Session, arguments: LoadArguments) -> Result<
         false => Told::default(),
     };
     told.complete(&mut summary);
+    let evidence = journal.standing(name.clone()).await?.evidence;
     if session.common.json {
         let mut value = to_json(&summary, Some((&batch, fresh)));
         if arguments.bills {
             value["bills"] = told.to_json();
         }
+        value["evidence"] = verify::head_json(&evidence);
         output::json(&value);
     } else {
         print_summary(&summary);
@@ -61,6 +70,7 @@ pub(super) async fn load(session: &Session, arguments: LoadArguments) -> Result<
             "{} {what} batch {batch}",
             output::counted(summary.total().count, "payment")
         ));
+        output::line(&verify::head_text(&evidence));
         let pay_due = match summary.unpriced {
             0 => "",
             unpriced => {
@@ -74,7 +84,11 @@ pub(super) async fn load(session: &Session, arguments: LoadArguments) -> Result<
                 "the declared total is compared once they have theirs, before anything is posted",
             );
         }
-        session.note(&format!("next: disburse run {batch}{pay_due}"));
+        if fresh || !note_if_cancelled(session, &journal, &name).await? {
+            // What is said next is what a person types: a rehearsal must not lead to the gateway.
+            let sandbox = if arguments.sandbox { " --sandbox" } else { "" };
+            session.note(&format!("next: disburse run {batch}{sandbox}{pay_due}"));
+        }
     }
     Ok(Verdict::Done)
 }
@@ -112,14 +126,15 @@ pub(super) async fn open_and_load(
 ) -> Result<(Journal, LoadSummary, bool), Error> {
     let path = session.journal_path();
     if path.symlink_metadata().is_ok() {
-        let journal = Journal::open(path)?;
+        let journal = Journal::open(path)?.acting_as(actor());
+        recover::warn(&journal).await?;
         let (summary, fresh) = into_journal(session, &journal, input, plan).await?;
         return Ok((journal, summary, fresh));
     }
     // Made aside and put in place when it holds something: to remove a journal that another process may have opened
     // meanwhile would lose what that process writes.
     let aside = aside_of(path);
-    let journal = Journal::aside(&aside)?;
+    let journal = Journal::aside(&aside)?.acting_as(actor());
     let writeback = Writeback::of(&aside).map_err(|error| unsynced(path, &error));
     let loaded = into_journal(session, &journal, input, plan).await;
     // The last handle closes the file, and takes everything into it.
@@ -133,7 +148,10 @@ pub(super) async fn open_and_load(
         let _ = std::fs::remove_file(beside(&aside, suffix));
     }
     let (summary, fresh) = placed?;
-    Ok((Journal::open_existing(path)?, summary, fresh))
+    let journal = session.journal()?;
+    // Another one may have been in this place before.
+    recover::warn(&journal).await?;
+    Ok((journal, summary, fresh))
 }
 
 /// A name that nobody else has: process numbers come again, in containers at every start, and what a killed load left
@@ -164,11 +182,7 @@ fn put_in_place(aside: &Path, path: &Path, writeback: Writeback) -> Result<(), E
     }
     // SQLite has synced nothing of it.
     writeback.finish().map_err(|error| unsynced(path, &error))?;
-    let placed = std::fs::hard_link(aside, path).or_else(|error| match error.kind() {
-        std::io::ErrorKind::AlreadyExists => Err(error),
-        // Not every file system has links; then only the look at the name before stands against a race.
-        _ => std::fs::rename(aside, path),
-    });
+    let placed = rename_to_nobodys_name(aside, path);
     placed.map_err(|error| {
         Error::refused(format!("journal {}: {error}", path.display()))
             .hint("if another disburse has just made it, say the same command again")
@@ -181,6 +195,31 @@ fn put_in_place(aside: &Path, path: &Path, writeback: Writeback) -> Result<(), E
     std::fs::File::open(folder)
         .and_then(|folder| folder.sync_all())
         .map_err(|error| failed(error.to_string()))
+}
+
+/// Gives a file a name that must be nobody's, at one stroke: a journal with two names is refused.
+fn rename_to_nobodys_name(from: &Path, to: &Path) -> std::io::Result<()> {
+    use rustix::fs::{CWD, RenameFlags, renameat_with};
+    #[cfg(debug_assertions)]
+    if crate::points::names_are_linked() {
+        return link_to_nobodys_name(from, to);
+    }
+    let renamed = renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE);
+    renamed
+        .map_err(std::io::Error::from)
+        .or_else(|error| match error.kind() {
+            std::io::ErrorKind::AlreadyExists => Err(error),
+            _ => link_to_nobodys_name(from, to),
+        })
+}
+
+/// The same where the file system cannot: in two strokes, or after no more than a look at the name.
+fn link_to_nobodys_name(from: &Path, to: &Path) -> std::io::Result<()> {
+    match std::fs::hard_link(from, to) {
+        Ok(()) => std::fs::remove_file(from),
+        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Err(error),
+        Err(_) => std::fs::rename(from, to),
+    }
 }
 
 fn beside(path: &Path, suffix: &str) -> PathBuf {
@@ -201,6 +240,7 @@ pub(super) async fn into_journal(
         ..plan
     };
     let (batch, skips) = (plan.batch.to_string(), plan.skip_bad_rows);
+    let presumed = plan.presume_posted.then(|| plan.batch.clone());
     let (loaded, reading) = load_or_recall(journal, input, plan).await?;
     for note in reading.notes() {
         session.note(&format!("{}: {note}", input.name));
@@ -232,9 +272,28 @@ pub(super) async fn into_journal(
             }
             Ok((summary, true))
         }
-        Loaded::AlreadyThere(summary) => Ok((summary, false)),
+        Loaded::AlreadyThere(summary) => {
+            if let Some(batch) = presumed {
+                presume(session, journal, batch).await?;
+            }
+            Ok((summary, false))
+        }
         Loaded::Refused(refusal) => Err(refused(input, &batch, bad, &refusal)),
     }
+}
+
+/// Gives what is ready of a batch that is there already back to asking, but for what was asked about before: the same command
+/// is said again until the batch is finished.
+async fn presume(
+    session: &Session,
+    journal: &Journal,
+    batch: crate::domain::BatchName,
+) -> Result<(), Error> {
+    let now = Timestamp::now();
+    let _lock = RunLock::take(journal.path(), &format!("load of batch {batch}"), now)?;
+    let count = journal.presume_posted(batch, true, now).await?;
+    session.note(&recover::presumed_text(count));
+    Ok(())
 }
 
 /// Loads the file, unless its batch has it already.
@@ -292,22 +351,32 @@ fn refused(input: &Input, batch: &str, bad: u64, refusal: &LoadRefusal) -> Error
             };
             Error::refused(message).hint(hint)
         }
+        LoadRefusal::Ambiguous(difference) => Error::refused(format!(
+            "batch {batch}: {} new and {} gone, and without references a row that was mended cannot be told from a new one; \
+             nothing was loaded{}",
+            output::counted(difference.new, "row"),
+            output::counted(difference.gone, "row"),
+            examples(difference)
+        ))
+        .hint(format!(
+            "a row that was mended would be paid beside the old one: first withdraw the old one with `disburse cancel {batch} ID`, \
+             then say this again; load rows that are really new as a batch of their own, without those of {batch}"
+        )),
         LoadRefusal::OtherOriginator(originator) => Error::refused(format!(
             "batch {batch} belongs to originator {originator:?}; nothing was loaded"
         ))
         .hint("choose the profile it was loaded with, or another batch name"),
-        LoadRefusal::SameContent(other) => Error::refused(format!(
-            "{file}: the very same rows are in batch {other} already; nothing was loaded"
-        ))
-        .hint(format!(
-            "to go on with it: disburse run {other}. To pay everyone a second time: --allow-same-content"
-        )),
+        LoadRefusal::SameContent(other, became) => same_content(file, other, became),
         LoadRefusal::Count { expected, found } => Error::refused(format!(
             "{file}: {} declared, found {}; nothing was loaded",
             output::counted(*expected, "row"),
             output::grouped(&found.to_string())
         ))
         .hint(DECLARED),
+        LoadRefusal::TooMuch { total } => Error::refused(format!(
+            "{file}: adds up to {total}, which is more than can be counted (18 digits); nothing was loaded"
+        ))
+        .hint("an amount is wrong by far: look for the largest ones"),
         LoadRefusal::TotalOpen(rows) => Error::refused(format!(
             "{file}: a total was declared, and {} that the batch has already {} no amount yet, so that it cannot be compared; \
              nothing was loaded",
@@ -322,6 +391,61 @@ fn refused(input: &Input, batch: &str, bad: u64, refusal: &LoadRefusal) -> Error
         ))
         .hint(DECLARED),
     }
+}
+
+/// Refuses rows that stand under another name, and says what became of them there.
+fn same_content(file: &str, other: &str, became: &Became) -> Error {
+    let (what, hint) = match became.told() {
+        Before::Cancelled => (
+            format!("batch {other}, which was cancelled as a whole: nobody was paid"),
+            "to pay them now, under this name: --allow-same-content".to_owned(),
+        ),
+        Before::NobodyPaid => (
+            format!("batch {other}, which has ended, and nobody was paid"),
+            format!(
+                "to try those that failed once more: disburse retry {other}. To pay them under this name instead: \
+                 --allow-same-content; then do not retry them there as well"
+            ),
+        ),
+        Before::NobodyYet | Before::SomebodyPaid => (
+            format!("batch {other} already"),
+            format!(
+                "to go on with it: disburse run {other}. {}: --allow-same-content",
+                if became.paid + became.left + became.waiting == became.count() {
+                    "To pay everyone a second time".to_owned()
+                } else {
+                    format!(
+                        "There {} of {} were paid, {} may have been, {} still wait; to pay all of these rows under this name too",
+                        became.paid,
+                        became.count(),
+                        became.left,
+                        became.waiting
+                    )
+                }
+            ),
+        ),
+    };
+    Error::refused(format!(
+        "{file}: the very same rows are in {what}; nothing was loaded"
+    ))
+    .hint(hint)
+}
+
+/// Says that a batch which is there already pays nobody, where it was cancelled as a whole; whether it did.
+pub(super) async fn note_if_cancelled(
+    session: &Session,
+    journal: &Journal,
+    batch: &BatchName,
+) -> Result<bool, Error> {
+    let standing = journal.standing(batch.clone()).await?;
+    let cancelled = standing.became().told() == Before::Cancelled;
+    if cancelled {
+        session.note(&format!(
+            "batch {batch} was cancelled as a whole: nobody was paid, and a run of it pays nobody. To pay these rows, load them \
+             under another name with --allow-same-content"
+        ));
+    }
+    Ok(cancelled)
 }
 
 const DECLARED: &str =

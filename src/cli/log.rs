@@ -6,6 +6,7 @@ use tracing_subscriber::EnvFilter;
 use tracing_subscriber::fmt::MakeWriter;
 
 use super::arguments::{Common, LogFormat};
+use super::config::CUSTODY;
 use super::{output, progress};
 
 /// Starts the log: warnings, more with `-v`, or what `DISBURSE_LOG` says.
@@ -21,6 +22,11 @@ pub fn start(common: &Common) {
     let filter = match ("rlibphonenumber=off".parse(), "lopdf=off".parse()) {
         (Ok(numbers), Ok(documents)) => filter.add_directive(numbers).add_directive(documents),
         _ => EnvFilter::new("error"),
+    };
+    // That others may change where payments go is told however quiet the person wants it.
+    let filter = match format!("{CUSTODY}=warn").parse() {
+        Ok(custody) => filter.add_directive(custody),
+        Err(_) => filter,
     };
     let log = tracing_subscriber::fmt()
         .with_env_filter(filter)

@@ -1,7 +1,10 @@
 //! The command line: one file for every command, and the only layer that prints, exits, or knows clap.
 
 mod account;
+mod actor;
 mod arguments;
+mod ask;
+mod backup;
 mod bill;
 mod bills;
 mod check;
@@ -9,18 +12,24 @@ pub mod config;
 mod error;
 mod explain;
 mod float;
+mod fresh_name;
 mod gateway;
 mod input;
 mod listen;
 mod load;
 pub mod log;
 mod lookup;
+mod mistakes;
+mod named;
 mod networks;
 mod operation;
 mod operator;
 mod output;
+mod people;
 mod progress;
+mod recover;
 mod report;
+mod resolve;
 mod rules;
 mod run;
 mod sandbox;
@@ -124,11 +133,13 @@ async fn carry_out(arguments: Arguments) -> Result<Verdict, Error> {
         Command::Status(arguments) => status::status(&session, &arguments),
         Command::Report(arguments) => report::report(&session, arguments).await,
         Command::Verify(arguments) => verify::verify(&session, &arguments),
-        Command::Explain(arguments) => explain::explain(&session, &arguments),
+        Command::Explain(arguments) => explain::explain(&session, arguments),
         Command::Retry(arguments) => operator::retry(&session, arguments).await,
-        Command::Resolve(arguments) => operator::resolve(&session, arguments).await,
+        Command::Resolve(arguments) => resolve::resolve(&session, arguments).await,
         Command::Cancel(arguments) => operator::cancel(&session, arguments).await,
         Command::ResumeLane(arguments) => operator::resume_lane(&session, arguments).await,
+        Command::Recover(arguments) => recover::recover(&session, arguments).await,
+        Command::Backup(arguments) => backup::backup(&session, &arguments),
         Command::Listen(arguments) => listen::listen(&session, &arguments).await,
         Command::Token(arguments) => token::token(&session, arguments).await,
         Command::Lookup(arguments) => lookup::lookup(&session, arguments).await,

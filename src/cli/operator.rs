@@ -1,12 +1,14 @@
-//! What an operator orders: `retry`, `resolve`, `cancel`, `resume-lane`.
+//! What an operator orders: `retry`, `cancel`, `resume-lane`.
 
 use serde_json::json;
 
-use super::arguments::{CancelArguments, ResolveArguments, ResumeLaneArguments, RetryArguments};
-use super::session::{Session, batch_name};
-use super::{Error, Verdict, output};
-use crate::domain::Timestamp;
-use crate::journal::{Decision, Journal};
+use super::arguments::{CancelArguments, ResumeLaneArguments, RetryArguments};
+use super::ask::confirmed;
+use super::session::{Session, batch_name, payment_name};
+use super::{Error, Verdict, named, output};
+use crate::domain::{Tally, Timestamp};
+use crate::journal::{Unretried, WhyUnretried};
+use crate::ledger::decisions::ByCode;
 use crate::lifecycle::Moment;
 
 fn now() -> Moment {
@@ -19,59 +21,85 @@ fn now() -> Moment {
 /// `disburse retry`.
 pub(super) async fn retry(session: &Session, arguments: RetryArguments) -> Result<Verdict, Error> {
     let batch = batch_name(&arguments.batch)?;
-    let journal = Journal::open_existing(session.journal_path())?;
+    let journal = session.journal()?;
+    let shown = journal.to_retry(batch.clone(), arguments.code).await?;
+    let mut total = Tally::default();
+    for (_, tally) in &shown {
+        total.add_all(tally);
+    }
+    if total.count > 0 {
+        let what = format!(
+            "pay {} of batch {batch} anew, {}, each under a new identifier: {}",
+            output::counted(total.count, "failed payment"),
+            output::amounts(&total.amounts),
+            by_code(&shown)
+        );
+        confirmed(arguments.yes, &what).await?;
+    }
     let count = journal
-        .retry(batch.clone(), arguments.code, Timestamp::now())
+        .retry_shown(batch.clone(), arguments.code, shown, Timestamp::now())
         .await?;
+    let unretried = journal.unretried(batch.clone(), arguments.code).await?;
+    let documents = not_retried(&unretried);
+    if count == 0 && documents > 0 {
+        return Err(Error::refused(format!(
+            "{} of batch {batch} can be retried: {DOCUMENT}",
+            if documents == unretried.len() {
+                "no failure"
+            } else {
+                "no other failure"
+            }
+        ))
+        .hint(DOCUMENT_HINT));
+    }
     tell(
         session,
-        json!({"retried": count}),
+        json!({"retried": count, "not_retried": unretried.iter().map(unretried_json).collect::<Vec<_>>()}),
         &format!(
             "{} will be paid anew under a new identifier",
             output::counted(count, "proven failure")
         ),
     );
+    if documents > 0 {
+        let rows = output::counted(documents as u64, "failure");
+        output::complain("warning", &format!("{rows} not retried: {DOCUMENT}"));
+        output::complain("hint", DOCUMENT_HINT);
+    }
     if count > 0 {
         session.note(&format!("next: disburse run {batch}"));
     }
     Ok(Verdict::Done)
 }
 
-/// `disburse resolve`.
-pub(super) async fn resolve(
-    session: &Session,
-    arguments: ResolveArguments,
-) -> Result<Verdict, Error> {
-    for (flag, text) in [
-        ("--reason", &arguments.reason),
-        ("--evidence", &arguments.evidence),
-    ] {
-        if text.trim().is_empty() {
-            return Err(Error::refused(format!("{flag} is empty"))
-                .hint("the decision is kept for ever: say what it rests on"));
-        }
-    }
-    let journal = Journal::open_existing(session.journal_path())?;
-    let decision = Decision {
-        paid: arguments.paid,
-        reason: arguments.reason,
-        evidence: arguments.evidence,
+const DOCUMENT: &str = "extra.supportDocument names a document that was uploaded for the identifier that failed, and a retry has another one";
+const DOCUMENT_HINT: &str = "load the rows again under another batch name with the file of the document in the column document: it is uploaded for \
+     the identifier that is posted";
+
+/// Returns how many failures were left alone because of their documents.
+fn not_retried(unretried: &[Unretried]) -> usize {
+    let names = |row: &&Unretried| row.why == WhyUnretried::NamesADocument;
+    unretried.iter().filter(names).count()
+}
+
+fn unretried_json(row: &Unretried) -> serde_json::Value {
+    let why = match row.why {
+        WhyUnretried::NamesADocument => DOCUMENT,
+        WhyUnretried::EarlierMayBePaid => "an earlier payment of the same row is paid, or may be",
     };
-    let moved = journal
-        .decide(
-            batch_name(&arguments.batch)?,
-            arguments.id.clone(),
-            decision,
-            now(),
-        )
-        .await?;
-    let (from, to) = (moved.from.name(), moved.life.state.name());
-    tell(
-        session,
-        json!({"id": arguments.id, "from": from, "to": to}),
-        &format!("{}: {from} -> {to}", arguments.id),
-    );
-    Ok(Verdict::Done)
+    json!({"line": row.line, "payer_transaction_id": row.id.as_str(), "why": why})
+}
+
+/// Returns `5 with code 110, KES 900.00; 1 by an operator's decision, KES 100.00`.
+fn by_code(shown: &ByCode) -> String {
+    let parts = shown.iter().map(|(code, tally)| {
+        let code = match code {
+            Some(code) => format!("with code {code}"),
+            None => "by an operator's decision".to_owned(),
+        };
+        let count = output::grouped(&tally.count.to_string());
+        format!("{count} {code}, {}", output::amounts(&tally.amounts))
+    });
+    parts.collect::<Vec<_>>().join("; ")
 }
 
 /// `disburse cancel`.
@@ -79,14 +107,35 @@ pub(super) async fn cancel(
     session: &Session,
     arguments: CancelArguments,
 ) -> Result<Verdict, Error> {
-    let journal = Journal::open_existing(session.journal_path())?;
-    let count = journal
-        .cancel(batch_name(&arguments.batch)?, arguments.id, now())
-        .await?;
+    let journal = session.journal()?;
+    let batch = batch_name(&arguments.batch)?;
+    let meant = match payment_name(arguments.name)? {
+        Some(name) => Some(named::find(session, &batch, &name)?),
+        None => None,
+    };
+    let count = match &meant {
+        Some(meant) => journal.cancel(batch, Some(meant.name()), now()).await?,
+        None => {
+            let shown = journal.to_cancel(batch.clone()).await?;
+            if shown.count > 0 {
+                let what = format!(
+                    "withdraw {} of batch {batch}, {}: under this batch name they can never be paid",
+                    output::counted(shown.count, "payment"),
+                    output::amounts(&shown.amounts)
+                );
+                confirmed(arguments.yes, &what).await?;
+            }
+            journal.cancel_shown(batch, shown, now()).await?
+        }
+    };
+    let which = match meant {
+        Some(meant) if meant.is_one_of_many() => format!(": {}", meant.text()),
+        _ => String::new(),
+    };
     tell(
         session,
         json!({"cancelled": count}),
-        &format!("{} cancelled", output::counted(count, "payment")),
+        &format!("{} cancelled{which}", output::counted(count, "payment")),
     );
     Ok(Verdict::Done)
 }
@@ -97,9 +146,9 @@ pub(super) async fn resume_lane(
     arguments: ResumeLaneArguments,
 ) -> Result<Verdict, Error> {
     let batch = batch_name(&arguments.batch)?;
-    let journal = Journal::open_existing(session.journal_path())?;
+    let journal = session.journal()?;
     let lane = journal
-        .resume_lane(batch.clone(), arguments.service.clone())
+        .resume_lane(batch.clone(), arguments.service.clone(), Timestamp::now())
         .await?;
     let text = match &lane {
         Some(lane) => format!("lane {} is open again", lane.service),

@@ -68,6 +68,11 @@ pub(super) fn line_unless(json: bool, text: &str) {
 
 /// Prints a JSON value on one line.
 pub(super) fn json(value: &serde_json::Value) {
+    line(&json_text(value));
+}
+
+/// Returns a JSON value as it is printed.
+pub(super) fn json_text(value: &serde_json::Value) -> String {
     // JSON itself escapes the first 32 characters only.
     let mut text = String::new();
     for c in value.to_string().chars() {
@@ -76,7 +81,7 @@ pub(super) fn json(value: &serde_json::Value) {
             false => text.push(c),
         }
     }
-    line(&text);
+    text
 }
 
 /// Says something to the person at the terminal.

@@ -5,14 +5,14 @@ use std::path::Path;
 
 use super::arguments::ReportArguments;
 use super::session::{Session, batch_name};
-use super::{Error, Verdict, output};
+use super::{Error, Verdict, explain, output};
 use crate::domain::{BatchName, ControlTotals, PaymentKind};
 use crate::journal::{
-    BatchRecord, ListedPayment, ListedRow, PaymentRecord, Reader, RejectedRow, ReportRow, Standing,
-    UnpricedRecord,
+    ActRecord, BatchRecord, ListedPayment, ListedRow, PaymentRecord, Reader, RejectedRow,
+    ReportRow, Standing, UnpricedRecord,
 };
 use crate::lifecycle::State;
-use crate::report::{BatchHeader, Entry, Load, Prepaid, Report, StateName, Writer};
+use crate::report::{BatchHeader, Deed, Entry, Load, Prepaid, Report, StateName, Writer};
 
 /// `disburse report`.
 pub(super) async fn report(
@@ -20,6 +20,9 @@ pub(super) async fn report(
     arguments: ReportArguments,
 ) -> Result<Verdict, Error> {
     let batch = batch_name(&arguments.batch)?;
+    if let Some(missed) = Reader::open(session.journal_path())?.missed()? {
+        output::complain("warning", &super::recover::missed_text(&missed));
+    }
     let written = write(session, &batch, &arguments.out).await?;
     let paths = &written.paths;
     if session.common.json {
@@ -59,6 +62,7 @@ pub(super) async fn write(
             snapshot.record()?,
             &snapshot.standing()?,
             snapshot.control()?,
+            snapshot.acts()?,
         );
         let mut writer = Writer::create(&out, header)?;
         snapshot.list(|row| {
@@ -103,7 +107,18 @@ impl Kinds {
     }
 }
 
-fn header(record: BatchRecord, standing: &Standing, control: ControlTotals) -> BatchHeader {
+fn header(
+    record: BatchRecord,
+    standing: &Standing,
+    control: ControlTotals,
+    acts: Vec<ActRecord>,
+) -> BatchHeader {
+    let deed = |act: ActRecord| Deed {
+        at: act.at,
+        act: act.act,
+        about: act.about,
+        by: act.by,
+    };
     BatchHeader {
         name: record.name,
         originator: record.originator,
@@ -122,11 +137,14 @@ fn header(record: BatchRecord, standing: &Standing, control: ControlTotals) -> B
         control,
         evidence_rows: standing.evidence.length,
         evidence_head: standing.evidence.hex(),
+        paid_twice: standing.paid_twice.clone(),
+        paid_twice_count: standing.paid_twice_count,
         held_lanes: standing
             .held
             .iter()
             .map(|lane| lane.service.clone())
             .collect(),
+        people: acts.into_iter().map(deed).collect(),
     }
 }
 
@@ -236,6 +254,18 @@ fn note(record: &PaymentRecord) -> String {
     }
     if record.earlier_conflict {
         parts.push("an earlier attempt is in conflict: it may have been paid too".to_owned());
+    }
+    if let Some(words) = &record.named_otherwise {
+        parts.push(format!("the gateway spoke of another payment, {words}"));
+    }
+    if let Some(retry) = record.replaced_by {
+        parts.push(match record.life.state {
+            State::Paid => format!("paid after all: its retry {retry} is not paid as well"),
+            _ => format!("it may have been paid after all, beside its retry {retry}"),
+        });
+    }
+    if let Some(waits) = record.waits_for {
+        parts.push(explain::waits(waits));
     }
     if let Some(decision) = &record.decision {
         parts.push(decision.clone());

@@ -33,6 +33,7 @@ pub(super) fn of(settings: &Settings, folder: &Path) -> Result<Rules, Error> {
         documents: Some(documents(folder, settings)?),
         banks: banks(settings)?,
         columns: settings.columns.clone(),
+        references_as_they_stand: false,
     })
 }
 

@@ -3,10 +3,13 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use super::arguments::Common;
+use super::actor::actor;
+use super::arguments::{Common, NameArguments};
 use super::config::{Settings, Sources};
 use super::{Error, output};
 use crate::domain::BatchName;
+use crate::journal::Journal;
+use crate::ledger::names::{By, PaymentName};
 
 /// The common options of one command.
 #[derive(Debug)]
@@ -48,6 +51,11 @@ impl Session {
         Ok(settings)
     }
 
+    /// Opens the journal that is there, in the hands of whoever gives this command.
+    pub(super) fn journal(&self) -> Result<Journal, Error> {
+        Ok(Journal::open_existing(self.journal_path())?.acting_as(actor()))
+    }
+
     pub(super) fn journal_path(&self) -> &Path {
         &self.common.journal
     }
@@ -58,6 +66,38 @@ impl Session {
             output::note(text);
         }
     }
+}
+
+/// Reads how a person names one payment; `None` when they name none.
+pub(super) fn payment_name(arguments: NameArguments) -> Result<Option<PaymentName>, Error> {
+    let NameArguments {
+        payment,
+        reference,
+        id,
+    } = arguments;
+    let (flag, by, beside) = match (reference, id) {
+        (Some(beside), _) => ("--reference", By::Reference, beside),
+        (None, Some(beside)) => ("--id", By::Identifier, beside),
+        (None, None) => return Ok(payment.map(PaymentName::from)),
+    };
+    match (payment, beside) {
+        (Some(text), None) | (None, Some(text)) => Ok(Some(PaymentName { text, by })),
+        (None, None) => Err(Error::refused(format!("{flag} names no payment"))
+            .hint(format!("write the text behind it: {flag} TEXT"))),
+        (Some(first), Some(second)) => Err(Error::refused(format!(
+            "two payments are named, {first:?} and {second:?}"
+        ))
+        .hint("name one payment at a time")),
+    }
+}
+
+/// Reads the name of the one payment that a command is about.
+pub(super) fn needed_payment(arguments: NameArguments) -> Result<PaymentName, Error> {
+    payment_name(arguments)?.ok_or_else(|| {
+        Error::refused("no payment is named").hint(
+            "name it by the reference of its row or by its payerTransactionID; payments.csv of the report lists both",
+        )
+    })
 }
 
 /// Reads a batch's name.

@@ -6,14 +6,19 @@ use super::arguments::StatusArguments;
 use super::bills::unpriced_text;
 use super::session::{Session, batch_name};
 use super::verify::head_json;
-use super::{Error, Verdict, output};
+use super::{Error, Verdict, output, recover};
 use crate::domain::{BatchName, Tally};
 use crate::journal::{Reader, Standing};
+use crate::ledger::generations::PaidTwice;
 use crate::lifecycle::State;
 
 /// `disburse status`.
 pub(super) fn status(session: &Session, arguments: &StatusArguments) -> Result<Verdict, Error> {
     let reader = Reader::open(session.journal_path())?;
+    let missed = reader.missed()?;
+    if let Some(missed) = missed.as_ref().filter(|_| !session.common.json) {
+        output::complain("warning", &recover::missed_text(missed));
+    }
     match &arguments.batch {
         Some(name) => one(session, &reader, &batch_name(name)?),
         None => all(session, &reader),
@@ -23,8 +28,11 @@ pub(super) fn status(session: &Session, arguments: &StatusArguments) -> Result<V
 fn one(session: &Session, reader: &Reader, batch: &BatchName) -> Result<Verdict, Error> {
     let standing = reader.snapshot(batch)?.standing()?;
     if session.common.json {
-        output::json(&to_json(batch, &standing));
+        output::json(&with_missed(reader, to_json(batch, &standing))?);
     } else {
+        for row in &standing.paid_twice {
+            output::line(&format!("PAID TWICE: {}", row.sentence()));
+        }
         output::print(&table(&standing));
         if standing.unpriced > 0 {
             output::line(&unpriced_text(
@@ -33,6 +41,9 @@ fn one(session: &Session, reader: &Reader, batch: &BatchName) -> Result<Verdict,
                     "disburse run {batch} --pay-due takes what is due; load --bills fixes it without posting"
                 ),
             ));
+        }
+        if standing.named_otherwise > 0 {
+            output::line(&named_otherwise_text(batch, &standing));
         }
         for lane in &standing.held {
             output::line(&format!(
@@ -51,12 +62,10 @@ fn all(session: &Session, reader: &Reader) -> Result<Verdict, Error> {
         standings.push((batch, standing));
     }
     if session.common.json {
-        output::json(
-            &standings
-                .iter()
-                .map(|(batch, standing)| to_json(batch, standing))
-                .collect(),
-        );
+        let standings = standings
+            .iter()
+            .map(|(batch, standing)| with_missed(reader, to_json(batch, standing)));
+        output::json(&standings.collect::<Result<_, _>>()?);
         return Ok(Verdict::Done);
     }
     if standings.is_empty() {
@@ -78,11 +87,15 @@ fn all(session: &Session, reader: &Reader) -> Result<Verdict, Error> {
                 output::grouped(&standing.of(State::Paid).count.to_string()),
                 output::grouped(&total.count.to_string()),
                 output::amounts(&total.amounts),
+                match standing.paid_twice_count {
+                    0 => String::new(),
+                    rows => format!("PAID TWICE: {}", output::counted(rows, "row")),
+                },
             ]
         })
         .collect();
     output::print(&output::table(
-        &["batch", "", "paid", "count", "amount"],
+        &["batch", "", "paid", "count", "amount", ""],
         rows,
         &[2, 3, 4],
     ));
@@ -108,6 +121,12 @@ fn states(standing: &Standing) -> Vec<(&'static str, Tally)> {
     states
 }
 
+/// Adds what the journal may have missed.
+fn with_missed(reader: &Reader, mut standing: Value) -> Result<Value, Error> {
+    standing["recovery"] = recover::missed_json(reader.missed()?.as_ref());
+    Ok(standing)
+}
+
 /// Returns the standing for programs, in the shape that the contract names.
 pub(super) fn to_json(batch: &BatchName, standing: &Standing) -> Value {
     let total = standing.total();
@@ -127,8 +146,30 @@ pub(super) fn to_json(batch: &BatchName, standing: &Standing) -> Value {
         "amounts": amounts(&total),
         "states": states,
         "evidence": head_json(&standing.evidence),
+        "named_otherwise": standing.named_otherwise,
         "held_lanes": standing.held.iter().map(|lane| lane.service.as_str()).collect::<Vec<_>>(),
+        "paid_twice": standing.paid_twice.iter().map(paid_twice).collect::<Vec<_>>(),
     })
+}
+
+fn paid_twice(row: &PaidTwice) -> Value {
+    json!({
+        "line": row.line,
+        "reference": row.reference.as_ref().map(|reference| reference.as_str()),
+        "payer_transaction_ids": row.ids.iter().map(|id| id.as_str()).collect::<Vec<_>>(),
+        "amount": row.money.to_string(),
+        "currency_code": row.money.currency.code(),
+        "surplus": row.surplus(),
+        "certain": row.certain,
+    })
+}
+
+/// Tells of how many payments the gateway named what is not ours.
+pub(super) fn named_otherwise_text(batch: &BatchName, standing: &Standing) -> String {
+    let count = output::counted(standing.named_otherwise, "payment");
+    format!(
+        "{count} about which the gateway named another amount, currency or number: it was not believed (disburse explain {batch} ID)"
+    )
 }
 
 fn amounts(tally: &Tally) -> Value {

@@ -2,9 +2,8 @@
 
 use serde_json::json;
 
-use super::explain::sentence;
 use super::session::Session;
-use super::{Error, output};
+use super::{Error, output, people};
 use crate::domain::BatchName;
 use crate::journal::{BillOutcome, BillRecord, Snapshot, UnpricedRecord};
 
@@ -22,6 +21,8 @@ pub(super) fn explain(
         None => "unpriced",
     };
     let trail = snapshot.trail(record.seq)?;
+    let acts = snapshot.acts()?;
+    let acts = people::about(&acts, record.id);
     if session.common.json {
         let trail: Vec<serde_json::Value> = trail
             .iter()
@@ -37,6 +38,7 @@ pub(super) fn explain(
             "currency_code": row.money.code(),
             "state": state,
             "bills": bills_json(&bills),
+            "people": people::to_json(&acts),
             "trail": trail,
         }]));
         return Ok(());
@@ -62,9 +64,7 @@ pub(super) fn explain(
     for bill in &bills {
         output::line(&bill_text(bill));
     }
-    for entry in &trail {
-        output::line(&format!("  {}  {}", entry.at, sentence(entry, false)));
-    }
+    people::print(&acts, &trail, false);
     Ok(())
 }
 

@@ -32,6 +32,13 @@ pub(super) async fn upload(
             .await?)
     })
     .await?;
+    if uploaded.already {
+        return Err(Error::refused(format!(
+            "HTTP 409: the file service has a document under this identifier already, and took none now (section 4.3): {}",
+            uploaded.reply
+        ))
+        .hint("a run knows what it sent itself; another document is taken once that one is removed there"));
+    }
     if session.common.json {
         output::json(&json!({
             "payer_transaction_id": id.as_str(),

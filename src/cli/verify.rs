@@ -30,14 +30,14 @@ pub(super) fn verify(session: &Session, arguments: &VerifyArguments) -> Result<V
 }
 
 /// Reads a head as reports print it.
-fn digest(text: &str) -> Result<[u8; 32], Error> {
+pub(super) fn digest(text: &str) -> Result<[u8; 32], Error> {
     data_encoding::HEXLOWER_PERMISSIVE
         .decode(text.trim().as_bytes())
         .ok()
         .and_then(|bytes| bytes.try_into().ok())
         .ok_or_else(|| {
             Error::refused("--head: expected 64 hexadecimal digits").hint(
-                "the head stands in report.json, at the foot of report.html, and in `disburse status BATCH --json`",
+                "the head is printed by `disburse load`, and stands in report.json, at the foot of report.html, and in `disburse status BATCH --json`",
             )
         })
 }

@@ -211,6 +211,12 @@ impl Totals {
         self.0.iter().map(|(currency, minor)| (*currency, *minor))
     }
 
+    /// Returns whether a sum is more than is counted anywhere: amounts and sums are kept in 64 bits.
+    #[must_use]
+    pub fn is_beyond_counting(&self) -> bool {
+        self.iter().any(|(_, minor)| i64::try_from(minor).is_err())
+    }
+
     /// Returns code and decimal digits of every currency: `("KES", "123.45")`.
     #[must_use]
     pub fn decimals(&self) -> BTreeMap<&'static str, String> {

@@ -3,6 +3,7 @@
 //! The form of that text is not shown, so it is read by what it must hold: tokens of twenty digits, whole or in groups, and
 //! units. Whatever is unclear is left alone: the text itself is kept beside.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -13,7 +14,11 @@ const TOKENS_MAX: usize = 10;
 /// The most digits of a number of units, and of its decimals.
 const UNIT_DIGITS_MAX: usize = 6;
 /// A longer text is no narration.
-const TEXT_MAX: usize = 4096;
+const TEXT_MAX: usize = 64 * 1024;
+/// How often JSON may stand in a text of JSON.
+const ESCAPES_MAX: usize = 4;
+/// The most digits that stand together, in one line or several, and are looked at as a token.
+const STRETCH_MAX: usize = TOKENS_MAX * TOKEN_DIGITS;
 
 /// Words that announce a token, and words that announce another number; parts of words do too.
 const TOKEN_WORDS: [&str; 3] = ["token", "kct", "tkn"];
@@ -36,7 +41,8 @@ impl Electricity {
         if narration.len() > TEXT_MAX {
             return None;
         }
-        let pieces = pieces(narration);
+        let narration = unescaped(narration);
+        let pieces = pieces(&narration);
         let tokens = tokens(&pieces)?;
         Some(Self {
             tokens,
@@ -82,6 +88,47 @@ impl Electricity {
     pub fn units_text(&self) -> String {
         self.units.join(", ")
     }
+}
+
+/// Returns a text without the escapes of JSON, in whatever text of JSON it stood: a line break is one again, and separates.
+fn unescaped(text: &str) -> Cow<'_, str> {
+    let mut text = Cow::Borrowed(text);
+    for _ in 0..ESCAPES_MAX {
+        if !text.contains('\\') {
+            break;
+        }
+        text = Cow::Owned(once_unescaped(&text));
+    }
+    text
+}
+
+fn once_unescaped(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find('\\') {
+        plain.push_str(&rest[..at]);
+        let mut behind = rest[at + 1..].chars();
+        let c = behind.next();
+        rest = behind.as_str();
+        match c {
+            Some('n' | 'r' | 'b' | 'f') => plain.push('\n'),
+            Some('t') => plain.push(' '),
+            Some('u') => {
+                let hex = rest
+                    .get(..4)
+                    .filter(|hex| hex.bytes().all(|b| b.is_ascii_hexdigit()));
+                let c = hex.and_then(|hex| char::from_u32(u32::from_str_radix(hex, 16).ok()?));
+                plain.push(c.unwrap_or(' '));
+                rest = hex.map_or(rest, |hex| &rest[hex.len()..]);
+            }
+            Some(c @ ('"' | '/' | '\\')) => plain.push(c),
+            // No escape: it stands between what is beside it.
+            Some(c) => plain.extend(['\\', c]),
+            None => {}
+        }
+    }
+    plain.push_str(rest);
+    plain
 }
 
 fn mask(token: &str) -> String {
@@ -215,8 +262,8 @@ fn tokens(pieces: &[Piece<'_>]) -> Option<Vec<String>> {
                 }
             }
             Piece::Digits(_) => {
-                let (groups, next) = run(pieces, at);
-                let (whole, others) = split(&groups)?;
+                let (lines, next) = stretch(pieces, at);
+                let (whole, others) = split_lines(&lines, announced)?;
                 let is_glued = glued(pieces, at) || glued(pieces, next);
                 if is_glued && !whole.is_empty() {
                     return None;
@@ -248,12 +295,84 @@ fn tokens(pieces: &[Piece<'_>]) -> Option<Vec<String>> {
     (!tokens.is_empty() && tokens.len() <= TOKENS_MAX).then_some(tokens)
 }
 
-/// Returns the groups of digits that stand together, blanks and dashes between them, and the place behind them.
+/// Returns the lines of digits that stand together, and the place behind them.
+fn stretch<'a>(pieces: &[Piece<'a>], from: usize) -> (Vec<Vec<&'a str>>, usize) {
+    let (groups, mut next) = run(pieces, from);
+    let mut lines = vec![groups];
+    let breaks = |gap: &str| {
+        let gap = gap.strip_prefix('-').unwrap_or(gap);
+        gap.contains(['\n', '\r']) && gap.chars().all(char::is_whitespace)
+    };
+    while let (Some(Piece::Gap(gap)), Some(Piece::Digits(_))) =
+        (pieces.get(next), pieces.get(next + 1))
+        && breaks(gap)
+    {
+        let (groups, end) = run(pieces, next + 1);
+        lines.push(groups);
+        next = end;
+    }
+    (lines, next)
+}
+
+/// Returns the tokens in lines of digits, as [`split`] does for one.
+///
+/// A line break separates numbers. Lines without a token of their own that follow one another may be one that was broken:
+/// when their groups are alike and make up tokens, or when a token was announced and they are as long as one.
+fn split_lines(lines: &[Vec<&str>], announced: Announced) -> Option<(Vec<String>, bool)> {
+    if let [line] = lines {
+        return split(line);
+    }
+    let (mut tokens, mut others) = (Vec::new(), false);
+    let mut open: Vec<&str> = Vec::new();
+    for line in lines {
+        match split(line) {
+            Some((found, other)) if !found.is_empty() => {
+                others |= other | joined(&mut open, announced, &mut tokens)?;
+                tokens.extend(found);
+            }
+            // Alone it is no token, or it is unclear.
+            _ => open.extend(line),
+        }
+    }
+    others |= joined(&mut open, announced, &mut tokens)?;
+    Some((tokens, others))
+}
+
+/// Takes what stood open; returns whether it holds other numbers than tokens, `None` when that is unclear.
+fn joined(open: &mut Vec<&str>, announced: Announced, tokens: &mut Vec<String>) -> Option<bool> {
+    let groups = std::mem::take(open);
+    let digits: usize = groups.iter().map(|group| group.len()).sum();
+    if digits > STRETCH_MAX {
+        return Some(true);
+    }
+    let alike = groups.first().is_some_and(|first| {
+        matches!(first.len(), 4 | 5) && groups.iter().all(|group| group.len() == first.len())
+    });
+    let whole = groups.concat();
+    if digits == TOKEN_DIGITS && (alike || announced == Announced::Token) {
+        tokens.push(whole);
+        return Some(false);
+    }
+    if alike && digits > TOKEN_DIGITS {
+        // An amount above a token looks like a group of it.
+        if !digits.is_multiple_of(TOKEN_DIGITS) {
+            return None;
+        }
+        tokens.extend(
+            (0..digits / TOKEN_DIGITS)
+                .map(|n| whole[n * TOKEN_DIGITS..(n + 1) * TOKEN_DIGITS].to_owned()),
+        );
+        return Some(false);
+    }
+    Some(!groups.is_empty())
+}
+
+/// Returns the groups of digits that stand together in a line, blanks and dashes between them, and the place behind them.
 fn run<'a>(pieces: &[Piece<'a>], from: usize) -> (Vec<&'a str>, usize) {
     let (mut groups, mut at) = (Vec::new(), from);
     while let Some(Piece::Digits(group)) = pieces.get(at) {
         groups.push(*group);
-        let joins = |gap: &str| gap == "-" || gap.chars().all(|c| c == ' ');
+        let joins = |gap: &str| gap == "-" || gap.chars().all(|c| " \t\u{a0}".contains(c));
         match (pieces.get(at + 1), pieces.get(at + 2)) {
             (Some(Piece::Gap(gap)), Some(Piece::Digits(_))) if joins(gap) => at += 2,
             _ => return (groups, at + 1),
@@ -272,7 +391,7 @@ fn split(groups: &[&str]) -> Option<(Vec<String>, bool)> {
             TOKEN_DIGITS => tokens.extend(part.iter().map(|group| (*group).to_owned())),
             4 | 5 if digits >= TOKEN_DIGITS => {
                 // An amount in front of a token looks like a group of it.
-                if digits % TOKEN_DIGITS != 0 {
+                if !digits.is_multiple_of(TOKEN_DIGITS) {
                     return None;
                 }
                 tokens.extend(part.chunks(TOKEN_DIGITS / size).map(<[&str]>::concat));
@@ -342,151 +461,4 @@ fn count(pieces: &[Piece<'_>], at: usize) -> Option<(usize, String)> {
 }
 
 #[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-
-    const A: &str = "12345678901234567890";
-    const B: &str = "09876543210987654321";
-
-    #[test]
-    fn tokens_and_units_are_read_from_every_known_form() {
-        for (text, tokens, units) in [
-            (A, A, ""),
-            ("1234 5678 9012 3456 7890", A, ""),
-            ("1234-5678-9012-3456-7890", A, ""),
-            ("12345 67890 12345 67890", A, ""),
-            ("Token: 1234 5678 9012 3456 7890 Units: 32.5", A, "32.5"),
-            ("Token:12345678901234567890,Units:32.50kWh", A, "32.50"),
-            (
-                "Token 1234-5678-9012-3456-7890, 1,234.5 kWh, KES 30,000.00",
-                A,
-                "1234.5",
-            ),
-            ("Units=18 Token=12345678901234567890", A, "18"),
-            (
-                "Your token is 12345678901234567890. You bought 12.4 units. Thank you.",
-                A,
-                "12.4",
-            ),
-            (
-                "Token for meter 54161234567 is 1234 5678 9012 3456 7890",
-                A,
-                "",
-            ),
-            (
-                "Receipt: 11112222333344445555 Token: 12345678901234567890",
-                A,
-                "",
-            ),
-            (
-                "Token: 12345678901234567890 Receipt: 11112222333344445555",
-                A,
-                "",
-            ),
-            ("12345678901234567890, 32.5", A, ""),
-            ("12345678901234567890, 32.5 kWh", A, "32.5"),
-            (
-                "Token: 12345678901234567890 Units: 2.512345678901234567890",
-                A,
-                "",
-            ),
-            (
-                "12345678901234567890, 09876543210987654321",
-                "12345678901234567890, 09876543210987654321",
-                "",
-            ),
-            (
-                "Token 1: 1234 5678 9012 3456 7890, Token 2: 0987 6543 2109 8765 4321, Units: 10.0, Units: 5.5",
-                "12345678901234567890, 09876543210987654321",
-                "10.0, 5.5",
-            ),
-            (
-                "KCT1: 12345678901234567890 KCT2: 09876543210987654321",
-                "12345678901234567890, 09876543210987654321",
-                "",
-            ),
-            (
-                r#"{"token":"1234-5678-9012-3456-7890","units":"32.5","receiptNo":"11112222333344445555"}"#,
-                A,
-                "32.5",
-            ),
-            (
-                r#"{"stsToken": 12345678901234567890, "units": 7, "meterNumber": "54161234567"}"#,
-                A,
-                "7",
-            ),
-            (
-                r#"{"tokens":["12345678901234567890","09876543210987654321"],"kwh":3.25}"#,
-                "12345678901234567890, 09876543210987654321",
-                "3.25",
-            ),
-            (
-                "Token: 12345678901234567890 (repeat: 12345678901234567890)",
-                A,
-                "",
-            ),
-        ] {
-            let read = Electricity::read(text).unwrap_or_else(|| panic!("nothing in {text}"));
-            assert_eq!(
-                (read.token_text().as_str(), read.units_text().as_str()),
-                (tokens, units),
-                "{text}"
-            );
-        }
-    }
-
-    #[test]
-    fn what_is_unclear_is_left_alone() {
-        for text in [
-            "",
-            "Paid",
-            "Units: 32.5",
-            "1234567890123456789",
-            "123456789012345678901",
-            "A12345678901234567890",
-            "12345678901234567890X",
-            "KES 1000 1234 5678 9012 3456 7890",
-            "123 4567 8901 2345 67890",
-            "Receipt: 12345678901234567890",
-            "transactionId 12345678901234567890",
-            "Token: pending",
-            "1.2345678901234567890",
-        ] {
-            assert_eq!(Electricity::read(text), None, "{text}");
-        }
-        assert_eq!(
-            Electricity::read(&format!("{A}{}", " ".repeat(TEXT_MAX))),
-            None
-        );
-        let many: Vec<String> = (0..11).map(|n| format!("{n:020}")).collect();
-        assert_eq!(Electricity::read(&many.join(", ")), None);
-    }
-
-    #[test]
-    fn a_token_is_not_shown_unasked() {
-        let read = Electricity::read(&format!("Token: {A}, {B} Units: 3")).unwrap();
-        assert_eq!(read.masked(), "****************7890, ****************4321");
-        let debug = format!("{read:?}");
-        assert!(!debug.contains("7890"), "{debug}");
-    }
-
-    proptest! {
-        #[test]
-        fn no_text_makes_it_panic(text in r"(\PC|[0-9]{1,21}|token|units|kWh|[ ,.\-:{}\x22]){0,40}") {
-            if let Some(read) = Electricity::read(&text) {
-                for token in read.tokens() {
-                    prop_assert!(token.len() == TOKEN_DIGITS && token.bytes().all(|byte| byte.is_ascii_digit()));
-                }
-            }
-        }
-
-        #[test]
-        fn a_token_is_found_however_it_is_grouped(digits in "[0-9]{20}", size in prop::sample::select(vec![4_usize, 5, 20]), dash in any::<bool>()) {
-            let groups: Vec<&str> = (0..20).step_by(size).map(|at| &digits[at..at + size]).collect();
-            let text = format!("Token: {}", groups.join(if dash { "-" } else { " " }));
-            prop_assert_eq!(Electricity::read(&text).map(|read| read.token_text()), Some(digits));
-        }
-    }
-}
+mod tests;

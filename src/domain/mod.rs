@@ -2,6 +2,7 @@
 //!
 //! Everything here is parsed once, at the door, and trusted afterwards. No I/O, no clock but [`Timestamp::now`] and [`Uptime::now`].
 
+mod actor;
 mod amount;
 mod batch;
 mod bill;
@@ -9,10 +10,12 @@ mod electricity;
 mod ids;
 mod msisdn;
 mod payment;
+mod pulse;
 mod said;
 mod time;
 mod uptime;
 
+pub use actor::Actor;
 pub use amount::{Amount, AmountError, Currency, Money, Totals};
 pub use batch::{ContentDigest, ControlTotals, Tally};
 pub use bill::BillAmount;
@@ -25,6 +28,7 @@ pub use msisdn::{Country, Msisdn, MsisdnError};
 pub use payment::{
     DocumentPath, Instruction, Payment, PaymentKind, UnknownKind, Unpriced, Written,
 };
-pub use said::Said;
+pub use pulse::Pulse;
+pub use said::{Member, Named, Said};
 pub use time::{Timestamp, WireZone};
 pub use uptime::Uptime;

@@ -285,6 +285,17 @@ impl Msisdn {
         std::str::from_utf8(&self.digits[..usize::from(self.length)]).expect("digits are ASCII")
     }
 
+    /// Returns the digits after the calling code of its country; `None` when it does not begin with that.
+    #[must_use]
+    pub fn national(&self, country: Country) -> Option<&str> {
+        let digits = self.as_str();
+        if let Some(plain) = Plain::of(country) {
+            return digits.strip_prefix(plain.prefix.as_str());
+        }
+        let code = PHONE_NUMBER_UTIL.get_country_code_for_region(country.region()?)?;
+        digits.strip_prefix(code.to_string().as_str())
+    }
+
     /// Returns the number with all but its last four digits hidden, for logs.
     #[must_use]
     pub fn masked(&self) -> String {

@@ -65,6 +65,25 @@ pub(super) async fn post<G: Gateway>(
     exchange(&seqs, reply, dry_lanes, Event::Lost)
 }
 
+/// Says of claims that they were not sent, because the program stood still.
+pub(super) fn withheld(claims: &[Claim]) -> Exchange {
+    let cause = "the program stood still before it was sent";
+    let findings = claims.iter().map(|claim| Finding {
+        seq: claim.seq,
+        event: Event::Unsent,
+        said: Said {
+            cause: cause.into(),
+            ..Said::default()
+        },
+    });
+    Exchange {
+        findings: findings.collect(),
+        dry_lanes: Vec::new(),
+        health: Health::Unreachable(cause.into()),
+        stop: None,
+    }
+}
+
 /// Asks about payments in one request.
 pub(super) async fn ask<G: Gateway>(gateway: Arc<G>, questions: Vec<Question>) -> Exchange {
     let inquiries: Vec<Inquiry> = questions

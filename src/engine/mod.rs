@@ -14,6 +14,7 @@ mod repeats;
 mod rest;
 mod run;
 mod senders;
+mod standstill;
 
 pub use self::core::{Core, Effect, Ending, Limits, News};
 pub use breaker::{Breaker, Gate};

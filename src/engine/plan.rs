@@ -8,8 +8,9 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Clock, Ending, Limits, Progress};
 use crate::callback::Addresses;
-use crate::domain::BatchName;
-use crate::journal::{Journal, Moved};
+use crate::domain::{BatchName, Pulse};
+use crate::journal::{Home, Journal, Moved};
+use crate::ledger::confirmation::Confirmation;
 use crate::lifecycle::Policy;
 
 /// What a run is made of.
@@ -21,10 +22,10 @@ pub struct Plan<G> {
     pub gateway: Arc<G>,
     /// The batch.
     pub batch: BatchName,
-    /// The identity of the gateway.
-    pub gateway_identity: String,
-    /// The settings that shape the bytes of a post.
-    pub wire: String,
+    /// Where the batch belongs.
+    pub home: Home,
+    /// What was confirmed; no more than that is posted.
+    pub confirmation: Confirmation,
     /// The waits.
     pub policy: Arc<Policy>,
     /// The bounds.
@@ -35,6 +36,8 @@ pub struct Plan<G> {
     pub addresses: Option<Addresses>,
     /// The clock, shared with the listener.
     pub clock: Clock,
+    /// The pulse, shared with the gateway: what stood still looks at its epoch before anything more leaves.
+    pub pulse: Arc<Pulse>,
 }
 
 /// Handles on a run from outside.

@@ -1,10 +1,10 @@
-//! Repeats: another process may have heard of the earlier post since the repeat was claimed.
+//! Repeats and retries: somebody may have heard of the earlier post, or of an earlier generation, since they were claimed.
 
 use std::collections::BTreeSet;
 
 use tokio::time::Instant;
 
-/// What is known of the repeats that are next to leave.
+/// What is known of the repeats and retries that are next to leave.
 ///
 /// The journal is asked before the turn is taken: between the turn and the departure nothing is waited for, or two
 /// payments could leave closer together than the rate allows. And a turn that is not there yet is waited for before the
@@ -12,6 +12,8 @@ use tokio::time::Instant;
 #[derive(Debug, Default)]
 pub(super) struct Repeats {
     looking: bool,
+    /// The answer that is under way may be older than what was heard meanwhile.
+    doubted: bool,
     cleared: BTreeSet<i64>,
     turn_at: Option<Instant>,
 }
@@ -47,6 +49,15 @@ impl Repeats {
     pub(super) fn answered(&mut self, still: impl IntoIterator<Item = i64>) {
         self.looking = false;
         self.cleared = still.into_iter().collect();
+        if std::mem::take(&mut self.doubted) {
+            self.cleared.clear();
+        }
+    }
+
+    /// Notes that something ended has moved: what was answered before is worth nothing, and so is what was asked before.
+    pub(super) fn doubt(&mut self) {
+        self.cleared.clear();
+        self.doubted = self.looking;
     }
 
     /// Notes that a post had its turn, or when it may have one.
@@ -81,6 +92,14 @@ mod tests {
         assert_eq!(repeats.wait(&[1], start), Some(Wait::Turn(turn)));
         assert_eq!(repeats.wait(&[1], turn), Some(Wait::Question));
         repeats.answered([1]);
+        assert_eq!(repeats.wait(&[1, 3], turn), Some(Wait::Question));
+        // An answer that was asked for before an ended payment moved is asked for again.
+        repeats.doubt();
+        repeats.answered([1, 3]);
+        assert_eq!(repeats.wait(&[1, 3], turn), Some(Wait::Question));
+        repeats.answered([1, 3]);
+        assert_eq!(repeats.wait(&[1, 3], turn), None);
+        repeats.doubt();
         assert_eq!(repeats.wait(&[1, 3], turn), Some(Wait::Question));
         repeats.answered([1, 3]);
         repeats.turned(None);

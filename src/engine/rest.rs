@@ -7,51 +7,52 @@ use tokio::time::Instant;
 use super::Clock;
 use crate::domain::{Timestamp, Uptime};
 use crate::journal::{Acquired, Journal, RunToken};
+use crate::ledger::pace::Last;
 
 /// The window that the rate is held over.
 const WINDOW: Duration = Duration::from_secs(1);
 
-/// Returns from when on a run may post that took its batch just now.
-// Only what rests on the clock that nobody sets is proof that the second is over: the wall clock may have been set, and a
-// claimed block takes a while to leave.
-pub(super) fn posts_from(acquired: &Acquired, clock: &Clock) -> Timestamp {
+/// Returns from when on a run may post, and ask, that took its batch just now.
+pub(super) fn departs_from(acquired: &Acquired, clock: &Clock) -> (Timestamp, Timestamp) {
     let taken = clock.now();
-    let resumes = acquired.last_claim_at.is_some();
     #[cfg(test)]
-    let resumes = resumes && !crate::canary::Canary::RateForgotten.sings();
-    if !resumes {
-        return taken;
+    if crate::canary::Canary::RateForgotten.sings() {
+        return (taken, taken);
     }
-    let rested = acquired
-        .resting
-        .and_then(|since| clock.uptime()?.since(since))
-        .unwrap_or_default();
-    taken.after(WINDOW.saturating_sub(rested))
+    let quiet = |last: Last| taken.after(last.quiet(clock.uptime(), WINDOW));
+    (quiet(acquired.last_post), quiet(acquired.last_question))
 }
 
-/// When the last post of a run left.
+/// When the last post and the last question of a run left.
 #[derive(Debug)]
 pub(super) struct Departures {
-    last: Instant,
+    post: Instant,
+    question: Instant,
 }
 
 impl Departures {
     /// Begins at the moment the batch was taken: what an earlier run sent, it sent before.
     pub(super) fn begin() -> Self {
         Self {
-            last: Instant::now(),
+            post: Instant::now(),
+            question: Instant::now(),
         }
     }
 
     /// Notes that a post leaves.
-    pub(super) fn left(&mut self) {
-        self.last = Instant::now();
+    pub(super) fn posted(&mut self) {
+        self.post = Instant::now();
+    }
+
+    /// Notes that a question leaves.
+    pub(super) fn asked(&mut self) {
+        self.question = Instant::now();
     }
 
     /// Tells the next run since when nothing has left; only once nothing is under way any more.
     pub(super) async fn note(&self, clock: &Clock, journal: &Journal, token: RunToken) {
-        if let Some(since) = self.resting(clock)
-            && let Err(error) = journal.rest(token, since).await
+        if let Some((posts, questions)) = self.resting(clock)
+            && let Err(error) = journal.rest(token, posts, questions).await
         {
             // Without the note the next run waits for a second.
             tracing::debug!(%error, "the end of the run is not noted");
@@ -59,10 +60,12 @@ impl Departures {
     }
 
     /// Returns since when none has left, once none is under way; `None` where the system has no such clock.
-    fn resting(&self, clock: &Clock) -> Option<Uptime> {
+    fn resting(&self, clock: &Clock) -> Option<(Uptime, Uptime)> {
+        let now = clock.uptime()?;
         // The runtime's clock stands still while the machine sleeps: at worst, the rest seems to be shorter than it is. A
         // millisecond more makes up for the fractions.
-        let ago = self.last.elapsed().saturating_sub(Duration::from_millis(1));
-        Some(clock.uptime()?.before(ago))
+        let since =
+            |last: Instant| now.before(last.elapsed().saturating_sub(Duration::from_millis(1)));
+        Some((since(self.post), since(self.question)))
     }
 }

@@ -13,10 +13,11 @@ use super::findings::{Findings, GROUP_MAX, Next};
 use super::repeats::{Repeats, Wait};
 use super::rest::{self, Departures};
 use super::senders::{Line, Senders};
+use super::standstill::{self, Standstill};
 use super::{Core, Effect, Ending, News, Pacer, Plan, Progress, Run, Summary};
 use crate::domain::{Said, ServiceCode, Timestamp};
 use crate::gateway::{Gateway, OperationError, StopReason};
-use crate::journal::{Error, Finding, Moved, Question, RunTerms, RunToken};
+use crate::journal::{Clearance, Error, Finding, Moved, Question, RunTerms, RunToken};
 use crate::lifecycle::{Event, Moment};
 
 /// Outcomes that wait to be recorded; beyond this no further post leaves.
@@ -31,9 +32,13 @@ enum Message {
     Posted(usize, Exchange),
     Answered(Exchange),
     Recorded(Vec<Moved>),
-    /// Repeats that were looked up, and those of them that still wait to be posted.
-    LookedUp(Vec<i64>, Vec<i64>),
+    /// Claims that were looked at once more, and what they may do.
+    LookedUp(Vec<(i64, Clearance)>),
+    /// The journal was asked at this reading of the pulse, and no other run has taken over.
+    StillOurs(u64),
     Failed(Error),
+    /// A payment is not what the chain of evidence says of it.
+    Altered(String),
 }
 
 /// Runs a batch until it ends, or until it can do no more.
@@ -43,8 +48,8 @@ enum Message {
 pub async fn run<G: Gateway>(plan: Plan<G>, run: Run) -> Result<Summary, Error> {
     let now = plan.clock.now();
     let terms = RunTerms {
-        gateway: plan.gateway_identity.clone(),
-        wire: plan.wire.clone(),
+        home: plan.home.clone(),
+        confirmation: plan.confirmation.clone(),
         longest_wait: plan
             .policy
             .query_backoff_max
@@ -53,12 +58,13 @@ pub async fn run<G: Gateway>(plan: Plan<G>, run: Run) -> Result<Summary, Error> 
         first_query_after: plan.policy.first_query_after,
         now,
     };
+    let asked = plan.pulse.look();
     let acquired = plan
         .journal
         .acquire(plan.batch.clone(), terms, Arc::clone(&plan.policy))
         .await?;
     // From now on no other run can claim: only what it sent until now is to be kept away from.
-    let posts_from = rest::posts_from(&acquired, &plan.clock);
+    let (posts_from, asks_from) = rest::departs_from(&acquired, &plan.clock);
     let departures = Departures::begin();
     if acquired.abandoned > 0 {
         tracing::warn!(
@@ -68,23 +74,28 @@ pub async fn run<G: Gateway>(plan: Plan<G>, run: Run) -> Result<Summary, Error> 
     }
     let standing = plan.journal.standing(plan.batch.clone()).await?;
     let (messages, inbox) = mpsc::channel(BACKLOG_MAX);
+    let _beating = standstill::beat(&plan.pulse, asked);
     let shell = Shell {
         core: Core::new(plan.limits.clone(), &standing, now),
         posts: Pacer::new(plan.limits.rate, plan.limits.packets),
         queries: Pacer::new(plan.limits.query_rate, plan.limits.packets),
         repeats: Repeats::default(),
+        standstill: Standstill::default(),
         posts_from,
+        asks_from,
         departures,
         token: acquired.token,
         tasks: TaskTracker::new(),
         line: Arc::new(Line {
             gateway: Arc::clone(&plan.gateway),
             addresses: plan.addresses.clone(),
+            pulse: Arc::clone(&plan.pulse),
         }),
         senders: Senders::default(),
         messages,
         findings: Findings::default(),
         fault: None,
+        altered: None,
         progress: Progress::default(),
         jitter: fastrand::u8(..),
         plan,
@@ -98,7 +109,9 @@ struct Shell<G> {
     posts: Pacer,
     queries: Pacer,
     repeats: Repeats,
+    standstill: Standstill,
     posts_from: Timestamp,
+    asks_from: Timestamp,
     departures: Departures,
     token: RunToken,
     tasks: TaskTracker,
@@ -107,8 +120,14 @@ struct Shell<G> {
     messages: mpsc::Sender<Message>,
     findings: Findings,
     fault: Option<Error>,
+    altered: Option<String>,
     progress: Progress,
     jitter: u8,
+}
+
+/// Returns whether a payment had ended and moved all the same: a retry of its row may have been looked at before.
+fn reopens(moved: &Moved) -> bool {
+    moved.from.is_finished() && moved.from != moved.life.state
 }
 
 impl<G: Gateway> Shell<G> {
@@ -125,7 +144,7 @@ impl<G: Gateway> Shell<G> {
             let now = self.plan.clock.now();
             // Heard before anything leaves: a callback may settle a payment that waits to be posted.
             while let Ok(moved) = run.callbacks.try_recv() {
-                self.core.tell(News::Moved(vec![moved]), now);
+                self.hear(moved, now);
             }
             self.perform(now);
             let mut wake = self.dispatch(now);
@@ -160,10 +179,7 @@ impl<G: Gateway> Shell<G> {
                     }
                 }
                 moved = run.callbacks.recv(), if callbacks_open => match moved {
-                    Some(moved) => {
-                        let now = self.plan.clock.now();
-                        self.core.tell(News::Moved(vec![moved]), now);
-                    }
+                    Some(moved) => self.hear(moved, self.plan.clock.now()),
                     None => callbacks_open = false,
                 },
                 () = tokio::time::sleep_until(wake) => {}
@@ -183,7 +199,9 @@ impl<G: Gateway> Shell<G> {
             let (clock, journal) = (&self.plan.clock, &self.plan.journal);
             self.departures.note(clock, journal, self.token).await;
         }
-        match self.fault {
+        let batch = self.plan.batch.clone();
+        let altered = self.altered.map(|what| Error::Altered { batch, what });
+        match self.fault.or(altered) {
             Some(error) => Err(error),
             None => Ok(Summary {
                 ending: self.core.ended().cloned().unwrap_or(Ending::Drained),
@@ -201,6 +219,14 @@ impl<G: Gateway> Shell<G> {
         self.core.ended().is_some() && self.findings.are_recorded()
     }
 
+    /// Takes in what a callback has moved.
+    fn hear(&mut self, moved: Moved, now: Timestamp) {
+        if reopens(&moved) {
+            self.repeats.doubt();
+        }
+        self.core.tell(News::Moved(vec![moved]), now);
+    }
+
     fn take(&mut self, message: Message) {
         let now = self.plan.clock.now();
         match message {
@@ -212,13 +238,25 @@ impl<G: Gateway> Shell<G> {
             Message::Answered(exchange) => self.take_exchange(exchange, News::QueryEnded, now),
             Message::Recorded(moves) => {
                 self.findings.recorded();
+                if moves.iter().any(reopens) {
+                    self.repeats.doubt();
+                }
                 self.core.tell(News::Moved(moves), now);
             }
-            Message::LookedUp(asked, still) => {
-                self.core.keep_unsettled(&asked, &still);
-                self.repeats.answered(still);
+            Message::LookedUp(found) => {
+                self.core.take_back(&found);
+                let leaves = found
+                    .iter()
+                    .filter(|(_, clearance)| *clearance == Clearance::Leaves);
+                self.repeats.answered(leaves.map(|(seq, _)| *seq));
             }
+            Message::StillOurs(asked) => self.standstill.answered(&self.plan.pulse, asked),
             Message::Failed(error) => self.fail(error, now),
+            Message::Altered(what) => {
+                tracing::error!(%what, "the journal was changed from outside; no further payment is posted");
+                self.core.tell(News::Drain, now);
+                self.altered.get_or_insert(what);
+            }
         }
     }
 
@@ -296,7 +334,11 @@ impl<G: Gateway> Shell<G> {
         );
         let messages = self.messages.clone();
         self.spawn(async move {
-            let (claims, due) = journal.claim(token, limit, now, policy).await?;
+            let (claims, due, altered) = journal.claim(token, limit, now, policy).await?;
+            // Heard before the claims, so that none of them leaves.
+            if let Some(what) = altered {
+                let _ = messages.send(Message::Altered(what)).await;
+            }
             #[cfg(debug_assertions)]
             crate::points::pass("after-claim");
             let _ = messages
@@ -365,9 +407,10 @@ impl<G: Gateway> Shell<G> {
         let (journal, token, messages) =
             (self.plan.journal.clone(), self.token, self.messages.clone());
         let batch = self.plan.batch.clone();
+        let now = self.plan.clock.now();
         self.spawn(async move {
             let standing = journal.standing(batch).await?;
-            let due = journal.due(token).await?;
+            let due = journal.due(token, now).await?;
             let _ = messages
                 .send(Message::News(News::Standing(Box::new(standing), due)))
                 .await;
@@ -386,6 +429,12 @@ impl<G: Gateway> Shell<G> {
             if count == 0 {
                 break;
             }
+            if !self.standstill.may_depart(&self.plan.pulse) {
+                if let Some(look) = self.standstill.ask(&self.plan.pulse) {
+                    self.look_around(look);
+                }
+                break;
+            }
             if now < self.posts_from {
                 wake = wake.min(Instant::from_std(self.plan.clock.instant(self.posts_from)));
                 break;
@@ -394,7 +443,7 @@ impl<G: Gateway> Shell<G> {
             if let Some(wait) = self.repeats.wait(&repeats, Instant::now()) {
                 match wait {
                     Wait::Turn(at) => wake = wake.min(at),
-                    Wait::Question => self.look_up(self.core.repeats(GROUP_MAX)),
+                    Wait::Question => self.look_up(self.core.repeats(GROUP_MAX), now),
                     Wait::Answer => {}
                 }
                 break;
@@ -406,7 +455,7 @@ impl<G: Gateway> Shell<G> {
                 break;
             }
             self.repeats.turned(None);
-            self.departures.left();
+            self.departures.posted();
             let claims = self.core.take_post(count);
             self.progress.posted += claims.len() as u64;
             self.senders.post(
@@ -423,10 +472,15 @@ impl<G: Gateway> Shell<G> {
             if count == 0 {
                 break;
             }
+            if now < self.asks_from {
+                wake = wake.min(Instant::from_std(self.plan.clock.instant(self.asks_from)));
+                break;
+            }
             if let Err(pause) = self.queries.pass() {
                 wake = wake.min(Instant::now() + pause);
                 break;
             }
+            self.departures.asked();
             let questions = self.core.take_query(count);
             self.progress.asked += questions.len() as u64;
             self.query(questions);
@@ -434,12 +488,26 @@ impl<G: Gateway> Shell<G> {
         wake
     }
 
-    fn look_up(&self, seqs: Vec<i64>) {
+    /// Asks the journal whether another run has taken over while this one stood still.
+    fn look_around(&self, look: u64) {
+        tracing::warn!("the program stood still; it looks whether another run has taken over");
         let (journal, token, messages) =
             (self.plan.journal.clone(), self.token, self.messages.clone());
+        let (policy, now) = (Arc::clone(&self.plan.policy), self.plan.clock.now());
         self.spawn(async move {
-            let still = journal.still_posting(token, seqs.clone()).await?;
-            let _ = messages.send(Message::LookedUp(seqs, still)).await;
+            journal.clearances(token, Vec::new(), now, policy).await?;
+            let _ = messages.send(Message::StillOurs(look)).await;
+            Ok(())
+        });
+    }
+
+    fn look_up(&self, seqs: Vec<i64>, now: Timestamp) {
+        let (journal, token, messages) =
+            (self.plan.journal.clone(), self.token, self.messages.clone());
+        let policy = Arc::clone(&self.plan.policy);
+        self.spawn(async move {
+            let found = journal.clearances(token, seqs, now, policy).await?;
+            let _ = messages.send(Message::LookedUp(found)).await;
             Ok(())
         });
     }

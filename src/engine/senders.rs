@@ -7,13 +7,16 @@ use tokio_util::task::TaskTracker;
 
 use super::exchange::{self, Exchange};
 use crate::callback::Addresses;
+use crate::domain::Pulse;
 use crate::gateway::Gateway;
 use crate::journal::Claim;
+use crate::ledger::standstill::may_depart;
 
 /// What every sender works with.
 pub(super) struct Line<G> {
     pub(super) gateway: Arc<G>,
     pub(super) addresses: Option<Addresses>,
+    pub(super) pulse: Arc<Pulse>,
 }
 
 /// Tasks that post, as many as were ever under way at once.
@@ -45,8 +48,13 @@ impl Senders {
             let (line, messages) = (Arc::clone(line), messages.clone());
             tasks.spawn(async move {
                 while let Some(claims) = jobs.recv().await {
-                    let exchange =
-                        exchange::post(&*line.gateway, claims, line.addresses.as_ref()).await;
+                    // The last look but that of the connection itself, which asks the same of the pulse.
+                    let exchange = match may_depart(line.pulse.silence()) {
+                        true => {
+                            exchange::post(&*line.gateway, claims, line.addresses.as_ref()).await
+                        }
+                        false => exchange::withheld(&claims),
+                    };
                     let _ = messages.send(posted(number, exchange)).await;
                 }
             });

@@ -150,7 +150,7 @@ fn lookup(status: u16, body: &[u8]) -> Result<(), OperationError> {
         country: Country::from_code("KE").unwrap(),
         number: Msisdn::from_digits("254712345678").unwrap(),
     };
-    if let Some(network) = offline::lookup(status, body)? {
+    if let Some(network) = offline::lookup(status, body, PASSWORD)? {
         assert!(matches!(status, 200..=299), "HTTP {status}");
         let read = value(body).expect("what was read is JSON");
         assert!(!read["carrier"].is_null() && read["errorCode"].is_null());
@@ -174,20 +174,27 @@ fn token(status: u16, body: &[u8]) -> Result<(), OperationError> {
 
 fn upload(status: u16, body: &[u8]) -> Result<(), OperationError> {
     let id = PayerTransactionId::parse(super::replies::IDS[0]).unwrap();
-    let uploaded = offline::upload(&id, status, body)?;
+    let uploaded = offline::upload(&id, status, body, PASSWORD)?;
     assert!(matches!(status, 200..=299), "HTTP {status}");
     super::assert_shown(&uploaded.reference, 2_048);
     super::assert_shown(&uploaded.reply, 64 * 1024);
     assert!(!uploaded.reference.is_empty());
     let own = uploaded.reference == id.as_str();
     let text = || {
+        let is_it = |value: &Value| match value {
+            Value::String(text) => text.trim() == uploaded.reference,
+            _ => false,
+        };
+        // An array of one stands for its object.
+        let one = |value: &Value| value.get(0).unwrap_or(value).clone();
         value(body).is_some_and(|read| {
-            ["reference", "documentReference", "id"]
-                .into_iter()
-                .any(|name| match &read[name] {
-                    Value::String(text) => text.trim() == uploaded.reference,
-                    _ => false,
-                })
+            let read = one(&read);
+            let data = one(&read["data"]);
+            [&read, &data].into_iter().any(|level| {
+                ["reference", "documentReference", "id"]
+                    .into_iter()
+                    .any(|name| is_it(&level[name]))
+            }) || is_it(&read["data"])
         })
     };
     assert!(

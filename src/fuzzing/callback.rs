@@ -3,13 +3,14 @@
 use serde_json::Value;
 
 use super::replies::{self, PASSWORD};
-use crate::gateway::read_callback;
+use crate::gateway::{Secrets, read_callback};
 use crate::lifecycle::CodeTable;
 
 /// A callback says what its one packet says, about the identifier that stands there.
 pub fn callback(bytes: &[u8]) {
     let codes = CodeTable::default();
-    let notice = match read_callback(bytes, &codes) {
+    let scrub = Secrets::new("acme", PASSWORD).scrub();
+    let notice = match read_callback(bytes, &codes, &scrub) {
         Ok(notice) => notice,
         Err(error) => return super::assert_shown(&error.to_string(), 200),
     };
@@ -39,14 +40,8 @@ pub fn callback(bytes: &[u8]) {
     if let Value::String(id) = &packet["payerTransactionID"] {
         assert_eq!(notice.id.as_deref(), Some(id.as_str()));
     }
-    if let Some(amount) = &notice.amount {
-        super::assert_shown(amount, 2_048);
+    for named in &notice.said.named {
+        super::assert_shown(&named.text, 2_048);
     }
     replies::assert_said(&notice.said);
-    assert!(
-        !format!("{notice:?}").contains(PASSWORD)
-            || bytes
-                .windows(PASSWORD.len())
-                .any(|part| part == PASSWORD.as_bytes())
-    );
 }

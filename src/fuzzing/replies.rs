@@ -144,13 +144,15 @@ pub(super) fn code(value: &Value) -> Option<i32> {
 pub(super) fn assert_said(said: &Said) {
     super::assert_shown(&said.description, 2_048);
     super::assert_shown(&said.cause, 2_048);
-    let optional = [
-        &said.receipt_number,
-        &said.receiver_narration,
-        &said.anomaly,
-    ];
-    for text in optional.into_iter().flatten() {
-        super::assert_shown(text, 8_192);
+    super::assert_shown(said.anomaly.as_deref().unwrap_or_default(), 8_192);
+    // Whole and in lines of their own: they may be money.
+    for text in [&said.receipt_number, &said.receiver_narration]
+        .into_iter()
+        .flatten()
+    {
+        assert!(text.len() <= 64 * 1024, "{} bytes", text.len());
+        super::assert_shown(&text.replace(['\n', '\r', '\t'], " "), text.len());
+        assert!(!text.contains(PASSWORD), "{text}");
     }
     if let Some(id) = &said.gateway_transaction_id {
         assert!(!id.as_str().contains(char::is_control));

@@ -116,6 +116,9 @@ fn write(text: &str) -> Files {
         control,
         rejected_lines: 0,
         held_lanes: Vec::new(),
+        people: Vec::new(),
+        paid_twice: Vec::new(),
+        paid_twice_count: 0,
         evidence_rows: 2,
         evidence_head: "0".repeat(64),
     };

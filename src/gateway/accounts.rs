@@ -1,12 +1,13 @@
 //! Bills and accounts, asked for on the payment path (sections 1 and 4.2).
 
 use super::channel::Answer;
+use super::classify::Failure;
 use super::decimal::minor_units;
 use super::endpoint::{Place, body};
-use super::http::{HttpGateway, Unanswered};
-use super::text::{clean, without};
+use super::http::{EXPIRED_AGAIN, HttpGateway, Unanswered};
+use super::text::clean;
 use super::wire::{AccountEntry, AccountReply, Body, Status, Unreadable, read_accounts};
-use super::{AccountAnswer, Bill, BillAnswer, BillInquiry, OperationError};
+use super::{AccountAnswer, Bill, BillAnswer, BillInquiry, OperationError, Scrub};
 use crate::domain::{Amount, Currency, Money, ServiceCode};
 
 const PLACE: Place = Place {
@@ -39,9 +40,7 @@ impl HttpGateway {
             return Ok(Vec::new());
         }
         let entries = self
-            .operate(self.requests.bills(inquiries), |body| {
-                read(body, self.password())
-            })
+            .operate(|| self.requests.bills(inquiries), read)
             .await?;
         let answers = inquiries
             .iter()
@@ -59,46 +58,47 @@ impl HttpGateway {
         account_number: &str,
     ) -> Result<AccountAnswer, OperationError> {
         let entries = self
-            .operate(self.requests.account(service, account_number), |body| {
-                read(body, self.password())
-            })
+            .operate(|| self.requests.account(service, account_number), read)
             .await?;
         validated(service, account_number, &entries)
     }
 
-    /// Sends an operation on the payment path, once, and reads its reply.
+    /// Asks a question on the payment path, and reads its reply.
     pub(super) async fn operate<T>(
         &self,
-        request: Body,
-        read: impl FnOnce(&[u8]) -> Result<(Option<Status>, T), Unreadable>,
+        request: impl Fn() -> Body,
+        read: impl FnOnce(&[u8], &Scrub) -> Result<(Option<Status>, T), Unreadable>,
     ) -> Result<T, OperationError> {
-        let answer = match self.exchange(request).await {
+        let answer = self.inquire(request).await;
+        let scrub = self.secrets().scrub();
+        let answer = match answer {
             Ok(answer) => answer,
             Err(Unanswered::NoToken(error)) => return Err(error),
-            Err(Unanswered::Failed(failure)) => return Err(PLACE.failed(&failure)),
+            Err(Unanswered::Failed(failure)) => return Err(PLACE.failed(failure, &scrub)),
+            Err(Unanswered::Expired {
+                renewable: true, ..
+            }) => {
+                let failure = Failure::Lost("the token had expired".to_owned());
+                return Err(PLACE.failed(failure, &scrub));
+            }
+            Err(Unanswered::Expired { .. }) => {
+                return Err(OperationError::Credentials {
+                    section: "7.4",
+                    what: EXPIRED_AGAIN.to_owned(),
+                });
+            }
         };
         tracing::debug!(status = answer.status, "asked the gateway beside a payment");
-        judged(&answer, self.password(), read)
+        judged(&answer, &scrub, read)
     }
 }
 
-/// Reads the entries about accounts. What they quote of the password is hidden: they are shown, and kept.
+/// Reads the entries about accounts.
 pub(super) fn read(
     body: &[u8],
-    password: &str,
+    scrub: &Scrub,
 ) -> Result<(Option<Status>, Vec<AccountEntry>), Unreadable> {
-    let AccountReply { auth, mut entries } = read_accounts(body)?;
-    for entry in &mut entries {
-        let texts = [
-            &mut entry.status.description,
-            &mut entry.due_date,
-            &mut entry.customer_name,
-        ];
-        let optional = [entry.due.as_mut(), entry.currency.as_mut()];
-        for text in texts.into_iter().chain(optional.into_iter().flatten()) {
-            *text = without(text, password);
-        }
-    }
+    let AccountReply { auth, entries } = read_accounts(body, scrub)?;
     Ok((auth, entries))
 }
 
@@ -146,13 +146,13 @@ pub(super) fn validated(
 /// Judges a reply by its status and its authentication.
 pub(super) fn judged<T>(
     answer: &Answer,
-    password: &str,
-    read: impl FnOnce(&[u8]) -> Result<(Option<Status>, T), Unreadable>,
+    scrub: &Scrub,
+    read: impl FnOnce(&[u8], &Scrub) -> Result<(Option<Status>, T), Unreadable>,
 ) -> Result<T, OperationError> {
     if !matches!(answer.status, 200..=299 | 400..=499) || matches!(answer.status, 408 | 429) {
         return Err(PLACE.unusable(answer, ""));
     }
-    let (auth, content) = match read(body(answer)) {
+    let (auth, content) = match read(body(answer), scrub) {
         Ok(read) => read,
         Err(_) if answer.status >= 400 => return Err(PLACE.unusable(answer, "")),
         Err(error) => {
@@ -169,9 +169,7 @@ pub(super) fn judged<T>(
             _ => Ok(content),
         };
     };
-    // The other side may quote what it was told.
-    let description = without(&auth.description, password);
-    let said = |code| match description.as_str() {
+    let said = |code| match auth.description.as_str() {
         "" => format!("authStatusCode {code}"),
         description => format!("authStatusCode {code}: {description}"),
     };

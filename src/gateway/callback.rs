@@ -1,7 +1,7 @@
 //! What a callback says (section 6).
 
 use super::wire::{self, Pushed};
-use super::{Error, Said};
+use super::{Error, Said, Scrub};
 use crate::lifecycle::{CodeTable, Verdict};
 
 /// A callback's words. Whether it may be believed is the listener's to decide.
@@ -13,22 +13,24 @@ pub struct CallbackNotice {
     pub verdict: Verdict,
     /// Its words.
     pub said: Said,
-    /// `amount`, as it is written; most deployments send none.
-    pub amount: Option<String>,
 }
 
-/// Reads the body of a callback: a packet, or an array of one.
+/// Reads the body of a callback: a packet, or an array of one. Our secrets are left out of it.
 ///
 /// # Errors
 /// Says why the body is no callback about a payment's status.
-pub fn read_callback(body: &[u8], codes: &CodeTable) -> Result<CallbackNotice, Error> {
-    let pushed: Pushed = wire::read_pushed(body).map_err(|error| {
+pub fn read_callback(
+    body: &[u8],
+    codes: &CodeTable,
+    scrub: &Scrub,
+) -> Result<CallbackNotice, Error> {
+    let pushed: Pushed = wire::read_pushed(body, scrub).map_err(|error| {
         Error::Callback(match error {
             wire::Unreadable::Empty => "an empty body",
             wire::Unreadable::NotJson => "a body that is not JSON",
             wire::Unreadable::Truncated => "a truncated body",
             wire::Unreadable::TooDeep => "a body nested too deeply",
-            wire::Unreadable::OtherForm => "a body without one packet",
+            wire::Unreadable::OtherForm | wire::Unreadable::TooMany => "a body without one packet",
         })
     })?;
     if !pushed.is_payment_status() {
@@ -50,19 +52,22 @@ pub fn read_callback(body: &[u8], codes: &CodeTable) -> Result<CallbackNotice, E
             gateway_transaction_id: packet.gateway_transaction_id,
             receipt_number: packet.receipt_number,
             receiver_narration: packet.receiver_narration,
+            named: packet.named,
+            anomaly: packet.cut,
             ..Said::default()
         },
-        amount: packet.amount,
     })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::Member;
     use crate::lifecycle::Class;
 
     fn read(body: &str) -> Result<CallbackNotice, String> {
-        read_callback(body.as_bytes(), &CodeTable::default()).map_err(|e| e.to_string())
+        read_callback(body.as_bytes(), &CodeTable::default(), &Scrub::nothing())
+            .map_err(|e| e.to_string())
     }
 
     #[test]
@@ -84,8 +89,14 @@ mod tests {
                     code: 140
                 }
             );
-            assert_eq!(notice.amount.as_deref(), Some("10.50"));
             let said = &notice.said;
+            let named: Vec<_> = said
+                .named
+                .iter()
+                .map(|n| (n.member, n.text.as_str()))
+                .collect();
+            let expected = [(Member::Amount, "10.50"), (Member::Msisdn, "254700000001")];
+            assert_eq!(named, expected);
             assert_eq!(said.receipt_number.as_deref(), Some("QK1"));
             assert_eq!(said.receiver_narration.as_deref(), Some("token 1"));
             let id = said.gateway_transaction_id.as_ref().unwrap();
@@ -133,7 +144,7 @@ mod tests {
     fn told(notice: &CallbackNotice) -> String {
         let said = &notice.said;
         format!(
-            "{} {:?} id={} gateway={} receipt={} narration={} amount={}",
+            "{} {:?} id={} gateway={} receipt={} narration={} named={}",
             notice.verdict.code,
             notice.verdict.class,
             notice.id.as_deref().unwrap_or("-"),
@@ -142,7 +153,7 @@ mod tests {
                 .map_or("-", |id| id.as_str()),
             said.receipt_number.as_deref().unwrap_or("-"),
             said.receiver_narration.as_deref().unwrap_or("-"),
-            notice.amount.as_deref().unwrap_or("-"),
+            said.named.first().map_or("-", |named| named.text.as_str()),
         )
     }
 
@@ -152,64 +163,88 @@ mod tests {
             // The least there can be.
             (
                 r#"{"statusCode":140}"#,
-                "140 Paid id=- gateway=- receipt=- narration=- amount=-",
+                "140 Paid id=- gateway=- receipt=- narration=- named=-",
             ),
             // Numbers or texts, beyond 2^53 too.
             (
                 r#"{"statusCode":"183","payerTransactionID":"ID","gatewayTransactionID":"900719925474099312345"}"#,
-                "183 Paid id=ID gateway=900719925474099312345 receipt=- narration=- amount=-",
+                "183 Paid id=ID gateway=900719925474099312345 receipt=- narration=- named=-",
             ),
             (
                 r#"{"statusCode":141,"payerTransactionID":900719925474099312345,"gatewayTransactionID":18446744073709551617}"#,
-                "141 Failed id=900719925474099312345 gateway=18446744073709551617 receipt=- narration=- amount=-",
+                "141 Failed id=900719925474099312345 gateway=18446744073709551617 receipt=- narration=- named=-",
             ),
             // No transaction, however it is written.
             (
                 r#"{"statusCode":141,"gatewayTransactionID":0}"#,
-                "141 Failed id=- gateway=- receipt=- narration=- amount=-",
+                "141 Failed id=- gateway=- receipt=- narration=- named=-",
             ),
             (
                 r#"{"statusCode":141,"gatewayTransactionID":""}"#,
-                "141 Failed id=- gateway=- receipt=- narration=- amount=-",
+                "141 Failed id=- gateway=- receipt=- narration=- named=-",
             ),
             (
                 r#"{"statusCode":141,"gatewayTransactionID":null}"#,
-                "141 Failed id=- gateway=- receipt=- narration=- amount=-",
+                "141 Failed id=- gateway=- receipt=- narration=- named=-",
             ),
             // Receipts and narrations: plain, an array, an array in a text, with nothing in it.
             (
                 r#"{"statusCode":140,"receiptNumber":"QK1","receiverNarration":"Token 1234-5678"}"#,
-                "140 Paid id=- gateway=- receipt=QK1 narration=Token 1234-5678 amount=-",
+                "140 Paid id=- gateway=- receipt=QK1 narration=Token 1234-5678 named=-",
             ),
             (
                 r#"{"statusCode":140,"receiptNumber":["QK1","QK2"],"receiverNarration":["a",7]}"#,
-                "140 Paid id=- gateway=- receipt=QK1, QK2 narration=a, 7 amount=-",
+                r#"140 Paid id=- gateway=- receipt=QK1, QK2 narration=["a",7] named=-"#,
             ),
             (
                 r#"{"statusCode":140,"receiptNumber":"[\"QK1\"]","receiverNarration":" [ \"a\" , \"\" ] "}"#,
-                "140 Paid id=- gateway=- receipt=QK1 narration=a amount=-",
+                r#"140 Paid id=- gateway=- receipt=QK1 narration= [ "a" , "" ]  named=-"#,
             ),
             (
                 r#"{"statusCode":140,"receiptNumber":"[\"\"]","receiverNarration":"[]"}"#,
-                "140 Paid id=- gateway=- receipt=- narration=- amount=-",
+                "140 Paid id=- gateway=- receipt=- narration=- named=-",
             ),
             (
                 r#"{"statusCode":140,"receiptNumber":17,"receiverNarration":""}"#,
-                "140 Paid id=- gateway=- receipt=17 narration=- amount=-",
+                "140 Paid id=- gateway=- receipt=17 narration=- named=-",
             ),
             (
                 r#"{"statusCode":140,"receiptNumber":"[not JSON","receiverNarration":{"a":1}}"#,
-                "140 Paid id=- gateway=- receipt=[not JSON narration=- amount=-",
+                r#"140 Paid id=- gateway=- receipt=[not JSON narration={"a":1} named=-"#,
+            ),
+            (
+                r#"{"statusCode":140,"receiptNumber":{"no":"QK1"},"receiverNarration":12345678901234567890}"#,
+                r#"140 Paid id=- gateway=- receipt={"no":"QK1"} narration=12345678901234567890 named=-"#,
+            ),
+            (
+                r#"{"statusCode":140,"receiptNumber":["QK1",{"no":"QK2"},null],"receiverNarration":"[{\"token\":\"1\"}]"}"#,
+                r#"140 Paid id=- gateway=- receipt=["QK1",{"no":"QK2"},null] narration=[{"token":"1"}] named=-"#,
+            ),
+            (
+                r#"{"statusCode":140,"receiptNumber":["QK1",null],"receiverNarration":"one\r\ntwo\u0000three"}"#,
+                "140 Paid id=- gateway=- receipt=QK1 narration=one\r\ntwo three named=-",
+            ),
+            (
+                r#"{"statusCode":140,"receiptNumber":{},"receiverNarration":[{"a":""}, [ ] ]}"#,
+                r#"140 Paid id=- gateway=- receipt=- narration=[{"a":""}, [ ] ] named=-"#,
+            ),
+            (
+                r#"{"statusCode":140,"receiptNumber":[[]],"receiverNarration":[{},null,""]}"#,
+                r#"140 Paid id=- gateway=- receipt=- narration=[{},null,""] named=-"#,
+            ),
+            (
+                r#"{"statusCode":140,"receiptNumber":false,"receiverNarration":" \n "}"#,
+                "140 Paid id=- gateway=- receipt=false narration=- named=-",
             ),
             // 148: the receipt is the application id.
             (
                 r#"{"statusCode":148,"payerTransactionID":"ID","receiptNumber":"APP-9"}"#,
-                "148 Delivered id=ID gateway=- receipt=APP-9 narration=- amount=-",
+                "148 Delivered id=ID gateway=- receipt=APP-9 narration=- named=-",
             ),
             // Whatever else is there is not looked at.
             (
                 r#"{"statusCode":219,"msisdn":254700000001,"serviceCode":null,"paymentDate":"x","extraData":"[{}]","new":[[]]}"#,
-                "219 Acknowledged id=- gateway=- receipt=- narration=- amount=-",
+                "219 Acknowledged id=- gateway=- receipt=- narration=- named=254700000001",
             ),
         ] {
             for packet in [packet.to_owned(), format!(" [ {packet} ] ")] {
@@ -236,7 +271,7 @@ mod tests {
             (991, Class::InDoubt),
         ] {
             let body = format!(r#"{{"payload":{{"packet":{{"statusCode":{code}}}}}}}"#);
-            let notice = read_callback(body.as_bytes(), &codes).unwrap();
+            let notice = read_callback(body.as_bytes(), &codes, &Scrub::nothing()).unwrap();
             assert_eq!(notice.verdict, Verdict { class, code });
         }
     }

@@ -1,12 +1,10 @@
 //! Opens connections to one address: name, TCP, a proxy's tunnel, TLS.
 
-use std::io::Cursor;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use http_body_util::Full;
 use hyper::client::conn::http1::{self, SendRequest};
 use hyper::header::{HeaderMap, HeaderValue, USER_AGENT};
 use hyper::rt::{Read, Write};
@@ -20,15 +18,13 @@ use reqwest::{Proxy, Url};
 use tower_service::Service;
 
 use super::channel::{AGENT, words};
-use super::wire::Body;
+use super::guard::Guarded;
 use super::{Error, Profile, tls};
 
-/// A body, which is wiped when the connection has written it.
-pub(super) type Content = Full<Cursor<Body>>;
 /// An open connection, as seen from those who send.
-pub(super) type Open = SendRequest<Content>;
+pub(super) type Open = SendRequest<Guarded>;
 /// A request.
-pub(super) type Sent = Request<Content>;
+pub(super) type Sent = Request<Guarded>;
 
 type Tcp = HttpConnector<Names>;
 type Any = Box<dyn std::error::Error + Send + Sync>;

@@ -7,8 +7,8 @@ use reqwest::multipart::{Form, Part};
 use super::channel::{Answer, Broken};
 use super::endpoint::{Endpoint, Place};
 use super::text::{clean, printable};
-use super::wire::document_reference;
-use super::{Error, OperationError, Profile, Uploaded};
+use super::wire::{UploadReply, document_reference, read_upload};
+use super::{Error, OperationError, Profile, Scrub, Uploaded};
 use crate::domain::PayerTransactionId;
 
 const PATH: &str = "/api/v1/transaction-documents";
@@ -63,46 +63,62 @@ impl DocumentClient {
             .send(self.endpoint.post().multipart(form))
             .await?;
         tracing::debug!(%id, size, status = answer.status, "uploaded a document");
-        judged(id, &answer)
+        judged(id, &answer, &self.endpoint.secrets.scrub())
     }
 }
 
-/// Tells a reply by its status; a reply of success is evidence, whatever it says.
-pub(super) fn judged(id: &PayerTransactionId, answer: &Answer) -> Result<Uploaded, OperationError> {
+/// Tells a reply: by its status, and one of success by what its body says as well.
+pub(super) fn judged(
+    id: &PayerTransactionId,
+    answer: &Answer,
+    scrub: &Scrub,
+) -> Result<Uploaded, OperationError> {
     let status = answer.status;
+    let uploaded = |reference: Option<String>, body: &[u8], already| Uploaded {
+        reference: reference.unwrap_or_else(|| id.as_str().to_owned()),
+        reply: printable(&scrub.text(&String::from_utf8_lossy(body)), REPLY_MAX),
+        already,
+    };
+    let said = |body: &[u8]| clean(&scrub.text(&String::from_utf8_lossy(body)));
     match (status, &answer.body) {
-        (200..=299, Ok(body)) => Ok(Uploaded {
-            reference: document_reference(body).unwrap_or_else(|| id.as_str().to_owned()),
-            reply: printable(&String::from_utf8_lossy(body), REPLY_MAX),
-        }),
+        (200..=299, Ok(body)) => match read_upload(body, scrub) {
+            UploadReply::Taken(reference) => Ok(uploaded(reference, body, false)),
+            UploadReply::There(reference) => Ok(uploaded(reference, body, true)),
+            UploadReply::Refused => Err(refused(status, &said(body))),
+        },
+        (409, Ok(body)) => Ok(uploaded(document_reference(body, scrub), body, true)),
         // It is taken, whatever else it goes on to say.
         (200..=299, Err(Broken::TooLarge(limit))) => Ok(Uploaded {
             reference: id.as_str().to_owned(),
             reply: format!("a reply larger than {limit} bytes"),
+            already: false,
         }),
         (401 | 403, body) => Err(OperationError::Credentials {
             section: "4.3",
             what: format!(
                 "HTTP {status}: the file service did not let us in; the interface shows no credentials for uploads {}",
-                clean(&String::from_utf8_lossy(body.as_deref().unwrap_or_default()))
+                said(body.as_deref().unwrap_or_default())
             )
             .trim_end()
             .to_owned(),
         }),
         (404 | 405 | 408 | 429, _) => Err(PLACE.unusable(answer, "")),
-        (400..=499, Ok(body)) => Err(OperationError::Refused {
-            section: "4.3",
-            what: match clean(&String::from_utf8_lossy(body)).as_str() {
-                "" => format!("HTTP {status}: the file service does not take the document"),
-                said => {
-                    format!("HTTP {status}: the file service does not take the document: {said}")
-                }
-            },
-        }),
+        (400..=499, Ok(body)) => Err(refused(status, &said(body))),
         (_, body) => {
             let cause = body.as_ref().err().map(ToString::to_string);
             Err(PLACE.unusable(answer, &cause.unwrap_or_default()))
         }
+    }
+}
+
+fn refused(status: u16, said: &str) -> OperationError {
+    let what = format!("HTTP {status}: the file service does not take the document");
+    OperationError::Refused {
+        section: "4.3",
+        what: match said {
+            "" => what,
+            said => format!("{what}: {said}"),
+        },
     }
 }
 

@@ -4,7 +4,7 @@ use reqwest::{RequestBuilder, Url};
 
 use super::channel::{Answer, Broken, Channel};
 use super::classify::Failure;
-use super::{Error, OperationError, Profile};
+use super::{Error, OperationError, Profile, Scrub, Secrets};
 
 /// An operation's place in the interface and in the configuration.
 #[derive(Clone, Copy, Debug)]
@@ -19,9 +19,9 @@ pub(super) struct Place {
 
 impl Place {
     /// Tells a request that brought no status.
-    pub(super) fn failed(self, failure: &Failure) -> OperationError {
+    pub(super) fn failed(self, failure: Failure, scrub: &Scrub) -> OperationError {
         let (Failure::Unsent(cause) | Failure::Lost(cause)) = failure;
-        self.unavailable(cause)
+        self.unavailable(&scrub.text(&cause))
     }
 
     /// Tells a reply by its status alone, and a reply of success by what is wrong with its body.
@@ -72,6 +72,8 @@ pub(super) struct Endpoint {
     channel: Channel,
     /// Its place.
     pub(super) place: Place,
+    /// What it may repeat and nobody may read.
+    pub(super) secrets: Secrets,
 }
 
 impl Endpoint {
@@ -86,6 +88,7 @@ impl Endpoint {
         Ok(Self {
             channel: Channel::new(profile, url)?,
             place,
+            secrets: profile.secrets(),
         })
     }
 
@@ -107,7 +110,7 @@ impl Endpoint {
     /// Sends a request, once.
     pub(super) async fn send(&self, request: RequestBuilder) -> Result<Answer, OperationError> {
         let sent = self.channel.send(request).await;
-        sent.map_err(|failure| self.place.failed(&failure))
+        sent.map_err(|failure| self.place.failed(failure, &self.secrets.scrub()))
     }
 }
 

@@ -2,9 +2,8 @@
 
 use super::decimal::minor_units;
 use super::http::HttpGateway;
-use super::text::without;
 use super::wire::{FloatEntry, FloatReply, Status, Unreadable, read_float};
-use super::{FloatBalance, OperationError};
+use super::{FloatBalance, OperationError, Scrub};
 use crate::domain::{Currency, ServiceCode};
 
 impl HttpGateway {
@@ -20,26 +19,19 @@ impl HttpGateway {
     ) -> Result<Vec<Option<FloatBalance>>, OperationError> {
         let mut balances = Vec::with_capacity(services.len());
         for service in services {
-            let entries = self
-                .operate(self.requests.float(service), |body| {
-                    read(body, self.password())
-                })
-                .await?;
+            let entries = self.operate(|| self.requests.float(service), read).await?;
             balances.push(balance(service, &entries));
         }
         Ok(balances)
     }
 }
 
-/// Reads the balances. What they quote of the password is hidden.
+/// Reads the balances.
 pub(super) fn read(
     body: &[u8],
-    password: &str,
+    scrub: &Scrub,
 ) -> Result<(Option<Status>, Vec<FloatEntry>), Unreadable> {
-    let FloatReply { auth, mut entries } = read_float(body)?;
-    for entry in &mut entries {
-        entry.account_name = without(&entry.account_name, password);
-    }
+    let FloatReply { auth, entries } = read_float(body, scrub)?;
     Ok((auth, entries))
 }
 

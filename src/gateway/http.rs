@@ -1,20 +1,19 @@
 //! The payment gateway behind HTTP: posts and status queries as evidence about payments.
 
 use std::fmt;
-
-use secrecy::{ExposeSecret, SecretString};
+use std::sync::Arc;
 
 use super::channel::Answer;
 use super::classify::{Failure, Question, Response, classify, failed, no_token};
+use super::endpoint;
 use super::path::Path;
-use super::text::hide;
 use super::token::TokenClient;
-use super::wire::{Body, Requests};
+use super::wire::{Body, Requests, is_token_expired};
 use super::{
     Error, FloatBalance, Gateway, Inquiry, OperationError, Outcome, Outgoing, Profile, Reply,
-    Signal, StopReason,
+    Scrub, Secrets, Signal, StopReason,
 };
-use crate::domain::{PayerTransactionId, ServiceCode};
+use crate::domain::{PayerTransactionId, Pulse, ServiceCode};
 use crate::lifecycle::CodeTable;
 
 /// The gateway behind HTTP.
@@ -23,7 +22,7 @@ pub struct HttpGateway {
     pub(super) requests: Requests,
     codes: CodeTable,
     tokens: Option<TokenClient>,
-    password: SecretString,
+    secrets: Secrets,
 }
 
 /// Why a request on the payment path brought no reply.
@@ -32,6 +31,13 @@ pub(super) enum Unanswered {
     NoToken(OperationError),
     /// The connection failed.
     Failed(Failure),
+    /// The token that the request carried had expired (section 7.4).
+    Expired {
+        /// The HTTP status that said so.
+        status: u16,
+        /// The next request carries another token; otherwise that does not help either.
+        renewable: bool,
+    },
 }
 
 impl HttpGateway {
@@ -55,25 +61,47 @@ impl HttpGateway {
         Ok(Self {
             path: Path::new(&profile)?,
             requests: Requests::new(&profile),
+            secrets: tokens
+                .as_ref()
+                .map_or_else(|| profile.secrets(), |tokens| tokens.secrets().clone()),
             codes: profile.codes,
             tokens,
-            password: profile.password,
         })
     }
 
-    /// Returns the password, to be left out of texts.
-    pub(super) fn password(&self) -> &str {
-        self.password.expose_secret()
+    /// Lets nothing leave while the pulse shows a standstill: another run may have taken over.
+    #[must_use]
+    pub fn with_pulse(mut self, pulse: Arc<Pulse>) -> Self {
+        self.path.follow(pulse);
+        self
     }
 
-    async fn ask(&self, question: Question, ids: &[PayerTransactionId], body: Body) -> Reply {
+    /// Returns what the other side may repeat and nobody may read.
+    #[must_use]
+    pub fn secrets(&self) -> &Secrets {
+        &self.secrets
+    }
+
+    async fn ask(
+        &self,
+        question: Question,
+        ids: &[PayerTransactionId],
+        body: impl Fn() -> Body,
+    ) -> Reply {
         let Some(first) = ids.first() else {
             return Reply {
                 outcomes: Vec::new(),
                 signal: Signal::Healthy,
             };
         };
-        let reply = match self.exchange(body).await {
+        let answer = match question {
+            // It may have been executed all the same.
+            Question::Post => self.exchange(body()).await,
+            Question::Status => self.inquire(body).await,
+        };
+        // Only now: the request may have brought another token.
+        let scrub = self.secrets.scrub();
+        let reply = match answer {
             Ok(answer) => {
                 let cause = answer.body.as_ref().err().map(ToString::to_string);
                 let response = Response {
@@ -83,20 +111,34 @@ impl HttpGateway {
                         Ok(body) => Ok(body),
                         Err(_) => Err(cause.unwrap_or_default()),
                     },
+                    scrub: &scrub,
                 };
-                let reply = classify(question, ids, &response, &self.codes);
-                // The other side may quote what it was told, and what it said is kept.
-                without_secret(reply, self.password())
+                classify(question, ids, &response, &self.codes)
             }
             Err(Unanswered::NoToken(error)) => no_token(question, ids, &error),
             Err(Unanswered::Failed(failure)) => failed(question, ids, failure),
+            Err(Unanswered::Expired { status, renewable }) => {
+                expired(question, ids, status, renewable)
+            }
         };
+        let reply = without_secrets(reply, &scrub);
         tracing::debug!(?question, %first, payments = ids.len(), signal = kind(&reply.signal), "asked the gateway");
         reply
     }
 
+    /// Asks a question on the payment path, which changes nothing: a token that has expired is renewed, and the question
+    /// asked once more.
+    pub(super) async fn inquire(&self, body: impl Fn() -> Body) -> Result<Answer, Unanswered> {
+        match self.exchange(body()).await {
+            Err(Unanswered::Expired {
+                renewable: true, ..
+            }) => self.exchange(body()).await,
+            answered => answered,
+        }
+    }
+
     /// Sends a body to the payment path, once.
-    pub(super) async fn exchange(&self, body: Body) -> Result<Answer, Unanswered> {
+    async fn exchange(&self, body: Body) -> Result<Answer, Unanswered> {
         let carried = match &self.tokens {
             Some(tokens) => {
                 let bearer = tokens.bearer().await.map_err(Unanswered::NoToken)?;
@@ -107,28 +149,50 @@ impl HttpGateway {
         let authorization = carried.as_ref().map(|(_, bearer)| bearer.header());
         let sent = self.path.post(body, authorization).await;
         let answer = sent.map_err(Unanswered::Failed)?;
-        if answer.status == 401
-            && let Some((tokens, bearer)) = carried
-        {
+        let Some((tokens, bearer)) = carried else {
+            return Ok(answer);
+        };
+        let status = answer.status;
+        if matches!(status, 200..=299 | 400..=499) && is_token_expired(endpoint::body(&answer)) {
+            let renewable = tokens.found_expired(&bearer).await;
+            return Err(Unanswered::Expired { status, renewable });
+        }
+        match status {
             // For the next request: this one is not repeated.
-            tokens.invalidate(&bearer).await;
+            401 => tokens.invalidate(&bearer).await,
+            200..=299 => tokens.found_valid(),
+            _ => {}
         }
         Ok(answer)
     }
 }
 
-/// Returns the reply with a secret left out of every text that is kept or shown for its words.
-pub(super) fn without_secret(mut reply: Reply, secret: &str) -> Reply {
-    let hide = |text: &mut String| hide(text, secret);
+/// Says what no token helps against.
+pub(super) const EXPIRED_AGAIN: &str = "the payment gateway does not accept a token that was renewed for it; check that auth_url and base_url belong together";
+
+/// Classifies a request whose token had expired (section 7.4): what became of a post, nobody has said.
+fn expired(question: Question, ids: &[PayerTransactionId], status: u16, renewable: bool) -> Reply {
+    let cause = format!("HTTP {status}, the token had expired");
+    let reply = failed(question, ids, Failure::Lost(cause));
+    match renewable {
+        true => reply,
+        false => Reply {
+            signal: Signal::Stop(StopReason::Credentials(EXPIRED_AGAIN.to_owned())),
+            ..reply
+        },
+    }
+}
+
+/// Returns the reply with the secrets left out of what a connection said in its own words.
+// What a body said is without them since it was read.
+pub(super) fn without_secrets(mut reply: Reply, scrub: &Scrub) -> Reply {
     for Outcome { said, .. } in &mut reply.outcomes {
-        hide(&mut said.description);
-        hide(&mut said.cause);
-        said.anomaly.iter_mut().for_each(hide);
+        scrub.hide(&mut said.cause);
     }
     match &mut reply.signal {
-        Signal::Unreachable(cause) | Signal::Lost(cause) => hide(cause),
+        Signal::Unreachable(cause) | Signal::Lost(cause) => scrub.hide(cause),
         Signal::Stop(StopReason::Credentials(cause) | StopReason::Misconfigured(cause)) => {
-            hide(cause);
+            scrub.hide(cause);
         }
         Signal::Healthy | Signal::SlowDown(_) => {}
     }
@@ -150,13 +214,13 @@ impl Gateway for HttpGateway {
             .iter()
             .map(|outgoing| outgoing.payment.id)
             .collect();
-        self.ask(Question::Post, &ids, self.requests.post(payments))
+        self.ask(Question::Post, &ids, || self.requests.post(payments))
             .await
     }
 
     async fn query(&self, payments: &[Inquiry]) -> Reply {
         let ids: Vec<_> = payments.iter().map(|inquiry| inquiry.id).collect();
-        self.ask(Question::Status, &ids, self.requests.query(payments))
+        self.ask(Question::Status, &ids, || self.requests.query(payments))
             .await
     }
 

@@ -77,7 +77,7 @@ impl LookupClient {
             .header(reqwest::header::CONTENT_TYPE, "application/json")
             .body(write_lookup(inquiry));
         let answer = self.endpoint.send(request).await?;
-        let read = read_lookup(body(&answer));
+        let read = read_lookup(body(&answer), &self.tokens.secrets().scrub());
         tracing::debug!(number = ?inquiry.number, status = answer.status, "looked a number up");
         judged(&answer, read)
     }

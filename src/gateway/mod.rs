@@ -13,6 +13,7 @@ mod decimal;
 mod documents;
 mod endpoint;
 mod float;
+mod guard;
 mod http;
 mod lookup;
 #[cfg(any(test, feature = "fuzzing"))]
@@ -21,6 +22,7 @@ mod operations;
 mod path;
 mod pool;
 mod profile;
+mod scrub;
 mod text;
 mod tls;
 mod token;
@@ -51,6 +53,7 @@ pub use operations::{
     OperationError, Uploaded,
 };
 pub use profile::{ExtraDataForm, Profile, SupportDocumentIn};
+pub use scrub::{Scrub, Secrets};
 pub use token::{Bearer, TokenClient};
 
 /// One payment to post.

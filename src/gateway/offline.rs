@@ -7,12 +7,16 @@ use super::endpoint::body;
 use super::wire::read_lookup;
 use super::{
     AccountAnswer, Bearer, BillAnswer, BillInquiry, FloatBalance, NetworkOf, OperationError, Reply,
-    Uploaded, accounts, classify, decimal, documents, float, http, lookup, text, token,
+    Scrub, Secrets, Uploaded, accounts, classify, decimal, documents, float, lookup, text, token,
 };
 use crate::domain::{Currency, PayerTransactionId, ServiceCode};
 use crate::lifecycle::CodeTable;
 
 pub(crate) use super::classify::Question;
+
+fn scrub(password: &str) -> Scrub {
+    Secrets::new("acme", password).scrub()
+}
 
 fn answer(status: u16, bytes: &[u8]) -> Answer {
     Answer {
@@ -34,9 +38,9 @@ pub(crate) fn reply(
         status,
         retry_after: Some(Duration::from_secs(9)),
         body: Ok(bytes),
+        scrub: &scrub(password),
     };
-    let reply = classify::classify(question, ids, &response, &CodeTable::default());
-    http::without_secret(reply, password)
+    classify::classify(question, ids, &response, &CodeTable::default())
 }
 
 /// Reads the reply to a question about bills.
@@ -46,9 +50,7 @@ pub(crate) fn bills(
     bytes: &[u8],
     password: &str,
 ) -> Result<Vec<BillAnswer>, OperationError> {
-    let entries = accounts::judged(&answer(status, bytes), password, |bytes| {
-        accounts::read(bytes, password)
-    })?;
+    let entries = accounts::judged(&answer(status, bytes), &scrub(password), accounts::read)?;
     let answers = inquiries
         .iter()
         .map(|inquiry| accounts::answer(inquiry, inquiries, &entries));
@@ -63,9 +65,7 @@ pub(crate) fn account(
     bytes: &[u8],
     password: &str,
 ) -> Result<AccountAnswer, OperationError> {
-    let entries = accounts::judged(&answer(status, bytes), password, |bytes| {
-        accounts::read(bytes, password)
-    })?;
+    let entries = accounts::judged(&answer(status, bytes), &scrub(password), accounts::read)?;
     accounts::validated(service, number, &entries)
 }
 
@@ -76,16 +76,18 @@ pub(crate) fn float(
     bytes: &[u8],
     password: &str,
 ) -> Result<Option<FloatBalance>, OperationError> {
-    let entries = accounts::judged(&answer(status, bytes), password, |bytes| {
-        float::read(bytes, password)
-    })?;
+    let entries = accounts::judged(&answer(status, bytes), &scrub(password), float::read)?;
     Ok(float::balance(service, &entries))
 }
 
 /// Reads the reply of the network lookup; `None` when the token has expired.
-pub(crate) fn lookup(status: u16, bytes: &[u8]) -> Result<Option<NetworkOf>, OperationError> {
+pub(crate) fn lookup(
+    status: u16,
+    bytes: &[u8],
+    password: &str,
+) -> Result<Option<NetworkOf>, OperationError> {
     let answer = answer(status, bytes);
-    let found = lookup::judged(&answer, read_lookup(body(&answer)))?;
+    let found = lookup::judged(&answer, read_lookup(body(&answer), &scrub(password)))?;
     Ok(match found {
         lookup::Found::Network(network) => Some(network),
         lookup::Found::Expired(_) => None,
@@ -102,8 +104,9 @@ pub(crate) fn upload(
     id: &PayerTransactionId,
     status: u16,
     bytes: &[u8],
+    password: &str,
 ) -> Result<Uploaded, OperationError> {
-    documents::judged(id, &answer(status, bytes))
+    documents::judged(id, &answer(status, bytes), &scrub(password))
 }
 
 /// Reads an amount of a reply.

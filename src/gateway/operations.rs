@@ -104,6 +104,8 @@ pub struct Uploaded {
     pub reference: String,
     /// The reply as it came, bounded: it is evidence.
     pub reply: String,
+    /// The file service had a document under this identifier already, and took none now.
+    pub already: bool,
 }
 
 /// Why an operation around the payments brought nothing. No payment is touched by any of them.

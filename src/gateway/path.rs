@@ -3,11 +3,10 @@
 //! It speaks to hyper itself: a client that can do more costs twice as much for each post. Nothing here repeats a request
 //! that may have left, follows a redirect or looks at the environment.
 
-use std::io::Cursor;
 use std::sync::Arc;
 use std::time::Duration;
 
-use http_body_util::{BodyExt as _, Full};
+use http_body_util::BodyExt as _;
 use hyper::body::{Body as _, Incoming};
 use hyper::header::{
     ACCEPT, AUTHORIZATION, CONTENT_TYPE, HOST, HeaderMap, HeaderValue, USER_AGENT,
@@ -19,9 +18,12 @@ use tokio::time::{Instant, timeout_at};
 use super::channel::{AGENT, Answer, Broken, check_timeouts, retry_after, words};
 use super::classify::Failure;
 use super::connect::{Connector, Open, Sent};
+use super::guard::{Guarded, STOOD_STILL};
 use super::pool::{IDLE_MAX, Pool};
 use super::wire::Body;
 use super::{Error, Profile};
+use crate::domain::Pulse;
+use crate::ledger::standstill::may_depart;
 
 /// The way to the payment operation.
 pub(super) struct Path {
@@ -32,6 +34,8 @@ pub(super) struct Path {
     headers: HeaderMap,
     request_timeout: Duration,
     body_limit: usize,
+    /// Nothing leaves after a standstill.
+    pulse: Option<Arc<Pulse>>,
 }
 
 impl Path {
@@ -62,7 +66,18 @@ impl Path {
             headers,
             request_timeout: profile.request_timeout,
             body_limit: profile.body_limit,
+            pulse: None,
         })
+    }
+
+    /// Lets nothing leave while the pulse shows a standstill.
+    pub(super) fn follow(&mut self, pulse: Arc<Pulse>) {
+        self.pulse = Some(pulse);
+    }
+
+    fn may_depart(&self) -> bool {
+        let pulse = self.pulse.as_ref();
+        pulse.is_none_or(|pulse| may_depart(pulse.silence()))
     }
 
     /// Returns the address.
@@ -76,7 +91,10 @@ impl Path {
         body: Body,
         authorization: Option<HeaderValue>,
     ) -> Result<Answer, Failure> {
-        let mut request = Sent::new(Full::new(Cursor::new(body)));
+        if !self.may_depart() {
+            return Err(Failure::Unsent(STOOD_STILL.to_owned()));
+        }
+        let mut request = Sent::new(Guarded::new(body, self.pulse.clone()));
         *request.method_mut() = Method::POST;
         request.uri_mut().clone_from(&self.target);
         request.headers_mut().clone_from(&self.headers);

@@ -7,9 +7,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use reqwest::Url;
-use secrecy::SecretString;
+use secrecy::{ExposeSecret, SecretString};
 
-use super::Error;
+use super::{Error, Secrets};
 use crate::domain::{Country, ServiceCode, WireZone};
 use crate::lifecycle::CodeTable;
 
@@ -126,6 +126,12 @@ impl Profile {
             url.port_or_known_default().unwrap_or(0),
             url.path()
         )
+    }
+
+    /// Returns what the other side may repeat and nobody may read.
+    #[must_use]
+    pub fn secrets(&self) -> Secrets {
+        Secrets::new(&self.username, self.password.expose_secret())
     }
 
     /// Returns the address of the payment operation.

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use reqwest::header::{CONTENT_LENGTH, HeaderValue};
@@ -11,9 +12,8 @@ use tokio::sync::Mutex;
 
 use super::channel::Answer;
 use super::endpoint::{Endpoint, Place, body};
-use super::text::{clean, without};
 use super::wire::{TokenReply, Unreadable, read_token};
-use super::{Error, OperationError, Profile};
+use super::{Error, OperationError, Profile, Secrets};
 
 const PATH: &str = "/api/v1/oauth/token";
 const PLACE: Place = Place {
@@ -32,6 +32,8 @@ const AHEAD_MIN: Duration = Duration::from_secs(5);
 const FAILURE_KEPT: Duration = Duration::from_secs(1);
 /// The same after wrong credentials: repetition may lock the account.
 const REFUSAL_KEPT: Duration = Duration::from_secs(10);
+/// As many tokens in a row that are expired when they come tell that the endpoint and the gateway do not belong together.
+const EXPIRED_MAX: u32 = 2;
 /// Longer tokens than this are none, in bytes.
 const TOKEN_MAX: usize = 16 * 1024;
 
@@ -74,6 +76,10 @@ struct Inner {
     password: SecretString,
     // Held while a token is asked for: whoever waits finds what came of it.
     held: Mutex<Held>,
+    /// Tokens in a row that were found expired on the payment path, none of them accepted there before.
+    expired: AtomicU32,
+    /// The serial of the last one.
+    expired_serial: AtomicU64,
 }
 
 #[derive(Default)]
@@ -113,7 +119,14 @@ impl TokenClient {
             username: profile.username.clone(),
             password: profile.password.clone(),
             held: Mutex::default(),
+            expired: AtomicU32::new(0),
+            expired_serial: AtomicU64::new(0),
         })))
+    }
+
+    /// Returns what the other side may repeat and nobody may read: the password, and every token that was issued.
+    pub(super) fn secrets(&self) -> &Secrets {
+        &self.0.endpoint.secrets
     }
 
     /// Returns a token that is valid for some time yet. However many tasks wait, one request is under way.
@@ -166,6 +179,25 @@ impl TokenClient {
         }
     }
 
+    /// Notes that a token was found expired on the payment path: the next request asks for a new one. Returns whether that
+    /// may help: a token that was renewed for this very reason, and not accepted either, is no better renewed again.
+    pub(super) async fn found_expired(&self, bearer: &Bearer) -> bool {
+        self.invalidate(bearer).await;
+        let (serial, counted) = (&self.0.expired_serial, &self.0.expired);
+        // Whoever meets it with the same token speaks of the same expiry.
+        if serial.fetch_max(bearer.serial, Ordering::SeqCst) < bearer.serial {
+            counted.fetch_add(1, Ordering::SeqCst);
+        }
+        counted.load(Ordering::SeqCst) < EXPIRED_MAX
+    }
+
+    /// Notes that a token was accepted on the payment path.
+    pub(super) fn found_valid(&self) {
+        if self.0.expired.load(Ordering::Relaxed) > 0 {
+            self.0.expired.store(0, Ordering::SeqCst);
+        }
+    }
+
     /// Drops a token that was found expired, unless it has been renewed since; the next request asks for a new one.
     pub async fn invalidate(&self, bearer: &Bearer) {
         let mut held = self.0.held.lock().await;
@@ -201,7 +233,7 @@ impl Inner {
             // Some servers refuse a POST that does not say that it has no body (411).
             .header(CONTENT_LENGTH, "0");
         let answer = self.endpoint.send(request).await?;
-        judged(&answer, self.password.expose_secret())
+        judged(&answer, &self.endpoint.secrets)
     }
 
     /// Writes the query of section 4.1, the password in it: it is never logged, and in no error.
@@ -218,17 +250,21 @@ impl Inner {
     }
 }
 
-/// Reads a reply. What it quotes of the password is hidden.
-fn judged(answer: &Answer, password: &str) -> Result<Issued, OperationError> {
+/// Reads a reply. The tokens in it are secrets from now on.
+fn judged(answer: &Answer, secrets: &Secrets) -> Result<Issued, OperationError> {
     let status = answer.status;
     if !matches!(status, 200..=299 | 400..=499) || matches!(status, 408 | 429) {
         return Err(PLACE.unusable(answer, ""));
     }
-    match read_token(body(answer)) {
+    match read_token(body(answer), &secrets.scrub()) {
         Ok(TokenReply::Refused { error, description }) => {
-            Err(refused(password, status, &error, &description))
+            Err(refused(status, &error, &description))
         }
         Ok(TokenReply::Issued(issued)) if status < 300 => {
+            let tokens = [Some(&issued.access_token), issued.refresh_token.as_ref()];
+            for token in tokens.into_iter().flatten() {
+                secrets.add(token.expose_secret());
+            }
             if !issued.is_bearer {
                 return Err(unreadable("a token whose token_type is not bearer"));
             }
@@ -250,16 +286,12 @@ fn judged(answer: &Answer, password: &str) -> Result<Issued, OperationError> {
 }
 
 /// Tells an error body (section 2.2) in plain words.
-fn refused(secret: &str, status: u16, error: &str, description: &str) -> OperationError {
-    // It may quote the address as well, where the password is encoded.
-    let encoded = encoded(secret);
-    let said = |text: &str| clean(&without(&without(text, secret), &encoded));
-    let (error, description) = (said(error), said(description));
-    let words = match description.is_empty() {
-        true => error.clone(),
-        false => format!("{error}: {description}"),
+fn refused(status: u16, error: &str, description: &str) -> OperationError {
+    let words = match description {
+        "" => error.to_owned(),
+        _ => format!("{error}: {description}"),
     };
-    match error.as_str() {
+    match error {
         "missing parameters" => OperationError::Refused {
             section: "2.2",
             what: format!(
@@ -290,20 +322,11 @@ fn refused(secret: &str, status: u16, error: &str, description: &str) -> Operati
 /// Reads a reply, for who has no connection.
 #[cfg(any(test, feature = "fuzzing"))]
 pub(super) fn read(answer: &Answer, password: &str) -> Result<Bearer, OperationError> {
-    judged(answer, password).map(|issued| Bearer {
+    judged(answer, &Secrets::new("", password)).map(|issued| Bearer {
         header: issued.header,
         serial: 0,
         lifetime: issued.lifetime,
     })
-}
-
-/// Returns a text as the query of an address has it.
-fn encoded(text: &str) -> Zeroizing<String> {
-    let form: String = reqwest::Url::parse_with_params("https://x", [("", text)]).map_or_else(
-        |_| String::new(),
-        |url| url.query().unwrap_or_default().to_owned(),
-    );
-    Zeroizing::new(form.trim_start_matches('=').replace('+', "%20"))
 }
 
 fn broken(answer: &Answer, error: &Unreadable) -> String {

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use super::text::quoted;
+
 use crate::domain::{Instruction, Money, Unpriced};
 
 /// One row of a file.
@@ -26,6 +28,39 @@ pub struct RowError {
     pub column: Option<String>,
     /// What was expected and what was found.
     pub message: String,
+    /// Its kind, in one word for programs.
+    pub code: &'static str,
+    /// The cell, when the message ends with it.
+    pub found: Option<String>,
+}
+
+impl RowError {
+    /// Returns the message without what was found: equal mistakes in other cells have the same.
+    #[must_use]
+    pub fn gist(&self) -> &str {
+        let cell = self
+            .found
+            .as_deref()
+            .map(|cell| format!(" ({})", quoted(cell)));
+        match cell.and_then(|cell| self.message.strip_suffix(&cell)) {
+            Some(gist) => gist,
+            None => self.split().0,
+        }
+    }
+
+    /// Returns what was found, where the message says so.
+    #[must_use]
+    pub fn found_text(&self) -> Option<&str> {
+        self.found.as_deref().or_else(|| self.split().1)
+    }
+
+    fn split(&self) -> (&str, Option<&str>) {
+        match self.message.split_once(", found ") {
+            Some((gist, "nothing")) => (gist, Some("")),
+            Some((gist, found)) => (gist, Some(found.trim_matches('"'))),
+            None => (&self.message, None),
+        }
+    }
 }
 
 impl fmt::Display for RowError {

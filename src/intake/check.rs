@@ -10,6 +10,8 @@ use std::sync::Arc;
 
 use crate::domain::{Country, Currency, Instruction, Money, PaymentKind, Reference, ServiceCode};
 
+use crate::ledger::likeness;
+
 use super::bad::BadRow;
 use super::columns::{Field, Layout};
 use super::damage;
@@ -149,6 +151,12 @@ impl Checker {
         }
         if let Some(cause) = damage::of_digits(cell) {
             found.cell(Field::Reference, cause, cell);
+            return None;
+        }
+        if !self.rules.references_as_they_stand
+            && let Some(oddity) = likeness::oddity(cell)
+        {
+            found.cell(Field::Reference, oddity, cell);
             return None;
         }
         found.parsed(Field::Reference, cell, Reference::parse(cell))

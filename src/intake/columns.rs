@@ -6,6 +6,7 @@ use super::rules::Rules;
 use super::suggest::nearest;
 use super::text::forbidden;
 use super::{Error, record::Record};
+use crate::ledger::likeness::folded;
 
 /// The names of the columns, in the order of the contract. Beside them stands `extra.NAME`.
 pub const COLUMNS: [&str; 17] = [
@@ -149,16 +150,37 @@ pub(super) fn resolve(header: &str, rules: &Rules) -> Result<Column, NotAColumn>
     }
 }
 
+/// The one member of [`OWN_MEMBERS`] that a row may set: the reference of a document that was uploaded by other means.
+pub(super) const UPLOADED: &str = "supportDocument";
+
+/// The members of `extraData` that the program writes (section 2.3), and why no file may set one: two members of nearly the
+/// same name are read differently by whoever checks a payment and whoever carries it out. The first two decide where
+/// results are sent.
+const OWN_MEMBERS: [(&str, &str); 8] = [
+    ("pushToOriginator", SET),
+    ("callbackUrl", SET),
+    ("destinationBankCode", "use the column bank_code"),
+    ("destinationBankName", "use the column bank_name"),
+    // What a sample request calls it.
+    ("destinationBank", "use the column bank_name"),
+    ("destinationAccountName", "use the column bank_account_name"),
+    ("destinationAccountNo", "use the column bank_account_number"),
+    (UPLOADED, "write it as extra.supportDocument"),
+];
+
+const SET: &str = "this member of extraData is set by the program";
+
 /// Checks the name of a member of `extraData`.
 pub(super) fn extra_name(name: &str) -> Result<(), &'static str> {
-    // They decide where results are sent (section 2.3), so that no file may set them.
-    if ["pushToOriginator", "callbackUrl"]
+    let folded = folded(name);
+    if let Some((own, reason)) = OWN_MEMBERS
         .iter()
-        .any(|reserved| name.eq_ignore_ascii_case(reserved))
+        .find(|(own, _)| own.eq_ignore_ascii_case(&folded))
+        && !(*own == UPLOADED && name == UPLOADED)
     {
-        return Err("this member of extraData is set by the program");
+        return Err(reason);
     }
-    if name.is_empty() || name.len() > 64 || forbidden(name).is_some() {
+    if name.is_empty() || name.len() > 64 || name.trim() != name || forbidden(name).is_some() {
         return Err("expected a name of 1 to 64 printable characters after \"extra.\"");
     }
     Ok(())
@@ -260,7 +282,12 @@ impl Layout {
                 Column::Error => "error".to_owned(),
                 Column::Unnamed => continue,
             };
-            if let Some(first) = seen.insert(name.clone(), position) {
+            // Two members of `extraData` that differ in letter case alone are one to many a reader.
+            let key = match column {
+                Column::Extra(_) => folded(&name),
+                _ => name.clone(),
+            };
+            if let Some(first) = seen.insert(key, position) {
                 return Err(Error::DoubledColumn {
                     name,
                     first: first + 1,

@@ -42,6 +42,8 @@ impl Cells {
                 line,
                 column,
                 message,
+                code: "invalid",
+                found: None,
             }));
         };
         let outcome = members(text, &mut |name, raw| {

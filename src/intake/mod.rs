@@ -41,6 +41,7 @@ pub use document::{DocumentError, read_document};
 pub use error::Error;
 pub use reader::{Form, Reader, raw_rows};
 pub use rules::{Documents, Rules, ServiceRule};
+pub use signature::check as refuse_foreign;
 pub use source::Encoding;
 
 use std::path::Path;

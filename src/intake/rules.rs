@@ -38,6 +38,8 @@ pub struct Rules {
     pub banks: Option<Arc<BankDirectory>>,
     /// Headers of files, and the columns of the contract they stand for.
     pub columns: BTreeMap<String, String>,
+    /// References that look like others are taken: identifiers that were made from them must come out again.
+    pub references_as_they_stand: bool,
 }
 
 /// Where supporting documents lie, and how large they may be.

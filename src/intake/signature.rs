@@ -28,6 +28,18 @@ const SIGNATURES: &[(&[u8], &str, &str)] = &[
     ),
     (b"\x89PNG", "a PNG picture", EXPORT),
     (b"\xff\xd8\xff", "a JPEG picture", EXPORT),
+    (b"GIF8", "a GIF picture", EXPORT),
+    (b"II*\0", "a TIFF picture", EXPORT),
+    (b"MM\0*", "a TIFF picture", EXPORT),
+    (b"RIFF", "a picture or a recording (RIFF)", EXPORT),
+    (b"\x04\x22\x4d\x18", "an LZ4 archive", UNPACK),
+    (b"\x1f\x9d", "a compress archive", UNPACK),
+    (b"MZ\x90", "a program", EXPORT),
+    (
+        b"age-encryption.org/",
+        "an encrypted age file",
+        "decrypt it first",
+    ),
     (b"\x7fELF", "a program", EXPORT),
     (b"PAR1", "a Parquet file", EXPORT),
     (
@@ -45,11 +57,11 @@ pub(super) fn kind_of(head: &[u8]) -> Option<&'static str> {
     }
 }
 
-/// Refuses what is no text, by name.
+/// Refuses what is no text, by its first bytes and by name.
 ///
 /// # Errors
 /// [`Error::Foreign`] names the kind of file.
-pub(super) fn check(head: &[u8]) -> Result<(), Error> {
+pub fn check(head: &[u8]) -> Result<(), Error> {
     let foreign = |what, remedy| Err(Error::Foreign { what, remedy });
     if let Some((_, what, remedy)) = SIGNATURES
         .iter()
@@ -63,6 +75,10 @@ pub(super) fn check(head: &[u8]) -> Result<(), Error> {
             foreign("an Excel workbook (XLSX)", SPREADSHEET)
         } else if holds(b"opendocument.spreadsheet") {
             foreign("an OpenDocument spreadsheet (ODS)", SPREADSHEET)
+        } else if holds(b"word/") {
+            foreign("a Word document (DOCX)", EXPORT)
+        } else if holds(b".iwa") {
+            foreign("a Numbers spreadsheet", SPREADSHEET)
         } else if holds(b"[Content_Types].xml") {
             foreign(
                 "an Office document, perhaps an Excel workbook (XLSX)",
@@ -71,6 +87,9 @@ pub(super) fn check(head: &[u8]) -> Result<(), Error> {
         } else {
             foreign("a ZIP archive", UNPACK)
         };
+    }
+    if head.get(257..262) == Some(b"ustar") {
+        return foreign("a tar archive", UNPACK);
     }
     let text = head
         .strip_prefix(b"\xef\xbb\xbf")
@@ -118,6 +137,18 @@ mod tests {
             ),
             (b"PK\x03\x04payroll.csv", "ZIP"),
             (b"%PDF-1.7", "PDF"),
+            (
+                b"PK\x03\x04\x14\0[Content_Types].xml...word/document.xml",
+                "DOCX",
+            ),
+            (b"PK\x03\x04Index/Document.iwa", "Numbers"),
+            (b"GIF89a", "GIF"),
+            (b"MM\0*\0", "TIFF"),
+            (b"RIFF\x10\0\0\0WEBP", "picture"),
+            (b"\x89PNG\r\n\x1a\n", "PNG"),
+            (b"SQLite format 3\0", "SQLite"),
+            (b"\0\0\0\x18ftypheic", "binary"),
+            (&[&[b'a'; 257][..], b"ustar\0"].concat(), "tar"),
             (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "XLS"),
             (b"  <HTML>", "HTML"),
             (b"<?xml version", "XML"),

@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use crate::ledger::likeness;
+
 /// The most characters of a cell that an error repeats.
 const SHOWN_MAX: usize = 60;
 /// Longer names than this are shown like cells. The longest column is shorter.
@@ -15,7 +17,12 @@ pub(super) fn quoted(cell: &str) -> String {
         match c {
             '"' => text.push('"'),
             // Direction marks could make a terminal show another text than the one found.
-            c if c.is_control() || is_invisible(c) => text.extend(c.escape_unicode()),
+            c if c.is_control()
+                || likeness::is_invisible(c)
+                || c.is_whitespace() && !c.is_ascii() =>
+            {
+                text.extend(c.escape_unicode())
+            }
             c => text.push(c),
         }
     }

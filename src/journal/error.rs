@@ -22,6 +22,12 @@ pub enum Error {
     Symlink { path: PathBuf },
     #[error("journal {path}: belongs to another user")]
     ForeignOwner { path: PathBuf },
+    #[error("journal {path}: has {links} names (hard links)")]
+    Linked { path: PathBuf, links: u64 },
+    #[error("the mark of the journal, {path}: {cause}")]
+    Mark { path: PathBuf, cause: String },
+    #[error("another journal has taken the place of this one")]
+    Displaced,
     #[error("journal {path}: is not a file")]
     NotAFile { path: PathBuf },
     #[error("journal {path}: no such file")]
@@ -49,6 +55,10 @@ pub enum Error {
     #[error("no payment {id} in batch {batch}")]
     UnknownPayment { batch: BatchName, id: String },
     #[error(
+        "{id} is the reference of one row of batch {batch} and the payerTransactionID of another row; nothing was changed"
+    )]
+    TwoPayments { batch: BatchName, id: String },
+    #[error(
         "batch {batch} was started with gateway {pinned}; this run is configured for {configured}"
     )]
     OtherGateway {
@@ -64,16 +74,43 @@ pub enum Error {
         pinned: String,
         configured: String,
     },
+    #[error(
+        "batch {batch} belongs to account {pinned} of its gateway; this run is configured for {configured}, which may know \
+         nothing of its payments: each \"not found\" would be no evidence. Nothing was sent"
+    )]
+    OtherAccount {
+        batch: BatchName,
+        pinned: String,
+        configured: String,
+    },
+    #[error(
+        "the journal of batch {batch} was changed from outside: {what}. It was not posted, and the run has ended"
+    )]
+    Altered { batch: BatchName, what: String },
     #[error("payment {id} is {state}: {why}")]
     NotAllowed {
         id: PayerTransactionId,
         state: &'static str,
         why: String,
     },
+    #[error("more of batch {batch} would be changed by now than was shown; nothing was changed")]
+    MoreThanShown { batch: BatchName },
     #[error("another run has taken over this journal")]
     Fenced,
     #[error("the journal holds what no release wrote: {what}")]
     Corrupt { what: String },
+    #[error("{path}: is there already, and is not written over")]
+    Exists { path: PathBuf },
+    #[error(
+        "the journal of batch {batch} is not what was recorded, so that a copy of it is worth nothing"
+    )]
+    NotSound { batch: BatchName },
+    #[error("this journal has missed nothing that is known of: there is no recovery to end")]
+    NoRecovery,
+    #[error(
+        "{payments} payments are presumed posted, and the gateway has not been asked about them yet"
+    )]
+    Unasked { payments: u64 },
     #[error("the journal failed: {cause}")]
     Storage { cause: Arc<rusqlite::Error> },
     #[error("a temporary file failed: {cause}")]
@@ -88,6 +125,8 @@ impl Error {
     pub fn kind(&self) -> Kind {
         match self {
             Self::Fenced
+            | Self::Displaced
+            | Self::Mark { .. }
             | Self::Damaged { .. }
             | Self::Corrupt { .. }
             | Self::Storage { .. }

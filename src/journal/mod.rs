@@ -6,10 +6,14 @@
 mod beforehand;
 mod bills;
 mod error;
+mod generations;
 mod listed;
 mod lock;
+mod mark;
 mod proof;
+mod recovery;
 mod sqlite;
+mod standing;
 mod types;
 
 pub use beforehand::*;
@@ -18,10 +22,12 @@ pub use bills::{
     UnpricedRecord,
 };
 pub use error::{Error, Kind};
+pub use generations::{Clearance, PAID_TWICE_SHOWN, Unretried, WaitsFor, WhyUnretried};
 pub use listed::{ListedPayment, ListedRow};
 pub use lock::RunLock;
 pub use proof::{ChainHead, FINDINGS_SHOWN, Proof};
+pub use recovery::{Missed, Presumed, Recovery};
 #[cfg(test)]
 pub(crate) use sqlite::inline;
-pub use sqlite::{Journal, Reader, Snapshot};
+pub use sqlite::{Backup, Journal, Reader, Snapshot, backup};
 pub use types::*;

@@ -4,10 +4,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::domain::{
-    Amount, BatchName, Currency, Instruction, Money, Originator, PayerTransactionId, Payment, Said,
-    ServiceCode, Tally, Timestamp, Unpriced, Uptime,
+    Actor, Amount, BatchName, Currency, Instruction, Money, Originator, PayerTransactionId,
+    Payment, Said, ServiceCode, Tally, Timestamp, Unpriced,
 };
+use crate::journal::generations::WaitsFor;
 use crate::journal::{ChainHead, UnpricedRecord};
+use crate::ledger::confirmation::{Bound, Confirmation};
+use crate::ledger::generations::PaidTwice;
+use crate::ledger::pace::Last;
 use crate::lifecycle::{Event, Fact, Life, State};
 
 /// One row of a file on its way into the journal.
@@ -140,16 +144,23 @@ pub enum LoadRefusal {
     Unreadable,
     /// The batch exists with other rows.
     OtherContent(Difference),
+    /// An amendment with rows that may be new, or mended ones without a reference.
+    Ambiguous(Difference),
     /// The batch belongs to another originator.
     OtherOriginator(String),
-    /// The same rows stand under another batch's name.
-    SameContent(String),
+    /// The same rows stand under another batch's name; what became of them there.
+    SameContent(String, crate::ledger::Became),
     /// The declared number of rows differs.
     Count {
         /// Declared.
         expected: u64,
         /// In the file.
         found: u64,
+    },
+    /// The rows of the batch add up to more than can be counted.
+    TooMuch {
+        /// What they add up to.
+        total: String,
     },
     /// So many rows that are there already have no amount yet, and were loaded without this declared total.
     TotalOpen(u64),
@@ -175,13 +186,37 @@ pub struct Difference {
     pub examples: Vec<String>,
 }
 
-/// What a run brings along when it takes a batch.
-#[derive(Clone, Debug)]
-pub struct RunTerms {
+/// Where a batch belongs: what it is tied to before anything of it is sent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Home {
     /// The gateway's identity.
     pub gateway: String,
     /// The settings that shape the bytes of a post.
     pub wire: String,
+    /// The account at the gateway: its user name, which is no secret.
+    pub account: String,
+}
+
+/// An order that a batch belongs to another account: the same one under another name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AccountMove {
+    /// The account on record when it was asked.
+    pub from: String,
+    /// The account that is configured.
+    pub to: String,
+    /// A payment of the batch that the gateway told the new account about.
+    pub witness: PayerTransactionId,
+    /// Why, in the words of whoever ordered it.
+    pub reason: String,
+}
+
+/// What a run brings along when it takes a batch.
+#[derive(Clone, Debug)]
+pub struct RunTerms {
+    /// Where it goes.
+    pub home: Home,
+    /// What a person confirmed: no more than that is posted.
+    pub confirmation: Confirmation,
     /// Where posts go, to tell a person in a refusal. No query may be put off beyond this.
     pub longest_wait: Duration,
     /// How long after the restart an unknown payment is asked about first.
@@ -195,6 +230,7 @@ pub struct RunTerms {
 pub struct RunToken {
     pub(super) batch_id: i64,
     pub(super) epoch: i64,
+    pub(super) confirmed: Bound,
 }
 
 /// What [`super::Journal::acquire`] found.
@@ -204,8 +240,10 @@ pub struct Acquired {
     pub token: RunToken,
     /// When the last intent of an earlier run was recorded.
     pub last_claim_at: Option<Timestamp>,
-    /// Since when no post of an earlier run has left; `None` when that is not known.
-    pub resting: Option<Uptime>,
+    /// The last post that a run of any batch sent to its account.
+    pub last_post: Last,
+    /// The last question, alike.
+    pub last_question: Last,
     /// Intents without an outcome, now in doubt.
     pub abandoned: u64,
     /// Lanes that wait for float.
@@ -232,8 +270,9 @@ pub struct Claim {
     pub payment: Arc<Payment>,
     /// The document that the file service has of it; every post of the payment names the same.
     pub support_document: Option<String>,
-    /// An earlier post may have arrived: evidence about it may come until this one leaves.
-    pub repeat: bool,
+    /// It is looked at once more just before it leaves: an earlier post of it may have arrived, or an earlier generation of its
+    /// row may prove paid until then.
+    pub looked_at_last: bool,
 }
 
 /// A payment that is due to be asked about.
@@ -271,6 +310,22 @@ pub struct Moved {
     pub life: Life,
     /// Its amount.
     pub money: Money,
+    /// Whether what was heard last is about it.
+    pub heard: Heard,
+}
+
+/// Whether the words of the gateway are about the payment whose identifier they name.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Heard {
+    /// There were no words.
+    #[default]
+    Nothing,
+    /// They name nothing that is not ours.
+    Ours,
+    /// They name another amount, currency or number: nothing was believed.
+    Other,
+    /// The gateway had the identifier before our first post.
+    Taken,
 }
 
 /// A callback that passed authentication.
@@ -280,12 +335,12 @@ pub struct CallbackNote {
     pub id: PayerTransactionId,
     /// The verdict; `None` when the body is not one about this payment.
     pub event: Option<Event>,
-    /// The amount it names, as text.
-    pub amount: Option<String>,
     /// What was said with it.
     pub said: Said,
     /// SHA-256 of the body: a repeat adds nothing.
     pub digest: [u8; 32],
+    /// The body, as far as it is kept, when it could not be read.
+    pub body: Option<String>,
 }
 
 /// What became of a callback.
@@ -297,7 +352,7 @@ pub enum Received {
     Repeat,
     /// The journal has no such payment.
     Unknown,
-    /// The payment has more callbacks on record than any honest gateway sends.
+    /// It changes nothing, and there are so many of its kind on record that it was not kept.
     TooMany,
 }
 
@@ -310,6 +365,8 @@ pub struct Due {
     pub ask: Option<Timestamp>,
     /// A ready payment of an open lane waits for its document to be uploaded.
     pub document: bool,
+    /// A ready payment of an open lane came after the confirmation of the run, and waits for one of its own.
+    pub unconfirmed: bool,
 }
 
 /// Counts and amounts of a batch per state.
@@ -323,8 +380,12 @@ pub struct Standing {
     pub unpriced: u64,
     /// Lanes held for want of float.
     pub held: Vec<Lane>,
-    /// Proven failures that, after a retry had replaced them, came into conflict or were decided to be paid: perhaps paid twice.
-    pub replaced_conflicts: u64,
+    /// Rows that were paid more than once, the first [`PAID_TWICE_SHOWN`](crate::journal::PAID_TWICE_SHOWN) of them.
+    pub paid_twice: Vec<PaidTwice>,
+    /// How many these are in all.
+    pub paid_twice_count: u64,
+    /// Payments about which the gateway named another amount, currency or number than ours.
+    pub named_otherwise: u64,
     /// How far the evidence reaches.
     pub evidence: ChainHead,
 }
@@ -342,33 +403,24 @@ pub struct StandingRow {
     pub tally: Tally,
 }
 
-impl Standing {
-    /// Returns count and amounts of one state.
-    #[must_use]
-    pub fn of(&self, state: State) -> Tally {
-        let mut sum = Tally::default();
-        for row in self.rows.iter().filter(|row| row.state == state) {
-            sum.add_all(&row.tally);
-        }
-        sum
-    }
+/// Where a batch stands, in one look, and how far a confirmation of it reaches.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shown {
+    /// Its figures.
+    pub standing: Standing,
+    /// What came later is not confirmed with them.
+    pub bound: Bound,
+}
 
-    /// Returns count and amounts of all rows, those set aside included.
+impl Shown {
+    /// Returns what is still to be posted, or in doubt: what a person confirms.
     #[must_use]
-    pub fn total(&self) -> Tally {
-        let mut sum = self.rejected.clone();
-        sum.count += self.unpriced;
-        for row in &self.rows {
-            sum.add_all(&row.tally);
+    pub fn open(&self) -> Tally {
+        let mut open = Tally::default();
+        for state in [State::Ready, State::Posting, State::InDoubt] {
+            open.add_all(&self.standing.of(state));
         }
-        sum
-    }
-
-    /// Returns whether every row has reached its end.
-    #[must_use]
-    pub fn is_finished(&self) -> bool {
-        let ended = |row: &StandingRow| row.state.is_finished() || row.tally.count == 0;
-        self.unpriced == 0 && self.rows.iter().all(ended)
+        open
     }
 }
 
@@ -383,6 +435,8 @@ pub struct BatchRecord {
     pub created_at: Timestamp,
     /// The gateway it was started with.
     pub gateway: Option<String>,
+    /// The account it belongs to; `None` before its first run, and where an earlier version ran it last.
+    pub account: Option<String>,
     /// The files it was loaded from.
     pub loads: Vec<LoadRecord>,
 }
@@ -429,6 +483,12 @@ pub struct PaymentRecord {
     pub replaces: Option<PayerTransactionId>,
     /// An earlier generation came into conflict after it had been replaced; it stays so when that was decided as paid.
     pub earlier_conflict: bool,
+    /// What the gateway named of it that is not ours, last.
+    pub named_otherwise: Option<String>,
+    /// The identifier of the retry that replaced it, before it proved to be what stands for its row.
+    pub replaced_by: Option<PayerTransactionId>,
+    /// What it waits for before it may leave.
+    pub waits_for: Option<WaitsFor>,
 }
 
 /// One row of a report: a payment or a rejected row, in the order of the files.
@@ -457,6 +517,56 @@ pub struct TrailEntry {
     pub anomaly: Option<String>,
     /// What else was said, as JSON.
     pub detail: Option<String>,
+}
+
+/// What somebody did to a batch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ActRecord {
+    /// When.
+    pub at: Timestamp,
+    /// The command: `load`, `run`, `retry`, `resolve`, `cancel`, `resume-lane`, `account-moved`.
+    pub act: String,
+    /// What it was done to, where that is not the whole batch: a file, a payment, a service.
+    pub about: Option<String>,
+    /// Who.
+    pub by: Actor,
+}
+
+/// What was known of a payment at one moment: a decision rests on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Seen {
+    pub(super) evidence: i64,
+    pub(super) life: Life,
+}
+
+/// A payment that an operator is about to decide.
+#[derive(Clone, Debug)]
+pub struct Looked {
+    /// The journal's number of the payment.
+    pub seq: i64,
+    /// Its identifier.
+    pub id: PayerTransactionId,
+    /// Its amount.
+    pub money: Money,
+    /// The gateway's identifier, when it is known.
+    pub gateway_transaction_id: Option<String>,
+    /// The gateway that its batch is tied to.
+    pub gateway: Option<String>,
+    /// Where it stands.
+    pub life: Life,
+    /// All that was known.
+    pub seen: Seen,
+}
+
+/// What came of the gateway's answer to an operator's question.
+#[derive(Clone, Copy, Debug)]
+pub struct Answered {
+    /// How the payment moved by it.
+    pub moved: Moved,
+    /// Something else had been learned while it was asked for.
+    pub learned: bool,
+    /// What is known now.
+    pub seen: Seen,
 }
 
 /// What an operator decides.

@@ -53,6 +53,9 @@ impl FromStr for Class {
     }
 }
 
+/// No such transaction: the code of a payment that ends because the gateway does not have it.
+pub(super) const NO_SUCH_TRANSACTION: i32 = 143;
+
 const REFUSALS: [i32; 10] = [106, 109, 110, 111, 115, 120, 146, 167, 231, 232];
 
 /// Code -> class, separately for replies to posts and for status replies and callbacks.
@@ -87,7 +90,7 @@ impl Default for CodeTable {
             (178, Class::Acknowledged),
             (219, Class::Acknowledged),
             (148, Class::Delivered),
-            (143, Class::NotFound),
+            (NO_SUCH_TRANSACTION, Class::NotFound),
             // In a status reply the want of float is what became of the payment, not a wait.
             (230, Class::Failed),
         ]);

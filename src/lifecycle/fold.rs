@@ -8,8 +8,10 @@ use crate::domain::Timestamp;
 pub enum Fact {
     /// An event of the lifecycle.
     Event(Event),
-    /// An earlier journal may have posted it: it begins in doubt.
+    /// An earlier journal may have posted it: it is in doubt.
     PresumedPosted,
+    /// No earlier journal has posted it, by a person's word: it is ready as if it had never been presumed.
+    Released,
     /// Where it stood when its evidence began to be kept with the policy that it was recorded under.
     Stood(Life),
     /// A note that moves nothing.
@@ -26,8 +28,22 @@ pub fn fold(life: &Life, fact: Fact, at: Timestamp, policy: &Policy) -> Life {
         Fact::Event(event) => step(life, event, Moment { now: at, jitter: 0 }, policy).life,
         Fact::PresumedPosted => Life {
             state: State::InDoubt,
-            exposures: 1,
+            code: None,
+            exposures: life.exposures.max(1),
+            not_found: 0,
+            queries: 0,
             quarantine_from: Some(at),
+            // An earlier journal's, it is ours.
+            taken: false,
+            ..*life
+        },
+        Fact::Released => Life {
+            state: State::Ready,
+            exposures: 0,
+            not_found: 0,
+            queries: 0,
+            quarantine_from: None,
+            due_at: None,
             ..*life
         },
         Fact::Stood(life) => life,

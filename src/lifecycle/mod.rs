@@ -10,6 +10,7 @@ mod fold;
 #[cfg(test)]
 mod mistakes;
 mod policy;
+mod replied;
 mod transition;
 
 #[cfg(test)]
@@ -119,6 +120,8 @@ pub struct Life {
     pub exposures: u32,
     /// The gateway has shown that it has this identifier: "not found" can no longer mean that it never arrived.
     pub known: bool,
+    /// The gateway had the identifier before our first post: what it has may be somebody else's payment.
+    pub taken: bool,
     /// How many times in a row "not found" was heard after the quarantine.
     pub not_found: u8,
     /// When the quarantine of "not found" began; of a delivered payment, when it was delivered.
@@ -138,6 +141,7 @@ impl Life {
         posted_at: None,
         exposures: 0,
         known: false,
+        taken: false,
         not_found: 0,
         quarantine_from: None,
         queries: 0,
@@ -187,6 +191,12 @@ pub enum Event {
     DecidedFailed,
     /// An operator withdrew it.
     Withdrawn,
+    /// The gateway names our amount and our number: what it has under our identifier is ours.
+    Recognised,
+    /// Nothing that the gateway has told, or will tell, of the identifier is known to be about ours.
+    NotOurs,
+    /// An earlier generation of its row is paid: this one must not leave any more.
+    Superseded,
 }
 
 /// Evidence that does not fit what is known. It is recorded, and never overwrites a final state.
@@ -207,6 +217,11 @@ pub enum Anomaly {
     /// The gateway speaks of a payment that was never posted.
     #[error("the gateway knows a payment that was never posted")]
     NeverPosted,
+    /// The gateway has had the identifier since before our first post.
+    #[error(
+        "the gateway had this identifier before our first post: it may be somebody else's payment"
+    )]
+    Taken,
     /// The operator's act does not fit the state.
     #[error("the payment's state does not allow this")]
     NotAllowed,

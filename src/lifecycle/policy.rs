@@ -98,7 +98,9 @@ impl Policy {
     pub(super) fn next_query(&self, life: &Life, moment: Moment) -> Option<Timestamp> {
         // A doubt begins anew with a run: one that resumes after a long pause must be able to ask more than once. A delivery
         // may come long after the post.
-        let since = life.posted_at.max(life.quarantine_from);
+        // What a process beside the run noted by a clock that is ahead says nothing here.
+        let noted = life.quarantine_from.filter(|from| *from <= moment.now);
+        let since = life.posted_at.max(noted);
         let longest = if life.state == State::Delivered {
             self.delivered_give_up_after
         } else {
@@ -117,8 +119,17 @@ impl Policy {
         Some(moment.now.after(shortened(pause, moment.jitter)))
     }
 
-    /// Returns whether "not found" proves anything by now.
-    pub(super) fn quarantine_ends(&self, life: &Life) -> Timestamp {
+    /// Returns when a payment that has ended is asked about again, after so many queries that brought nothing.
+    #[must_use]
+    pub fn next_inquiry(&self, queries: u32, moment: Moment) -> Timestamp {
+        let first = self.first_query_after.min(self.query_backoff_max);
+        let pause = doubled(first, queries.saturating_sub(1), self.query_backoff_max);
+        moment.now.after(shortened(pause, moment.jitter))
+    }
+
+    /// Returns when "not found" begins to prove something.
+    #[must_use]
+    pub fn quarantine_ends(&self, life: &Life) -> Timestamp {
         life.quarantine_from
             .or(life.posted_at)
             .unwrap_or_default()
@@ -191,6 +202,15 @@ mod tests {
             policy
                 .next_query(&delivered, at(80_000 + 259_200))
                 .is_none()
+        );
+        let ahead = Life {
+            quarantine_from: Some(Timestamp::from_millis(i64::MAX / 2)),
+            ..delivered
+        };
+        assert!(policy.next_query(&ahead, at(259_199)).is_some());
+        assert!(
+            policy.next_query(&ahead, at(259_200)).is_none(),
+            "a clock that is ahead puts the end off for nobody"
         );
         let resumed = Life {
             quarantine_from: Some(Timestamp::from_millis(90_000_000)),

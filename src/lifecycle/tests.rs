@@ -51,6 +51,9 @@ fn every_event() -> Vec<(String, Event)> {
         ("decided paid", Event::DecidedPaid),
         ("decided failed", Event::DecidedFailed),
         ("withdrawn", Event::Withdrawn),
+        ("recognised", Event::Recognised),
+        ("not ours", Event::NotOurs),
+        ("superseded", Event::Superseded),
     ]
     .map(|(name, event)| (name.to_owned(), event))
     .into();
@@ -73,7 +76,9 @@ fn every_event() -> Vec<(String, Event)> {
         match event {
             Event::Claimed | Event::Unsent | Event::Unauthorised | Event::Lost => {}
             Event::Abandoned | Event::NoAnswer | Event::Withdrawn => {}
+            Event::Superseded => {}
             Event::DecidedPaid | Event::DecidedFailed => {}
+            Event::Recognised | Event::NotOurs => {}
             Event::Reply(_) | Event::Answer(_) | Event::Callback(_) => {}
         }
     }
@@ -83,9 +88,16 @@ fn every_event() -> Vec<(String, Event)> {
 #[test]
 fn every_pair_of_state_and_event_has_its_row() {
     let mut table = String::new();
-    for state in State::ALL {
+    let taken = Life {
+        known: true,
+        taken: true,
+        code: Some(229),
+        ..life(State::InDoubt)
+    };
+    let lives = State::ALL.map(|state| (state.name(), life(state)));
+    for (state, life) in lives.into_iter().chain([("taken", taken)]) {
         for (name, event) in every_event() {
-            let after = step(&life(state), event, moment(0), &policy());
+            let after = step(&life, event, moment(0), &policy());
             let mark = after
                 .anomaly
                 .map(|a| format!("  ! {a:?}"))
@@ -93,7 +105,7 @@ fn every_pair_of_state_and_event_has_its_row() {
             writeln!(
                 table,
                 "{:<13}{name:<24}-> {}{mark}",
-                state.name(),
+                state,
                 after.life.state.name()
             )
             .unwrap();
@@ -210,21 +222,62 @@ fn a_duplicate_is_asked_about_at_once_and_never_posted_again() {
 }
 
 #[test]
-fn a_refused_repeat_says_nothing_of_the_first_post() {
-    let refused = Event::Reply(verdict(Class::Refused, 232));
+fn a_repeat_that_is_refused_or_failed_says_nothing_of_the_first_post() {
     let first = [
         (0, CLAIM),
         (1, Event::Lost),
         (70, NOT_FOUND),
         (80, NOT_FOUND),
     ];
-    let repeat = [(81, CLAIM), (82, refused)];
-    let life = run(&policy(), run(&policy(), Life::NEW, &first), &repeat);
-    assert_eq!(life.state, State::InDoubt);
-    let paid = Event::Answer(verdict(Class::Paid, 140));
-    assert_eq!(run(&policy(), life, &[(200, paid)]).state, State::Paid);
-    let gone = run(&policy(), life, &[(200, NOT_FOUND), (210, NOT_FOUND)]);
-    assert_eq!((gone.state, gone.code), (State::Failed, Some(232)));
+    for (class, code) in [
+        (Class::Refused, 232),
+        (Class::Failed, 141),
+        (Class::Failed, 180),
+    ] {
+        let no = Event::Reply(verdict(class, code));
+        let repeat = [(81, CLAIM), (82, no)];
+        let life = run(&policy(), run(&policy(), Life::NEW, &first), &repeat);
+        assert_eq!((life.state, life.code), (State::InDoubt, Some(code)));
+        assert!(matches!(life.action(), Action::Ask(_)), "{code}");
+        let paid = Event::Answer(verdict(Class::Paid, 140));
+        assert_eq!(run(&policy(), life, &[(200, paid)]).state, State::Paid);
+        let failed = Event::Answer(verdict(Class::Failed, 141));
+        let ended = run(&policy(), life, &[(200, failed)]);
+        assert_eq!((ended.state, ended.code), (State::Failed, Some(141)));
+        let gone = run(&policy(), life, &[(200, NOT_FOUND), (210, NOT_FOUND)]);
+        assert_eq!((gone.state, gone.code), (State::Failed, Some(code)));
+        // The very first post has nothing before it that could have arrived.
+        let only = run(&policy(), Life::NEW, &[(0, CLAIM), (1, no)]);
+        assert_eq!((only.state, only.code), (State::Failed, Some(code)));
+    }
+}
+
+#[test]
+fn a_failure_in_a_reply_that_other_words_overtook_is_confirmed_first() {
+    let pending = Event::Callback(verdict(Class::Acknowledged, 139));
+    let failed = Event::Reply(verdict(Class::Failed, 141));
+    let events = [(0, CLAIM), (1, pending), (2, failed)];
+    let life = run(&policy(), Life::NEW, &events);
+    assert_eq!(life.state, State::Acknowledged);
+    assert!(matches!(life.action(), Action::Ask(_)));
+}
+
+#[test]
+fn a_superseded_payment_ends_where_it_is_ready_and_is_asked_about_where_it_is_not() {
+    let never_left = [(0, CLAIM), (1, Event::Unsent), (2, Event::Superseded)];
+    let life = run(&policy(), Life::NEW, &never_left);
+    assert_eq!((life.state, life.code), (State::Cancelled, None));
+    let denied = [
+        (0, CLAIM),
+        (1, Event::Lost),
+        (2, Event::Superseded),
+        (70, NOT_FOUND),
+        (80, NOT_FOUND),
+    ];
+    let life = run(&policy(), Life::NEW, &denied);
+    assert_eq!(life.state, State::Ready);
+    let life = run(&policy(), life, &[(80, Event::Superseded)]);
+    assert_eq!((life.state, life.code), (State::Failed, Some(143)));
 }
 
 #[test]
@@ -417,7 +470,7 @@ proptest! {
     /// Posts leave `ready` only, ended payments stay ended, and whoever is known is never posted again.
     #[test]
     fn no_sequence_of_events_breaks_an_invariant(
-        picks in prop::collection::vec((0_usize..36, 0_i64..200), 0..40)
+        picks in prop::collection::vec((0_usize..39, 0_i64..200), 0..40)
     ) {
         let events = every_event();
         let (mut life, mut clock) = (Life::NEW, 0);
@@ -453,3 +506,88 @@ const NOT_FOUND_900: Event = Event::Answer(Verdict {
     class: Class::NotFound,
     code: 900,
 });
+
+#[test]
+fn a_duplicate_at_the_first_post_is_somebody_elses_until_it_is_recognised() {
+    let duplicate = Event::Reply(verdict(Class::Duplicate, 229));
+    let paid = Event::Answer(verdict(Class::Paid, 140));
+    let dry = Event::Reply(verdict(Class::NoFloat, 230));
+    let first = run(&policy(), Life::NEW, &[(0, CLAIM), (1, duplicate)]);
+    assert_eq!((first.state, first.taken), (State::InDoubt, true));
+    assert_eq!(first.due_at, Some(moment(1).now), "asked about at once");
+    let after = |more: &[(i64, Event)]| run(&policy(), first, more);
+    for (more, state, code) in [
+        (&[(2, paid)][..], State::Conflict, Some(229)),
+        (
+            &[(2, Event::Answer(verdict(Class::Failed, 141)))],
+            State::Conflict,
+            Some(229),
+        ),
+        (&[(2, Event::NotOurs)], State::Conflict, Some(229)),
+        (
+            &[(2, Event::Callback(verdict(Class::Paid, 140)))],
+            State::InDoubt,
+            Some(229),
+        ),
+        (
+            &[(2, NOT_FOUND), (100, NOT_FOUND), (200, NOT_FOUND)],
+            State::InDoubt,
+            Some(229),
+        ),
+        (&[(2, Event::Recognised), (2, paid)], State::Paid, Some(140)),
+        (
+            &[(2, Event::Recognised), (100, NOT_FOUND), (200, NOT_FOUND)],
+            State::InDoubt,
+            None,
+        ),
+        (
+            &[(2, paid), (3, Event::Recognised), (3, paid)],
+            State::Conflict,
+            Some(229),
+        ),
+    ] {
+        let life = after(more);
+        assert_eq!((life.state, life.code), (state, code), "{more:?}");
+    }
+    // A post that was not the first one to arrive, or may not have been, is our own duplicate.
+    for before in [
+        &[
+            (0, CLAIM),
+            (1, Event::Lost),
+            (100, NOT_FOUND),
+            (200, NOT_FOUND),
+            (201, CLAIM),
+        ][..],
+        &[(0, CLAIM), (1, dry), (2, CLAIM)],
+    ] {
+        let life = run(&policy(), Life::NEW, before);
+        assert_eq!(life.state, State::Posting, "{before:?}");
+        let life = run(&policy(), life, &[(300, duplicate), (301, paid)]);
+        assert_eq!((life.state, life.taken), (State::Paid, false), "{before:?}");
+    }
+    let presumed = fold(&Life::NEW, Fact::PresumedPosted, moment(0).now, &policy());
+    let again = [
+        (100, NOT_FOUND),
+        (200, NOT_FOUND),
+        (201, CLAIM),
+        (202, duplicate),
+        (203, paid),
+    ];
+    assert_eq!(run(&policy(), presumed, &again).state, State::Paid);
+    // An order to presume gives what was left to a person back to the asking.
+    let left = after(&[(2, paid)]);
+    let asked = fold(&left, Fact::PresumedPosted, moment(9).now, &policy());
+    assert_eq!(
+        (asked.state, asked.taken, asked.code),
+        (State::InDoubt, false, None)
+    );
+    // What never left is none: 132 and a connection that never came.
+    for unsent in [Event::Unsent, Event::Unauthorised] {
+        let life = run(
+            &policy(),
+            Life::NEW,
+            &[(0, CLAIM), (1, unsent), (2, CLAIM), (3, duplicate)],
+        );
+        assert!(life.taken, "{unsent:?}");
+    }
+}

@@ -1,5 +1,6 @@
 //! The transitions, one function per state.
 
+use super::codes::NO_SUCH_TRANSACTION;
 use super::{Anomaly, Class, Event, Life, Moment, Policy, SettleOn, State, Step, Verdict};
 
 /// Returns what is known of a payment after one more piece of evidence.
@@ -49,16 +50,22 @@ impl From<'_> {
             }),
             Event::Withdrawn if !self.life.is_exposed() => self.ends(State::Cancelled, None),
             Event::Withdrawn => self.stays_with(Anomaly::NotAllowed),
+            Event::Superseded if !self.life.is_exposed() => self.ends(State::Cancelled, None),
+            // It is ready again because the gateway does not have it; that is its end now.
+            Event::Superseded => self.ends(State::Failed, Some(NO_SUCH_TRANSACTION)),
             // An exposed payment was proven unknown to the gateway twice; an operator may know better.
             Event::DecidedPaid if self.life.is_exposed() => self.ends(State::Paid, None),
             Event::DecidedFailed if self.life.is_exposed() => self.ends(State::Failed, None),
             Event::DecidedPaid | Event::DecidedFailed => self.stays_with(Anomaly::NotAllowed),
             // Not expected here, but a loss is always taken seriously.
             Event::Lost | Event::Abandoned => self.doubts(self.life.known),
-            Event::Unsent | Event::Unauthorised | Event::NoAnswer => self.stays(),
-            Event::Reply(verdict) | Event::Answer(verdict) => {
-                self.unexpected_word(verdict, self.told(verdict))
-            }
+            Event::Unsent
+            | Event::Unauthorised
+            | Event::NoAnswer
+            | Event::Recognised
+            | Event::NotOurs => self.stays(),
+            Event::Reply(verdict) => self.unexpected_word(verdict, self.replied(verdict)),
+            Event::Answer(verdict) => self.unexpected_word(verdict, self.told(verdict)),
             Event::Callback(verdict) => self.unexpected_word(verdict, self.called_back(verdict)),
         }
     }
@@ -103,17 +110,21 @@ impl From<'_> {
                     ..self.life
                 }),
                 Class::NotFound | Class::InDoubt => self.doubts(self.life.known),
+                Class::Duplicate if self.is_first_post() => self.takes(verdict.code),
                 Class::Paid
                 | Class::Failed
                 | Class::Refused
                 | Class::Acknowledged
                 | Class::Delivered
-                | Class::Duplicate => self.told(verdict),
+                | Class::Duplicate => self.replied(verdict),
             },
             // A status reply or a callback that overtook the reply to the post.
             Event::Answer(verdict) => self.early_word(verdict, self.told(verdict)),
             Event::Callback(verdict) => self.early_word(verdict, self.called_back(verdict)),
-            Event::NoAnswer => self.stays(),
+            // What is under way has its outcome first.
+            Event::NoAnswer | Event::Recognised | Event::NotOurs | Event::Superseded => {
+                self.stays()
+            }
             Event::DecidedPaid | Event::DecidedFailed | Event::Withdrawn => {
                 self.stays_with(Anomaly::NotAllowed)
             }
@@ -133,14 +144,26 @@ impl From<'_> {
 
     fn in_doubt(&self, event: Event) -> Step {
         match event {
+            Event::Reply(verdict) | Event::Answer(verdict) if self.life.taken => {
+                self.told_of_a_stranger(verdict)
+            }
+            // The address may be that of an earlier journal's post, with another amount.
+            Event::Callback(_) if self.life.taken => self.asks_now(),
+            Event::Recognised if self.life.taken => self.becomes(Life {
+                taken: false,
+                code: None,
+                ..self.life
+            }),
+            Event::NotOurs if self.life.taken => self.left_to_a_person(),
+            Event::Recognised | Event::NotOurs => self.stays(),
             Event::Claimed => self.stays_with(Anomaly::NotReady),
-            Event::Unsent | Event::Unauthorised | Event::Lost => self.stays(),
+            Event::Unsent | Event::Unauthorised | Event::Lost | Event::Superseded => self.stays(),
             Event::Abandoned => self.becomes(Life {
                 quarantine_from: Some(self.moment.now),
                 not_found: 0,
                 ..self.life
             }),
-            Event::Reply(verdict) => self.told(verdict),
+            Event::Reply(verdict) => self.replied(verdict),
             Event::Answer(verdict) => match verdict.class {
                 Class::NotFound => self.not_found(),
                 Class::Paid
@@ -202,9 +225,15 @@ impl From<'_> {
     fn accepted(&self, event: Event) -> Step {
         match event {
             Event::Claimed => self.stays_with(Anomaly::NotReady),
-            Event::Unsent | Event::Unauthorised | Event::Lost | Event::Abandoned => self.stays(),
-            Event::Reply(verdict) | Event::Answer(verdict) => self.told(verdict),
+            Event::Unsent
+            | Event::Unauthorised
+            | Event::Lost
+            | Event::Abandoned
+            | Event::Superseded => self.stays(),
+            Event::Reply(verdict) => self.replied(verdict),
+            Event::Answer(verdict) => self.told(verdict),
             Event::NoAnswer => self.asks_again(),
+            Event::Recognised | Event::NotOurs => self.stays(),
             Event::Callback(verdict) => self.called_back(verdict),
             Event::DecidedPaid => self.ends(State::Paid, None),
             Event::DecidedFailed => self.ends(State::Failed, None),
@@ -234,6 +263,9 @@ impl From<'_> {
             | Event::Lost
             | Event::Abandoned
             | Event::NoAnswer
+            | Event::Recognised
+            | Event::NotOurs
+            | Event::Superseded
             | Event::DecidedPaid => self.stays(),
         }
     }
@@ -260,6 +292,9 @@ impl From<'_> {
             | Event::Lost
             | Event::Abandoned
             | Event::NoAnswer
+            | Event::Recognised
+            | Event::NotOurs
+            | Event::Superseded
             | Event::DecidedFailed => self.stays(),
         }
     }
@@ -288,6 +323,9 @@ impl From<'_> {
             | Event::Lost
             | Event::Abandoned
             | Event::NoAnswer
+            | Event::Recognised
+            | Event::NotOurs
+            | Event::Superseded
             | Event::Withdrawn => self.stays(),
         }
     }
@@ -305,12 +343,15 @@ impl From<'_> {
             | Event::Reply(_)
             | Event::Answer(_)
             | Event::NoAnswer
+            | Event::Recognised
+            | Event::NotOurs
+            | Event::Superseded
             | Event::Callback(_) => self.stays(),
         }
     }
 
     /// Applies a word of the gateway about a payment that has not ended.
-    fn told(&self, verdict: Verdict) -> Step {
+    pub(super) fn told(&self, verdict: Verdict) -> Step {
         let accepted = self.life.state != State::InDoubt && self.life.state.is_asked_about();
         match verdict.class {
             Class::Paid => self.ends(State::Paid, Some(verdict.code)),
@@ -342,6 +383,57 @@ impl From<'_> {
             Class::NotFound if accepted => self.asks_again_with(Anomaly::Forgotten),
             Class::NotFound | Class::NoFloat | Class::InDoubt => self.asks_again(),
         }
+    }
+
+    /// Returns whether the gateway cannot have the identifier from us: no post of it has arrived, or may have.
+    // The code of a payment that is posted is that of an earlier refusal for want of float: then it had arrived.
+    fn is_first_post(&self) -> bool {
+        #[cfg(test)]
+        if crate::canary::Canary::StrangersDuplicateSettles.sings() {
+            return false;
+        }
+        !self.life.is_exposed() && !self.life.known && self.life.code.is_none()
+    }
+
+    /// The gateway had the identifier before our first post.
+    fn takes(&self, code: i32) -> Step {
+        let mut step = self.doubts(true);
+        step.life.taken = true;
+        step.life.code = Some(code);
+        step.life.due_at = step.life.due_at.map(|_| self.moment.now);
+        step.anomaly = Some(Anomaly::Taken);
+        step
+    }
+
+    /// Applies a word about an identifier that may be somebody else's: no end of it is one of ours.
+    fn told_of_a_stranger(&self, verdict: Verdict) -> Step {
+        match verdict.class {
+            Class::Paid | Class::Failed | Class::Refused => self.left_to_a_person(),
+            Class::NotFound => self.asks_again_with(Anomaly::Forgotten),
+            Class::Acknowledged
+            | Class::Delivered
+            | Class::NoFloat
+            | Class::Duplicate
+            | Class::InDoubt => self.asks_again(),
+        }
+    }
+
+    fn left_to_a_person(&self) -> Step {
+        Step {
+            anomaly: Some(Anomaly::Taken),
+            ..self.contradicted()
+        }
+    }
+
+    fn asks_now(&self) -> Step {
+        let now = self.moment.now;
+        self.becomes(Life {
+            due_at: self
+                .policy
+                .status_query
+                .then(|| self.life.due_at.map_or(now, |at| at.min(now))),
+            ..self.life
+        })
     }
 
     fn called_back(&self, verdict: Verdict) -> Step {

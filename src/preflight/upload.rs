@@ -12,6 +12,7 @@ use crate::domain::{BatchName, PayerTransactionId};
 use crate::engine::Clock;
 use crate::gateway::{DocumentClient, OperationError, Uploaded};
 use crate::journal::{DocumentDue, Error, Journal, Upload};
+use crate::ledger::document::is_there_already;
 
 /// Files in memory at once, at most.
 const FILES_MAX: usize = 4;
@@ -19,6 +20,9 @@ const FILES_MAX: usize = 4;
 const PAGE: usize = 256;
 /// Documents that are not taken, at most, before the rest is left for the next run.
 const REFUSED_MAX: usize = 1000;
+
+/// Why a document that the file service has already is not taken for the one that was to be sent.
+const ANOTHER_IS_THERE: &str = "HTTP 409: the file service has a document under this identifier already, and nothing shows that it is this file: put the file back as it was when it was first sent, or have that document removed there, and run again (section 4.3)";
 
 /// Where documents go.
 pub trait DocumentService: Send + Sync + 'static {
@@ -151,18 +155,37 @@ impl<D: DocumentService> Uploads<D> {
             }
         };
         let name = due.path.file_name().unwrap_or_default().to_string_lossy();
+        let digest = Sha256::digest(&bytes).into();
+        let (earlier, new) = self.journal.begin_upload(due.seq, digest).await?;
         #[cfg(debug_assertions)]
         crate::points::pass("before-upload");
+        let mut copies = 0;
         let sent = self
             .manner
-            .persist(|| self.service.upload(&due.id, &name, bytes.clone()))
+            .persist(|| {
+                copies += 1;
+                self.service.upload(&due.id, &name, bytes.clone())
+            })
             .await;
+        let refused = match &sent {
+            Some(Ok(uploaded)) => uploaded.already && !is_there_already(earlier, copies),
+            Some(Err(error)) => matches!(error, OperationError::Refused { .. }),
+            None => false,
+        };
+        if refused && new && copies == 1 {
+            // Its only copy was not taken: whatever is there, it is not this.
+            self.journal.forget_upload(due.seq, digest).await?;
+        }
         match sent {
             None => Ok(Outcome::Stopped(UploadStop::Drained)),
+            Some(Ok(_)) if refused => {
+                let what = ANOTHER_IS_THERE.to_owned();
+                Ok(Outcome::Refused(RefusedDocument { due, what }))
+            }
             Some(Ok(uploaded)) => {
                 let upload = Upload {
                     at: self.clock.now(),
-                    digest: Sha256::digest(&bytes).into(),
+                    digest,
                     bytes: bytes.len() as u64,
                     reference: uploaded.reference,
                     reply: uploaded.reply,

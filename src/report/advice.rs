@@ -16,13 +16,21 @@ pub(super) fn meaning(state: StateName) -> &'static str {
         StateName::Failed => "Proven not paid.",
         StateName::Rejected => "The line did not pass validation and was never sent.",
         StateName::Cancelled => "Withdrawn by the operator before it was ever sent.",
-        StateName::Conflict => "Two final answers disagree. The money may have moved.",
+        StateName::Conflict => {
+            "Two final answers disagree, or the gateway had the identifier before us. The money may have moved."
+        }
     }
 }
 
 /// Returns what to do about the payments of one state and status code.
 pub(super) fn remedy(state: StateName, code: Option<i64>, batch: &BatchName) -> String {
     match (state, code) {
+        (StateName::Conflict, Some(229)) => format!(
+            "Do not pay again. The gateway had the identifier before this journal posted it. If an earlier journal posted this \
+             batch, “disburse recover {batch} --presume-posted” and “disburse run {batch}” ask for the outcome. If not, it is \
+             somebody else's payment: see with the gateway that yours was not made, record it with “disburse resolve {batch} ID \
+             --failed”, and pay it under another batch name."
+        ),
         (StateName::Conflict, _) => format!(
             "Do not pay again. See both answers with “disburse explain {batch} ID”, ask the gateway which one holds, \
              and record it with “disburse resolve {batch} ID”."

@@ -2,7 +2,9 @@
 
 use std::fmt;
 
+use super::Deed;
 use crate::domain::{BatchName, ControlTotals, Money, Originator, ServiceCode, Timestamp};
+use crate::ledger::generations::PaidTwice;
 
 /// The bucket a row is in. The names are those of the files and of the command line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -219,4 +221,10 @@ pub struct BatchHeader {
     pub evidence_head: String,
     /// Lanes that wait for float.
     pub held_lanes: Vec<ServiceCode>,
+    /// Who loaded, ran and decided, oldest first.
+    pub people: Vec<Deed>,
+    /// Rows that were paid more than once, those that are named.
+    pub paid_twice: Vec<PaidTwice>,
+    /// How many these are in all.
+    pub paid_twice_count: u64,
 }

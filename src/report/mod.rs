@@ -20,7 +20,9 @@ mod html;
 mod json;
 mod lane;
 mod output;
+mod own;
 mod packed;
+mod people;
 mod reconciliation;
 mod text;
 mod timeline;
@@ -36,6 +38,8 @@ pub use difference::Difference;
 pub use entry::{BatchHeader, Entry, Load, Prepaid, StateName};
 pub use exceptions::ExceptionGroup;
 pub use lane::{Lane, Sum};
+pub use own::{FileIdentity, Whose, place};
+pub use people::Deed;
 pub use reconciliation::Reconciliation;
 pub use timeline::{Bucket, Timeline};
 pub use writer::{Paths, Report, Writer};
@@ -61,14 +65,30 @@ pub enum Error {
         /// What the system said.
         source: io::Error,
     },
+    /// Something else has the name of a file, and is not overwritten.
+    #[error("{} in {} {}; it is not overwritten", .file, .dir.display(), .whose.text())]
+    NotOurs {
+        /// The file's name.
+        file: &'static str,
+        /// Its folder.
+        dir: PathBuf,
+        /// What it is.
+        whose: Whose,
+    },
 }
+
+/// The files of a report.
+const FILES: [&str; 3] = [csv::Sheet::NAME, json::Document::NAME, html::Page::NAME];
 
 /// Finds out whether a report can be written to this folder, before anything hangs on it. Leaves no trace.
 ///
+/// `input`: the file that the command reads, which no name of the report may be.
+///
 /// # Errors
-/// [`Error::Folder`].
-pub fn usable(dir: &Path) -> Result<(), Error> {
-    output::usable(dir)
+/// [`Error::Folder`]; [`Error::NotOurs`] when something else has the name of one of its files.
+pub fn usable(dir: &Path, input: Option<FileIdentity>) -> Result<(), Error> {
+    output::usable(dir)?;
+    own::check(dir, &FILES, input)
 }
 
 impl Error {
@@ -80,10 +100,23 @@ impl Error {
         }
     }
 
+    fn not_ours(file: &'static str, dir: &Path, whose: Whose) -> Self {
+        Self::NotOurs {
+            file,
+            dir: dir.to_owned(),
+            whose,
+        }
+    }
+
     /// Returns what the operator can do about it.
     #[must_use]
     pub fn hint(&self) -> &'static str {
-        let (Self::Folder { source, .. } | Self::Write { source, .. }) = self;
+        let source = match self {
+            Self::Folder { source, .. } | Self::Write { source, .. } => source,
+            Self::NotOurs { .. } => {
+                return "move it to another place, or name another folder with --out";
+            }
+        };
         match source.kind() {
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
                 "free some space there and run the report again; the earlier report is untouched"

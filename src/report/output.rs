@@ -7,7 +7,7 @@ use std::path::Path;
 
 use tempfile::NamedTempFile;
 
-use super::Error;
+use super::{Error, Whose, own};
 
 /// Makes the folder, for its owner only, unless it is there.
 pub(super) fn prepare(dir: &Path) -> Result<(), Error> {
@@ -56,7 +56,8 @@ pub(super) fn scratch(dir: &Path, name: &'static str) -> Result<File, Error> {
 /// Syncs every file, then renames them all, then syncs the folder.
 ///
 /// # Errors
-/// Until the first rename the earlier files are untouched; every cause known in advance is looked for before it.
+/// Until the first rename the earlier files are untouched; every cause known in advance is looked for before it, a file that
+/// is not ours among them.
 pub(super) fn publish(dir: &Path, staged: Vec<(&'static str, NamedTempFile)>) -> Result<(), Error> {
     for (name, file) in &staged {
         let write_error = |source| Error::write(name, dir)(source);
@@ -65,11 +66,17 @@ pub(super) fn publish(dir: &Path, staged: Vec<(&'static str, NamedTempFile)>) ->
             return Err(write_error(io::ErrorKind::IsADirectory.into()));
         }
     }
+    let names: Vec<&'static str> = staged.iter().map(|(name, _)| *name).collect();
+    let mut own = own::begin(dir, &names)?;
+    own.note(staged.iter().map(|(name, file)| (*name, file.as_file())))
+        .map_err(Error::write(own::LIST, dir))?;
     for (name, file) in staged {
         #[cfg(debug_assertions)]
         crate::points::pass("in-publish");
-        file.persist(dir.join(name))
-            .map_err(|failed| Error::write(name, dir)(failed.error))?;
+        own::put(file, &dir.join(name)).map_err(|failed| match failed.error.kind() {
+            io::ErrorKind::AlreadyExists => Error::not_ours(name, dir, Whose::Somebodys),
+            _ => Error::write(name, dir)(failed.error),
+        })?;
     }
     // The renames are on disk only once the folder is.
     File::open(dir)

@@ -2,6 +2,8 @@
 
 use fastrand::Rng;
 
+use super::plays::Play;
+
 /// Chances in a thousand, and delays in milliseconds.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Faults {
@@ -43,14 +45,24 @@ pub(super) struct Faults {
     pub query_vague: u32,
     /// A status reply does not find what is there; once for each payment.
     pub query_lie: u32,
+    /// A status reply has no authentication status, and tells what is not so.
+    pub query_stripped: u32,
+    /// Of two posts of a payment the gateway shows the first one only once it has refused the second; it has a duplicate check.
+    pub hidden: u32,
+    /// Whether it calls a repeat rejected (141), and not a duplicate (229).
+    pub rejects_repeats: bool,
     /// A callback never comes.
     pub callback_lost: u32,
     /// It comes twice.
     pub callback_doubled: u32,
-    /// It is followed by one that contradicts it.
-    pub callback_contradicted: u32,
+    /// A payment is executed although the gateway has called it failed.
+    pub broken_no: u32,
+    /// It is called failed although it was executed, and the gateway has said so.
+    pub broken_yes: u32,
     /// It comes before the reply.
     pub callback_early: u32,
+    /// Somebody else's payment has had the identifier all along.
+    pub stranger: u32,
     /// Nobody is let in (132), nothing done.
     pub locked_out: u32,
     /// The file service is not there.
@@ -63,8 +75,20 @@ pub(super) struct Faults {
     pub crash: u32,
     /// A second run takes the batch over while the first one lives.
     pub takeover: u32,
+    /// Somebody edits an amount in the journal's file, for the time of a run.
+    pub tampered: u32,
+    /// A run stands still for a while, as a suspended machine does.
+    pub standstill: u32,
+    /// The clock of a listener beside the run is years ahead.
+    pub listener_ahead: u32,
     /// The operator acts while a run lives.
     pub hasty: u32,
+    /// Words about our identifier that are about another payment: another amount stands beside a code that is not true.
+    pub other_words: u32,
+    /// Amount and number stand beside the code.
+    pub named: u32,
+    /// So many bodies that nobody can read come to a payment's address that there would be no room for another.
+    pub junk: u32,
     /// Whether an identifier that was accepted before is refused (229).
     pub duplicate_check: bool,
     /// Whether the gateway remembers what it refused.
@@ -90,7 +114,7 @@ impl Faults {
             1 | 2 if rng.u32(0..3) > 0 => 0,
             _ => rng.u32(0..=most),
         };
-        Self {
+        let mut faults = Self {
             refused_connection: chance(300),
             lost_request: chance(300),
             lost_reply: chance(400),
@@ -112,7 +136,8 @@ impl Faults {
             query_lie: chance(300),
             callback_lost: chance(600),
             callback_doubled: chance(500),
-            callback_contradicted: chance(60),
+            broken_no: chance(Play::BrokenNo.chance(300)),
+            broken_yes: chance(100),
             callback_early: chance(400),
             locked_out: chance(60),
             upload_unavailable: chance(400),
@@ -121,6 +146,10 @@ impl Faults {
             crash: chance(900),
             takeover: chance(500),
             hasty: chance(700),
+            stranger: chance(Play::Stranger.chance(100)),
+            tampered: chance(Play::Tampered.chance(100)),
+            standstill: chance(Play::Standstill.chance(400)),
+            listener_ahead: chance(Play::ListenerAhead.chance(300)),
             duplicate_check: rng.bool(),
             remembers_refusals: rng.bool(),
             index_lag_ms: rng.u64(0..20_000),
@@ -131,7 +160,18 @@ impl Faults {
                 let from = rng.u64(0..10_000);
                 (from, from + rng.u64(1_000..60_000))
             }),
+            ..Self::default()
+        };
+        if temper > 0 {
+            let mut chance = |most| if rng.bool() { rng.u32(0..=most) } else { 0 };
+            faults.other_words = chance(300);
+            faults.named = chance(1_000);
+            faults.junk = chance(100);
+            faults.query_stripped = chance(200);
+            faults.hidden = chance(300);
+            faults.rejects_repeats = rng.bool();
         }
+        faults
     }
 
     /// The same gateway after its bad days.
@@ -139,6 +179,7 @@ impl Faults {
         Self {
             duplicate_check: self.duplicate_check,
             remembers_refusals: self.remembers_refusals,
+            rejects_repeats: self.rejects_repeats,
             index_lag_ms: self.index_lag_ms,
             network_ms: 50,
             late_ms: 1,

@@ -1,5 +1,7 @@
 //! The evidence of every payment, folded again: the state must be what it adds up to, and the same each time it is read.
 
+use std::collections::BTreeSet;
+
 use super::life::policy;
 use super::{Scene, batch};
 use crate::canary::Canary;
@@ -17,8 +19,11 @@ fn fold(trail: &[TrailEntry], policy: &Policy) -> Life {
             Some(event) => step(&life, event, moment, policy).life,
             None if entry.kind == "presumed to have been posted before" => Life {
                 state: State::InDoubt,
-                exposures: 1,
+                code: None,
+                exposures: life.exposures.max(1),
+                not_found: 0,
                 quarantine_from: Some(entry.at),
+                taken: false,
                 ..life
             },
             None => life,
@@ -41,11 +46,14 @@ struct Page {
     text: String,
     rows: usize,
     adds_up: bool,
+    /// Lines of which an earlier generation is perhaps paid, too.
+    shouted: BTreeSet<u64>,
 }
 
 impl Scene {
-    /// Reads the batch twice, as a report does, and folds the evidence of every generation.
-    pub(super) fn judge_report(&self, violations: &mut Vec<String>) {
+    /// Reads the batch twice, as a report does, and folds the evidence of every generation; returns the lines that it
+    /// calls paid twice, perhaps.
+    pub(super) fn judge_report(&self, violations: &mut Vec<String>) -> BTreeSet<u64> {
         let policy = policy(true, self.settle_on);
         let mut read = || {
             self.disk.read(|reader| {
@@ -78,6 +86,7 @@ impl Scene {
         if first.text != second.text {
             violations.push("20: a second report of the batch differs from the first".into());
         }
+        first.shouted
     }
 }
 
@@ -86,6 +95,7 @@ fn page(snapshot: &Snapshot<'_>, policy: &Policy, violations: &mut Vec<String>) 
     let control = snapshot.control().expect("it can be read").total();
     let total = standing.total();
     let mut counted = std::collections::BTreeMap::<State, u64>::new();
+    let mut shouted = BTreeSet::new();
     let (mut text, mut rows) = (format!("{control:?} {standing:?}\n"), 0);
     for row in snapshot.rows() {
         let Ok(ReportRow::Payment(newest)) = row else {
@@ -94,6 +104,9 @@ fn page(snapshot: &Snapshot<'_>, policy: &Policy, violations: &mut Vec<String>) 
         rows += 1;
         *counted.entry(newest.life.state).or_default() += 1;
         let id = newest.payment.id;
+        if newest.earlier_conflict {
+            shouted.insert(newest.payment.instruction.line);
+        }
         let key = newest.payment.instruction.reference.as_ref();
         let key = key.map_or(id.as_str(), |reference| reference.as_str());
         for record in snapshot.find(key).expect("it was read before") {
@@ -112,6 +125,7 @@ fn page(snapshot: &Snapshot<'_>, policy: &Policy, violations: &mut Vec<String>) 
     Page {
         text,
         rows,
+        shouted,
         adds_up: by_state && total.count == control.count && total.amounts == control.amounts,
     }
 }

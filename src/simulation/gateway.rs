@@ -24,6 +24,14 @@ pub(super) fn entry(id: &str, code: i32, number: u64) -> String {
     )
 }
 
+/// An entry with further members.
+fn with(entry: &str, members: &str) -> String {
+    format!("{},{members}}}", entry.trim_end_matches('}'))
+}
+
+/// What stands in an entry about another payment.
+const OTHER: &str = r#""amount":"90,000.00","currencyCode":"KES""#;
+
 impl Shape {
     fn back(&mut self, reply: oneshot::Sender<Answer>, answer: Answer) {
         let delay = self.delay(|f| f.network_ms);
@@ -72,7 +80,12 @@ impl Shape {
                 continue;
             }
             let told = if self.chance(|f| f.vague) { 104 } else { code };
-            entries.push(self.tell(packet.id, told, number));
+            if let Some(lie) = self.other_words(packet.id, number) {
+                entries.push(lie);
+                continue;
+            }
+            let entry = self.tell(packet.id, told, number);
+            entries.push(self.named(packet.id, entry));
             if told == 230 {
                 proofs.push((packet.id, Proof::NotDone));
             }
@@ -104,6 +117,37 @@ impl Shape {
         self.back(reply, Answer::Body(200, body, proofs));
     }
 
+    /// An entry that is about another payment, now and then. It is not told of this one.
+    pub(super) fn other_words(&mut self, id: PayerTransactionId, number: u64) -> Option<String> {
+        if !self.chance(|f| f.other_words) {
+            return None;
+        }
+        let code = [139, 140, 141, 143, 148, 180, 183, 231][self.rng.usize(0..8)];
+        self.note(|| format!("words about another payment: {id} {code}"));
+        Some(with(&entry(id.as_str(), code, number), OTHER))
+    }
+
+    /// Adds amount and number, now and then, in one of the ways in which they are written.
+    pub(super) fn named(&mut self, id: PayerTransactionId, entry: String) -> String {
+        if !self.chance(|f| f.named) {
+            return entry;
+        }
+        if self.account(id).taken {
+            return entry;
+        }
+        let Some(row) = self.account(id).line.checked_sub(1).filter(|row| *row > 0) else {
+            return entry;
+        };
+        let row = if row == 8 { 7 } else { row };
+        let members = match self.rng.u32(0..4) {
+            0 => format!(r#""amount":{row},"MSISDN":"2547{row:08}""#),
+            1 => format!(r#""amount":"{row}.00","MSISDN":"07{row:08}""#),
+            2 => format!(r#""amount":"KES {row}.000","accountNumber":7{row:08}"#),
+            _ => format!(r#""amount":"***","MSISDN":"2547****{row:04}","currencyCode":"""#),
+        };
+        with(&entry, &members)
+    }
+
     /// An entry, and that it was told.
     pub(super) fn tell(&mut self, id: PayerTransactionId, code: i32, number: u64) -> String {
         self.account(id).told.insert(code);
@@ -113,9 +157,17 @@ impl Shape {
     /// Takes one payment, or not; returns the code of the reply.
     pub(super) fn accept(&mut self, packet: &Packet) -> i32 {
         let now = self.now();
+        if self.is_strange(packet.id) {
+            return 229;
+        }
         let account = self.account(packet.id);
         if account.accepted_at.is_some() && self.faults.duplicate_check {
-            return 229;
+            self.account(packet.id).hidden = false;
+            return if self.faults.rejects_repeats {
+                141
+            } else {
+                229
+            };
         }
         let account = self.account(packet.id);
         // One that was refused for good stays so.
@@ -125,7 +177,10 @@ impl Shape {
         let first = account.accepted_at.is_none();
         if first && self.chance(|f| f.refusal) {
             let code = REFUSALS[self.rng.usize(0..REFUSALS.len())];
-            self.account(packet.id).refused = Some(code);
+            let account = self.account(packet.id);
+            account.refused = Some(code);
+            account.callback = packet.callback;
+            self.may_recant(packet.id, |f| f.broken_no);
             return code;
         }
         if self.is_dry() && packet.service.ends_with("A") {
@@ -133,8 +188,12 @@ impl Shape {
         }
         let delivered = self.chance(|f| f.delivered);
         let immediate = self.chance(|f| f.immediate);
+        // A retry that it denies for good, whose predecessor it pays after all, nobody could tell from one that never came.
+        let may_hide = self.faults.duplicate_check && self.faults.broken_no == 0;
+        let hidden = may_hide && self.chance(|f| f.hidden);
         let number = self.rng.u64(1..1 << 60);
         let account = self.account(packet.id);
+        account.hidden = hidden;
         account.accepted_at = Some(now);
         account.number = number;
         account.callback = packet.callback;
@@ -177,22 +236,31 @@ impl Shape {
             account.executions += 1;
         }
         account.end = Some(code);
-        let callback = account.callback;
         self.note(|| format!("settled {id} {code}"));
-        if !callback || self.chance(|f| f.callback_lost) {
+        self.may_recant(
+            id,
+            if fails {
+                |f| f.broken_no
+            } else {
+                |f| f.broken_yes
+            },
+        );
+        self.call_back(id, code);
+    }
+
+    /// Sends a callback, unless it comes to nothing.
+    pub(super) fn call_back(&mut self, id: PayerTransactionId, code: i32) {
+        if !self.account(id).callback || self.chance(|f| f.callback_lost) {
             return;
         }
         let delay = self.delay(|f| f.network_ms);
+        if self.chance(|f| f.junk) {
+            self.plan(0, Happening::Junk(id));
+        }
         self.plan(delay, Happening::Push(id, code, 0));
         if self.chance(|f| f.callback_doubled) {
             let delay = self.delay(|f| f.settle_ms);
             self.plan(delay, Happening::Push(id, code, 0));
-        }
-        if self.chance(|f| f.callback_contradicted) {
-            let delay = self.delay(|f| f.settle_ms);
-            let other = if fails { 140 } else { 141 };
-            self.account(id).contradicted = true;
-            self.plan(delay, Happening::Push(id, other, 0));
         }
     }
 
@@ -210,10 +278,21 @@ impl Shape {
         if self.chance(|f| f.locked_out) {
             return self.lock_out(Vec::new(), reply);
         }
+        if self.chance(|f| f.query_stripped) {
+            let entries: Vec<_> = ids.iter().map(|id| entry(id.as_str(), 180, 1)).collect();
+            let body = format!(r#"{{"results":[{}]}}"#, entries.join(","));
+            return self.back(reply, Answer::nothing(200, body.into_bytes()));
+        }
         let now = self.now();
+        // After its bad days it shows all that it has.
+        let hides = self.faults.hidden > 0;
         let (mut entries, mut proofs) = (Vec::new(), Vec::new());
         for id in ids {
             if self.chance(|f| f.missing_entry) {
+                continue;
+            }
+            if self.is_unlike_ours(*id) {
+                entries.push(self.other_word(*id));
                 continue;
             }
             let vague = self.chance(|f| f.query_vague);
@@ -221,7 +300,8 @@ impl Shape {
             let account = self.ledger.get(id).cloned().unwrap_or_default();
             let found = account
                 .accepted_at
-                .is_some_and(|at| now >= at + self.faults.index_lag_ms);
+                .is_some_and(|at| now >= at + self.faults.index_lag_ms)
+                && !(hides && account.hidden);
             let code = match (account.end, account.refused) {
                 _ if vague => 104,
                 (_, Some(code))
@@ -235,7 +315,12 @@ impl Shape {
                 (None, _) => 139,
             };
             self.note(|| format!("status {id} {code}"));
-            entries.push(self.tell(*id, code, account.number));
+            if let Some(lie) = self.other_words(*id, account.number) {
+                entries.push(lie);
+                continue;
+            }
+            let entry = self.tell(*id, code, account.number);
+            entries.push(self.named(*id, entry));
             if code == 143 {
                 proofs.push((*id, Proof::NotFound));
             }

@@ -1,5 +1,6 @@
 //! A life: a run until it ends, is told to end, crashes or is taken over from, and what goes on beside it.
 
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,15 +16,18 @@ use super::wire::Hold;
 use super::world::World;
 use super::{Scene, batch};
 use crate::callback::{self, Addresses};
-use crate::domain::{Country, WireZone};
+use crate::domain::{Country, Pulse, WireZone};
 use crate::engine::{self, Clock, Limits, Plan, Progress, Rate, Run, Summary};
-use crate::gateway::{Profile, wire::Requests};
+use crate::gateway::{Profile, Secrets, wire::Requests};
 use crate::journal::inline::{Fuse, Latency};
-use crate::journal::{Error, Journal, Kind, Moved};
-use crate::lifecycle::{CodeTable, Policy, SettleOn};
+use crate::journal::{Error, Home, Journal, Kind, Moved};
+use crate::ledger::confirmation::{Answer, Confirmation};
+use crate::ledger::standstill::SILENCE_MAX;
+use crate::lifecycle::{Policy, SettleOn};
 use crate::preflight::{Manner, Uploads};
 
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(8);
+const YEAR_S: u64 = 365 * 86_400;
 const ADDRESS: &str = "http://127.0.0.1:2/callbacks";
 
 /// How a process ended.
@@ -48,8 +52,24 @@ struct Beside {
     listens: bool,
     /// A second run takes over after this long, as when the lock of the operating system fails.
     takeover: Option<u64>,
+    /// The first run stands still after this long, for so long.
+    standstill: Option<(u64, u64)>,
+    /// Somebody has edited the journal's file.
+    tampered: bool,
     /// The operator acts meanwhile.
     hasty: bool,
+}
+
+/// Lets nothing of a run go on for a while, as a suspended machine does: its waits end meanwhile.
+async fn suspended<T>(work: impl Future<Output = T>, (after, long): (u64, u64)) -> T {
+    let mut work = pin!(work);
+    tokio::select! {
+        biased;
+        done = &mut work => return done,
+        () = tokio::time::sleep(Duration::from_millis(after)) => {}
+    }
+    tokio::time::sleep(Duration::from_millis(long)).await;
+    work.await
 }
 
 fn latency(world: &Arc<World>) -> Latency {
@@ -91,7 +111,7 @@ impl Scene {
             .build()
             .expect("a runtime without a reactor");
         let result = runtime.block_on(async {
-            self.world.lock().begin_life();
+            self.world.lock().begin_life(&self.disk);
             let turning = tokio::spawn(Arc::clone(&self.world).turn());
             let result = work.await;
             turning.abort();
@@ -127,14 +147,29 @@ impl Scene {
     pub(super) fn live(&self, healthy: bool) {
         let beside = {
             let mut shape = self.world.lock();
+            let standstill = shape
+                .chance(|f| f.standstill)
+                .then(|| (shape.rng.u64(0..20_000), shape.rng.u64(0..90_000)));
+            let takeover = shape
+                .chance(|f| f.takeover)
+                .then(|| shape.rng.u64(0..20_000));
+            let listens = shape.rng.u32(0..4) == 0;
+            let ahead = listens && shape.chance(|f| f.listener_ahead);
+            shape.ahead = Duration::from_secs(if ahead { 3 * YEAR_S } else { 0 });
             Beside {
-                listens: shape.rng.u32(0..4) == 0,
-                takeover: shape
-                    .chance(|f| f.takeover)
-                    .then(|| shape.rng.u64(0..20_000)),
+                listens,
+                // While the first run stands still, somebody starts another one.
+                takeover: match standstill {
+                    Some((after, long)) if shape.rng.bool() => Some(after + long / 2),
+                    _ => takeover,
+                },
+                standstill,
+                tampered: shape.chance(|f| f.tampered),
                 hasty: shape.chance(|f| f.hasty),
             }
         };
+        let edited = beside.tampered.then(|| self.tamper()).flatten();
+        self.world.lock().tampered = edited.is_some();
         self.on_a_runtime(async {
             let mut listener = None;
             if beside.listens {
@@ -143,11 +178,11 @@ impl Scene {
                 listener = self.listen(journal, None).await.ok();
             }
             let listens = listener.is_some();
-            let first = self.process(healthy, listens);
+            let first = self.process(healthy, listens, beside.standstill);
             let second = async {
                 if let Some(after) = beside.takeover {
                     tokio::time::sleep(Duration::from_millis(after)).await;
-                    self.process(healthy, listens).await;
+                    self.process(healthy, listens, None).await;
                 }
             };
             let runs = async { tokio::join!(biased; first, second) };
@@ -167,6 +202,44 @@ impl Scene {
                 tokio::time::sleep(Duration::from_secs(5)).await;
             }
         });
+        if let Some((seq, minor)) = edited {
+            self.edit(seq, minor);
+            self.world.lock().tampered = false;
+        }
+    }
+
+    /// Raises an amount behind the program's back; returns what it was.
+    fn tamper(&self) -> Option<(i64, i64)> {
+        let found = self.disk.look(|c| {
+            c.query_row(
+                "select seq, amount from instruction i where amount is not null
+                     and not exists (select 1 from life l where l.seq = i.seq and state <> 0) order by seq limit 1",
+                [],
+                |row| Ok((row.get(0)?, row.get(1)?)),
+            )
+            .ok()
+        })?;
+        self.edit(found.0, found.1 + 1);
+        self.world
+            .lock()
+            .note(|| format!("payment {} is edited", found.0));
+        Some(found)
+    }
+
+    fn edit(&self, seq: i64, minor: i64) {
+        self.disk.look(|c| {
+            let guard: String = c
+                .query_row(
+                    "select sql from sqlite_schema where name = 'instruction_is_never_changed'",
+                    [],
+                    |row| row.get(0),
+                )
+                .expect("the schema has it");
+            c.execute_batch(&format!(
+                "drop trigger instruction_is_never_changed; update instruction set amount = {minor} where seq = {seq}; {guard}"
+            ))
+            .expect("whoever owns the file may write it");
+        });
     }
 
     /// Opens the door to callbacks.
@@ -179,8 +252,9 @@ impl Scene {
         self.world.lock().door = Some(callback::Options {
             journal,
             addresses: Addresses::new(ADDRESS, &key),
-            codes: Arc::new(CodeTable::default()),
+            codes: Arc::new(self.codes.clone()),
             policy: policy(true, self.settle_on),
+            secrets: Secrets::none(),
             moved,
         });
         Ok(())
@@ -229,7 +303,7 @@ impl Scene {
     }
 
     /// A process with a run, from its start to its end.
-    async fn process(&self, healthy: bool, listened: bool) {
+    async fn process(&self, healthy: bool, listened: bool, standstill: Option<(u64, u64)>) {
         let settings = self.settings(healthy);
         let (run, spoilt) = (
             settings.run,
@@ -238,6 +312,7 @@ impl Scene {
         let dead = CancellationToken::new();
         let journal = self.open_for(Some(run), settings.fuse, &dead);
         let life = self.run(journal, settings, listened, &dead);
+        let life = suspended(life, standstill.unwrap_or((u64::MAX / 2, 0)));
         let end = tokio::select! {
             biased;
             () = dead.cancelled() => End::Crashed,
@@ -256,11 +331,21 @@ impl Scene {
             End::Ended(Err(error)) => {
                 shape.note(|| format!("run {run} {error}"));
                 let fenced = shape.runs[run].overtaken_at.is_some();
-                if !(error.kind() == Kind::Fault && (spoilt || fenced)) {
+                if !(error.kind() == Kind::Fault && (spoilt || fenced || shape.tampered)) {
                     shape.violation(format!("17: run {run} ends with an error: {error}"));
                 }
             }
         }
+    }
+
+    /// The pulse of a run: an hour is missing from when it stood still.
+    fn pulse(&self, run: usize) -> Pulse {
+        let world = Arc::clone(&self.world);
+        let read = move || match world.lock().runs[run].stood_still {
+            true => 3_600_000,
+            false => 0,
+        };
+        Pulse::by(read, SILENCE_MAX)
     }
 
     async fn run(
@@ -306,6 +391,9 @@ impl Scene {
             self.world.lock().note(|| format!("{report:?}"));
         }
         let callbacks = limits.callbacks || listened;
+        let shown = journal.shown(batch()).await?;
+        let confirmation = Confirmation::of(shown.open(), shown.bound, Answer::Flag);
+        let shown = self.generations().iter().map(|g| g.id).collect();
         let plan = Plan {
             journal,
             gateway: Arc::new(Line {
@@ -314,13 +402,18 @@ impl Scene {
                 dead: dead.clone(),
                 disk: self.disk.clone(),
                 requests: Requests::new(&profile()),
-                codes: CodeTable::default(),
+                codes: self.codes.clone(),
                 timeout: REQUEST_TIMEOUT,
                 rate: limits.rate.get() as usize,
+                shown,
             }),
             batch: batch(),
-            gateway_identity: "gateway".into(),
-            wire: "wire".into(),
+            home: Home {
+                gateway: "gateway".into(),
+                wire: "wire".into(),
+                account: "acme".into(),
+            },
+            confirmation,
             policy: policy(callbacks, settings.settle_on),
             limits: Limits {
                 callbacks,
@@ -329,6 +422,7 @@ impl Scene {
             request_timeout: REQUEST_TIMEOUT,
             addresses: callbacks.then(|| Addresses::new(ADDRESS, &key)),
             clock,
+            pulse: Arc::new(self.pulse(settings.run)),
         };
         engine::run(
             plan,

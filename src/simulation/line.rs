@@ -1,5 +1,6 @@
 //! The client's end of the simulated network: real requests, real classification of the replies.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,7 +12,7 @@ use super::world::{Happening, World};
 use crate::domain::{Currency, PayerTransactionId, ServiceCode};
 use crate::gateway::simulated::{Failure, Question, Response, classify, failed};
 use crate::gateway::{
-    FloatBalance, Gateway, Inquiry, OperationError, Outgoing, Reply, wire::Requests,
+    FloatBalance, Gateway, Inquiry, OperationError, Outgoing, Reply, Scrub, wire::Requests,
 };
 use crate::journal::inline::Disk;
 use crate::lifecycle::CodeTable;
@@ -28,6 +29,8 @@ pub(super) struct Line {
     pub timeout: Duration,
     /// Payments per second.
     pub rate: usize,
+    /// What its run was confirmed for.
+    pub shown: BTreeSet<PayerTransactionId>,
 }
 
 impl Line {
@@ -80,6 +83,7 @@ impl Line {
                     status,
                     retry_after: None,
                     body: Ok(&body),
+                    scrub: &Scrub::nothing(),
                 };
                 classify(question, ids, &response, &self.codes)
             }
@@ -100,6 +104,7 @@ impl Gateway for Line {
                 id: outgoing.payment.id,
                 line: outgoing.payment.instruction.line,
                 service: outgoing.payment.instruction.service.as_str().into(),
+                minor: outgoing.payment.instruction.money.amount.minor(),
                 callback: outgoing.callback_url.is_some(),
                 document: outgoing
                     .payment
@@ -119,6 +124,11 @@ impl Gateway for Line {
         {
             let mut shape = self.world.lock();
             shape.note(|| format!("run {} posts {ids:?}", self.run));
+            for id in ids.iter().filter(|id| !self.shown.contains(id)) {
+                shape.violation(format!(
+                    "23: {id} leaves, and was not shown when its run was confirmed"
+                ));
+            }
             shape.depart(self.run, &packets, self.rate, &self.disk);
         }
         let reply = self

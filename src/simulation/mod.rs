@@ -4,6 +4,7 @@
 //! A seed gives the batch, the faults and their moments, the crashes, and what the operator does between the runs. The
 //! gateway's ledger is the oracle ([`oracle`]): it counts how often money moved. The same seed gives the same trace.
 
+mod deployment;
 mod faults;
 mod fold;
 mod gateway;
@@ -12,21 +13,25 @@ mod line;
 mod office;
 mod oracle;
 mod papers;
+mod places;
+mod plays;
 mod tests;
 mod wire;
+mod words;
 mod world;
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::domain::{
     Amount, BatchName, Country, Currency, DocumentPath, Instruction, Money, Msisdn, Originator,
-    PayerTransactionId, Reference, ServiceCode, Timestamp,
+    PayerTransactionId, Reference, RowKey, ServiceCode, Timestamp,
 };
 use crate::journal::LoadPlan;
-use crate::journal::inline::Disk;
-use crate::lifecycle::SettleOn;
+use crate::journal::inline::{Disk, Shelf};
+use crate::lifecycle::{CodeTable, SettleOn};
+use places::Places;
 use world::World;
 
 /// Runs that may follow one another until the batch must be finished.
@@ -50,11 +55,20 @@ pub(crate) struct Outcome {
 pub(crate) struct Scene {
     world: Arc<World>,
     disk: Disk,
+    /// Where the mark of the journal is.
+    shelf: Shelf,
+    /// Copies of the journal are taken and put back.
+    copies: bool,
+    places: Places,
     rows: RefCell<Vec<Instruction>>,
+    /// How many of them a load has brought that was heard of; only the journal knows of the others.
+    certain: Cell<usize>,
     /// The identifiers of the first load.
     first_identifiers: RefCell<BTreeMap<u64, PayerTransactionId>>,
     has_documents: bool,
     settle_on: SettleOn,
+    /// What the deployment takes codes for.
+    codes: CodeTable,
     /// The batch was loaded anew after its journal was lost.
     lost_journal: bool,
     /// Its rows were loaded as if they had never been posted: the gateway refuses what it has.
@@ -79,10 +93,15 @@ pub(crate) fn simulate(seed: u64, traced: bool) -> Outcome {
         let rng = &mut world.lock().rng;
         (rng.u64(1..=8), rng.u32(0..4) == 0, rng.u32(0..4) == 0)
     };
+    let shelf = Shelf::default();
     let mut scene = Scene {
         world,
-        disk: Disk::blank(),
+        disk: Disk::blank(&shelf),
+        shelf,
+        copies: seed.is_multiple_of(4),
+        places: Places::of(seed),
         rows: RefCell::new((1..=count).map(|n| row(n, has_documents)).collect()),
+        certain: Cell::new(0),
         first_identifiers: RefCell::default(),
         has_documents,
         settle_on: if confirmed {
@@ -90,9 +109,11 @@ pub(crate) fn simulate(seed: u64, traced: bool) -> Outcome {
         } else {
             SettleOn::Callback
         },
+        codes: deployment::codes(seed),
         lost_journal: false,
         unasked: false,
     };
+    scene.meet_strangers();
     scene.load_first(false);
     let bad = scene.world.lock().rng.u32(1..=BAD_LIVES_MAX);
     let (mut finished, mut healed_at) = (false, 0);
@@ -102,13 +123,14 @@ pub(crate) fn simulate(seed: u64, traced: bool) -> Outcome {
             healed_at = scene.world.lock().heal();
         }
         scene.live(healthy);
+        scene.amend_again();
         let pause = {
             let mut shape = scene.world.lock();
             let most = if shape.rng.bool() { 300 } else { 30_000 };
             shape.rng.u64(0..most)
         };
         scene.world.idle(pause);
-        finished = scene.on_a_runtime(scene.is_finished());
+        finished = scene.on_a_runtime(scene.is_finished()) && scene.is_decided();
         if finished && healthy && scene.world.lock().is_quiet() {
             break;
         }
@@ -132,6 +154,26 @@ pub(crate) fn simulate(seed: u64, traced: bool) -> Outcome {
         violations,
         trace,
         healing_ms,
+    }
+}
+
+impl Scene {
+    /// Somebody else has paid under identifiers of this batch: another journal uses its name and its references.
+    fn meet_strangers(&self) {
+        let mut shape = self.world.lock();
+        if !shape.faults.duplicate_check || shape.rng.u32(0..8) > 0 {
+            return;
+        }
+        for row in self.lines() {
+            let Some(reference) = row.reference.filter(|_| shape.rng.bool()) else {
+                continue;
+            };
+            let originator = Originator::parse("acme").expect("a name");
+            let key = RowKey::Reference(&reference);
+            let id = PayerTransactionId::derive(&originator, &batch(), &key, 0);
+            let account = shape.account(id);
+            (account.taken, account.accepted_at, account.end) = (true, Some(0), Some(140));
+        }
     }
 }
 

@@ -1,12 +1,14 @@
 //! What the operator does, between the runs and while they live: orders, amendments, lost journals, clocks that are set.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
+use super::oracle::FAILED;
 use super::{Scene, batch, plan, row};
-use crate::domain::PayerTransactionId;
-use crate::journal::inline::{Disk, Fuse};
+use crate::domain::{Instruction, PayerTransactionId};
+use crate::journal::inline::{Disk, Fuse, Shelf};
 use crate::journal::{Decision, Incoming, Journal, LoadPlan, Loaded};
 use crate::lifecycle::{Moment, State};
 
@@ -18,14 +20,7 @@ const ACTS_MAX: u32 = 5;
 impl Scene {
     /// Loads the file for the first time: a process that dies meanwhile leaves all of it, or nothing.
     pub(super) fn load_first(&self, presume_posted: bool) {
-        let fuse = {
-            let mut shape = self.world.lock();
-            shape.chance(|f| f.crash).then(|| Fuse {
-                verbs: 0,
-                commits: shape.rng.bool(),
-                crashes: shape.rng.bool(),
-            })
-        };
+        let fuse = self.load_fuse();
         if fuse.is_some() {
             self.on_a_runtime(async {
                 let dead = CancellationToken::new();
@@ -60,7 +55,17 @@ impl Scene {
         }
     }
 
-    async fn load(
+    /// What the process that loads meets, if anything.
+    fn load_fuse(&self) -> Option<Fuse> {
+        let mut shape = self.world.lock();
+        shape.chance(|f| f.crash).then(|| Fuse {
+            verbs: 0,
+            commits: shape.rng.bool(),
+            crashes: shape.rng.bool(),
+        })
+    }
+
+    pub(super) async fn load(
         &self,
         journal: &Journal,
         presume_posted: bool,
@@ -68,6 +73,9 @@ impl Scene {
     ) -> Result<(), String> {
         let (sender, receiver) = std::sync::mpsc::channel();
         let rows = self.lines();
+        let count = rows.len();
+        let minor = |row: &Instruction| (row.line, row.money.amount.minor());
+        self.world.lock().loaded.extend(rows.iter().map(minor));
         let _ = sender.send(
             rows.into_iter()
                 .map(Incoming::Good)
@@ -81,7 +89,10 @@ impl Scene {
             ..plan(now, presume_posted)
         };
         match journal.load(plan, receiver).await {
-            Ok(Loaded::New(_) | Loaded::AlreadyThere(_)) => Ok(()),
+            Ok(Loaded::New(_) | Loaded::AlreadyThere(_)) => {
+                self.certain.set(count);
+                Ok(())
+            }
             other => Err(format!("13: a load ends with {other:?}")),
         }
     }
@@ -101,6 +112,8 @@ impl Scene {
         if healthy {
             return self.on_a_runtime(self.decide());
         }
+        self.restore();
+        self.copy();
         if jump == 0 {
             self.world.lock().set_the_clock();
         }
@@ -120,6 +133,7 @@ impl Scene {
                 self.world.lock().set_the_clock();
             }
             self.act().await;
+            self.copy();
         }
     }
 
@@ -131,48 +145,90 @@ impl Scene {
                 now: shape.wall_now(),
                 jitter: 0,
             };
-            (shape.rng.u32(0..10), moment, shape.rng.u64(1..=8))
+            (shape.rng.u32(0..42), moment, shape.rng.u64(1..=8))
         };
         let journal = self.open(None, &CancellationToken::new());
         let said = match act {
-            0..=2 => format!(
+            0..=7 => format!(
                 "retry: {:?}",
                 journal.retry(batch(), None, moment.now).await
             ),
+            8..=11 => {
+                let code = FAILED[usize::try_from(number).unwrap_or(0) % FAILED.len()];
+                let done = journal.retry(batch(), Some(code), moment.now).await;
+                format!("retry {code}: {done:?}")
+            }
             // Of what a lost journal may have posted only the gateway knows: nobody withdraws it unasked.
-            3 | 4 if self.unasked => return,
-            3 | 4 => {
+            12..=20 if self.unasked => return,
+            12..=19 => {
                 let id = format!("R{number}");
-                let done = journal.cancel(batch(), Some(id), moment).await;
+                let done = journal.cancel(batch(), Some(id.into()), moment).await;
                 format!("cancel R{number}: {}", done.is_ok())
             }
-            5 => {
+            20 => {
+                let done = journal.cancel(batch(), None, moment).await;
+                format!("cancel all: {done:?}")
+            }
+            21..=24 => {
                 for lane in ["A", "B"] {
-                    let _ = journal.resume_lane(batch(), lane.into()).await;
+                    let _ = journal.resume_lane(batch(), lane.into(), moment.now).await;
                 }
                 "the lanes are open".into()
             }
-            6 => self.amend(&journal, number).await,
-            7 => self.decide_one(&journal, moment).await,
+            25..=28 => self.amend(number).await,
+            29..=32 => self.decide_one(&journal, moment).await,
             _ => return,
         };
         self.world.lock().note(|| said);
     }
 
-    /// Loads the same file again, or one with a further row.
-    async fn amend(&self, journal: &Journal, number: u64) -> String {
+    /// Loads the same file again, or one with a further row; the process may die meanwhile, or find no room.
+    async fn amend(&self, number: u64) -> String {
         let count = self.lines().len();
         if number > 4 && count < ROWS_MAX {
             self.rows
                 .borrow_mut()
                 .push(row(count as u64 + 1, self.has_documents));
         }
-        match self.load(journal, false, true).await {
+        let (fuse, dead) = (self.load_fuse(), CancellationToken::new());
+        let journal = self.open(fuse, &dead);
+        let loaded = tokio::select! {
+            biased;
+            () = dead.cancelled() => return "a load dies".into(),
+            loaded = self.load(&journal, false, true) => loaded,
+        };
+        match loaded {
             Ok(()) => format!("{} rows", self.lines().len()),
             Err(text) => {
-                self.world.lock().violation(text.clone());
+                if fuse.is_none() {
+                    self.world.lock().violation(text.clone());
+                }
                 text
             }
+        }
+    }
+
+    /// Whether an amendment that broke off was committed, the journal knows; then its file is loaded again.
+    pub(super) fn amend_again(&self) {
+        let (certain, lines) = (self.certain.get(), self.lines().len());
+        if certain == lines {
+            return;
+        }
+        let found: BTreeSet<u64> = self.generations().iter().map(|g| g.line).collect();
+        let text = format!(
+            "of {lines} rows {certain} are certain, and {} there",
+            found.len()
+        );
+        self.world.lock().note(|| text.clone());
+        if found.len() < certain {
+            self.world.lock().violation(format!("13: {text}"));
+        }
+        let loaded = self.on_a_runtime(async {
+            let journal = self.open(None, &CancellationToken::new());
+            self.load(&journal, false, true).await
+        });
+        if let Err(text) = loaded {
+            self.world.lock().violation(text);
         }
     }
 
@@ -185,7 +241,8 @@ impl Scene {
             );
             let shape = self.world.lock();
             let account = shape.ledger.get(&generation.id)?;
-            (open && account.end.is_some() && !account.contradicted)
+            // While the gateway says that it is paid, nobody decides that it failed, whoever paid it.
+            (open && account.end.is_some() && !account.taken)
                 .then_some((generation.id, account.executions > 0))
         });
         let Some((id, paid)) = ended else {
@@ -199,22 +256,31 @@ impl Scene {
 
     /// The journal is lost, and the file loaded again.
     fn lose_journal(&mut self) {
-        self.disk = Disk::blank();
+        // With all that lay beside it.
+        self.shelf = Shelf::default();
+        self.disk = Disk::blank(&self.shelf);
         self.lost_journal = true;
         // Without the gateway's own check only asking first is safe.
         let presume = {
+            self.forget_what_was_heard();
             let mut shape = self.world.lock();
-            // What the journal knew of callbacks and of its pace is lost with it.
-            shape.acknowledged.clear();
-            shape.sends.clear();
-            for account in shape.ledger.values_mut() {
-                account.wire.forget();
-            }
             shape.note(|| "the journal is lost".into());
-            !shape.faults.duplicate_check || shape.rng.bool()
+            // Nor is it enough where the gateway's word for a duplicate is that of a failure.
+            let calls_it_so = shape.faults.duplicate_check && !shape.faults.rejects_repeats;
+            !calls_it_so || shape.rng.bool()
         };
         self.unasked = !presume;
         self.load_first(presume);
+    }
+
+    /// What the journal knew of callbacks and of its pace is lost with it.
+    pub(super) fn forget_what_was_heard(&self) {
+        let mut shape = self.world.lock();
+        shape.acknowledged.clear();
+        shape.sends.clear();
+        for account in shape.ledger.values_mut() {
+            account.wire.forget();
+        }
     }
 
     /// Decides what only a person can, by the truth.
@@ -224,7 +290,12 @@ impl Scene {
         }
         let journal = self.open(None, &CancellationToken::new());
         for generation in self.generations() {
-            if generation.state != State::Conflict {
+            let stranger = {
+                let mut shape = self.world.lock();
+                shape.account(generation.id).stranger == Some(true)
+            };
+            if generation.state != State::Conflict && (!stranger || generation.state.is_finished())
+            {
                 continue;
             }
             let id: PayerTransactionId = generation.id;

@@ -1,15 +1,16 @@
 //! The ledger against the journal: what must hold for every seed.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
 use super::Scene;
-use super::world::Account;
 use crate::domain::PayerTransactionId;
-use crate::lifecycle::State;
+use crate::lifecycle::{SettleOn, State};
 
 /// Codes that prove an end, as the interface has them.
-const PAID: [i32; 2] = [140, 183];
-const FAILED: [i32; 6] = [141, 180, 106, 110, 120, 231];
+pub(super) const PAID: [i32; 2] = [140, 183];
+pub(super) const FAILED: [i32; 6] = [141, 180, 106, 110, 120, 231];
+/// What ends a retry that the gateway does not have, once an earlier generation is paid.
+const SUPERSEDED: i32 = 143;
 
 const SECOND_MS: u64 = 1_000;
 
@@ -21,6 +22,8 @@ pub(super) struct Generation {
     code: Option<i32>,
     /// A person decided it.
     decided: bool,
+    /// An earlier generation proved paid.
+    superseded: bool,
     /// A retry has taken its place.
     replaced: bool,
 }
@@ -32,7 +35,8 @@ impl Scene {
             let mut statement = c
                 .prepare_cached(
                     "select identifier, line, coalesce(state, 0), replaced_by is not null, code,
-                         exists (select 1 from evidence e where e.seq = i.seq and event in (9, 10))
+                         exists (select 1 from evidence e where e.seq = i.seq and event in (9, 10)),
+                         exists (select 1 from evidence e where e.seq = i.seq and event = 31)
                      from instruction i left join life l on l.seq = i.seq
                      where amount is not null or state is not null order by i.seq",
                 )
@@ -47,6 +51,7 @@ impl Scene {
                     replaced: row.get(3)?,
                     code: row.get(4)?,
                     decided: row.get(5)?,
+                    superseded: row.get(6)?,
                 })
             });
             rows.expect("they can be read")
@@ -55,13 +60,20 @@ impl Scene {
         })
     }
 
+    /// Whether nothing waits for a person's decision.
+    pub(super) fn is_decided(&self) -> bool {
+        let undecided = |generation: &Generation| generation.state == State::Conflict;
+        !self.generations().iter().any(undecided)
+    }
+
     /// Compares the books, what weighs most first.
     pub(super) fn judge(&self, violations: &mut Vec<String>) {
         let generations = self.generations();
         self.judge_words(violations);
         self.judge_proofs(&generations, violations);
         self.judge_payments(&generations, violations);
-        self.judge_report(violations);
+        let shouted = self.judge_report(violations);
+        self.judge_rows(&generations, &shouted, violations);
         self.judge_callbacks(violations);
         self.judge_pace(violations);
     }
@@ -102,8 +114,12 @@ impl Scene {
                 state,
                 code,
                 decided,
+                superseded,
                 ..
             } = generation;
+            if *superseded && *code == Some(SUPERSEDED) {
+                continue;
+            }
             let (proofs, rule): (&[i32], _) = match state {
                 State::Paid => (&PAID, 11),
                 State::Failed => (&FAILED, if *code == Some(229) { 11 } else { 8 }),
@@ -148,27 +164,35 @@ impl Scene {
 
     fn judge_payments(&self, generations: &[Generation], violations: &mut Vec<String>) {
         let shape = self.world.lock();
-        let mut by_line: BTreeMap<u64, Vec<&Generation>> = BTreeMap::new();
         for generation in generations {
-            by_line.entry(generation.line).or_default().push(generation);
             let id = generation.id;
             let account = shape.ledger.get(&id).cloned().unwrap_or_default();
             if account.executions > 1 {
                 violations.push(format!("9: {id} was executed {} times", account.executions));
             }
-            // Of two ends that the gateway told, either may have been believed; once both were heard, neither.
-            if account.contradicted {
+            // Whose it is nobody can tell unless the reply to the first post shows it.
+            if account.taken {
                 if matches!(generation.state, State::Paid | State::Failed)
-                    && self.settle_on == crate::lifecycle::SettleOn::Callback
-                    && self.heard_both(id)
+                    && !generation.decided
+                    && self.was_taken(id)
                 {
-                    violations.push(format!("10: {id} heard two ends, and nobody decided"));
+                    violations.push(format!(
+                        "26: {id} is {} by what somebody else paid",
+                        generation.state.name()
+                    ));
                 }
                 continue;
             }
+            // Of two ends that the gateway told, either may have been believed; once both were heard, neither.
+            let ended = matches!(generation.state, State::Paid | State::Failed);
+            if ended && self.settle_on == SettleOn::Callback && self.heard_both(id) {
+                violations.push(format!("10: {id} heard two ends, and nobody decided"));
+            }
             let true_to_the_ledger = match generation.state {
                 State::Paid => account.executions == 1,
-                State::Failed | State::Cancelled => account.executions == 0,
+                // What was executed after it had been called failed, and never told again, nobody can know.
+                State::Failed => account.executions == account.broken,
+                State::Cancelled => account.executions == 0,
                 // Finished, they are looked at elsewhere.
                 State::Ready
                 | State::Posting
@@ -190,23 +214,42 @@ impl Scene {
                 ));
             }
         }
-        for row in &self.lines() {
-            if !by_line.contains_key(&row.line) {
-                violations.push(format!("12: line {} is lost", row.line));
-            }
-            // Under whatever identifier, known to the journal or lost with an earlier one.
-            let of_row = |account: &&Account| account.line == row.line;
-            let accounts: Vec<_> = shape.ledger.values().filter(of_row).collect();
-            let moved: u32 = accounts.iter().map(|account| account.executions).sum();
-            if moved > 1 && !accounts.iter().any(|account| account.contradicted) {
-                violations.push(format!("1: line {} was paid {moved} times", row.line));
-            }
-        }
         // A retry's identifier is lost with its journal.
         let known = |id| generations.iter().any(|generation| generation.id == id);
         for (id, account) in &shape.ledger {
             if account.executions > 0 && !known(*id) && !self.lost_journal {
                 violations.push(format!("6: {id} was executed, and nobody knows of it"));
+            }
+        }
+    }
+
+    /// A row is paid once, over all its generations, whatever journal knew them, but for what the gateway executed after
+    /// it had said no; and then the report says so of the row.
+    fn judge_rows(
+        &self,
+        generations: &[Generation],
+        shouted: &BTreeSet<u64>,
+        violations: &mut Vec<String>,
+    ) {
+        let shape = self.world.lock();
+        for line in self.lines().iter().map(|row| row.line) {
+            let of_row: Vec<_> = generations.iter().filter(|g| g.line == line).collect();
+            if of_row.is_empty() {
+                violations.push(format!("12: line {line} is lost"));
+            }
+            let accounts = || shape.ledger.values().filter(|account| account.line == line);
+            let executions: u32 = accounts().map(|account| account.executions).sum();
+            let broken: u32 = accounts().map(|account| account.broken).sum();
+            if executions > 1 && executions - broken > 1 {
+                violations.push(format!(
+                    "1: line {line} was paid {executions} times, {broken} of them after a no"
+                ));
+            }
+            let paid = of_row.iter().filter(|g| g.state == State::Paid).count();
+            if paid > 1 && !shouted.contains(&line) {
+                violations.push(format!(
+                    "21: line {line} was paid {paid} times, and the report does not say so"
+                ));
             }
         }
     }
@@ -222,8 +265,25 @@ impl Scene {
                     .expect("evidence can be read")
             };
             heard("event in (5, 6, 8) and code in (140, 183)")
-                && heard("event in (5, 6, 8) and code in (141, 180)")
+                // The reply to a repeat says nothing of the post before it, which a lost journal may have made.
+                && heard("(event in (6, 8) or event = 5 and (select attempts from life l where l.seq = evidence.seq) = 1
+                     and not exists (select 1 from evidence p where p.seq = evidence.seq and p.event = 21)) and code in (141, 180)")
                 && !heard("event in (9, 10)")
+        })
+    }
+
+    /// Whether 229 was the first that was heard of a payment that could not have arrived before, and nobody presumes that an
+    /// earlier journal posted it.
+    fn was_taken(&self, id: PayerTransactionId) -> bool {
+        self.disk.look(|c| {
+            let first = "select min(evidence_id) from evidence join instruction using (seq) where identifier = ?1";
+            let sql = format!(
+                "select coalesce(({first} and event = 5 and class = 6)
+                     < coalesce(({first} and event in (3, 4, 6, 8, 70)), 9e18), false)
+                     and ({first} and event = 21) is null"
+            );
+            c.query_row(&sql, [id.as_str()], |row| row.get(0))
+                .expect("evidence can be read")
         })
     }
 

@@ -46,6 +46,7 @@ impl DocumentService for FileService {
         Ok(Uploaded {
             reference,
             reply: "{}".into(),
+            already: false,
         })
     }
 }

@@ -4,9 +4,11 @@ use std::sync::Arc;
 
 use rusqlite::{Connection, OptionalExtension};
 
+use super::plays::Play;
 use super::world::Shape;
 use crate::domain::PayerTransactionId;
 use crate::journal::inline::Disk;
+use crate::lifecycle::State;
 
 /// "Not found" counts after the quarantine, which is 60 s; an answer is recorded a little after it came.
 const QUARANTINE_MS: u64 = 59_000;
@@ -21,6 +23,8 @@ pub(super) struct Packet {
     /// The row it pays.
     pub line: u64,
     pub service: Arc<str>,
+    /// Its amount, in the smallest unit.
+    pub minor: i64,
     pub callback: bool,
     /// Whether its row has a document, and what it is called at the file service.
     pub document: Option<Option<String>>,
@@ -35,6 +39,8 @@ pub(super) struct Hold {
     ended: bool,
     /// When another run took the batch while this one lived.
     pub overtaken_at: Option<u64>,
+    /// It stood still until then: it notices that at once.
+    pub stood_still: bool,
 }
 
 /// What comes back, and what it proves.
@@ -105,6 +111,28 @@ fn intent(disk: &Disk, id: PayerTransactionId) -> Option<Intent> {
     })
 }
 
+/// Earlier generations of a payment that are neither failed nor cancelled.
+fn open_ancestors(disk: &Disk, id: PayerTransactionId) -> Vec<(String, &'static str)> {
+    disk.look(|c| {
+        let mut statement = c
+            .prepare_cached(
+                "with recursive earlier (seq) as (
+                     select l.seq from life l join identifier i on l.replaced_by = i.seq where i.identifier = ?1
+                     union all select l.seq from life l join earlier e on l.replaced_by = e.seq)
+                 select identifier, state from earlier join life using (seq) join instruction using (seq)
+                 where state not in (6, 7)",
+            )
+            .expect("the schema has these");
+        let rows = statement.query_map([id.as_str()], |row| {
+            let state: u8 = row.get(1)?;
+            Ok((row.get(0)?, State::ALL[usize::from(state)].name()))
+        });
+        rows.expect("they can be read")
+            .collect::<Result<_, _>>()
+            .expect("they can be read")
+    })
+}
+
 /// When a payment was claimed first, by the evidence that it shares with others: `"payments":"1-4 7"`.
 fn first_claim(c: &Connection, seq: i64) -> rusqlite::Result<Option<i64>> {
     let mut statement = c.prepare_cached(
@@ -144,10 +172,17 @@ impl Shape {
                 late + LEARNT_MS
             ));
         }
+        if self.runs[run].stood_still && overtaken.is_some_and(|at| now > at) {
+            self.violation(format!(
+                "4: run {run} stood still and posts, {} ms after another one took over",
+                now - overtaken.unwrap_or(now)
+            ));
+        }
         for packet in packets {
             let before = self.account(packet.id).wire.clone();
             self.hold_against_journal(packet, &before, overtaken, disk);
             self.hold_against_proofs(packet, &before, now);
+            self.hold_against_ancestors(packet.id, disk);
             let account = self.account(packet.id);
             account.line = packet.line;
             let wire = &mut account.wire;
@@ -171,6 +206,16 @@ impl Shape {
         disk: &Disk,
     ) {
         let id = packet.id;
+        if self
+            .loaded
+            .get(&packet.line)
+            .is_some_and(|minor| *minor != packet.minor)
+        {
+            let minor = packet.minor;
+            self.violation(format!(
+                "23: {id} leaves with another amount than was loaded: {minor}"
+            ));
+        }
         let Some(intent) = intent(disk, id) else {
             return self.violation(format!(
                 "1: {id} leaves, and the journal has no such identifier"
@@ -197,6 +242,18 @@ impl Shape {
                     "4.5: {id} leaves, and the file service does not have {named:?}"
                 ));
             }
+        }
+    }
+
+    /// Of all generations of a row one at most is on its way, or paid.
+    fn hold_against_ancestors(&mut self, id: PayerTransactionId, disk: &Disk) {
+        if !Play::Ancestors.is_on() {
+            return;
+        }
+        for (ancestor, state) in open_ancestors(disk, id) {
+            self.violation(format!(
+                "21: {id} leaves, and its predecessor {ancestor} is {state}"
+            ));
         }
     }
 
@@ -250,6 +307,8 @@ impl Shape {
         for other in &mut self.runs {
             if other.acquired && !other.ended {
                 other.overtaken_at.get_or_insert(now);
+                // In half of the cases because the machine of the first one slept.
+                other.stood_still |= now.is_multiple_of(2);
             }
         }
         self.runs[run].acquired = true;

@@ -12,6 +12,7 @@ use super::faults::Faults;
 use super::wire::{Answer, Departures, Hold, Packet};
 use crate::callback;
 use crate::domain::{PayerTransactionId, Timestamp, Uptime};
+use crate::journal::inline::Disk;
 
 /// A callback is sent so often, until it is acknowledged.
 const PUSHES_MAX: u32 = 6;
@@ -29,8 +30,12 @@ pub(super) enum Happening {
     Reply(oneshot::Sender<Answer>, Answer),
     /// A payment comes to its end.
     Settle(PayerTransactionId),
+    /// The gateway breaks its word about a payment that came to its end.
+    Recant(PayerTransactionId),
     /// A callback is sent, for the n-th time.
     Push(PayerTransactionId, i32, u32),
+    /// Bodies that nobody can read are sent to a payment's address.
+    Junk(PayerTransactionId),
 }
 
 /// What the gateway knows of one identifier.
@@ -47,10 +52,16 @@ pub(super) struct Account {
     pub delivered: bool,
     pub refused: Option<i32>,
     pub callback: bool,
-    /// The gateway has told two different ends.
-    pub contradicted: bool,
+    /// Somebody else's payment has the identifier; decided when the first post of ours arrives.
+    pub stranger: Option<bool>,
+    /// Those of them that came after the journal had it as failed, by the gateway's own word.
+    pub broken: u32,
     /// A status reply has denied it although it was there.
     pub denied: bool,
+    /// It was somebody else's before we posted it.
+    pub taken: bool,
+    /// No status reply shows it until it is posted a second time.
+    pub hidden: bool,
     /// What it told of it.
     pub told: BTreeSet<i32>,
     /// What left about it.
@@ -64,12 +75,16 @@ pub(super) struct World {
 
 pub(super) struct Shape {
     pub rng: Rng,
+    /// The journal.
+    pub disk: Option<Disk>,
     pub faults: Faults,
     queue: BTreeMap<(u64, u64), Happening>,
     serial: u64,
     base_ms: u64,
     started: Option<Instant>,
     pub ledger: BTreeMap<PayerTransactionId, Account>,
+    /// The amounts of the rows of the file, in the smallest unit, by line.
+    pub loaded: BTreeMap<u64, i64>,
     /// When how many payments left, at which rate per second.
     pub sends: Vec<(u64, usize, usize)>,
     /// What should not have happened.
@@ -82,6 +97,10 @@ pub(super) struct Shape {
     pub acknowledged: BTreeSet<(PayerTransactionId, i32)>,
     /// Where callbacks arrive, while a process listens.
     pub door: Option<callback::Options>,
+    /// Somebody has edited the journal's file.
+    pub tampered: bool,
+    /// How far the clock of whoever listens is ahead.
+    pub ahead: Duration,
     pub wall: Timestamp,
     pub trace: Option<Vec<String>>,
 }
@@ -93,18 +112,22 @@ impl World {
         Arc::new(Self {
             state: Mutex::new(Shape {
                 rng,
+                disk: None,
                 faults,
                 queue: BTreeMap::new(),
                 serial: 0,
                 base_ms: 0,
                 started: None,
                 ledger: BTreeMap::new(),
+                loaded: BTreeMap::new(),
                 sends: Vec::new(),
                 violations: Vec::new(),
                 runs: Vec::new(),
                 documents: BTreeMap::new(),
                 acknowledged: BTreeSet::new(),
                 door: None,
+                tampered: false,
+                ahead: Duration::ZERO,
                 wall: Timestamp::from_millis(1_795_824_000_000),
                 trace: traced.then(Vec::new),
             }),
@@ -168,7 +191,9 @@ impl World {
                 let _ = sender.send(answer);
             }
             Happening::Settle(id) => shape.settle(id),
+            Happening::Recant(id) => shape.recant(id),
             Happening::Push(id, code, tries) => self.push(shape, id, code, tries),
+            Happening::Junk(id) => self.push_junk(shape, id),
         }
         // What was planned meanwhile may be earlier than what the pump waits for.
         self.changed.notify_one();
@@ -187,20 +212,50 @@ impl World {
         let Some(door) = shape.door.clone() else {
             return;
         };
+        if shape.misleads(id, code) {
+            return;
+        }
         let number = shape.account(id).number;
+        let other = shape.other_words(id, number).map(pushed);
         let packet = shape.tell(id, code, number);
-        let body = format!(
-            r#"{{"function":"GATEWAY.pushPaymentStatus","countryCode":"KE","payload":{{"packet":{},"credentials":{{}}}}}}"#,
-            packet
-        );
+        let body = pushed(shape.named(id, packet));
         shape.note(|| format!("callback {id} {code}"));
-        let (world, now) = (Arc::clone(self), shape.wall_now());
+        let (world, now) = (Arc::clone(self), shape.wall_now().after(shape.ahead));
         tokio::spawn(async move {
+            if let Some(other) = other {
+                callback::receive(id, other.as_bytes(), &door, now).await;
+            }
             if callback::receive(id, body.as_bytes(), &door, now).await {
                 world.lock().acknowledged.insert((id, code));
             }
         });
     }
+}
+
+/// Bodies that come to one address; more than an address may fill by itself.
+const JUNK: u32 = 70;
+
+impl World {
+    /// Sends bodies that nobody can read, each another one.
+    fn push_junk(self: &Arc<Self>, shape: &mut Shape, id: PayerTransactionId) {
+        let Some(door) = shape.door.clone() else {
+            return;
+        };
+        shape.note(|| format!("junk {id}"));
+        let now = shape.wall_now();
+        tokio::spawn(async move {
+            for number in 0..JUNK {
+                let body = format!("{{\"junk\":{number}");
+                callback::receive(id, body.as_bytes(), &door, now).await;
+            }
+        });
+    }
+}
+
+fn pushed(packet: String) -> String {
+    format!(
+        r#"{{"function":"GATEWAY.pushPaymentStatus","countryCode":"KE","payload":{{"packet":{packet},"credentials":{{}}}}}}"#
+    )
 }
 
 impl Shape {
@@ -226,7 +281,8 @@ impl Shape {
     }
 
     /// Begins a life: the runtime's clock goes on where the world's stands.
-    pub fn begin_life(&mut self) {
+    pub fn begin_life(&mut self, disk: &Disk) {
+        self.disk = Some(disk.clone());
         self.started = Some(Instant::now());
     }
 
@@ -234,6 +290,7 @@ impl Shape {
         self.base_ms = self.now();
         self.started = None;
         self.door = None;
+        self.ahead = Duration::ZERO;
     }
 
     /// Milliseconds since the simulation began.
@@ -297,7 +354,10 @@ impl Shape {
         !self.queue.values().any(|what| {
             matches!(
                 what,
-                Happening::Post(..) | Happening::Late(_) | Happening::Settle(_)
+                Happening::Post(..)
+                    | Happening::Late(_)
+                    | Happening::Settle(_)
+                    | Happening::Recant(_)
             )
         })
     }

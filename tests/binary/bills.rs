@@ -210,7 +210,7 @@ fn a_declared_total_that_the_bills_do_not_come_to_stops_the_run() {
         .expect(2, &["run", "wrong", "--sandbox", "--faults", "none"])
         .says("a total of KES 4000.00 was declared");
     assert_eq!(ledger_beside_journal(&world).posts, 0);
-    world.expect(0, &["cancel", "wrong"]);
+    world.expect(0, &["cancel", "wrong", "--yes"]);
     world.expect(0, &declared(TOTAL, "right"));
     assert_eq!(ledger_beside_journal(&world).amounts["KES"], TOTAL);
 }

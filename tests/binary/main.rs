@@ -5,7 +5,9 @@
 // A test fails by panicking, its helpers too.
 #![allow(clippy::unwrap_used)]
 
+mod accounts;
 mod bills;
+mod confirmation;
 mod deployments;
 mod endings;
 mod files;
@@ -19,7 +21,9 @@ mod oracle;
 mod pace;
 mod preflight;
 mod presets;
+mod restored;
 mod samples;
 mod sandbox;
 mod signals;
+mod tampering;
 mod world;

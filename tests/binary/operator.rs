@@ -20,12 +20,19 @@ fn a_retry_pays_failures_under_a_new_identifier_and_reports_each_row_once() {
     world.expect(3, &[&PAY[..], &bad].concat());
     let failed = world.count("b", "failed");
     assert!(failed >= 5, "{failed} failed");
+    world
+        .expect(2, &["retry", "b"])
+        .says(&format!(
+            "this would pay {failed} failed payments of batch b anew, KES "
+        ))
+        .says(&format!("{failed} with code 141, KES "));
+    assert_eq!(world.count("b", "ready"), 0, "nothing was ordered");
     let before = payments(&world, "reports/b");
     world
         .expect(0, &["retry", "b", "--code", "999"])
         .says("0 proven failures");
     world
-        .expect(0, &["retry", "b", "--code", "141"])
+        .expect(0, &["retry", "b", "--code", "141", "--yes"])
         .says(&format!("{failed} proven failures"));
     assert_eq!(world.count("b", "ready"), failed);
     world.expect(0, &[&PAY[..], &good].concat());
@@ -61,11 +68,34 @@ fn what_the_gateway_never_answers_is_resolved_by_the_operator() {
     world.expect(4, &PAY).says("disburse resolve");
     assert_eq!(world.count("b", "acknowledged"), 2);
     let decide = |reference, outcome, reason| {
-        let evidence = ["--reason", reason, "--evidence", "statement line 17"];
+        let evidence = [
+            "--reason",
+            reason,
+            "--evidence",
+            "statement line 17",
+            "--yes",
+        ];
         [&["resolve", "b", reference, outcome][..], &evidence].concat()
     };
     world.expect(2, &decide("R00001", "--paid", " "));
     world.expect(2, &decide("R00009", "--paid", "on the statement"));
+    // Nobody can be asked: before its time is up no word suffices, and then it takes a second one.
+    world
+        .expect(2, &decide("R00001", "--failed", "not on the statement"))
+        .says("the gateway cannot be asked: it has no status query")
+        .says("resolution.give_up_after");
+    let later = |more: &[&str]| {
+        let order = decide("R00001", "--failed", "not on the statement");
+        let mut command = world.command(&[&order[..], more].concat());
+        command.env("DISBURSE_GIVE_UP_AFTER", "1s");
+        world.start_as(command).wait()
+    };
+    eventually("its time is up", || {
+        let done = later(&[]);
+        assert_eq!(done.code, Some(2), "{done:?}");
+        done.err.contains("--although-accepted records that too")
+    });
+    assert_eq!(world.count("b", "acknowledged"), 2, "nothing was decided");
     world.expect(0, &decide("R00001", "--paid", "on the statement"));
     world.expect(0, &decide("R00002", "--paid", "on the statement"));
     world.expect(0, &PAY);
@@ -106,7 +136,11 @@ fn a_batch_cancelled_as_a_whole_posts_nothing() {
     world.write_rows("batch.csv", &rows);
     world.expect(0, &["load", "batch.csv", "--batch", "b"]);
     world
-        .expect(0, &["cancel", "b"])
+        .expect(2, &["cancel", "b"])
+        .says("this would withdraw 20 payments of batch b, KES ");
+    assert_eq!(world.count("b", "ready"), 20, "nothing was changed");
+    world
+        .expect(0, &["cancel", "b", "--yes"])
         .says("20 payments cancelled");
     world.expect(3, &PAY);
     assert_eq!(sandbox.ledger().posts, 0);

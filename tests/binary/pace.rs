@@ -71,6 +71,40 @@ fn a_restart_does_not_double_the_rate() {
 }
 
 #[test]
+fn batches_share_the_rate_of_their_account() {
+    let server = Server::start(healthy);
+    let mut world = World::new(&Setup::default()).towards(&server.url());
+    let names = ["b", "c", "d"];
+    for (seed, name) in (94..).zip(names) {
+        world.write_rows(&format!("{name}.csv"), &rows(200, seed));
+    }
+    let pay = |name: &str| {
+        PAY.map(|word| match word {
+            "batch.csv" => format!("{name}.csv"),
+            "b" => name.to_owned(),
+            word => word.to_owned(),
+        })
+    };
+    // Each of the first two is cut off when it has posted nearly as much as a second allows.
+    for (wanted, name) in [(95, names[0]), (190, names[1])] {
+        let arguments = pay(name);
+        let mut run = world.start(&arguments.each_ref().map(String::as_str));
+        run.until("nearly a second's worth is posted", |_| {
+            server.posts().len() >= wanted
+        });
+        drop(run);
+    }
+    world.expect(0, &pay(names[2]).each_ref().map(String::as_str));
+    no_second_holds_more_than_the_rate(&server.posts());
+    // Another account has a rate of its own, and nothing to wait for.
+    world.set("DISBURSE_USERNAME", "other");
+    world.write_rows("e.csv", &rows(1, 97));
+    let posted = server.posts().len();
+    world.expect(0, &pay("e").each_ref().map(String::as_str));
+    assert_eq!(server.posts().len(), posted + 1);
+}
+
+#[test]
 fn payments_that_share_a_request_leave_as_fast_as_they_may() {
     let setup = Setup {
         more: "limits.packets_per_request = 50",

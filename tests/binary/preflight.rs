@@ -189,7 +189,7 @@ fn shortage(world: &World, after: u32) {
 
 const FLOAT: Setup = Setup {
     callback_port: None,
-    request_timeout: "10s",
+    request_timeout: "1900ms",
     quarantine: "2s",
     lane_retry_after: None,
     more: "float.query = true\nfloat.reopen_lanes = true\nfloat.poll_every = \"200ms\"",

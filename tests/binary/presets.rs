@@ -82,7 +82,7 @@ fn a_sandbox_process_executes_each_payment_once_at_most() {
             ("hostile", 6, 120, false),
         ],
         |(faults, seed, count, callbacks)| {
-            against_a_process(faults, seed, count, callbacks, "10s", &[]);
+            against_a_process(faults, seed, count, callbacks, "1900ms", &[]);
         },
     );
 }
@@ -91,10 +91,10 @@ fn a_sandbox_process_executes_each_payment_once_at_most() {
 fn without_the_gateways_duplicate_check_each_payment_is_executed_once_at_most() {
     all(
         &[
-            ("none", 11, 100, true, "10s"),
+            ("none", 11, 100, true, "1900ms"),
             ("realistic", 12, 200, true, "1s"),
-            ("hostile", 13, 150, false, "10s"),
-            ("hostile", 14, 150, true, "10s"),
+            ("hostile", 13, 150, false, "1900ms"),
+            ("hostile", 14, 150, true, "1900ms"),
             // Shorter than a slow reply takes: those payments are in doubt although they were executed.
             ("hostile", 15, 150, true, "1s"),
         ],

@@ -34,7 +34,7 @@ impl Default for Setup {
     fn default() -> Self {
         Self {
             callback_port: None,
-            request_timeout: "10s",
+            request_timeout: "1900ms",
             // Longer than a late execution of the sandbox takes; with less, a gateway without a duplicate check pays twice.
             quarantine: "2s",
             lane_retry_after: Some("500ms"),

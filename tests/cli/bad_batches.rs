@@ -170,6 +170,47 @@ fn the_same_content_under_another_name_would_pay_everyone_twice() {
 }
 
 #[test]
+fn rows_of_a_batch_that_was_cancelled_as_a_whole_were_paid_to_nobody() {
+    let desk = Desk::loaded();
+    desk.run(&["cancel", "b", "--yes"]).finished(0);
+    desk.refuses(
+        &["load", "ok.csv", "--batch", "c", "--sandbox"],
+        2,
+        &[
+            "error: ok.csv: the very same rows are in batch b, which was cancelled as a whole: nobody was paid; nothing was loaded",
+            "hint: to pay them now, under this name: --allow-same-content",
+        ],
+    );
+    // Under its own name it is there, and pays nobody.
+    let again = desk
+        .run(&["load", "ok.csv", "--batch", "b", "--sandbox"])
+        .finished(0);
+    assert!(again.err.contains("nobody was paid"), "{}", again.err);
+    assert!(!again.err.contains("next: disburse run b"), "{}", again.err);
+    let pay = ["pay", "ok.csv", "--batch", "b", "--sandbox"];
+    let paid = desk.run(&pay).finished(3);
+    assert!(paid.err.contains("nobody was paid"), "{}", paid.err);
+    // What the hint says pays each of them once.
+    let allowed = [
+        "pay",
+        "ok.csv",
+        "--batch",
+        "c",
+        "--sandbox",
+        "--allow-same-content",
+    ];
+    desk.run(&allowed).finished(0);
+    desk.refuses(
+        &["load", "ok.csv", "--batch", "d", "--sandbox"],
+        2,
+        &[
+            "error: ok.csv: the very same rows are in batch c already; nothing was loaded",
+            "hint: to go on with it: disburse run c. To pay everyone a second time: --allow-same-content",
+        ],
+    );
+}
+
+#[test]
 fn the_same_file_again_is_no_error_and_no_second_load() {
     let desk = Desk::loaded();
     let before = desk.run(&["status", "b", "--json"]).finished(0).out;
@@ -178,7 +219,7 @@ fn the_same_file_again_is_no_error_and_no_second_load() {
         .finished(0);
     assert!(
         said.out
-            .ends_with("3 payments already there, unchanged, in batch b\n"),
+            .contains("3 payments already there, unchanged, in batch b\nevidence: 3 rows, head "),
         "{}",
         said.out
     );

@@ -40,7 +40,8 @@ fn a_text_file() {
         &desk,
         "notes.txt",
         "is not a journal of disburse",
-        "name another file with --journal; if this was your journal, its first bytes are damaged: restore it from a copy",
+        "name another file with --journal; if this was your journal, its first bytes are damaged: see \"A lost, \
+         restored or copied journal\" in the README",
     );
 }
 
@@ -69,7 +70,7 @@ fn a_journal_that_is_newer_than_the_program() {
     all_refuse(
         &desk,
         "disburse.db",
-        "was written by a newer disburse (schema 99, this one knows 4)",
+        "was written by a newer disburse (schema 99, this one knows 5)",
         "use the newer disburse for it",
     );
 }
@@ -156,4 +157,26 @@ fn a_journal_without_batches_says_so() {
         "the journal holds no batch yet; `disburse load FILE --batch NAME` makes one\n"
     );
     assert_eq!(desk.run(&["status", "--json"]).finished(0).out, "[]\n");
+}
+
+#[test]
+fn a_journal_with_two_names() {
+    let desk = Desk::loaded();
+    fs::hard_link(desk.path("disburse.db"), desk.path("second.db")).unwrap();
+    for journal in ["disburse.db", "second.db"] {
+        all_refuse(
+            &desk,
+            journal,
+            "has 2 names (hard links)",
+            "each name would have a lock, a log and a mark of its own, and two runs could post the same payments: keep one \
+             name, and remove the others (`find FOLDER -samefile FILE` lists them); `disburse backup FILE` makes a copy",
+        );
+    }
+    // As the hint says.
+    fs::remove_file(desk.path("second.db")).unwrap();
+    let said = desk.run(&["recover"]);
+    assert_eq!(
+        (said.code, &*said.out),
+        (0, "the journal is what its place has seen last\n")
+    );
 }

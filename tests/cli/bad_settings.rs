@@ -122,6 +122,115 @@ fn a_password_file_that_others_can_read_is_told_once_and_never_shown() {
     assert!(!said.err.contains("hunter2"));
 }
 
+/// A desk whose configuration names the password file `secret`.
+fn desk_with_secret() -> Desk {
+    let configuration =
+        CONFIGURATION.replacen("username", "password_file = \"secret\"\nusername", 1);
+    Desk::with_rows().file("disburse.toml", configuration)
+}
+
+fn chmod(desk: &Desk, name: &str, mode: u32) {
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(mode);
+    std::fs::set_permissions(desk.path(name), mode).unwrap();
+}
+
+#[test]
+fn a_password_file_that_is_missing_is_told_before_anything_is_loaded() {
+    let desk = desk_with_secret();
+    for command in [
+        &["load", "ok.csv", "--batch", "b"][..],
+        &["pay", "ok.csv", "--batch", "b", "--yes"],
+    ] {
+        desk.refuses(
+            command,
+            2,
+            &[
+                "error: Password file \"secret\" does not exist. Create it with mode 0600",
+                "hint: its first line is the password; or set DISBURSE_PASSWORD",
+            ],
+        );
+    }
+    assert!(!desk.path("disburse.db").exists());
+    desk.run(&["check", "ok.csv"]).finished(0);
+    desk.run(&["load", "ok.csv", "--batch", "b", "--sandbox"])
+        .finished(0);
+}
+
+#[test]
+fn a_secret_mounted_for_all_to_read_works_and_is_told_however_quiet() {
+    let desk = desk_with_secret().file("real", "hunter2\n");
+    std::os::unix::fs::symlink("real", desk.path("secret")).unwrap();
+    for mode in [0o644, 0o444, 0o660] {
+        chmod(&desk, "real", mode);
+        let journal = format!("{mode:o}.db");
+        for quiet in [&["-q"][..], &["-q", "--log-format", "json"]] {
+            let load = ["load", "ok.csv", "--batch", "b", "--journal", &journal];
+            let said = desk.run(&[&load[..], quiet].concat()).finished(0);
+            let told = format!("(mode {mode:04o}); chmod 600 it");
+            assert_eq!(said.err.matches(&told).count(), 1, "{}", said.err);
+        }
+    }
+    chmod(&desk, "real", 0o600);
+    let load = ["load", "ok.csv", "--batch", "b", "-q"];
+    assert_eq!(desk.run(&load).finished(0).err, "");
+    chmod(&desk, "disburse.toml", 0o664);
+    let said = desk.run(&load).finished(0);
+    let told = "disburse.toml: its group may write this configuration (mode 0664); chmod go-w it";
+    assert_eq!(said.err.matches(told).count(), 1, "{}", said.err);
+}
+
+#[test]
+fn what_everybody_may_write_is_refused_where_money_can_move_and_nowhere_else() {
+    let desk = desk_with_secret().file("secret", "hunter2\n");
+    chmod(&desk, "secret", 0o666);
+    let load = ["load", "ok.csv", "--batch", "b"];
+    let hint = "hint: read what it says; if that is right: chmod 600 secret";
+    desk.refuses(
+        &load,
+        2,
+        &[
+            "error: secret: everybody may write to it (mode 0666), so what it says may be somebody else's word",
+            hint,
+        ],
+    );
+    desk.shell("chmod 600 secret");
+    desk.run(&load).finished(0);
+    chmod(&desk, "disburse.toml", 0o666);
+    let hint = "hint: read what it says; if that is right: chmod go-w disburse.toml";
+    desk.refuses(
+        &load,
+        2,
+        &[
+            "error: disburse.toml: everybody may write to it (mode 0666), so what it says may be somebody else's word",
+            hint,
+        ],
+    );
+    let rehearsal = ["--journal", "other.db", "--sandbox", "-q"];
+    let said = desk.run(&[&load[..], &rehearsal].concat()).finished(0);
+    assert_eq!(said.err, "");
+    desk.shell("chmod go-w disburse.toml");
+    assert_eq!(desk.run(&[&load[..], &["-q"]].concat()).finished(0).err, "");
+}
+
+#[test]
+fn what_belongs_to_another_user_is_refused() {
+    let desk = desk_with_secret().file("secret", "hunter2\n");
+    chmod(&desk, "secret", 0o600);
+    if std::os::unix::fs::chown(desk.path("secret"), Some(4_321), None).is_err() {
+        // Only root gives files away.
+        return;
+    }
+    let own = rustix::process::geteuid().as_raw();
+    desk.refuses(
+        &["load", "ok.csv", "--batch", "b"],
+        2,
+        &[
+            &format!("error: secret: it belongs to user 4321, who is neither root nor the user of this program ({own}), so what it says may be somebody else's word"),
+            &format!("hint: read what it says; if that is right: sudo chown {own} secret"),
+        ],
+    );
+}
+
 #[test]
 fn settings_of_a_run_are_checked_before_anything_is_touched() {
     let desk = Desk::loaded();

@@ -42,9 +42,32 @@ fn the_sample_configuration_checks_the_samples_too() {
 }
 
 #[test]
-fn only_the_first_fifty_errors_are_shown_and_all_are_kept() {
+fn equal_mistakes_are_one_line_that_names_their_rows() {
+    let rows: String = (0..1_000)
+        .map(|n| format!("R-{n},B2C_MPESA,2547{:07},50.00,KES,KE\n", n))
+        .collect();
+    let desk = Desk::new().file("bad.csv", format!("{HEADER}{rows}"));
+    let said = desk.run(&["check", "bad.csv", "--sandbox"]).finished(2);
+    let lines: Vec<&str> = said.err.lines().collect();
+    assert!(
+        lines[0].starts_with("bad.csv: 1,000 rows: msisdn: "),
+        "{}",
+        said.err
+    );
+    assert!(
+        lines[0].contains(", lines 2 to 1001 (the first: \"25470000000\")"),
+        "{}",
+        said.err
+    );
+    assert_eq!(lines[2], "error: bad.csv: 1,000 rows with errors");
+    assert_eq!(lines.len(), 4);
+    assert_eq!(desk.text("bad.corrections.csv").lines().count(), 1_001);
+}
+
+#[test]
+fn only_the_first_fifty_kinds_of_errors_are_shown_and_all_are_kept() {
     let rows: String = (0..80)
-        .map(|n| format!("R-{n},B2C_MPESA,25471234567,{n}x,KES,KE\n"))
+        .map(|n| format!("R-{n},SERVICE_{n:02}_X,254712345678,50.00,KES,KE\n"))
         .collect();
     let desk = Desk::new().file("bad.csv", format!("{HEADER}{rows}"));
     let said = desk.run(&["check", "bad.csv", "--sandbox"]).finished(2);
@@ -54,10 +77,7 @@ fn only_the_first_fifty_errors_are_shown_and_all_are_kept() {
         .filter(|line| line.starts_with("bad.csv:"))
         .count();
     assert_eq!(shown, 50);
-    // Each row has two.
-    assert_eq!(lines[50], "… and 110 more");
-    assert_eq!(lines[52], "error: bad.csv: 80 rows with errors");
-    assert_eq!(lines.len(), 54);
+    assert_eq!(lines[50], "… and 30 more");
     assert_eq!(desk.text("bad.corrections.csv").lines().count(), 81);
 }
 
@@ -78,7 +98,7 @@ fn corrections_are_mended_and_loaded_again() {
             "skip",
         ])
         .finished(0);
-    insta::assert_snapshot!("load_skipping", said.whole());
+    insta::assert_snapshot!("load_skipping", said.whole_but_the_head());
     let corrections = desk.text("pay.corrections.csv");
     insta::assert_snapshot!("corrections", corrections);
     let mended = corrections
@@ -94,7 +114,7 @@ fn corrections_are_mended_and_loaded_again() {
         "--sandbox",
         "--amend",
     ]);
-    insta::assert_snapshot!("load_corrections", said.whole());
+    insta::assert_snapshot!("load_corrections", said.whole_but_the_head());
     let status = desk.run(&["status", "b", "--json"]).finished(0).json();
     assert_eq!(status["states"]["ready"]["count"], 5);
     assert_eq!(
@@ -187,4 +207,63 @@ fn equal_rows_are_payments_of_their_own_when_that_is_said() {
         ])
         .finished(0);
     assert_eq!(said.json()["count"], 2);
+}
+
+#[test]
+fn every_mistake_is_an_object_for_a_program() {
+    let rows: String = (0..200)
+        .map(|n| format!("R-{n},B2C_MPESA,2547123{n:04},5.00,KES,KE\n"))
+        .collect();
+    let desk = Desk::new().file(
+        "bad.csv",
+        format!("{HEADER}{rows}R-0,B2C_MPESA,,50.00,KES,KE\nR-1,B2C_MPESA,254712345678,50.00,KES,KE\nR-1,B2C_MPESA,254712345679,50.00,KES,KE\n"),
+    );
+    let said = desk
+        .run(&["check", "bad.csv", "--sandbox", "--json"])
+        .finished(2);
+    let json = said.json();
+    let errors = json["errors"].as_array().unwrap();
+    assert_eq!(json["bad_rows"], 202);
+    assert_eq!(errors.len(), 402);
+    for error in errors {
+        let members: Vec<&str> = error
+            .as_object()
+            .unwrap()
+            .keys()
+            .map(String::as_str)
+            .collect();
+        assert_eq!(
+            members,
+            [
+                "code", "column", "expected", "file", "found", "hint", "line"
+            ]
+        );
+    }
+    assert_eq!(errors[0]["file"], "bad.csv");
+    assert_eq!(errors[0]["line"], 2);
+    assert_eq!(errors[0]["column"], "msisdn");
+    assert_eq!(errors[0]["code"], "invalid");
+    assert_eq!(errors[0]["found"], "25471230000");
+    assert_eq!(errors[400]["code"], "missing");
+    assert_eq!(
+        errors[400]["expected"],
+        "a phone number with its country code"
+    );
+    assert_eq!(errors[401]["code"], "repeated_reference");
+    assert_eq!(errors[401]["line"], 204);
+
+    // What is wrong with the whole file is one object.
+    let said = desk
+        .file("other.csv", "a,b\n1,2\n")
+        .run(&["check", "other.csv", "--sandbox", "--json"])
+        .finished(2);
+    let json = said.json();
+    assert_eq!(json["errors"].as_array().unwrap().len(), 1);
+    assert_eq!(json["errors"][0]["file"], "other.csv");
+    assert!(
+        json["errors"][0]["message"]
+            .as_str()
+            .unwrap()
+            .contains("unknown columns")
+    );
 }

@@ -220,6 +220,16 @@ impl Said {
         format!("{}evidence: …{}", &self.out[..begins], &self.out[ends..])
     }
 
+    /// Everything that was printed, the same at any time of day, for a snapshot.
+    pub fn whole_but_the_head(&self) -> String {
+        format!(
+            "exit code {}\n--- stdout ---\n{}--- stderr ---\n{}",
+            self.code,
+            self.timeless(),
+            self.err
+        )
+    }
+
     /// Everything that was printed, for a snapshot.
     pub fn whole(&self) -> String {
         format!(

@@ -80,7 +80,7 @@ fn the_form_of_the_file_does_not_change_the_identifiers() {
         let said = desk
             .run(&["load", name, "--batch", "b", "--sandbox"])
             .finished(0);
-        assert_eq!(said.err, format!("{note}next: disburse run b\n"));
+        assert_eq!(said.err, format!("{note}next: disburse run b --sandbox\n"));
         assert_eq!(identifiers(&desk), expected, "{name}");
     }
 }
@@ -107,7 +107,8 @@ fn standard_input_is_a_file_like_any_other() {
         .run_with_input(&["load", "-", "--batch", "b", "--sandbox"], &csv)
         .finished(0);
     assert!(
-        said.out.ends_with("3 payments loaded into batch b\n"),
+        said.out
+            .contains("3 payments loaded into batch b\nevidence: 3 rows, head "),
         "{}",
         said.out
     );
@@ -143,10 +144,14 @@ fn standard_input_is_a_file_like_any_other() {
 }
 
 #[test]
-fn a_pipe_with_a_name_is_read_once() {
+fn a_pipe_is_read_as_standard_input_alone() {
     let desk = Desk::with_rows();
     let said = desk
         .shell("disburse check <(cat ok.csv) --sandbox")
+        .finished(2);
+    assert!(said.err.contains("is a pipe, not a file"), "{}", said.err);
+    let said = desk
+        .shell("cat ok.csv | disburse check - --sandbox")
         .finished(0);
     assert!(said.out.ends_with(": 3 rows, no errors\n"), "{}", said.out);
 }

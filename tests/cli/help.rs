@@ -2,7 +2,7 @@
 
 use crate::desk::Desk;
 
-const COMMANDS: [&str; 23] = [
+const COMMANDS: [&str; 25] = [
     "check",
     "load",
     "run",
@@ -15,6 +15,8 @@ const COMMANDS: [&str; 23] = [
     "resolve",
     "cancel",
     "resume-lane",
+    "recover",
+    "backup",
     "listen",
     "token",
     "lookup",

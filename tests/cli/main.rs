@@ -10,12 +10,17 @@ mod bad_settings;
 mod check;
 mod damage;
 mod desk;
+mod doors;
 mod formats;
 mod full_disk;
 mod help;
 mod kinds;
+mod names;
 mod operations;
+mod orders;
 mod output;
+mod own_files;
+mod people;
 mod reports;
 #[path = "../wire/server.rs"]
 #[allow(dead_code, reason = "other tests need more of it")]

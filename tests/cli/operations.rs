@@ -208,7 +208,7 @@ fn a_no_an_absence_and_wrong_credentials_have_exit_codes_of_their_own() {
     let invalid = r#"{"errorCode":400,"errorDescription":"not a phone number","results":[{"accountNumber":"1234567","statusCode":306,"statusDescription":"Invalid"}]}"#;
     for (status, reply, codes) in [
         // token, lookup, bill, account, float, upload
-        ("200 OK", invalid, [0, 2, 2, 2, 2, 0]),
+        ("200 OK", invalid, [0, 2, 2, 2, 2, 2]),
         ("503 Busy", "", [4, 4, 4, 4, 4, 4]),
         ("429 Slow", "", [4, 4, 4, 4, 4, 4]),
         ("404 Where", "", [2, 2, 2, 2, 2, 2]),
@@ -286,7 +286,7 @@ fn scripted(post: i32, status: i32) -> Server {
 #[test]
 fn a_deployments_own_codes_are_added_and_moved_from_the_configuration_to_the_payment() {
     let tables = "\n[post_codes]\n\"990\" = \"paid\"\n\"991\" = \"refused\"\n\"140\" = \"in_doubt\"\n\
-                  [status_codes]\n\"770\" = \"paid\"\n\"771\" = \"failed\"\n\"178\" = \"paid\"\n";
+                  [status_codes]\n\"770\" = \"paid\"\n\"771\" = \"failed\"\n\"772\" = \"acknowledged\"\n";
     let quick = "[profiles.p.resolution]\nfirst_query_after = \"0s\"\n\n[services.B2C_MPESA]";
     // The codes of post and status reply; where all three payments end, with the tables and without.
     for (post, status, with, without) in [
@@ -294,7 +294,7 @@ fn a_deployments_own_codes_are_added_and_moved_from_the_configuration_to_the_pay
         (991, 139, ("failed", 3), ("acknowledged", 4)),
         (104, 770, ("paid", 0), ("in_doubt", 4)),
         (104, 771, ("failed", 3), ("in_doubt", 4)),
-        (104, 178, ("paid", 0), ("acknowledged", 4)),
+        (104, 772, ("acknowledged", 4), ("in_doubt", 4)),
         (140, 139, ("acknowledged", 4), ("paid", 0)),
     ] {
         for (tables, (state, code)) in [(tables, with), ("", without)] {

@@ -36,7 +36,7 @@ fn a_sound_journal_is_told_with_what_was_covered() {
         format!(
             "3 payments folded from their evidence, {rows} evidence rows and 3 instructions hashed again\n\
              evidence: {rows} rows, head {head}\n\
-             the earlier head is on the chain: it is that of the first 2 rows\n\
+             the earlier head is on the chain: it is that of the first 3 rows\n\
              sound: everything fits\n"
         )
     );
@@ -131,7 +131,7 @@ fn a_head_that_is_none_is_refused() {
         2,
         &[
             "error: --head: expected 64 hexadecimal digits",
-            "hint: the head stands in report.json, at the foot of report.html, and in `disburse status BATCH --json`",
+            "hint: the head is printed by `disburse load`, and stands in report.json, at the foot of report.html, and in `disburse status BATCH --json`",
         ],
     );
     let said = desk

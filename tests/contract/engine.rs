@@ -5,7 +5,7 @@ use std::future::Future;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use disburse::domain::{PayerTransactionId, Said, Timestamp};
+use disburse::domain::{PayerTransactionId, Pulse, Said, Timestamp};
 use disburse::engine::{self, Clock, Ending, Limits, Plan, Progress, Rate, Run, Summary};
 use disburse::gateway::{Gateway, Inquiry, Outcome, Outgoing, Reply, Signal, StopReason};
 use disburse::journal::{Error, Journal, Moved};
@@ -185,17 +185,28 @@ fn start(journal: Journal, gateway: &Arc<Fake>, limits: Limits) -> Started {
 }
 
 fn start_at(wall: Timestamp, journal: Journal, gateway: &Arc<Fake>, limits: Limits) -> Started {
+    start_with(Arc::new(Pulse::steady()), wall, journal, gateway, limits)
+}
+
+fn start_with(
+    pulse: Arc<Pulse>,
+    wall: Timestamp,
+    journal: Journal,
+    gateway: &Arc<Fake>,
+    limits: Limits,
+) -> Started {
     let plan = Plan {
         journal,
         gateway: Arc::clone(gateway),
         batch: batch(),
-        gateway_identity: "gateway".into(),
-        wire: "wire".into(),
+        home: home(),
+        confirmation: everything(),
         policy: Arc::new(quick()),
         limits,
         request_timeout: Duration::from_secs(5),
         addresses: None,
         clock: Clock::started_at(wall),
+        pulse,
     };
     let drain = CancellationToken::new();
     let (callbacks, moved) = mpsc::channel(16);
@@ -464,4 +475,66 @@ async fn a_run_that_is_killed_again_and_again_executes_nothing_twice() {
     assert_eq!(world.count(State::Paid), 250);
     assert_executed_once(&gateway, &world);
     assert!(began.elapsed() < Duration::from_secs(40));
+}
+
+/// A run stands still in the middle of a block, for a minute or for ever, and another one takes over: what it had claimed
+/// stays.
+#[tokio::test]
+async fn a_run_that_stood_still_posts_nothing_more_once_another_one_has_taken_over() {
+    use std::sync::atomic::{AtomicU64, Ordering};
+    let world = world(60).await;
+    let gateway = Fake::new(|_, _| Act::Pay);
+    let machine = Arc::new(AtomicU64::new(5_000));
+    let reading = Arc::clone(&machine);
+    let longest = disburse::ledger::standstill::SILENCE_MAX;
+    let pulse = Pulse::by(move || reading.load(Ordering::SeqCst), longest);
+    let limits = Limits {
+        // All of the block is claimed at once, and leaves within a second.
+        rate: Rate::per_second(60).unwrap(),
+        concurrency: 1,
+        ..limits()
+    };
+    let journal = world.journal.clone();
+    let started = start_with(Arc::new(pulse), Timestamp::now(), journal, &gateway, limits);
+    while gateway.executed().len() < 10 {
+        tokio::task::yield_now().await;
+    }
+    // Nothing else happens between the two, as nothing happens in a program that is stopped.
+    let another = world.journal.acquire(
+        batch(),
+        disburse::journal::RunTerms {
+            now: Timestamp::now(),
+            ..terms(0)
+        },
+        Arc::clone(&world.policy),
+    );
+    machine.fetch_add(60_000, Ordering::SeqCst);
+    let executed = gateway.executed().len();
+    another.await.unwrap();
+    let error = ended(started).await.unwrap_err();
+    assert!(matches!(error, Error::Fenced), "{error}");
+    // One was under way.
+    assert!(gateway.executed().len() <= executed + 1, "{executed}");
+}
+
+#[tokio::test]
+async fn a_run_that_stood_still_goes_on_when_nobody_has_taken_over() {
+    use std::sync::atomic::{AtomicU64, Ordering};
+    let world = world(30).await;
+    let gateway = Fake::new(|_, _| Act::Pay);
+    let readings = AtomicU64::new(0);
+    // It stands still every 40 readings.
+    let clock = move || readings.fetch_add(1, Ordering::SeqCst) / 40 * 10_000;
+    let pulse = Pulse::by(clock, disburse::ledger::standstill::SILENCE_MAX);
+    let journal = world.journal.clone();
+    let started = start_with(
+        Arc::new(pulse),
+        Timestamp::now(),
+        journal,
+        &gateway,
+        limits(),
+    );
+    let summary = ended(started).await.unwrap();
+    assert_eq!(summary.ending, Ending::Finished);
+    assert_executed_once(&gateway, &world);
 }

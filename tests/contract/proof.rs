@@ -111,7 +111,7 @@ pub async fn eventful() -> World {
     world.callback(note(id(2), Class::Paid, 140, 1), 5).await;
     world.callback(note(id(2), Class::Failed, 141, 2), 6).await;
     let other_amount = disburse::journal::CallbackNote {
-        amount: Some("0.01".into()),
+        said: naming(&[(disburse::domain::Member::Amount, "0.01")]),
         ..note(id(3), Class::Paid, 140, 3)
     };
     world.callback(other_amount, 6).await;
@@ -128,7 +128,7 @@ pub async fn eventful() -> World {
     };
     world
         .journal
-        .decide(batch(), id(3).to_string(), decision, moment(95))
+        .decide(batch(), id(3).to_string().into(), decision, moment(95))
         .await
         .unwrap();
     assert_eq!(world.journal.retry(batch(), None, at(96)).await.unwrap(), 2);
@@ -137,7 +137,9 @@ pub async fn eventful() -> World {
         .record(vec![finding(again[0].seq, reply(Class::Paid, 140))], 98)
         .await;
     let withdrawn = unpriced[1].id.to_string();
-    let cancelled = world.journal.cancel(batch(), Some(withdrawn), moment(99));
+    let cancelled = world
+        .journal
+        .cancel(batch(), Some(withdrawn.into()), moment(99));
     assert_eq!(cancelled.await.unwrap(), 1);
     world
 }

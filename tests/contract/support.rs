@@ -6,13 +6,14 @@ use std::time::Duration;
 
 use crate::listed::assert_listed;
 use disburse::domain::{
-    Amount, BatchName, Country, Currency, Instruction, Money, Msisdn, Originator,
+    Amount, BatchName, Country, Currency, Instruction, Member, Money, Msisdn, Named, Originator,
     PayerTransactionId, Reference, Said, ServiceCode, Tally, Timestamp, Unpriced,
 };
 use disburse::journal::{
-    Acquired, CallbackNote, Claim, Finding, Incoming, Journal, LoadPlan, LoadSummary, Loaded,
+    Acquired, CallbackNote, Claim, Finding, Home, Incoming, Journal, LoadPlan, LoadSummary, Loaded,
     Moved, PaymentRecord, Reader, Received, RejectedRow, ReportRow, RunTerms, RunToken, Standing,
 };
+use disburse::ledger::confirmation::{Answer, Bound, Confirmation};
 use disburse::lifecycle::{Class, Event, Moment, Policy, State, Verdict};
 
 /// The time of the first load, in seconds since 1970.
@@ -134,10 +135,24 @@ pub fn plan() -> LoadPlan {
     }
 }
 
-pub fn terms(secs: i64) -> RunTerms {
-    RunTerms {
+/// Where every batch belongs.
+pub fn home() -> Home {
+    Home {
         gateway: "gateway".into(),
         wire: "wire".into(),
+        account: "acme".into(),
+    }
+}
+
+/// A word that covers what is there and what is still to come.
+pub fn everything() -> Confirmation {
+    Confirmation::of(Tally::default(), Bound::EVERYTHING, Answer::Flag)
+}
+
+pub fn terms(secs: i64) -> RunTerms {
+    RunTerms {
+        home: home(),
+        confirmation: everything(),
         longest_wait: Duration::from_secs(600),
         first_query_after: policy().first_query_after,
         now: at(secs),
@@ -169,9 +184,22 @@ pub fn note(id: PayerTransactionId, class: Class, code: i32, digest: u8) -> Call
     CallbackNote {
         id,
         event: Some(Event::Callback(verdict(class, code))),
-        amount: None,
         said: Said::default(),
         digest: [digest; 32],
+        body: None,
+    }
+}
+
+/// Words that name these values beside the identifier.
+pub fn naming(values: &[(Member, &str)]) -> Said {
+    let named = values.iter().map(|(member, text)| Named {
+        member: *member,
+        text: (*text).to_owned(),
+        is_number: false,
+    });
+    Said {
+        named: named.collect(),
+        ..Said::default()
     }
 }
 
@@ -338,6 +366,7 @@ impl World {
             "tally",
             "held_lane",
             "bill",
+            "named_otherwise",
         ] {
             let mut statement = c.prepare(&format!("select * from {table}")).unwrap();
             let width = statement.column_count();

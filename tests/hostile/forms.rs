@@ -29,6 +29,8 @@ pub enum Form {
     Trickled,
     CloseAfter,
     ReplyTwice,
+    /// Further members of every entry; `AMOUNT` and `NUMBER` stand for those of the payment.
+    Names(&'static str),
     // Spoilt.
     Http(u16, Body),
     Redirect(u16),
@@ -165,6 +167,8 @@ pub struct Said {
     pub id: String,
     pub code: i32,
     pub number: u64,
+    /// The packet that was posted.
+    pub packet: String,
 }
 
 const AUTHENTICATED: &str = "{\"authStatusCode\":131,\"authStatusDescription\":\"ok\"}";
@@ -174,6 +178,21 @@ fn entry(said: &Said, code: &str) -> String {
         "{{\"statusCode\":{code},\"statusDescription\":\"status {}\",\"payerTransactionID\":\"{}\",\"gatewayTransactionID\":{}}}",
         said.code, said.id, said.number
     )
+}
+
+fn named(entries: &[Said], members: &str) -> String {
+    let entries: Vec<String> = entries
+        .iter()
+        .map(|said| {
+            let packet: serde_json::Value = serde_json::from_str(&said.packet).unwrap_or_default();
+            let members = members
+                .replace("AMOUNT", &packet["amount"].to_string())
+                .replace("NUMBER", packet["MSISDN"].as_str().unwrap_or_default());
+            let entry = entry(said, &said.code.to_string());
+            format!("{},{members}}}", entry.trim_end_matches('}'))
+        })
+        .collect();
+    format!("[{}]", entries.join(","))
 }
 
 fn list(entries: &[Said], code: impl Fn(&Said) -> String) -> String {
@@ -226,6 +245,7 @@ pub fn render(form: Form, entries: &[Said], trap: &str, rng: &mut Rng) -> Vec<St
     let ok = |body: &str| send(whole(200, "", body.as_bytes()));
     match form {
         Form::Plain => ok(&honest),
+        Form::Names(members) => ok(&envelope(AUTHENTICATED, &named(entries, members))),
         Form::Bom => ok(&format!("\u{feff}\r\n {honest} \n")),
         Form::Chunked => send(chunked(&honest, false)),
         Form::CloseDelimited => vec![

@@ -192,6 +192,8 @@ struct Payload<'a> {
 struct Packet {
     #[serde(rename = "payerTransactionID")]
     id: String,
+    #[serde(rename = "MSISDN", default)]
+    msisdn: String,
     #[serde(rename = "serviceCode", default)]
     service: String,
     #[serde(rename = "invoiceNumber", default)]
@@ -300,9 +302,10 @@ impl Desk {
                 for (after, push) in conduct.pushes {
                     let (ledger, id, url) =
                         (Arc::clone(&self.ledger), packet.id.clone(), url.clone());
+                    let number = packet.msisdn.clone();
                     tokio::spawn(async move {
                         tokio::time::sleep(after).await;
-                        callbacks::deliver(&ledger, &id, &url, push).await;
+                        callbacks::deliver(&ledger, (&id, &number), &url, push).await;
                     });
                 }
             }
@@ -310,6 +313,7 @@ impl Desk {
                 id: packet.id,
                 code: conduct.code,
                 number,
+                packet: text,
             });
         }
         let (form, pause, nth) = first.unwrap();
@@ -334,6 +338,7 @@ impl Desk {
                 id: packet.id,
                 code: answer.code,
                 number: 7,
+                packet: deal.text.clone(),
             });
         }
         let (form, pause, nth) = first.unwrap();

@@ -7,7 +7,7 @@ use super::forms::Form;
 use super::gateway::Gateway;
 use super::office::{Office, Setup};
 use super::oracle::check;
-use super::script::{Conduct, Effect, Mixed, Post, millis};
+use super::script::{Answer, Both, Conduct, Effect, Mixed, Post, Query, millis};
 
 fn lose_the_journal(office: &Office) {
     for suffix in ["", "-wal", "-shm", ".lock"] {
@@ -78,13 +78,18 @@ fn a_lost_journal_pays_nothing_twice_when_the_rows_are_presumed_posted() {
 
 #[test]
 fn a_lost_journal_pays_nothing_twice_when_the_gateway_knows_duplicates() {
-    let gateway = Gateway::start(|post: &Post<'_>| {
-        match (post.executed, post.reference.ends_with(['3', '6'])) {
+    // It names amounts and numbers: what an earlier journal posted is known to be ours.
+    let gateway = Gateway::start(Both(
+        |post: &Post<'_>| match (post.executed, post.reference.ends_with(['3', '6'])) {
             (true, _) => Conduct::refusal(229),
             (false, true) => Conduct::spoilt(Effect::EXECUTE, Form::Reset),
             (false, false) => Conduct::honest(),
-        }
-    });
+        },
+        |query: &Query<'_>| Answer {
+            form: Form::Names(r#""amount":AMOUNT,"MSISDN":"NUMBER""#),
+            ..Answer::honest(query)
+        },
+    ));
     let office = Office::open(
         &gateway,
         Setup {
@@ -93,7 +98,7 @@ fn a_lost_journal_pays_nothing_twice_when_the_gateway_knows_duplicates() {
         },
     );
     half_way(&gateway, &office);
-    let code = office.pay_to_the_end(3);
+    let code = office.pay_to_the_end(6);
     forgive_dates(&gateway);
     check("229 after a loss", &gateway, &office, Some(code));
     assert_eq!(code, 0);

@@ -7,11 +7,14 @@
 #![allow(clippy::unwrap_used)]
 
 mod callbacks;
+mod decisions;
 mod forms;
 mod gateway;
+mod generations;
 mod ledger;
 mod losses;
 mod mixed;
+mod names;
 mod office;
 mod oracle;
 mod plain;

@@ -134,7 +134,7 @@ first_query_after = "{}"
 query_backoff_max = "250ms"
 callback_grace = "{}"
 delivered_grace = "{}"
-not_found_quarantine = "600ms"
+not_found_quarantine = "1100ms"
 give_up_after = "{}"
 attempts_max = 50
 "#,

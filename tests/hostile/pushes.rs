@@ -213,7 +213,7 @@ fn callbacks_after_the_run_are_taken_by_a_listener_or_by_the_next_run() {
         .collect();
     let push = |reference: &str, code: i32| {
         let (id, url) = &addresses[reference];
-        gateway.push(url, body(id, code).to_string().into_bytes())
+        gateway.push(url, body((id, ""), code).to_string().into_bytes())
     };
     // Between runs.
     let listener = office.start(&["listen"]);

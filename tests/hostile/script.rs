@@ -64,6 +64,8 @@ pub enum Push {
     Foreign(i32),
     WrongToken(i32),
     OtherAmount(i32),
+    OtherCurrency(i32),
+    OtherNumber(i32),
     OtherFunction(i32),
     DoubledKeys(i32),
     Empty,

@@ -35,24 +35,95 @@ fn an_acceptance_without_a_trace_is_never_posted_again_nor_called_an_end() {
 }
 
 #[test]
-fn a_duplicate_on_the_first_post_is_asked_about_whether_known_or_not() {
-    // As if an earlier journal had posted them: row 3 was executed then, row 4 the gateway has no trace of.
-    let gateway = Gateway::start(|post: &Post<'_>| match post.reference {
-        "ROW-00003" => Conduct {
-            effect: Effect::EXECUTE,
-            ..Conduct::refusal(229)
+fn a_duplicate_on_the_first_post_settles_only_by_our_amount_and_number() {
+    const OURS: &str = r#""amount":AMOUNT,"MSISDN":"NUMBER""#;
+    const THEIRS: &str = r#""amount":7.77,"MSISDN":"NUMBER""#;
+    // Row 3 was executed by an earlier journal of ours, rows 4 to 6 are somebody else's payments.
+    let gateway = Gateway::start(Both(
+        |post: &Post<'_>| match post.reference {
+            "ROW-00003" => Conduct {
+                effect: Effect::EXECUTE,
+                ..Conduct::refusal(229)
+            },
+            // Its books have no execution of ours: that a person is to decide is what is expected.
+            "ROW-00004" | "ROW-00005" | "ROW-00006" => Conduct {
+                contradicted: true,
+                ..Conduct::refusal(229)
+            },
+            _ => Conduct::honest(),
         },
-        "ROW-00004" => Conduct::refusal(229),
-        _ => Conduct::honest(),
-    });
+        |query: &Query<'_>| {
+            let honest = Answer::honest(query);
+            // Of what was executed under these identifiers this gateway's books know nothing: it was not for us.
+            match query.honest {
+                143 if query.nth == 1 => Answer {
+                    code: 140,
+                    form: Form::Names(THEIRS),
+                    ..honest
+                },
+                143 => Answer {
+                    code: 140,
+                    ..honest
+                },
+                _ => Answer {
+                    form: Form::Names(OURS),
+                    ..honest
+                },
+            }
+        },
+    ));
     let office = Office::open(&gateway, patient());
     let ended = office.pay();
-    assert_eq!(ended.code, Some(4), "{ended:?}");
+    assert_eq!(ended.code, Some(3), "{ended:?}");
     check("229 at first", &gateway, &office, ended.code);
     let rows = payments(&office);
     assert_eq!(rows["ROW-00003"].state, "paid");
-    assert_eq!(rows["ROW-00004"].state, "in_doubt");
+    for row in ["ROW-00004", "ROW-00005", "ROW-00006"] {
+        assert_eq!(rows[row].state, "conflict", "{row}");
+        assert_eq!(rows[row].code, "229");
+    }
     assert_eq!(gateway.ledger.posts(), 12);
+}
+
+#[test]
+fn ten_duplicates_in_a_row_look_like_a_lost_journal() {
+    let gateway = Gateway::start(Both(
+        |_: &Post<'_>| Conduct::refusal(229),
+        |query: &Query<'_>| Answer {
+            code: 140,
+            ..Answer::honest(query)
+        },
+    ));
+    let office = Office::open(
+        &gateway,
+        Setup {
+            rows: 60,
+            rate: "20/s",
+            concurrency: 1,
+            ..patient()
+        },
+    );
+    let ended = office.pay();
+    assert_eq!(ended.code, Some(5), "{ended:?}");
+    assert!(ended.err.contains("ten first posts in a row"), "{ended:?}");
+    assert!(
+        ended.err.contains("recover salaries --presume-posted"),
+        "{ended:?}"
+    );
+    let posts = gateway.ledger.posts();
+    assert!(posts < 20, "{posts} posts");
+    assert!(
+        payments_after_report(&office)
+            .values()
+            .all(|row| row.state != "paid")
+    );
+}
+
+fn payments_after_report(
+    office: &Office,
+) -> std::collections::BTreeMap<String, super::oracle::Paid> {
+    office.call(&["report", BATCH, "--out", "report"]);
+    payments(office)
 }
 
 #[test]
@@ -154,18 +225,23 @@ fn a_deployment_that_never_answers_queries_leaves_the_lost_ones_open() {
     }
     assert_eq!(gateway.ledger.posts(), 12);
     // An operator who knows may decide; the report then tells the same.
-    for (reference, outcome) in [("ROW-00001", "--paid"), ("ROW-00002", "--failed")] {
-        let ended = office.call(&[
+    for (code, reference, outcome) in [
+        (2, "ROW-00002", &["--failed"][..]),
+        (0, "ROW-00001", &["--paid"]),
+        (0, "ROW-00002", &["--failed", "--although-accepted"]),
+    ] {
+        let order = [
             "resolve",
             BATCH,
             reference,
-            outcome,
+            "--yes",
             "--reason",
             "asked by telephone",
             "--evidence",
             "ticket 7",
-        ]);
-        assert_eq!(ended.code, Some(0), "{ended:?}");
+        ];
+        let ended = office.call(&[&order[..], outcome].concat());
+        assert_eq!(ended.code, Some(code), "{ended:?}");
     }
     let ended = office.pay();
     assert_eq!(ended.code, Some(3), "{ended:?}");

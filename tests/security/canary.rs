@@ -308,6 +308,8 @@ impl Aviary {
             "disburse.db-wal",
             "disburse.db-shm",
             "disburse.db.lock",
+            "disburse.db.mark",
+            ".disburse-files",
         ];
         for entry in fs::read_dir(self.world.path("")).unwrap() {
             let name = entry.unwrap().file_name().into_string().unwrap();

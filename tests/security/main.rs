@@ -7,6 +7,7 @@
 
 mod attack;
 mod canary;
+mod echo;
 mod ending;
 #[path = "../binary/files.rs"]
 mod files;

@@ -104,6 +104,7 @@ fn every_file_of_a_run_is_for_its_owner_alone_under_the_widest_umask() {
         "state/deep/j.db-wal",
         "state/deep/j.db-shm",
         "state/deep/j.db.lock",
+        "state/deep/j.db.mark",
     ];
     run.until("under way", |_| {
         all.iter().all(|name| world.path(name).exists())
@@ -221,7 +222,7 @@ fn a_journal_that_is_a_link_is_refused_by_every_command() {
 
 #[test]
 fn links_beside_the_journal_are_not_followed() {
-    for suffix in ["-wal", "-shm", "-journal", ".lock", ".sandbox"] {
+    for suffix in ["-wal", "-shm", "-journal", ".lock", ".mark", ".sandbox"] {
         let world = World::new(&Setup::default());
         world.write_rows("batch.csv", &rows(3, 5));
         let victim = Victim::new(&world, VICTIM);
@@ -285,7 +286,7 @@ fn a_journal_that_others_may_open_is_told_of() {
 }
 
 #[test]
-fn reports_and_corrections_replace_a_link_and_leave_its_target_alone() {
+fn reports_and_corrections_take_the_place_of_no_link_and_leave_its_target_alone() {
     let (world, _sandbox) = loaded();
     world.write("bad.csv", "msisdn,amount,service_code\n12,x,B2C_MPESA\n");
     world.expect(0, &["run", "b", "--yes"]);
@@ -307,15 +308,20 @@ fn reports_and_corrections_replace_a_link_and_leave_its_target_alone() {
                 _ => fs::hard_link(&victim.path, world.path(name)).unwrap(),
             }
         }
-        world.expect(0, &["report", "b", "--out", "r"]);
+        let link = |name: &str| {
+            let there = fs::symlink_metadata(world.path(name)).unwrap();
+            (there.ino(), there.mode(), there.nlink())
+        };
+        let before = names.map(link);
+        let report = ["report", "b", "--out", "r"];
+        world.expect(2, &report).says("it is not overwritten");
         world.expect(2, &["check", "bad.csv"]);
         victim.is_untouched(VICTIM, kind);
         assert!(!nowhere.exists(), "{kind}");
-        for name in names {
-            let there = fs::symlink_metadata(world.path(name)).unwrap();
-            assert!(there.is_file(), "{kind}: {name} is still a link");
-            assert_eq!(there.mode() & 0o7777, 0o600, "{kind}: {name}");
-            assert_eq!(there.nlink(), 1, "{kind}: {name}");
-        }
+        assert_eq!(names.map(link), before, "{kind}: somebody made these");
+        let corrections = fs::symlink_metadata(world.path("bad.corrections-2.csv")).unwrap();
+        assert!(corrections.is_file(), "{kind}: in a file of their own");
+        assert_eq!(corrections.mode() & 0o7777, 0o600, "{kind}");
+        assert_eq!(corrections.nlink(), 1, "{kind}");
     }
 }

@@ -268,6 +268,7 @@ fn a_hostile_gateway_cannot_steer_the_terminal() {
                 &["explain", "b", "B", "--reveal"],
                 &["report", "b", "--out", "r"],
                 &["retry", "b", "--code", "110"],
+                &["retry", "b", "--code", "110", "--yes"],
                 &[
                     "resolve",
                     "b",
@@ -277,6 +278,7 @@ fn a_hostile_gateway_cannot_steer_the_terminal() {
                     HOSTILE.trim_matches('\0').split('\0').next().unwrap(),
                     "--evidence",
                     "x",
+                    "--yes",
                 ],
                 &["explain", "b", "A"],
             ],

@@ -98,7 +98,7 @@ pub fn intents_lost(scene: &Scene) -> usize {
 fn one_world(library: &Path, seed: u64, losses: usize, synchronous: &str) -> Count {
     let mut rng = Rng::with_seed(seed);
     let setup = Setup {
-        quarantine: "500ms",
+        quarantine: "2s",
         ..if rng.bool() {
             Setup::with_callbacks()
         } else {
@@ -172,9 +172,10 @@ fn no_power_loss_takes_an_intent_whose_post_has_left() {
     assert!(sum.bytes_lost > 0 && sum.bytes_kept > 0, "{}", told(&sum));
 }
 
-/// What the test above is worth: commits that are not synced are lost, and it sees them.
+/// What the test above is worth: commits that are not synced are lost, and it sees them. The mark beside the journal is ahead
+/// of it then, so that everything is asked about: a second net, without which payments are made twice.
 #[test]
-fn without_full_synchronisation_power_losses_take_intents_and_payments_are_made_twice() {
+fn without_full_synchronisation_power_losses_take_intents_and_the_mark_notices_it() {
     let Some(library) = library() else { return };
     if !cfg!(debug_assertions) {
         // A release build commits with full synchronisation, whatever it is told.
@@ -191,11 +192,7 @@ fn without_full_synchronisation_power_losses_take_intents_and_payments_are_made_
         "the power losses are none: {}",
         told(&sum)
     );
-    assert!(
-        sum.executed_more > 0,
-        "the ledger sees nothing: {}",
-        told(&sum)
-    );
+    assert_eq!(sum.executed_more, 0, "the mark fails: {}", told(&sum));
 }
 
 /// What was told to be loaded is loaded, whatever happens next.

@@ -72,6 +72,8 @@ impl Shimmed {
         let (journal, log) = (world.path(JOURNAL), world.path(LOG));
         world.set("LD_PRELOAD", library.to_str().unwrap());
         world.set("SHIM_FILE", JOURNAL);
+        // The system call that gives a new journal its name passes the C library by.
+        world.set("TORTURE_NAMES", "link");
         world.set("SHIM_LOG", log.to_str().unwrap());
         Self {
             disk: Disk::of(&journal),

@@ -43,7 +43,7 @@ fn one_world(wire: Wire, seed: u64) -> (usize, usize, usize, u64) {
         // Longer than the wire carries a post that nobody waits for any more.
         quarantine: match wire {
             Wire::Slow(_) => "5s",
-            _ => "1s",
+            _ => "2s",
         },
         more: "limits.breaker_losses = 40\nlimits.breaker_pause = \"300ms\"",
         ..Setup::default()

@@ -225,8 +225,8 @@ async fn any_success_of_an_upload_counts_and_names_its_reference_where_it_does()
         ),
         ("200 OK", r#"{"reference":{"id":1}}"#, A),
         ("200 OK", r#"{"reference":"a\u0007b"}"#, A),
-        ("200 OK", r#"{"data":{"reference":"R-1"}}"#, A),
-        ("200 OK", r#"[{"reference":"R-1"}]"#, A),
+        ("200 OK", r#"{"data":{"reference":"R-1"}}"#, "R-1"),
+        ("200 OK", r#"[{"reference":"R-1"}]"#, "R-1"),
         ("202 Accepted", "<html>taken\u{1b}[2J</html>", A),
         ("204 No Content", "", A),
     ] {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use disburse::gateway::wire;
 
 use disburse::gateway::{
-    DocumentClient, HttpGateway, LookupClient, OperationError, Profile, TokenClient,
+    DocumentClient, HttpGateway, LookupClient, OperationError, Profile, Scrub, TokenClient,
 };
 
 use proptest::prelude::*;
@@ -237,11 +237,11 @@ proptest! {
 
     #[test]
     fn no_bytes_panic_in_any_reader(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
-        let _ = wire::read_accounts(&bytes);
-        let _ = wire::read_float(&bytes);
-        let _ = wire::read_token(&bytes);
-        let _ = wire::read_lookup(&bytes);
-        let _ = wire::document_reference(&bytes);
+        let _ = wire::read_accounts(&bytes, &Scrub::nothing());
+        let _ = wire::read_float(&bytes, &Scrub::nothing());
+        let _ = wire::read_token(&bytes, &Scrub::nothing());
+        let _ = wire::read_lookup(&bytes, &Scrub::nothing());
+        let _ = wire::document_reference(&bytes, &Scrub::nothing());
     }
 
     #[test]
@@ -249,18 +249,18 @@ proptest! {
         let bytes = body.as_bytes();
         // As the texts are once they are read.
         let body = body.replace('\\', "");
-        for entry in wire::read_accounts(bytes).map(|reply| reply.entries).unwrap_or_default() {
+        for entry in wire::read_accounts(bytes, &Scrub::nothing()).map(|reply| reply.entries).unwrap_or_default() {
             for text in [entry.account, entry.service, entry.due].into_iter().flatten() {
                 prop_assert!(body.contains(&text), "{text} in {body}");
             }
         }
-        for entry in wire::read_float(bytes).map(|reply| reply.entries).unwrap_or_default() {
+        for entry in wire::read_float(bytes, &Scrub::nothing()).map(|reply| reply.entries).unwrap_or_default() {
             prop_assert!(entry.balance.is_none_or(|text| body.contains(&text)));
         }
-        if let Some(reference) = wire::document_reference(bytes) {
+        if let Some(reference) = wire::document_reference(bytes, &Scrub::nothing()) {
             prop_assert!(!reference.is_empty() && body.contains(&reference));
         }
-        let _ = wire::read_token(bytes);
-        let _ = wire::read_lookup(bytes);
+        let _ = wire::read_token(bytes, &Scrub::nothing());
+        let _ = wire::read_lookup(bytes, &Scrub::nothing());
     }
 }

@@ -8,6 +8,8 @@ use super::Error;
 use super::document::{Document, Entry, entry, in_order};
 use super::file::Source;
 use super::kind::{Kind, quoted};
+use crate::ledger::codes::{self, Heard};
+use crate::lifecycle::Class;
 
 macro_rules! class {
     ($(#[$doc:meta])* $name:ident { $($(#[$variant_doc:meta])* $variant:ident = $text:literal,)* }) => {
@@ -83,22 +85,22 @@ pub(super) fn read(
     table: &DeTable<'_>,
     document: &mut Document,
 ) -> Result<(), Error> {
-    let words = if name == "status_codes" {
-        StatusClass::NAMES
+    let heard = if name == "status_codes" {
+        Heard::Status
     } else {
-        PostClass::NAMES
+        Heard::Post
     };
     for (key, value) in in_order(table) {
         let full = format!("{name}.{}", key.get_ref());
-        let code: i32 = key.get_ref().parse().map_err(|_| Error::Value {
+        let code = code(key.get_ref()).ok_or_else(|| Error::Value {
             place: source.origin(&key.span()),
             key: name.to_owned(),
             expected: r#"a status code such as "140""#.to_owned(),
             found: quoted(key.get_ref()),
         })?;
-        let found = entry(source, &full, Kind::Word(words), value)?;
-        refuse_unsafe(code, &full, &found)?;
-        if let ("status_codes", Ok(class)) = (name, found.text.parse()) {
+        let found = entry(source, &full, Kind::Text, value)?;
+        refuse_contradiction(heard, code, &full, &found)?;
+        if let (Heard::Status, Ok(class)) = (heard, found.text.parse()) {
             document.status_codes.insert(code, class);
         } else if let Ok(class) = found.text.parse() {
             document.post_codes.insert(code, class);
@@ -108,22 +110,31 @@ pub(super) fn read(
     Ok(())
 }
 
-/// Holds the codes whose meaning no deployment may turn into proof.
-// A payment that is only pending, doubled or generically refused may still be executed: taking it for settled loses
-// sight of it, taking it for failed or unknown pays it twice.
-fn refuse_unsafe(code: i32, key: &str, found: &Entry) -> Result<(), Error> {
-    let allowed = match code {
-        139 | 148 => "acknowledged, delivered, in_doubt",
-        104 | 174 | 229 => "acknowledged, delivered, duplicate, in_doubt",
-        _ => return Ok(()),
-    };
-    if allowed.split(", ").any(|word| word == found.text) {
+/// Returns the code that a key names, in the one way to write it: `140` and `"0140"` would be two entries for one code.
+fn code(key: &str) -> Option<i32> {
+    let code: i32 = key.parse().ok()?;
+    (code.to_string() == key).then_some(code)
+}
+
+fn refuse_contradiction(heard: Heard, code: i32, key: &str, found: &Entry) -> Result<(), Error> {
+    let class = found.text.parse::<Class>();
+    if class.is_ok_and(|class| codes::allows(heard, code, class)) {
         return Ok(());
     }
+    let allowed: Vec<_> = Class::ALL
+        .iter()
+        .filter(|(class, _)| codes::allowed(heard, code).contains(class))
+        .map(|(_, name)| *name)
+        .collect();
+    let allowed = match allowed.as_slice() {
+        [one] => (*one).to_owned(),
+        [first @ .., last] => format!("{} or {last}", first.join(", ")),
+        [] => String::new(),
+    };
     Err(Error::Value {
         place: found.origin.clone(),
         key: key.to_owned(),
-        expected: format!("one of {allowed}, since {code} proves nothing final"),
+        expected: format!("{allowed} ({})", codes::reason(code)),
         found: quoted(&found.text),
     })
 }

@@ -89,6 +89,22 @@ pub enum Error {
         /// Why.
         problem: String,
     },
+    /// The password file is not there.
+    #[error("Password file {} does not exist. Create it with mode 0600", quoted(&path.display().to_string()))]
+    NoPasswordFile {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A file that others may have written.
+    #[error("{}: {problem}, so what it says may be somebody else's word", path.display())]
+    Custody {
+        /// The file.
+        path: PathBuf,
+        /// Who may write to it.
+        problem: String,
+        /// What takes that away.
+        command: String,
+    },
     /// A profile that is not in the file.
     #[error("{}: unknown profile {}", place.place(), quoted(name))]
     UnknownProfile {
@@ -160,6 +176,12 @@ impl Error {
                 keys,
                 file,
             } => Some(missing(profile, keys, file)),
+            Self::NoPasswordFile { .. } => {
+                Some("its first line is the password; or set DISBURSE_PASSWORD".to_owned())
+            }
+            Self::Custody { command, .. } => {
+                Some(format!("read what it says; if that is right: {command}"))
+            }
             Self::Value { place, key, .. } => match place {
                 Origin::Environment(name) => {
                     Some(format!("correct or unset {name}, which sets {key}"))

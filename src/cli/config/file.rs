@@ -6,6 +6,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::custody::{self, Holds};
 use super::{Error, Origin};
 
 /// A configuration is a few screens of text.
@@ -37,8 +38,8 @@ pub(super) fn locate(
     }
 }
 
-/// Reads the whole file as text.
-pub(super) fn read(path: &Path) -> Result<String, Error> {
+/// Reads the whole file as text. Where money can move, nobody else may have written it.
+pub(super) fn read(path: &Path, is_rehearsal: bool) -> Result<String, Error> {
     let failed = |source| Error::Read {
         path: path.to_owned(),
         source,
@@ -47,14 +48,17 @@ pub(super) fn read(path: &Path) -> Result<String, Error> {
         path: path.to_owned(),
         problem,
     };
-    let metadata = std::fs::metadata(path).map_err(failed)?;
+    let (file, metadata) = custody::open(path).map_err(failed)?;
     // A pipe would block, a directory has no text.
     if !metadata.is_file() {
         return Err(refused("is not a regular file".to_owned()));
     }
+    if !is_rehearsal {
+        custody::check(Holds::Configuration, path, &metadata)?;
+    }
     let mut bytes = Vec::new();
-    std::fs::File::open(path)
-        .and_then(|file| file.take(SIZE_MAX + 1).read_to_end(&mut bytes))
+    file.take(SIZE_MAX + 1)
+        .read_to_end(&mut bytes)
         .map_err(failed)?;
     if bytes.len() as u64 > SIZE_MAX {
         return Err(refused(format!("is larger than {SIZE_MAX} bytes")));

@@ -332,7 +332,7 @@ pub static KEYS: &[Key] = &[
         Some("2m"),
         // Without a quarantine a gateway that is merely slow to index a payment would have it sent twice.
         at_least(100),
-        "How long after a payment's last post an answer of not found counts; only then is it posted again.",
+        "How long after a payment's last post an answer of not found counts; only then is it posted again. Longer than request_timeout.",
     ),
     key(
         "resolution.give_up_after",

@@ -10,6 +10,8 @@ use super::{Error, Origin, suggest};
 /// The winning text of every key that has one.
 pub(super) struct Layers {
     values: BTreeMap<&'static str, Entry>,
+    /// The gateway is the sandbox: no money moves.
+    pub(super) is_rehearsal: bool,
 }
 
 /// What the keys of one profile are set to, source by source.
@@ -49,7 +51,10 @@ impl Layers {
                 values.insert(key.name, entry);
             }
         }
-        Ok(Self { values })
+        Ok(Self {
+            values,
+            is_rehearsal: stack.sandbox.is_some(),
+        })
     }
 
     /// Takes out a secret, so that its text is kept nowhere else.

@@ -6,6 +6,7 @@
 
 mod codes;
 mod columns;
+mod custody;
 mod document;
 mod error;
 mod file;
@@ -23,6 +24,8 @@ mod suggest;
 #[cfg(test)]
 mod tests;
 mod thresholds;
+
+pub(super) use custody::TARGET as CUSTODY;
 
 pub use codes::{PostClass, StatusClass};
 pub use error::Error;

@@ -280,6 +280,7 @@ impl Profile {
                 "must be shorter than",
             ));
         }
+        self.compare_quarantine(layers)?;
         if self.callback.settle_on == SettleOn::Confirmed && !self.resolution.status_query {
             return Err(contradiction(
                 layers,
@@ -295,6 +296,23 @@ impl Profile {
             ));
         }
         Ok(())
+    }
+}
+
+impl Profile {
+    /// Refuses to take "not found" for an answer about a post that may still be on its way.
+    fn compare_quarantine(&self, layers: &Layers) -> Result<(), Error> {
+        const QUARANTINE: &str = "resolution.not_found_quarantine";
+        // A rehearsal waits as little as it likes: no money moves.
+        if layers.is_rehearsal || self.resolution.not_found_quarantine > self.limits.request_timeout
+        {
+            return Ok(());
+        }
+        Err(contradiction(
+            layers,
+            [QUARANTINE, "limits.request_timeout"],
+            "must be longer than",
+        ))
     }
 }
 

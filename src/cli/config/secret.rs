@@ -1,14 +1,11 @@
-//! The password: from the environment, or from a file that nobody else can read.
+//! The password: from the environment, or from a file that nobody else can change.
 
-use std::fs::OpenOptions;
-use std::io::Read;
-use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
-use std::sync::Once;
 
-use rustix::fs::OFlags;
 use secrecy::SecretString;
 
+use super::custody::{self, Holds};
 use super::{Error, Origin};
 
 /// Where the password is. Debug output shows no password.
@@ -31,6 +28,19 @@ impl Password {
             Self::InFile(path) => first_line(path),
         }
     }
+
+    /// Looks whether the password can be had, without reading it.
+    pub(super) fn look(&self) -> Result<(), Error> {
+        let Self::InFile(path) = self else {
+            return Ok(());
+        };
+        match std::fs::metadata(path) {
+            Ok(metadata) => custody::check(Holds::Password, path, &metadata),
+            Err(error) if error.kind() == ErrorKind::NotFound => Err(absent(path)),
+            // Whoever loads a file need not be the one who may pay.
+            Err(_) => Ok(()),
+        }
+    }
 }
 
 /// Chooses between the password itself and the file: the one from the stronger source, the password on a tie.
@@ -46,35 +56,26 @@ pub(super) fn choose(
     }
 }
 
+fn absent(path: &Path) -> Error {
+    Error::NoPasswordFile {
+        path: path.to_owned(),
+    }
+}
+
 fn first_line(path: &Path) -> Result<SecretString, Error> {
     let refused = |problem: String| Error::PasswordFile {
         path: path.to_owned(),
         problem,
     };
     let failed = |error: std::io::Error| refused(error.to_string());
-    // Opening a pipe would wait for its writer.
-    let nonblocking = i32::try_from(OFlags::NONBLOCK.bits()).unwrap_or(0);
-    let file = OpenOptions::new()
-        .read(true)
-        .custom_flags(nonblocking)
-        .open(path)
-        .map_err(failed)?;
-    // The opened file is asked, not the path: the path may change in between.
-    let metadata = file.metadata().map_err(failed)?;
+    let (file, metadata) = custody::open(path).map_err(|error| match error.kind() {
+        ErrorKind::NotFound => absent(path),
+        _ => failed(error),
+    })?;
     if !metadata.is_file() {
         return Err(refused("is not a regular file".to_owned()));
     }
-    let mode = metadata.permissions().mode() & 0o7777;
-    if mode & 0o077 != 0 {
-        // A run reads it more than once.
-        static TOLD: Once = Once::new();
-        TOLD.call_once(|| {
-            tracing::warn!(
-                "{}: others may read this password (mode {mode:04o}); chmod 600 it",
-                path.display()
-            );
-        });
-    }
+    custody::check(Holds::Password, path, &metadata)?;
     let mut text = String::new();
     file.take(LENGTH_MAX as u64 + 2)
         .read_to_string(&mut text)

@@ -104,7 +104,7 @@ impl Settings {
         );
         let mut document = match &located {
             Ok(path) => {
-                let text = file::read(path)?;
+                let text = file::read(path, sandbox.is_some())?;
                 let directory = path.parent().unwrap_or(Path::new(""));
                 Document::parse(&Source::new(Some(path), &text), directory)?
             }
@@ -190,6 +190,14 @@ impl Settings {
         ];
         let missing = needed.iter().filter(|(_, absent)| *absent);
         Err(self.missing(missing.map(|(name, _)| *name)))
+    }
+
+    /// Refuses a password file that is not there or not to be trusted, before somebody has done work that needs it.
+    ///
+    /// # Errors
+    /// What is wrong with the file, and the command that mends it.
+    pub fn look_for_password(&self) -> Result<(), Error> {
+        self.password.as_ref().map_or(Ok(()), Password::look)
     }
 
     /// Returns the paying organisation, which every identifier is made from.

@@ -10,7 +10,7 @@ use crate::domain::{Currency, Timestamp};
 use crate::engine::Clock;
 use crate::gateway::{Gateway, HttpGateway, OperationError};
 use crate::intake;
-use crate::journal::Standing;
+use crate::journal::{Home, Standing};
 use crate::preflight::{
     self, Manner, Need, ReadDocument, RefusedDocument, UploadReport, UploadStop, Uploads,
 };
@@ -23,11 +23,7 @@ const TOLD_EVERY: Duration = Duration::from_secs(10);
 impl Job<'_> {
     /// Asks for the bills of postpaid services. Nothing is posted while a row of the batch has no amount, or one that does
     /// not fit its bill.
-    pub(super) async fn bills(
-        &self,
-        gateway: &Arc<HttpGateway>,
-        identity: &str,
-    ) -> Result<(), Error> {
+    pub(super) async fn bills(&self, gateway: &Arc<HttpGateway>, home: &Home) -> Result<(), Error> {
         let inquiry = bills::Inquiry {
             session: self.session,
             settings: self.settings,
@@ -43,12 +39,7 @@ impl Job<'_> {
         if inquiry.is_needed().await? {
             // What one gateway says is due must not be paid through another.
             self.journal
-                .pin(
-                    self.batch.clone(),
-                    identity.to_owned(),
-                    gateway::wire(self.settings),
-                    Timestamp::now(),
-                )
+                .pin(self.batch.clone(), home.clone(), Timestamp::now())
                 .await?;
             let told = inquiry.ask(Arc::clone(gateway)).await?;
             told.judge(self.session, None, Some(self.batch))?;
@@ -99,7 +90,7 @@ impl Job<'_> {
     }
 
     /// Uploads the documents that the batch's payments name; none of the batch is posted before all of them are taken.
-    pub(super) async fn upload(&self, identity: &str) -> Result<(), Error> {
+    pub(super) async fn upload(&self, home: &Home) -> Result<(), Error> {
         let due = self.journal.documents_due(self.batch.clone(), 0, 1);
         if due.await?.is_empty() {
             return Ok(());
@@ -108,12 +99,7 @@ impl Job<'_> {
         let profile = &self.settings.profile;
         // Another gateway must not get documents of this batch either.
         self.journal
-            .pin(
-                self.batch.clone(),
-                identity.to_owned(),
-                gateway::wire(self.settings),
-                Timestamp::now(),
-            )
+            .pin(self.batch.clone(), home.clone(), Timestamp::now())
             .await?;
         let bytes_max = u64::from(profile.document_bytes_max.get());
         let read: ReadDocument = Arc::new(move |path: &Path| {
@@ -208,7 +194,7 @@ impl Job<'_> {
     }
 }
 
-fn ended() -> Error {
+pub(super) fn ended() -> Error {
     Error::unfinished("ended before the first post; nothing was posted").hint("run again to go on")
 }
 

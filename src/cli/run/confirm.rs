@@ -6,22 +6,18 @@ use tokio_util::sync::CancellationToken;
 
 use super::super::config::Settings;
 use super::super::{Error, output};
-use crate::domain::{BatchName, Tally};
-use crate::journal::Standing;
-use crate::lifecycle::State;
+use crate::domain::{BatchName, Money, Tally};
+use crate::journal::{Shown, Standing};
+use crate::ledger::confirmation::{Answer, Confirmation, Difference, compare};
 
 /// Says what a run would post; `None` when there is nothing to ask about, or `--yes` has answered.
 fn what(
     settings: &Settings,
     batch: &BatchName,
-    standing: &Standing,
+    open: &Tally,
     yes: bool,
 ) -> Result<Option<String>, Error> {
     let gateway = settings.gateway()?;
-    let mut open = Tally::default();
-    for state in [State::Ready, State::Posting, State::InDoubt] {
-        open.add_all(&standing.of(state));
-    }
     if yes || open.count == 0 {
         return Ok(None);
     }
@@ -31,6 +27,38 @@ fn what(
         output::amounts(&open.amounts),
         gateway.base_url
     )))
+}
+
+/// What was declared of a batch.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Declared {
+    pub(super) count: Option<u64>,
+    pub(super) total: Option<Money>,
+}
+
+impl Declared {
+    /// Refuses a batch that is not what was declared, as a whole: rows that were set aside, and those that have ended, count.
+    pub(super) fn check(&self, batch: &BatchName, standing: &Standing) -> Result<(), Error> {
+        let whole = standing.total();
+        let difference = compare(&whole, standing.unpriced, self.count, self.total);
+        let text = match difference {
+            None => return Ok(()),
+            Some(Difference::Count { expected, found }) => format!(
+                "batch {batch}: {} declared, and it has {}; nothing was sent",
+                output::counted(expected, "row"),
+                output::grouped(&found.to_string())
+            ),
+            Some(Difference::Total(total)) => format!(
+                "batch {batch}: a total of {} {total} was declared, and it comes to {}; nothing was sent",
+                total.currency,
+                output::amounts(&whole.amounts)
+            ),
+        };
+        Err(Error::refused(text).hint(format!(
+            "rows may have been added to the batch: `disburse report {batch} --out DIR` lists every row with its file; ask whoever \
+             declared it"
+        )))
+    }
 }
 
 fn is_attended() -> bool {
@@ -46,25 +74,26 @@ fn nobody_to_ask(what: &str) -> Error {
 pub(super) fn refuse_unattended(
     settings: &Settings,
     batch: &BatchName,
-    standing: &Standing,
+    shown: &Shown,
     yes: bool,
 ) -> Result<(), Error> {
-    match what(settings, batch, standing, yes)? {
-        Some(what) if standing.unpriced == 0 && !is_attended() => Err(nobody_to_ask(&what)),
+    match what(settings, batch, &shown.open(), yes)? {
+        Some(what) if shown.standing.unpriced == 0 && !is_attended() => Err(nobody_to_ask(&what)),
         _ => Ok(()),
     }
 }
 
-/// Asks before money moves; without anyone to ask, `--yes` is the answer.
+/// Asks before money moves; without anyone to ask, `--yes` is the answer. What comes into the batch later is not confirmed.
 pub(super) async fn confirm(
     settings: &Settings,
     batch: &BatchName,
-    standing: &Standing,
+    shown: &Shown,
     yes: bool,
     drain: &CancellationToken,
-) -> Result<(), Error> {
-    let Some(what) = what(settings, batch, standing, yes)? else {
-        return Ok(());
+) -> Result<Confirmation, Error> {
+    let open = shown.open();
+    let Some(what) = what(settings, batch, &open, yes)? else {
+        return Ok(Confirmation::of(open, shown.bound, Answer::Flag));
     };
     if !is_attended() {
         return Err(nobody_to_ask(&what));
@@ -87,7 +116,7 @@ pub(super) async fn confirm(
         () = drain.cancelled() => String::new(),
     };
     match answer.trim().to_ascii_lowercase().as_str() {
-        "y" | "yes" => Ok(()),
+        "y" | "yes" => Ok(Confirmation::of(open, shown.bound, Answer::Asked)),
         _ => Err(Error::refused("not confirmed; nothing was sent")),
     }
 }

@@ -3,6 +3,7 @@
 //! Before the first post: the lock, the signals, the sandbox, client and listener; then what is asked beforehand, the
 //! confirmation with the final totals, and what is sent beforehand.
 
+mod account;
 mod beforehand;
 mod confirm;
 mod door;
@@ -17,15 +18,21 @@ use tokio_util::task::TaskTracker;
 
 use super::arguments::{PayArguments, RunArguments, RunOptions};
 use super::config::Settings;
-use super::input::Input;
+use super::input::{Input, declared_total};
 use super::session::{Session, batch_name};
-use super::{Error, Verdict, gateway, load, networks, output, progress, sandbox, signals};
+use super::{
+    Error, Verdict, gateway, load, networks, output, progress, recover, sandbox, signals, verify,
+};
 use crate::callback::{self, Addresses};
-use crate::domain::{BatchName, Timestamp};
+use crate::domain::{Amount, BatchName, Currency, Money, Pulse, Timestamp};
 use crate::engine::{self, Clock, Plan, Run, Summary};
-use crate::gateway::HttpGateway;
-use crate::journal::{Journal, Moved, RunLock};
+use crate::gateway::{HttpGateway, Secrets};
+use crate::journal::{Home, Journal, Moved, Proof, Reader, RunLock};
+use crate::ledger::confirmation::{Answer, Confirmation};
+use crate::ledger::intact::{Extends, extends};
+use crate::ledger::standstill::SILENCE_MAX;
 use crate::sandbox::Sandbox;
+use confirm::Declared;
 use door::Door;
 use verdict::conclude;
 
@@ -44,9 +51,24 @@ pub(super) async fn run(session: &Session, arguments: RunArguments) -> Result<Ve
     let batch = batch_name(&arguments.batch)?;
     let options = arguments.options;
     let settings = session.settings(options.sandbox, overrides(&options))?;
-    let journal = Journal::open_existing(session.journal_path())?;
-    let resume = format!("To resume: disburse run {batch}");
-    let outcome = carry_out(session, settings, &journal, &batch, &options, resume).await?;
+    let journal = session.journal()?;
+    recover::warn(&journal).await?;
+    let orders = Orders {
+        account_moved: account_moved(arguments.account_moved, arguments.reason)?,
+        head: arguments.head.as_deref().map(verify::digest).transpose()?,
+        declared: Declared {
+            count: arguments.expect_count,
+            total: match &arguments.expect_total {
+                Some(text) => Some(money(declared_total(text, &settings)?)),
+                None => None,
+            },
+        },
+        resume: format!(
+            "To resume: disburse run {batch}{}",
+            if options.sandbox { " --sandbox" } else { "" }
+        ),
+    };
+    let outcome = carry_out(session, settings, &journal, &batch, &options, orders).await?;
     conclude(session, &journal, &batch, &outcome, None).await
 }
 
@@ -62,12 +84,21 @@ pub(super) async fn pay(session: &Session, arguments: PayArguments) -> Result<Ve
     }
     let plan = load::plan(&arguments.file, &arguments.load, &settings)?;
     let batch = plan.batch.clone();
+    // Rows that are added to a batch are a part of it; else the file is the batch, and nobody has added anything.
+    let declared = match plan.amend {
+        true => Declared::default(),
+        false => Declared {
+            count: plan.expect_count,
+            total: plan.expect_total.map(money),
+        },
+    };
     let out = arguments
         .out
         .unwrap_or_else(|| PathBuf::from("reports").join(batch.as_str()));
-    let input = Input::open(&arguments.file, &settings)?;
+    let input =
+        Input::open(&arguments.file, &settings)?.presuming_posted(arguments.load.presume_posted);
     // Better told now than when the money has moved.
-    crate::report::usable(&out)?;
+    crate::report::usable(&out, Some(input.identity()?))?;
     if arguments.load.lookup {
         networks::check_new(session, &input, &plan, options.sandbox).await?;
     }
@@ -91,9 +122,43 @@ pub(super) async fn pay(session: &Session, arguments: PayArguments) -> Result<Ve
         output::counted(total.count, "payment"),
         output::amounts(&total.amounts)
     ));
-    let resume = "To resume: the same command again".to_owned();
-    let outcome = carry_out(session, settings, &journal, &batch, &options, resume).await?;
+    if !fresh {
+        load::note_if_cancelled(session, &journal, &batch).await?;
+    }
+    let orders = Orders {
+        account_moved: None,
+        head: None,
+        declared,
+        resume: "To resume: the same command again".to_owned(),
+    };
+    let outcome = carry_out(session, settings, &journal, &batch, &options, orders).await?;
     conclude(session, &journal, &batch, &outcome, Some(out)).await
+}
+
+/// What a person orders for one run, beside its options.
+struct Orders {
+    /// Why the account that is configured is the one of the batch, under another name.
+    account_moved: Option<String>,
+    /// A head that the evidence of the batch must have had.
+    head: Option<[u8; 32]>,
+    /// What the whole batch is to come to.
+    declared: Declared,
+    /// What resumes the run.
+    resume: String,
+}
+
+fn money((currency, amount): (Currency, Amount)) -> Money {
+    Money { amount, currency }
+}
+
+fn account_moved(ordered: bool, reason: Option<String>) -> Result<Option<String>, Error> {
+    match reason {
+        Some(reason) if ordered && reason.trim().is_empty() => {
+            Err(Error::refused("--reason is empty")
+                .hint("the order is kept for ever: say why the account has another name"))
+        }
+        reason => Ok(reason.filter(|_| ordered)),
+    }
 }
 
 /// What a run came to.
@@ -110,18 +175,20 @@ async fn carry_out(
     journal: &Journal,
     batch: &BatchName,
     options: &RunOptions,
-    resume: String,
+    orders: Orders,
 ) -> Result<Outcome, Error> {
     if !options.sandbox {
-        let standing = journal.standing(batch.clone()).await?;
-        confirm::refuse_unattended(&settings, batch, &standing, options.yes)?;
+        let shown = journal.shown(batch.clone()).await?;
+        orders.declared.check(batch, &shown.standing)?;
+        confirm::refuse_unattended(&settings, batch, &shown, options.yes)?;
     }
     let purpose = format!("run of batch {batch}");
     let _lock = RunLock::take(journal.path(), &purpose, Timestamp::now())?;
     // Heard from here on: whatever is begun below is ended in good order.
     let drain = CancellationToken::new();
     let notice = format!(
-        "ending: no further payment is posted, what is under way is waited for (once more to end at once). {resume}"
+        "ending: no further payment is posted, what is under way is waited for (once more to end at once). {}",
+        orders.resume
     );
     signals::drain_on_signal(drain.clone(), notice)?;
     let sandbox = match options.sandbox {
@@ -137,6 +204,7 @@ async fn carry_out(
         journal,
         batch,
         options,
+        orders,
         drain,
     };
     let outcome = job.run(sandbox.as_ref()).await;
@@ -157,39 +225,79 @@ struct Job<'a> {
     journal: &'a Journal,
     batch: &'a BatchName,
     options: &'a RunOptions,
+    orders: Orders,
     drain: CancellationToken,
 }
 
 impl Job<'_> {
     async fn run(self, sandbox: Option<&Sandbox>) -> Result<Summary, Error> {
-        let profile = gateway::profile(self.settings)?;
-        let identity = match sandbox {
-            Some(sandbox) => format!("sandbox {}", sandbox.identity()),
-            None => profile.identity(),
-        };
+        let identity = sandbox.map(Sandbox::identity);
+        let home = gateway::home(self.settings, identity)?;
+        let pulse = Arc::new(Pulse::of_machine(SILENCE_MAX));
         let client = Arc::new(
-            HttpGateway::new(profile)
-                .map_err(|error| Error::refused(format!("gateway: {error}")))?,
+            HttpGateway::new(gateway::profile(self.settings)?)
+                .map_err(|error| Error::refused(format!("gateway: {error}")))?
+                .with_pulse(Arc::clone(&pulse)),
         );
-        let door = door::open(self.settings, self.options, self.journal).await?;
-        self.bills(&client, &identity).await?;
-        let standing = self.journal.standing(self.batch.clone()).await?;
-        self.forecast(&*client, &standing).await?;
-        // A rehearsal moves nothing.
-        if sandbox.is_none() {
-            let yes = self.options.yes;
-            confirm::confirm(self.settings, self.batch, &standing, yes, &self.drain).await?;
+        if let Some(reason) = &self.orders.account_moved {
+            self.move_account(&client, &home, reason).await?;
         }
-        self.upload(&identity).await?;
-        self.post(client, identity, door).await
+        if let Some(head) = self.orders.head {
+            self.goes_on_from(head).await?;
+        }
+        let door = door::open(self.settings, self.options, self.journal).await?;
+        self.bills(&client, &home).await?;
+        let shown = self.journal.shown(self.batch.clone()).await?;
+        self.orders.declared.check(self.batch, &shown.standing)?;
+        self.forecast(&*client, &shown.standing).await?;
+        let confirmation = match sandbox {
+            // A rehearsal moves nothing.
+            Some(_) => Confirmation::of(shown.open(), shown.bound, Answer::Rehearsal),
+            None => {
+                let yes = self.options.yes;
+                confirm::confirm(self.settings, self.batch, &shown, yes, &self.drain).await?
+            }
+        };
+        self.upload(&home).await?;
+        self.post(client, home, confirmation, door, pulse).await
+    }
+
+    /// Computes the evidence of the batch again, up to now, and refuses it unless it was once this far and no further.
+    async fn goes_on_from(&self, head: [u8; 32]) -> Result<(), Error> {
+        let (path, batch) = (self.journal.path().to_owned(), self.batch.clone());
+        let walked = tokio::task::spawn_blocking(move || -> Result<Proof, Error> {
+            let reader = Reader::open(&path)?;
+            Ok(reader.snapshot(&batch)?.walked(head))
+        });
+        let proof = walked.await.map_err(Error::unexpected)??;
+        let batch = self.batch;
+        match extends(proof.earlier_head_at, proof.findings_count) {
+            Extends::Yes => Ok(()),
+            Extends::Unknown => Err(Error::refused(format!(
+                "--head: the evidence of batch {batch} was never at this head: it was changed or cut off since, or the head is of \
+                 another batch; nothing was sent"
+            ))
+            .hint(format!(
+                "compare it with what `disburse load` printed; `disburse verify {batch} --head HASH` says more"
+            ))),
+            Extends::Changed => Err(Error::refused(format!(
+                "the evidence of batch {batch} is not what was recorded: {}; nothing was sent",
+                proof.findings.first().map_or("", String::as_str)
+            ))
+            .hint(format!(
+                "send nothing from this file: `disburse verify {batch}` lists what was changed; go on with a copy from before that"
+            ))),
+        }
     }
 
     /// Hands the batch to the engine, with the listener beside it.
     async fn post(
         self,
         client: Arc<HttpGateway>,
-        identity: String,
+        home: Home,
+        confirmation: Confirmation,
         door: Option<Door>,
+        pulse: Arc<Pulse>,
     ) -> Result<Summary, Error> {
         let callbacks = door.is_some();
         let policy = gateway::policy(self.settings, callbacks);
@@ -198,8 +306,15 @@ impl Job<'_> {
         let closing = CancellationToken::new();
         let addresses = match door {
             Some(door) => Some(
-                self.serve(door, &policy, sender, &background, &closing)
-                    .await?,
+                self.serve(
+                    door,
+                    &policy,
+                    client.secrets().clone(),
+                    sender,
+                    &background,
+                    &closing,
+                )
+                .await?,
             ),
             None => None,
         };
@@ -209,13 +324,14 @@ impl Job<'_> {
             journal: self.journal.clone(),
             gateway: client,
             batch: self.batch.clone(),
-            gateway_identity: identity,
-            wire: gateway::wire(self.settings),
+            home,
+            confirmation,
             limits: gateway::limits(self.settings, self.options, callbacks)?,
             policy,
             request_timeout: self.settings.profile.limits.request_timeout,
             addresses,
             clock: Clock::start(),
+            pulse,
         };
         let outcome = engine::run(
             plan,
@@ -238,6 +354,7 @@ impl Job<'_> {
         &self,
         door: Door,
         policy: &Arc<crate::lifecycle::Policy>,
+        secrets: Secrets,
         moved: mpsc::Sender<Moved>,
         background: &TaskTracker,
         closing: &CancellationToken,
@@ -249,6 +366,7 @@ impl Job<'_> {
                 addresses: addresses.clone(),
                 codes: Arc::new(gateway::codes(self.settings)),
                 policy: Arc::clone(policy),
+                secrets,
                 moved: Some(moved),
             };
             background.spawn(listener.serve(options, closing.clone()));

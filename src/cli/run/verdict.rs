@@ -8,7 +8,7 @@ use super::super::{Error, Verdict, output, report, sandbox, status, verify};
 use super::Outcome;
 use crate::domain::BatchName;
 use crate::engine::Ending;
-use crate::journal::{Journal, Standing, StandingRow};
+use crate::journal::{Journal, Reader, Standing, StandingRow};
 use crate::lifecycle::State;
 
 /// Writes the report, prints where the batch stands, and chooses the exit code.
@@ -54,25 +54,91 @@ pub(super) async fn conclude(
             ),
         );
     }
+    if standing.named_otherwise > 0 {
+        let text = status::named_otherwise_text(batch, &standing);
+        output::complain("warning", &text);
+    }
+    match outcome.summary.ending {
+        Ending::Misread(first) => return misread(session, batch, first),
+        Ending::Taken(_) => return Ok(taken(batch)),
+        _ => {}
+    }
     Ok(verdict(batch, outcome, &standing))
+}
+
+/// Tells what stopped the posts when the gateway has had the identifiers before.
+fn taken(batch: &BatchName) -> Verdict {
+    output::complain(
+        "error",
+        "ten first posts in a row were answered with 229: the gateway has had these identifiers since before this journal \
+         posted them, so nothing more is posted. A journal that was lost, restored or copied looks like that; so does a \
+         batch name that another journal uses, with the same references",
+    );
+    output::complain(
+        "hint",
+        &format!(
+            "if an earlier journal posted this batch: disburse recover {batch} --presume-posted, then run again: it asks \
+             before it posts. If not, somebody else has paid under these identifiers: load the rows as a batch of another name, \
+             after you have seen with the gateway that nobody was paid"
+        ),
+    );
+    Verdict::Stopped
+}
+
+/// Tells what stopped the posts when the gateway seems to speak of other payments all the time.
+fn misread(session: &Session, batch: &BatchName, first: i64) -> Result<Verdict, Error> {
+    let reader = Reader::open(session.journal_path())?;
+    let example = reader.snapshot(batch)?.named_otherwise(first)?;
+    let (id, words) = example
+        .map(|(id, words)| (id.to_string(), words))
+        .unwrap_or_default();
+    output::complain(
+        "error",
+        &format!(
+            "ten replies in a row name another amount, currency or number than the payment they are about, so nothing more \
+             is posted; the first was about {id}: {words}"
+        ),
+    );
+    output::complain(
+        "hint",
+        &format!(
+            "ask the gateway's support how it writes them, with: disburse explain {batch} {id}. Nothing that they said was \
+             believed: what was posted is in doubt, and the next run asks about it first"
+        ),
+    );
+    Ok(Verdict::Stopped)
+}
+
+/// Rows that were paid more than once are named on the screen as far as this.
+const SHOUTED: usize = 20;
+
+/// Says which rows were paid more than once: the gateway executed what it had said it would not.
+fn shout_paid_twice(standing: &Standing) {
+    if standing.paid_twice_count == 0 {
+        return;
+    }
+    let rows = output::counted(standing.paid_twice_count, "row");
+    output::complain(
+        "error",
+        &format!("PAID TWICE: {rows}. The gateway paid what it had said would not be paid"),
+    );
+    for row in standing.paid_twice.iter().take(SHOUTED) {
+        output::complain("error", &format!("PAID TWICE: {}", row.sentence()));
+    }
+    output::complain(
+        "hint",
+        "the report lists them all: ask the gateway to take back what was paid too much, and pay none of them again",
+    );
 }
 
 fn verdict(batch: &BatchName, outcome: &Outcome, standing: &Standing) -> Verdict {
     let all_paid = standing.rejected.count == 0
-        && standing.replaced_conflicts == 0
+        && standing.paid_twice_count == 0
         && standing
             .rows
             .iter()
             .all(|row| row.state == State::Paid || row.tally.count == 0);
-    if standing.replaced_conflicts > 0 {
-        let count = output::counted(standing.replaced_conflicts, "failed payment");
-        output::complain(
-            "warning",
-            &format!(
-                "{count} that a retry replaced may have been paid after all; see the report's notes"
-            ),
-        );
-    }
+    shout_paid_twice(standing);
     if standing.is_finished() {
         return if all_paid {
             Verdict::Done
@@ -119,11 +185,27 @@ fn verdict(batch: &BatchName, outcome: &Outcome, standing: &Standing) -> Verdict
                 .to_owned(),
             "run again to upload them".to_owned(),
         ),
+        Ending::Unconfirmed => {
+            let later = standing.of(State::Ready);
+            (
+                Verdict::Unfinished,
+                format!(
+                    "{} of {} came after this run was confirmed, and {} for a confirmation of {} own",
+                    output::counted(later.count, "payment"),
+                    output::amounts(&later.amounts),
+                    if later.count == 1 { "waits" } else { "wait" },
+                    if later.count == 1 { "its" } else { "their" },
+                ),
+                format!("look at what was added or retried, then: disburse run {batch}"),
+            )
+        }
         Ending::Stopped(why) => (
             Verdict::Stopped,
             format!("the gateway stopped the run: {why}"),
             "mend the configuration, then run again".to_owned(),
         ),
+        // Told before, with its example.
+        Ending::Misread(_) | Ending::Taken(_) => return Verdict::Stopped,
         Ending::CircuitOpen => (
             Verdict::Stopped,
             "the gateway lost one post after another; posts were paused to the end".to_owned(),

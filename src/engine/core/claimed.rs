@@ -53,6 +53,13 @@ impl Claimed {
         taken
     }
 
+    /// Takes one, if it is there.
+    pub(super) fn take_one(&mut self, seq: i64) -> Option<Claim> {
+        let place = self.queue.iter().position(|claim| claim.seq == seq)?;
+        self.seqs.remove(&seq);
+        self.queue.remove(place)
+    }
+
     /// Forgets one, if it is there.
     pub(super) fn forget(&mut self, seq: i64) {
         if self.seqs.remove(&seq) {

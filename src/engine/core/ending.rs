@@ -21,6 +21,8 @@ pub enum Ending {
     Held,
     /// Payments wait for their documents to be uploaded, and nothing else is left to do.
     Documents,
+    /// Payments came after the confirmation and wait for one of their own, and nothing else is left to do.
+    Unconfirmed,
     /// What is left waits for a callback that may not come, or for an operator.
     NeedsDecision,
     /// No payment moved for as long as the run may wait.
@@ -29,6 +31,10 @@ pub enum Ending {
     Drained,
     /// The gateway's answer stopped it.
     Stopped(String),
+    /// One reply after another names another amount, currency or number than ours; the first was about this payment.
+    Misread(i64),
+    /// The gateway had one identifier after another before its first post; this payment was the first.
+    Taken(i64),
     /// Losses in a row, to the end.
     CircuitOpen,
     /// No connection to the gateway was ever made: nothing was sent.
@@ -78,8 +84,10 @@ impl Core {
         let held = count(State::Ready) > 0 && !self.held.is_empty();
         let unposted = if held {
             Some(Ending::Held)
+        } else if self.due.document {
+            Some(Ending::Documents)
         } else {
-            self.due.document.then_some(Ending::Documents)
+            self.due.unconfirmed.then_some(Ending::Unconfirmed)
         };
         if self.limits.no_wait {
             return self.end(unposted.unwrap_or(Ending::Posted));

@@ -19,11 +19,13 @@ mod news;
 mod repeats;
 #[cfg(test)]
 mod tests;
+mod words;
 
 use claimed::Claimed;
 pub use ending::Ending;
 use lanes::Held;
 pub use news::{Effect, Health, News};
+use words::Words;
 
 /// The bounds of a run.
 #[derive(Clone, Debug)]
@@ -85,6 +87,7 @@ pub struct Core {
     /// A request may have left in this run, answered or not.
     ever_reached: bool,
     unreachable: Option<(Timestamp, u32, String)>,
+    words: Words,
     ending: Option<Ending>,
     effects: Vec<Effect>,
 }
@@ -109,7 +112,7 @@ impl Core {
             due: Due {
                 post: Some(now),
                 ask: Some(now),
-                document: false,
+                ..Due::default()
             },
             held: BTreeMap::new(),
             states: BTreeMap::new(),
@@ -118,6 +121,7 @@ impl Core {
             last_move: now,
             ever_reached: false,
             unreachable: None,
+            words: Words::default(),
             ending: None,
             effects: Vec::new(),
             limits,
@@ -185,7 +189,7 @@ impl Core {
                     Due {
                         post: earliest(self.due.post, due.post),
                         ask: earliest(self.due.ask, due.ask),
-                        document: due.document,
+                        ..due
                     }
                 } else {
                     // Nothing happened since: what was noted earlier, such as the lease of a question that is answered
@@ -221,6 +225,7 @@ impl Core {
     }
 
     fn take_move(&mut self, moved: &Moved, now: Timestamp) {
+        self.note_words(moved);
         self.shift(moved.from, moved.life.state, moved.money);
         self.asked.remove(&moved.seq);
         let to = moved.life.state;

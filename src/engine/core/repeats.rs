@@ -1,21 +1,28 @@
-//! Posts of payments whose earlier post may have arrived.
+//! Posts that are looked at once more before they leave: repeats, and retries.
 
 use super::Core;
+use crate::journal::Clearance;
 
 impl Core {
-    /// Returns those of the next `count` payments whose earlier post may have arrived.
+    /// Returns those of the next `count` payments that are looked at once more before they leave.
     #[must_use]
     pub fn repeats(&self, count: usize) -> Vec<i64> {
         let next = self.claimed.iter().take(count);
-        next.filter(|claim| claim.repeat)
+        next.filter(|claim| claim.looked_at_last)
             .map(|claim| claim.seq)
             .collect()
     }
 
-    /// Takes back the claims among `asked` that are settled: they must not leave.
-    pub fn keep_unsettled(&mut self, asked: &[i64], still: &[i64]) {
-        for seq in asked.iter().filter(|seq| !still.contains(seq)) {
-            self.claimed.forget(*seq);
+    /// Takes back the claims that must not leave; those without an outcome are recorded as unsent.
+    pub fn take_back(&mut self, looked_at: &[(i64, Clearance)]) {
+        let mut withheld = Vec::new();
+        for (seq, clearance) in looked_at {
+            match clearance {
+                Clearance::Leaves => {}
+                Clearance::Settled => self.claimed.forget(*seq),
+                Clearance::Withheld => withheld.extend(self.claimed.take_one(*seq)),
+            }
         }
+        self.release(withheld);
     }
 }

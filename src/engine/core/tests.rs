@@ -6,7 +6,7 @@ use super::*;
 use crate::domain::{
     Amount, Country, Currency, Instruction, Money, Msisdn, PayerTransactionId, Payment,
 };
-use crate::journal::{ChainHead, Lane, StandingRow};
+use crate::journal::{ChainHead, Heard, Lane, StandingRow};
 
 mod balances;
 mod endings;
@@ -51,7 +51,7 @@ fn id(seq: i64) -> PayerTransactionId {
 fn claim(seq: i64, lane: i64) -> Claim {
     let msisdn = Msisdn::from_digits("254700000001").unwrap();
     Claim {
-        repeat: false,
+        looked_at_last: false,
         support_document: None,
         seq,
         lane,
@@ -103,6 +103,7 @@ fn moved(seq: i64, from: State, to: State, due_at: Option<Timestamp>) -> Moved {
             ..Life::NEW
         },
         money: money(),
+        heard: Heard::Nothing,
     }
 }
 
@@ -124,7 +125,9 @@ fn standing(states: &[(State, u64)], held: &[i64]) -> Box<Standing> {
         rows: rows.collect(),
         unpriced: 0,
         rejected: Tally::default(),
-        replaced_conflicts: 0,
+        paid_twice: Vec::new(),
+        paid_twice_count: 0,
+        named_otherwise: 0,
         evidence: ChainHead::default(),
         held: held
             .iter()
@@ -140,6 +143,7 @@ const NOTHING: Due = Due {
     post: None,
     ask: None,
     document: false,
+    unconfirmed: false,
 };
 
 fn post_due(at: Timestamp) -> Due {

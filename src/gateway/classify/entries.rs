@@ -159,6 +159,11 @@ fn fill(said: &mut Said, entry: &mut Entry) {
     if said.receiver_narration.is_none() {
         said.receiver_narration = entry.receiver_narration.take();
     }
+    if said.anomaly.is_none() {
+        said.anomaly = entry.cut.take();
+    }
+    // Every one of them must be ours.
+    said.named.append(&mut entry.named);
     match (
         &said.gateway_transaction_id,
         entry.gateway_transaction_id.take(),

@@ -24,7 +24,12 @@ fn callback(code: i32) -> Verdict {
     let body = format!(
         r#"{{"function":"GATEWAY.pushPaymentStatus","countryCode":"KE","payload":{{"packet":{{"statusCode":{code},"payerTransactionID":"{A}"}}}}}}"#
     );
-    let notice = read_callback(body.as_bytes(), &CodeTable::default()).unwrap();
+    let notice = read_callback(
+        body.as_bytes(),
+        &CodeTable::default(),
+        &crate::gateway::Scrub::nothing(),
+    )
+    .unwrap();
     assert_eq!(notice.verdict.code, code);
     notice.verdict
 }

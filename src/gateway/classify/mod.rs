@@ -13,7 +13,7 @@ mod tests;
 use std::time::Duration;
 
 use super::wire::{Envelope, Unreadable, read_envelope};
-use super::{OperationError, Outcome, Reply, Said, Signal, StopReason};
+use super::{OperationError, Outcome, Reply, Said, Scrub, Signal, StopReason};
 use crate::domain::PayerTransactionId;
 use crate::lifecycle::{CodeTable, Event, Verdict};
 
@@ -71,6 +71,8 @@ pub(crate) struct Response<'a> {
     pub retry_after: Option<Duration>,
     /// The body, or why there is none.
     pub body: Result<&'a [u8], String>,
+    /// Leaves our secrets out of what it says.
+    pub scrub: &'a Scrub,
 }
 
 /// What the envelope as a whole says.
@@ -179,7 +181,9 @@ fn envelope(response: &Response<'_>) -> Result<Envelope, String> {
         return Err(format!("HTTP {status}"));
     }
     let read = match &response.body {
-        Ok(body) => read_envelope(body).map_err(|error: Unreadable| error.to_string()),
+        Ok(body) => {
+            read_envelope(body, response.scrub).map_err(|error: Unreadable| error.to_string())
+        }
         Err(cause) => Err(cause.clone()),
     };
     // A page of text under an error status is what the status says, no more.
@@ -205,9 +209,14 @@ fn judged(
             return not_let_in(question, ids, status, envelope, codes);
         }
         Some(auth) => auth.code == Some(AUTHENTICATED),
-        // The entry of a status reply names the payment itself; that of a post must come with its authentication.
-        None => question == Question::Status,
+        // What comes without its authentication is incomplete, and proves nothing, however much it says.
+        None => false,
     };
+    #[cfg(test)]
+    let counts = counts
+        || auth.is_none()
+            && question == Question::Status
+            && crate::canary::Canary::UnauthenticatedAnswerCounts.sings();
     if counts {
         return entries::apply(question, ids, status, envelope, codes);
     }

@@ -60,7 +60,11 @@ fn no_end_without_proof(body: &[u8], status: u16) {
             }
         }
     }
-    let _ = crate::gateway::read_callback(body, &CodeTable::default());
+    let _ = crate::gateway::read_callback(
+        body,
+        &CodeTable::default(),
+        &crate::gateway::Scrub::nothing(),
+    );
 }
 
 proptest! {

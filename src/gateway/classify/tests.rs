@@ -17,6 +17,7 @@ pub(super) fn ask(question: Question, asked: &[&str], status: u16, body: &[u8]) 
         status,
         retry_after: Some(Duration::from_secs(9)),
         body: Ok(body),
+        scrub: &Scrub::nothing(),
     };
     classify(question, &ids(asked), &response, &CodeTable::default())
 }
@@ -171,7 +172,7 @@ fn the_words_of_an_entry_are_kept() {
     let id = said.gateway_transaction_id.as_ref().unwrap();
     assert_eq!(id.as_str(), "900719925474099312345");
     assert_eq!(said.receipt_number.as_deref(), Some("QK1, QK2"));
-    assert_eq!(said.receiver_narration.as_deref(), Some("1234-5678"));
+    assert_eq!(said.receiver_narration.as_deref(), Some(r#"["1234-5678"]"#));
     assert!(!format!("{said:?}").contains("1234-5678"));
 
     for (receipt, expected) in [
@@ -248,6 +249,7 @@ fn failures_without_a_status_are_unsent_only_when_proven() {
             status,
             retry_after: None,
             body: Err("connection reset".to_owned()),
+            scrub: &Scrub::nothing(),
         };
         let reply = classify(POST, &ids(&[A]), &response, &CodeTable::default());
         assert_eq!(outline(&reply), expected, "HTTP {status}");

@@ -1,15 +1,19 @@
 //! The operations around the payments: bills, accounts, float, tokens, lookups, documents.
 
+use std::fmt;
 use std::time::Duration;
 
 use secrecy::SecretString;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
 
+use serde::de::{IgnoredAny, SeqAccess, Visitor};
+
 use super::reply::{
-    RawAuth, Status, Unreadable, auth, code, object, plain, read_object, read_raw, text,
+    ENTRIES_MAX, RawAuth, Status, Unreadable, auth, code, object, plain, read_object, read_raw,
+    status, text,
 };
-use crate::gateway::{LookupInquiry, NetworkOf};
+use crate::gateway::{LookupInquiry, NetworkOf, Scrub};
 
 /// The reply to a question about bills or an account.
 pub struct AccountReply {
@@ -76,6 +80,8 @@ pub enum TokenReply {
 pub struct IssuedToken {
     /// `access_token`.
     pub access_token: SecretString,
+    /// `refresh_token`: not used, and as secret.
+    pub refresh_token: Option<SecretString>,
     /// `expires_in`; `None` when it is missing or no number of seconds.
     pub lifetime: Option<Duration>,
     /// Whether `token_type` is `bearer`, or missing.
@@ -104,19 +110,19 @@ const TOKEN_EXPIRED: i32 = 131;
 ///
 /// # Errors
 /// Says why the body says nothing.
-pub fn read_accounts(body: &[u8]) -> Result<AccountReply, Unreadable> {
+pub fn read_accounts(body: &[u8], scrub: &Scrub) -> Result<AccountReply, Unreadable> {
     let raw = read_raw(body)?;
     if raw.get().starts_with('[') {
         return Ok(AccountReply {
             auth: None,
-            entries: listed(raw, account)?,
+            entries: listed(raw, |raw| account(raw, scrub))?,
         });
     }
     let raw: RawReply<'_> = object(raw)?;
     let entries = raw.results.ok_or(Unreadable::OtherForm);
-    let auth = raw.auth_status.map(auth_of).transpose()?;
+    let auth = raw.auth_status.map(|raw| auth_of(raw, scrub)).transpose()?;
     let entries = match (entries, &auth) {
-        (Ok(results), _) => listed(results, account)?,
+        (Ok(results), _) => listed(results, |raw| account(raw, scrub))?,
         // A refusal may come without results.
         (Err(_), Some(_)) => Vec::new(),
         (Err(error), None) => return Err(error),
@@ -128,26 +134,26 @@ pub fn read_accounts(body: &[u8]) -> Result<AccountReply, Unreadable> {
 ///
 /// # Errors
 /// Says why the body says nothing.
-pub fn read_float(body: &[u8]) -> Result<FloatReply, Unreadable> {
+pub fn read_float(body: &[u8], scrub: &Scrub) -> Result<FloatReply, Unreadable> {
     let raw = read_raw(body)?;
     if raw.get().starts_with('[') {
         return Ok(FloatReply {
             auth: None,
-            entries: listed(raw, float)?,
+            entries: listed(raw, |raw| float(raw, scrub))?,
         });
     }
     let raw: RawReply<'_> = object(raw)?;
-    let auth = raw.auth_status.map(auth_of).transpose()?;
+    let auth = raw.auth_status.map(|raw| auth_of(raw, scrub)).transpose()?;
     let denied = raw.success.is_some_and(|success| success.get() == "false");
     let data = raw.data.filter(|data| data.get() != "null" && !denied);
     let known =
         auth.is_some() || raw.results.is_some() || raw.data.is_some() || raw.success.is_some();
     let mut entries = match raw.results {
-        Some(results) => listed(results, float)?,
+        Some(results) => listed(results, |raw| float(raw, scrub))?,
         None => Vec::new(),
     };
     if let Some(data) = data.filter(|_| entries.is_empty()) {
-        entries = listed(data, float)?;
+        entries = listed(data, |raw| float(raw, scrub))?;
     }
     match known {
         true => Ok(FloatReply { auth, entries }),
@@ -159,22 +165,29 @@ pub fn read_float(body: &[u8]) -> Result<FloatReply, Unreadable> {
 ///
 /// # Errors
 /// Says why the body says nothing.
-pub fn read_token(body: &[u8]) -> Result<TokenReply, Unreadable> {
+pub fn read_token(body: &[u8], scrub: &Scrub) -> Result<TokenReply, Unreadable> {
     let raw: RawToken<'_> = read_object(body)?;
-    if let Some(error) = raw.error.and_then(plain) {
+    if let Some(error) = raw.error.and_then(|raw| plain(raw, scrub)) {
         return Ok(TokenReply::Refused {
             error,
-            description: raw.error_description.and_then(plain).unwrap_or_default(),
+            description: raw
+                .error_description
+                .and_then(|raw| plain(raw, scrub))
+                .unwrap_or_default(),
         });
     }
     let token = raw.access_token.filter(|raw| raw.get().starts_with('"'));
     let token = token.and_then(text).filter(|token| !token.is_empty());
     Ok(TokenReply::Issued(IssuedToken {
         access_token: SecretString::from(token.ok_or(Unreadable::OtherForm)?.into_owned()),
+        refresh_token: raw
+            .refresh_token
+            .and_then(text)
+            .map(|token| SecretString::from(token.into_owned())),
         lifetime: raw.expires_in.and_then(seconds),
         is_bearer: raw
             .token_type
-            .and_then(plain)
+            .and_then(|raw| plain(raw, scrub))
             .is_none_or(|kind| kind.eq_ignore_ascii_case("bearer")),
     }))
 }
@@ -183,28 +196,52 @@ pub fn read_token(body: &[u8]) -> Result<TokenReply, Unreadable> {
 ///
 /// # Errors
 /// Says why the body says nothing.
-pub fn read_lookup(body: &[u8]) -> Result<LookupReply, Unreadable> {
+pub fn read_lookup(body: &[u8], scrub: &Scrub) -> Result<LookupReply, Unreadable> {
     let raw: RawLookup<'_> = read_object(body)?;
     let known = |raw: &RawValue| raw.get() != "null";
     if raw.error_code.is_some_and(known) || raw.error_description.is_some_and(known) {
         return Ok(LookupReply::Refused {
             code: raw.error_code.and_then(code),
-            said: raw.error_description.and_then(plain).unwrap_or_default(),
+            said: raw
+                .error_description
+                .and_then(|raw| plain(raw, scrub))
+                .unwrap_or_default(),
         });
     }
-    if let Some(carrier) = raw.carrier.and_then(plain) {
+    if let Some(carrier) = raw.carrier.and_then(|raw| plain(raw, scrub)) {
         return Ok(LookupReply::Network(NetworkOf {
             carrier,
-            time_zone: raw.time_zone.and_then(plain).unwrap_or_default(),
+            time_zone: raw
+                .time_zone
+                .and_then(|raw| plain(raw, scrub))
+                .unwrap_or_default(),
         }));
     }
     let status = raw.status_code.and_then(code);
-    let said = raw.message.and_then(plain).unwrap_or_default();
+    let said = raw
+        .message
+        .and_then(|raw| plain(raw, scrub))
+        .unwrap_or_default();
     match status {
         Some(TOKEN_EXPIRED) => Ok(LookupReply::Expired(said)),
         None if said.is_empty() => Err(Unreadable::OtherForm),
         code => Ok(LookupReply::Refused { code, said }),
     }
+}
+
+/// Returns whether a body says that the token has expired (section 7.4): where it came with a request that asks for no
+/// authentication but a token's, and where the same number would mean "authenticated".
+#[must_use]
+pub fn is_token_expired(body: &[u8]) -> bool {
+    let Ok(raw) = read_object::<RawExpiry<'_>>(body) else {
+        return false;
+    };
+    let known = |raw: Option<&RawValue>| raw.is_some_and(|raw| raw.get() != "null");
+    let denied = raw
+        .success
+        .is_some_and(|raw| text(raw).map_or(raw.get() == "false", |text| text.trim() == "false"));
+    let speaks_of_payments = known(raw.auth_status) || known(raw.results) || known(raw.data);
+    denied && raw.status_code.and_then(code) == Some(TOKEN_EXPIRED) && !speaks_of_payments
 }
 
 /// Writes the request of a network lookup.
@@ -217,21 +254,8 @@ pub fn write_lookup(inquiry: &LookupInquiry) -> Vec<u8> {
     .expect("the shape has text for keys")
 }
 
-/// Returns what the file service calls a document: its own reference, when the reply names one that can be used.
-#[must_use]
-pub fn document_reference(body: &[u8]) -> Option<String> {
-    let raw: RawDocument<'_> = read_object(body).ok()?;
-    // What was cleaned or cut on the way is not the reference any more.
-    let usable =
-        |raw: &RawValue| plain(raw).filter(|kept| text(raw).is_some_and(|t| t.trim() == kept));
-    [raw.reference, raw.document_reference, raw.id]
-        .into_iter()
-        .flatten()
-        .find_map(usable)
-}
-
-fn auth_of(raw: &RawValue) -> Result<Status, Unreadable> {
-    object::<RawAuth<'_>>(raw).map(auth)
+fn auth_of(raw: &RawValue, scrub: &Scrub) -> Result<Status, Unreadable> {
+    object::<RawAuth<'_>>(raw).map(|raw| auth(raw, scrub))
 }
 
 /// Reads an array of entries; a single one stands for an array of one.
@@ -242,35 +266,89 @@ fn listed<T>(
     if raw.get().starts_with('{') {
         return Ok(vec![read(raw)?]);
     }
-    let items: Vec<&RawValue> =
-        serde_json::from_str(raw.get()).map_err(|_| Unreadable::OtherForm)?;
+    let Items(items) = serde_json::from_str(raw.get()).map_err(|_| Unreadable::OtherForm)?;
+    if items.len() > ENTRIES_MAX {
+        return Err(Unreadable::TooMany);
+    }
     items.into_iter().map(read).collect()
 }
 
-fn account(raw: &RawValue) -> Result<AccountEntry, Unreadable> {
+/// The items of an array; of too many, one more than there may be.
+struct Items<'a>(Vec<&'a RawValue>);
+
+impl<'de: 'a, 'a> Deserialize<'de> for Items<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Bounded;
+
+        impl<'de> Visitor<'de> for Bounded {
+            type Value = Items<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("entries")
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Items<'de>, A::Error> {
+                let mut kept = Vec::new();
+                while let Some(item) = items.next_element()? {
+                    kept.push(item);
+                    if kept.len() > ENTRIES_MAX {
+                        while items.next_element::<IgnoredAny>()?.is_some() {}
+                    }
+                }
+                Ok(Items(kept))
+            }
+        }
+
+        deserializer.deserialize_seq(Bounded)
+    }
+}
+
+fn account(raw: &RawValue, scrub: &Scrub) -> Result<AccountEntry, Unreadable> {
     let raw: RawAccount<'_> = object(raw)?;
     Ok(AccountEntry {
-        service: raw.service.and_then(plain),
-        account: raw.account.and_then(plain),
-        status: Status {
-            code: raw.code.and_then(code),
-            description: raw.description.and_then(plain).unwrap_or_default(),
-        },
-        due: raw.due.and_then(plain),
-        currency: raw.currency.and_then(plain),
-        due_date: raw.due_date.and_then(plain).unwrap_or_default(),
-        customer_name: raw.customer_name.and_then(plain).unwrap_or_default(),
+        service: raw.service.and_then(compared),
+        account: raw.account.and_then(compared),
+        status: status(raw.code, raw.description, scrub),
+        due: raw.due.and_then(|raw| number(raw, scrub)),
+        currency: raw.currency.and_then(|raw| plain(raw, scrub)),
+        due_date: raw
+            .due_date
+            .and_then(|raw| plain(raw, scrub))
+            .unwrap_or_default(),
+        customer_name: raw
+            .customer_name
+            .and_then(|raw| plain(raw, scrub))
+            .unwrap_or_default(),
     })
 }
 
-fn float(raw: &RawValue) -> Result<FloatEntry, Unreadable> {
+fn float(raw: &RawValue, scrub: &Scrub) -> Result<FloatEntry, Unreadable> {
     let raw: RawFloat<'_> = object(raw)?;
     Ok(FloatEntry {
-        service: raw.service.and_then(plain),
-        balance: raw.balance.and_then(plain),
-        account_name: raw.account_name.and_then(plain).unwrap_or_default(),
-        currency: raw.currency.and_then(plain),
+        service: raw.service.and_then(compared),
+        balance: raw.balance.and_then(|raw| number(raw, scrub)),
+        account_name: raw
+            .account_name
+            .and_then(|raw| plain(raw, scrub))
+            .unwrap_or_default(),
+        currency: raw.currency.and_then(|raw| plain(raw, scrub)),
     })
+}
+
+/// Returns a text that is compared with ours and not kept.
+fn compared(raw: &RawValue) -> Option<String> {
+    plain(raw, &Scrub::nothing())
+}
+
+/// Returns an amount as it is written. One that happens to have the digits of a password is an amount all the same.
+fn number(raw: &RawValue, scrub: &Scrub) -> Option<String> {
+    let is_number = |text: &String| {
+        text.bytes()
+            .all(|byte| byte.is_ascii_digit() || b".-".contains(&byte))
+    };
+    compared(raw)
+        .filter(is_number)
+        .or_else(|| plain(raw, scrub))
 }
 
 /// Reads whole seconds; more digits than a number holds are a very long time.
@@ -341,9 +419,25 @@ struct RawToken<'a> {
     #[serde(borrow, default)]
     access_token: Option<&'a RawValue>,
     #[serde(borrow, default)]
+    refresh_token: Option<&'a RawValue>,
+    #[serde(borrow, default)]
     error: Option<&'a RawValue>,
     #[serde(borrow, default)]
     error_description: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+struct RawExpiry<'a> {
+    #[serde(borrow, default, rename = "authStatus")]
+    auth_status: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    results: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    data: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    success: Option<&'a RawValue>,
+    #[serde(borrow, default, rename = "statusCode")]
+    status_code: Option<&'a RawValue>,
 }
 
 #[derive(Deserialize)]
@@ -360,14 +454,4 @@ struct RawLookup<'a> {
     error_code: Option<&'a RawValue>,
     #[serde(borrow, default, rename = "errorDescription")]
     error_description: Option<&'a RawValue>,
-}
-
-#[derive(Deserialize)]
-struct RawDocument<'a> {
-    #[serde(borrow, default)]
-    reference: Option<&'a RawValue>,
-    #[serde(borrow, default, rename = "documentReference")]
-    document_reference: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    id: Option<&'a RawValue>,
 }

@@ -5,13 +5,15 @@
 mod around;
 mod reply;
 mod request;
+mod upload;
 
 pub use around::{
     AccountEntry, AccountReply, FloatEntry, FloatReply, IssuedToken, LookupReply, TokenReply,
-    document_reference, read_accounts, read_float, read_lookup, read_token, write_lookup,
+    is_token_expired, read_accounts, read_float, read_lookup, read_token, write_lookup,
 };
 pub use reply::{Entry, Envelope, Pushed, Status, Unreadable, read_envelope, read_pushed};
 pub use request::{Body, Requests};
+pub use upload::{UploadReply, document_reference, read_upload};
 
 /// `function` of a post (section 4.2).
 pub const POST_PAYMENT: &str = "GATEWAY.postPayment";

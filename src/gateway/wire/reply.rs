@@ -8,16 +8,23 @@ use std::fmt;
 use std::marker::PhantomData;
 
 use serde::de::value::MapAccessDeserializer;
-use serde::de::{MapAccess, SeqAccess, Visitor};
+use serde::de::{IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
 use super::PUSH_PAYMENT_STATUS;
-use crate::domain::GatewayTransactionId;
-use crate::gateway::text::clean;
+use crate::domain::{GatewayTransactionId, Member, Named};
+use crate::gateway::Scrub;
+use crate::gateway::text::{clean, kept_whole};
 
 /// Deeper bodies than this are not read; the interface needs five levels.
 const DEPTH_MAX: usize = 32;
+/// A reply that lists more than this is not read: an entry takes more memory than the two bytes of an empty one.
+pub(super) const ENTRIES_MAX: usize = 10_000;
+/// A callback is about one payment: of a second packet it is enough to know that there is one.
+const PACKETS_MAX: usize = 2;
+/// The longest `receiverNarration` and `receiptNumber` that are kept whole, in bytes.
+const WHOLE_MAX: usize = 64 * 1024;
 
 /// Why a body says nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -37,6 +44,9 @@ pub enum Unreadable {
     /// It is JSON, but not the interface's: another form, or a member twice.
     #[error("a reply of another form")]
     OtherForm,
+    /// It lists more than any request asks for.
+    #[error("a reply with more than {ENTRIES_MAX} entries")]
+    TooMany,
 }
 
 /// The reply to a post or to a status query.
@@ -69,10 +79,12 @@ pub struct Entry {
     pub gateway_transaction_id: Option<GatewayTransactionId>,
     /// `receiptNumber`.
     pub receipt_number: Option<String>,
-    /// `receiverNarration`.
+    /// `receiverNarration`, as it came.
     pub receiver_narration: Option<String>,
-    /// `amount`, as it is written.
-    pub amount: Option<String>,
+    /// What it names of the payment beside its identifier, as it is written.
+    pub named: Vec<Named>,
+    /// What of it was too long to be kept whole.
+    pub cut: Option<String>,
 }
 
 // The narration may be a prepaid token.
@@ -104,31 +116,37 @@ impl Pushed {
     }
 }
 
-/// Reads the reply to a post or a status query.
+/// Reads the reply to a post or a status query, our secrets left out of it.
 ///
 /// # Errors
 /// Says why the body says nothing.
-pub fn read_envelope(body: &[u8]) -> Result<Envelope, Unreadable> {
+pub fn read_envelope(body: &[u8], scrub: &Scrub) -> Result<Envelope, Unreadable> {
     let raw: RawEnvelope<'_> = read_object(body)?;
+    let Items(items): Items<'_, ENTRIES_MAX> = raw.results.unwrap_or_default();
+    if items.len() > ENTRIES_MAX {
+        return Err(Unreadable::TooMany);
+    }
     Ok(Envelope {
-        auth: raw.auth_status.map(|Object(status)| auth(status)),
-        entries: raw.results.map(Items::entries).unwrap_or_default(),
-        receipt_number: raw.receipt_number.and_then(unwrapped),
+        auth: raw.auth_status.map(|Object(status)| auth(status, scrub)),
+        entries: items.into_iter().map(|raw| entry(raw, scrub)).collect(),
+        receipt_number: raw
+            .receipt_number
+            .and_then(|raw| receipt(raw, scrub, &mut None)),
     })
 }
 
-/// Reads a callback. Its credentials are not looked at.
+/// Reads a callback, our secrets left out of it. Its credentials are not looked at.
 ///
 /// # Errors
 /// Says why the body says nothing.
-pub fn read_pushed(body: &[u8]) -> Result<Pushed, Unreadable> {
+pub fn read_pushed(body: &[u8], scrub: &Scrub) -> Result<Pushed, Unreadable> {
     let raw: RawPushed<'_> = read_object(body)?;
     let Object(payload) = raw.payload.ok_or(Unreadable::OtherForm)?;
-    let mut packets = payload.packet.ok_or(Unreadable::OtherForm)?.entries();
+    let Items(mut packets) = payload.packet.ok_or(Unreadable::OtherForm)?;
     match (packets.pop(), packets.is_empty()) {
         (Some(packet), true) => Ok(Pushed {
-            function: raw.function.and_then(plain),
-            packet,
+            function: raw.function.and_then(|raw| plain(raw, scrub)),
+            packet: entry(packet, scrub),
         }),
         _ => Err(Unreadable::OtherForm),
     }
@@ -139,7 +157,7 @@ struct RawEnvelope<'a> {
     #[serde(borrow, default, rename = "authStatus")]
     auth_status: Option<Object<RawAuth<'a>>>,
     #[serde(borrow, default)]
-    results: Option<Items<'a>>,
+    results: Option<Items<'a, ENTRIES_MAX>>,
     #[serde(borrow, default, rename = "receiptNumber")]
     receipt_number: Option<&'a RawValue>,
 }
@@ -168,6 +186,16 @@ struct RawEntry<'a> {
     receiver_narration: Option<&'a RawValue>,
     #[serde(borrow, default)]
     amount: Option<&'a RawValue>,
+    #[serde(borrow, default, rename = "currencyCode")]
+    currency_code: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    currency: Option<&'a RawValue>,
+    #[serde(borrow, default, rename = "MSISDN")]
+    msisdn: Option<&'a RawValue>,
+    #[serde(borrow, default, rename = "msisdn")]
+    msisdn_in_small: Option<&'a RawValue>,
+    #[serde(borrow, default, rename = "accountNumber")]
+    account: Option<&'a RawValue>,
 }
 
 #[derive(Deserialize)]
@@ -181,13 +209,24 @@ struct RawPushed<'a> {
 #[derive(Deserialize)]
 struct RawPayload<'a> {
     #[serde(borrow, default)]
-    packet: Option<Items<'a>>,
+    packet: Option<Items<'a, PACKETS_MAX>>,
 }
 
-pub(super) fn auth(raw: RawAuth<'_>) -> Status {
+pub(super) fn auth(raw: RawAuth<'_>, scrub: &Scrub) -> Status {
+    status(raw.code, raw.description, scrub)
+}
+
+/// Reads a code and its text.
+pub(super) fn status(
+    number: Option<&RawValue>,
+    description: Option<&RawValue>,
+    scrub: &Scrub,
+) -> Status {
     Status {
-        code: raw.code.and_then(code),
-        description: raw.description.and_then(plain).unwrap_or_default(),
+        code: number.and_then(code),
+        description: description
+            .and_then(|raw| plain(raw, scrub))
+            .unwrap_or_default(),
     }
 }
 
@@ -214,20 +253,16 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
     }
 }
 
-/// An array of entries; a single one stands for an array of one.
-struct Items<'a>(Vec<RawEntry<'a>>);
+/// An array of entries, or one that stands for an array of one. Of more than `MAX`, one more than that is kept: a body of
+/// nothing but brackets is not allowed to take a hundred times its own memory.
+#[derive(Default)]
+struct Items<'a, const MAX: usize>(Vec<RawEntry<'a>>);
 
-impl Items<'_> {
-    fn entries(self) -> Vec<Entry> {
-        self.0.into_iter().map(entry).collect()
-    }
-}
-
-impl<'de: 'a, 'a> Deserialize<'de> for Items<'a> {
+impl<'de: 'a, 'a, const MAX: usize> Deserialize<'de> for Items<'a, MAX> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct OneOrMany;
+        struct OneOrMany<const MAX: usize>;
 
-        impl<'de> Visitor<'de> for OneOrMany {
+        impl<'de, const MAX: usize> Visitor<'de> for OneOrMany<MAX> {
             type Value = Vec<RawEntry<'de>>;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -242,12 +277,16 @@ impl<'de: 'a, 'a> Deserialize<'de> for Items<'a> {
                 let mut entries = Vec::new();
                 while let Some(Object(entry)) = items.next_element()? {
                     entries.push(entry);
+                    if entries.len() > MAX {
+                        // The rest is read as what it is, and not kept.
+                        while items.next_element::<IgnoredAny>()?.is_some() {}
+                    }
                 }
                 Ok(entries)
             }
         }
 
-        deserializer.deserialize_any(OneOrMany).map(Items)
+        deserializer.deserialize_any(OneOrMany::<MAX>).map(Items)
     }
 }
 
@@ -325,23 +364,62 @@ pub(super) fn object<'a, T: Deserialize<'a>>(raw: &'a RawValue) -> Result<T, Unr
     }
 }
 
-fn entry(raw: RawEntry<'_>) -> Entry {
+fn entry(raw: RawEntry<'_>, scrub: &Scrub) -> Entry {
+    let mut cut = None;
     Entry {
         id: raw.id.and_then(text).map(Cow::into_owned),
-        status: Status {
-            code: raw.code.and_then(code),
-            description: raw.description.and_then(plain).unwrap_or_default(),
-        },
+        status: status(raw.code, raw.description, scrub),
         gateway_transaction_id: raw
             .gateway_transaction_id
             .and_then(text)
             // A refused payment has no transaction; gateways then say 0.
             .filter(|id| id.trim() != "0")
+            // An identifier that holds a secret is none that may be kept, or told again.
+            .filter(|id| scrub.text(id) == *id)
             .and_then(|id| GatewayTransactionId::parse(id.trim()).ok()),
-        receipt_number: raw.receipt_number.and_then(unwrapped),
-        receiver_narration: raw.receiver_narration.and_then(unwrapped),
-        amount: raw.amount.and_then(plain),
+        receipt_number: raw
+            .receipt_number
+            .and_then(|raw| receipt(raw, scrub, &mut cut)),
+        receiver_narration: raw
+            .receiver_narration
+            .and_then(|raw| whole(raw, "receiverNarration", scrub, &mut cut)),
+        named: named(
+            [
+                (Member::Amount, raw.amount),
+                (Member::Currency, raw.currency_code),
+                (Member::Currency, raw.currency),
+                (Member::Msisdn, raw.msisdn),
+                (Member::Msisdn, raw.msisdn_in_small),
+                (Member::Account, raw.account),
+            ],
+            scrub,
+        ),
+        cut,
     }
+}
+
+fn named(members: [(Member, Option<&RawValue>); 6], scrub: &Scrub) -> Vec<Named> {
+    // A number that happens to have the digits of a password is compared all the same.
+    let is_number = |text: &str| {
+        text.bytes()
+            .all(|byte| byte.is_ascii_digit() || b"+-., ".contains(&byte))
+    };
+    let read = |(member, raw): (Member, Option<&RawValue>)| {
+        let raw = raw?;
+        Some(Named {
+            member,
+            text: match text(raw)? {
+                number if is_number(&number) => clean(&number),
+                words => clean(&scrub.text(&words)),
+            },
+            is_number: !raw.get().starts_with('"'),
+        })
+    };
+    members
+        .into_iter()
+        .filter_map(read)
+        .filter(|named| !named.text.is_empty())
+        .collect()
 }
 
 /// Returns a text, or a number digit by digit; `None` for anything else.
@@ -358,10 +436,11 @@ pub(super) fn text(raw: &RawValue) -> Option<Cow<'_, str>> {
     }
 }
 
-/// Returns a text fit to keep; `None` when it is empty.
-pub(super) fn plain(raw: &RawValue) -> Option<String> {
+/// Returns a text fit to keep, without our secrets; `None` when it is empty.
+pub(super) fn plain(raw: &RawValue, scrub: &Scrub) -> Option<String> {
     text(raw)
-        .map(|text| clean(&text))
+        // Before it is cut: half of a secret is not recognised.
+        .map(|text| clean(&scrub.text(&text)))
         .filter(|text| !text.is_empty())
 }
 
@@ -374,22 +453,55 @@ pub(super) fn code(raw: &RawValue) -> Option<i32> {
     canonical.then(|| digits.parse().ok()).flatten()
 }
 
-/// Returns a plain text, or the texts of a JSON array, which may be inside a text: `"[\"\"]"`.
-fn unwrapped(raw: &RawValue) -> Option<String> {
-    let list = |json: &str| -> Option<String> {
-        let items: Vec<&RawValue> = serde_json::from_str(json).ok()?;
-        let texts: Vec<String> = items.into_iter().filter_map(plain).collect();
-        Some(clean(&texts.join(", ")))
+/// Returns what came under a name, whatever its form, whole and as it is: it may be money. `None` when it says nothing.
+fn whole(raw: &RawValue, name: &str, scrub: &Scrub, cut: &mut Option<String>) -> Option<String> {
+    let json = raw.get();
+    let said = match json.as_bytes().first()? {
+        b'n' => return None,
+        b'"' => text(raw)?,
+        _ => Cow::Borrowed(json),
     };
-    let unwrapped = if raw.get().starts_with('[') {
+    // An array of nothing, in a text or not, is nothing.
+    let says = |c: char| !(c.is_whitespace() || c.is_control() || "[]{}\"\\,:".contains(c));
+    if !said.contains(says) {
+        return None;
+    }
+    let said = scrub.text(&said);
+    if said.len() > WHOLE_MAX {
+        *cut = Some(format!(
+            "{name} is {} bytes long: the first {WHOLE_MAX} are kept",
+            said.len()
+        ));
+    }
+    Some(kept_whole(&said, WHOLE_MAX))
+}
+
+/// Returns a receipt: a text, or the texts of a JSON array, which may be inside a text: `"[\"\"]"`. Any other form is kept
+/// as it came.
+fn receipt(raw: &RawValue, scrub: &Scrub, cut: &mut Option<String>) -> Option<String> {
+    let list = |json: &str| -> Option<String> {
+        // As many as there can be of these in what is kept.
+        if json.len() > WHOLE_MAX {
+            return None;
+        }
+        let items: Vec<&RawValue> = serde_json::from_str(json).ok()?;
+        let some = items.into_iter().filter(|raw| raw.get() != "null");
+        let texts: Option<Vec<Cow<'_, str>>> = some.map(text).collect();
+        let texts = texts?;
+        let said: Vec<&str> = texts
+            .iter()
+            .map(|text| text.trim())
+            .filter(|text| !text.is_empty())
+            .collect();
+        Some(kept_whole(&scrub.text(&said.join(", ")), WHOLE_MAX))
+    };
+    let listed = if raw.get().starts_with('[') {
         list(raw.get())
     } else {
-        text(raw).map(|text| {
-            Some(text.trim())
-                .filter(|text| text.starts_with('['))
-                .and_then(list)
-                .unwrap_or_else(|| clean(&text))
-        })
+        text(raw).and_then(|text| list(Some(text.trim()).filter(|text| text.starts_with('['))?))
     };
-    unwrapped.filter(|text| !text.is_empty())
+    listed
+        .or_else(|| whole(raw, "receiptNumber", scrub, cut))
+        .map(|text| text.trim().to_owned())
+        .filter(|text| !text.is_empty())
 }

@@ -5,15 +5,13 @@ use std::path::Path;
 
 use crate::domain::{DocumentPath, Money, PaymentKind};
 
-use super::super::columns::Field;
+use super::super::columns::{Field, UPLOADED};
 use super::super::document::read_document;
 use super::super::rules::{Documents, Rules};
 use super::super::text::quoted;
 use super::Service;
 use super::findings::Findings;
 
-/// The member of `extraData` that names a document which the gateway has already (section 2.3).
-const UPLOADED: &str = "supportDocument";
 /// How many documents are remembered: many rows may name one.
 const REMEMBERED_MAX: usize = 4096;
 

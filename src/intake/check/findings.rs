@@ -62,7 +62,7 @@ impl Findings {
 
     fn shape(&mut self, message: String) {
         self.shapeless = true;
-        self.push(None, message);
+        self.record(None, "shape", message, None);
     }
 
     /// Returns whether it is unknown which cell belongs to which column: further errors would only mislead.
@@ -98,6 +98,16 @@ impl Findings {
 
     /// Adds an error about a column by its name, unless the column has one.
     pub(super) fn push(&mut self, column: Option<String>, message: String) {
+        self.record(column, "invalid", message, None);
+    }
+
+    fn record(
+        &mut self,
+        column: Option<String>,
+        code: &'static str,
+        message: String,
+        found: Option<String>,
+    ) {
         if column.is_some() && self.errors.iter().any(|error| error.column == column) {
             return;
         }
@@ -105,17 +115,26 @@ impl Findings {
             line: self.line,
             column,
             message,
+            code,
+            found,
         });
     }
 
     /// Adds what is wrong with a cell, and the cell.
     pub(super) fn cell(&mut self, field: Field, cause: impl fmt::Display, cell: &str) {
-        self.add(field, format!("{cause} ({})", quoted(cell)));
+        let message = format!("{cause} ({})", quoted(cell));
+        self.record(
+            Some(field.name().to_owned()),
+            "invalid",
+            message,
+            Some(cell.to_owned()),
+        );
     }
 
     /// Adds that a cell is empty that must not be.
     pub(super) fn missing(&mut self, field: Field, expected: &str) {
-        self.add(field, format!("expected {expected}, found nothing"));
+        let message = format!("expected {expected}, found nothing");
+        self.record(Some(field.name().to_owned()), "missing", message, None);
     }
 
     /// Unwraps what was parsed, or adds the reason.
@@ -166,7 +185,13 @@ impl Findings {
                 u32::from(c),
                 quoted(text)
             );
-            self.push(Some(column.to_owned()), message);
+            let found = Some(text.to_owned());
+            self.record(
+                Some(column.to_owned()),
+                "forbidden_character",
+                message,
+                found,
+            );
         }
     }
 

@@ -1,6 +1,7 @@
 //! Who is paid: phone number, account, bank, and further members of `extraData`.
 
 use crate::domain::{Country, Msisdn, MsisdnError, PaymentKind};
+use crate::ledger::likeness::folded;
 
 use super::super::banks::BankDirectory;
 use super::super::columns::{Column, Field, Layout, extra_name};
@@ -193,7 +194,8 @@ fn object(extra: &mut Vec<(String, String)>, cell: &str, found: &mut Findings) {
 
 fn add(extra: &mut Vec<(String, String)>, name: &str, cell: &str, found: &mut Findings) {
     let column = format!("extra.{name}");
-    if extra.iter().any(|(present, _)| present == name) {
+    let own = folded(name);
+    if extra.iter().any(|(present, _)| folded(present) == own) {
         found.push(
             Some(column),
             format!("stands twice in the row ({})", quoted(cell)),

@@ -375,6 +375,38 @@ fn extra_members_are_refused_when_reserved_or_doubled() {
     }
     let mut cells = BANK.to_vec();
     cells.push(("extra.floor", "1"));
-    let doubled = row(&cells).replace("extra.floor", "extra.destinationBankCode");
-    assert!(errors(&read(doubled))[0].contains("extra.destinationBankCode: stands twice"));
+    let doubled = row(&cells).replace("extra.floor", "extra.FLOOR,extra.floor");
+    assert!(refused(doubled).contains("has the column extra.floor twice"));
+    for own in [
+        "destinationBankCode",
+        "DestinationBankName",
+        "destinationbank",
+        "DESTINATIONACCOUNTNO",
+        "destinationAccountName",
+        "de\u{17F}tinationAccountName",
+        "SupportDocument",
+        "CALLBACKURL",
+        "pushtooriginator",
+    ] {
+        let header = row(&cells).replace("extra.floor", &format!("extra.{own}"));
+        let found = refused(header);
+        assert!(
+            found.contains(&format!("has the column extra.{own}: ")),
+            "{found}"
+        );
+        let rows = read(format!(
+            "service_code,msisdn,amount,extra\nB2C_MPESA,254712345678,50,\"{{\"\"{own}\"\":1}}\"\n"
+        ));
+        assert!(
+            errors(&rows)[0].contains(&format!("extra.{own}: ")),
+            "{rows:?}"
+        );
+    }
+    let rows = read(
+        "service_code,msisdn,amount,extra\nB2C_MPESA,254712345678,50,\"{\"\"shop\"\":1,\"\"Shop\"\":2}\"\n",
+    );
+    assert!(
+        errors(&rows)[0].contains("extra.Shop: stands twice"),
+        "{rows:?}"
+    );
 }

@@ -14,7 +14,7 @@ use crate::lifecycle::State;
 impl Load<'_> {
     /// Begins the lives of the new rows that do not wait for their first claim, and puts what was loaded on the chain.
     pub(super) fn begin_lives(&self) -> Result<(), Error> {
-        let state = if self.plan.presume_posted {
+        let state = if self.presumes {
             // Asked before it is posted, where an earlier journal may have posted it.
             self.c.execute(
                 "insert into life (seq, batch_id, service_id, state, due_at, exposures, quarantine_from)
@@ -47,10 +47,12 @@ impl Load<'_> {
                 .iter()
                 .try_for_each(|block| blocks::append(c, chain, batch_id, block, now))
         })?;
-        if self.plan.presume_posted {
+        if self.presumes {
             self.presume_posted()?;
         }
-        Ok(())
+        let (batch_id, now) = (self.batch_id, self.plan.now);
+        self.c
+            .acted(batch_id, now, "load", self.plan.source.as_str().into())
     }
 
     fn begin_tallies(&self, state: i64) -> Result<(), Error> {

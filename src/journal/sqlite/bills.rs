@@ -202,7 +202,7 @@ fn first_ready(c: &Connection, batch_id: i64, services: &[i64]) -> Result<Option
     for service in services {
         let found: Option<i64> =
             statement.query_row(params![batch_id, service], |row| row.get(0))?;
-        let fresh = match has_fresh(c, batch_id, *service)? {
+        let fresh = match has_fresh(c, batch_id, *service, i64::MAX)? {
             true => fresh_from(c, batch_id, *service)?,
             false => None,
         };

@@ -7,21 +7,27 @@
 //!
 //! Rows, heads and what they speak of are one transaction: a crash leaves all of it or nothing.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::ops::{Deref, DerefMut};
+use std::sync::Arc;
 
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::append::{self, WAITING_MAX, Waiting};
 use super::canon::{Canon, Digest, Terms};
 use super::evidence::{Subject, Tallies};
+use super::generations;
+use super::intact::Intact;
 use super::phrases::Phrases;
 use super::recent::Recent;
-use super::row::{NOTED_CALLBACK, corrupt};
+use super::row::corrupt;
 use super::waits::Waits;
-use crate::domain::{PayerTransactionId, Said, Timestamp};
+use crate::domain::{Actor, Money, PayerTransactionId, Said, Timestamp};
 use crate::journal::Error;
+use crate::journal::mark::Place;
+use crate::ledger::confirmation::Allowance;
+use crate::ledger::recovery::{JournalId, Marked, Position};
 use crate::lifecycle::{Policy, State};
 
 /// Kind, class and code of a row of evidence.
@@ -99,6 +105,8 @@ pub(super) struct Chain {
     policies: Vec<(Terms, i64)>,
     waiting: Vec<Waiting>,
     phrases: Phrases,
+    /// Batches whose evidence the mark beside the journal is to follow, and how far it had come when it was last written.
+    marking: BTreeMap<i64, Option<Position>>,
 }
 
 impl Chain {
@@ -170,6 +178,21 @@ impl Chain {
 
     /// Writes the rows that wait.
     fn flush(&mut self, c: &Connection) -> Result<(), Error> {
+        // What the mark names is looked up by its number: its hash is written down.
+        for (batch_id, position) in &mut self.marking {
+            let mut newest = self.waiting.iter_mut().rev();
+            if let Some(row) = newest.find(|row| row.batch_id == *batch_id)
+                && let Some(head) = self.heads.get(batch_id)
+            {
+                row.hash = Some(head.hash);
+                *position = Some(Position {
+                    batch_id: *batch_id,
+                    length: head.length.unsigned_abs(),
+                    evidence_id: row.evidence_id,
+                    head: head.hash,
+                });
+            }
+        }
         append::append(c, &self.waiting)?;
         self.waiting.clear();
         Ok(())
@@ -254,6 +277,7 @@ impl Chain {
         self.newest = None;
         self.policies.clear();
         self.waiting.clear();
+        self.marking.clear();
     }
 
     /// Writes what waits, and the heads that moved. Without it nothing that was appended may be committed.
@@ -285,8 +309,24 @@ pub(super) struct Chained {
     chain: RefCell<Chain>,
     tallies: RefCell<Tallies>,
     recent: RefCell<Recent>,
+    /// Who gave the command that the transaction carries out.
+    actor: RefCell<Option<Arc<Actor>>>,
     /// By their batches.
     waits: RefCell<BTreeMap<i64, Waits>>,
+    intact: RefCell<BTreeMap<i64, Intact>>,
+    allowances: RefCell<BTreeMap<i64, Allowance>>,
+    /// Where the mark of the journal is, and what it says of the journal itself; a journal that is made aside has none yet.
+    mark: Option<Beside>,
+    /// A run began in this transaction.
+    new_epoch: Cell<Option<i64>>,
+}
+
+/// The mark of a journal, and what never changes of it.
+pub(super) struct Beside {
+    pub(super) place: Place,
+    pub(super) journal: JournalId,
+    pub(super) born: Option<u64>,
+    pub(super) epoch: i64,
 }
 
 impl Chained {
@@ -297,7 +337,59 @@ impl Chained {
             tallies: RefCell::default(),
             recent: RefCell::default(),
             waits: RefCell::default(),
+            actor: RefCell::default(),
+            intact: RefCell::default(),
+            allowances: RefCell::default(),
+            mark: None,
+            new_epoch: Cell::default(),
         }
+    }
+
+    /// From now on, a mark follows what is written.
+    pub(super) fn follow(&mut self, mark: Beside) {
+        self.mark = Some(mark);
+    }
+
+    /// Lets the mark follow what this transaction appends to a batch. Called before anything is appended.
+    pub(super) fn mark(&self, batch_id: i64) {
+        if self.mark.is_some() {
+            self.chain.borrow_mut().marking.entry(batch_id).or_default();
+        }
+    }
+
+    /// Lets the mark follow a run that begins.
+    pub(super) fn mark_epoch(&self, epoch: i64) {
+        self.new_epoch.set(Some(epoch));
+    }
+
+    /// Writes what a commit moved into the mark, before anything that rests on it leaves.
+    pub(super) fn advance_mark(&mut self) -> Result<(), Error> {
+        let marking = std::mem::take(&mut self.chain.borrow_mut().marking);
+        let epoch = self.new_epoch.take();
+        let Some(mark) = &mut self.mark else {
+            return Ok(());
+        };
+        let positions: Vec<Position> = marking.into_values().flatten().collect();
+        if positions.is_empty() && epoch.is_none() {
+            return Ok(());
+        }
+        mark.epoch = epoch.unwrap_or(mark.epoch).max(mark.epoch);
+        mark.place.advance(&Marked {
+            journal: mark.journal,
+            born: mark.born,
+            epoch: mark.epoch,
+            positions,
+        })
+    }
+
+    /// Says who gave the command that is carried out next.
+    pub(super) fn hand_to(&self, actor: Option<Arc<Actor>>) {
+        self.actor.replace(actor);
+    }
+
+    /// Returns who gave the command.
+    pub(super) fn actor(&self) -> Option<Arc<Actor>> {
+        self.actor.borrow().clone()
     }
 
     /// Gives the connection back.
@@ -310,9 +402,16 @@ impl Chained {
     ///
     /// Called inside the transaction that begins.
     pub(super) fn begin(&self) -> Result<(), Error> {
+        self.new_epoch.take();
         self.chain.borrow_mut().start();
         self.tallies.take();
-        self.recent.borrow_mut().begin(&self.connection)
+        if self.recent.borrow_mut().begin(&self.connection)? {
+            self.intact
+                .borrow_mut()
+                .values_mut()
+                .for_each(Intact::doubt);
+        }
+        Ok(())
     }
 
     /// Forgets everything: what was learned in a transaction that was rolled back is not there.
@@ -320,11 +419,17 @@ impl Chained {
         self.chain.take();
         self.tallies.take();
         self.recent.take();
+        self.intact.take();
     }
 
     /// Notes that a payment stands elsewhere now; the tally is written once for a transaction, or before it is read.
-    pub(super) fn moved(&self, subject: &Subject, from: State) {
-        self.tallies.borrow_mut().moved(subject, from);
+    pub(super) fn moved(&self, subject: &Subject, from: State) -> Result<(), Error> {
+        let (from, to) = match subject.has_generations {
+            false => (from, subject.moved.life.state),
+            true => generations::counted(&self.connection, subject.moved.seq, from)?,
+        };
+        self.tallies.borrow_mut().moved(subject, from, to);
+        Ok(())
     }
 
     /// Writes the tally: before it is read in the same transaction.
@@ -367,6 +472,28 @@ impl Chained {
         self.waits.borrow_mut().insert(batch_id, waits);
     }
 
+    /// Begins a run: what is claimed is compared with the chain anew, and no more leaves for the first time than was shown.
+    pub(super) fn begin_run(&self, batch_id: i64, allowance: Option<Allowance>) {
+        self.intact.borrow_mut().remove(&batch_id);
+        match allowance {
+            Some(allowance) => self.allowances.borrow_mut().insert(batch_id, allowance),
+            None => self.allowances.borrow_mut().remove(&batch_id),
+        };
+    }
+
+    /// Takes a payment that leaves for the first time out of what was shown; `false` when it is more than that.
+    pub(super) fn allows(&self, batch_id: i64, money: Money) -> bool {
+        let mut allowances = self.allowances.borrow_mut();
+        allowances
+            .get_mut(&batch_id)
+            .is_none_or(|allowance| allowance.take(money))
+    }
+
+    /// Does something with what is known of the chain of a batch.
+    pub(super) fn intact<T>(&self, batch_id: i64, work: impl FnOnce(&mut Intact) -> T) -> T {
+        work(self.intact.borrow_mut().entry(batch_id).or_default())
+    }
+
     /// Takes out what runs remember.
     #[cfg(test)]
     pub(super) fn take_waits(&self) -> BTreeMap<i64, Waits> {
@@ -392,17 +519,13 @@ impl Chained {
             .number(&self.connection, text)
     }
 
-    /// Returns how many callbacks about a payment wait to be written, and how many of them have this digest.
-    pub(super) fn waiting_callbacks(&self, seq: i64, digest: &Digest) -> (i64, i64) {
+    /// Returns kinds and digests of a payment's evidence with a digest that waits to be written.
+    pub(super) fn waiting_digests(&self, seq: i64) -> Vec<(Kind, Digest)> {
         let chain = self.chain.borrow();
-        let callbacks = chain
-            .waiting
-            .iter()
-            .filter(|row| row.seq == seq && matches!(row.kind.0, 8 | NOTED_CALLBACK))
-            .filter_map(|row| row.digest);
-        callbacks.fold((0, 0), |(all, same), found| {
-            (all + 1, same + i64::from(found == *digest))
-        })
+        let of_payment = chain.waiting.iter().filter(|row| row.seq == seq);
+        of_payment
+            .filter_map(|row| Some((row.kind, row.digest?)))
+            .collect()
     }
 
     /// Writes the evidence that waits: before any of it is read in the same transaction.

@@ -22,9 +22,8 @@ pub(super) fn commit(connection: &mut Chained, works: Vec<Work>) -> Result<(), E
             #[cfg(debug_assertions)]
             crate::points::pass("before-commit");
             // A job that had nothing to write may have ended the transaction itself.
-            if !connection.is_autocommit()
-                && let Err(error) = end(connection)
-            {
+            let writes = !connection.is_autocommit();
+            if writes && let Err(error) = end(connection) {
                 let _ = connection.execute_batch("rollback");
                 connection.forget();
                 #[cfg(test)]
@@ -35,7 +34,10 @@ pub(super) fn commit(connection: &mut Chained, works: Vec<Work>) -> Result<(), E
             }
             #[cfg(debug_assertions)]
             crate::points::pass("after-commit");
-            Ok(())
+            match writes {
+                true => connection.advance_mark(),
+                false => Ok(()),
+            }
         }
         Err(error) => {
             connection.forget();

@@ -6,25 +6,26 @@ use rusqlite::{Connection, OptionalExtension, params};
 use serde::Serialize;
 
 use super::NEVER;
+use super::agreed::{apply_other, judged};
 use super::chain::{Chained, Evidence, Words};
 use super::fresh::begin_life;
+use super::generations;
 use super::row::{
-    LIFE_COLUMNS, NOTED_CALLBACK, add_to_tally, assert_changed, corrupt, currency_of, due_number,
-    event_numbers, life_of, millis, save_life, state_number,
+    LIFE_COLUMNS, add_to_tally, assert_changed, corrupt, currency_of, due_number, event_numbers,
+    known_number, life_of, millis, save_life, state_number,
 };
+use super::taken::{conclude_other, conclude_taken, recognise};
 use crate::domain::{Amount, Money, PayerTransactionId, Said};
-use crate::journal::{CallbackNote, Error, Finding, Moved, Received};
+use crate::journal::{Error, Finding, Heard, Moved};
 use crate::lifecycle::{Anomaly, Class, Event, Life, Moment, Policy, State, Step, step};
-
-/// Callbacks of one payment that are kept; an honest gateway sends a handful.
-const CALLBACKS_MAX: i64 = 64;
 
 /// A payment in the middle of a transaction.
 #[derive(Clone, Copy)]
 #[cfg_attr(test, derive(Debug, PartialEq))]
 pub(super) struct Subject {
     pub(super) batch_id: i64,
-    pub(super) replaced: bool,
+    /// Its row has other generations: it is a retry, or has one.
+    pub(super) has_generations: bool,
     /// How many callbacks about it are stored, where that is known.
     pub(super) callbacks: Option<i64>,
     pub(super) moved: Moved,
@@ -36,13 +37,13 @@ pub(super) fn subject(c: &Chained, seq: i64) -> Result<Subject, Error> {
 }
 
 /// The same of a row that may have no amount, and is no payment then: `None`.
-fn payment(c: &Chained, seq: i64) -> Result<Option<Subject>, Error> {
+pub(super) fn payment(c: &Chained, seq: i64) -> Result<Option<Subject>, Error> {
     if let Some(mut known) = c.recent(seq) {
         known.moved.from = known.moved.life.state;
         return Ok(Some(known));
     }
     let mut statement = c.prepare_cached(&format!(
-        "select {LIFE_COLUMNS}, i.batch_id, i.service_id, i.amount, i.currency, l.replaced_by is not null, l.seq is null
+        "select {LIFE_COLUMNS}, i.batch_id, i.service_id, i.amount, i.currency, l.replaced_by is not null or i.generation > 0, l.seq is null
          from instruction i left join life l on l.seq = i.seq where i.seq = ?1"
     ))?;
     let mut rows = statement.query([seq])?;
@@ -65,7 +66,7 @@ fn payment(c: &Chained, seq: i64) -> Result<Option<Subject>, Error> {
     }
     Ok(Some(Subject {
         batch_id,
-        replaced: row.get(14)?,
+        has_generations: row.get(14)?,
         callbacks: None,
         moved: Moved {
             seq,
@@ -73,6 +74,7 @@ fn payment(c: &Chained, seq: i64) -> Result<Option<Subject>, Error> {
             from: life.state,
             life,
             money: Money { amount, currency },
+            heard: Heard::Nothing,
         },
     }))
 }
@@ -82,10 +84,9 @@ fn payment(c: &Chained, seq: i64) -> Result<Option<Subject>, Error> {
 pub(super) struct Tallies(BTreeMap<(i64, i64, &'static str, State), (i64, i64)>);
 
 impl Tallies {
-    pub(super) fn moved(&mut self, subject: &Subject, from: State) {
-        let to = subject.moved.life.state;
-        // A replaced failure is out of the count: the retry stands for its line.
-        if from == to || subject.replaced {
+    /// The row of a payment was counted at `from`, and is counted at `to` now.
+    pub(super) fn moved(&mut self, subject: &Subject, from: State, to: State) {
+        if from == to {
             return;
         }
         let money = subject.moved.money;
@@ -124,6 +125,19 @@ pub(super) fn apply(
     moment: Moment,
     policy: &Policy,
 ) -> Result<Option<Anomaly>, Error> {
+    let has_words = matches!(
+        event,
+        Event::Reply(_) | Event::Answer(_) | Event::Callback(_)
+    );
+    // A callback was held against its instruction before.
+    if matches!(event, Event::Reply(_) | Event::Answer(_)) {
+        let judgement = judged(c, subject, said)?;
+        if let Some(differs) = judgement.differs {
+            apply_other(c, subject, event, said, &differs, moment, policy)?;
+            return conclude_other(c, subject, event, moment, policy);
+        }
+        recognise(c, subject, judgement.is_ours, moment, policy)?;
+    }
     let before = subject.moved.life;
     let Step { life, anomaly } = step(&before, event, moment, policy);
     let meaning = Meaning {
@@ -142,10 +156,10 @@ pub(super) fn apply(
     } else if life != before {
         save_life(c, subject.moved.seq, &life, queued)?;
     }
-    if subject.replaced && life.state == State::Conflict && before.state != State::Conflict {
-        hold_retry(c, subject.moved.seq)?;
-    }
     subject.moved.life = life;
+    if has_words {
+        subject.moved.heard = Heard::Ours;
+    }
     c.remember(subject);
     let note = anomaly
         .map(|anomaly| anomaly.to_string())
@@ -165,6 +179,12 @@ pub(super) fn apply(
         words,
         policy: Some(policy),
     })?;
+    if life.taken {
+        if !before.taken {
+            subject.moved.heard = Heard::Taken;
+        }
+        conclude_taken(c, subject, moment, policy)?;
+    }
     Ok(anomaly)
 }
 
@@ -190,29 +210,6 @@ struct Meaning {
     late: bool,
     /// They tell of a delivery to the bank: their receipt is the application id.
     delivered: bool,
-}
-
-/// Keeps a retry that was not posted yet from being posted: what it replaces may have been paid.
-fn hold_retry(c: &Chained, seq: i64) -> Result<(), Error> {
-    set_retry_due(c, seq, NEVER)
-}
-
-/// Lets a retry be posted after all: what it replaces is decided to have failed.
-pub(super) fn release_retry(c: &Chained, seq: i64) -> Result<(), Error> {
-    set_retry_due(c, seq, 0)
-}
-
-// Of all generations at most the newest is ready.
-fn set_retry_due(c: &Chained, seq: i64, due_at: i64) -> Result<(), Error> {
-    c.forget_recent();
-    c.prepare_cached(
-        "with recursive later (seq) as (
-             select replaced_by from life where seq = ?1 and replaced_by is not null
-             union all select l.replaced_by from life l join later using (seq) where l.replaced_by is not null)
-         update life set due_at = ?2 where seq in later and state = 0",
-    )?
-    .execute(params![seq, due_at])?;
-    Ok(())
 }
 
 /// Stores where a payment stands, and what was said of it.
@@ -250,7 +247,7 @@ fn save_told(
             life.attempts,
             millis(life.posted_at),
             life.exposures,
-            life.known,
+            known_number(life),
             life.not_found,
             millis(life.quarantine_from),
             life.queries,
@@ -269,10 +266,16 @@ fn save_told(
 }
 
 /// What is kept of a reply beside the gateway's words, as JSON.
-fn detail_of(said: &Said) -> Option<String> {
+pub(super) fn detail_of(said: &Said) -> Option<String> {
+    detail_with(said, None)
+}
+
+/// The same, with a body that could not be read.
+pub(super) fn detail_with(said: &Said, body: Option<&str>) -> Option<String> {
     let detail = Detail {
         cause: Some(said.cause.as_str()).filter(|cause| !cause.is_empty()),
         http_status: said.http_status.filter(|status| *status != 200),
+        body,
     };
     (detail != Detail::default())
         .then(|| serde_json::to_string(&detail).expect("texts and a number have a JSON form"))
@@ -284,6 +287,8 @@ struct Detail<'a> {
     cause: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     http_status: Option<u16>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    body: Option<&'a str>,
 }
 
 /// Records findings, in order.
@@ -310,109 +315,16 @@ pub(super) fn record(
             Moment { jitter, ..moment },
             policy,
         )?;
-        c.moved(&subject, from);
+        c.moved(&subject, from)?;
+        if subject.has_generations {
+            generations::settle(c, &mut subject, moment, Some(policy))?;
+            if matches!(finding.event, Event::Answer(_) | Event::NoAnswer) {
+                generations::put_off(c, finding.seq, moment, policy)?;
+            }
+        }
         moves.push(subject.moved);
     }
     Ok(moves)
-}
-
-/// The callbacks of payment ?1 that are stored, and those of them with digest ?2.
-// The index is named: statistics of a journal that was only just loaded say that there is next to no evidence, and that
-// reading all of it is as good.
-pub(super) const STORED_CALLBACKS: &str = "select count(*), count(*) filter (where digest = ?2) from evidence indexed by evidence_by_payment
-     where seq = ?1 and event in (8, ?3) and digest is not null";
-
-/// Stores a callback and applies it.
-pub(super) fn callback(
-    c: &Chained,
-    note: &CallbackNote,
-    moment: Moment,
-    policy: &Policy,
-) -> Result<Received, Error> {
-    let seq = match c.recent_by(note.id) {
-        Some(seq) => seq,
-        None => match find(c, note.id)? {
-            Some(seq) => seq,
-            None => return Ok(Received::Unknown),
-        },
-    };
-    let known = c.recent(seq);
-    let callbacks = match known.and_then(|known| known.callbacks) {
-        Some(0) => 0,
-        _ => {
-            let (stored, same): (i64, i64) = c
-                .prepare_cached(STORED_CALLBACKS)?
-                .query_row(params![seq, &note.digest[..], NOTED_CALLBACK], |row| {
-                    Ok((row.get(0)?, row.get(1)?))
-                })?;
-            let (waiting, same_waiting) = c.waiting_callbacks(seq, &note.digest);
-            if same + same_waiting > 0 {
-                return Ok(Received::Repeat);
-            }
-            stored + waiting
-        }
-    };
-    if callbacks >= CALLBACKS_MAX {
-        return Ok(Received::TooMany);
-    }
-    let Some(mut subject) = payment(c, seq)? else {
-        // It was never posted from here: another journal may have done so. Once the row has its amount, it is asked about first.
-        return note_callback(c, seq, note, "the row has no amount", moment);
-    };
-    subject.callbacks = Some(callbacks + 1);
-    c.remember(&subject);
-    let other_amount = note.amount.as_deref().filter(|text| {
-        let money = subject.moved.money;
-        Amount::parse(text, money.currency) != Ok(money.amount)
-    });
-    let event = match (note.event, other_amount) {
-        (Some(event), None) => event,
-        (_, other_amount) => {
-            let why = match other_amount {
-                Some(_) => "the callback names another amount",
-                None => note
-                    .said
-                    .anomaly
-                    .as_deref()
-                    .unwrap_or("not a callback about this payment"),
-            };
-            return note_callback(c, seq, note, why, moment);
-        }
-    };
-    let from = subject.moved.from;
-    apply(
-        c,
-        &mut subject,
-        event,
-        &note.said,
-        Some(&note.digest),
-        moment,
-        policy,
-    )?;
-    c.moved(&subject, from);
-    Ok(Received::Stored(Some(subject.moved)))
-}
-
-/// Keeps a callback that is not applied.
-fn note_callback(
-    c: &Chained,
-    seq: i64,
-    note: &CallbackNote,
-    why: &str,
-    moment: Moment,
-) -> Result<Received, Error> {
-    c.append(&Evidence {
-        batch_id: batch_of(c, seq)?,
-        seq,
-        at: moment.now,
-        kind: (NOTED_CALLBACK, None, None),
-        anomaly: Some(why),
-        digest: Some(&note.digest),
-        detail: detail_of(&note.said).as_deref(),
-        words: Words::of(&note.said),
-        policy: None,
-    })?;
-    Ok(Received::Stored(None))
 }
 
 /// Returns the batch of a row.

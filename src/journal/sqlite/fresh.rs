@@ -11,22 +11,25 @@ use serde::{Deserialize, Serialize};
 use super::NEVER;
 use super::chain::{Chained, Evidence};
 use super::evidence::Subject;
+use super::intact::{check_fresh, told};
 use super::row::{
     CLAIMED_TOGETHER, PAYMENT_COLUMNS, PAYMENT_WIDTH, corrupt, millis, payment_of, state_number,
 };
 use crate::domain::{Payment, Timestamp};
-use crate::journal::{Claim, Error, Moved};
+use crate::journal::{Claim, Error, Heard, Moved};
+use crate::ledger::confirmation::Bound;
+use crate::ledger::intact::Mismatch;
 use crate::lifecycle::{Event, Life, Moment, Policy, State, Step, step};
 
 /// Holds for an instruction `i` of which nothing is known yet, and which waits for nothing before it is posted.
 pub(super) const FRESH: &str = "(i.amount is not null and i.document is null \
      and not exists (select 1 from life f where f.seq = i.seq))";
 
-/// Fresh payments of lane ?3 from number ?1 on.
+/// Fresh payments of lane ?3 from number ?1 to ?5.
 fn fresh_in_lane(columns: &str) -> String {
     format!(
         "select {columns} from instruction i not indexed cross join service s on s.service_id = i.service_id
-         where i.seq >= ?1 and i.batch_id = ?2 and i.service_id = ?3 and {FRESH} order by i.seq limit ?4"
+         where i.seq between ?1 and ?5 and i.batch_id = ?2 and i.service_id = ?3 and {FRESH} order by i.seq limit ?4"
     )
 }
 
@@ -48,34 +51,54 @@ pub(super) fn fresh_from(c: &Connection, batch_id: i64, lane: i64) -> Result<Opt
     )
 }
 
-/// Returns whether a lane has a fresh payment.
-pub(super) fn has_fresh(c: &Connection, batch_id: i64, lane: i64) -> Result<bool, Error> {
+/// Returns whether a lane has a fresh payment with this number or a lesser one.
+pub(super) fn has_fresh(
+    c: &Connection,
+    batch_id: i64,
+    lane: i64,
+    up_to: i64,
+) -> Result<bool, Error> {
     static SQL: LazyLock<String> = LazyLock::new(|| fresh_in_lane("1"));
     let Some(from) = fresh_from(c, batch_id, lane)? else {
         return Ok(false);
     };
-    Ok(c.prepare_cached(&SQL)?.exists([from, batch_id, lane, 1])?)
+    Ok(c.prepare_cached(&SQL)?
+        .exists([from, batch_id, lane, 1, up_to])?)
 }
 
 /// Records the intent to post up to `share` fresh payments of a lane.
 pub(super) fn claim_fresh(
     c: &Chained,
     (batch_id, lane): (i64, i64),
+    confirmed: Bound,
     share: usize,
     now: Timestamp,
     policy: &Policy,
     claims: &mut Vec<Claim>,
-) -> Result<(), Error> {
+) -> Result<Option<String>, Error> {
     let Some(from) = fresh_from(c, batch_id, lane)? else {
-        return Ok(());
+        return Ok(None);
     };
-    let found = read(c, (batch_id, lane), from, share)?;
+    let up_to = confirmed.instruction;
+    let found = read(c, (batch_id, lane), (from, up_to), share)?;
+    let seqs: Vec<i64> = found.iter().map(|(seq, _)| *seq).collect();
+    if !found.is_empty() {
+        let altered = check_fresh(c, (batch_id, lane), &seqs)?;
+        if altered.is_some() {
+            return Ok(altered);
+        }
+        for (seq, payment) in &found {
+            if !c.allows(batch_id, payment.instruction.money) {
+                return told(c, *seq, Mismatch::Beyond).map(Some);
+            }
+        }
+    }
     let next = match found.last() {
         Some((last, _)) if found.len() == share => last + 1,
-        // All of them were looked at.
+        // All of them were looked at, as far as they are confirmed.
         _ => c
-            .prepare_cached("select coalesce(max(seq), 0) + 1 from instruction")?
-            .query_row([], |row| row.get(0))?,
+            .prepare_cached("select min(coalesce(max(seq), 0), ?1) + 1 from instruction")?
+            .query_row([up_to.min(NEVER - 1)], |row| row.get(0))?,
     };
     if next > from {
         c.prepare_cached(
@@ -84,9 +107,8 @@ pub(super) fn claim_fresh(
         .execute([batch_id, lane, next])?;
     }
     if found.is_empty() {
-        return Ok(());
+        return Ok(None);
     }
-    let seqs: Vec<i64> = found.iter().map(|(seq, _)| *seq).collect();
     let Step { life, .. } = step(
         &Life::NEW,
         Event::Claimed,
@@ -122,7 +144,7 @@ pub(super) fn claim_fresh(
     for (seq, payment) in found {
         let subject = Subject {
             batch_id,
-            replaced: false,
+            has_generations: false,
             // Nothing was known of it.
             callbacks: Some(0),
             moved: Moved {
@@ -131,35 +153,36 @@ pub(super) fn claim_fresh(
                 from: State::Ready,
                 life,
                 money: payment.instruction.money,
+                heard: Heard::Nothing,
             },
         };
         if !forgets {
             c.remember(&subject);
             c.remember_id(seq, payment.id);
-            c.moved(&subject, State::Ready);
+            c.moved(&subject, State::Ready)?;
         }
         claims.push(Claim {
             seq,
             lane,
             payment: Arc::new(payment),
             support_document: None,
-            repeat: false,
+            looked_at_last: false,
         });
     }
-    Ok(())
+    Ok(None)
 }
 
 fn read(
     c: &Connection,
     (batch_id, lane): (i64, i64),
-    from: i64,
+    (from, up_to): (i64, i64),
     share: usize,
 ) -> Result<Vec<(i64, Payment)>, Error> {
     static SQL: LazyLock<String> =
         LazyLock::new(|| fresh_in_lane(&format!("{PAYMENT_COLUMNS}, i.seq")));
     let limit = i64::try_from(share).unwrap_or(i64::MAX);
     let mut statement = c.prepare_cached(&SQL)?;
-    let mut rows = statement.query([from, batch_id, lane, limit])?;
+    let mut rows = statement.query([from, batch_id, lane, limit, up_to])?;
     let mut found = Vec::with_capacity(share);
     while let Some(row) = rows.next()? {
         found.push((row.get(PAYMENT_WIDTH)?, payment_of(row, 0)?));

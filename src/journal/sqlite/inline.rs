@@ -2,6 +2,7 @@
 //! a crash can cut in before or after any commit.
 
 use std::cell::{Cell, RefCell};
+use std::path::Path;
 use std::sync::{Arc, Mutex as Lock, PoisonError};
 use std::time::Duration;
 
@@ -11,15 +12,21 @@ use tokio_util::sync::CancellationToken;
 
 use super::chain::Chained;
 use super::commit::commit;
+use super::recovery::take_place;
 use super::turns::Work;
 use super::{Reader, open};
 use crate::journal::Error;
+use crate::journal::mark::Place;
+use crate::ledger::recovery::Marked;
 
 /// The data of a journal: what a crash leaves.
 #[derive(Clone)]
 pub(crate) struct Disk(Arc<Platter>);
 
-struct Platter(Lock<Option<Chained>>);
+struct Platter(Lock<Option<Chained>>, Shelf);
+
+/// What lies beside the disk: the mark of its journal, which stays when another disk is put in.
+pub(crate) type Shelf = Arc<Lock<Option<Marked>>>;
 
 /// What a process meets in the middle of its work.
 #[derive(Clone, Copy, Debug)]
@@ -67,6 +74,9 @@ impl Drop for Platter {
     }
 }
 
+/// The contents of a disk: the rows of every table.
+pub(crate) struct Image(Vec<(String, Vec<Vec<rusqlite::types::Value>>)>);
+
 /// Told when the journal has a new epoch on behalf of this process.
 pub(crate) type Acquired = Box<dyn Fn() + Send + Sync>;
 
@@ -95,11 +105,66 @@ impl std::fmt::Debug for Inline {
 }
 
 impl Disk {
-    /// An empty journal in memory.
-    pub(crate) fn blank() -> Self {
+    /// An empty journal in memory, in this place.
+    pub(crate) fn blank(shelf: &Shelf) -> Self {
         let spare = SPARE.with_borrow_mut(Vec::pop);
         let connection = spare.unwrap_or_else(open::emptied);
-        Self(Arc::new(Platter(Lock::new(Some(Chained::new(connection))))))
+        connection
+            .execute_batch("insert into meta (key, value) values ('journal', randomblob(16)) on conflict do nothing")
+            .expect("memory is there");
+        Self::of(connection, shelf)
+    }
+
+    fn of(connection: Connection, shelf: &Shelf) -> Self {
+        let chained = Lock::new(Some(Chained::new(connection)));
+        Self(Arc::new(Platter(chained, Arc::clone(shelf))))
+    }
+
+    /// Returns what is on it now, to be put in its place later.
+    pub(crate) fn image(&self) -> Image {
+        self.look(|c| {
+            let tables = open::tables(c)?;
+            let contents = tables.into_iter().map(|table| {
+                let mut statement = c.prepare(&format!("select * from main.{table}"))?;
+                let width = statement.column_count();
+                let rows = statement.query_map([], |row| {
+                    (0..width).map(|at| row.get(at)).collect::<Result<_, _>>()
+                })?;
+                Ok((table, rows.collect::<Result<_, _>>()?))
+            });
+            contents.collect::<rusqlite::Result<_>>().map(Image)
+        })
+        .expect("memory is there")
+    }
+
+    /// A journal with this image on it, in this place: first the tables that others speak of.
+    pub(crate) fn restored(image: &Image, shelf: &Shelf) -> Self {
+        let spare = SPARE.with_borrow_mut(Vec::pop);
+        let connection = spare.unwrap_or_else(open::emptied);
+        open::empty(&connection).expect("memory is there");
+        for (table, rows) in image.0.iter().rev() {
+            for row in rows {
+                let marks = vec!["?"; row.len()].join(", ");
+                connection
+                    .prepare_cached(&format!("insert into main.{table} values ({marks})"))
+                    .and_then(|mut insert| insert.execute(rusqlite::params_from_iter(row)))
+                    .expect("it was a journal");
+            }
+        }
+        Self::of(connection, shelf)
+    }
+
+    /// Judges the journal by the mark beside it, as a process does that opens it.
+    pub(super) fn take_place(&self) {
+        let mut disk = self.0.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let chained = disk.as_mut().expect("the disk is there until it is read");
+        take_place(
+            chained,
+            Path::new(":memory:"),
+            Place::Memory(Arc::clone(&self.0.1)),
+            None,
+        )
+        .expect("memory is there");
     }
 
     /// Runs a query past the verbs.
@@ -116,7 +181,14 @@ impl Disk {
         let reader = Reader::of(chained.into_inner());
         let found = work(&reader);
         // A report is another process: whoever runs does not forget what it is to ask.
-        let chained = Chained::new(reader.into_connection());
+        let mut chained = Chained::new(reader.into_connection());
+        take_place(
+            &mut chained,
+            Path::new(":memory:"),
+            Place::Memory(Arc::clone(&self.0.1)),
+            None,
+        )
+        .expect("memory is there");
         for (batch_id, waits) in waits {
             chained.begin_waits(batch_id, waits);
         }

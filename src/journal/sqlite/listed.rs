@@ -1,11 +1,12 @@
 //! The rows of a batch as a report lists them: one pass over one query, and nothing copied of what there is most of.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::NEVER;
+use super::agreed::all_named_otherwise;
 use super::read::Snapshot;
 use super::row::{corrupt, currency_of, stamp, state_of};
 use crate::domain::{Amount, Currency, Money, Msisdn, PayerTransactionId};
@@ -66,6 +67,8 @@ struct Known {
     currency: Option<Currency>,
     /// What the gateway said, by its number.
     phrases: HashMap<i64, String>,
+    /// Payments about which it named something that is not ours.
+    named_otherwise: BTreeMap<i64, String>,
 }
 
 /// Phrases that are kept in memory.
@@ -84,6 +87,7 @@ impl Known {
             service: 0,
             currency: None,
             phrases: HashMap::new(),
+            named_otherwise: all_named_otherwise(snapshot.c, snapshot.batch_id)?,
         })
     }
 
@@ -110,7 +114,7 @@ impl Known {
             | State::Cancelled
             | State::Conflict => false,
         };
-        if has_more {
+        if has_more || self.named_otherwise.contains_key(&integer(row, 0)?) {
             return Ok(None);
         }
         let currency = text(row, 9)?;

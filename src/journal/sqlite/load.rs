@@ -5,21 +5,25 @@
 
 use std::sync::mpsc::Receiver;
 
-use rusqlite::{OptionalExtension, params};
+use rusqlite::params;
 
 use super::NEVER;
 use super::blocks::Block;
 use super::chain::{Chain, Chained};
 use super::insert::{Insert, Placed, line_number};
 use super::prepare::{self, Preparer};
+use super::read::standing;
+use super::recovery::open_recovery;
 use super::row::{batch_id, corrupt, currency_of, service_id, service_of};
 use super::sorted::Sorted;
 use crate::domain::{
-    ContentDigest, Currency, Instruction, PayerTransactionId, ServiceCode, Tally, Written,
+    BatchName, ContentDigest, Currency, Instruction, PayerTransactionId, ServiceCode, Tally,
+    Written,
 };
 use crate::journal::{
     Error, Incoming, LateError, LoadPlan, LoadRefusal, LoadSummary, Loaded, RejectedRow,
 };
+use crate::ledger::Became;
 
 /// Loads a file. Anything but [`Loaded::New`] leaves the journal as it was.
 pub(super) fn load(
@@ -37,6 +41,9 @@ pub(super) fn load(
     Ok(outcome)
 }
 
+/// Amounts are divided by this before SQLite adds them up, so that their sum stays within 64 bits whatever they are.
+const COARSE: i128 = 1_000_000;
+
 pub(super) type ByService = Vec<(ServiceCode, Currency, Tally)>;
 
 pub(super) struct Load<'a> {
@@ -47,6 +54,8 @@ pub(super) struct Load<'a> {
     /// Rows with a greater number are of this load.
     pub(super) base: i64,
     pub(super) existed: bool,
+    /// An earlier journal may have posted its rows: ordered, or because this journal may have missed something.
+    pub(super) presumes: bool,
     pub(super) rejected: Tally,
     pub(super) lanes: Vec<Lane>,
     /// What was computed while the rows passed: the digests of the instructions.
@@ -98,6 +107,7 @@ impl<'a> Load<'a> {
             }
         }
         let now = plan.now.as_millis();
+        let presumes = plan.presume_posted || open_recovery(c)?.is_some();
         let batch_id = match existing {
             Some(batch_id) => batch_id,
             None => {
@@ -110,6 +120,7 @@ impl<'a> Load<'a> {
                 batch_id
             }
         };
+        c.mark(batch_id);
         c.execute(
             "insert into load (batch_id, source, digest, loaded_at, accepted, rejected) values (?1, ?2, '', ?3, 0, 0)",
             params![batch_id, plan.source, now],
@@ -123,6 +134,7 @@ impl<'a> Load<'a> {
                 row.get(0)
             })?,
             existed: existing.is_some(),
+            presumes,
             rejected: Tally::default(),
             lanes: Vec::new(),
             blocks: Vec::new(),
@@ -148,6 +160,9 @@ impl<'a> Load<'a> {
             return Err(corrupt("numbers of instructions that are not in sequence"));
         }
         self.blocks = prepared.passing.finish(last);
+        if let Some(refusal) = self.too_much()? {
+            return Ok(Loaded::Refused(refusal));
+        }
         let order = prepared.order;
         let digest = seen.digest(prepared.digest);
         if let Some(loaded) = self.recalled(&digest)? {
@@ -175,6 +190,29 @@ impl<'a> Load<'a> {
         self.finish(&digest, sorted)
     }
 
+    /// Refuses rows whose sum SQLite could not add up: every later command would fail at it.
+    fn too_much(&self) -> Result<Option<LoadRefusal>, Error> {
+        let mut total = self.rejected.amounts.clone();
+        for lane in &self.lanes {
+            total.add_minor(lane.currency, lane.minor);
+        }
+        if self.existed {
+            let mut statement = self.c.prepare(&format!(
+                "select currency, sum(amount / {COARSE}) from instruction
+                 where batch_id = ?1 and seq <= ?2 and generation = 0 group by currency"
+            ))?;
+            let mut rows = statement.query([self.batch_id, self.base])?;
+            while let Some(row) = rows.next()? {
+                let currency = currency_of(&row.get::<_, String>(0)?)?;
+                let coarse: Option<i64> = row.get(1)?;
+                total.add_minor(currency, i128::from(coarse.unwrap_or(0)) * COARSE);
+            }
+        }
+        Ok(total.is_beyond_counting().then(|| LoadRefusal::TooMuch {
+            total: total.to_string(),
+        }))
+    }
+
     fn finish(self, digest: &str, sorted: Sorted) -> Result<Loaded, Error> {
         let mut summary = self.summary(sorted.late, sorted.unchanged.count)?;
         summary.unpriced += sorted.unpriced;
@@ -191,9 +229,9 @@ impl<'a> Load<'a> {
         if !self.existed
             && !self.plan.allow_same_content
             && total.count > 0
-            && let Some(other) = self.other_batch_with(digest)?
+            && let Some((other, became)) = self.other_batch_with(digest)?
         {
-            return Ok(Loaded::Refused(LoadRefusal::SameContent(other)));
+            return Ok(Loaded::Refused(LoadRefusal::SameContent(other, became)));
         }
         let count = |n: u64| i64::try_from(n).unwrap_or(i64::MAX);
         let open_total = self.plan.expect_total.filter(|_| summary.unpriced > 0);
@@ -331,15 +369,19 @@ impl<'a> Load<'a> {
         Ok(())
     }
 
-    fn other_batch_with(&self, digest: &str) -> Result<Option<String>, Error> {
-        Ok(self
+    /// Returns the other batch with these rows, of several the one in which most may have been paid, and what became of it.
+    fn other_batch_with(&self, digest: &str) -> Result<Option<(String, Became)>, Error> {
+        let names: Vec<String> = self
             .c
-            .query_row(
-                "select name from load join batch using (batch_id) where digest = ?1 and batch_id <> ?2 limit 1",
-                params![digest, self.batch_id],
-                |row| row.get(0),
-            )
-            .optional()?)
+            .prepare("select distinct name from load join batch using (batch_id) where digest = ?1 and batch_id <> ?2 order by name desc")?
+            .query_map(params![digest, self.batch_id], |row| row.get(0))?
+            .collect::<Result<_, _>>()?;
+        let mut others = Vec::with_capacity(names.len());
+        for name in names {
+            let batch = BatchName::parse(&name).map_err(|_| corrupt("a batch name"))?;
+            others.push((name, standing(self.c, &batch)?.became()));
+        }
+        Ok(others.into_iter().max_by_key(|(_, became)| *became))
     }
 
     /// Compares the file as a whole with what was declared: new rows, rejected ones, and those that were there before.

@@ -1,31 +1,42 @@
 //! The journal in SQLite: all SQL is in this folder.
 
+mod acts;
+mod agreed;
 mod append;
+mod backup;
 mod begin;
 mod bills;
 mod blocks;
+mod callbacks;
 mod canon;
 mod chain;
 mod commit;
+mod confirmed;
+mod decided;
 mod evidence;
 mod fresh;
+mod generations;
 #[cfg(test)]
 pub(crate) mod inline;
 mod insert;
+mod intact;
 mod listed;
 mod load;
 mod lookup;
 #[cfg(test)]
 mod mistakes;
+mod names;
 mod open;
 mod operator;
 mod order;
 mod phrases;
+mod pin;
 mod prepare;
 mod prove;
 mod read;
 mod recall;
 mod recent;
+mod recovery;
 mod rest;
 mod restart;
 mod row;
@@ -33,19 +44,22 @@ mod rows;
 mod run;
 mod seal;
 mod sorted;
+mod taken;
 #[cfg(test)]
 mod tests;
 mod turns;
 mod unpriced;
+mod unretried;
 mod upload;
 mod waits;
 mod writer;
 
+pub use backup::{Backup, backup};
 pub use read::{Reader, Snapshot};
 pub use writer::Journal;
 
 /// Version of the schema that this program writes.
-const SCHEMA_VERSION: i64 = 4;
+const SCHEMA_VERSION: i64 = 5;
 /// Marks a SQLite file as a journal of ours: "DSBR".
 const APPLICATION_ID: i64 = 0x4453_4252;
 /// What `due_at` holds when nothing is due.

@@ -12,11 +12,12 @@ use super::{APPLICATION_ID, SCHEMA_VERSION};
 use crate::journal::Error;
 
 /// Every migration, oldest first; the version of a journal is how many it has had.
-const MIGRATIONS: [&str; 4] = [
+const MIGRATIONS: [&str; 5] = [
     include_str!("../../../schema.sql"),
     include_str!("migrations/2.sql"),
     include_str!("migrations/3.sql"),
     include_str!("migrations/4.sql"),
+    include_str!("migrations/5.sql"),
 ];
 
 /// The smallest page of a SQLite file.
@@ -136,10 +137,7 @@ pub(super) fn emptied() -> Connection {
 /// Empties a journal in memory for its next use: a new schema costs more than the runs over it.
 #[cfg(test)]
 pub(super) fn empty(connection: &Connection) -> rusqlite::Result<()> {
-    let tables: Vec<String> = connection
-        .prepare_cached("select name from main.sqlite_schema where type = 'table' order by name in ('batch', 'instruction')")?
-        .query_map([], |row| row.get(0))?
-        .collect::<Result<_, _>>()?;
+    let tables = tables(connection)?;
     connection.execute_batch("begin")?;
     for table in tables {
         connection
@@ -147,6 +145,15 @@ pub(super) fn empty(connection: &Connection) -> rusqlite::Result<()> {
             .execute([])?;
     }
     connection.execute_batch("commit")
+}
+
+/// Returns the tables of a journal, those that others speak of last.
+#[cfg(test)]
+pub(super) fn tables(connection: &Connection) -> rusqlite::Result<Vec<String>> {
+    connection
+        .prepare_cached("select name from main.sqlite_schema where type = 'table' order by name in ('batch', 'instruction')")?
+        .query_map([], |row| row.get(0))?
+        .collect()
 }
 
 /// Opens a connection that only reads.
@@ -196,7 +203,7 @@ fn assert_version() -> Result<(), Error> {
 }
 
 // SQLite refuses any symbolic link on a path with NOFOLLOW; the folder's own links are resolved first.
-fn absolute(path: &Path) -> Result<std::path::PathBuf, Error> {
+pub(super) fn absolute(path: &Path) -> Result<std::path::PathBuf, Error> {
     let folder = match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
         _ => Path::new("."),
@@ -228,6 +235,13 @@ fn exists(path: &Path) -> Result<bool, Error> {
     }
     if metadata.uid() != rustix::process::geteuid().as_raw() {
         return Err(Error::ForeignOwner { path: path.into() });
+    }
+    // Two names are two locks, two logs and two marks over one file.
+    if metadata.nlink() > 1 {
+        return Err(Error::Linked {
+            path: path.into(),
+            links: metadata.nlink(),
+        });
     }
     // SQLite takes a file of one byte for an empty one, and would write over it.
     if (1..PAGE_MIN).contains(&metadata.len()) {
@@ -362,6 +376,9 @@ fn migrate(connection: &mut Connection, path: &Path) -> Result<(), Error> {
     }
     if version == 1 {
         super::seal::seal_version_1(&transaction)?;
+    }
+    if (1..5).contains(&version) {
+        super::generations::recount(&transaction)?;
     }
     transaction
         .pragma_update(None, "application_id", APPLICATION_ID)

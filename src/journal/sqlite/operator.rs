@@ -1,14 +1,17 @@
 //! What an operator may order.
 
 use rusqlite::{Connection, OptionalExtension, params};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::Journal;
 use super::blocks::instruction_digest;
 use super::chain::{Chained, Evidence};
-use super::evidence::{find, release_retry, subject};
+use super::evidence::subject;
 use super::fresh::begin_all;
+use super::generations;
 use super::insert::{Insert, Placed};
+use super::names::rows_named;
+use super::recovery::{open_recovery, was_there_when_noticed};
 use super::row::{
     PAYMENT_COLUMNS, PAYMENT_WIDTH, PRESUMED_POSTED, REPLACED, add_to_tally, batch_id,
     event_numbers, payment_of, save_life, service_of, state_number,
@@ -16,8 +19,11 @@ use super::row::{
 use super::run::known_batch;
 use super::turns::Manner;
 use super::unpriced::{withdraw, withdraw_all, without_amount};
+use super::unretried;
 use crate::domain::{BatchName, Originator, PayerTransactionId, RowKey, Timestamp};
 use crate::journal::{Decision, Error, Lane, Moved};
+use crate::ledger::names::PaymentName;
+use crate::ledger::recovery::retry_is_presumed;
 use crate::lifecycle::{Event, Moment, Policy, State, step};
 
 impl Journal {
@@ -29,19 +35,22 @@ impl Journal {
         &self,
         batch: BatchName,
         service: String,
+        now: Timestamp,
     ) -> Result<Option<Lane>, Error> {
-        self.ask(Manner::Alone, move |c| resume_lane(c, &batch, &service))
-            .await
+        self.ask(Manner::Alone, move |c| {
+            resume_lane(c, &batch, &service, now)
+        })
+        .await
     }
 
     /// Records an operator's decision about a payment.
     ///
     /// # Errors
-    /// [`Error::UnknownPayment`], [`Error::NotAllowed`].
+    /// [`Error::UnknownPayment`], [`Error::TwoPayments`], [`Error::NotAllowed`].
     pub async fn decide(
         &self,
         batch: BatchName,
-        id: String,
+        id: PaymentName,
         decision: Decision,
         moment: Moment,
     ) -> Result<Moved, Error> {
@@ -54,20 +63,21 @@ impl Journal {
     /// Withdraws one payment, or every payment of the batch that was never posted; returns how many.
     ///
     /// # Errors
-    /// [`Error::UnknownPayment`], [`Error::NotAllowed`].
+    /// [`Error::UnknownPayment`], [`Error::TwoPayments`], [`Error::NotAllowed`].
     pub async fn cancel(
         &self,
         batch: BatchName,
-        id: Option<String>,
+        id: Option<PaymentName>,
         moment: Moment,
     ) -> Result<u64, Error> {
         self.ask(Manner::Alone, move |c| {
-            cancel(c, &batch, id.as_deref(), moment)
+            cancel(c, &batch, id.as_ref(), moment)
         })
         .await
     }
 
-    /// Makes a new generation of every proven failure (with this code, if given); returns how many.
+    /// Makes a new generation of every proven failure (with this code, if given); returns how many. Those that may have none
+    /// are told by [`Journal::unretried`].
     ///
     /// # Errors
     /// [`Error::UnknownBatch`].
@@ -82,63 +92,57 @@ impl Journal {
     }
 }
 
-/// Finds a payment by its identifier or by its reference.
-fn find_in(c: &Connection, batch: &BatchName, id: &str) -> Result<i64, Error> {
-    let batch_number = known_batch(c, batch)?;
-    let unknown = || Error::UnknownPayment {
-        batch: batch.clone(),
-        id: id.to_owned(),
-    };
-    let seq = match PayerTransactionId::parse(id) {
-        Some(parsed) => find(c, parsed)?,
-        None => None,
-    };
-    let seq = match seq {
-        Some(seq) => seq,
-        None => c
-            .query_row(
-                "select seq from instruction where batch_id = ?1 and reference = ?2 order by generation desc limit 1",
-                params![batch_number, id],
-                |row| row.get(0),
-            )
-            .optional()?
-            .ok_or_else(unknown)?,
-    };
-    let belongs: bool = c.query_row(
-        "select exists (select 1 from instruction where seq = ?1 and batch_id = ?2)",
-        params![seq, batch_number],
-        |row| row.get(0),
-    )?;
-    if belongs { Ok(seq) } else { Err(unknown()) }
+/// Finds the payment that a person names; of several generations the newest.
+fn find_in(c: &Connection, batch: &BatchName, name: &PaymentName) -> Result<i64, Error> {
+    let rows = rows_named(c, (batch, known_batch(c, batch)?), name)?;
+    Ok(rows[0])
 }
 
 /// Records an operator's decision.
 pub(super) fn decide(
     c: &Chained,
     batch: &BatchName,
-    id: &str,
+    id: &PaymentName,
     decision: &Decision,
     moment: Moment,
 ) -> Result<Moved, Error> {
     let seq = find_in(c, batch, id)?;
-    if let Some(state) = without_amount(c, seq)? {
-        return Err(not_allowed(
-            c,
-            seq,
-            state,
-            "it has no amount, so it was never posted: cancel it instead",
-        )?);
-    }
+    refuse_without_amount(c, seq)?;
     let event = if decision.paid {
         Event::DecidedPaid
     } else {
         Event::DecidedFailed
     };
     let detail = json!({"reason": decision.reason, "evidence": decision.evidence}).to_string();
-    order(c, seq, event, Some(&detail), moment)
+    let moved = order(c, seq, event, Some(&detail), moment)?;
+    acted_on(c, seq, "resolve", moment)?;
+    Ok(moved)
 }
 
-fn order(
+/// Records who gave an order about one payment.
+pub(super) fn acted_on(
+    c: &Chained,
+    seq: i64,
+    act: &'static str,
+    moment: Moment,
+) -> Result<(), Error> {
+    let (batch_id, id): (i64, String) = c
+        .prepare_cached("select batch_id, identifier from instruction where seq = ?1")?
+        .query_row([seq], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    c.acted(batch_id, moment.now, act, id.into())
+}
+
+/// Refuses a decision about a row without an amount.
+pub(super) fn refuse_without_amount(c: &Connection, seq: i64) -> Result<(), Error> {
+    let why = "it has no amount, so it was never posted: cancel it instead";
+    match without_amount(c, seq)? {
+        Some(state) => Err(not_allowed(c, seq, state, why)?),
+        None => Ok(()),
+    }
+}
+
+/// Carries out what a person orders about a payment, if its state allows it.
+pub(super) fn order(
     c: &Chained,
     seq: i64,
     event: Event,
@@ -146,6 +150,7 @@ fn order(
     moment: Moment,
 ) -> Result<Moved, Error> {
     let mut subject = subject(c, seq)?;
+    c.mark(subject.batch_id);
     let from = subject.moved.from;
     // An order rests on the state alone: no wait of the policy enters into it.
     let after = step(&subject.moved.life, event, moment, &Policy::default());
@@ -153,9 +158,6 @@ fn order(
         return Err(not_allowed(c, seq, from.name(), why_not(event, from))?);
     }
     save_life(c, seq, &after.life, true)?;
-    if subject.replaced && after.life.state == State::Failed {
-        release_retry(c, seq)?;
-    }
     c.execute(
         "update life set settled_at = ?2 where seq = ?1",
         params![seq, moment.now.as_millis()],
@@ -170,7 +172,8 @@ fn order(
     })?;
     subject.moved.life = after.life;
     c.remember(&subject);
-    c.moved(&subject, from);
+    c.moved(&subject, from)?;
+    generations::settle(c, &mut subject, moment, None)?;
     Ok(subject.moved)
 }
 
@@ -202,7 +205,7 @@ fn why_not(event: Event, state: State) -> &'static str {
 pub(super) fn cancel(
     c: &Chained,
     batch: &BatchName,
-    id: Option<&str>,
+    id: Option<&PaymentName>,
     moment: Moment,
 ) -> Result<u64, Error> {
     if let Some(id) = id {
@@ -217,9 +220,11 @@ pub(super) fn cancel(
                 order(c, seq, Event::Withdrawn, None, moment)?;
             }
         }
+        acted_on(c, seq, "cancel", moment)?;
         return Ok(1);
     }
     let batch_number = known_batch(c, batch)?;
+    c.mark(batch_number);
     let mut after = 0;
     let mut cancelled = withdraw_all(c, batch_number, moment)?;
     begin_all(c, batch_number)?;
@@ -231,6 +236,9 @@ pub(super) fn cancel(
             .query_map(params![batch_number, after], |row| row.get(0))?
             .collect::<Result<_, _>>()?;
         let Some(last) = seqs.last() else {
+            if cancelled > 0 {
+                c.acted(batch_number, moment.now, "cancel", Value::Null)?;
+            }
             return Ok(cancelled);
         };
         after = *last;
@@ -241,6 +249,10 @@ pub(super) fn cancel(
     }
 }
 
+/// Proven failures of batch ?1 that may be paid anew unless [`unretried::why_not`], with the code ?2 if there is one, of `life l`.
+pub(super) const RETRIABLE: &str =
+    "l.batch_id = ?1 and l.state = 6 and l.replaced_by is null and (?2 is null or l.code = ?2)";
+
 /// Makes a new generation of proven failures.
 pub(super) fn retry(
     c: &Chained,
@@ -249,6 +261,7 @@ pub(super) fn retry(
     now: Timestamp,
 ) -> Result<u64, Error> {
     let batch_number = known_batch(c, batch)?;
+    c.mark(batch_number);
     let originator: String = c.query_row(
         "select originator from batch where batch_id = ?1",
         [batch_number],
@@ -264,15 +277,23 @@ pub(super) fn retry(
         )?;
     }
     let failures: Vec<i64> = c
-        .prepare(
-            "select seq from life where batch_id = ?1 and state = 6 and replaced_by is null and (?2 is null or code = ?2) order by seq",
-        )?
+        .prepare(&format!(
+            "select seq from life l where {RETRIABLE} order by seq"
+        ))?
         .query_map(params![batch_number, code], |row| row.get(0))?
         .collect::<Result<_, _>>()?;
-    for seq in &failures {
-        replace(c, batch, &originator, batch_number, *seq, now)?;
+    let mut retried = 0;
+    for seq in failures {
+        if unretried::why_not(c, seq)?.is_none() {
+            replace(c, batch, &originator, batch_number, seq, now)?;
+            retried += 1;
+        }
     }
-    Ok(failures.len() as u64)
+    if retried > 0 {
+        let which = code.map_or(Value::Null, |code| format!("code {code}").into());
+        c.acted(batch_number, now, "retry", which)?;
+    }
+    Ok(retried)
 }
 
 fn replace(
@@ -324,9 +345,14 @@ fn replace(
     )?;
     // A lost journal may have retried and posted this one too: then it is asked about first, as its predecessor was.
     c.flush()?;
-    let presumed: bool = c
+    let was_presumed: bool = c
         .prepare_cached("select exists (select 1 from evidence indexed by evidence_by_payment where seq = ?1 and event = ?2)")?
         .query_row(params![seq, PRESUMED_POSTED], |row| row.get(0))?;
+    let presumed = retry_is_presumed(
+        open_recovery(c)?.is_some(),
+        was_there_when_noticed(c, seq)?,
+        was_presumed,
+    );
     #[cfg(test)]
     let presumed = presumed && !crate::canary::Canary::PresumptionForgotten.sings();
     let state = if presumed {
@@ -377,9 +403,10 @@ fn replace(
 
 /// Opens a held lane by the name of its service.
 pub(super) fn resume_lane(
-    c: &Connection,
+    c: &Chained,
     batch: &BatchName,
     service: &str,
+    now: Timestamp,
 ) -> Result<Option<Lane>, Error> {
     let Some(batch_number) = batch_id(c, batch.as_str())? else {
         return Err(Error::UnknownBatch {
@@ -398,6 +425,7 @@ pub(super) fn resume_lane(
         "delete from held_lane where batch_id = ?1 and service_id = ?2",
         params![batch_number, id],
     )?;
+    c.acted(batch_number, now, "resume-lane", service.into())?;
     Ok(Some(Lane {
         id,
         service: service_of(service)?,

@@ -2,25 +2,32 @@
 
 use std::path::Path;
 
-use rusqlite::{Connection, OptionalExtension, Row, params};
+use rusqlite::{Connection, OptionalExtension, Row};
 
+use super::agreed::named_otherwise;
 use super::bills::{bills, last_bill};
 use super::fresh::{FirstClaim, first_claim};
+use super::generations::{of_row, paid_twice, standing_for, waits_for};
+use super::names::rows_named;
 use super::open;
 use super::row::{
-    AMOUNT, LIFE_COLUMNS, PAYMENT_COLUMNS, PAYMENT_WIDTH, REPLACED, STOOD, UNPRICED, corrupt,
-    currency_of, event_name, event_of, fact_of, identifier_of, life_of, payment_of, service_of,
-    stamp, state_of, stored_of,
+    AMOUNT, LIFE_COLUMNS, PAYMENT_COLUMNS, PAYMENT_WIDTH, REPLACED, STOOD, SUPERSEDED, UNPRICED,
+    corrupt, currency_of, event_name, event_of, fact_of, identifier_of, life_of, payment_of,
+    service_of, stamp, state_of, stored_of,
 };
 use super::rows::Rows;
 use super::run::known_batch;
 use super::seal::{DESCRIPTION, SAID, WORDS};
 use super::unpriced::unpriced;
-use crate::domain::{BatchName, ControlTotals, Currency, Originator, Tally, Timestamp};
+use crate::domain::{
+    BatchName, ControlTotals, Currency, Originator, PayerTransactionId, Tally, Timestamp,
+};
 use crate::journal::{
     BatchRecord, BillRecord, Error, Lane, LoadRecord, PaymentRecord, Standing, StandingRow,
-    TrailEntry, UnpricedRecord,
+    TrailEntry, UnpricedRecord, WaitsFor,
 };
+use crate::ledger::names::PaymentName;
+use crate::ledger::recovery::Mark;
 use crate::lifecycle::{Event, Fact, State};
 
 /// Rows read at a time.
@@ -29,14 +36,21 @@ pub(super) const PAGE: i64 = 512;
 /// A connection that only reads.
 #[derive(Debug)]
 pub struct Reader {
-    connection: Connection,
+    pub(super) connection: Connection,
+    /// The mark beside the journal, as it was before it was opened, and when its file was born.
+    pub(super) mark: Mark,
+    pub(super) born: Option<u64>,
 }
 
 impl Reader {
     /// Reads through a connection that is there.
     #[cfg(test)]
     pub(super) fn of(connection: Connection) -> Self {
-        Self { connection }
+        Self {
+            connection,
+            mark: Mark::Missing,
+            born: None,
+        }
     }
 
     /// Gives the connection back.
@@ -50,8 +64,12 @@ impl Reader {
     /// # Errors
     /// As [`super::Journal::open_existing`].
     pub fn open(path: &Path) -> Result<Self, Error> {
+        // Before the journal: what is written meanwhile can only bring the journal further.
+        let (mark, born) = super::recovery::mark_of(path)?;
         Ok(Self {
             connection: open::for_reading(path)?,
+            mark,
+            born,
         })
     }
 
@@ -121,10 +139,11 @@ impl Snapshot<'_> {
     /// # Errors
     /// Faults of the journal.
     pub fn record(&self) -> Result<BatchRecord, Error> {
-        let (originator, created_at, gateway): (String, i64, Option<String>) = self.c.query_row(
-            "select originator, created_at, gateway from batch where batch_id = ?1",
+        type Columns = (String, i64, Option<String>, Option<String>);
+        let (originator, created_at, gateway, account): Columns = self.c.query_row(
+            "select originator, created_at, gateway, account from batch where batch_id = ?1",
             [self.batch_id],
-            |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)),
+            |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)),
         )?;
         let mut statement = self.c.prepare(
             "select source, digest, loaded_at, accepted, rejected from load where batch_id = ?1 order by load_id",
@@ -145,6 +164,7 @@ impl Snapshot<'_> {
             originator: Originator::parse(&originator).map_err(|_| corrupt("an originator"))?,
             created_at: Timestamp::from_millis(created_at),
             gateway,
+            account,
             loads,
         })
     }
@@ -195,47 +215,69 @@ impl Snapshot<'_> {
         Rows::of(self)
     }
 
-    /// Returns one payment by identifier or reference, the newest generation first.
+    /// Returns the payment that a person names, the newest generation first.
     ///
     /// # Errors
-    /// [`Error::UnknownPayment`].
-    pub fn find(&self, id: &str) -> Result<Vec<PaymentRecord>, Error> {
+    /// [`Error::UnknownPayment`], [`Error::TwoPayments`].
+    pub fn find(&self, name: impl Into<PaymentName>) -> Result<Vec<PaymentRecord>, Error> {
+        let name = name.into();
+        let seqs = self.rows_named(&name)?;
         let mut statement = self.c.prepare(&format!(
-            "select {} {RECORD_TABLES}
-             where i.batch_id = ?1 and i.amount is not null and (i.reference = ?2 or i.seq = (select seq from identifier where identifier = ?2))
-             order by i.generation desc",
+            "select {} {RECORD_TABLES} where i.seq = ?1 and i.amount is not null",
             record_columns()
         ))?;
-        let mut rows = statement.query(params![self.batch_id, id])?;
         let mut found = Vec::new();
-        while let Some(row) = rows.next()? {
-            found.push(self.payment_record(row)?.1);
+        for seq in seqs {
+            let mut rows = statement.query([seq])?;
+            if let Some(row) = rows.next()? {
+                found.push(self.payment_record(row)?.1);
+            }
         }
         if found.is_empty() {
             return Err(Error::UnknownPayment {
                 batch: self.batch.clone(),
-                id: id.to_owned(),
+                id: name.text,
             });
         }
         Ok(found)
     }
 
-    /// Returns a row without an amount by identifier or reference; `None` when there is no such row.
+    /// Returns the identifier of a payment and what the gateway named of it last that is not ours, if it did.
     ///
     /// # Errors
     /// Faults of the journal.
-    pub fn find_unpriced(&self, id: &str) -> Result<Option<UnpricedRecord>, Error> {
+    pub fn named_otherwise(&self, seq: i64) -> Result<Option<(PayerTransactionId, String)>, Error> {
+        let Some(words) = named_otherwise(self.c, self.batch_id, seq)? else {
+            return Ok(None);
+        };
+        let id: String = self.c.query_row(
+            "select identifier from instruction where seq = ?1",
+            [seq],
+            |row| row.get(0),
+        )?;
+        Ok(Some((identifier_of(&id)?, words)))
+    }
+
+    /// Returns the row without an amount that a person names; `None` when the row has one.
+    ///
+    /// # Errors
+    /// As [`Self::find`].
+    pub fn find_unpriced(&self, name: &PaymentName) -> Result<Option<UnpricedRecord>, Error> {
+        let seqs = self.rows_named(name)?;
         let mut statement = self.c.prepare(&format!(
             "select {} from instruction i left join life l on l.seq = i.seq join service s on s.service_id = i.service_id
-             where i.batch_id = ?1 and i.amount is null
-                 and (i.reference = ?2 or i.seq = (select seq from identifier where identifier = ?2))",
+             where i.seq = ?1 and i.amount is null",
             record_columns()
         ))?;
-        let mut rows = statement.query(params![self.batch_id, id])?;
+        let mut rows = statement.query([seqs[0]])?;
         let Some(row) = rows.next()? else {
             return Ok(None);
         };
         Ok(self.unpriced_record(row)?.map(|(_, record)| record))
+    }
+
+    fn rows_named(&self, name: &PaymentName) -> Result<Vec<i64>, Error> {
+        rows_named(self.c, (&self.batch, self.batch_id), name)
     }
 
     /// Returns what the bills of a row said, oldest first.
@@ -263,10 +305,10 @@ impl Snapshot<'_> {
         };
         let mut statement = self.c.prepare(&format!(
             "select e.at, e.event, e.class, e.code, e.anomaly, e.detail, {SAID}, e.evidence_id from evidence e indexed by evidence_by_payment
-             where e.seq = ?1 and (e.event <= ?2 or e.event = ?3) order by e.evidence_id"
+             where e.seq = ?1 and (e.event <= ?2 or e.event in (?3, ?4) or e.event between 50 and 59 or e.event between 70 and 79) order by e.evidence_id"
         ))?;
         // What only proves that other tables are as they were is no news of the payment.
-        let mut rows = statement.query([seq, REPLACED, STOOD])?;
+        let mut rows = statement.query([seq, REPLACED, STOOD, SUPERSEDED])?;
         let mut trail = Vec::new();
         while let Some(row) = rows.next()? {
             let kind: i64 = row.get(1)?;
@@ -336,10 +378,14 @@ impl Snapshot<'_> {
             decision: None,
             replaces: None,
             earlier_conflict: false,
+            named_otherwise: named_otherwise(self.c, self.batch_id, seq)?,
+            replaced_by: None,
+            waits_for: None,
             payment,
         };
-        if record.payment.generation > 0 {
-            self.add_earlier(&mut record)?;
+        let is_replaced = row.get::<_, Option<i64>>(at + 7)?.is_some();
+        if record.payment.generation > 0 || is_replaced {
+            self.add_generations(&mut record)?;
         }
         // What the gateway ended has its code; only a decision leaves none.
         if record.life.code.is_none() && matches!(record.life.state, State::Paid | State::Failed) {
@@ -368,39 +414,42 @@ impl Snapshot<'_> {
         )))
     }
 
-    fn add_earlier(&self, record: &mut PaymentRecord) -> Result<(), Error> {
-        let mut statement = self.c.prepare_cached(
-            "with recursive earlier (seq, depth) as (
-                 select seq, 1 from life where replaced_by = ?1 and batch_id = ?2
-                 union all select l.seq, depth + 1 from life l join earlier e on l.replaced_by = e.seq where l.batch_id = ?2)
-             select i.identifier, l.state from earlier join life l using (seq) join instruction i using (seq) order by depth",
-        )?;
-        let mut rows = statement.query(params![record.seq, self.batch_id])?;
-        while let Some(row) = rows.next()? {
-            if record.replaces.is_none() {
-                record.replaces = Some(identifier_of(&row.get::<_, String>(0)?)?);
-            }
-            record.earlier_conflict |=
-                matches!(state_of(row.get(1)?)?, State::Conflict | State::Paid);
+    /// Adds what other generations of its row say of a payment.
+    fn add_generations(&self, record: &mut PaymentRecord) -> Result<(), Error> {
+        let row = of_row(self.c, record.seq)?;
+        let place = row.iter().position(|member| member.seq == record.seq);
+        let place = place.ok_or_else(|| corrupt("a payment that is not in its row"))?;
+        let id = |place: usize| -> Result<PayerTransactionId, Error> {
+            let mut find = self
+                .c
+                .prepare_cached("select identifier from instruction where seq = ?1")?;
+            identifier_of(&find.query_row([row[place].seq], |row| row.get::<_, String>(0))?)
+        };
+        let earlier = &row[..place];
+        record.replaces = place.checked_sub(1).map(id).transpose()?;
+        record.earlier_conflict = earlier
+            .iter()
+            .any(|member| matches!(member.life.state, State::Conflict | State::Paid));
+        if place + 1 < row.len() {
+            record.replaced_by = Some(id(place + 1)?);
+        } else if record.life.state == State::Ready {
+            record.waits_for = match waits_for(self.c, &row)? {
+                Some((place, true)) => Some(WaitsFor::Decision(id(place)?)),
+                Some((place, false)) => Some(WaitsFor::Answer(id(place)?)),
+                None => None,
+            };
         }
         Ok(())
     }
 
-    /// Follows the retries of a payment to the newest.
-    pub(super) fn newest(&self, seq: i64) -> Result<(i64, PaymentRecord), Error> {
-        let newest: i64 = self
-            .c
-            .prepare_cached(
-                "with recursive later (seq) as (
-                     values (?1) union all select l.replaced_by from life l join later using (seq) where l.replaced_by is not null)
-                 select max(seq) from later",
-            )?
-            .query_row([seq], |row| row.get(0))?;
+    /// Returns the generation that stands for the row of a payment.
+    pub(super) fn standing_for(&self, seq: i64) -> Result<(i64, PaymentRecord), Error> {
+        let standing = standing_for(self.c, seq)?;
         let mut statement = self.c.prepare_cached(&format!(
             "select {} {RECORD_TABLES} where i.seq = ?1",
             record_columns()
         ))?;
-        let mut rows = statement.query([newest])?;
+        let mut rows = statement.query([standing])?;
         let row = rows
             .next()?
             .ok_or_else(|| corrupt("a retry without its instruction"))?;
@@ -490,9 +539,10 @@ pub(super) fn standing(c: &Connection, batch: &BatchName) -> Result<Standing, Er
         });
     }
     standing.unpriced = unpriced(c, batch_id)?;
-    standing.replaced_conflicts = c
-        .prepare_cached("select count(*) from life where batch_id = ?1 and replaced_by is not null and state in (5, 8)")?
+    standing.named_otherwise = c
+        .prepare_cached("select count(*) from named_otherwise where batch_id = ?1")?
         .query_row([batch_id], |row| row.get::<_, i64>(0))?
         .unsigned_abs();
+    (standing.paid_twice, standing.paid_twice_count) = paid_twice(c, batch_id)?;
     Ok(standing)
 }

@@ -9,7 +9,7 @@ use super::NEVER;
 use super::evidence::Subject;
 use super::row::millis;
 use crate::domain::{Amount, Currency, Money, PayerTransactionId, Timestamp};
-use crate::journal::{Error, Moved};
+use crate::journal::{Error, Heard, Moved};
 use crate::lifecycle::{Life, State};
 
 /// Payments of a generation; two of them are remembered, at 110 bytes each. As many as a table of 8,192 holds before it grows.
@@ -25,15 +25,17 @@ pub(super) struct Recent {
 }
 
 impl Recent {
-    /// Begins a transaction, which has the journal for itself: forgets everything if another connection has written since.
-    pub(super) fn begin(&mut self, c: &Connection) -> Result<(), Error> {
+    /// Begins a transaction, which has the journal for itself: forgets everything if another connection has written since,
+    /// and returns whether that is so.
+    pub(super) fn begin(&mut self, c: &Connection) -> Result<bool, Error> {
         let version = c
             .prepare_cached("pragma data_version")?
             .query_row([], |row| row.get(0))?;
-        if self.version.replace(version) != Some(version) {
+        let written = self.version.replace(version) != Some(version);
+        if written {
             self.forget();
         }
-        Ok(())
+        Ok(written)
     }
 
     pub(super) fn get(&self, seq: i64) -> Option<Subject> {
@@ -154,7 +156,8 @@ struct Kept {
     callbacks: Option<u8>,
     state: State,
     known: bool,
-    replaced: bool,
+    taken: bool,
+    has_generations: bool,
     id: Option<PayerTransactionId>,
 }
 
@@ -162,7 +165,7 @@ impl Kept {
     fn of(subject: &Subject, places: &mut Vec<Place>) -> Option<Self> {
         let Subject {
             batch_id,
-            replaced,
+            has_generations,
             callbacks,
             moved: Moved {
                 lane, life, money, ..
@@ -193,7 +196,8 @@ impl Kept {
             callbacks: callbacks.map(u8::try_from).transpose().ok()?,
             state: life.state,
             known: life.known,
-            replaced,
+            taken: life.taken,
+            has_generations,
             id: None,
         })
     }
@@ -207,7 +211,7 @@ impl Kept {
         let time = |time| (time != NEVER).then(|| Timestamp::from_millis(time));
         Subject {
             batch_id,
-            replaced: self.replaced,
+            has_generations: self.has_generations,
             callbacks: self.callbacks.map(i64::from),
             moved: Moved {
                 seq,
@@ -220,6 +224,7 @@ impl Kept {
                     posted_at: time(self.posted_at),
                     exposures: self.exposures.into(),
                     known: self.known,
+                    taken: self.taken,
                     not_found: self.not_found,
                     quarantine_from: time(self.quarantine_from),
                     queries: self.queries.into(),
@@ -229,6 +234,7 @@ impl Kept {
                     amount: self.amount,
                     currency,
                 },
+                heard: Heard::Nothing,
             },
         }
     }
@@ -241,7 +247,7 @@ mod tests {
     fn payment(seq: i64) -> Subject {
         Subject {
             batch_id: 1,
-            replaced: false,
+            has_generations: false,
             callbacks: Some(0),
             moved: Moved {
                 seq,
@@ -254,6 +260,7 @@ mod tests {
                     posted_at: Some(Timestamp::from_millis(4)),
                     exposures: 5,
                     known: true,
+                    taken: true,
                     not_found: 6,
                     quarantine_from: Some(Timestamp::from_millis(-7)),
                     queries: 8,
@@ -263,6 +270,7 @@ mod tests {
                     amount: Amount::from_minor(i64::MAX).unwrap(),
                     currency: Currency::from_code("KES").unwrap(),
                 },
+                heard: Heard::Nothing,
             },
         }
     }
@@ -285,7 +293,7 @@ mod tests {
         let mut recent = Recent::default();
         let of_new_life = changed(2, |s| s.moved.life = Life::NEW);
         let elsewhere = changed(3, |s| {
-            (s.batch_id, s.moved.lane, s.replaced) = (9, 9, true);
+            (s.batch_id, s.moved.lane, s.has_generations) = (9, 9, true);
             s.moved.money.currency = Currency::from_code("UGX").unwrap();
             s.callbacks = None;
         });

@@ -42,6 +42,29 @@ pub(super) const GIVEN_UP: &str = "update life indexed by ask_queue set due_at =
 /// Payments of one state that are asked about later than any wait of a run reaches.
 pub(super) const PUT_OFF: &str = "update life indexed by ask_queue set due_at = ?5 where batch_id = ?1 and state = ?2 and state >= 2 and state <= 4 and queued = 1 and due_at > ?3 and due_at < ?4";
 
+/// Brings back the questions that a process beside the run has put off by a clock of its own, which is ahead of the run's:
+/// nobody waits for a time that no wait of this run reaches. A clock that is behind makes a question due at once.
+pub(super) fn bring_back(c: &Chained, batch_id: i64, now: Timestamp) -> Result<(), Error> {
+    let Some((latest, soon)) = c.waits(batch_id, |waits| waits.reach(now)) else {
+        return Ok(());
+    };
+    let mut changed = 0;
+    for state in ASKED_ABOUT {
+        // The index knows at once that there are none.
+        changed += c.prepare_cached(PUT_OFF)?.execute(params![
+            batch_id,
+            state,
+            latest.as_millis(),
+            NEVER,
+            soon.as_millis()
+        ])?;
+    }
+    if changed > 0 {
+        c.forget_recent();
+    }
+    Ok(())
+}
+
 /// Makes the posts that were put off due at once.
 pub(super) const RESTART_POSTS: &str = "update life indexed by post_queue set due_at = 0
      where batch_id = ?1 and service_id in (select service_id from service) and state = 0 and due_at > 0 and due_at < ?2";

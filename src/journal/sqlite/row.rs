@@ -65,18 +65,32 @@ pub(super) fn life_of(row: &Row<'_>, at: usize) -> Result<Life, Error> {
         _ if due_at == NEVER => None,
         _ => Some(Timestamp::from_millis(due_at)),
     };
+    // 0: it has not shown that it has the identifier; 1: it has; 2: it had it before our first post.
+    let known: i64 = row.get(at + 5)?;
     Ok(Life {
         state,
         code: row.get(at + 1)?,
         attempts: row.get(at + 2)?,
         posted_at: stamp(row.get(at + 3)?),
         exposures: row.get(at + 4)?,
-        known: row.get(at + 5)?,
+        known: known != 0,
+        taken: known == TAKEN,
         not_found: row.get(at + 6)?,
         quarantine_from: stamp(row.get(at + 7)?),
         queries: row.get(at + 8)?,
         due_at,
     })
+}
+
+/// What `known` holds of an identifier that the gateway had before our first post.
+const TAKEN: i64 = 2;
+
+/// Returns what `known` holds for a life.
+pub(super) fn known_number(life: &Life) -> i64 {
+    match (life.known, life.taken) {
+        (_, true) => TAKEN,
+        (known, false) => i64::from(known),
+    }
 }
 
 /// Returns what `due_at` holds for a life.
@@ -98,7 +112,7 @@ pub(super) fn save_life(c: &Connection, seq: i64, life: &Life, queued: bool) -> 
         life.attempts,
         millis(life.posted_at),
         life.exposures,
-        life.known,
+        known_number(life),
         life.not_found,
         millis(life.quarantine_from),
         life.queries,
@@ -332,6 +346,9 @@ pub(super) fn event_numbers(event: Event) -> (i64, Option<i64>, Option<i32>) {
         Event::DecidedPaid => (9, None, None),
         Event::DecidedFailed => (10, None, None),
         Event::Withdrawn => (11, None, None),
+        Event::Recognised => (RECOGNISED, None, None),
+        Event::NotOurs => (NOT_OURS, None, None),
+        Event::Superseded => (SUPERSEDED, None, None),
     }
 }
 
@@ -358,6 +375,42 @@ pub(super) const MIGRATED: i64 = 28;
 pub(super) const STOOD: i64 = 29;
 /// First claims of several payments; the detail names them.
 pub(super) const CLAIMED_TOGETHER: i64 = 30;
+/// An earlier generation of the row is paid; the detail names it.
+pub(super) const SUPERSEDED: i64 = 31;
+
+/// Somebody gave a command; the detail says who, and what.
+pub(super) const ACTED: i64 = 40;
+/// A reply to a post that names another amount, currency or number: its outcome is not known.
+pub(super) const OTHER_REPLY: i64 = 70;
+/// A status reply of that kind, which answers nothing.
+pub(super) const OTHER_ANSWER: i64 = 71;
+/// A callback of that kind, which is not applied.
+pub(super) const OTHER_CALLBACK: i64 = 72;
+
+/// The gateway names our amount and number under an identifier that it had before our first post.
+pub(super) const RECOGNISED: i64 = 73;
+/// Nothing more is to be heard of such an identifier.
+pub(super) const NOT_OURS: i64 = 74;
+
+/// Returns whether what the gateway said with a row of evidence is about another payment.
+pub(super) fn is_about_another(number: i64) -> bool {
+    (OTHER_REPLY..=OTHER_CALLBACK).contains(&number)
+}
+
+/// The batch took the account that a run came with; the detail names it.
+pub(super) const ACCOUNT_TAKEN: i64 = 60;
+/// The batch was moved to another account by order; the detail names both, the payment that showed it, and the reason.
+pub(super) const ACCOUNT_MOVED: i64 = 61;
+/// What was confirmed for a run; the detail names its figures, how far it reaches, and who said yes.
+pub(super) const CONFIRMED: i64 = 62;
+/// The kinds that say what people confirmed, and where a batch belongs.
+const ABOUT_RUNS: std::ops::RangeInclusive<i64> = 60..=69;
+/// It was noticed that the journal may have missed something.
+pub(super) const RECOVERY_BEGAN: i64 = 50;
+/// A person declared that everything the journal has missed is made up for.
+pub(super) const RECOVERY_DONE: i64 = 51;
+/// A person's word that nothing has run since made a payment ready again that was presumed posted.
+pub(super) const RELEASED: i64 = 52;
 
 /// Returns what a row of evidence means to the life of its payment.
 pub(super) fn fact_of(
@@ -369,7 +422,10 @@ pub(super) fn fact_of(
     Ok(match number {
         PRESUMED_POSTED => Fact::PresumedPosted,
         STOOD => Fact::Stood(super::seal::Standing::of_detail(detail)?.life),
-        NOTED_CALLBACK..=MIGRATED | CLAIMED_TOGETHER => Fact::Note,
+        NOTED_CALLBACK..=MIGRATED | CLAIMED_TOGETHER | ACTED => Fact::Note,
+        number if ABOUT_RUNS.contains(&number) => Fact::Note,
+        RELEASED => Fact::Released,
+        RECOVERY_BEGAN | RECOVERY_DONE => Fact::Note,
         _ => event_of(number, class, code)?.map_or(Fact::Note, Fact::Event),
     })
 }
@@ -402,7 +458,15 @@ pub(super) fn event_of(
         9 => Event::DecidedPaid,
         10 => Event::DecidedFailed,
         11 => Event::Withdrawn,
-        NOTED_CALLBACK..=CLAIMED_TOGETHER => return Ok(None),
+        SUPERSEDED => Event::Superseded,
+        NOTED_CALLBACK..=CLAIMED_TOGETHER | ACTED => return Ok(None),
+        number if ABOUT_RUNS.contains(&number) => return Ok(None),
+        OTHER_REPLY => Event::Lost,
+        OTHER_ANSWER => Event::NoAnswer,
+        RECOGNISED => Event::Recognised,
+        NOT_OURS => Event::NotOurs,
+        OTHER_CALLBACK => return Ok(None),
+        RECOVERY_BEGAN..=RELEASED => return Ok(None),
         other => return Err(corrupt(format!("evidence of kind {other}"))),
     }))
 }
@@ -432,6 +496,19 @@ pub(super) fn event_name(number: i64) -> &'static str {
         MIGRATED => "journal of an earlier release",
         STOOD => "stood here when its evidence was sealed",
         CLAIMED_TOGETHER => "intents recorded",
+        ACTED => "ordered by a person",
+        ACCOUNT_TAKEN => "tied to its account",
+        CONFIRMED => "confirmed for a run",
+        ACCOUNT_MOVED => "moved to another account by order",
+        OTHER_REPLY => "reply about another payment",
+        OTHER_ANSWER => "status reply about another payment",
+        OTHER_CALLBACK => "callback about another payment, not applied",
+        RECOVERY_BEGAN => "the journal may have missed something",
+        RECOVERY_DONE => "the recovery is declared done",
+        RELEASED => "ready again: by the operator's word, nothing has run since",
+        RECOGNISED => "recognised as ours by its amount and number",
+        NOT_OURS => "not known to be ours, left to a person",
+        SUPERSEDED => "not paid a second time",
         _ => "unknown",
     }
 }
@@ -450,7 +527,7 @@ fn class_number(class: Class) -> i64 {
     }
 }
 
-fn class_of(number: i64) -> Result<Class, Error> {
+pub(super) fn class_of(number: i64) -> Result<Class, Error> {
     Class::ALL
         .into_iter()
         .map(|(class, _)| class)

@@ -142,7 +142,7 @@ impl Snapshot<'_> {
         let (load_id, record) = self.payment_record(row)?;
         let replaced: Option<i64> = row.get(PAYMENT_WIDTH + 17)?;
         let (load_id, record) = match replaced {
-            Some(_) => self.newest(record.seq)?,
+            Some(_) => self.standing_for(record.seq)?,
             None => (load_id, record),
         };
         let line = record.payment.instruction.line;

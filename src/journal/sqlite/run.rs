@@ -3,22 +3,31 @@
 use std::sync::Arc;
 
 use rusqlite::{Connection, OptionalExtension, params};
+use serde_json::Value;
 
 use super::NEVER;
 use super::chain::Chained;
+use super::confirmed;
 use super::evidence::{Subject, apply, claim_one, subject};
 use super::fresh::{claim_fresh, has_fresh};
-use super::rest::{disturb, resting};
-use super::restart::{doubt_anew, restart_waits};
+use super::generations;
+use super::intact::{check_touched, told};
+use super::pin::pin;
+use super::rest::{What, disturb, last};
+use super::restart::{bring_back, doubt_anew, restart_waits};
 use super::row::{
     LIFE_COLUMNS, PAYMENT_COLUMNS, PAYMENT_WIDTH, batch_id, corrupt, identifier_of, life_of,
     payment_of, service_of, stamp,
 };
-use super::seal;
 use super::upload::DOCUMENT_IS_THERE;
 use super::waits::Waits;
 use crate::domain::{BatchName, Said, Timestamp};
-use crate::journal::{Acquired, Claim, Due, Error, Lane, Moved, Question, RunTerms, RunToken};
+use crate::journal::{
+    Acquired, Claim, Clearance, Due, Error, Heard, Lane, Moved, Question, RunTerms, RunToken,
+};
+use crate::ledger::confirmation::Bound;
+use crate::ledger::generations::Order;
+use crate::ledger::intact::Mismatch;
 use crate::lifecycle::{Event, Moment, Policy, State};
 
 /// Takes a batch for a run.
@@ -28,7 +37,8 @@ pub(super) fn acquire(
     terms: &RunTerms,
     policy: &Policy,
 ) -> Result<Acquired, Error> {
-    let (batch_id, last_claim_at) = pin(c, batch, &terms.gateway, &terms.wire, terms.now)?;
+    c.mark(known_batch(c, batch)?);
+    let (batch_id, last_claim_at) = pin(c, batch, &terms.home, terms.now)?;
     c.execute(
         "insert into meta (key, value) values ('epoch', 1) on conflict do update set value = value + 1",
         [],
@@ -36,7 +46,11 @@ pub(super) fn acquire(
     let token = RunToken {
         batch_id,
         epoch: epoch(c)?,
+        confirmed: terms.confirmation.bound,
     };
+    c.mark_epoch(token.epoch);
+    confirmed::record(c, batch_id, &terms.confirmation, terms.now)?;
+    c.begin_run(batch_id, terms.confirmation.allowance());
     #[cfg(test)]
     super::inline::acquiring();
     #[cfg(test)]
@@ -45,70 +59,36 @@ pub(super) fn acquire(
         return Ok(Acquired {
             token,
             last_claim_at: stamp(last_claim_at),
-            resting: resting(c, batch_id)?,
+            last_post: last(c, batch_id, What::Posts)?,
+            last_question: last(c, batch_id, What::Questions)?,
             abandoned: abandon(c, batch_id, terms.now, policy)?,
             held: held_lanes(c, batch_id)?,
         });
     }
+    if is_open(c, batch_id)? {
+        c.acted(batch_id, terms.now, "run", Value::Null)?;
+    }
     doubt_anew(c, batch_id, terms.now, policy)?;
     let abandoned = abandon(c, batch_id, terms.now, policy)?;
     restart_waits(c, batch_id, terms)?;
+    generations::settle_all(c, batch_id, terms.now, policy)?;
     c.begin_waits(batch_id, Waits::begin(c, batch_id, terms)?);
     Ok(Acquired {
         token,
         last_claim_at: stamp(last_claim_at),
-        resting: resting(c, batch_id)?,
+        last_post: last(c, batch_id, What::Posts)?,
+        last_question: last(c, batch_id, What::Questions)?,
         abandoned,
         held: held_lanes(c, batch_id)?,
     })
 }
 
-/// Ties a batch to its gateway and to the settings that shape the bytes of a post; returns its number and its last claim.
-pub(super) fn pin(
-    c: &Chained,
-    batch: &BatchName,
-    gateway: &str,
-    wire: &str,
-    now: Timestamp,
-) -> Result<(i64, Option<i64>), Error> {
-    let found = c
-        .query_row(
-            "select batch_id, gateway, wire, last_claim_at from batch where name = ?1",
-            [batch.as_str()],
-            |row| {
-                let pinned: (Option<String>, Option<String>) = (row.get(1)?, row.get(2)?);
-                Ok((row.get::<_, i64>(0)?, pinned, row.get::<_, Option<i64>>(3)?))
-            },
-        )
-        .optional()?;
-    let Some((batch_id, (pinned_gateway, pinned_wire), last_claim_at)) = found else {
-        return Err(Error::UnknownBatch {
-            name: batch.to_string(),
-        });
-    };
-    let is_pinned = pinned_gateway.is_some() && pinned_wire.is_some();
-    if let Some(pinned) = pinned_gateway.filter(|pinned| *pinned != *gateway) {
-        return Err(Error::OtherGateway {
-            batch: batch.clone(),
-            pinned,
-            configured: gateway.to_owned(),
-        });
-    }
-    if let Some(pinned) = pinned_wire.filter(|pinned| *pinned != *wire) {
-        return Err(Error::OtherWire {
-            batch: batch.clone(),
-            pinned,
-            configured: wire.to_owned(),
-        });
-    }
-    c.execute(
-        "update batch set gateway = ?2, wire = ?3 where batch_id = ?1",
-        params![batch_id, gateway, wire],
-    )?;
-    if !is_pinned {
-        c.with(|c, chain| seal::pin(c, chain, batch_id, now))?;
-    }
-    Ok((batch_id, last_claim_at))
+/// Returns whether a run has anything to do: one that finds all ended leaves no trace, so that its report is the same again.
+fn is_open(c: &Connection, batch_id: i64) -> Result<bool, Error> {
+    Ok(c.prepare_cached(
+        "select exists (select 1 from tally where batch_id = ?1 and count > 0 and state not in (5, 6, 7, 8))",
+    )?
+    .query_row([batch_id], |row| row.get(0))?)
 }
 
 fn epoch(c: &Connection) -> Result<i64, Error> {
@@ -164,7 +144,8 @@ pub(super) fn abandon(
             moment,
             policy,
         )?;
-        c.moved(&subject, State::Posting);
+        c.moved(&subject, State::Posting)?;
+        generations::settle(c, &mut subject, moment, Some(policy))?;
     }
     Ok(seqs.len() as u64)
 }
@@ -197,52 +178,83 @@ fn open_lanes(c: &Chained, batch_id: i64) -> Result<Vec<i64>, Error> {
     Ok(lanes)
 }
 
-/// Records the intent to post a block of payments.
+/// Records the intent to post a block of payments; says, too, what of the journal was changed, if it was: nothing of that is
+/// claimed.
 pub(super) fn claim(
     c: &Chained,
     token: RunToken,
     limit: usize,
     now: Timestamp,
     policy: &Policy,
-) -> Result<Vec<Claim>, Error> {
+) -> Result<(Vec<Claim>, Option<String>), Error> {
     assert_current(c, token)?;
+    c.mark(token.batch_id);
     let mut claims = Vec::with_capacity(limit);
+    let mut altered = None;
     let lanes = open_lanes(c, token.batch_id)?;
     for (index, lane) in lanes.iter().enumerate() {
         // Every lane gets its share of the block; what one leaves, the next may take.
         let share = (limit - claims.len()).div_ceil(lanes.len() - index);
         let lane = (token.batch_id, *lane);
         let before = claims.len();
-        claim_lane(c, lane, share, now, policy, &mut claims)?;
+        altered = claim_lane(c, lane, token.confirmed, share, now, policy, &mut claims)?;
+        if altered.is_some() {
+            break;
+        }
         let share = share - (claims.len() - before);
         if share > 0 {
-            claim_fresh(c, lane, share, now, policy, &mut claims)?;
+            altered = claim_fresh(c, lane, token.confirmed, share, now, policy, &mut claims)?;
+        }
+        if altered.is_some() {
+            break;
         }
     }
     if !claims.is_empty() {
-        disturb(c, token.batch_id)?;
+        disturb(c, token.batch_id, What::Posts)?;
         c.prepare_cached("update batch set last_claim_at = ?2 where batch_id = ?1")?
             .execute(params![token.batch_id, now.as_millis()])?;
     }
-    Ok(claims)
+    Ok((claims, altered))
+}
+
+/// The bill that told the amount of instruction `i`.
+const PRICED_BY: &str = "(select b.bill_id from bill b where b.seq = i.seq and b.outcome = 0)";
+
+/// Holds for an instruction `i` that a confirmation up to instruction ?5 and bill ?6 covers.
+fn covered() -> String {
+    format!("(i.seq <= ?5 and (i.as_due = 0 or coalesce({PRICED_BY}, 0) <= ?6))")
 }
 
 /// Payments of lane ?2 that may be posted by ?3, the oldest first, and what of their documents is to be named.
 pub(super) fn due_in_lane() -> String {
+    let covered = covered();
     format!(
-        "select {PAYMENT_COLUMNS}, {LIFE_COLUMNS}, seq, (select u.reference from upload u where u.seq = l.seq)
+        "select {PAYMENT_COLUMNS}, {LIFE_COLUMNS}, seq, (select u.reference from upload u where u.seq = l.seq),
+             iif(i.as_due = 1, {PRICED_BY}, null)
          from life l indexed by post_queue cross join instruction i using (seq) join service s on s.service_id = i.service_id
-         where l.batch_id = ?1 and l.service_id = ?2 and l.state = 0 and l.due_at <= ?3 and {DOCUMENT_IS_THERE}
+         where l.batch_id = ?1 and l.service_id = ?2 and l.state = 0 and l.due_at <= ?3 and {DOCUMENT_IS_THERE} and {covered}
          order by l.due_at, seq limit ?4"
     )
 }
 
 /// When the next payment of lane ?2 may be posted, before ?3.
 pub(super) fn next_in_lane() -> String {
+    let covered = covered();
     format!(
         "select l.due_at from life l indexed by post_queue cross join instruction i using (seq)
-         where l.batch_id = ?1 and l.service_id = ?2 and l.state = 0 and l.due_at < ?3 and {DOCUMENT_IS_THERE}
-         order by l.due_at, seq limit 1"
+         where l.batch_id = ?1 and l.service_id = ?2 and l.state = 0 and l.due_at < ?3 and {DOCUMENT_IS_THERE} and {covered}
+         order by l.due_at, seq limit ?4"
+    )
+}
+
+/// Whether payments of lane ?2 wait that are due before ?3: for their documents, and for a confirmation.
+// Asked only where nothing may be posted, so that the first rows it meets decide.
+pub(super) fn waiting_in_lane() -> String {
+    let covered = covered();
+    let waiting = "select 1 from life l indexed by post_queue cross join instruction i using (seq)
+         where l.batch_id = ?1 and l.service_id = ?2 and l.state = 0 and l.due_at < ?3";
+    format!(
+        "select exists ({waiting} and {covered} and not {DOCUMENT_IS_THERE} limit ?4), exists ({waiting} and not {covered} limit ?4)"
     )
 }
 
@@ -250,11 +262,12 @@ pub(super) fn next_in_lane() -> String {
 fn claim_lane(
     c: &Chained,
     (batch_id, lane): (i64, i64),
+    confirmed: Bound,
     share: usize,
     now: Timestamp,
     policy: &Policy,
     claims: &mut Vec<Claim>,
-) -> Result<(), Error> {
+) -> Result<Option<String>, Error> {
     let sql = due_in_lane();
     #[cfg(test)]
     let sql = if crate::canary::Canary::DocumentForgotten.sings() {
@@ -267,7 +280,9 @@ fn claim_lane(
         batch_id,
         lane,
         now.as_millis(),
-        i64::try_from(share).unwrap_or(i64::MAX)
+        i64::try_from(share).unwrap_or(i64::MAX),
+        confirmed.instruction,
+        confirmed.bill,
     ])?;
     // The index is read to the end before the claims below change it.
     let mut found = Vec::with_capacity(share);
@@ -276,14 +291,27 @@ fn claim_lane(
         let life = life_of(row, PAYMENT_WIDTH)?;
         let (seq, document): (i64, Option<String>) =
             (row.get(PAYMENT_WIDTH + 10)?, row.get(PAYMENT_WIDTH + 11)?);
-        found.push((seq, payment, life, document));
+        if confirmed.covers(seq, row.get(PAYMENT_WIDTH + 12)?) {
+            found.push((seq, payment, life, document));
+        }
     }
     drop(rows);
+    for (seq, payment, life, support_document) in &found {
+        let of_lane = (batch_id, lane);
+        let document = support_document.is_some();
+        let altered = check_touched(c, of_lane, *seq, payment, life, document)?;
+        if altered.is_some() {
+            return Ok(altered);
+        }
+        if life.attempts == 0 && !c.allows(batch_id, payment.instruction.money) {
+            return told(c, *seq, Mismatch::Beyond).map(Some);
+        }
+    }
     for (seq, payment, life, support_document) in found {
         let money = payment.instruction.money;
         let mut subject = Subject {
             batch_id,
-            replaced: false,
+            has_generations: payment.generation > 0,
             callbacks: None,
             moved: Moved {
                 seq,
@@ -291,6 +319,7 @@ fn claim_lane(
                 from: State::Ready,
                 life,
                 money,
+                heard: Heard::Nothing,
             },
         };
         #[cfg(test)]
@@ -309,40 +338,41 @@ fn claim_lane(
                 lane,
                 payment: Arc::new(payment),
                 support_document: None,
-                repeat: false,
+                looked_at_last: false,
             });
             continue;
         }
-        if claim_one(c, &mut subject, Moment { now, jitter: 0 }, policy)? {
-            c.moved(&subject, State::Ready);
+        let moment = Moment { now, jitter: 0 };
+        if generations::settle(c, &mut subject, moment, Some(policy))? != Order::Leave {
+            continue;
+        }
+        if claim_one(c, &mut subject, moment, policy)? {
+            c.moved(&subject, State::Ready)?;
             claims.push(Claim {
                 seq,
                 lane,
                 payment: Arc::new(payment),
                 support_document,
-                repeat: life.is_exposed(),
+                looked_at_last: life.is_exposed() || subject.has_generations,
             });
         }
     }
-    Ok(())
+    Ok(None)
 }
 
-/// Returns which of these claims still wait to be posted: evidence from elsewhere may have settled the others.
-pub(super) fn still_posting(
-    c: &Connection,
+/// Says of claims, just before they leave, whether they still may: evidence from elsewhere may have settled them, or paid an
+/// earlier generation of their rows.
+pub(super) fn clearances(
+    c: &Chained,
     token: RunToken,
     seqs: &[i64],
-) -> Result<Vec<i64>, Error> {
+    now: Timestamp,
+    policy: &Policy,
+) -> Result<Vec<(i64, Clearance)>, Error> {
     assert_current(c, token)?;
-    let mut statement =
-        c.prepare_cached("select exists (select 1 from life where seq = ?1 and state = 1)")?;
-    let mut still = Vec::with_capacity(seqs.len());
-    for seq in seqs {
-        if statement.query_row([seq], |row| row.get(0))? {
-            still.push(*seq);
-        }
-    }
-    Ok(still)
+    seqs.iter()
+        .map(|seq| Ok((*seq, generations::clearance(c, *seq, now, policy)?)))
+        .collect()
 }
 
 /// States that are asked about: in doubt, acknowledged, delivered.
@@ -368,6 +398,11 @@ pub(super) fn due_questions() -> String {
 /// When the next payment of state ?2 is to be asked about, before ?3.
 pub(super) const NEXT_QUESTION: &str = "select min(due_at) from life indexed by ask_queue
      where batch_id = ?1 and state = ?2 and state >= 2 and state <= 4 and queued = 1 and due_at < ?3";
+
+/// Payments that have ended, and are asked about before a retry of their row leaves: those due by ?2, no more than ?3.
+const DUE_INQUIRIES: &str = "select q.seq, i.identifier, l.gateway_transaction_id
+     from inquiry q indexed by inquiry_queue cross join instruction i using (seq) cross join life l on l.seq = q.seq
+     where q.batch_id = ?1 and q.due_at <= ?2 order by q.due_at, q.seq limit ?3";
 
 /// Returns payments that are due to be asked about, and puts them off while they are.
 pub(super) fn questions(
@@ -395,8 +430,27 @@ pub(super) fn questions(
             gateway_transaction_id: row.get(2)?,
         });
     }
+    let asked = questions.len();
+    let room = limit - i64::try_from(asked).unwrap_or(limit);
+    let mut inquiries = c.prepare_cached(DUE_INQUIRIES)?;
+    let mut rows = inquiries.query(params![token.batch_id, now.as_millis(), room])?;
+    while let Some(row) = rows.next()? {
+        questions.push(Question {
+            seq: row.get(0)?,
+            id: identifier_of(&row.get::<_, String>(1)?)?,
+            gateway_transaction_id: row.get(2)?,
+        });
+    }
+    drop(rows);
+    if !questions.is_empty() {
+        disturb(c, token.batch_id, What::Questions)?;
+    }
+    let mut put_off = c.prepare_cached("update inquiry set due_at = ?2 where seq = ?1")?;
+    for question in &questions[asked..] {
+        put_off.execute(params![question.seq, lease.as_millis()])?;
+    }
     let mut put_off = c.prepare_cached("update life set due_at = ?2 where seq = ?1")?;
-    for question in &questions {
+    for question in &questions[..asked] {
         put_off.execute(params![question.seq, lease.as_millis()])?;
         c.change_recent(question.seq, |subject| {
             subject.moved.life.due_at = Some(lease);
@@ -406,24 +460,25 @@ pub(super) fn questions(
 }
 
 /// Returns when the next post and the next question are due.
-pub(super) fn due(c: &Chained, token: RunToken) -> Result<Due, Error> {
+pub(super) fn due(c: &Chained, token: RunToken, now: Timestamp) -> Result<Due, Error> {
+    bring_back(c, token.batch_id, now)?;
     let mut earliest_post = c.prepare_cached(&next_in_lane())?;
-    // Asked only where nothing may be posted, so that the first row it meets decides.
-    let mut waits = c.prepare_cached(
-        "select exists (select 1 from life indexed by post_queue
-         where batch_id = ?1 and service_id = ?2 and state = 0 and due_at < ?3)",
-    )?;
-    let (mut post, mut document) = (None, false);
+    let mut waiting = c.prepare_cached(&waiting_in_lane())?;
+    let Bound { instruction, bill } = token.confirmed;
+    let (mut post, mut document, mut unconfirmed) = (None, false, false);
     for lane in open_lanes(c, token.batch_id)? {
-        let found: Option<i64> = match has_fresh(c, token.batch_id, lane)? {
+        let wanted = [token.batch_id, lane, NEVER, 1, instruction, bill];
+        let found: Option<i64> = match has_fresh(c, token.batch_id, lane, instruction)? {
             true => Some(0),
             false => earliest_post
-                .query_row([token.batch_id, lane, NEVER], |row| row.get(0))
+                .query_row(wanted, |row| row.get(0))
                 .optional()?,
         };
         if found.is_none() {
-            document |=
-                waits.query_row([token.batch_id, lane, NEVER], |row| row.get::<_, bool>(0))?;
+            let (for_document, for_word): (bool, bool) =
+                waiting.query_row(wanted, |row| Ok((row.get(0)?, row.get(1)?)))?;
+            document |= for_document;
+            unconfirmed |= for_word || has_fresh(c, token.batch_id, lane, i64::MAX)?;
         }
         post = [post, found].into_iter().flatten().min();
     }
@@ -434,10 +489,17 @@ pub(super) fn due(c: &Chained, token: RunToken) -> Result<Due, Error> {
             next_question.query_row(params![token.batch_id, state, NEVER], |row| row.get(0))?;
         ask = [ask, found].into_iter().flatten().min();
     }
+    let inquiry: Option<i64> = c
+        .prepare_cached(
+            "select min(due_at) from inquiry indexed by inquiry_queue where batch_id = ?1",
+        )?
+        .query_row([token.batch_id], |row| row.get(0))?;
+    ask = [ask, inquiry].into_iter().flatten().min();
     Ok(Due {
         post: stamp(post),
         ask: stamp(ask),
         document,
+        unconfirmed,
     })
 }
 

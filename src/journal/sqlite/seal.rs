@@ -234,6 +234,8 @@ impl Standing {
                 posted_at: stamp("posted_at"),
                 exposures: small("exposures").ok_or_else(odd)?,
                 known: detail["known"] == true,
+                // Nobody asked then.
+                taken: false,
                 not_found: small("not_found")
                     .and_then(|n| n.try_into().ok())
                     .ok_or_else(odd)?,

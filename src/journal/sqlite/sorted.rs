@@ -6,9 +6,11 @@ use super::insert::Appender;
 use super::load::Load;
 use super::order::{Entry, Order};
 use super::prepare::identifier;
-use super::row::{PAYMENT_COLUMNS, PAYMENT_WIDTH, Stored, corrupt, stored_of};
+use super::row::{PAYMENT_COLUMNS, PAYMENT_WIDTH, Stored, corrupt, state_number, stored_of};
 use crate::domain::{Instruction, Tally, Written};
 use crate::journal::{Difference, Error, LateError, LoadRefusal, RejectedRow};
+use crate::ledger::amendment::{self, Amendment};
+use crate::lifecycle::State;
 
 /// How many late errors are kept to be shown; all of them are counted.
 const LATE_MAX: usize = 100_000;
@@ -245,7 +247,7 @@ impl Load<'_> {
         };
         let new = count("select count(*) from instruction where batch_id = ?1 and seq > ?2")?
             .unsigned_abs();
-        if self.plan.amend && sorted.changed == 0 {
+        if self.plan.amend && sorted.changed == 0 && !self.is_ambiguous(new, sorted)? {
             return Ok(None);
         }
         let before = count(
@@ -267,7 +269,68 @@ impl Load<'_> {
         ] {
             difference.examples.extend(self.examples(what, sql)?);
         }
-        Ok(Some(LoadRefusal::OtherContent(difference)))
+        Ok(Some(if self.plan.amend && sorted.changed == 0 {
+            LoadRefusal::Ambiguous(difference)
+        } else {
+            LoadRefusal::OtherContent(difference)
+        }))
+    }
+
+    /// Returns whether a row that is new in an amendment may be a mended one.
+    fn is_ambiguous(&self, new: u64, sorted: &Sorted) -> Result<bool, Error> {
+        if new == 0 {
+            return Ok(false);
+        }
+        // The rows of the batch that the file leaves out. Nobody is paid by what was withdrawn.
+        let gone_and_live = format!(
+            "where batch_id = ?1 and seq <= ?2 and generation = 0 and seq not in (select seq from temp.kept)
+                 and not exists (select 1 from life where life.seq = instruction.seq and state = {})",
+            state_number(State::Cancelled)
+        );
+        let counts = |which: &str| -> Result<(u64, u64), Error> {
+            let sql = format!(
+                "select count(*), count(*) filter (where reference is null) from instruction {which}"
+            );
+            Ok(self
+                .c
+                .query_row(&sql, params![self.batch_id, self.base], |row| {
+                    Ok((
+                        row.get::<_, i64>(0)?.unsigned_abs(),
+                        row.get::<_, i64>(1)?.unsigned_abs(),
+                    ))
+                })?)
+        };
+        let (gone, gone_nameless) = counts(&gone_and_live)?;
+        if gone == 0 {
+            return Ok(false);
+        }
+        let (_, new_nameless) = counts("where batch_id = ?1 and seq > ?2")?;
+        let rejected: i64 = self.c.query_row(
+            "select count(*) from rejected where batch_id = ?1 and load_id <> ?2",
+            params![self.batch_id, self.load_id],
+            |row| row.get(0),
+        )?;
+        let mut amendment = Amendment {
+            new,
+            new_nameless,
+            gone,
+            gone_nameless,
+            unchanged: sorted.unchanged.count,
+            rejected_before: rejected.unsigned_abs(),
+            same_recipient: false,
+        };
+        // Only what could be let in is compared row by row.
+        if !amendment::is_ambiguous(&amendment) {
+            amendment.same_recipient = self.c.query_row(
+                &format!(
+                    "select exists (select 1 from instruction {gone_and_live} and (msisdn, account_number) in
+                         (select msisdn, account_number from instruction where batch_id = ?1 and seq > ?2))"
+                ),
+                params![self.batch_id, self.base],
+                |row| row.get(0),
+            )?;
+        }
+        Ok(amendment::is_ambiguous(&amendment))
     }
 }
 

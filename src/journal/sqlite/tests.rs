@@ -5,8 +5,8 @@ use std::sync::mpsc::channel;
 
 use rusqlite::Connection;
 
+use super::callbacks::STORED_CALLBACKS;
 use super::chain::Chained;
-use super::evidence::STORED_CALLBACKS;
 use super::open::{Missing, for_reading, for_writing};
 use super::restart::{DOUBTS, GIVEN_UP, PUT_OFF, RESTART_POSTS};
 use super::run::{NEXT_QUESTION, due_in_lane, next_in_lane};

@@ -7,11 +7,12 @@ use super::Journal;
 use super::chain::Chained;
 use super::evidence::batch_of;
 use super::row::{corrupt, identifier_of};
-use super::run::{known_batch, pin};
+use super::run::known_batch;
 use super::seal;
 use super::turns::Manner;
 use crate::domain::{BatchName, DocumentPath, Reference, Timestamp};
 use crate::journal::{DocumentDue, Error, TrailEntry, Upload};
+use crate::ledger::document::EarlierUploads;
 use crate::lifecycle::Fact;
 
 /// Holds for an instruction `i` that may be posted as far as its document goes: it has none, or names a reference of its
@@ -21,23 +22,6 @@ pub(super) const DOCUMENT_IS_THERE: &str = "(i.document is null or exists (selec
      or exists (select 1 from json_each(i.extra) where value ->> 0 = 'supportDocument'))";
 
 impl Journal {
-    /// Pins a batch to its gateway before anything of it is sent there.
-    ///
-    /// # Errors
-    /// [`Error::UnknownBatch`], [`Error::OtherGateway`], [`Error::OtherWire`].
-    pub async fn pin(
-        &self,
-        batch: BatchName,
-        gateway: String,
-        wire: String,
-        now: Timestamp,
-    ) -> Result<(), Error> {
-        self.ask(Manner::Alone, move |c| {
-            pin(c, &batch, &gateway, &wire, now).map(|_| ())
-        })
-        .await
-    }
-
     /// Returns ready payments whose document is to be uploaded, in the order of the file, beyond the payment `after`.
     ///
     /// # Errors
@@ -50,6 +34,33 @@ impl Journal {
     ) -> Result<Vec<DocumentDue>, Error> {
         self.ask(Manner::Shared, move |c| {
             documents_due(c, &batch, after, limit)
+        })
+        .await
+    }
+
+    /// Notes that a document is about to be sent, and returns what is known of those that were sent before, and whether
+    /// these bytes are none of them.
+    ///
+    /// # Errors
+    /// Faults of the journal.
+    pub async fn begin_upload(
+        &self,
+        seq: i64,
+        digest: [u8; 32],
+    ) -> Result<(EarlierUploads, bool), Error> {
+        self.ask(Manner::Shared, move |c| begin_upload(c, seq, &digest))
+            .await
+    }
+
+    /// Forgets bytes that were begun to be sent, and that the file service has said not to have taken.
+    ///
+    /// # Errors
+    /// Faults of the journal.
+    pub async fn forget_upload(&self, seq: i64, digest: [u8; 32]) -> Result<(), Error> {
+        self.ask(Manner::Shared, move |c| {
+            c.prepare_cached("delete from upload_begun where seq = ?1 and digest = ?2")?
+                .execute(params![seq, &digest[..]])?;
+            Ok(())
         })
         .await
     }
@@ -102,6 +113,25 @@ fn documents_due(
         });
     }
     Ok(due)
+}
+
+// What is there under an identifier may have come from here although the reply was lost: then it is known by its digest.
+fn begin_upload(
+    c: &Connection,
+    seq: i64,
+    digest: &[u8; 32],
+) -> Result<(EarlierUploads, bool), Error> {
+    let mut statement = c.prepare_cached("select digest from upload_begun where seq = ?1")?;
+    let begun: Vec<Vec<u8>> = statement
+        .query_map([seq], |row| row.get(0))?
+        .collect::<Result<_, _>>()?;
+    let earlier = EarlierUploads::of(digest, begun.iter().map(Vec::as_slice));
+    let added = c
+        .prepare_cached(
+            "insert into upload_begun (seq, digest) values (?1, ?2) on conflict do nothing",
+        )?
+        .execute(params![seq, &digest[..]])?;
+    Ok((earlier, added > 0))
 }
 
 fn record_upload(c: &Chained, seq: i64, upload: &Upload) -> Result<(), Error> {

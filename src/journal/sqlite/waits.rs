@@ -5,6 +5,7 @@
 //! only when its time comes, together with its neighbours. What a run that broke off remembered, the next one puts there.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use rusqlite::{OptionalExtension, params};
 
@@ -25,6 +26,9 @@ pub(super) struct Waits {
     /// The earliest of these.
     earliest: Option<i64>,
     left: Option<Left>,
+    /// The longest wait that the run knows, and the one before a first question.
+    longest: Duration,
+    first: Duration,
 }
 
 /// What an earlier run may have left outside the queue.
@@ -68,7 +72,14 @@ impl Waits {
             blocks: BTreeMap::new(),
             earliest: None,
             left,
+            longest: terms.longest_wait,
+            first: terms.first_query_after,
         })
+    }
+
+    /// Returns when the last wait of a run ends that begins now, and when a question is due that nothing puts off.
+    pub(super) fn reach(&self, now: Timestamp) -> (Timestamp, Timestamp) {
+        (now.after(self.longest), now.after(self.first))
     }
 
     /// Remembers when a payment is to be asked about.

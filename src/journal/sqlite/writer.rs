@@ -9,12 +9,14 @@ use tokio::sync::oneshot;
 
 use super::chain::Chained;
 use super::open::{self, Missing};
+use super::recovery::take_place;
 use super::turns::{Asker, Job, Manner, Work, serve};
-use super::{evidence, load, recall, run};
-use crate::domain::{BatchName, PayerTransactionId, Timestamp, Uptime};
+use super::{callbacks, evidence, load, recall, run};
+use crate::domain::{Actor, BatchName, PayerTransactionId, Timestamp, Uptime};
+use crate::journal::mark::{self, Place};
 use crate::journal::{
-    Acquired, CallbackNote, Claim, Due, Error, Finding, Incoming, LoadPlan, Loaded, Moved,
-    Question, Received, RunTerms, RunToken, Standing,
+    Acquired, CallbackNote, Claim, Clearance, Due, Error, Finding, Incoming, LoadPlan, Loaded,
+    Moved, Question, Received, RunTerms, RunToken, Standing,
 };
 use crate::lifecycle::{Moment, Policy};
 
@@ -24,6 +26,8 @@ const QUEUE: usize = 1024;
 #[derive(Clone, Debug)]
 pub struct Journal {
     shared: Arc<Shared>,
+    /// Whose hands it is in.
+    pub(super) actor: Option<Arc<Actor>>,
 }
 
 #[derive(Debug)]
@@ -76,7 +80,24 @@ impl Journal {
     }
 
     fn start(path: &Path, missing: Missing) -> Result<Self, Error> {
-        let connection = Chained::new(open::for_writing(path, missing)?);
+        let mut connection = Chained::new(open::for_writing(path, missing)?);
+        // What is made aside has no place yet.
+        if missing != Missing::Aside {
+            let absolute = open::absolute(path)?;
+            let verdict = take_place(
+                &mut connection,
+                path,
+                Place::of(&absolute),
+                mark::born(&absolute),
+            )?;
+            if let Some(cause) = verdict.cause() {
+                tracing::warn!(
+                    journal = %path.display(),
+                    "the journal may have missed payments: {}. What is unfinished is asked about before it is posted; `disburse recover` shows it",
+                    cause.sentence()
+                );
+            }
+        }
         let (queue, jobs) = sync_channel(QUEUE);
         let thread = std::thread::Builder::new()
             .name("journal".into())
@@ -93,6 +114,7 @@ impl Journal {
                 #[cfg(test)]
                 inline: None,
             }),
+            actor: None,
         })
     }
 
@@ -105,6 +127,7 @@ impl Journal {
         crash: tokio_util::sync::CancellationToken,
         acquired: super::inline::Acquired,
     ) -> Self {
+        disk.take_place();
         Self {
             shared: Arc::new(Shared {
                 path: PathBuf::new(),
@@ -114,6 +137,7 @@ impl Journal {
                     disk, fuse, latency, crash, acquired,
                 )),
             }),
+            actor: None,
         }
     }
 
@@ -131,7 +155,9 @@ impl Journal {
         let (reply, answer) = oneshot::channel();
         let value = Arc::new(Mutex::new(None));
         let slot = Arc::clone(&value);
+        let actor = self.actor.clone();
         let work: Work = Box::new(move |connection| {
+            connection.hand_to(actor);
             let found = work(connection)?;
             *slot
                 .lock()
@@ -221,7 +247,7 @@ impl Journal {
     /// Takes a batch for a run: pins its gateway, begins a new epoch, and turns intents without an outcome into doubts.
     ///
     /// # Errors
-    /// [`Error::UnknownBatch`], [`Error::OtherGateway`], [`Error::OtherWire`].
+    /// [`Error::UnknownBatch`], [`Error::OtherGateway`], [`Error::OtherWire`], [`Error::OtherAccount`].
     pub async fn acquire(
         &self,
         batch: BatchName,
@@ -234,7 +260,8 @@ impl Journal {
         .await
     }
 
-    /// Records the intent to post up to `limit` due payments of lanes that are not held; says what is due after them.
+    /// Records the intent to post up to `limit` due payments of lanes that are not held; says what is due after them, and
+    /// which payment is not what the chain of evidence says of it, where one is met: it is not claimed, and the run must end.
     ///
     /// # Errors
     /// [`Error::Fenced`] when another run has taken over.
@@ -244,10 +271,10 @@ impl Journal {
         limit: usize,
         now: Timestamp,
         policy: Arc<Policy>,
-    ) -> Result<(Vec<Claim>, Due), Error> {
+    ) -> Result<(Vec<Claim>, Due, Option<String>), Error> {
         self.ask(Manner::Shared, move |c| {
-            let claims = run::claim(c, token, limit, now, &policy)?;
-            Ok((claims, run::due(c, token)?))
+            let (claims, altered) = run::claim(c, token, limit, now, &policy)?;
+            Ok((claims, run::due(c, token, now)?, altered))
         })
         .await
     }
@@ -269,13 +296,21 @@ impl Journal {
         .await
     }
 
-    /// Returns which of these claims still wait to be posted.
+    /// Says of claims, just before they leave, whether they still may.
     ///
     /// # Errors
     /// [`Error::Fenced`] when another run has taken over.
-    pub async fn still_posting(&self, token: RunToken, seqs: Vec<i64>) -> Result<Vec<i64>, Error> {
-        self.ask(Manner::Shared, move |c| run::still_posting(c, token, &seqs))
-            .await
+    pub async fn clearances(
+        &self,
+        token: RunToken,
+        seqs: Vec<i64>,
+        now: Timestamp,
+        policy: Arc<Policy>,
+    ) -> Result<Vec<(i64, Clearance)>, Error> {
+        self.ask(Manner::Shared, move |c| {
+            run::clearances(c, token, &seqs, now, &policy)
+        })
+        .await
     }
 
     /// Returns up to `limit` payments that are due to be asked about, and puts them off to the end of their lease.
@@ -291,7 +326,7 @@ impl Journal {
     ) -> Result<(Vec<Question>, Due), Error> {
         self.ask(Manner::Shared, move |c| {
             let questions = run::questions(c, token, limit, now, lease)?;
-            Ok((questions, run::due(c, token)?))
+            Ok((questions, run::due(c, token, now)?))
         })
         .await
     }
@@ -320,21 +355,28 @@ impl Journal {
     ///
     /// # Errors
     /// [`Error::Fenced`] when another run has taken over: a run that looks every second learns of it within that time.
-    pub async fn due(&self, token: RunToken) -> Result<Due, Error> {
+    pub async fn due(&self, token: RunToken, now: Timestamp) -> Result<Due, Error> {
         self.ask(Manner::Shared, move |c| {
             run::assert_current(c, token)?;
-            run::due(c, token)
+            run::due(c, token, now)
         })
         .await
     }
 
-    /// Notes since when no post has left, at the end of a run.
+    /// Notes since when no post and no question has left, at the end of a run.
     ///
     /// # Errors
     /// [`Error::Fenced`] when another run has taken over.
-    pub async fn rest(&self, token: RunToken, since: Uptime) -> Result<(), Error> {
-        self.ask(Manner::Alone, move |c| super::rest::rest(c, token, since))
-            .await
+    pub async fn rest(
+        &self,
+        token: RunToken,
+        posts: Uptime,
+        questions: Uptime,
+    ) -> Result<(), Error> {
+        self.ask(Manner::Alone, move |c| {
+            super::rest::rest(c, token, posts, questions)
+        })
+        .await
     }
 
     /// Returns counts and amounts per state.
@@ -386,7 +428,7 @@ impl Journal {
         policy: Arc<Policy>,
     ) -> Result<Received, Error> {
         self.ask(Manner::Patient, move |c| {
-            evidence::callback(c, &note, moment, &policy)
+            callbacks::callback(c, &note, moment, &policy)
         })
         .await
     }

@@ -6,7 +6,7 @@ use askama::Template;
 
 use super::ON_PAGE;
 use crate::domain::{BatchName, Tally, Timestamp};
-use crate::report::{BatchHeader, Difference, Reconciliation, StateName, text};
+use crate::report::{BatchHeader, Difference, Reconciliation, StateName, people, text};
 
 pub(super) fn write(
     out: &mut impl io::Write,
@@ -27,10 +27,20 @@ pub(super) fn write(
                 (file, moment(load.loaded_at), shown(&load.digest))
             })
             .collect(),
+        people: people::named(&header.people)
+            .into_iter()
+            .map(|(title, who)| (title, shown(&who)))
+            .collect(),
         period: reconciliation
             .period()
             .map(|(from, to)| period(&moment(from), &moment(to))),
         count: text::count(reconciliation.total().count),
+        paid_twice: header
+            .paid_twice
+            .iter()
+            .map(|row| shown(&row.sentence()))
+            .collect(),
+        paid_twice_count: text::count(header.paid_twice_count),
         differences: reconciliation
             .differences()
             .iter()
@@ -147,7 +157,19 @@ fn cards(reconciliation: &Reconciliation) -> Vec<Card> {
 {%- for (file, loaded_at, digest) in loads %}
 <p class="load"><b>{{ file }}</b> loaded {{ loaded_at }} UTC <code>{{ digest }}</code></p>
 {%- endfor %}
+{%- for (title, who) in people %}
+<p class="load"><b>{{ title }}</b> {{ who }}</p>
+{%- endfor %}
 </header>
+{%- if !paid_twice.is_empty() %}
+<div class="verdict bad" role="alert"><b>Paid twice: {{ paid_twice_count }}.</b> The gateway paid what it had said would not be paid.
+<ul>
+{%- for row in paid_twice %}
+<li>{{ row }}</li>
+{%- endfor %}
+</ul>
+<p>Ask the gateway to take back what was paid too much, and pay none of them again.</p></div>
+{%- endif %}
 {%- if differences.is_empty() %}
 <p class="verdict good"><b>Adds up.</b> Every one of the {{ count }} loaded lines is in exactly one state; counts and amounts equal the control totals. Difference: 0.</p>
 {%- else %}
@@ -179,8 +201,11 @@ struct Summary<'a> {
     originator: String,
     gateway: String,
     loads: Vec<(String, String, String)>,
+    people: Vec<(&'static str, String)>,
     period: Option<String>,
     count: String,
+    paid_twice: Vec<String>,
+    paid_twice_count: String,
     differences: Vec<String>,
     open: String,
     finished: bool,

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use crate::domain::{Currency, Tally, Totals};
+use crate::ledger::generations::PaidTwice;
 use crate::report::{BatchHeader, Difference, Reconciliation, StateName, Sum, text};
 
 /// Rises when a member changes its meaning; new members do not raise it.
@@ -27,6 +28,9 @@ pub(super) struct Head<'a> {
     amounts: Decimals,
     states: States,
     held_lanes: Vec<&'a str>,
+    /// The first of them; `paid_twice_count` is how many there are.
+    paid_twice: Vec<Twice<'a>>,
+    paid_twice_count: u64,
     control: Control,
     difference: Control,
     differences: Vec<String>,
@@ -34,6 +38,18 @@ pub(super) struct Head<'a> {
     exceptions: Vec<Exception<'a>>,
     period: Option<Period>,
     timeline: Timeline,
+    people: Vec<Person<'a>>,
+}
+
+/// Who did what.
+#[derive(Serialize)]
+struct Person<'a> {
+    at: String,
+    act: &'a str,
+    about: Option<&'a str>,
+    user: &'a str,
+    host: &'a str,
+    sudo_of: Option<&'a str>,
 }
 
 #[derive(Serialize)]
@@ -86,6 +102,32 @@ struct Exception<'a> {
     status_description: &'a str,
     count: u64,
     amounts: Decimals,
+}
+
+/// A row that was paid more than once.
+#[derive(Serialize)]
+struct Twice<'a> {
+    line: u64,
+    reference: Option<&'a str>,
+    payer_transaction_ids: Vec<&'a str>,
+    amount: String,
+    currency_code: &'static str,
+    surplus: usize,
+    certain: bool,
+}
+
+impl<'a> Twice<'a> {
+    fn of(row: &'a PaidTwice) -> Self {
+        Self {
+            line: row.line,
+            reference: row.reference.as_ref().map(|reference| reference.as_str()),
+            payer_transaction_ids: row.ids.iter().map(|id| id.as_str()).collect(),
+            amount: row.money.to_string(),
+            currency_code: row.money.currency.code(),
+            surplus: row.surplus(),
+            certain: row.certain,
+        }
+    }
 }
 
 #[derive(Serialize)]
@@ -160,6 +202,8 @@ impl<'a> Head<'a> {
             amounts: total.amounts.decimals(),
             states: States(states),
             held_lanes: header.held_lanes.iter().map(|lane| lane.as_str()).collect(),
+            paid_twice: header.paid_twice.iter().map(Twice::of).collect(),
+            paid_twice_count: header.paid_twice_count,
             control: control(reconciliation),
             difference: difference(reconciliation),
             differences: differences.iter().map(Difference::to_string).collect(),
@@ -170,8 +214,21 @@ impl<'a> Head<'a> {
                 to: to.to_string(),
             }),
             timeline: timeline(reconciliation),
+            people: people(header),
         }
     }
+}
+
+fn people(header: &BatchHeader) -> Vec<Person<'_>> {
+    let people = header.people.iter().map(|deed| Person {
+        at: deed.at.to_string(),
+        act: &deed.act,
+        about: deed.about.as_deref(),
+        user: deed.by.user(),
+        host: deed.by.host(),
+        sudo_of: deed.by.sudo_of(),
+    });
+    people.collect()
 }
 
 fn loads(header: &BatchHeader) -> Vec<LoadHead<'_>> {

@@ -4,9 +4,9 @@ use std::fs;
 use std::path::Path;
 
 use crate::domain::{
-    Amount, BatchName, ControlTotals, Currency, Money, Originator, ServiceCode, Timestamp,
+    Actor, Amount, BatchName, ControlTotals, Currency, Money, Originator, ServiceCode, Timestamp,
 };
-use crate::report::{BatchHeader, Entry, Load, Report, StateName, Writer};
+use crate::report::{BatchHeader, Deed, Entry, Load, Report, StateName, Writer};
 
 pub(super) fn money(minor: i64, code: &str) -> Money {
     Money {
@@ -49,6 +49,14 @@ pub(super) fn header(entries: &[Entry<'_>]) -> BatchHeader {
         evidence_rows: 1234,
         evidence_head: "5f".repeat(32),
         held_lanes: Vec::new(),
+        people: vec![Deed {
+            at: at(-60_000).unwrap(),
+            act: "load".to_owned(),
+            about: Some("payroll.csv".to_owned()),
+            by: Actor::new("root", "desk-7", Some("ana")),
+        }],
+        paid_twice: Vec::new(),
+        paid_twice_count: 0,
     }
 }
 

@@ -12,6 +12,8 @@ fn names(dir: &Path) -> Vec<String> {
     let mut names: Vec<_> = fs::read_dir(dir)
         .unwrap()
         .map(|file| file.unwrap().file_name().into_string().unwrap())
+        // Beside the report lies the list of what was written.
+        .filter(|name| name != ".disburse-files")
         .collect();
     names.sort();
     names
@@ -255,4 +257,59 @@ fn tokens_stand_in_their_columns_and_are_masked_on_the_page() {
     assert_eq!(page.matches("1234 5678").count(), 2);
     assert!(!page.contains(token) && !page.contains("5X-17"));
     assert!(page.contains("Paid to Esther"));
+}
+
+#[test]
+fn what_somebody_edited_put_there_or_linked_is_not_overwritten() {
+    type Prepare = fn(&Path);
+    let cases: [(&str, Prepare); 4] = [
+        ("payments.csv", |path| {
+            let mut text = fs::read_to_string(path).unwrap();
+            text.push_str("my note\n");
+            fs::write(path, text).unwrap();
+        }),
+        ("report.html", |path| {
+            fs::remove_file(path).unwrap();
+            fs::write(path, "my page").unwrap();
+        }),
+        ("report.json", |path| {
+            let elsewhere = path.with_file_name("mine.json");
+            fs::write(&elsewhere, "{}").unwrap();
+            fs::remove_file(path).unwrap();
+            std::os::unix::fs::symlink(elsewhere, path).unwrap();
+        }),
+        (".disburse-files", |path| {
+            fs::write(path, "my list").unwrap()
+        }),
+    ];
+    for (name, prepare) in cases {
+        let dir = tempfile::tempdir().unwrap();
+        write(dir.path(), header(&[paid(2)]), &[paid(2)]);
+        crate::report::usable(dir.path(), None).unwrap();
+        prepare(&dir.path().join(name));
+        let before = read(dir.path());
+        for error in [
+            crate::report::usable(dir.path(), None).unwrap_err(),
+            Writer::create(dir.path(), header(&mixed())).err().unwrap(),
+        ] {
+            let told = error.to_string();
+            assert!(
+                told.starts_with(name) && told.ends_with("it is not overwritten"),
+                "{told}"
+            );
+            assert!(error.hint().contains("move it"), "{}", error.hint());
+        }
+        assert_eq!(read(dir.path()), before);
+    }
+    // Changed after the report was begun, and before its files take their places.
+    let dir = tempfile::tempdir().unwrap();
+    write(dir.path(), header(&[paid(2)]), &[paid(2)]);
+    let writer = Writer::create(dir.path(), header(&[])).unwrap();
+    fs::write(dir.path().join("payments.csv"), "mine").unwrap();
+    writer.finish().unwrap_err();
+    assert_eq!(
+        fs::read_to_string(dir.path().join("payments.csv")).unwrap(),
+        "mine"
+    );
+    assert_eq!(names(dir.path()).len(), 3);
 }

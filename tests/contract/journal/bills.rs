@@ -65,7 +65,7 @@ impl World {
         rows
     }
 
-    async fn price(&self, seq: i64, minor: i64) -> Result<Tally, Error> {
+    pub(super) async fn price(&self, seq: i64, minor: i64) -> Result<Tally, Error> {
         let finding = finding(seq, BillOutcome::Taken, Some(minor));
         let recorded = self.journal.record_bills(vec![finding], at(5)).await;
         recorded.map(|recorded| recorded.taken)
@@ -283,11 +283,7 @@ async fn what_an_operator_withdraws_ends_without_an_amount_and_is_not_brought_ba
         .record_bills(vec![refused], at(2))
         .await
         .unwrap();
-    let cancel = |id: Option<&str>| {
-        world
-            .journal
-            .cancel(batch(), id.map(str::to_owned), moment(3))
-    };
+    let cancel = |id: Option<&str>| world.journal.cancel(batch(), id.map(Into::into), moment(3));
     assert_eq!(cancel(Some("EMP-2")).await.unwrap(), 1);
     world.assert_adds_up();
     let twice = cancel(Some("EMP-2")).await.unwrap_err();

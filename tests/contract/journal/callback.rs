@@ -1,8 +1,8 @@
 //! Callbacks: stored once, applied once, never trusted beyond what they prove.
 
-use disburse::domain::PayerTransactionId;
-use disburse::journal::{CallbackNote, Received};
-use disburse::lifecycle::{Class, Event, Policy, SettleOn, State};
+use disburse::domain::{Member, PayerTransactionId};
+use disburse::journal::{CallbackNote, Finding, Heard, Received};
+use disburse::lifecycle::{Class, Event, Life, Policy, SettleOn, State};
 
 use crate::fold::assert_evidence_adds_up;
 use crate::support::*;
@@ -114,31 +114,40 @@ async fn a_callback_of_another_amount_or_about_something_else_is_kept_and_not_ap
     let paid = || note(id, Class::Paid, 140, 0);
     let notes = [
         CallbackNote {
-            amount: Some("1.01".into()),
+            said: naming(&[(Member::Amount, "1.01")]),
             digest: [1; 32],
             ..paid()
         },
         CallbackNote {
-            amount: Some("much".into()),
+            said: naming(&[(Member::Amount, "1"), (Member::Currency, "UGX")]),
             digest: [2; 32],
             ..paid()
         },
         CallbackNote {
-            event: None,
+            said: naming(&[(Member::Msisdn, "0700000002")]),
             digest: [3; 32],
             ..paid()
         },
+        CallbackNote {
+            event: None,
+            digest: [4; 32],
+            body: Some("{\"no\": 1}".into()),
+            ..paid()
+        },
     ];
+    let before = world.find("EMP-1").life;
     for note in notes {
-        assert_eq!(
-            world.callback(note.clone(), 10).await,
-            Received::Stored(None)
-        );
+        let received = world.callback(note.clone(), 10).await;
+        assert_eq!(state_after(&received), Some(State::Acknowledged));
         assert_eq!(world.callback(note, 10).await, Received::Repeat);
     }
-    assert_eq!(world.count(State::Acknowledged), 1);
+    let life = world.find("EMP-1").life;
+    assert_eq!(life.due_at, Some(at(10)), "the gateway is asked at once");
+    let due_at = before.due_at;
+    assert_eq!(Life { due_at, ..life }, before, "and nothing else is new");
     let reader = world.reader();
-    let trail = reader.snapshot(&batch()).unwrap().trail(seq).unwrap();
+    let snapshot = reader.snapshot(&batch()).unwrap();
+    let trail = snapshot.trail(seq).unwrap();
     let noted: Vec<_> = trail[2..]
         .iter()
         .map(|entry| entry.anomaly.as_deref().unwrap())
@@ -146,21 +155,137 @@ async fn a_callback_of_another_amount_or_about_something_else_is_kept_and_not_ap
     assert_eq!(
         noted,
         [
-            "the callback names another amount",
-            "the callback names another amount",
+            "not believed: 140, it names the amount 1.01, ours is KES 1.00",
+            "not believed: 140, it names the currency UGX, ours is KES",
+            "not believed: 140, it names the number ******0002, ours is ********0001",
             "not a callback about this payment"
         ]
     );
+    let body = trail[5].detail.as_deref().unwrap();
+    assert_eq!(body, r#"{"body":"{\"no\": 1}"}"#);
+    assert_eq!(snapshot.standing().unwrap().named_otherwise, 1);
+    assert!(snapshot.prove(None).findings.is_empty());
+    drop(snapshot);
     drop(reader);
-    // The right amount, however it is written.
+    let shown = world.find("EMP-1").named_otherwise.unwrap();
+    assert_eq!(shown, noted_last(&noted));
+    // The right values, however they are written, and what says nothing.
     let right = CallbackNote {
-        amount: Some("1".into()),
-        digest: [4; 32],
+        said: naming(&[
+            (Member::Amount, "KES 1.000"),
+            (Member::Msisdn, "0700 000 001"),
+            (Member::Account, "2547****0001"),
+            (Member::Currency, "much"),
+        ]),
+        digest: [5; 32],
         ..paid()
     };
     let received = world.callback(right, 11).await;
     assert_eq!(state_after(&received), Some(State::Paid));
     assert_evidence_adds_up(&world.reader(), &batch(), &world.policy);
+}
+
+/// Of those about another payment.
+fn noted_last<'a>(noted: &[&'a str]) -> &'a str {
+    noted[2]
+}
+
+#[tokio::test]
+async fn a_reply_of_another_amount_loses_the_post_and_is_asked_about_at_once() {
+    for (class, code) in [
+        (Class::Acknowledged, 139),
+        (Class::Paid, 140),
+        (Class::Failed, 141),
+        (Class::Refused, 120),
+        (Class::NoFloat, 230),
+        (Class::Delivered, 148),
+    ] {
+        let world = World::loaded(1).await;
+        let token = world.acquire(1).await.token;
+        let claim = world.claim(token, 1, 2).await.remove(0);
+        let mut words = finding(claim.seq, reply(class, code));
+        words.said = naming(&[(Member::Amount, "0.01")]);
+        words.said.receipt_number = Some("QK1".into());
+        let moved = world.record(vec![words], 3).await.remove(0);
+        assert_eq!(moved.life.state, State::InDoubt, "{code}");
+        assert_eq!(moved.heard, Heard::Other);
+        let record = world.find("EMP-1");
+        assert_eq!(record.life.due_at, Some(at(3)));
+        assert_eq!(record.receipt_number, None, "that of another payment");
+        assert!(record.named_otherwise.is_some());
+        // It is known, and not: two "not found" after the quarantine let it be posted again.
+        assert!(!record.life.known && record.life.is_exposed());
+        world.assert_adds_up();
+        assert_evidence_adds_up(&world.reader(), &batch(), &world.policy);
+    }
+}
+
+#[tokio::test]
+async fn a_status_reply_about_one_shilling_settles_no_other_payment() {
+    for state in [State::InDoubt, State::Acknowledged, State::Delivered] {
+        for (class, code) in [
+            (Class::Paid, 140),
+            (Class::Failed, 141),
+            (Class::NotFound, 143),
+            (Class::Acknowledged, 139),
+        ] {
+            let world = World::loaded(1).await;
+            let token = world.acquire(1).await.token;
+            let claim = world.claim(token, 1, 2).await.remove(0);
+            let event = match state {
+                State::InDoubt => Event::Lost,
+                State::Delivered => reply(Class::Delivered, 148),
+                _ => reply(Class::Acknowledged, 139),
+            };
+            world.record(vec![finding(claim.seq, event)], 3).await;
+            for secs in [100, 200] {
+                let mut words = finding(claim.seq, answer(class, code));
+                words.said = naming(&[(Member::Amount, "90,000.00"), (Member::Currency, "KES")]);
+                let moved = world.record(vec![words], secs).await.remove(0);
+                assert_eq!(moved.life.state, state, "{code}");
+                assert_eq!(moved.heard, Heard::Other);
+            }
+            let record = world.find("EMP-1");
+            assert_eq!(record.life.not_found, 0, "not even that it is not there");
+            assert!(record.life.due_at.is_some_and(|at_| at_ > at(200)));
+            // One that is about ours counts.
+            let mut words = finding(claim.seq, answer(Class::Paid, 140));
+            words.said = naming(&[(Member::Amount, "1.00"), (Member::Account, "254700000001")]);
+            let moved = world.record(vec![words], 300).await.remove(0);
+            assert_eq!((moved.life.state, moved.heard), (State::Paid, Heard::Ours));
+            world.assert_adds_up();
+            assert_evidence_adds_up(&world.reader(), &batch(), &world.policy);
+            assert!(findings(&world).is_empty());
+        }
+    }
+}
+
+fn findings(world: &World) -> Vec<String> {
+    let reader = world.reader();
+    let snapshot = reader.snapshot(&batch()).unwrap();
+    snapshot.prove(None).findings
+}
+
+#[tokio::test]
+async fn what_was_named_otherwise_cannot_be_taken_off_the_record() {
+    let (world, id, _) = acknowledged().await;
+    let other = CallbackNote {
+        said: naming(&[(Member::Amount, "1.01")]),
+        ..note(id, Class::Paid, 140, 1)
+    };
+    world.callback(other, 10).await;
+    assert!(findings(&world).is_empty());
+    for change in [
+        "update named_otherwise set words = 'all is well'",
+        "update named_otherwise set seq = 99",
+        "delete from named_otherwise",
+    ] {
+        let c = world.sql();
+        c.execute_batch("savepoint before").unwrap();
+        c.execute(change, []).unwrap();
+        c.execute_batch("release before").unwrap();
+        assert!(!findings(&world).is_empty(), "{change}");
+    }
 }
 
 #[tokio::test]
@@ -179,26 +304,36 @@ async fn a_callback_about_an_unknown_payment_leaves_no_trace() {
 }
 
 #[tokio::test]
-async fn no_payment_gathers_more_than_64_callbacks() {
+async fn no_payment_gathers_more_than_64_callbacks_and_one_that_counts_always_has_room() {
     let (world, id, _) = acknowledged().await;
-    for digest in 0..64 {
-        let received = world
-            .callback(note(id, Class::Acknowledged, 139, digest), 10)
-            .await;
+    let junk = |digest| CallbackNote {
+        event: None,
+        ..note(id, Class::Paid, 140, digest)
+    };
+    for digest in 0..8 {
+        let received = world.callback(junk(digest), 10).await;
+        assert!(matches!(received, Received::Stored(_)), "{digest}");
+    }
+    for digest in 8..64 {
+        let pending = note(id, Class::Acknowledged, 139, digest);
+        let received = world.callback(pending, 10).await;
         assert!(matches!(received, Received::Stored(_)), "{digest}");
     }
     let before = world.contents();
-    let received = world.callback(note(id, Class::Paid, 140, 200), 11).await;
-    assert_eq!(received, Received::TooMany);
-    let repeat = world
-        .callback(note(id, Class::Acknowledged, 139, 7), 11)
-        .await;
-    assert_eq!(
-        repeat,
-        Received::Repeat,
-        "what is on record is acknowledged"
-    );
-    assert_eq!(world.contents(), before);
+    assert_eq!(world.callback(junk(100), 11).await, Received::TooMany);
+    let pending = note(id, Class::Acknowledged, 139, 101);
+    assert_eq!(world.callback(pending, 11).await, Received::TooMany);
+    assert_eq!(world.callback(junk(7), 11).await, Received::Repeat);
+    let repeat = note(id, Class::Acknowledged, 139, 9);
+    assert_eq!(world.callback(repeat, 11).await, Received::Repeat);
+    assert_eq!(world.contents(), before, "none of them costs anything");
+    let received = world.callback(note(id, Class::Paid, 140, 200), 12).await;
+    assert_eq!(state_after(&received), Some(State::Paid));
+    let received = world.callback(note(id, Class::Paid, 140, 201), 12).await;
+    assert_eq!(received, Received::TooMany, "the same once more");
+    let received = world.callback(note(id, Class::Failed, 141, 202), 13).await;
+    assert_eq!(state_after(&received), Some(State::Conflict));
+    assert_evidence_adds_up(&world.reader(), &batch(), &world.policy);
 }
 
 #[tokio::test]
@@ -211,13 +346,51 @@ async fn where_only_a_confirmed_status_settles_a_callback_hastens_the_question()
     let received = world.callback(note(id, Class::Paid, 140, 1), 10).await;
     assert_eq!(state_after(&received), Some(State::Acknowledged));
     let token = world.acquire(11).await.token;
-    let due = world.journal.due(token).await.unwrap();
+    let due = world.journal.due(token, at(11)).await.unwrap();
     assert!(due.ask.is_some_and(|ask| ask <= at(11)), "{due:?}");
     world
         .record(vec![finding(seq, answer(Class::Paid, 140))], 12)
         .await;
     assert_eq!(world.count(State::Paid), 1);
     assert_evidence_adds_up(&world.reader(), &batch(), &world.policy);
+}
+
+#[tokio::test]
+async fn a_callback_by_a_clock_that_is_years_off_makes_nobody_wait() {
+    const YEARS: i64 = 300_000_000;
+    for settle_on in [SettleOn::Callback, SettleOn::Confirmed] {
+        for (class, code) in [
+            (Class::Delivered, 148),
+            (Class::Acknowledged, 178),
+            (Class::Paid, 140),
+        ] {
+            for listener in [YEARS, -YEARS] {
+                let (world, id, _) = acknowledged_under(Policy {
+                    settle_on,
+                    ..policy()
+                })
+                .await;
+                let token = world.acquire(11).await.token;
+                // During the run, by a process beside it.
+                let received = world.callback(note(id, class, code, 1), listener).await;
+                if state_after(&received) == Some(State::Paid) {
+                    continue;
+                }
+                let mut due = world.journal.due(token, at(12)).await.unwrap();
+                // As soon as any question: the wall clock of the run alone counts.
+                let longest = at(12 + 600);
+                let mut asked = Vec::new();
+                while asked.is_empty() {
+                    let now = due.ask.expect("it is asked about").max(at(12));
+                    assert!(now <= longest, "{settle_on:?} {code} {listener}: {now}");
+                    let questions = world.journal.questions(token, 9, now, longest);
+                    (asked, due) = questions.await.unwrap();
+                }
+                assert_eq!(asked.len(), 1, "{settle_on:?} {code} {listener}");
+                assert_evidence_adds_up(&world.reader(), &batch(), &world.policy);
+            }
+        }
+    }
 }
 
 #[tokio::test]
@@ -248,4 +421,76 @@ async fn the_key_of_the_callback_addresses_is_made_once() {
     let again = disburse::journal::Journal::open(&world.path).unwrap();
     assert_eq!(again.callback_key().await.unwrap(), key);
     assert_ne!(World::new().journal.callback_key().await.unwrap(), key);
+}
+
+#[tokio::test]
+async fn an_identifier_that_the_gateway_had_before_settles_only_by_our_amount_and_number() {
+    let ours = || naming(&[(Member::Amount, "1.00"), (Member::Msisdn, "0700000001")]);
+    let other = || naming(&[(Member::Amount, "2.00")]);
+    type Words = (Event, disburse::domain::Said);
+    let paid = || answer(Class::Paid, 140);
+    let cases: [(Vec<Words>, State); 6] = [
+        (
+            vec![(paid(), disburse::domain::Said::default())],
+            State::Conflict,
+        ),
+        (
+            vec![(paid(), naming(&[(Member::Amount, "1.00")]))],
+            State::Conflict,
+        ),
+        (vec![(paid(), other())], State::Conflict),
+        (vec![(paid(), ours())], State::Paid),
+        (vec![(answer(Class::Failed, 141), ours())], State::Failed),
+        (
+            vec![
+                (answer(Class::Acknowledged, 139), ours()),
+                (paid(), disburse::domain::Said::default()),
+            ],
+            State::Paid,
+        ),
+    ];
+    for (words, state) in cases {
+        let world = World::loaded(1).await;
+        let token = world.acquire(1).await.token;
+        let claim = world.claim(token, 1, 2).await.remove(0);
+        let duplicate = finding(claim.seq, reply(Class::Duplicate, 229));
+        let moved = world.record(vec![duplicate], 3).await.remove(0);
+        assert_eq!(
+            (moved.life.state, moved.heard),
+            (State::InDoubt, Heard::Taken)
+        );
+        // A callback at our address that names nothing settles nothing either.
+        let called = world
+            .callback(note(claim.payment.id, Class::Paid, 140, 1), 4)
+            .await;
+        assert_eq!(state_after(&called), Some(State::InDoubt));
+        for (secs, (event, said)) in (5..).zip(words) {
+            let finding = Finding {
+                said,
+                ..finding(claim.seq, event)
+            };
+            world.record(vec![finding], secs).await;
+        }
+        assert_eq!(world.find("EMP-1").life.state, state);
+        world.assert_adds_up();
+        assert_evidence_adds_up(&world.reader(), &batch(), &world.policy);
+        assert!(findings(&world).is_empty(), "{:?}", findings(&world));
+    }
+}
+
+#[tokio::test]
+async fn an_identifier_that_the_gateway_had_before_is_left_to_a_person_where_nobody_can_be_asked() {
+    let world = World::with_policy(Policy {
+        status_query: false,
+        ..policy()
+    });
+    world.load_new(plan(), rows(1..=1)).await;
+    let token = world.acquire(1).await.token;
+    let claim = world.claim(token, 1, 2).await.remove(0);
+    let duplicate = finding(claim.seq, reply(Class::Duplicate, 229));
+    let moved = world.record(vec![duplicate], 3).await.remove(0);
+    assert_eq!(moved.life.state, State::Conflict);
+    world.assert_adds_up();
+    assert_evidence_adds_up(&world.reader(), &batch(), &world.policy);
+    assert!(findings(&world).is_empty());
 }

@@ -3,8 +3,9 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use disburse::domain::{BatchName, Timestamp};
-use disburse::journal::{Error, Kind, LoadPlan, RunTerms};
+use disburse::domain::{BatchName, Timestamp, Uptime};
+use disburse::journal::{Error, Home, Kind, LoadPlan, RunTerms};
+use disburse::ledger::pace::Last;
 use disburse::lifecycle::{Class, Event, State};
 
 use crate::fold::assert_evidence_adds_up;
@@ -21,7 +22,10 @@ async fn the_first_run_pins_the_gateway_and_the_bytes_of_its_posts() {
     world.acquire(1).await;
     let before = world.contents();
     let other = RunTerms {
-        gateway: "elsewhere".into(),
+        home: Home {
+            gateway: "elsewhere".into(),
+            ..home()
+        },
         ..terms(2)
     };
     let error = acquire(other).await.unwrap_err();
@@ -30,7 +34,10 @@ async fn the_first_run_pins_the_gateway_and_the_bytes_of_its_posts() {
         "{error}"
     );
     let other = RunTerms {
-        wire: "other".into(),
+        home: Home {
+            wire: "other".into(),
+            ..home()
+        },
         ..terms(2)
     };
     let error = acquire(other).await.unwrap_err();
@@ -45,6 +52,104 @@ async fn the_first_run_pins_the_gateway_and_the_bytes_of_its_posts() {
         .await
         .unwrap_err();
     assert!(matches!(error, Error::UnknownBatch { .. }), "{error}");
+}
+
+#[tokio::test]
+async fn an_account_is_kept_once_a_post_was_accepted_or_lost() {
+    let of = |account: &str, secs| RunTerms {
+        home: Home {
+            account: account.into(),
+            ..home()
+        },
+        ..terms(secs)
+    };
+    let on_record = |world: &World| {
+        let reader = world.reader();
+        let snapshot = reader.snapshot(&batch()).unwrap();
+        assert!(snapshot.prove(None).is_sound());
+        snapshot.record().unwrap().account
+    };
+    for (events, binds) in [
+        (&[][..], false),
+        (&[Event::Unauthorised], false),
+        (&[Event::Unsent], false),
+        (&[reply(Class::NoFloat, 230)], false),
+        (&[reply(Class::Refused, 110)], false),
+        (&[Event::Lost], true),
+        (&[reply(Class::Acknowledged, 139)], true),
+        (&[reply(Class::Duplicate, 229)], true),
+        (&[reply(Class::Paid, 140)], true),
+        // Whatever became of it then.
+        (&[Event::Lost, answer(Class::Failed, 141)], true),
+    ] {
+        let world = World::loaded(2).await;
+        assert_eq!(on_record(&world), None);
+        let acquire = |terms| {
+            world
+                .journal
+                .acquire(batch(), terms, Arc::clone(&world.policy))
+        };
+        let token = acquire(of("amce", 1)).await.unwrap().token;
+        assert_eq!(on_record(&world).as_deref(), Some("amce"));
+        let seq = world.claim(token, 1, 2).await[0].seq;
+        for event in events {
+            world.record(vec![finding(seq, *event)], 3).await;
+        }
+        // An intent without an outcome may have arrived as well.
+        let binds = binds || events.is_empty();
+        let before = world.contents();
+        let taken = acquire(of("acme", 4)).await;
+        match taken {
+            Ok(_) => assert_eq!(on_record(&world).as_deref(), Some("acme")),
+            Err(Error::OtherAccount { ref pinned, .. }) => {
+                assert_eq!(pinned, "amce");
+                assert_eq!(world.contents(), before, "a refusal changes nothing");
+            }
+            Err(ref error) => panic!("{error}"),
+        }
+        assert_eq!(taken.is_err(), binds, "{events:?}");
+    }
+}
+
+#[tokio::test]
+async fn the_rate_of_an_account_is_kept_over_all_batches() {
+    let world = World::loaded(2).await;
+    let other = BatchName::parse("other").unwrap();
+    let plan = LoadPlan {
+        batch: other.clone(),
+        ..plan()
+    };
+    world.load_new(plan, rows(3..=4)).await;
+    let acquire = |batch: &BatchName, account: &str| {
+        let terms = RunTerms {
+            home: Home {
+                account: account.into(),
+                ..home()
+            },
+            ..terms(1)
+        };
+        world
+            .journal
+            .acquire(batch.clone(), terms, Arc::clone(&world.policy))
+    };
+    let first = acquire(&batch(), "acme").await.unwrap();
+    assert_eq!(first.last_post, Last::Never);
+    world.claim(first.token, 1, 2).await;
+    // It may be posting still, for all that is known.
+    let second = acquire(&other, "acme").await.unwrap();
+    assert_eq!(second.last_post, Last::Unknown);
+    let (posts, questions) = (Uptime::from_parts(1, 50), Uptime::from_parts(1, 60));
+    world
+        .journal
+        .rest(second.token, posts, questions)
+        .await
+        .unwrap();
+    let third = acquire(&batch(), "acme").await.unwrap();
+    assert_eq!(third.last_post, Last::Since(posts));
+    assert_eq!(third.last_question, Last::Never, "nobody has asked yet");
+    // Another account has a rate of its own.
+    let elsewhere = acquire(&other, "acme-2").await.unwrap();
+    assert_eq!(elsewhere.last_post, Last::Never);
 }
 
 #[tokio::test]
@@ -73,7 +178,7 @@ async fn a_new_run_fences_the_one_before_it() {
     assert!(matches!(error, Error::Fenced), "{error}");
     // It looks at the journal every second: that is how long it goes on.
     let second = disburse::journal::Journal::open(&world.path).unwrap();
-    let error = second.due(old).await.unwrap_err();
+    let error = second.due(old, at(4)).await.unwrap_err();
     assert!(matches!(error, Error::Fenced), "{error}");
     // Nor does it hold or open a lane of the new one.
     let lane = claimed[0].lane;
@@ -153,7 +258,7 @@ async fn a_wait_that_rests_on_a_clock_that_jumped_is_cut_short() {
         .await;
     // The clock was set right meanwhile.
     let token = world.acquire(10).await.token;
-    let due = world.journal.due(token).await.unwrap();
+    let due = world.journal.due(token, at(10)).await.unwrap();
     assert_eq!(due.ask, Some(at(20)));
     assert!(due.post.is_some_and(|post| post <= at(10)), "{due:?}");
 }
@@ -209,14 +314,14 @@ async fn a_claim_takes_only_what_is_due_and_says_what_is_due_next() {
         .record(vec![finding(claims[0].seq, Event::Unsent)], 2)
         .await;
     let policy = || Arc::clone(&world.policy);
-    let (claims, due) = world
+    let (claims, due, _) = world
         .journal
         .claim(token, 9, at(2), policy())
         .await
         .unwrap();
     assert_eq!(claims.len(), 2, "the unsent one waits for its backoff");
     assert_eq!(due.post, Some(at(3)));
-    let (claims, due) = world
+    let (claims, due, _) = world
         .journal
         .claim(token, 9, at(3), policy())
         .await
@@ -277,13 +382,13 @@ async fn a_held_lane_is_not_claimed_from_until_it_opens() {
     let claims = world.claim(token, 9, 5).await;
     assert!(claims.iter().all(|claim| claim.lane != dry.lane));
     assert_eq!(claims.len(), 2);
-    let due = world.journal.due(token).await.unwrap();
+    let due = world.journal.due(token, at(10)).await.unwrap();
     assert_eq!(due.post, None, "nothing of an open lane is ready");
     // A new run finds it held; the operator opens it.
     let acquired = world.acquire(10).await;
     assert_eq!(acquired.held, held);
     let service = held[0].service.to_string();
-    let open = || world.journal.resume_lane(batch(), service.clone());
+    let open = || world.journal.resume_lane(batch(), service.clone(), at(11));
     assert_eq!(open().await.unwrap().as_ref(), Some(&held[0]));
     assert_eq!(open().await.unwrap(), None);
     assert_eq!(world.claim(acquired.token, 9, 11).await.len(), 3);
@@ -369,6 +474,6 @@ async fn a_batch_that_is_finished_has_nothing_due() {
         .map(|claim| finding(claim.seq, reply(Class::Paid, 140)));
     world.record(paid.collect(), 3).await;
     assert!(world.standing().is_finished());
-    let due = world.journal.due(token).await.unwrap();
+    let due = world.journal.due(token, at(10)).await.unwrap();
     assert_eq!((due.post, due.ask), (None::<Timestamp>, None));
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use disburse::domain::Instruction;
-use disburse::journal::{Due, Error, LoadPlan, Upload};
+use disburse::journal::{Due, Error, Home, LoadPlan, Upload};
 use disburse::lifecycle::{Class, Event, State};
 
 use crate::fold::assert_evidence_adds_up;
@@ -93,8 +93,9 @@ async fn a_claim_hands_out_no_payment_whose_document_is_not_uploaded() {
         post: None,
         ask: None,
         document: true,
+        unconfirmed: false,
     };
-    assert_eq!(world.journal.due(token).await.unwrap(), waits);
+    assert_eq!(world.journal.due(token, at(10)).await.unwrap(), waits);
     let journal = &world.journal;
     journal
         .record_upload(documents[1].seq, upload("DOC-4", 2))
@@ -110,7 +111,7 @@ async fn a_claim_hands_out_no_payment_whose_document_is_not_uploaded() {
         .await
         .unwrap();
     assert_eq!(due(&world, 0, 10).await, []);
-    assert!(!journal.due(token).await.unwrap().document);
+    assert!(!journal.due(token, at(10)).await.unwrap().document);
     assert_eq!(
         references(&world.claim(token, 10, 5).await),
         [("EMP-2".into(), Some("DOC-2".into()))]
@@ -192,7 +193,7 @@ async fn what_an_amendment_brings_to_a_run_that_goes_on_waits_for_its_upload() {
         references(&world.claim(token, 10, 2).await),
         [("EMP-1".into(), None), ("EMP-3".into(), None)]
     );
-    assert!(world.journal.due(token).await.unwrap().document);
+    assert!(world.journal.due(token, at(10)).await.unwrap().document);
 }
 
 #[tokio::test]
@@ -248,9 +249,12 @@ async fn the_trail_tells_of_the_upload_before_the_first_intent() {
 async fn a_batch_is_pinned_before_anything_of_it_leaves() {
     let world = mixed().await;
     let pin = |gateway: &str, wire: &str| {
-        world
-            .journal
-            .pin(batch(), gateway.to_owned(), wire.to_owned(), at(1))
+        let home = Home {
+            gateway: gateway.to_owned(),
+            wire: wire.to_owned(),
+            ..home()
+        };
+        world.journal.pin(batch(), home, at(1))
     };
     pin("gateway", "wire").await.unwrap();
     pin("gateway", "wire").await.unwrap();
@@ -292,7 +296,8 @@ async fn what_an_earlier_version_posted_keeps_the_reference_it_had() {
     c.execute_batch(
         "insert into life (seq, batch_id, service_id, state, attempts, posted_at, exposures, quarantine_from, due_at)
              values (1, 1, 1, 2, 1, 5, 1, 5, 6);
-         insert into life (seq, batch_id, service_id, state, due_at) values (2, 1, 1, 0, 0);",
+         insert into life (seq, batch_id, service_id, state, due_at) values (2, 1, 1, 0, 0);
+         insert into evidence (seq, at, event) values (1, 5, 0), (1, 5, 3);",
     )
     .unwrap();
     drop(c);

@@ -41,7 +41,7 @@ async fn after_a_fault_every_verb_says_that_the_journal_has_stopped() {
     );
     is_latched(journal.claim(token, 1, at(4), policy()).await, "claim");
     is_latched(journal.questions(token, 1, at(4), at(9)).await, "questions");
-    is_latched(journal.due(token).await, "due");
+    is_latched(journal.due(token, at(10)).await, "due");
     is_latched(journal.standing(batch()).await, "standing");
     is_latched(journal.knows(id).await, "knows");
     is_latched(journal.callback_key().await, "callback_key");
@@ -55,7 +55,7 @@ async fn after_a_fault_every_verb_says_that_the_journal_has_stopped() {
     );
     is_latched(journal.reopen_lane(token, 1).await, "reopen_lane");
     is_latched(
-        journal.resume_lane(batch(), "B2C".into()).await,
+        journal.resume_lane(batch(), "B2C".into(), at(4)).await,
         "resume_lane",
     );
     is_latched(journal.cancel(batch(), None, moment(4)).await, "cancel");
@@ -76,7 +76,7 @@ async fn after_a_fault_every_verb_says_that_the_journal_has_stopped() {
         .sql()
         .execute_batch(&schema[from..from + length])
         .unwrap();
-    is_latched(journal.due(token).await, "due, mended");
+    is_latched(journal.due(token, at(10)).await, "due, mended");
 }
 
 #[tokio::test]
@@ -183,5 +183,5 @@ async fn a_damaged_row_is_a_fault_and_no_guess() {
     let error = outcome.unwrap_err();
     assert!(matches!(error, Error::Corrupt { .. }), "{error}");
     assert_eq!(error.kind(), Kind::Fault);
-    assert!(world.journal.due(token).await.is_err());
+    assert!(world.journal.due(token, at(10)).await.is_err());
 }

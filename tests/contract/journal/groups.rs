@@ -79,7 +79,7 @@ async fn a_refusal_among_them_spoils_nothing() {
             tokio::spawn(async move {
                 if index % 2 == 0 {
                     let error = journal
-                        .cancel(batch(), Some(format!("none-{index}")), moment(2))
+                        .cancel(batch(), Some(format!("none-{index}").into()), moment(2))
                         .await
                         .unwrap_err();
                     assert_eq!(error.kind(), Kind::Refused);
@@ -140,7 +140,7 @@ async fn what_another_process_wrote_is_read_and_not_taken_from_memory() {
     );
     // The other way round: what this process wrote, the listener reads.
     world
-        .record(vec![finding(claims[1].seq, reply(Class::Failed, 141))], 5)
+        .record(vec![finding(claims[1].seq, answer(Class::Failed, 141))], 5)
         .await;
     let repeated = heard(2, Class::Acknowledged, 139, 6).await;
     assert!(matches!(repeated, Received::Repeat), "{repeated:?}");

@@ -6,7 +6,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use disburse::domain::{BatchName, Timestamp};
-use disburse::journal::{BillCursor, Journal, Loaded, Reader, ReportRow, RunTerms};
+use disburse::journal::{BillCursor, Home, Journal, Loaded, Reader, ReportRow, RunTerms};
+use disburse::ledger::pace::Last;
+use disburse::ledger::recovery::Cause;
 use disburse::lifecycle::{Class, Policy, State};
 use rusqlite::Connection;
 use tempfile::TempDir;
@@ -55,6 +57,8 @@ fn write_version_1(from: &Path, to: &Path) {
                 "event <= 22",
             ),
             "life" => (columns.replace("status_description", said), "true"),
+            // It had no name, and no mark beside it.
+            "meta" => (columns.clone(), "key not in ('journal', 'marked')"),
             _ => (columns.clone(), "true"),
         };
         c.execute_batch(&format!(
@@ -94,6 +98,40 @@ async fn old_world() -> World {
     world.journal = Journal::open_existing(&old).unwrap();
     world.path = old;
     world
+}
+
+#[tokio::test]
+async fn a_row_whose_retry_an_earlier_release_counted_is_counted_by_what_paid_it() {
+    let mut world = World::loaded(2).await;
+    let first = world.identifiers()[0];
+    let token = world.acquire(1).await.token;
+    for claim in world.claim(token, 1, 2).await {
+        let refused = finding(claim.seq, reply(Class::Refused, 120));
+        world.record(vec![refused], 3).await;
+    }
+    world.journal.retry(batch(), None, at(4)).await.unwrap();
+    world.callback(note(first, Class::Paid, 140, 1), 5).await;
+    let retry = world.find("EMP-1").payment.id.to_string();
+    let cancelled = world
+        .journal
+        .cancel(batch(), Some(retry.into()), moment(6))
+        .await;
+    assert_eq!(cancelled.unwrap(), 1);
+    let old = world.path.with_file_name("old.db");
+    write_version_1(&world.path, &old);
+    // The newest generation was counted, whatever became of those before it.
+    let c = Connection::open(&old).unwrap();
+    let moved = c.execute("update tally set state = 7 where state = 8", []);
+    assert_eq!(moved.unwrap(), 1);
+    drop(c);
+    world.journal = Journal::open_existing(&old).unwrap();
+    world.path = old;
+    world.assert_adds_up();
+    assert_eq!(world.count(State::Conflict), 1);
+    assert_eq!(world.count(State::Cancelled), 0);
+    let reader = world.reader();
+    let proof = reader.snapshot(&batch()).unwrap().prove(None);
+    assert!(proof.is_sound(), "{:#?}", proof.findings);
 }
 
 /// A journal that an earlier release left, as this one brings it up.
@@ -179,19 +217,63 @@ async fn a_journal_of_the_third_version_is_proven_as_it_was_and_goes_on() {
         Timestamp::now().after(Duration::from_secs(3600)),
     );
     let terms = RunTerms {
-        gateway,
-        wire,
+        home: Home {
+            gateway,
+            wire,
+            ..home()
+        },
         now,
         ..terms(0)
     };
     let journal = Journal::open_existing(&old.path).unwrap();
     let acquired = journal
-        .acquire(old.name, terms, Arc::new(policy()))
+        .acquire(old.name.clone(), terms, Arc::new(policy()))
         .await
         .unwrap();
     assert_eq!(acquired.abandoned, 2);
+    // Nobody had noted its account: it took that of its first run since, and the rate of all accounts was kept.
+    let reader = Reader::open(&old.path).unwrap();
+    let record = reader.snapshot(&old.name).unwrap().record().unwrap();
+    assert_eq!(record.account.as_deref(), Some("acme"));
+    assert_eq!(acquired.last_post, Last::Unknown);
     let questions = journal.questions(acquired.token, 64, later, later);
     assert_eq!(questions.await.unwrap().0.len(), 4 + 2 + 3);
+}
+
+/// A batch of 16 payments as version 4 left it: paid, acknowledged, one of these outside the queue, in doubt, under way,
+/// cancelled, ready, two of these for the second time; its run was killed.
+const VERSION_4: &[u8] = include_bytes!("earlier/version-4.journal");
+
+#[tokio::test]
+async fn a_journal_of_the_fourth_version_is_proven_as_it_was_gets_its_mark_and_goes_on() {
+    let old = Old::brought_up(VERSION_4);
+    old.assert_proven(
+        16,
+        "380feb56418e7528698bd8c590c34b58fa1c0c7c2621db16dd72426b731c86a4",
+        16,
+    );
+    let mark = old.path.with_file_name("journal.db.mark");
+    assert!(!mark.exists(), "who reads it writes none");
+    assert_eq!(old.reader.missed().unwrap(), None);
+
+    let journal = Journal::open_existing(&old.path).unwrap();
+    assert!(mark.exists());
+    assert_eq!(journal.recovery().await.unwrap(), None);
+    let count = |state| {
+        let standing = old.reader.snapshot(&old.name).unwrap().standing();
+        standing.unwrap().of(state).count
+    };
+    assert_eq!(count(State::Ready), 5);
+    drop(journal);
+
+    // From now on, it is a copy where its mark is not.
+    std::fs::remove_file(&mark).unwrap();
+    let journal = Journal::open_existing(&old.path).unwrap();
+    let recovery = journal.recovery().await.unwrap().unwrap();
+    assert_eq!(recovery.cause, Cause::NoMark);
+    assert_eq!((count(State::Ready), count(State::InDoubt)), (0, 6));
+    let compared = assert_evidence_adds_up(&old.reader, &old.name, &Policy::default());
+    assert_eq!(compared, 16);
 }
 
 #[tokio::test]
@@ -201,7 +283,7 @@ async fn a_journal_of_the_first_version_goes_on_where_it_was() {
         .sql()
         .query_row("pragma user_version", [], |row| row.get(0))
         .unwrap();
-    assert_eq!(version, 4);
+    assert_eq!(version, 5);
     let check: String = world
         .sql()
         .query_row("pragma integrity_check", [], |row| row.get(0))

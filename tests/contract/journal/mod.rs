@@ -1,14 +1,19 @@
 //! The contract of the journal: every verb, and what holds whatever was called before.
 
+mod acts;
 mod bills;
 mod blocks;
 mod callback;
 mod claim;
+mod confirmed;
 mod documents;
 mod faults;
+mod generations;
 mod groups;
 mod identity;
+mod intact;
 mod load;
+mod mark;
 mod migration;
 mod networks;
 mod opening;

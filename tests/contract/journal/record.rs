@@ -19,6 +19,8 @@ pub fn every_event() -> Vec<Event> {
         Event::DecidedPaid,
         Event::DecidedFailed,
         Event::Withdrawn,
+        Event::Recognised,
+        Event::NotOurs,
     ];
     for (code, (class, _)) in (100..).zip(Class::ALL) {
         let verdict = verdict(class, code);

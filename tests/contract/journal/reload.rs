@@ -2,6 +2,7 @@
 
 use disburse::domain::{Amount, BatchName, Originator, Reference};
 use disburse::journal::{Difference, LoadPlan, LoadRefusal, Loaded};
+use disburse::ledger::Became;
 use disburse::lifecycle::{Class, State};
 
 use crate::support::*;
@@ -212,9 +213,13 @@ async fn the_same_rows_under_another_name_are_refused_unless_allowed() {
         ..plan()
     };
     let loaded = world.load(other.clone(), rows(1..=3)).await;
+    let waiting = Became {
+        waiting: 3,
+        ..Became::default()
+    };
     assert_eq!(
         loaded,
-        Loaded::Refused(LoadRefusal::SameContent("payroll".into()))
+        Loaded::Refused(LoadRefusal::SameContent("payroll".into(), waiting))
     );
     assert_eq!(world.contents(), before);
     let allowed = LoadPlan {

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use disburse::domain::{Member, Said};
 use disburse::journal::{CallbackNote, Decision, LoadPlan, RunToken};
 use disburse::lifecycle::{Class, Event};
 use proptest::prelude::*;
@@ -74,7 +75,7 @@ fn everything(world: &World) -> Vec<(i64, String)> {
         .collect();
     references
         .iter()
-        .flat_map(|reference| snapshot.find(reference).unwrap())
+        .flat_map(|reference| snapshot.find(reference.as_str()).unwrap())
         .map(|record| (record.seq, record.payment.id.to_string()))
         .collect()
 }
@@ -101,7 +102,10 @@ async fn perform(world: &World, act: &Act, token: &mut RunToken, secs: i64) {
         Act::Callback(which, class, body, other_amount) => {
             let id = disburse::domain::PayerTransactionId::parse(&pick(*which).1).unwrap();
             let note = CallbackNote {
-                amount: other_amount.then(|| "0.01".into()),
+                said: match other_amount {
+                    true => naming(&[(Member::Amount, "0.01")]),
+                    false => Said::default(),
+                },
                 ..note(id, *class, 100, *body)
             };
             let received = world.journal.callback(note, moment(secs), policy()).await;
@@ -114,12 +118,19 @@ async fn perform(world: &World, act: &Act, token: &mut RunToken, secs: i64) {
                 evidence: "e".into(),
             };
             let id = pick(*which).1.clone();
-            let decided = world.journal.decide(batch(), id, decision, moment(secs));
+            let decided = world
+                .journal
+                .decide(batch(), id.into(), decision, moment(secs));
             refused_or(decided.await);
         }
         Act::Cancel(which) => {
             let id = which.map(|which| pick(which).1.clone());
-            refused_or(world.journal.cancel(batch(), id, moment(secs)).await);
+            refused_or(
+                world
+                    .journal
+                    .cancel(batch(), id.map(Into::into), moment(secs))
+                    .await,
+            );
         }
         Act::Retry => drop(world.journal.retry(batch(), None, at(secs)).await.unwrap()),
         Act::HoldLane => {
@@ -127,7 +138,7 @@ async fn perform(world: &World, act: &Act, token: &mut RunToken, secs: i64) {
             held.await.unwrap();
         }
         Act::OpenLane => {
-            let opened = world.journal.resume_lane(batch(), "B2C".into());
+            let opened = world.journal.resume_lane(batch(), "B2C".into(), at(secs));
             opened.await.unwrap();
         }
         Act::Amend(upto) => {
@@ -172,8 +183,9 @@ proptest! {
             let payments = everything(&world).len();
             let compared = assert_evidence_adds_up(&world.reader(), &batch(), &world.policy);
             assert_eq!(compared, payments);
-            // Whatever happened, only what is ready and of an open lane can be claimed.
-            // A retry of what may have been paid waits for a decision.
+            // Whatever happened, only what is ready and of an open lane can be claimed. A retry waits where an earlier generation may
+            // have been paid, or where the gateway has yet to be asked about one that a person decided: a run holds it.
+            token = world.acquire(secs).await.token;
             let ready = "select count(*) from instruction i left join life l on l.seq = i.seq
                  where i.amount is not null and (l.seq is null or l.state = 0 and l.due_at < ?1)";
             let ready: i64 = world.sql().query_row(ready, [i64::MAX], |row| row.get(0)).unwrap();
@@ -181,6 +193,9 @@ proptest! {
             let open = world.standing().held.is_empty();
             let claimed = world.claim(token, 100, secs + 100_000).await.len() as u64;
             assert_eq!(claimed, if open { ready } else { 0 });
+            let over_paid = "select count(*) from life l join life n on n.seq = l.replaced_by where n.state = 1 and l.state <> 6";
+            let over_paid: i64 = world.sql().query_row(over_paid, [], |row| row.get(0)).unwrap();
+            assert_eq!(over_paid, 0, "a retry leaves only over proven failures");
         });
     }
 }

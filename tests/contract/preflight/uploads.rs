@@ -65,6 +65,7 @@ impl DocumentService for FileService {
         Ok(Uploaded {
             reference: format!("DOC-{}-{copy}", file_name.trim_end_matches(".pdf")),
             reply: r#"{"ok":true}"#.into(),
+            already: false,
         })
     }
 }
@@ -315,4 +316,114 @@ async fn a_signal_ends_the_uploads_in_good_order() {
         90,
         "what was under way is on record"
     );
+}
+
+/// A file service that keeps the first document of an identifier, loses its reply, and says of any other: "there is one".
+#[derive(Default)]
+struct Strict {
+    kept: Mutex<BTreeMap<PayerTransactionId, Vec<u8>>>,
+    /// It has documents that nobody here remembers to have sent.
+    full: bool,
+    /// What the reply to the first copy becomes.
+    lost: Option<OperationError>,
+}
+
+impl DocumentService for Strict {
+    async fn upload(
+        &self,
+        id: &PayerTransactionId,
+        _: &str,
+        bytes: Vec<u8>,
+    ) -> Result<Uploaded, OperationError> {
+        let mut kept = self.kept.lock().unwrap();
+        if !self.full && !kept.contains_key(id) {
+            kept.insert(*id, bytes);
+            return Err(self.lost.clone().unwrap());
+        }
+        Ok(Uploaded {
+            reference: "DOC-17".into(),
+            reply: r#"{"success":false,"data":{"reference":"DOC-17"}}"#.into(),
+            already: true,
+        })
+    }
+}
+
+async fn upload_to(world: &World, service: &Arc<Strict>, bytes: &'static [u8]) -> UploadReport {
+    let uploads = Uploads {
+        journal: world.journal.clone(),
+        batch: batch(),
+        service: Arc::clone(service),
+        read: Arc::new(|_: &Path| Ok(bytes.to_vec())),
+        manner: manner(64, &CancellationToken::new()),
+        clock: Clock::start(),
+    };
+    uploads.carry_out(|_| {}).await.unwrap()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_document_whose_reply_was_lost_is_known_by_its_bytes_when_it_is_there_already() {
+    let gone = OperationError::Unavailable("connection reset".into());
+    let shut = OperationError::Credentials {
+        section: "4.3",
+        what: "HTTP 401".into(),
+    };
+    // Within a run, and by the next one.
+    for lost in [gone, shut] {
+        let world = loaded(2).await;
+        let again = matches!(lost, OperationError::Credentials { .. });
+        let service = Arc::new(Strict {
+            lost: Some(lost),
+            ..Strict::default()
+        });
+        let mut report = upload_to(&world, &service, b"%PDF-a").await;
+        if again {
+            assert!(
+                report.stopped.is_some() && report.uploaded == 0,
+                "{report:?}"
+            );
+            report = upload_to(&world, &service, b"%PDF-a").await;
+        }
+        assert_eq!((report.uploaded, report.refused), (1, Vec::new()));
+        let claims = world.claim(world.acquire(1).await.token, 10, 1).await;
+        let reference = claims
+            .iter()
+            .find_map(|claim| claim.support_document.clone());
+        assert_eq!(reference.as_deref(), Some("DOC-17"));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn another_document_under_the_same_identifier_is_not_taken_for_ours() {
+    let shut = OperationError::Credentials {
+        section: "4.3",
+        what: "HTTP 401".into(),
+    };
+    // The file was changed since its first copy left; and one that nobody here remembers.
+    for (full, lost) in [(false, Some(shut)), (true, None)] {
+        let world = loaded(2).await;
+        let service = Arc::new(Strict {
+            full,
+            lost,
+            ..Strict::default()
+        });
+        if !full {
+            upload_to(&world, &service, b"%PDF-a").await;
+        }
+        let report = upload_to(&world, &service, b"%PDF-b").await;
+        assert_eq!(report.uploaded, 0);
+        let [refused] = &report.refused[..] else {
+            panic!("{report:?}");
+        };
+        assert!(
+            refused.what.contains("put the file back"),
+            "{}",
+            refused.what
+        );
+        assert_eq!(left(&world).await.len(), 1, "it is not posted");
+        if !full {
+            // Doing what it says is safe, and ends it.
+            let report = upload_to(&world, &service, b"%PDF-a").await;
+            assert_eq!((report.uploaded, report.refused), (1, Vec::new()));
+        }
+    }
 }

@@ -53,9 +53,10 @@ fn every_key_is_set_by_its_variable_and_by_its_flag() {
             Kind::Url => "https://x.example/",
             Kind::UrlPath => "/x",
             Kind::Rate => "7/s",
-            // Between the two timeouts' defaults, so that their order holds.
+            // Around the timeouts' defaults, so that their order holds.
             Kind::Duration { .. } => match key.name {
                 "limits.connect_timeout" => "4s",
+                "resolution.not_found_quarantine" => "70s",
                 _ => "7s",
             },
             Kind::Count { .. } => "7",

@@ -219,6 +219,22 @@ fn mistakes_in_the_file_are_named_with_their_place() {
             ],
         ),
         (
+            "a post that is still waited for is asked about and not found",
+            "[profiles.p.resolution]\nnot_found_quarantine = \"60s\"\n",
+            &[
+                "disburse.toml:2:24: resolution.not_found_quarantine = 60s (disburse.toml:2) must be longer than \
+                 limits.request_timeout = 60s (default)",
+            ],
+        ),
+        (
+            "a timeout beyond the quarantine",
+            "[profiles.p.limits]\nrequest_timeout = \"3m\"\n",
+            &[
+                "disburse.toml:2:19: resolution.not_found_quarantine = 2m (default) must be longer than \
+                 limits.request_timeout = 3m (disburse.toml:2)",
+            ],
+        ),
+        (
             "a confirmation that nothing can give",
             "[profiles.p]\ncallback.settle_on = \"confirmed\"\nresolution.status_query = false\n",
             &[
@@ -296,7 +312,7 @@ fn mistakes_in_the_file_are_named_with_their_place() {
             "a class of the other table",
             "[status_codes]\n231 = \"refused\"\n",
             &[
-                "disburse.toml:2:7: status_codes.231: expected one of paid, failed, acknowledged, delivered, not_found, in_doubt",
+                "disburse.toml:2:7: status_codes.231: expected failed or in_doubt (since it says that this post was not executed), found \"refused\"",
             ],
         ),
         (
@@ -304,7 +320,7 @@ fn mistakes_in_the_file_are_named_with_their_place() {
             "[status_codes]\n139 = \"paid\"\n",
             &[
                 "disburse.toml:2:7: status_codes.139:",
-                "139 proves nothing final",
+                "expected acknowledged, delivered or in_doubt (since it proves nothing final",
             ],
         ),
         (
@@ -317,7 +333,54 @@ fn mistakes_in_the_file_are_named_with_their_place() {
             "[post_codes]\n229 = \"refused\"\n",
             &[
                 "post_codes.229:",
-                "acknowledged, delivered, duplicate, in_doubt",
+                "acknowledged, delivered, duplicate or in_doubt",
+            ],
+        ),
+        (
+            "success taken for failure",
+            "[status_codes]\n140 = \"failed\"\n",
+            &[
+                "disburse.toml:2:7: status_codes.140: expected paid, acknowledged, delivered or in_doubt (since it says that the payment succeeded), found \"failed\"",
+            ],
+        ),
+        (
+            "an unknown transaction taken for failure",
+            "[status_codes]\n143 = \"failed\"\n",
+            &["status_codes.143: expected not_found or in_doubt"],
+        ),
+        (
+            "an open outcome taken for success",
+            "[status_codes]\n219 = \"paid\"\n",
+            &["status_codes.219: expected acknowledged, delivered or in_doubt"],
+        ),
+        (
+            "success taken for want of float, which pays again and again",
+            "[post_codes]\n183 = \"no_float\"\n",
+            &["post_codes.183: expected paid, acknowledged, delivered or in_doubt"],
+        ),
+        (
+            "a refusal of one post taken for the failure of all",
+            "[post_codes]\n231 = \"failed\"\n",
+            &["post_codes.231: expected refused, no_float or in_doubt"],
+        ),
+        (
+            "a code of its own that would post again",
+            "[post_codes]\n990 = \"no_float\"\n",
+            &[
+                "post_codes.990: expected paid, failed, refused, acknowledged, delivered, duplicate or in_doubt (since the interface does not know this code, and no payment is posted again on it alone), found \"no_float\"",
+            ],
+        ),
+        (
+            "a code of its own that would post again after a question",
+            "[status_codes]\n990 = \"not_found\"\n",
+            &["status_codes.990: expected paid, failed, acknowledged, delivered or in_doubt"],
+        ),
+        (
+            "a code written in two ways",
+            "[status_codes]\n140 = \"paid\"\n\"0140\" = \"in_doubt\"\n",
+            &[
+                "disburse.toml:3:1: status_codes: expected a status code",
+                "found \"0140\"",
             ],
         ),
         (
@@ -358,6 +421,30 @@ fn a_file_that_is_no_text_is_refused() {
 }
 
 #[test]
+fn a_file_that_everybody_may_write_is_refused_with_what_mends_it() {
+    let folder = Folder::with("[profiles.p]\n");
+    let set = |mode| {
+        let mode = std::os::unix::fs::PermissionsExt::from_mode(mode);
+        std::fs::set_permissions(folder.path("disburse.toml"), mode).unwrap();
+    };
+    for mode in [0o666, 0o602, 0o777] {
+        set(mode);
+        let refusal = folder.refusal();
+        for part in [
+            &format!("disburse.toml: everybody may write to it (mode {mode:04o})"),
+            "chmod go-w disburse.toml",
+        ] {
+            assert!(refusal.contains(part), "{refusal}");
+        }
+        Settings::sandbox(&folder.sources).unwrap();
+    }
+    for mode in [0o600, 0o644, 0o444, 0o664] {
+        set(mode);
+        folder.load();
+    }
+}
+
+#[test]
 fn good_files_are_accepted() {
     for text in [
         "",
@@ -366,7 +453,7 @@ fn good_files_are_accepted() {
         "profiles.p.limits.rate = \"5/s\"\n",
         "[profiles]\np = { limits = { rate = \"5/s\" } }\n",
         "[status_codes]\n184 = \"paid\"\n139 = \"in_doubt\"\n-1 = \"in_doubt\"\n",
-        "[post_codes]\n\"231\" = \"failed\"\n229 = \"duplicate\"\n",
+        "[post_codes]\n\"231\" = \"no_float\"\n229 = \"duplicate\"\n",
         "[columns]\n\"A\" = \"msisdn\"\n\"B\" = \"msisdn\"\n\"C\" = \"extra.shop\"\n",
         "[services.A]\nkind = \"rtgs\"\ncurrency_code = \"KES\"\nmax = \"5\"\ncarriers = [\"X\"]\n",
     ] {

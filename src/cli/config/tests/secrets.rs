@@ -59,6 +59,33 @@ fn a_password_file_that_others_can_read_is_read_all_the_same() {
 }
 
 #[test]
+fn a_password_file_that_everybody_may_write_is_refused_with_what_mends_it() {
+    for mode in [0o666, 0o602, 0o646] {
+        let folder = folder("hunter2", mode);
+        let refusal = password(&folder).unwrap_err();
+        for part in [
+            &format!("secrets/password: everybody may write to it (mode {mode:04o})"),
+            "read what it says; if that is right: chmod 600 secrets/password",
+        ] {
+            assert!(refusal.contains(part), "{refusal}");
+        }
+        assert!(folder.load().look_for_password().is_err());
+        // A link is judged by its target, whatever its own mode is.
+        let linked = Folder::with(COMPLETE);
+        std::fs::create_dir(linked.path("secrets")).unwrap();
+        std::os::unix::fs::symlink(
+            folder.path("secrets/password"),
+            linked.path("secrets/password"),
+        )
+        .unwrap();
+        assert!(password(&linked).is_err());
+        let mended = std::fs::Permissions::from_mode(0o600);
+        std::fs::set_permissions(folder.path("secrets/password"), mended).unwrap();
+        assert_eq!(password(&linked).as_deref(), Ok("hunter2"));
+    }
+}
+
+#[test]
 fn a_password_file_that_holds_no_password_is_refused() {
     for (content, part) in [
         (&b""[..], "first line is empty"),
@@ -72,9 +99,13 @@ fn a_password_file_that_holds_no_password_is_refused() {
     }
     let refusal = password(&Folder::with(COMPLETE)).unwrap_err();
     assert!(
-        refusal.contains("password file secrets/password: No such file"),
+        refusal.contains(
+            "Password file \"secrets/password\" does not exist. Create it with mode 0600"
+        ),
         "{refusal}"
     );
+    let refusal = Folder::with(COMPLETE).load().look_for_password();
+    assert!(refusal.is_err(), "a load learns of it too");
     let directory = Folder::with(COMPLETE);
     std::fs::create_dir_all(directory.path("secrets/password")).unwrap();
     let refusal = password(&directory).unwrap_err();

@@ -10,8 +10,10 @@ use crate::journal::sqlite::blocks::{self, instruction_digest};
 use crate::journal::sqlite::canon::{Canon, Digest};
 use crate::journal::sqlite::chain::genesis;
 use crate::journal::sqlite::fresh::Together;
+use crate::journal::sqlite::pin::account;
 use crate::journal::sqlite::row::{
-    BILLED, CLAIMED_TOGETHER, FILE_LOADED, MIGRATED, PINNED, REPLACED, ROWS_LOADED, UPLOADED,
+    ACCOUNT_MOVED, ACCOUNT_TAKEN, BILLED, CLAIMED_TOGETHER, FILE_LOADED, MIGRATED, PINNED,
+    REPLACED, ROWS_LOADED, UPLOADED,
 };
 use crate::journal::sqlite::seal::{
     EVIDENCE, EVIDENCE_WIDTH, SAID, bill_digest, file_digest, pin_digest, upload_digest,
@@ -26,6 +28,8 @@ struct Covered {
     loads: i64,
     rejected: i64,
     pinned: bool,
+    /// The account that the batch was moved to last.
+    account: Option<String>,
 }
 
 impl Prover<'_> {
@@ -70,6 +74,9 @@ impl Prover<'_> {
         }
         self.compare_head(&previous, uncovered)?;
         self.compare_counts(&covered)?;
+        if account(self.c, self.batch_id)? != covered.account {
+            self.find("the account that the batch belongs to is not as it was recorded");
+        }
         if let (Some(earlier), None) = (earlier, self.proof.earlier_head_at) {
             let hex = data_encoding::HEXLOWER.encode(&earlier);
             self.find(format!(
@@ -130,7 +137,9 @@ impl Prover<'_> {
                 self.first_claims += (last - first).unsigned_abs() + 1;
             }
         }
-        if !(REPLACED..=MIGRATED).contains(&event) {
+        if !(REPLACED..=MIGRATED).contains(&event)
+            && !matches!(event, ACCOUNT_TAKEN | ACCOUNT_MOVED)
+        {
             return Ok(());
         }
         let digest: Option<Digest> = row.get(7).unwrap_or(None);
@@ -182,6 +191,10 @@ impl Prover<'_> {
                 self.proof.instructions += 1;
                 let id = detail["replaced_by"].as_str().unwrap_or_default();
                 (format!("the retry {id}"), self.retry(id)?)
+            }
+            ACCOUNT_TAKEN | ACCOUNT_MOVED => {
+                covered.account = detail["account"].as_str().map(str::to_owned);
+                return Ok(());
             }
             MIGRATED => {
                 self.proof.sealed = number("rows").unsigned_abs();

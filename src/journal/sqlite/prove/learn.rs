@@ -21,7 +21,7 @@ impl Standing {
         match fact {
             Fact::Stood(_) => *self = Self::of_detail(detail)?,
             Fact::Note => {}
-            Fact::PresumedPosted => {
+            Fact::PresumedPosted | Fact::Released => {
                 self.life = fold(&self.life, fact, Timestamp::from_millis(at), policy);
             }
             Fact::Event(event) => {

@@ -9,12 +9,15 @@ use super::Prover;
 use super::learn::{said_in, word};
 use crate::domain::{BatchName, Originator, PayerTransactionId, RowKey};
 use crate::journal::Error;
+use crate::journal::sqlite::agreed::all_named_otherwise;
 use crate::journal::sqlite::fresh::{FirstClaim, FirstClaims, fresh_from};
+use crate::journal::sqlite::generations::{of_row, states};
 use crate::journal::sqlite::row::{
-    PAYMENT_COLUMNS, PAYMENT_WIDTH, REPLACED, StoredRow, UNPRICED, corrupt, fact_of, state_number,
-    stored_of,
+    PAYMENT_COLUMNS, PAYMENT_WIDTH, REPLACED, StoredRow, UNPRICED, corrupt, fact_of,
+    is_about_another, state_number, stored_of,
 };
 use crate::journal::sqlite::seal::{SAID, Standing, WORDS, standing_columns};
+use crate::ledger::generations::stands_for;
 use crate::lifecycle::{Event, Fact, Life, Policy, State, proven};
 
 /// Contents of rows without a reference that are remembered, to number equal ones.
@@ -75,8 +78,11 @@ impl Subject {
 /// What the evidence of a payment adds up to.
 struct Folded {
     standing: Standing,
-    withdrawn: bool,
+    /// When it was withdrawn.
+    withdrawn: Option<i64>,
     replaced_by: Option<String>,
+    /// What the gateway named of it last that is not ours.
+    named_otherwise: Option<String>,
 }
 
 impl Prover<'_> {
@@ -84,7 +90,7 @@ impl Prover<'_> {
         let originator = self.originator()?;
         let mut statement = self.c.prepare(&format!(
             "select {PAYMENT_COLUMNS}, {}, i.seq, i.service_id, l.batch_id = i.batch_id and l.service_id = i.service_id,
-                 l.replaced_by, l.seq is not null, l.known in (0, 1)
+                 l.replaced_by, l.seq is not null, l.known in (0, 1, 2)
              from instruction i not indexed left join life l on l.seq = i.seq cross join service s on s.service_id = i.service_id
              where i.batch_id = ?1 order by i.seq",
             standing_columns()
@@ -92,6 +98,7 @@ impl Prover<'_> {
         let mut rows = statement.query([self.batch_id])?;
         let mut counted = Counted::default();
         let mut lanes: BTreeMap<i64, Lane> = BTreeMap::new();
+        let mut named_otherwise = all_named_otherwise(self.c, self.batch_id)?;
         while let Some(row) = rows.next()? {
             let seq: i64 = row.get(PAYMENT_WIDTH + 16)?;
             let outcome = subject(row).and_then(|mut subject| {
@@ -102,6 +109,12 @@ impl Prover<'_> {
                 };
                 let first = lane.claims.find(self.c, self.batch_id, seq)?;
                 let folded = self.folded(seq, first, &mut counted)?;
+                if named_otherwise.remove(&seq) != folded.named_otherwise {
+                    self.find(format!(
+                        "payment {}: what the gateway named otherwise is not what its evidence says",
+                        subject.row.id
+                    ));
+                }
                 if subject.standing.is_none() && subject.is_fresh(lane.fresh_from) {
                     subject.standing = Some(Standing::NEW);
                     subject.life_belongs = true;
@@ -111,6 +124,11 @@ impl Prover<'_> {
             if let Err(error) = outcome {
                 self.find(format!("payment {seq} cannot be read: {error}"));
             }
+        }
+        if let Some((seq, _)) = named_otherwise.first_key_value() {
+            self.find(format!(
+                "payment {seq} is noted to be named otherwise by the gateway, and is not there"
+            ));
         }
         if counted.evidence != self.about_payments {
             self.find(format!(
@@ -176,15 +194,16 @@ impl Prover<'_> {
     ) -> Result<Folded, Error> {
         let mut statement = self.c.prepare_cached(
             &format!(
-                "select e.at, e.event, e.class, e.code, e.detail, e.policy_id, e.batch_id, {SAID}, e.evidence_id
+                "select e.at, e.event, e.class, e.code, e.detail, e.policy_id, e.batch_id, {SAID}, e.evidence_id, e.anomaly
                  from evidence e indexed by evidence_by_payment where e.seq = ?1 order by e.evidence_id"
             ),
         )?;
         let mut rows = statement.query([seq])?;
         let mut folded = Folded {
             standing: Standing::NEW,
-            withdrawn: false,
+            withdrawn: None,
             replaced_by: None,
+            named_otherwise: None,
         };
         let unjudged = Policy::default();
         while let Some(row) = rows.next()? {
@@ -205,11 +224,18 @@ impl Prover<'_> {
             let policy = policy_id
                 .and_then(|id| self.policies.get(&id))
                 .map_or(&unjudged, |(_, policy)| policy);
-            folded.withdrawn |= fact == Fact::Event(Event::Withdrawn);
+            if fact == Fact::Event(Event::Withdrawn) {
+                folded.withdrawn = Some(row.get(0)?);
+            }
             if kind == REPLACED {
                 folded.replaced_by = word(detail, "replaced_by");
             }
-            let words = said_in(row, 7, detail)?;
+            let mut words = said_in(row, 7, detail)?;
+            if is_about_another(kind) {
+                // What is said of another payment is kept, and is nothing that is known of this one.
+                words = Default::default();
+                folded.named_otherwise = row.get(12)?;
+            }
             folded
                 .standing
                 .learn(fact, row.get(0)?, detail, words, policy)?;
@@ -264,12 +290,8 @@ impl Prover<'_> {
                 "payment {id}: its life is of another batch or service"
             ));
         }
-        if subject.replaced_by.is_none() {
-            let key = (
-                subject.service_id,
-                currency,
-                state_number(standing.life.state),
-            );
+        if let Some(state) = self.counted_as(subject, standing)? {
+            let key = (subject.service_id, currency, state_number(state));
             let sum = self.tallies.entry(key).or_default();
             sum.0 += 1;
             sum.1 = sum
@@ -278,10 +300,13 @@ impl Prover<'_> {
         }
         let Some(amount) = money.amount else {
             // Without an amount it was never posted; a callback or a presumption about it may be on record all the same.
-            if standing.life.state != State::Cancelled || !folded.withdrawn {
+            if standing.life.state != State::Cancelled || folded.withdrawn.is_none() {
                 self.find(format!(
                     "row {id} has a life and no amount, and was not withdrawn"
                 ));
+            }
+            if standing.settled_at != folded.withdrawn {
+                self.find(format!("row {id}: settled_at is not when it was withdrawn"));
             }
             return Ok(());
         };
@@ -299,6 +324,18 @@ impl Prover<'_> {
             ));
         }
         self.successor(originator, subject, folded)
+    }
+
+    /// Returns where a payment is counted; a row with retries is counted once, at its first generation.
+    fn counted_as(&self, subject: &Subject, standing: &Standing) -> Result<Option<State>, Error> {
+        Ok(match (subject.row.generation, subject.replaced_by) {
+            (0, None) => Some(standing.life.state),
+            (0, Some(_)) => {
+                let states = states(&of_row(self.c, subject.seq)?);
+                Some(states[stands_for(&states)])
+            }
+            _ => None,
+        })
     }
 
     /// Amount and currency of the bill that decided.
@@ -451,7 +488,7 @@ fn differences(stored: &Standing, folded: &Standing) -> Vec<String> {
             }
         )*};
     }
-    compare!(state code attempts posted_at exposures known not_found quarantine_from);
+    compare!(state code attempts posted_at exposures known taken not_found quarantine_from);
     if stored.settled_at != folded.settled_at {
         differences.push(said(&stored.settled_at, &folded.settled_at, "settled_at"));
     }

@@ -1,0 +1,80 @@
+//! The one payment that an operator names, and which generation of its row it is.
+
+use serde_json::{Value, json};
+
+use super::Error;
+use super::session::Session;
+use crate::domain::{BatchName, PayerTransactionId};
+use crate::journal::Reader;
+use crate::ledger::names::{By, PaymentName};
+
+/// What the operator named.
+pub(super) struct Meant {
+    text: String,
+    /// The payment: of several generations of a row, the newest.
+    pub(super) id: PayerTransactionId,
+    generation: u32,
+    /// How many generations of its row the name is good for.
+    generations: usize,
+}
+
+/// Finds the payment that is meant.
+pub(super) fn find(
+    session: &Session,
+    batch: &BatchName,
+    name: &PaymentName,
+) -> Result<Meant, Error> {
+    let reader = Reader::open(session.journal_path())?;
+    let snapshot = reader.snapshot(batch)?;
+    let text = name.text.clone();
+    if let Some(record) = snapshot.find_unpriced(name)? {
+        return Ok(Meant {
+            text,
+            id: record.id,
+            generation: 0,
+            generations: 1,
+        });
+    }
+    let records = snapshot.find(name.clone())?;
+    Ok(Meant {
+        text,
+        id: records[0].payment.id,
+        generation: records[0].payment.generation,
+        generations: records.len(),
+    })
+}
+
+impl Meant {
+    /// Returns the name under which it is this payment and no other.
+    pub(super) fn name(&self) -> PaymentName {
+        PaymentName {
+            text: self.id.to_string(),
+            by: By::Identifier,
+        }
+    }
+
+    /// Returns the payment for a person: as it was named and, where that leaves a choice, which one was taken.
+    pub(super) fn text(&self) -> String {
+        match self.generations {
+            1 => self.text.clone(),
+            many => format!(
+                "{}, the newest of {many} generations, {}",
+                self.text, self.id
+            ),
+        }
+    }
+
+    /// Returns whether its name is good for several generations of its row.
+    pub(super) fn is_one_of_many(&self) -> bool {
+        self.generations > 1
+    }
+
+    /// Returns the payment for programs.
+    pub(super) fn to_json(&self) -> Value {
+        json!({
+            "id": self.text,
+            "payer_transaction_id": self.id.as_str(),
+            "generation": self.generation,
+        })
+    }
+}

@@ -1,0 +1,260 @@
+//! `recover`: a journal that may have missed something.
+
+use std::io::{BufRead, IsTerminal, Write};
+
+use serde_json::{Value, json};
+
+use super::arguments::RecoverArguments;
+use super::session::{Session, batch_name};
+use super::{Error, Verdict, output};
+use crate::domain::{BatchName, Timestamp};
+use crate::journal::{Journal, Missed, Presumed, Reader, RunLock};
+
+/// What is typed to say that nothing has run since.
+const WORD: &str = "nothing ran since";
+
+/// `disburse recover`.
+pub(super) async fn recover(
+    session: &Session,
+    arguments: RecoverArguments,
+) -> Result<Verdict, Error> {
+    let batch = arguments.batch.as_deref().map(batch_name).transpose()?;
+    if arguments.presume_posted {
+        let batch = batch.ok_or_else(|| {
+            Error::refused("--presume-posted: name the batch that is to be asked about").hint(
+                "disburse recover BATCH --presume-posted; `disburse status` lists the batches",
+            )
+        })?;
+        return presume(session, batch).await;
+    }
+    if arguments.done {
+        return done(session, arguments.yes).await;
+    }
+    if arguments.nothing_ran_since {
+        let reason = arguments.reason.unwrap_or_default();
+        if reason.trim().is_empty() {
+            return Err(Error::refused("--reason is empty").hint(
+                "the decision is kept for ever: say how it is known that nothing has run since",
+            ));
+        }
+        return nothing_ran(session, batch, reason, arguments.yes).await;
+    }
+    show(session, batch.as_ref())
+}
+
+/// Opens the journal for an order that no run may be in the middle of.
+fn open(session: &Session, purpose: &str) -> Result<(Journal, RunLock), Error> {
+    let journal = session.journal()?;
+    let lock = RunLock::take(journal.path(), purpose, Timestamp::now())?;
+    Ok((journal, lock))
+}
+
+async fn presume(session: &Session, batch: BatchName) -> Result<Verdict, Error> {
+    let (journal, _lock) = open(session, &format!("recovery of batch {batch}"))?;
+    let count = journal
+        .presume_posted(batch.clone(), false, Timestamp::now())
+        .await?;
+    if session.common.json {
+        output::json(&json!({"batch": batch.as_str(), "presumed": count}));
+    } else {
+        output::line(&presumed_text(count));
+        session.note(&format!("next: disburse run {batch}"));
+    }
+    Ok(Verdict::Done)
+}
+
+/// Says how many payments are asked about first.
+pub(super) fn presumed_text(count: u64) -> String {
+    format!(
+        "{} presumed posted: the gateway is asked before anything of it is posted",
+        output::counted(count, "payment")
+    )
+}
+
+async fn done(session: &Session, yes: bool) -> Result<Verdict, Error> {
+    let (journal, _lock) = open(session, "recovery")?;
+    confirm(
+        yes,
+        "Has every file been loaded again that was loaded since the copy was made? From now on new files are paid without asking the gateway first.",
+        "yes",
+        "say --yes to do it without being asked",
+    )?;
+    journal.recovered(Timestamp::now()).await?;
+    output::line_unless(
+        session.common.json,
+        "the recovery is done: from now on new files are paid without asking the gateway first",
+    );
+    if session.common.json {
+        output::json(&json!({"done": true}));
+    }
+    Ok(Verdict::Done)
+}
+
+async fn nothing_ran(
+    session: &Session,
+    batch: Option<BatchName>,
+    reason: String,
+    yes: bool,
+) -> Result<Verdict, Error> {
+    let (journal, _lock) = open(session, "recovery")?;
+    confirm(
+        yes,
+        "What was paid since the copy was made, or from a journal that is gone, would be paid a second time: whatever is presumed \
+         posted is posted without asking the gateway.",
+        WORD,
+        "where that is not certain, leave it: `disburse run BATCH` asks the gateway first. Where it is, say this at a terminal",
+    )?;
+    let ends = batch.is_none();
+    let count = journal
+        .nothing_ran_since(batch, reason, Timestamp::now())
+        .await?;
+    if session.common.json {
+        output::json(&json!({"ready": count, "done": ends}));
+    } else {
+        let done = if ends { "; the recovery is done" } else { "" };
+        output::line(&format!(
+            "{} ready to be posted without a question{done}",
+            output::counted(count, "payment")
+        ));
+    }
+    Ok(Verdict::Done)
+}
+
+/// Asks a person to type a word; without a person, `--yes` is the answer.
+fn confirm(yes: bool, what: &str, word: &str, alone: &'static str) -> Result<(), Error> {
+    if yes {
+        return Ok(());
+    }
+    if !(std::io::stdin().is_terminal() && std::io::stderr().is_terminal()) {
+        return Err(Error::refused(format!(
+            "{what} Nobody is there to ask; nothing was changed"
+        ))
+        .hint(alone));
+    }
+    #[allow(clippy::print_stderr, reason = "a question at the terminal")]
+    {
+        eprint!("{what}\nType {word:?} to go on: ");
+    }
+    let _ = std::io::stderr().flush();
+    let mut answer = String::new();
+    std::io::stdin()
+        .lock()
+        .read_line(&mut answer)
+        .map_err(Error::unexpected)?;
+    match answer.trim().eq_ignore_ascii_case(word) {
+        true => Ok(()),
+        false => Err(Error::refused("not confirmed; nothing was changed")),
+    }
+}
+
+fn show(session: &Session, batch: Option<&BatchName>) -> Result<Verdict, Error> {
+    let reader = Reader::open(session.journal_path())?;
+    let missed = reader.missed()?;
+    if let Some(batch) = batch {
+        // A name that is not there is told.
+        reader.snapshot(batch)?;
+    }
+    let mut batches = reader.presumed()?;
+    batches.retain(|presumed| batch.is_none_or(|batch| *batch == presumed.batch));
+    if session.common.json {
+        output::json(&json!({
+            "recovery": missed_json(missed.as_ref()),
+            "batches": batches.iter().map(to_json).collect::<Vec<_>>(),
+        }));
+        return Ok(Verdict::Done);
+    }
+    match &missed {
+        Some(missed) => output::line(&missed_text(missed)),
+        None => output::line("the journal is what its place has seen last"),
+    }
+    if !batches.is_empty() {
+        output::print(&output::table(
+            &["batch", "presumed", "unasked", "not found", "known"],
+            batches.iter().map(row).collect(),
+            &[1, 2, 3, 4],
+        ));
+    }
+    for text in next(missed.as_ref(), &batches) {
+        session.note(&text);
+    }
+    Ok(Verdict::Done)
+}
+
+fn row(presumed: &Presumed) -> Vec<String> {
+    let counts = [
+        presumed.payments,
+        presumed.unasked,
+        presumed.not_found,
+        presumed.known,
+    ];
+    let counts = counts.map(|count| output::grouped(&count.to_string()));
+    std::iter::once(presumed.batch.to_string())
+        .chain(counts)
+        .collect()
+}
+
+fn to_json(presumed: &Presumed) -> Value {
+    json!({
+        "batch": presumed.batch.as_str(), "presumed": presumed.payments, "unasked": presumed.unasked,
+        "not_found": presumed.not_found, "known": presumed.known,
+    })
+}
+
+/// Returns for programs why the journal may have missed something.
+pub(super) fn missed_json(missed: Option<&Missed>) -> Value {
+    missed.map_or(Value::Null, |missed| {
+        json!({
+            "cause": missed.cause.sentence(),
+            "since": missed.since.map(|since| since.to_string()),
+        })
+    })
+}
+
+/// Says why the journal may have missed something.
+pub(super) fn missed_text(missed: &Missed) -> String {
+    let since = match missed.since {
+        Some(since) => format!(", noticed at {since}"),
+        None => String::new(),
+    };
+    format!(
+        "the journal may have missed payments: {}{since}. What is unfinished, and what is loaded until the recovery is declared \
+         done, is asked about before it is posted",
+        missed.cause.sentence()
+    )
+}
+
+/// What is to be done, in its order.
+fn next(missed: Option<&Missed>, batches: &[Presumed]) -> Vec<String> {
+    let open = batches.iter().filter(|presumed| presumed.unasked > 0);
+    let mut next: Vec<String> = open
+        .map(|presumed| format!("to ask: disburse run {}", presumed.batch))
+        .collect();
+    if missed.is_some() {
+        next.push("load every file again that was loaded since the copy was made, each under its batch name".to_owned());
+        next.push("when nothing is unasked: disburse recover --done".to_owned());
+    }
+    if batches.iter().any(|presumed| presumed.unasked > 0) {
+        next.push(
+            "where the asking takes too long, and it is certain that nothing ran since: disburse recover --nothing-ran-since \
+             --reason TEXT. Where that is wrong, people are paid twice"
+                .to_owned(),
+        );
+    }
+    next
+}
+
+/// Says so before a command goes on with a journal that may have missed something.
+pub(super) async fn warn(journal: &Journal) -> Result<(), Error> {
+    if let Some(recovery) = journal.recovery().await? {
+        let missed = Missed {
+            cause: recovery.cause,
+            since: Some(recovery.since),
+        };
+        output::complain("warning", &missed_text(&missed));
+        output::complain(
+            "hint",
+            "`disburse recover` shows what is known, and ends it",
+        );
+    }
+    Ok(())
+}

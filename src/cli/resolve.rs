@@ -1,0 +1,415 @@
+//! `resolve`: an operator's decision about one payment.
+
+use super::arguments::ResolveArguments;
+use super::ask::confirmed;
+use super::config::Settings;
+use super::named::{self, Meant};
+use super::session::{Session, batch_name, needed_payment};
+use super::{Error, Verdict, gateway, output, sandbox};
+use crate::domain::{BatchName, GatewayTransactionId, Timestamp};
+use crate::gateway::{Gateway, HttpGateway, Inquiry, Outcome, Signal, StopReason};
+use crate::journal::{
+    Answered, Decision, Finding, Heard as Believed, Journal, Looked, Moved, Seen,
+};
+use crate::ledger::decisions::{Asked, Heard, Refusal, is_asked_first, may_fail};
+use crate::lifecycle::{Event, Moment, Policy, State};
+use crate::sandbox::Sandbox;
+
+/// The seed that a run takes when none is named; without faults, nothing hangs on it.
+const SEED: u64 = 2026;
+
+fn moment() -> Moment {
+    Moment {
+        now: Timestamp::now(),
+        jitter: 0,
+    }
+}
+
+/// `disburse resolve`.
+pub(super) async fn resolve(
+    session: &Session,
+    arguments: ResolveArguments,
+) -> Result<Verdict, Error> {
+    for (flag, text) in [
+        ("--reason", &arguments.reason),
+        ("--evidence", &arguments.evidence),
+    ] {
+        if text.trim().is_empty() {
+            return Err(Error::refused(format!("{flag} is empty"))
+                .hint("the decision is kept for ever: say what it rests on"));
+        }
+    }
+    let journal = session.journal()?;
+    let batch = batch_name(&arguments.batch)?;
+    let meant = named::find(session, &batch, &needed_payment(arguments.name)?)?;
+    let looked = journal.look(batch.clone(), meant.name()).await?;
+    let order = Order {
+        session,
+        journal: &journal,
+        batch: &batch,
+        meant: &meant,
+        looked: &looked,
+        decision: Decision {
+            paid: arguments.paid,
+            reason: arguments.reason,
+            evidence: arguments.evidence,
+        },
+        although: arguments.although_accepted,
+        yes: arguments.yes,
+    };
+    match arguments.paid {
+        true => order.paid().await,
+        false => order.failed(arguments.sandbox).await,
+    }
+}
+
+struct Order<'a> {
+    session: &'a Session,
+    journal: &'a Journal,
+    batch: &'a BatchName,
+    meant: &'a Meant,
+    looked: &'a Looked,
+    decision: Decision,
+    although: bool,
+    yes: bool,
+}
+
+/// What the gateway said, for the rule and for a person.
+struct Word {
+    heard: Heard,
+    text: String,
+    /// What is known with it.
+    seen: Seen,
+    learned: bool,
+    moved: Option<Moved>,
+}
+
+impl Order<'_> {
+    fn payment(&self) -> String {
+        let money = self.looked.money;
+        format!(
+            "payment {}, {} {}",
+            self.meant.text(),
+            money.currency,
+            output::grouped(&money.to_string())
+        )
+    }
+
+    async fn paid(self) -> Result<Verdict, Error> {
+        let what = format!(
+            "record {} as paid, on your word alone: nothing is posted or asked, its row counts as paid, and it is never paid again",
+            self.payment()
+        );
+        // What its state does not allow is refused below, in its own words.
+        if is_asked_first(&self.looked.life) || self.looked.life.state == State::Posting {
+            confirmed(self.yes, &what).await?;
+        }
+        let name = self.meant.name();
+        let moved = self
+            .journal
+            .decide(self.batch.clone(), name, self.decision.clone(), moment());
+        let moved = moved.await?;
+        self.tell(&moved, "");
+        Ok(Verdict::Done)
+    }
+
+    async fn failed(self, sandbox: bool) -> Result<Verdict, Error> {
+        if !is_asked_first(&self.looked.life) {
+            // Nothing has left: the lifecycle says why there is nothing to decide.
+            let policy = Policy::default();
+            let (seen, heard) = (self.looked.seen, None);
+            let moved = self.decide(seen, heard, policy).await?;
+            return self.conclude(moved, "its post", &Policy::default());
+        }
+        let mut settings = self.session.settings(sandbox, Vec::new())?;
+        let policy = gateway::policy(&settings, settings.profile.callback.public_url.is_some());
+        let policy = Policy::clone(&policy);
+        let word = match policy.status_query {
+            false => Word {
+                heard: Heard::CannotBeAsked,
+                text: "it has no status query (resolution.status_query = false)".to_owned(),
+                seen: self.looked.seen,
+                learned: false,
+                moved: None,
+            },
+            true => self.ask(&mut settings, sandbox, &policy).await?,
+        };
+        if let Some(moved) = word.moved.filter(|moved| moved.life.state == State::Failed) {
+            let why = format!(
+                ": the gateway itself says so ({}), no decision was needed",
+                word.text
+            );
+            self.tell(&moved, &why);
+            return Ok(Verdict::Done);
+        }
+        if let Some(moved) = word.moved.filter(|_| word.heard == Heard::Paid) {
+            return Err(self.is_paid(&word.text, moved.life.state));
+        }
+        self.judge(&word, &policy)?;
+        let what = format!(
+            "record {} as failed, on your word; the gateway: {}. `disburse retry` may then pay the row anew",
+            self.payment(),
+            word.text
+        );
+        confirmed(self.yes, &what).await?;
+        let decided = self
+            .decide(word.seen, Some(word.heard), policy.clone())
+            .await?;
+        self.conclude(decided, &word.text, &policy)
+    }
+
+    async fn decide(
+        &self,
+        seen: Seen,
+        heard: Option<Heard>,
+        policy: Policy,
+    ) -> Result<Result<Moved, Refusal>, Error> {
+        let asked = Asked {
+            heard,
+            learned: false,
+            although: self.although,
+        };
+        let (seq, decision) = (self.looked.seq, self.decision.clone());
+        let decided = self
+            .journal
+            .decide_failed(seq, seen, asked, decision, moment(), policy);
+        Ok(decided.await?)
+    }
+
+    fn conclude(
+        &self,
+        decided: Result<Moved, Refusal>,
+        said: &str,
+        policy: &Policy,
+    ) -> Result<Verdict, Error> {
+        match decided {
+            Ok(moved) => {
+                self.tell(&moved, "");
+                Ok(Verdict::Done)
+            }
+            Err(refusal) => Err(self.refused(refusal, said, policy)),
+        }
+    }
+
+    /// Says before the person is asked what would be refused afterwards.
+    fn judge(&self, word: &Word, policy: &Policy) -> Result<(), Error> {
+        let life = word.moved.map_or(self.looked.life, |moved| moved.life);
+        let asked = Asked {
+            heard: Some(word.heard),
+            learned: word.learned,
+            although: self.although,
+        };
+        may_fail(&life, asked, Timestamp::now(), policy)
+            .map_err(|refusal| self.refused(refusal, &word.text, policy))
+    }
+
+    fn tell(&self, moved: &Moved, why: &str) {
+        let (from, to) = (moved.from.name(), moved.life.state.name());
+        if self.session.common.json {
+            let mut value = self.meant.to_json();
+            value["from"] = from.into();
+            value["to"] = to.into();
+            output::json(&value);
+        } else {
+            output::line(&format!("{}: {from} -> {to}{why}", self.meant.text()));
+        }
+    }
+}
+
+impl Order<'_> {
+    /// Asks the gateway what became of the payment, and records what it says.
+    async fn ask(
+        &self,
+        settings: &mut Settings,
+        with_sandbox: bool,
+        policy: &Policy,
+    ) -> Result<Word, Error> {
+        let pinned = self.looked.gateway.as_deref();
+        let is_rehearsal = pinned.is_some_and(|gateway| gateway.starts_with("sandbox "));
+        let batch = self.batch;
+        match (with_sandbox, is_rehearsal) {
+            (false, true) => {
+                return Err(Error::refused(format!(
+                    "batch {batch} was run against the sandbox, which is to be asked first; nothing was changed"
+                ))
+                .hint("say --sandbox: it is started for the question"));
+            }
+            (true, false) if pinned.is_some() => {
+                return Err(Error::refused(format!(
+                    "batch {batch} was run against a gateway, which is to be asked first; nothing was changed"
+                ))
+                .hint("leave --sandbox out"));
+            }
+            _ => {}
+        }
+        let beside = match with_sandbox {
+            true => Some(sandbox::beside(self.journal.path(), settings, SEED, "none").await?),
+            false => None,
+        };
+        let word = self.ask_of(settings, beside.as_ref(), policy).await;
+        if let Some(beside) = beside {
+            beside.shutdown().await;
+        }
+        word
+    }
+
+    async fn ask_of(
+        &self,
+        settings: &Settings,
+        beside: Option<&Sandbox>,
+        policy: &Policy,
+    ) -> Result<Word, Error> {
+        let profile = gateway::profile(settings)?;
+        // What one gateway says, or another account of it, must not decide what this one may have executed.
+        let home = gateway::home(settings, beside.map(Sandbox::identity))?;
+        self.journal
+            .pin(self.batch.clone(), home, Timestamp::now())
+            .await?;
+        let client = HttpGateway::new(profile)
+            .map_err(|error| Error::refused(format!("gateway: {error}")))?;
+        let inquiry = Inquiry {
+            id: self.looked.id,
+            gateway_transaction_id: self
+                .looked
+                .gateway_transaction_id
+                .as_deref()
+                .and_then(|id| GatewayTransactionId::parse(id).ok()),
+        };
+        self.session
+            .note(&format!("asking the gateway about {}", self.meant.text()));
+        let reply = client.query(&[inquiry]).await;
+        let outcome = reply.outcomes.into_iter().next();
+        let Outcome { event, said } = outcome.unwrap_or_else(|| Outcome {
+            event: Event::NoAnswer,
+            said: crate::domain::Said::default(),
+        });
+        let mut text = match event {
+            Event::Answer(verdict) if said.description.is_empty() => verdict.code.to_string(),
+            Event::Answer(verdict) => format!("{}, {}", verdict.code, said.description),
+            _ => silence(reply.signal, &said.cause),
+        };
+        let finding = Finding {
+            seq: self.looked.seq,
+            event,
+            said,
+        };
+        let Answered {
+            moved,
+            learned,
+            seen,
+        } = self
+            .journal
+            .hear(self.looked.seen, finding, moment(), policy.clone())
+            .await?;
+        let is_ours = moved.heard != Believed::Other;
+        if !is_ours {
+            text.push_str(", of another amount, currency or number than ours");
+        }
+        Ok(Word {
+            heard: Heard::of(event, is_ours),
+            text,
+            seen,
+            learned,
+            moved: Some(moved),
+        })
+    }
+
+    fn is_paid(&self, said: &str, state: State) -> Error {
+        let (payment, batch, id) = (self.payment(), self.batch, self.meant.id);
+        let what = format!(
+            "{payment}: the gateway says that it is paid ({said}); it is not recorded as failed"
+        );
+        let hint = match state {
+            State::Paid => format!("by that very answer it is paid: disburse explain {batch} {id}"),
+            _ => format!(
+                "disburse explain {batch} {id} shows what contradicts it; if it was paid indeed, resolve it with --paid"
+            ),
+        };
+        Error::refused(what).hint(hint)
+    }
+
+    /// Says why a payment is not recorded as failed, and what to do.
+    fn refused(&self, refusal: Refusal, said: &str, policy: &Policy) -> Error {
+        let payment = self.payment();
+        let (batch, id) = (self.batch, self.meant.text());
+        match refusal {
+            Refusal::IsPaid => self.is_paid(said, self.looked.life.state),
+            Refusal::LearnedMeanwhile => Error::refused(format!(
+                "{payment}: something was learned about it since the question; it is not recorded as failed"
+            ))
+            .hint(format!(
+                "disburse explain {batch} {} shows it; if it is still to fail, say the same again",
+                self.meant.id
+            )),
+            Refusal::TooEarlyForNotFound(from) => Error::refused(format!(
+                "{payment}: the gateway does not know it yet ({said}), which proves nothing before {from}; it is not recorded as failed"
+            ))
+            .hint(format!(
+                "say the same again after {from} (resolution.not_found_quarantine), or let `disburse run {batch}` find out"
+            )),
+            Refusal::TooEarly(heard, from) => Error::refused(format!(
+                "{payment}: {}; before {from} it is not recorded as failed",
+                why(heard, said)
+            ))
+            .hint(format!(
+                "{}; what is still open after {from} ({}) can be decided with --although-accepted",
+                remedy(heard, batch),
+                match self.looked.life.state == State::Delivered || heard == Heard::Delivered {
+                    true => "resolution.delivered_give_up_after",
+                    false => "resolution.give_up_after",
+                }
+            )),
+            Refusal::TakesASecondWord(heard) => Error::refused(format!(
+                "{payment}: {}; it is not recorded as failed",
+                why(heard, said)
+            ))
+            .hint(format!(
+                "{}; where the bank or the gateway's people say that {id} will never be paid, --although-accepted records that too{}",
+                remedy(heard, batch),
+                match policy.status_query {
+                    true => "",
+                    false => ": nothing else stands between it and a second payment",
+                }
+            )),
+        }
+    }
+}
+
+fn why(heard: Heard, said: &str) -> String {
+    match heard {
+        Heard::Acknowledged => format!("the gateway has it ({said}) and may still pay it"),
+        Heard::Delivered => format!("it is at the bank ({said}) and may still be paid"),
+        Heard::NotFound => {
+            format!("the gateway has had it, does not find it now ({said}), and may still pay it")
+        }
+        Heard::CannotBeAsked => {
+            format!("the gateway cannot be asked: {said}; it may have been paid")
+        }
+        Heard::Nothing | Heard::Paid | Heard::Failed => {
+            format!("the gateway gave no usable answer ({said}); it may have been paid")
+        }
+    }
+}
+
+fn remedy(heard: Heard, batch: &BatchName) -> String {
+    match heard {
+        Heard::CannotBeAsked => "wait for its callback".to_owned(),
+        Heard::Nothing => "say the same again when the gateway answers".to_owned(),
+        _ => format!("let `disburse run {batch}` wait for its end"),
+    }
+}
+
+/// Says in what way the gateway said nothing.
+fn silence(signal: Signal, cause: &str) -> String {
+    let told = match signal {
+        Signal::Unreachable(why) | Signal::Lost(why) => why,
+        Signal::SlowDown(_) => "it asks for fewer questions (429)".to_owned(),
+        Signal::Stop(StopReason::Credentials(why) | StopReason::Misconfigured(why)) => why,
+        Signal::Healthy => String::new(),
+    };
+    match (cause.is_empty(), told.is_empty()) {
+        (false, _) => cause.to_owned(),
+        (true, false) => told,
+        (true, true) => "it said nothing about this payment".to_owned(),
+    }
+}

@@ -1,0 +1,46 @@
+//! What the verbs say of the generations of a row.
+
+use crate::domain::PayerTransactionId;
+
+/// What a look at a claim says, just before it leaves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Clearance {
+    /// It may leave.
+    Leaves,
+    /// Evidence has moved it meanwhile: its post is over.
+    Settled,
+    /// It must not leave, and has no outcome: an earlier generation of its row may be paid.
+    Withheld,
+}
+
+/// What a retry waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WaitsFor {
+    /// A decision about this earlier generation.
+    Decision(PayerTransactionId),
+    /// The gateway's word about this one, which a person decided to have failed.
+    Answer(PayerTransactionId),
+}
+
+/// A failure that is not retried.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unretried {
+    /// Its identifier.
+    pub id: PayerTransactionId,
+    /// The line of its file.
+    pub line: u64,
+    /// Why.
+    pub why: WhyUnretried,
+}
+
+/// Why a failure may have no retry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WhyUnretried {
+    /// An earlier generation of its row is paid, or may be.
+    EarlierMayBePaid,
+    /// It names a document by `extra.supportDocument`, which was uploaded for its own identifier.
+    NamesADocument,
+}
+
+/// Rows that were paid more than once are named as far as this.
+pub const PAID_TWICE_SHOWN: usize = 1000;

@@ -1,0 +1,378 @@
+//! The mark beside a journal: a file of two pages that are written in turn, so that a torn one leaves the one before it.
+
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{ErrorKind, Read, Write};
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use sha2::{Digest, Sha256};
+
+use super::Error;
+use crate::ledger::recovery::{Mark, Marked, Position, advance};
+
+/// What is written and lost at once.
+const PAGE: usize = 4096;
+/// How long another process may hold the mark; it takes less than a millisecond.
+const PATIENCE: Duration = Duration::from_secs(30);
+const HEADING: &str = "mark of a disburse journal; keep it beside the journal";
+
+/// Where the mark of a journal is kept.
+#[derive(Clone, Debug)]
+pub(super) enum Place {
+    /// In a file beside the journal's.
+    Beside(PathBuf),
+    /// In memory, for simulated time: what lies beside the simulated disk.
+    #[cfg(test)]
+    Memory(std::sync::Arc<std::sync::Mutex<Option<Marked>>>),
+}
+
+impl Place {
+    /// The place of the mark of a journal, whose path is absolute.
+    pub(super) fn of(journal: &Path) -> Self {
+        let mut name = journal.as_os_str().to_owned();
+        name.push(".mark");
+        Self::Beside(name.into())
+    }
+
+    /// Reads the mark without touching anything.
+    pub(super) fn look(&self) -> Result<Mark, Error> {
+        match self {
+            Self::Beside(path) => match open(path, false) {
+                Ok(file) => read(&file)
+                    .map(|(mark, _)| mark)
+                    .map_err(|cause| failed(path, &cause)),
+                Err(error) if error.kind() == ErrorKind::NotFound => Ok(Mark::Missing),
+                Err(cause) => Err(failed(path, &cause)),
+            },
+            #[cfg(test)]
+            Self::Memory(mark) => Ok(of_memory(&mark.lock().expect("nobody panics with it"))),
+        }
+    }
+
+    /// Takes the mark for itself, making its file when there is none.
+    pub(super) fn hold(&self) -> Result<Held<'_>, Error> {
+        match self {
+            Self::Beside(path) => {
+                let file = open(path, true).map_err(|cause| failed(path, &cause))?;
+                lock(&file, path)?;
+                let (mark, turn) = read(&file).map_err(|cause| failed(path, &cause))?;
+                Ok(Held::Beside {
+                    path,
+                    file,
+                    mark,
+                    turn,
+                })
+            }
+            #[cfg(test)]
+            Self::Memory(mark) => Ok(Held::Memory(mark.lock().expect("nobody panics with it"))),
+        }
+    }
+
+    /// Takes into the mark what a commit moved. It is not synced: see [`crate::ledger::recovery`].
+    pub(super) fn advance(&self, moved: &Marked) -> Result<(), Error> {
+        let mut held = self.hold()?;
+        match advance(&held.mark(), moved) {
+            Some(marked) => held.write(marked, false),
+            None => Err(Error::Displaced),
+        }
+    }
+}
+
+/// The mark, while nobody else can change it.
+pub(super) enum Held<'a> {
+    Beside {
+        path: &'a Path,
+        file: File,
+        mark: Mark,
+        turn: u64,
+    },
+    #[cfg(test)]
+    Memory(std::sync::MutexGuard<'a, Option<Marked>>),
+}
+
+impl Held<'_> {
+    pub(super) fn mark(&self) -> Mark {
+        match self {
+            Self::Beside { mark, .. } => mark.clone(),
+            #[cfg(test)]
+            Self::Memory(mark) => of_memory(mark),
+        }
+    }
+
+    /// Writes the mark anew; synced, with its name, where it is to outlast a loss of power.
+    pub(super) fn write(&mut self, marked: Marked, synced: bool) -> Result<(), Error> {
+        match self {
+            Self::Beside {
+                path,
+                file,
+                mark,
+                turn,
+            } => {
+                *turn += 1;
+                write(file, &marked, *turn)
+                    .and_then(|()| if synced { sync(file, path) } else { Ok(()) })
+                    .map_err(|cause| failed(path, &cause))?;
+                *mark = Mark::Written(marked);
+            }
+            #[cfg(test)]
+            Self::Memory(mark) => **mark = Some(marked),
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+fn of_memory(mark: &Option<Marked>) -> Mark {
+    mark.clone().map_or(Mark::Missing, Mark::Written)
+}
+
+/// When the journal's file was born, in nanoseconds; `None` where the file system does not tell.
+pub(super) fn born(journal: &Path) -> Option<u64> {
+    let born = journal.symlink_metadata().ok()?.created().ok()?;
+    let since = born.duration_since(std::time::UNIX_EPOCH).ok()?;
+    u64::try_from(since.as_nanos())
+        .ok()
+        .filter(|born| *born > 0)
+}
+
+fn failed(path: &Path, cause: &std::io::Error) -> Error {
+    Error::Mark {
+        path: path.into(),
+        cause: cause.to_string(),
+    }
+}
+
+fn open(path: &Path, for_writing: bool) -> std::io::Result<File> {
+    let no_links = i32::try_from(rustix::fs::OFlags::NOFOLLOW.bits()).unwrap_or(0);
+    let file = OpenOptions::new()
+        .read(true)
+        .write(for_writing)
+        .create(for_writing)
+        .mode(0o600)
+        .custom_flags(no_links)
+        .open(path)?;
+    let metadata = file.metadata()?;
+    if !metadata.is_file() || metadata.uid() != rustix::process::geteuid().as_raw() {
+        return Err(std::io::Error::other("is not a file of ours"));
+    }
+    Ok(file)
+}
+
+fn lock(file: &File, path: &Path) -> Result<(), Error> {
+    let until = Instant::now() + PATIENCE;
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Ok(()),
+            Err(TryLockError::WouldBlock) if Instant::now() < until => {
+                std::thread::sleep(Duration::from_micros(200));
+            }
+            Err(TryLockError::WouldBlock) => {
+                let cause = std::io::Error::other("another process holds it and does not let go");
+                return Err(failed(path, &cause));
+            }
+            Err(TryLockError::Error(cause)) => return Err(failed(path, &cause)),
+        }
+    }
+}
+
+/// Reads the newer one of the two pages, and its turn.
+fn read(mut file: &File) -> std::io::Result<(Mark, u64)> {
+    let mut bytes = Vec::with_capacity(2 * PAGE);
+    std::io::Seek::rewind(&mut file)?;
+    file.take(2 * PAGE as u64 + 1).read_to_end(&mut bytes)?;
+    if bytes.is_empty() {
+        return Ok((Mark::Missing, 0));
+    }
+    let found = bytes
+        .chunks(PAGE)
+        .take(2)
+        .filter_map(parse)
+        .max_by_key(|(turn, _)| *turn);
+    Ok(match found {
+        Some((turn, marked)) => (Mark::Written(marked), turn),
+        None => (Mark::Unreadable, 0),
+    })
+}
+
+fn write(file: &File, marked: &Marked, turn: u64) -> std::io::Result<()> {
+    let mut page = to_text(marked, turn).into_bytes();
+    // The rest is filled, so that the page is written whole, and a person can look at it.
+    page.resize(PAGE - 1, b' ');
+    page.push(b'\n');
+    file.write_all_at(&page, turn % 2 * PAGE as u64)
+}
+
+fn sync(mut file: &File, path: &Path) -> std::io::Result<()> {
+    file.flush()?;
+    file.sync_all()?;
+    let folder = match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    };
+    File::open(folder)?.sync_all()
+}
+
+fn to_text(marked: &Marked, turn: u64) -> String {
+    let hex = |bytes: &[u8]| data_encoding::HEXLOWER.encode(bytes);
+    let mut text = format!("{HEADING}\nturn {turn}\njournal {}\n", hex(&marked.journal));
+    if let Some(born) = marked.born {
+        text.push_str(&format!("born {born}\n"));
+    }
+    text.push_str(&format!("epoch {}\n", marked.epoch));
+    for position in &marked.positions {
+        let Position {
+            batch_id,
+            length,
+            evidence_id,
+            head,
+        } = position;
+        text.push_str(&format!(
+            "batch {batch_id} {length} {evidence_id} {}\n",
+            hex(head)
+        ));
+    }
+    let check = hex(&Sha256::digest(text.as_bytes()));
+    text.push_str(&format!("check {check}\n"));
+    text
+}
+
+fn parse(page: &[u8]) -> Option<(u64, Marked)> {
+    let text = std::str::from_utf8(page).ok()?;
+    let at = text.find("\ncheck ")? + 1;
+    let (text, check) = text.split_at(at);
+    let check = check.strip_prefix("check ")?.lines().next()?.trim_end();
+    if data_encoding::HEXLOWER.encode(&Sha256::digest(text.as_bytes())) != check {
+        return None;
+    }
+    let hex = |text: &str| data_encoding::HEXLOWER.decode(text.as_bytes()).ok();
+    let mut lines = text.lines();
+    if lines.next()? != HEADING {
+        return None;
+    }
+    let (mut turn, mut journal, mut born, mut epoch) = (None, None, None, None);
+    let mut positions = Vec::new();
+    for line in lines {
+        let (name, value) = line.split_once(' ')?;
+        match name {
+            "turn" => turn = Some(value.parse().ok()?),
+            "journal" => journal = Some(hex(value)?.try_into().ok()?),
+            "born" => born = Some(value.parse().ok()?),
+            "epoch" => epoch = Some(value.parse().ok()?),
+            "batch" => {
+                let mut words = value.split(' ');
+                positions.push(Position {
+                    batch_id: words.next()?.parse().ok()?,
+                    length: words.next()?.parse().ok()?,
+                    evidence_id: words.next()?.parse().ok()?,
+                    head: hex(words.next()?)?.try_into().ok()?,
+                });
+            }
+            _ => return None,
+        }
+    }
+    let marked = Marked {
+        journal: journal?,
+        born,
+        epoch: epoch?,
+        positions,
+    };
+    Some((turn?, marked))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ledger::recovery::POSITIONS_MAX;
+
+    fn marked(epoch: i64) -> Marked {
+        Marked {
+            journal: [7; 16],
+            born: Some(u64::MAX),
+            epoch,
+            positions: vec![
+                Position {
+                    batch_id: i64::MAX,
+                    length: u64::MAX,
+                    evidence_id: i64::MAX,
+                    head: [255; 32],
+                };
+                POSITIONS_MAX
+            ],
+        }
+    }
+
+    fn place() -> (tempfile::TempDir, Place) {
+        let folder = tempfile::tempdir().unwrap();
+        let place = Place::of(&folder.path().join("j.db"));
+        (folder, place)
+    }
+
+    #[test]
+    fn the_largest_mark_fits_into_its_page_and_is_read_back() {
+        let (folder, place) = place();
+        assert_eq!(place.look().unwrap(), Mark::Missing);
+        for epoch in 1..=5 {
+            place
+                .hold()
+                .unwrap()
+                .write(marked(i64::MAX - epoch), true)
+                .unwrap();
+            assert_eq!(
+                place.look().unwrap(),
+                Mark::Written(marked(i64::MAX - epoch))
+            );
+        }
+        let file = folder.path().join("j.db.mark").metadata().unwrap();
+        assert_eq!(file.len(), 2 * PAGE as u64);
+        assert_eq!(file.mode() & 0o7777, 0o600);
+    }
+
+    #[test]
+    fn a_torn_page_leaves_the_mark_before_it_and_two_leave_none_that_can_be_read() {
+        let (folder, place) = place();
+        let path = folder.path().join("j.db.mark");
+        place.hold().unwrap().write(marked(1), false).unwrap();
+        place.hold().unwrap().write(marked(2), false).unwrap();
+        let whole = std::fs::read(&path).unwrap();
+        // The second turn is on the first page.
+        for at in [60, 500, 2_000] {
+            let mut torn = whole.clone();
+            torn[at] ^= 1;
+            std::fs::write(&path, &torn).unwrap();
+            assert_eq!(place.look().unwrap(), Mark::Written(marked(1)), "byte {at}");
+            torn[PAGE + at] ^= 1;
+            std::fs::write(&path, &torn).unwrap();
+            assert_eq!(place.look().unwrap(), Mark::Unreadable, "byte {at}");
+        }
+        for (what, left) in [("zeros", vec![0; PAGE]), ("text", b"mark".to_vec())] {
+            std::fs::write(&path, left).unwrap();
+            assert_eq!(place.look().unwrap(), Mark::Unreadable, "{what}");
+        }
+        std::fs::write(&path, "").unwrap();
+        assert_eq!(place.look().unwrap(), Mark::Missing);
+    }
+
+    #[test]
+    fn a_mark_of_another_journal_is_not_written_over() {
+        let (_folder, place) = place();
+        place.advance(&marked(1)).unwrap();
+        let other = Marked {
+            journal: [8; 16],
+            ..marked(9)
+        };
+        assert!(matches!(place.advance(&other), Err(Error::Displaced)));
+        assert_eq!(place.look().unwrap(), Mark::Written(marked(1)));
+    }
+
+    #[test]
+    fn a_link_in_the_place_of_the_mark_is_not_followed() {
+        let (folder, place) = place();
+        let victim = folder.path().join("victim");
+        std::fs::write(&victim, "mine").unwrap();
+        std::os::unix::fs::symlink(&victim, folder.path().join("j.db.mark")).unwrap();
+        assert!(matches!(place.look(), Err(Error::Mark { .. })));
+        assert!(matches!(place.hold().map(drop), Err(Error::Mark { .. })));
+        assert_eq!(std::fs::read_to_string(&victim).unwrap(), "mine");
+    }
+}

@@ -1,0 +1,84 @@
+//! Who did what, on the chain of the batch: one row of evidence for each command that changed something.
+
+use serde_json::{Value, json};
+
+use super::chain::{Chained, Evidence};
+use super::read::Snapshot;
+use super::row::{ACTED, corrupt};
+use super::writer::Journal;
+use crate::domain::{Actor, Timestamp};
+use crate::journal::{ActRecord, Error};
+
+impl Journal {
+    /// Returns this journal in the hands of somebody: what is done through it is recorded as theirs.
+    #[must_use]
+    pub fn acting_as(mut self, actor: Actor) -> Self {
+        self.actor = Some(actor.into());
+        self
+    }
+}
+
+impl Chained {
+    /// Records who does this. `about`: what it is done to, where that is not the whole batch.
+    ///
+    /// Nothing is recorded where nobody is named: the parts of the program have no hands of their own.
+    pub(super) fn acted(
+        &self,
+        batch_id: i64,
+        at: Timestamp,
+        act: &'static str,
+        about: Value,
+    ) -> Result<(), Error> {
+        let Some(actor) = self.actor() else {
+            return Ok(());
+        };
+        let mut detail = json!({"act": act, "user": actor.user(), "host": actor.host()});
+        if let Some(name) = actor.sudo_of() {
+            detail["sudo_of"] = name.into();
+        }
+        if about != Value::Null {
+            detail["about"] = about;
+        }
+        self.append(&Evidence {
+            batch_id,
+            at,
+            kind: (ACTED, None, None),
+            detail: Some(&detail.to_string()),
+            ..Evidence::default()
+        })
+    }
+}
+
+impl Snapshot<'_> {
+    /// Returns who did what to the batch, oldest first.
+    ///
+    /// # Errors
+    /// Faults of the journal.
+    pub fn acts(&self) -> Result<Vec<ActRecord>, Error> {
+        let mut statement = self.c.prepare_cached(
+            "select at, detail from evidence indexed by acts where batch_id = ?1 and event = 40 order by evidence_id",
+        )?;
+        let mut rows = statement.query([self.batch_id])?;
+        let mut acts = Vec::new();
+        while let Some(row) = rows.next()? {
+            let detail: String = row.get(1)?;
+            acts.push(record(Timestamp::from_millis(row.get(0)?), &detail)?);
+        }
+        Ok(acts)
+    }
+}
+
+fn record(at: Timestamp, detail: &str) -> Result<ActRecord, Error> {
+    let detail: Value =
+        serde_json::from_str(detail).map_err(|_| corrupt("a detail that is not JSON"))?;
+    let text = |name: &str| detail[name].as_str();
+    let (Some(act), Some(user), Some(host)) = (text("act"), text("user"), text("host")) else {
+        return Err(corrupt("an act of nobody"));
+    };
+    Ok(ActRecord {
+        at,
+        act: act.to_owned(),
+        about: text("about").map(str::to_owned),
+        by: Actor::new(user, host, text("sudo_of")),
+    })
+}

@@ -1,0 +1,505 @@
+//! The generations of a row: which of them counts, and what the newest may do. The rule is in [`crate::ledger::generations`].
+//!
+//! Rows without a retry come here never: each question begins with whether there is one.
+
+use rusqlite::{Connection, OptionalExtension, params};
+
+use super::NEVER;
+use super::chain::Chained;
+use super::evidence::{Subject, apply, subject};
+use super::row::{
+    LIFE_COLUMNS, PAYMENT_COLUMNS, REPLACED, add_to_tally, class_of, corrupt, life_of, payment_of,
+};
+use crate::domain::{Said, Timestamp};
+use crate::journal::{Clearance, Error, PAID_TWICE_SHOWN};
+use crate::ledger::generations::{
+    self, Earlier, Order, PaidTwice, Twice, Word, agrees, is_patient, stands_for,
+};
+use crate::lifecycle::{Class, Event, Life, Moment, Policy, State};
+
+/// One generation of a row.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Member {
+    pub(super) seq: i64,
+    pub(super) life: Life,
+}
+
+/// Reads every generation of the row that a payment belongs to, the oldest first.
+pub(super) fn of_row(c: &Connection, seq: i64) -> Result<Vec<Member>, Error> {
+    let mut before =
+        c.prepare_cached("select seq from life indexed by predecessor where replaced_by = ?1")?;
+    let mut first = seq;
+    while let Some(earlier) = before.query_row([first], |row| row.get(0)).optional()? {
+        // A retry is younger than what it replaces. Whatever else is stored would never come to an end.
+        if earlier >= first {
+            return Err(corrupt("a retry that is older than what it replaces"));
+        }
+        first = earlier;
+    }
+    let mut read = c.prepare_cached(&format!(
+        "select {LIFE_COLUMNS}, l.replaced_by from life l where l.seq = ?1"
+    ))?;
+    let mut row = Vec::new();
+    let mut next = Some(first);
+    while let Some(seq) = next {
+        let (life, later) = read
+            .query_row([seq], |row| {
+                Ok((life_of(row, 0), row.get::<_, Option<i64>>(10)?))
+            })
+            .optional()?
+            .ok_or_else(|| corrupt("a retry that is missing"))?;
+        row.push(Member { seq, life: life? });
+        if later.is_some_and(|later| later <= seq) {
+            return Err(corrupt("a retry that is older than what it replaces"));
+        }
+        next = later;
+    }
+    Ok(row)
+}
+
+pub(super) fn states(row: &[Member]) -> Vec<State> {
+    row.iter().map(|member| member.life.state).collect()
+}
+
+/// Returns the generation that stands for the row of a payment.
+pub(super) fn standing_for(c: &Connection, seq: i64) -> Result<i64, Error> {
+    let row = of_row(c, seq)?;
+    Ok(row[stands_for(&states(&row))].seq)
+}
+
+/// Returns where the row of a payment was counted until now, and where it is: the payment stood at `from`.
+pub(super) fn counted(c: &Connection, seq: i64, from: State) -> Result<(State, State), Error> {
+    let row = of_row(c, seq)?;
+    let mut states = states(&row);
+    let after = states[stands_for(&states)];
+    if let Some(place) = row.iter().position(|member| member.seq == seq) {
+        states[place] = from;
+    }
+    Ok((states[stands_for(&states)], after))
+}
+
+/// Returns what the newest generation of a row waits for, as far as the journal shows: the earlier one at this place, and
+/// whether that is to be decided, or else asked about.
+pub(super) fn waits_for(c: &Connection, row: &[Member]) -> Result<Option<(usize, bool)>, Error> {
+    let (newest, earlier) = split(row)?;
+    let moment = Moment {
+        now: Timestamp::default(),
+        jitter: 0,
+    };
+    let words = words(c, row, moment, None)?;
+    // Where nobody can be asked, nothing is on the list.
+    let mut listed = c.prepare_cached("select exists (select 1 from inquiry where seq = ?1)")?;
+    let mut can_ask = false;
+    for member in earlier {
+        can_ask |= listed.query_row([member.seq], |row| row.get::<_, bool>(0))?;
+    }
+    Ok(match generations::order(&words, &newest.life, can_ask) {
+        Order::Wait(place) => Some((place, true)),
+        Order::Ask(place) => Some((place, false)),
+        _ => None,
+    })
+}
+
+/// Returns the rows of a batch that were paid more than once, those that are named first and how many they are.
+pub(super) fn paid_twice(c: &Connection, batch_id: i64) -> Result<(Vec<PaidTwice>, u64), Error> {
+    // One that was replaced, and is paid or in conflict; the row may have another one.
+    let mut statement = c.prepare_cached(
+        "select l.seq from life l indexed by replaced where l.batch_id = ?1 and l.replaced_by is not null and l.state in (5, 8)
+         order by l.seq",
+    )?;
+    let mut found = statement.query([batch_id])?;
+    let (mut rows, mut count) = (Vec::new(), 0);
+    while let Some(replaced) = found.next()? {
+        let seq: i64 = replaced.get(0)?;
+        let row = of_row(c, seq)?;
+        let paid = |member: &&Member| matches!(member.life.state, State::Paid | State::Conflict);
+        let Some(twice) = generations::paid_twice(&states(&row)) else {
+            continue;
+        };
+        // Each row once, by the first one of it.
+        if row.iter().find(paid).is_none_or(|first| first.seq != seq) {
+            continue;
+        }
+        count += 1;
+        if rows.len() < PAID_TWICE_SHOWN {
+            let members: Vec<&Member> = row.iter().filter(paid).collect();
+            rows.push(named(c, &members, matches!(twice, Twice::Paid(_)))?);
+        }
+    }
+    Ok((rows, count))
+}
+
+fn named(c: &Connection, members: &[&Member], certain: bool) -> Result<PaidTwice, Error> {
+    let mut ids = Vec::with_capacity(members.len());
+    let mut first = None;
+    for member in members {
+        let mut statement = c.prepare_cached(&format!(
+            "select {PAYMENT_COLUMNS} from instruction i join service s using (service_id) where i.seq = ?1"
+        ))?;
+        let payment = statement.query_row([member.seq], |row| Ok(payment_of(row, 0)))??;
+        ids.push(payment.id);
+        first.get_or_insert(payment);
+    }
+    let row = first.ok_or_else(|| corrupt("a row without a payment"))?;
+    Ok(PaidTwice {
+        line: row.instruction.line,
+        reference: row.instruction.reference,
+        ids,
+        money: row.instruction.money,
+        certain,
+    })
+}
+
+/// Holds the newest generation of a payment's row to the rule, after one of them has moved; returns what it may do.
+///
+/// What an operator orders knows no policy: whether somebody must be asked first is judged at the claim then.
+pub(super) fn settle(
+    c: &Chained,
+    moved: &mut Subject,
+    moment: Moment,
+    policy: Option<&Policy>,
+) -> Result<Order, Error> {
+    if !moved.has_generations {
+        return Ok(Order::Leave);
+    }
+    let row = of_row(c, moved.moved.seq)?;
+    let (newest, earlier) = split(&row)?;
+    let order = judge(c, &row, moment, policy)?;
+    if newest.life.state == State::Ready {
+        let life = match (order, policy) {
+            (Order::Withdraw(paid), _) => supersede(c, newest.seq, earlier[paid].seq, moment)?,
+            (Order::Wait(_), _) | (Order::Ask(_), Some(_)) => hold(c, newest, true)?,
+            _ => hold(c, newest, false)?,
+        };
+        if newest.seq == moved.moved.seq {
+            moved.moved.life = life;
+        }
+    }
+    match (order, policy) {
+        (Order::Ask(_), Some(_)) => ask(c, moved.batch_id, &row, moment, policy)?,
+        _ => forget(c, earlier)?,
+    }
+    Ok(order)
+}
+
+fn split(row: &[Member]) -> Result<(&Member, &[Member]), Error> {
+    row.split_last()
+        .ok_or_else(|| corrupt("a row without a payment"))
+}
+
+/// Returns what the newest generation may do.
+fn judge(
+    c: &Chained,
+    row: &[Member],
+    moment: Moment,
+    policy: Option<&Policy>,
+) -> Result<Order, Error> {
+    #[cfg(test)]
+    if crate::canary::Canary::RetryUnjudged.sings() {
+        return Ok(Order::Leave);
+    }
+    let (newest, earlier) = split(row)?;
+    // Evidence of this transaction counts.
+    if earlier.iter().any(|member| is_decided(&member.life)) {
+        c.flush()?;
+    }
+    let words = words(c, row, moment, policy)?;
+    let can_ask = policy.is_none_or(|policy| policy.status_query);
+    Ok(generations::order(&words, &newest.life, can_ask))
+}
+
+/// Returns who says where each earlier generation stands.
+fn words(
+    c: &Connection,
+    row: &[Member],
+    moment: Moment,
+    policy: Option<&Policy>,
+) -> Result<Vec<Earlier>, Error> {
+    let (_, earlier) = split(row)?;
+    let mut words = Vec::with_capacity(earlier.len());
+    for member in earlier {
+        let state = member.life.state;
+        let word = match is_decided(&member.life) {
+            false => Word::Gateway,
+            // What the gateway has under its identifier is somebody else's: nothing that it says of it is about ours.
+            true if member.life.taken => Word::Both,
+            true if agreed(c, member, earlier, moment, policy)? => Word::Both,
+            true => Word::Person,
+        };
+        words.push(Earlier { state, word });
+    }
+    Ok(words)
+}
+
+/// What the gateway ended has its code; only a decision leaves none.
+fn is_decided(life: &Life) -> bool {
+    life.state == State::Failed && life.code.is_none()
+}
+
+/// Returns whether the gateway has agreed with whoever decided that a payment failed, since then and since the newest
+/// generation was ordered.
+fn agreed(
+    c: &Connection,
+    member: &Member,
+    earlier: &[Member],
+    moment: Moment,
+    policy: Option<&Policy>,
+) -> Result<bool, Error> {
+    let mut last = c.prepare_cached(
+        "select coalesce(max(evidence_id), 0) from evidence indexed by evidence_by_payment where seq = ?1 and event = ?2",
+    )?;
+    let mut last = |seq: i64, event: i64| -> Result<i64, Error> {
+        Ok(last.query_row([seq, event], |row| row.get(0))?)
+    };
+    let ordered = match earlier.last() {
+        Some(predecessor) => last(predecessor.seq, REPLACED)?,
+        None => 0,
+    };
+    let since = ordered.max(last(member.seq, DECIDED_FAILED)?);
+    let said: Option<i64> = c
+        .prepare_cached(
+            "select class from evidence indexed by evidence_by_payment where seq = ?1 and event = ?2 and evidence_id > ?3
+             order by evidence_id desc limit 1",
+        )?
+        .query_row([member.seq, ANSWERED, since], |row| row.get(0))
+        .optional()?;
+    let Some(said) = said else { return Ok(false) };
+    let said = class_of(said)?;
+    let began = member.life.posted_at.max(member.life.quarantine_from);
+    let patient = policy.zip(began).is_some_and(|(policy, began)| {
+        let longest = match said {
+            Class::Delivered => policy.delivered_give_up_after,
+            _ => policy.give_up_after,
+        };
+        is_patient(moment.now.since(began), longest)
+    });
+    // What it has shown to have, it may execute, whatever it says now.
+    let said = match said {
+        Class::NotFound if member.life.known => Class::Acknowledged,
+        said => said,
+    };
+    Ok(agrees(said, patient))
+}
+
+/// Kinds of evidence: a status reply, and a decision that a payment failed.
+const ANSWERED: i64 = 6;
+const DECIDED_FAILED: i64 = 10;
+
+/// Keeps the newest generation from being claimed, or lets it be claimed again.
+fn hold(c: &Chained, newest: &Member, held: bool) -> Result<Life, Error> {
+    // One that waits for its turn after a loss keeps its time.
+    let sql = match held {
+        true => "update life set due_at = ?2 where seq = ?1 and state = 0 and due_at <> ?2",
+        false => "update life set due_at = 0 where seq = ?1 and state = 0 and due_at = ?2",
+    };
+    c.prepare_cached(sql)?.execute([newest.seq, NEVER])?;
+    let mut life = newest.life;
+    if held {
+        life.due_at = None;
+        c.change_recent(newest.seq, |subject| subject.moved.life.due_at = None);
+    }
+    Ok(life)
+}
+
+/// Ends the newest generation: an earlier one is paid.
+fn supersede(c: &Chained, seq: i64, paid: i64, moment: Moment) -> Result<Life, Error> {
+    let paid: String = c
+        .prepare_cached("select identifier from instruction where seq = ?1")?
+        .query_row([paid], |row| row.get(0))?;
+    let said = Said {
+        cause: format!("{paid}, an earlier payment of the same row, is paid"),
+        ..Said::default()
+    };
+    let mut newest = subject(c, seq)?;
+    let from = newest.moved.from;
+    // It rests on the state alone: no wait of the policy enters into it.
+    let policy = Policy::default();
+    apply(
+        c,
+        &mut newest,
+        Event::Superseded,
+        &said,
+        None,
+        moment,
+        &policy,
+    )?;
+    c.moved(&newest, from)?;
+    Ok(newest.moved.life)
+}
+
+/// Puts every earlier generation on the list that a person decided, and that the gateway has yet to confirm.
+fn ask(
+    c: &Chained,
+    batch_id: i64,
+    row: &[Member],
+    moment: Moment,
+    policy: Option<&Policy>,
+) -> Result<(), Error> {
+    let (_, earlier) = split(row)?;
+    for (member, word) in earlier.iter().zip(words(c, row, moment, policy)?) {
+        if word.word == Word::Person {
+            c.prepare_cached(
+                "insert into inquiry (seq, batch_id, due_at) values (?1, ?2, 0) on conflict do nothing",
+            )?
+            .execute([member.seq, batch_id])?;
+        } else {
+            forget(c, std::slice::from_ref(member))?;
+        }
+    }
+    Ok(())
+}
+
+fn forget(c: &Connection, members: &[Member]) -> Result<(), Error> {
+    let mut delete = c.prepare_cached("delete from inquiry where seq = ?1")?;
+    for member in members {
+        delete.execute([member.seq])?;
+    }
+    Ok(())
+}
+
+/// Puts off the next question about a payment that was just asked about without an end.
+pub(super) fn put_off(c: &Chained, seq: i64, moment: Moment, policy: &Policy) -> Result<(), Error> {
+    let queries: Option<u32> = c
+        .prepare_cached(
+            "update inquiry set queries = queries + 1 where seq = ?1 returning queries",
+        )?
+        .query_row([seq], |row| row.get(0))
+        .optional()?;
+    let Some(queries) = queries else {
+        return Ok(());
+    };
+    let due_at = policy.next_inquiry(queries, moment);
+    c.prepare_cached("update inquiry set due_at = ?2 where seq = ?1")?
+        .execute([seq, due_at.as_millis()])?;
+    Ok(())
+}
+
+/// Holds every row of a batch to the rule whose newest generation is open: an earlier release may have left it half way.
+pub(super) fn settle_all(
+    c: &Chained,
+    batch_id: i64,
+    now: Timestamp,
+    policy: &Policy,
+) -> Result<(), Error> {
+    c.execute("delete from inquiry where batch_id = ?1", [batch_id])?;
+    let open: Vec<i64> = c
+        .prepare_cached(
+            "select n.seq from life l indexed by replaced cross join life n on n.seq = l.replaced_by
+             where l.batch_id = ?1 and l.replaced_by is not null and n.replaced_by is null and n.state < 5 order by n.seq",
+        )?
+        .query_map([batch_id], |row| row.get(0))?
+        .collect::<Result<_, _>>()?;
+    for seq in open {
+        let mut newest = subject(c, seq)?;
+        settle(c, &mut newest, Moment { now, jitter: 0 }, Some(policy))?;
+    }
+    Ok(())
+}
+
+/// Says of a claim, just before it leaves, whether it still may.
+pub(super) fn clearance(
+    c: &Chained,
+    seq: i64,
+    now: Timestamp,
+    policy: &Policy,
+) -> Result<Clearance, Error> {
+    let found: Option<(i64, i64)> = c
+        .prepare_cached(
+            "select l.state, i.generation from life l join instruction i using (seq) where l.seq = ?1",
+        )?
+        .query_row([seq], |row| Ok((row.get(0)?, row.get(1)?)))
+        .optional()?;
+    #[cfg(test)]
+    if crate::canary::Canary::RetryJudgedOnce.sings() {
+        let waits = found.is_some_and(|(state, _)| state == 1);
+        return Ok(if waits {
+            Clearance::Leaves
+        } else {
+            Clearance::Settled
+        });
+    }
+    let moment = Moment { now, jitter: 0 };
+    Ok(match found {
+        Some((1, 0)) => Clearance::Leaves,
+        Some((1, _)) if judge(c, &of_row(c, seq)?, moment, Some(policy))? == Order::Leave => {
+            Clearance::Leaves
+        }
+        Some((1, _)) => Clearance::Withheld,
+        _ => Clearance::Settled,
+    })
+}
+
+/// Counts the rows with a retry anew that an earlier release counted by their newest generation.
+pub(super) fn recount(c: &Connection) -> Result<(), Error> {
+    let mut rows = c.prepare(
+        "select l.seq, l.batch_id, l.service_id, i.currency, i.amount from life l join instruction i using (seq)
+         where l.replaced_by is not null and i.generation = 0 order by l.seq",
+    )?;
+    let rows: Vec<(i64, i64, i64, String, i64)> = rows
+        .query_map(params![], |row| {
+            Ok((
+                row.get(0)?,
+                row.get(1)?,
+                row.get(2)?,
+                row.get(3)?,
+                row.get(4)?,
+            ))
+        })?
+        .collect::<Result<_, _>>()?;
+    for (seq, batch_id, lane, currency, minor) in rows {
+        let states = states(&of_row(c, seq)?);
+        let counted = states[states.len() - 1];
+        let stands = states[stands_for(&states)];
+        if counted != stands {
+            add_to_tally(c, batch_id, lane, &currency, counted, -1, -minor)?;
+            add_to_tally(c, batch_id, lane, &currency, stands, 1, minor)?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::canary::Canary;
+    use crate::journal::sqlite::open;
+
+    /// A row whose first generation stands at `first`; its retry is claimed.
+    fn claimed_over(first: State) -> Chained {
+        let c = Chained::new(open::in_memory().unwrap());
+        c.execute_batch(&format!(
+            "insert into service (service_id, code) values (1, 'B2C');
+             insert into instruction (seq, batch_id, load_id, line, identifier, generation, received_at, service_id, msisdn,
+                 amount, currency, country)
+             values (1, 1, 1, 2, '0123456789ABCDEFGHJKMNPQR1', 0, 0, 1, '254700000001', 100, 'KES', 'KE'),
+                 (2, 1, 1, 2, '0123456789ABCDEFGHJKMNPQR2', 1, 0, 1, '254700000001', 100, 'KES', 'KE');
+             insert into life (seq, batch_id, service_id, state, code, attempts, posted_at, due_at, replaced_by)
+             values (1, 1, 1, {}, 110, 1, 1, {NEVER}, 2), (2, 1, 1, 1, null, 1, 2, {NEVER}, null);",
+            crate::journal::sqlite::row::state_number(first)
+        ))
+        .unwrap();
+        c
+    }
+
+    fn clear(c: &Chained) -> Clearance {
+        clearance(c, 2, Timestamp::from_millis(3), &Policy::default()).unwrap()
+    }
+
+    #[test]
+    fn a_claimed_retry_is_held_against_what_it_replaces_once_more() {
+        let table = [
+            (State::Failed, Clearance::Leaves),
+            (State::Conflict, Clearance::Withheld),
+            (State::Paid, Clearance::Withheld),
+        ];
+        for (first, expected) in table {
+            assert_eq!(clear(&claimed_over(first)), expected, "{first:?}");
+        }
+        let c = claimed_over(State::Failed);
+        c.execute("update life set state = 3, due_at = 9 where seq = 2", [])
+            .unwrap();
+        assert_eq!(clear(&c), Clearance::Settled);
+        let _awake = Canary::RetryJudgedOnce.wake();
+        assert_eq!(clear(&claimed_over(State::Paid)), Clearance::Leaves);
+    }
+}

@@ -1,0 +1,69 @@
+-- Version 5: what people decided, and what a journal may have missed. Times are milliseconds since 1970 UTC.
+
+-- Who loaded, ran and decided (evidence of kind 40) is found without reading all evidence of a batch.
+create index acts on evidence (batch_id, evidence_id) where event = 40;
+
+-- The account at the gateway that the batch belongs to: another one at the same address knows nothing of its payments. Null:
+-- it has not been run yet, or by earlier versions alone; it takes the account of its next run.
+alter table batch add column account text;
+
+-- Since when nothing has left to an account of a gateway, over all batches, by the clock that nobody sets: the next run need
+-- not wait for the rate. A claim takes the time away, the end of a run puts it there; none after a crash.
+create table pace (
+    gateway text not null,
+    account text not null,                  -- empty: runs of earlier versions, whose account nobody noted
+    what    integer not null check (what in (0, 1)),    -- posts, questions
+    boot    text,                           -- the start of the machine that it counts from; null: something may have left
+    since   integer,                        -- milliseconds since that start
+    primary key (gateway, account, what),
+    check ((boot is null) = (since is null))
+) strict, without rowid;
+insert into pace (gateway, account, what)
+select gateway, '', what from batch cross join (select 0 as what union all select 1)
+where gateway is not null and last_claim_at is not null group by gateway, what;
+drop table rest;
+
+-- Payments about which the gateway named another amount, currency or number: what their newest such evidence says.
+create table named_otherwise (
+    batch_id integer not null,
+    seq      integer not null,
+    words    text not null,
+    primary key (batch_id, seq)
+) strict, without rowid;
+
+-- Documents that were begun to be sent to the file service, whatever became of it: "there is one already" speaks of these
+-- bytes when no others were ever sent for the payment.
+create table upload_begun (
+    seq    integer not null references instruction (seq),
+    digest blob not null,
+    primary key (seq, digest)
+) strict, without rowid;
+
+-- What the journal calls itself, for the mark beside it. A copy has the same name until it is noticed.
+insert into meta (key, value) values ('journal', randomblob(16)) on conflict do nothing;
+
+-- When it was noticed that the journal may have missed something: what is unfinished then, and what is loaded until it is
+-- declared done, is asked about before it is posted.
+create table recovery (
+    recovery_id integer primary key,
+    begun_at    integer not null,
+    cause       integer not null,           -- number of ledger::recovery::Cause
+    newest_seq  integer not null,           -- the newest instruction that was there
+    done_at     integer,
+    reason      text                        -- in the words of whoever said that nothing has run since
+) strict;
+
+-- What a retry replaces is found by it: before a retry leaves, all earlier generations of its row are looked at.
+create index predecessor on life (replaced_by) where replaced_by is not null;
+
+-- Payments that a person decided to have failed, and that the gateway is asked about once more before a retry of their row
+-- leaves. It is a list of what to ask, and proves nothing: whether the gateway agreed is looked up in the evidence.
+create table inquiry (
+    seq      integer primary key,
+    batch_id integer not null,
+    due_at   integer not null,              -- next question
+    queries  integer not null default 0     -- queries in a row that brought no agreement
+) strict;
+create index inquiry_queue on inquiry (batch_id, due_at, seq);
+
+-- life.known is 2 where the gateway had the identifier before our first post: what it has may be somebody else's payment.

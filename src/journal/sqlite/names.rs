@@ -1,0 +1,43 @@
+//! Payments by what a person calls them.
+
+use rusqlite::{Connection, OptionalExtension, params};
+
+use crate::domain::BatchName;
+use crate::journal::Error;
+use crate::ledger::names::{By, Named, PaymentName, Unclear, meant};
+
+/// Finds the rows that are meant: all generations of one row, the newest first, or the one that has the identifier.
+pub(super) fn rows_named(
+    c: &Connection,
+    (batch, batch_id): (&BatchName, i64),
+    name: &PaymentName,
+) -> Result<Vec<i64>, Error> {
+    let owner: Option<(i64, i64)> = c
+        .prepare_cached(
+            "select i.seq, i.batch_id from identifier d cross join instruction i using (seq) where d.identifier = ?1",
+        )?
+        .query_row([&name.text], |row| Ok((row.get(0)?, row.get(1)?)))
+        .optional()?;
+    let here = owner.filter(|(_, owner)| *owner == batch_id);
+    let by_reference = match name.by {
+        By::Identifier => Vec::new(),
+        By::Either | By::Reference => c
+            .prepare_cached(
+                "select seq from instruction where batch_id = ?1 and reference = ?2 order by generation desc",
+            )?
+            .query_map(params![batch_id, name.text], |row| row.get(0))?
+            .collect::<Result<_, _>>()?,
+    };
+    let named = Named {
+        by_reference,
+        by_identifier: here.map(|(seq, _)| seq),
+        elsewhere: owner.is_some() && here.is_none(),
+    };
+    meant(name.by, named).map_err(|unclear| {
+        let (batch, id) = (batch.clone(), name.text.clone());
+        match unclear {
+            Unclear::Nothing => Error::UnknownPayment { batch, id },
+            Unclear::Two => Error::TwoPayments { batch, id },
+        }
+    })
+}

@@ -1,0 +1,254 @@
+//! Where a batch belongs: its gateway, the settings that shape its posts, its account.
+
+use rusqlite::{Connection, OptionalExtension, params};
+use serde_json::json;
+
+use super::Journal;
+use super::chain::{Chained, Evidence};
+use super::row::{ACCOUNT_MOVED, ACCOUNT_TAKEN, LIFE_COLUMNS, corrupt, identifier_of, life_of};
+use super::run::known_batch;
+use super::seal;
+use super::turns::Manner;
+use crate::domain::{BatchName, PayerTransactionId, Timestamp};
+use crate::journal::{AccountMove, Error, Home, Question};
+use crate::ledger::pin::{self, Pin};
+use crate::lifecycle::Life;
+
+impl Journal {
+    /// Pins a batch to its gateway and its account before anything of it is sent there.
+    ///
+    /// # Errors
+    /// [`Error::UnknownBatch`], [`Error::OtherGateway`], [`Error::OtherWire`], [`Error::OtherAccount`].
+    pub async fn pin(&self, batch: BatchName, home: Home, now: Timestamp) -> Result<(), Error> {
+        self.ask(Manner::Alone, move |c| {
+            pin(c, &batch, &home, now).map(|_| ())
+        })
+        .await
+    }
+
+    /// Returns the account on record of a batch that may not be run with this one.
+    ///
+    /// # Errors
+    /// [`Error::UnknownBatch`].
+    pub async fn other_account(
+        &self,
+        batch: BatchName,
+        configured: String,
+    ) -> Result<Option<String>, Error> {
+        self.ask(Manner::Alone, move |c| {
+            let batch_id = known_batch(c, &batch)?;
+            let on_record = account(c, batch_id)?;
+            let judged = judge(c, batch_id, on_record.as_deref(), &configured)?;
+            Ok(on_record.filter(|_| judged == Pin::Refused))
+        })
+        .await
+    }
+
+    /// Returns up to `limit` payments that the gateway has shown to have, the newest first: one of them can show that a new
+    /// name is the same account.
+    ///
+    /// # Errors
+    /// [`Error::UnknownBatch`].
+    pub async fn witnesses(&self, batch: BatchName, limit: usize) -> Result<Vec<Question>, Error> {
+        self.ask(Manner::Alone, move |c| {
+            witnesses(c, known_batch(c, &batch)?, limit)
+        })
+        .await
+    }
+
+    /// Moves a batch to another account, by order.
+    ///
+    /// # Errors
+    /// [`Error::UnknownBatch`]; [`Error::OtherAccount`] when it belongs elsewhere by now.
+    pub async fn move_account(
+        &self,
+        batch: BatchName,
+        order: AccountMove,
+        now: Timestamp,
+    ) -> Result<(), Error> {
+        self.ask(Manner::Alone, move |c| move_account(c, &batch, &order, now))
+            .await
+    }
+}
+
+/// Ties a batch to where it belongs; returns its number and its last claim.
+pub(super) fn pin(
+    c: &Chained,
+    batch: &BatchName,
+    home: &Home,
+    now: Timestamp,
+) -> Result<(i64, Option<i64>), Error> {
+    let found = c
+        .query_row(
+            "select batch_id, gateway, wire, last_claim_at from batch where name = ?1",
+            [batch.as_str()],
+            |row| {
+                let pinned: (Option<String>, Option<String>) = (row.get(1)?, row.get(2)?);
+                Ok((row.get::<_, i64>(0)?, pinned, row.get::<_, Option<i64>>(3)?))
+            },
+        )
+        .optional()?;
+    let Some((batch_id, (gateway, wire), last_claim_at)) = found else {
+        return Err(Error::UnknownBatch {
+            name: batch.to_string(),
+        });
+    };
+    let is_pinned = gateway.is_some() && wire.is_some();
+    if let Some(pinned) = gateway.filter(|pinned| *pinned != home.gateway) {
+        return Err(Error::OtherGateway {
+            batch: batch.clone(),
+            pinned,
+            configured: home.gateway.clone(),
+        });
+    }
+    if let Some(pinned) = wire.filter(|pinned| *pinned != home.wire) {
+        return Err(Error::OtherWire {
+            batch: batch.clone(),
+            pinned,
+            configured: home.wire.clone(),
+        });
+    }
+    let on_record = account(c, batch_id)?;
+    let judged = judge(c, batch_id, on_record.as_deref(), &home.account)?;
+    if judged == Pin::Refused {
+        return Err(other_account(batch, on_record, &home.account));
+    }
+    c.execute(
+        "update batch set gateway = ?2, wire = ?3 where batch_id = ?1",
+        params![batch_id, home.gateway, home.wire],
+    )?;
+    if !is_pinned {
+        c.with(|c, chain| seal::pin(c, chain, batch_id, now))?;
+    }
+    if judged == Pin::Taken {
+        let detail = json!({"account": home.account, "before": on_record});
+        take(c, batch_id, &home.account, ACCOUNT_TAKEN, &detail, now)?;
+    }
+    Ok((batch_id, last_claim_at))
+}
+
+fn other_account(batch: &BatchName, pinned: Option<String>, configured: &str) -> Error {
+    Error::OtherAccount {
+        batch: batch.clone(),
+        pinned: pinned.unwrap_or_default(),
+        configured: configured.to_owned(),
+    }
+}
+
+/// Returns the account that a batch belongs to.
+pub(super) fn account(c: &Connection, batch_id: i64) -> Result<Option<String>, Error> {
+    Ok(c.query_row(
+        "select account from batch where batch_id = ?1",
+        [batch_id],
+        |row| row.get(0),
+    )?)
+}
+
+fn judge(
+    c: &Connection,
+    batch_id: i64,
+    on_record: Option<&str>,
+    configured: &str,
+) -> Result<Pin, Error> {
+    // Looked for only where it decides: every life may have to be read.
+    let differs = on_record.is_some_and(|account| account != configured);
+    let bound = differs && !lives(c, batch_id, 1, pin::binds)?.is_empty();
+    Ok(pin::judge(on_record, configured, bound))
+}
+
+fn take(
+    c: &Chained,
+    batch_id: i64,
+    account: &str,
+    kind: i64,
+    detail: &serde_json::Value,
+    now: Timestamp,
+) -> Result<(), Error> {
+    c.execute(
+        "update batch set account = ?2 where batch_id = ?1",
+        params![batch_id, account],
+    )?;
+    c.append(&Evidence {
+        batch_id,
+        at: now,
+        kind: (kind, None, None),
+        detail: Some(&detail.to_string()),
+        ..Evidence::default()
+    })
+}
+
+/// Returns the numbers of payments whose lives are such, the newest first.
+fn lives(
+    c: &Connection,
+    batch_id: i64,
+    limit: usize,
+    is_such: fn(&Life) -> bool,
+) -> Result<Vec<i64>, Error> {
+    let mut statement = c.prepare_cached(&format!(
+        "select {LIFE_COLUMNS}, l.seq from life l not indexed where l.batch_id = ?1 and (l.attempts > 0 or l.exposures > 0)
+         order by l.seq desc"
+    ))?;
+    let mut rows = statement.query([batch_id])?;
+    let mut found = Vec::new();
+    while found.len() < limit
+        && let Some(row) = rows.next()?
+    {
+        if is_such(&life_of(row, 0)?) {
+            found.push(row.get(10)?);
+        }
+    }
+    Ok(found)
+}
+
+fn witnesses(c: &Connection, batch_id: i64, limit: usize) -> Result<Vec<Question>, Error> {
+    let mut statement = c.prepare_cached(
+        "select i.identifier, l.gateway_transaction_id from instruction i join life l using (seq) where seq = ?1",
+    )?;
+    lives(c, batch_id, limit, pin::can_witness)?
+        .into_iter()
+        .map(|seq| {
+            let (identifier, gateway_transaction_id): (String, Option<String>) =
+                statement.query_row([seq], |row| Ok((row.get(0)?, row.get(1)?)))?;
+            Ok(Question {
+                seq,
+                id: identifier_of(&identifier)?,
+                gateway_transaction_id,
+            })
+        })
+        .collect()
+}
+
+fn move_account(
+    c: &Chained,
+    batch: &BatchName,
+    order: &AccountMove,
+    now: Timestamp,
+) -> Result<(), Error> {
+    let batch_id = known_batch(c, batch)?;
+    let on_record = account(c, batch_id)?;
+    if on_record.as_deref() != Some(&order.from) {
+        return Err(other_account(batch, on_record, &order.to));
+    }
+    assert_belongs(c, batch_id, order.witness)?;
+    let detail = json!({
+        "account": order.to,
+        "before": order.from,
+        "witness": order.witness.as_str(),
+        "reason": order.reason,
+    });
+    c.acted(batch_id, now, "account-moved", order.to.as_str().into())?;
+    take(c, batch_id, &order.to, ACCOUNT_MOVED, &detail, now)
+}
+
+fn assert_belongs(c: &Connection, batch_id: i64, id: PayerTransactionId) -> Result<(), Error> {
+    let belongs: bool = c.query_row(
+        "select exists (select 1 from identifier d cross join instruction i using (seq) where d.identifier = ?1 and i.batch_id = ?2)",
+        params![id.as_str(), batch_id],
+        |row| row.get(0),
+    )?;
+    if belongs {
+        Ok(())
+    } else {
+        Err(corrupt(format!("a witness {id} of another batch")))
+    }
+}

@@ -1,0 +1,60 @@
+//! What the counts of a batch say together.
+
+use crate::domain::Tally;
+use crate::journal::{Standing, StandingRow};
+use crate::ledger::Became;
+use crate::lifecycle::State;
+
+impl Standing {
+    /// Returns count and amounts of one state.
+    #[must_use]
+    pub fn of(&self, state: State) -> Tally {
+        let mut sum = Tally::default();
+        for row in self.rows.iter().filter(|row| row.state == state) {
+            sum.add_all(&row.tally);
+        }
+        sum
+    }
+
+    /// Returns count and amounts of all rows, those set aside included.
+    #[must_use]
+    pub fn total(&self) -> Tally {
+        let mut sum = self.rejected.clone();
+        sum.count += self.unpriced;
+        for row in &self.rows {
+            sum.add_all(&row.tally);
+        }
+        sum
+    }
+
+    /// Returns whether every row has reached its end.
+    #[must_use]
+    pub fn is_finished(&self) -> bool {
+        let ended = |row: &StandingRow| row.state.is_finished() || row.tally.count == 0;
+        self.unpriced == 0 && self.rows.iter().all(ended)
+    }
+
+    /// Returns what became of its payments.
+    #[must_use]
+    pub fn became(&self) -> Became {
+        let mut became = Became {
+            waiting: self.unpriced,
+            ..Became::default()
+        };
+        for row in &self.rows {
+            let sum = match row.state {
+                State::Paid => &mut became.paid,
+                State::Ready => &mut became.waiting,
+                State::Failed => &mut became.failed,
+                State::Cancelled => &mut became.cancelled,
+                State::Posting
+                | State::InDoubt
+                | State::Acknowledged
+                | State::Delivered
+                | State::Conflict => &mut became.left,
+            };
+            *sum += row.tally.count;
+        }
+        became
+    }
+}

@@ -1,0 +1,140 @@
+//! Amount, currency and number that a reply names, against ours.
+//!
+//! Replies write them in many ways, and many replies hide part of a number. What can be read in one way only, and is not
+//! ours, is about another payment. What cannot be read, or could be ours, counts as if it were not there.
+
+mod amount;
+mod number;
+
+#[cfg(test)]
+mod tests;
+
+use crate::domain::{Country, Currency, Member, Money, Msisdn, Named};
+
+/// What one named value is to ours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Agreement {
+    /// The same.
+    Agrees,
+    /// Another one, however it is read.
+    Differs,
+    /// It may be ours or not: it is hidden in part, empty, words, or can be read in two ways.
+    Unreadable,
+}
+
+/// What we ordered.
+#[derive(Clone, Copy, Debug)]
+pub struct Ours<'a> {
+    /// How much.
+    pub money: Money,
+    /// To whom; it is not looked at unless a number is named.
+    pub recipient: Option<Recipient<'a>>,
+}
+
+/// To whom we ordered it.
+#[derive(Clone, Copy, Debug)]
+pub struct Recipient<'a> {
+    /// `MSISDN`.
+    pub msisdn: Msisdn,
+    /// `accountNumber`.
+    pub account: &'a str,
+    /// The country of both.
+    pub country: Country,
+}
+
+/// What everything that is named adds up to.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Judgement {
+    /// What is not ours, for a person; numbers are hidden but for their last digits.
+    pub differs: Option<String>,
+    /// Amount and number are named, and are ours: the words are about our payment.
+    pub is_ours: bool,
+}
+
+/// Returns whether a number or an account is named, which only our instruction can tell from others.
+#[must_use]
+pub fn names_recipient(named: &[Named]) -> bool {
+    named
+        .iter()
+        .any(|named| matches!(named.member, Member::Msisdn | Member::Account))
+}
+
+/// Compares everything that is named with what we ordered.
+#[must_use]
+pub fn judge(named: &[Named], ours: &Ours<'_>) -> Judgement {
+    let (mut amount, mut recipient) = (false, false);
+    for named in named {
+        match agreement(named, ours) {
+            Agreement::Differs => {
+                return Judgement {
+                    differs: Some(told(named, ours)),
+                    is_ours: false,
+                };
+            }
+            Agreement::Agrees => match named.member {
+                Member::Amount => amount = true,
+                Member::Msisdn | Member::Account => recipient = true,
+                Member::Currency => {}
+            },
+            Agreement::Unreadable => {}
+        }
+    }
+    Judgement {
+        differs: None,
+        is_ours: amount && recipient,
+    }
+}
+
+fn agreement(named: &Named, ours: &Ours<'_>) -> Agreement {
+    match (named.member, &ours.recipient) {
+        (Member::Amount, _) => amount::compare(&named.text, named.is_number, ours.money),
+        (Member::Currency, _) => currency(&named.text, ours.money.currency),
+        (Member::Msisdn, Some(to)) => number::compare(&named.text, to.msisdn, to.country),
+        (Member::Account, Some(to)) => number::compare_account(&named.text, to),
+        (Member::Msisdn | Member::Account, None) => Agreement::Unreadable,
+    }
+}
+
+fn currency(text: &str, ours: Currency) -> Agreement {
+    let text = text.trim();
+    if text.eq_ignore_ascii_case(ours.code()) {
+        return Agreement::Agrees;
+    }
+    // `KE`, `Ksh` and `404` may all stand for KES.
+    match Currency::from_code(&text.to_ascii_uppercase()) {
+        Some(_) => Agreement::Differs,
+        None => Agreement::Unreadable,
+    }
+}
+
+/// Characters of a value from outside that are shown.
+const SHOWN_MAX: usize = 40;
+
+fn told(named: &Named, ours: &Ours<'_>) -> String {
+    let text = named.text.trim();
+    let shown: String = text.chars().take(SHOWN_MAX).collect();
+    let (currency, money) = (ours.money.currency, ours.money);
+    match (named.member, &ours.recipient) {
+        (Member::Amount, _) => format!("the amount {shown}, ours is {currency} {money}"),
+        (Member::Currency, _) => format!("the currency {shown}, ours is {currency}"),
+        (Member::Msisdn, Some(to)) => {
+            let (theirs, ours) = (hidden(text), to.msisdn.masked());
+            format!("the number {theirs}, ours is {ours}")
+        }
+        (Member::Account, Some(to)) => {
+            let (theirs, ours) = (hidden(text), hidden(to.account));
+            format!("the account {theirs}, ours is {ours}")
+        }
+        (Member::Msisdn | Member::Account, None) => "another number".to_owned(),
+    }
+}
+
+/// Hides all but the last four characters.
+fn hidden(text: &str) -> String {
+    let count = text.chars().count();
+    let last: String = text.chars().skip(count.saturating_sub(4)).collect();
+    format!(
+        "{}{last}",
+        "*".repeat(count.saturating_sub(4).min(SHOWN_MAX))
+    )
+}

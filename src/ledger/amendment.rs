@@ -1,0 +1,108 @@
+//! Whether an amendment may be added to its batch.
+//!
+//! A row without a reference is known by its content alone. When a person mends such a row, it is gone from the file under its
+//! old content and new under the other one: taken for a new row, it would be paid beside the old one.
+
+/// What an amendment comes to, compared with its batch.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Amendment {
+    /// Rows of the file that the batch does not have.
+    pub new: u64,
+    /// Those of them without a reference.
+    pub new_nameless: u64,
+    /// Rows of the batch that the file does not have, and that may still be paid or have been.
+    pub gone: u64,
+    /// Those of them without a reference.
+    pub gone_nameless: u64,
+    /// Rows that both have.
+    pub unchanged: u64,
+    /// Rows that were set aside when the batch was loaded.
+    pub rejected_before: u64,
+    /// Some new row pays the recipient of a row that is gone.
+    pub same_recipient: bool,
+}
+
+/// Returns whether a new row may be a mended one.
+// A file that holds none of the rows of the batch is what was set aside and is mended by now, as long as it is no longer
+// than that and pays nobody whom the batch pays.
+#[must_use]
+pub fn is_ambiguous(amendment: &Amendment) -> bool {
+    let Amendment {
+        new,
+        new_nameless,
+        gone,
+        gone_nameless,
+        unchanged,
+        rejected_before,
+        same_recipient,
+    } = *amendment;
+    #[cfg(test)]
+    if crate::canary::Canary::MendedIsNew.sings() {
+        return false;
+    }
+    // With references on both sides, two rows of different references are two payments.
+    let nameless = new_nameless > 0 || gone_nameless > 0;
+    let is_of_corrections = unchanged == 0 && new <= rejected_before && !same_recipient;
+    new > 0 && gone > 0 && nameless && !is_of_corrections
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::canary::Canary;
+
+    /// New, of them nameless, gone, of them nameless, unchanged, rejected before, the same recipient.
+    type Case = ((u64, u64, u64, u64, u64, u64, bool), bool);
+
+    const CASES: [Case; 15] = [
+        // Nothing is new, or nothing is gone.
+        ((0, 0, 3, 3, 0, 0, false), false),
+        ((3, 3, 0, 0, 5, 0, false), false),
+        // A narration was mended in one row, or in all.
+        ((1, 1, 1, 1, 9, 0, true), true),
+        ((9, 9, 9, 9, 0, 0, true), true),
+        // A number was mended.
+        ((1, 1, 1, 1, 9, 0, false), true),
+        // References were added to a file that had none, or taken out.
+        ((9, 0, 9, 9, 0, 0, true), true),
+        ((9, 9, 9, 0, 0, 0, true), true),
+        // Both sides have references.
+        ((2, 0, 9, 0, 0, 0, true), false),
+        ((2, 0, 1, 0, 8, 0, false), false),
+        // One of many has none.
+        ((2, 1, 9, 0, 0, 0, false), true),
+        ((2, 0, 9, 1, 0, 0, false), true),
+        // What was set aside is added, and nothing else.
+        ((3, 3, 9, 9, 0, 3, false), false),
+        ((3, 3, 9, 9, 0, 2, false), true),
+        ((3, 3, 9, 9, 0, 3, true), true),
+        ((3, 3, 8, 8, 1, 3, false), true),
+    ];
+
+    fn judged(case: &Case) -> bool {
+        let (new, new_nameless, gone, gone_nameless, unchanged, rejected_before, same_recipient) =
+            case.0;
+        is_ambiguous(&Amendment {
+            new,
+            new_nameless,
+            gone,
+            gone_nameless,
+            unchanged,
+            rejected_before,
+            same_recipient,
+        })
+    }
+
+    #[test]
+    fn a_mended_row_is_never_taken_for_a_new_one() {
+        for case in &CASES {
+            assert_eq!(judged(case), case.1, "{case:?}");
+        }
+    }
+
+    #[test]
+    fn a_rule_that_takes_it_for_one_is_found() {
+        let _awake = Canary::MendedIsNew.wake();
+        assert!(CASES.iter().any(|case| judged(case) != case.1));
+    }
+}

@@ -1,0 +1,376 @@
+//! Generations of a row: a payment that failed, its retry under an identifier of its own, the retry of that.
+//!
+//! At most one of them may be on its way or paid. A "failed" is taken back now and then: by a late callback, by a bank
+//! statement, by a person. So whether a generation may leave is asked at its claim, just before it leaves, and before each
+//! repeat, of all generations before it.
+
+use std::time::Duration;
+
+use crate::domain::{Money, PayerTransactionId, Reference};
+use crate::lifecycle::{Class, Life, State};
+
+/// An earlier generation of a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Earlier {
+    /// Where it stands.
+    pub state: State,
+    /// Who says so.
+    pub word: Word,
+}
+
+/// Who says that a generation has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Word {
+    /// The gateway.
+    Gateway,
+    /// A person, and the gateway has not agreed since the newest generation was ordered.
+    Person,
+    /// A person, and the gateway has agreed since then.
+    Both,
+}
+
+/// What a generation may do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// Leave, when it is ready and due.
+    Leave,
+    /// Wait until it is known what became of the earlier one at this place.
+    Wait(usize),
+    /// Wait until the gateway has been asked about the earlier one at this place, which a person decided to have failed.
+    Ask(usize),
+    /// Never leave again: the earlier one at this place is paid. It is ready, so that nothing of it is under way.
+    Withdraw(usize),
+    /// Never leave again, for the same reason. It may have left, and is asked about like any other.
+    OnlyAsk(usize),
+    /// Nothing: it has ended.
+    Nothing,
+}
+
+/// Returns what the newest generation may do. `can_ask`: the deployment has a status query.
+#[must_use]
+pub fn order(earlier: &[Earlier], own: &Life, can_ask: bool) -> Order {
+    let place = |of: fn(&Earlier) -> bool| earlier.iter().position(of);
+    if own.state.is_finished() {
+        return Order::Nothing;
+    }
+    if let Some(paid) = place(|earlier| earlier.state == State::Paid) {
+        return match own.state {
+            State::Ready => Order::Withdraw(paid),
+            _ => Order::OnlyAsk(paid),
+        };
+    }
+    if let Some(open) = place(|earlier| !did_not_pay(earlier.state)) {
+        return Order::Wait(open);
+    }
+    let unconfirmed =
+        place(|earlier| earlier.state == State::Failed && earlier.word == Word::Person);
+    match unconfirmed {
+        Some(place) if can_ask => Order::Ask(place),
+        // Where nobody can be asked, the person who decided has said so expressly.
+        Some(_) | None => Order::Leave,
+    }
+}
+
+fn did_not_pay(state: State) -> bool {
+    matches!(state, State::Failed | State::Cancelled)
+}
+
+/// Returns whether a status reply agrees with the person who decided that a payment had failed. `patient`: the time to wait
+/// for the gateway's end of it is over.
+#[must_use]
+pub fn agrees(said: Class, patient: bool) -> bool {
+    match said {
+        Class::Failed | Class::Refused | Class::NoFloat | Class::NotFound => true,
+        // It holds what it will not end; the person knew, and decided all the same.
+        Class::Acknowledged | Class::Delivered => patient,
+        Class::Paid | Class::Duplicate | Class::InDoubt => false,
+    }
+}
+
+/// Returns whether asking has gone on for so long that what the gateway still holds, it will not end.
+#[must_use]
+pub fn is_patient(waited: Duration, give_up_after: Duration) -> bool {
+    waited >= give_up_after
+}
+
+/// Returns which generation stands for the row in every count and report. There is at least one.
+#[must_use]
+pub fn stands_for(states: &[State]) -> usize {
+    let last = states.len().saturating_sub(1);
+    let open = |state: &State| !state.is_finished() || *state == State::Conflict;
+    // What is still open needs the run, or a person, whatever else is known of the row.
+    if states.last().is_none_or(open) {
+        return last;
+    }
+    let newest = |wanted: State| states.iter().rposition(|state| *state == wanted);
+    newest(State::Paid)
+        .or_else(|| newest(State::Conflict))
+        .unwrap_or(last)
+}
+
+/// Returns whether the newest generation may have a successor.
+#[must_use]
+pub fn may_be_retried(states: &[State]) -> bool {
+    states.split_last().is_some_and(|(newest, earlier)| {
+        *newest == State::Failed && earlier.iter().all(|state| did_not_pay(*state))
+    })
+}
+
+/// How often a row was paid, when that is more than once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Twice {
+    /// So many of its generations are paid.
+    Paid(usize),
+    /// The gateway has said "paid" of so many, and the opposite too of some.
+    Said(usize),
+}
+
+/// Returns whether the gateway paid a row more than once, against its own word.
+#[must_use]
+pub fn paid_twice(states: &[State]) -> Option<Twice> {
+    let count = |wanted: State| states.iter().filter(|state| **state == wanted).count();
+    let (paid, conflicts) = (count(State::Paid), count(State::Conflict));
+    match (paid, paid + conflicts) {
+        (_, 0 | 1) => None,
+        (paid, all) if paid == all => Some(Twice::Paid(all)),
+        (_, all) => Some(Twice::Said(all)),
+    }
+}
+
+/// A row that was paid more than once, as far as is known: the gateway broke its word.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PaidTwice {
+    /// The line of its file.
+    pub line: u64,
+    /// The payer's own reference.
+    pub reference: Option<Reference>,
+    /// The payments of it that are paid, or of which the gateway has said so, the oldest first.
+    pub ids: Vec<PayerTransactionId>,
+    /// What each of them comes to.
+    pub money: Money,
+    /// Each of them is on record as paid; otherwise the gateway has said the opposite too, and a person is to decide.
+    pub certain: bool,
+}
+
+impl PaidTwice {
+    /// Returns how often it was paid beyond the once that was ordered.
+    #[must_use]
+    pub fn surplus(&self) -> usize {
+        self.ids.len().saturating_sub(1)
+    }
+
+    /// Returns which row it is, what it cost, and by which payments, in a sentence.
+    #[must_use]
+    pub fn sentence(&self) -> String {
+        let reference = match &self.reference {
+            Some(reference) => format!(" (reference {reference})"),
+            None => String::new(),
+        };
+        let ids: Vec<&str> = self.ids.iter().map(|id| id.as_str()).collect();
+        let (currency, times) = (self.money.currency, self.ids.len());
+        let surplus = match self.surplus() {
+            1 => format!("{currency} {}", self.money),
+            more => format!("{more} times {currency} {}", self.money),
+        };
+        let said = match self.certain {
+            true => "was paid",
+            false => "was paid, as the gateway says at one time and denies at another,",
+        };
+        format!(
+            "line {}{reference} {said} {times} times, {currency} {} each, by {}: {surplus} too much",
+            self.line,
+            self.money,
+            ids.join(" and ")
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use State::{
+        Acknowledged, Cancelled, Conflict, Delivered, Failed, InDoubt, Paid, Posting, Ready,
+    };
+
+    #[test]
+    fn the_sentence_names_the_row_the_identifiers_and_the_amount() {
+        let id = |text: &str| PayerTransactionId::parse(text).unwrap();
+        let mut row = PaidTwice {
+            line: 4,
+            reference: Some(Reference::parse("R-3").unwrap()),
+            ids: vec![
+                id("0123456789ABCDEFGHJKMNPQR1"),
+                id("0123456789ABCDEFGHJKMNPQR2"),
+            ],
+            money: Money {
+                amount: crate::domain::Amount::from_minor(9_000_000).unwrap(),
+                currency: crate::domain::Currency::from_code("KES").unwrap(),
+            },
+            certain: true,
+        };
+        assert_eq!(
+            row.sentence(),
+            "line 4 (reference R-3) was paid 2 times, KES 90000.00 each, by 0123456789ABCDEFGHJKMNPQR1 and \
+             0123456789ABCDEFGHJKMNPQR2: KES 90000.00 too much"
+        );
+        (row.certain, row.reference) = (false, None);
+        row.ids.push(id("0123456789ABCDEFGHJKMNPQR3"));
+        let said = row.sentence();
+        assert!(said.starts_with(
+            "line 4 was paid, as the gateway says at one time and denies at another, 3 times"
+        ));
+        assert!(said.ends_with("2 times KES 90000.00 too much"));
+    }
+
+    fn by(word: Word) -> impl Fn(State) -> Earlier {
+        move |state| Earlier { state, word }
+    }
+
+    fn own(state: State) -> Life {
+        Life { state, ..Life::NEW }
+    }
+
+    #[test]
+    fn a_generation_leaves_only_while_every_earlier_one_is_proven_not_to_have_paid() {
+        let table: [(&[State], State, Order); 17] = [
+            (&[], Ready, Order::Leave),
+            (&[Failed], Ready, Order::Leave),
+            (&[Failed, Cancelled, Failed], Ready, Order::Leave),
+            (&[Failed], Posting, Order::Leave),
+            (&[Failed], InDoubt, Order::Leave),
+            (&[Conflict], Ready, Order::Wait(0)),
+            (&[Failed, Conflict, Failed], Ready, Order::Wait(1)),
+            (&[Conflict, Failed], InDoubt, Order::Wait(0)),
+            (&[Conflict], Posting, Order::Wait(0)),
+            (&[Paid], Ready, Order::Withdraw(0)),
+            (&[Conflict, Paid], Ready, Order::Withdraw(1)),
+            (&[Paid, Failed], Posting, Order::OnlyAsk(0)),
+            (&[Paid], InDoubt, Order::OnlyAsk(0)),
+            (&[Paid], Acknowledged, Order::OnlyAsk(0)),
+            (&[Paid], Delivered, Order::OnlyAsk(0)),
+            (&[Paid], Failed, Order::Nothing),
+            (&[Conflict], Cancelled, Order::Nothing),
+        ];
+        for (states, state, expected) in table {
+            let earlier: Vec<Earlier> = states.iter().copied().map(by(Word::Gateway)).collect();
+            for can_ask in [false, true] {
+                let found = order(&earlier, &own(state), can_ask);
+                assert_eq!(found, expected, "{states:?}, then {state:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn no_earlier_generation_but_one_that_did_not_pay_lets_any_other_leave() {
+        for first in State::ALL {
+            for second in State::ALL {
+                for state in State::ALL {
+                    let earlier = [first, second].map(by(Word::Gateway));
+                    let leaves = order(&earlier, &own(state), true) == Order::Leave;
+                    let clear = [first, second]
+                        .iter()
+                        .all(|s| matches!(s, Failed | Cancelled));
+                    assert_eq!(leaves, clear && !state.is_finished());
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_gateway_is_asked_about_whatever_a_person_decided() {
+        let told = by(Word::Gateway)(Failed);
+        let decided = by(Word::Person)(Failed);
+        let confirmed = by(Word::Both)(Failed);
+        let table: [(&[Earlier], bool, Order); 8] = [
+            (&[decided], true, Order::Ask(0)),
+            (&[decided], false, Order::Leave),
+            (&[decided, told], true, Order::Ask(0)),
+            (&[told, decided, confirmed], true, Order::Ask(1)),
+            (&[confirmed, told], true, Order::Leave),
+            (&[decided, by(Word::Person)(Conflict)], true, Order::Wait(1)),
+            (&[decided, by(Word::Person)(Paid)], true, Order::Withdraw(1)),
+            (&[by(Word::Person)(Cancelled)], true, Order::Leave),
+        ];
+        for (earlier, can_ask, expected) in table {
+            let found = order(earlier, &own(Ready), can_ask);
+            assert_eq!(found, expected, "{earlier:?}, can ask: {can_ask}");
+        }
+    }
+
+    #[test]
+    fn what_the_gateway_still_holds_agrees_with_nobody_until_it_was_waited_for() {
+        for (class, _) in Class::ALL {
+            let expected = match class {
+                Class::Failed | Class::Refused | Class::NoFloat | Class::NotFound => (true, true),
+                Class::Acknowledged | Class::Delivered => (false, true),
+                Class::Paid | Class::Duplicate | Class::InDoubt => (false, false),
+            };
+            assert_eq!((agrees(class, false), agrees(class, true)), expected);
+        }
+        let hours = |hours: u64| Duration::from_secs(hours * 3600);
+        assert!(!is_patient(hours(23), hours(24)) && is_patient(hours(24), hours(24)));
+    }
+
+    #[test]
+    fn a_row_is_counted_once_and_as_paid_where_any_generation_paid() {
+        let table: [(&[State], usize); 15] = [
+            (&[Ready], 0),
+            (&[Paid], 0),
+            (&[Failed, Ready], 1),
+            (&[Failed, Paid], 1),
+            (&[Failed, Failed], 1),
+            (&[Failed, Cancelled], 1),
+            // The first one paid after all, and the retry did not.
+            (&[Paid, Cancelled], 0),
+            (&[Paid, Failed], 0),
+            (&[Failed, Paid, Cancelled], 1),
+            // The retry is still open: it is asked about to its end.
+            (&[Paid, InDoubt], 1),
+            (&[Paid, Conflict], 1),
+            (&[Conflict, Ready], 1),
+            // Nobody has decided what became of the first.
+            (&[Conflict, Cancelled], 0),
+            (&[Conflict, Failed], 0),
+            (&[Conflict, Paid], 1),
+        ];
+        for (states, expected) in table {
+            assert_eq!(stands_for(states), expected, "{states:?}");
+        }
+    }
+
+    #[test]
+    fn only_a_row_that_certainly_did_not_pay_is_retried() {
+        let table: [(&[State], bool); 10] = [
+            (&[], false),
+            (&[Failed], true),
+            (&[Failed, Failed], true),
+            (&[Failed, Cancelled], false),
+            (&[Cancelled, Failed], true),
+            (&[Conflict, Failed], false),
+            (&[Paid, Failed], false),
+            (&[Failed, Conflict, Failed], false),
+            (&[Failed, InDoubt], false),
+            (&[Conflict], false),
+        ];
+        for (states, expected) in table {
+            assert_eq!(may_be_retried(states), expected, "{states:?}");
+        }
+    }
+
+    #[test]
+    fn what_was_paid_twice_is_told() {
+        let table: [(&[State], Option<Twice>); 8] = [
+            (&[Paid], None),
+            (&[Conflict], None),
+            (&[Paid, Failed, Cancelled], None),
+            (&[Conflict, Ready], None),
+            (&[Paid, Paid], Some(Twice::Paid(2))),
+            (&[Paid, Failed, Paid, Paid], Some(Twice::Paid(3))),
+            (&[Conflict, Paid], Some(Twice::Said(2))),
+            (&[Conflict, Conflict], Some(Twice::Said(2))),
+        ];
+        for (states, expected) in table {
+            assert_eq!(paid_twice(states), expected, "{states:?}");
+        }
+    }
+}

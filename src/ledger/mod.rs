@@ -1,0 +1,29 @@
+//! The rules about money that reach beyond one payment, as pure functions: no SQL, no clock, no I/O.
+//!
+//! [`crate::lifecycle`] says what one piece of evidence does to one payment. What its neighbours, its ancestors, its journal
+//! and the people around it allow is said here, a rule a file, each with its table of tests.
+
+mod agreement;
+mod room;
+mod streak;
+
+pub use agreement::{Judgement, Ours, Recipient, judge, names_recipient};
+pub use room::{Brings, Kept, has_room};
+pub use streak::Streak;
+
+pub mod amendment;
+pub mod codes;
+pub mod confirmation;
+pub mod decisions;
+pub mod document;
+pub mod generations;
+pub mod intact;
+pub mod likeness;
+mod loaded_before;
+pub mod names;
+pub mod pace;
+pub mod pin;
+pub mod recovery;
+pub mod standstill;
+
+pub use loaded_before::{Became, Before};

@@ -1,0 +1,231 @@
+//! Which account of a gateway a batch belongs to.
+//!
+//! Another account at the same address says "not found" about everything that this one has, and two such answers let a
+//! payment be posted again. So a batch keeps its account, as it keeps its gateway's address, from the moment on when
+//! something of it may be there.
+
+use crate::lifecycle::{Class, Event, Life, State};
+
+/// What becomes of the account of a batch when a run, a bill or an upload comes with one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pin {
+    /// It is the one on record.
+    Stands,
+    /// It is put on record: there was none, or nothing of the batch can be at the other one.
+    Taken,
+    /// Another one may have payments of the batch.
+    Refused,
+}
+
+/// Judges the account that is configured by the one on record; `bound` says whether the batch may be known there.
+#[must_use]
+pub fn judge(on_record: Option<&str>, configured: &str, bound: bool) -> Pin {
+    #[cfg(test)]
+    let bound = bound && !crate::canary::Canary::AccountForgotten.sings();
+    match on_record {
+        Some(account) if account == configured => Pin::Stands,
+        Some(_) if bound => Pin::Refused,
+        Some(_) | None => Pin::Taken,
+    }
+}
+
+/// Returns whether a payment binds its batch to the account: a post of it was accepted there, or may have been.
+///
+/// What an earlier journal may have posted binds to nothing: nobody knows which account that one had. A post that was not
+/// let in, never left, or was refused outright is at no account.
+#[must_use]
+pub fn binds(life: &Life) -> bool {
+    let posted = life.attempts > 0;
+    let open = match life.state {
+        State::Posting
+        | State::InDoubt
+        | State::Acknowledged
+        | State::Delivered
+        | State::Paid
+        | State::Conflict => true,
+        State::Ready | State::Failed | State::Cancelled => life.is_exposed(),
+    };
+    can_witness(life) || posted && open
+}
+
+/// Returns whether a payment can show that a new name is the same account: the gateway has shown to have it.
+#[must_use]
+pub fn can_witness(life: &Life) -> bool {
+    // An end that a person decided has no code.
+    let told = life.code.is_some();
+    let ended = match life.state {
+        State::Paid | State::Conflict => told,
+        // What was refused outright was never taken in.
+        State::Failed => told && life.is_exposed(),
+        State::Ready
+        | State::Posting
+        | State::InDoubt
+        | State::Acknowledged
+        | State::Delivered
+        | State::Cancelled => false,
+    };
+    life.known || ended
+}
+
+/// Returns whether an answer to a status query shows that whoever asked is the account that has the payment.
+#[must_use]
+pub fn shows(event: Event) -> bool {
+    match event {
+        Event::Answer(verdict) => match verdict.class {
+            Class::Paid | Class::Failed | Class::Acknowledged | Class::Delivered => true,
+            // An answer that says nothing of it may be given to anybody.
+            Class::Refused
+            | Class::NoFloat
+            | Class::Duplicate
+            | Class::NotFound
+            | Class::InDoubt => false,
+        },
+        Event::Claimed
+        | Event::Unsent
+        | Event::Unauthorised
+        | Event::Lost
+        | Event::Abandoned
+        | Event::Reply(_)
+        | Event::NoAnswer
+        | Event::Callback(_)
+        | Event::DecidedPaid
+        | Event::DecidedFailed
+        | Event::Withdrawn
+        | Event::Recognised
+        | Event::NotOurs
+        | Event::Superseded => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lifecycle::Verdict;
+
+    #[test]
+    fn an_account_moves_freely_until_something_may_be_there() {
+        for (on_record, configured, bound, expected) in [
+            (None, "acme", false, Pin::Taken),
+            // A batch of an earlier version has none on record: it takes that of its next run.
+            (None, "acme", true, Pin::Taken),
+            (Some("acme"), "acme", false, Pin::Stands),
+            (Some("acme"), "acme", true, Pin::Stands),
+            (Some("amce"), "acme", false, Pin::Taken),
+            (Some("acme"), "other", true, Pin::Refused),
+            // Names are compared as they are written: nobody knows which of them a gateway takes for the same.
+            (Some("acme"), "Acme", true, Pin::Refused),
+            (Some("acme"), "", true, Pin::Refused),
+        ] {
+            let found = judge(on_record, configured, bound);
+            assert_eq!(found, expected, "{on_record:?} {configured} {bound}");
+        }
+        let _awake = crate::canary::Canary::AccountForgotten.wake();
+        assert_eq!(
+            judge(Some("acme"), "other", true),
+            Pin::Taken,
+            "the table finds it"
+        );
+    }
+
+    #[test]
+    fn what_was_accepted_or_lost_binds_and_what_never_arrived_does_not() {
+        let posted = |state| Life {
+            state,
+            attempts: 1,
+            ..Life::NEW
+        };
+        for (life, expected) in [
+            (Life::NEW, false),
+            // Not let in (132), never sent, no float (230): ready again.
+            (posted(State::Ready), false),
+            (posted(State::Posting), true),
+            (posted(State::InDoubt), true),
+            (posted(State::Acknowledged), true),
+            (posted(State::Delivered), true),
+            (posted(State::Paid), true),
+            (posted(State::Conflict), true),
+            // Refused outright.
+            (posted(State::Failed), false),
+            (posted(State::Cancelled), false),
+            // A post of it was lost, whatever became of it then.
+            (
+                Life {
+                    exposures: 1,
+                    ..posted(State::Ready)
+                },
+                true,
+            ),
+            (
+                Life {
+                    exposures: 1,
+                    ..posted(State::Failed)
+                },
+                true,
+            ),
+            // An earlier journal may have posted it, to whichever account.
+            (
+                Life {
+                    state: State::InDoubt,
+                    exposures: 1,
+                    ..Life::NEW
+                },
+                false,
+            ),
+            // This account has shown that it has it.
+            (
+                Life {
+                    state: State::Failed,
+                    exposures: 1,
+                    known: true,
+                    ..Life::NEW
+                },
+                true,
+            ),
+        ] {
+            assert_eq!(binds(&life), expected, "{life:?}");
+        }
+    }
+
+    #[test]
+    fn what_the_gateway_has_shown_to_have_can_witness() {
+        let ended = |state, code, exposures, known| Life {
+            state,
+            code,
+            exposures,
+            known,
+            ..Life::NEW
+        };
+        for (life, expected) in [
+            (ended(State::Paid, Some(140), 0, false), true),
+            // Decided by a person.
+            (ended(State::Paid, None, 1, false), false),
+            (ended(State::Failed, Some(110), 0, false), false),
+            (ended(State::Failed, Some(141), 1, false), true),
+            (ended(State::Conflict, Some(141), 1, false), true),
+            (ended(State::InDoubt, None, 1, false), false),
+            (ended(State::InDoubt, None, 1, true), true),
+            (ended(State::Acknowledged, Some(139), 1, true), true),
+            (Life::NEW, false),
+        ] {
+            assert_eq!(can_witness(&life), expected, "{life:?}");
+            assert!(!expected || binds(&life), "{life:?}");
+        }
+    }
+
+    #[test]
+    fn only_an_answer_about_the_payment_shows_whose_account_it_is() {
+        let verdict = |class| Verdict { class, code: 1 };
+        for (class, _) in Class::ALL {
+            let expected = matches!(
+                class,
+                Class::Paid | Class::Failed | Class::Acknowledged | Class::Delivered
+            );
+            assert_eq!(shows(Event::Answer(verdict(class))), expected, "{class:?}");
+            assert!(!shows(Event::Reply(verdict(class))));
+            assert!(!shows(Event::Callback(verdict(class))));
+        }
+        for event in [Event::NoAnswer, Event::Unauthorised, Event::Lost] {
+            assert!(!shows(event), "{event:?}");
+        }
+    }
+}

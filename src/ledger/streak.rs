@@ -1,0 +1,55 @@
+//! Words in a row that are not about us: a dialect that is misread, or a journal that is not the one it seems to be.
+
+/// So many in a row stop the posts.
+const MAX: u32 = 10;
+
+/// Counts what must not come again and again, and remembers where it began.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Streak {
+    count: u32,
+    first: Option<i64>,
+}
+
+impl Streak {
+    /// Notes one more about this payment; returns the first one once there are too many.
+    pub fn goes_on(&mut self, seq: i64) -> Option<i64> {
+        self.count = self.count.saturating_add(1);
+        let first = *self.first.get_or_insert(seq);
+        (self.count >= MAX).then_some(first)
+    }
+
+    /// Notes a word that is as it should be.
+    pub fn ends(&mut self) {
+        *self = Self::default();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ten_in_a_row_are_too_many_and_a_good_word_begins_anew() {
+        // Payments; 0 is a word that is as it should be.
+        for (words, expected) in [
+            (&[1; 9][..], None),
+            (&[1; 10], Some(1)),
+            (&[7, 1, 2, 3, 4, 5, 6, 1, 2, 3], Some(7)),
+            (&[7, 1, 2, 3, 4, 5, 6, 1, 2, 0, 3, 4], None),
+            (&[7, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10], Some(1)),
+        ] {
+            let mut streak = Streak::default();
+            let mut last = None;
+            for word in words {
+                last = match word {
+                    0 => {
+                        streak.ends();
+                        None
+                    }
+                    seq => streak.goes_on(*seq),
+                };
+            }
+            assert_eq!(last, expected, "{words:?}");
+        }
+    }
+}

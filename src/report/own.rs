@@ -1,0 +1,375 @@
+//! Which files of a folder are our own, as we left them: nothing else is ever overwritten.
+//!
+//! Beside the report lies a list of what was written there: of each file its length and the time of its last change. It is
+//! extended, and synced, before a file takes its place, so that a crash leaves no file of ours that it does not know.
+
+use std::fs::{self, File, Metadata, OpenOptions};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::Path;
+
+use rustix::fs::OFlags;
+use tempfile::{NamedTempFile, PersistError};
+
+use super::Error;
+
+/// The list.
+pub(super) const LIST: &str = ".disburse-files";
+/// How the list begins.
+const HEAD: &str = "What disburse wrote in this folder: file, bytes, seconds and nanoseconds of its last change.\n";
+/// Bytes at the end of the list that are read: what is there now was written last.
+const TAIL_MAX: u64 = 64 * 1024;
+
+/// What tells a file as it was written from one that was changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Mark {
+    bytes: u64,
+    seconds: i64,
+    nanoseconds: i64,
+}
+
+impl Mark {
+    fn of(metadata: &Metadata) -> Self {
+        Self {
+            bytes: metadata.len(),
+            seconds: metadata.mtime(),
+            nanoseconds: metadata.mtime_nsec(),
+        }
+    }
+}
+
+/// What has the name that a file is to get.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Found {
+    Nothing,
+    /// A folder: no file takes its place.
+    Folder,
+    /// A symbolic link, or what is neither file nor folder.
+    NoFile,
+    File {
+        mark: Mark,
+        /// It is the very file that is being read, under whatever name.
+        is_input: bool,
+    },
+}
+
+/// Why a file is not overwritten.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Whose {
+    /// It is the file that the command reads.
+    Input,
+    /// It is a link, or no file at all.
+    NoFile,
+    /// It was not written by this program, or it was changed since.
+    Somebodys,
+}
+
+impl Whose {
+    pub(super) fn text(self) -> &'static str {
+        match self {
+            Self::Input => "is the file that is being read",
+            Self::NoFile => "is a link, or no file at all",
+            Self::Somebodys => "was not written there by disburse, or was changed or copied since",
+        }
+    }
+}
+
+/// Returns whether a file may take this place.
+fn judge(found: Found, written: &[Mark]) -> Result<(), Whose> {
+    match found {
+        Found::Nothing | Found::Folder => Ok(()),
+        Found::NoFile => Err(Whose::NoFile),
+        Found::File { is_input: true, .. } => Err(Whose::Input),
+        Found::File { mark, .. } if written.contains(&mark) => Ok(()),
+        Found::File { .. } => {
+            #[cfg(test)]
+            if crate::canary::Canary::ForeignFileOverwritten.sings() {
+                return Ok(());
+            }
+            Err(Whose::Somebodys)
+        }
+    }
+}
+
+/// Which file a command reads: no name of it is written to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FileIdentity {
+    device: u64,
+    inode: u64,
+}
+
+impl FileIdentity {
+    /// Returns the identity of an open file.
+    ///
+    /// # Errors
+    /// As the system says.
+    pub fn of(file: &File) -> io::Result<Self> {
+        Ok(Self::from_metadata(&file.metadata()?))
+    }
+
+    fn from_metadata(metadata: &Metadata) -> Self {
+        Self {
+            device: metadata.dev(),
+            inode: metadata.ino(),
+        }
+    }
+}
+
+fn look(path: &Path, input: Option<FileIdentity>) -> io::Result<Found> {
+    let metadata = match fs::symlink_metadata(path) {
+        Ok(metadata) => metadata,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Found::Nothing),
+        Err(error) => return Err(error),
+    };
+    Ok(match metadata.file_type() {
+        kind if kind.is_dir() => Found::Folder,
+        kind if !kind.is_file() => Found::NoFile,
+        _ => Found::File {
+            mark: Mark::of(&metadata),
+            is_input: input == Some(FileIdentity::from_metadata(&metadata)),
+        },
+    })
+}
+
+/// The list of a folder, locked against another report into it.
+pub(super) struct Own {
+    file: File,
+    written: Vec<(String, Mark)>,
+}
+
+impl Own {
+    /// Opens the list; `None` when there is none and none is to be made.
+    fn open(dir: &Path, make: bool) -> Result<Option<Self>, Error> {
+        let failed = Error::write(LIST, dir);
+        let path = dir.join(LIST);
+        let opened = OpenOptions::new()
+            .read(true)
+            .append(make)
+            .create(make)
+            .mode(0o600)
+            .custom_flags(i32::try_from((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits()).unwrap_or(0))
+            .open(&path);
+        let file = match opened {
+            Ok(file) => file,
+            Err(error) if !make && error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(_) if path.is_symlink() => return Err(Error::not_ours(LIST, dir, Whose::NoFile)),
+            Err(error) => return Err(failed(error)),
+        };
+        let read = || -> io::Result<Option<Vec<(String, Mark)>>> {
+            if !file.metadata()?.is_file() {
+                return Ok(None);
+            }
+            if make {
+                file.lock()?;
+            }
+            read(&file)
+        };
+        match read().map_err(Error::write(LIST, dir))? {
+            Some(written) => Ok(Some(Self { file, written })),
+            None => Err(Error::not_ours(LIST, dir, Whose::Somebodys)),
+        }
+    }
+
+    fn of(&self, name: &str) -> Vec<Mark> {
+        let of_name = self.written.iter().filter(|(known, _)| known == name);
+        of_name.map(|(_, mark)| *mark).collect()
+    }
+
+    /// Notes files that are about to take their places, for good.
+    pub(super) fn note<'a>(
+        &mut self,
+        files: impl Iterator<Item = (&'a str, &'a File)>,
+    ) -> io::Result<()> {
+        // A line that a crash cut off ends here, at the latest.
+        let mut text = "\n".to_owned();
+        if self.file.metadata()?.len() < HEAD.len() as u64 {
+            self.file.set_len(0)?;
+            HEAD.clone_into(&mut text);
+        }
+        for (name, file) in files {
+            let mark = Mark::of(&file.metadata()?);
+            let Mark {
+                bytes,
+                seconds,
+                nanoseconds,
+            } = mark;
+            text.push_str(&format!("{name} {bytes} {seconds} {nanoseconds}\n"));
+        }
+        self.file.write_all(text.as_bytes())?;
+        self.file.sync_all()
+    }
+}
+
+/// Reads the end of a list; `None` when it is none of ours.
+fn read(mut file: &File) -> io::Result<Option<Vec<(String, Mark)>>> {
+    let length = file.metadata()?.len();
+    let mut head = Vec::new();
+    file.seek(SeekFrom::Start(0))?;
+    file.take(HEAD.len() as u64).read_to_end(&mut head)?;
+    if !HEAD.as_bytes().starts_with(&head) {
+        return Ok(None);
+    }
+    file.seek(SeekFrom::Start(
+        length.saturating_sub(TAIL_MAX).max(head.len() as u64),
+    ))?;
+    let mut tail = Vec::new();
+    file.take(TAIL_MAX).read_to_end(&mut tail)?;
+    let tail = String::from_utf8_lossy(&tail);
+    Ok(Some(tail.lines().filter_map(line).collect()))
+}
+
+/// Reads one line; `None` of one that is not whole.
+fn line(text: &str) -> Option<(String, Mark)> {
+    let mut parts = text.rsplitn(4, ' ');
+    let nanoseconds = parts.next()?.parse().ok()?;
+    let seconds = parts.next()?.parse().ok()?;
+    let mark = Mark {
+        bytes: parts.next()?.parse().ok()?,
+        seconds,
+        nanoseconds,
+    };
+    Some((parts.next()?.to_owned(), mark))
+}
+
+/// Puts a file that was written aside in its place, if nothing else has that name, or a file of ours as we left it; otherwise
+/// gives it back. `input`: the file that the command reads, which is no such place.
+///
+/// # Errors
+/// As the system says.
+pub fn place(
+    file: NamedTempFile,
+    path: &Path,
+    input: Option<FileIdentity>,
+) -> io::Result<Result<(), NamedTempFile>> {
+    let dir = match path.parent() {
+        Some(dir) if !dir.as_os_str().is_empty() => dir,
+        _ => Path::new("."),
+    };
+    let name = path
+        .file_name()
+        .ok_or(io::ErrorKind::IsADirectory)?
+        .to_string_lossy();
+    // Where the list is another program's, no file is known to be ours.
+    let mut own = Own::open(dir, true).ok().flatten();
+    let written = own.as_ref().map_or_else(Vec::new, |own| own.of(&name));
+    let found = look(path, input)?;
+    if found == Found::Folder {
+        return Err(io::ErrorKind::IsADirectory.into());
+    }
+    if judge(found, &written).is_err() {
+        return Ok(Err(file));
+    }
+    if let Some(own) = &mut own {
+        own.note([(&*name, file.as_file())].into_iter())?;
+    }
+    match put(file, path) {
+        Ok(()) => Ok(Ok(())),
+        Err(failed) if failed.error.kind() == io::ErrorKind::AlreadyExists => Ok(Err(failed.file)),
+        Err(failed) => Err(failed.error),
+    }
+}
+
+/// Gives a file its name: where there was none a moment ago, it takes the place of nothing that came since.
+pub(super) fn put(file: NamedTempFile, path: &Path) -> Result<(), PersistError> {
+    let placed = match fs::symlink_metadata(path) {
+        Ok(_) => file.persist(path),
+        Err(_) => file.persist_noclobber(path),
+    };
+    placed.map(drop)
+}
+
+/// Refuses names that something else has than a file of ours, as we left it. Leaves no trace.
+pub(super) fn check(
+    dir: &Path,
+    names: &[&'static str],
+    input: Option<FileIdentity>,
+) -> Result<(), Error> {
+    check_with(Own::open(dir, false)?.as_ref(), dir, names, input)
+}
+
+/// The same, and keeps others from writing a report there until the list is dropped.
+pub(super) fn begin(dir: &Path, names: &[&'static str]) -> Result<Own, Error> {
+    let own = Own::open(dir, true)?
+        .ok_or_else(|| Error::write(LIST, dir)(io::ErrorKind::NotFound.into()))?;
+    check_with(Some(&own), dir, names, None)?;
+    Ok(own)
+}
+
+fn check_with(
+    own: Option<&Own>,
+    dir: &Path,
+    names: &[&'static str],
+    input: Option<FileIdentity>,
+) -> Result<(), Error> {
+    for name in names {
+        let found = look(&dir.join(name), input).map_err(Error::write(name, dir))?;
+        let written = own.map_or_else(Vec::new, |own| own.of(name));
+        judge(found, &written).map_err(|whose| Error::not_ours(name, dir, whose))?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MARK: Mark = Mark {
+        bytes: 7,
+        seconds: 1_795_845_600,
+        nanoseconds: 5,
+    };
+
+    fn wrong() -> usize {
+        let file = |mark, is_input| Found::File { mark, is_input };
+        let longer = Mark { bytes: 8, ..MARK };
+        let later = Mark {
+            nanoseconds: 6,
+            ..MARK
+        };
+        let cases = [
+            (Found::Nothing, &[][..], Ok(())),
+            (Found::Nothing, &[MARK], Ok(())),
+            (Found::Folder, &[], Ok(())),
+            (Found::NoFile, &[MARK], Err(Whose::NoFile)),
+            (file(MARK, false), &[], Err(Whose::Somebodys)),
+            (file(MARK, false), &[MARK], Ok(())),
+            (file(MARK, false), &[later, MARK], Ok(())),
+            (file(MARK, true), &[MARK], Err(Whose::Input)),
+            (file(MARK, true), &[], Err(Whose::Input)),
+            (file(longer, false), &[MARK], Err(Whose::Somebodys)),
+            (file(later, false), &[MARK], Err(Whose::Somebodys)),
+        ];
+        let is_wrong = |(found, written, expected): &(Found, &[Mark], Result<(), Whose>)| {
+            judge(*found, written) != *expected
+        };
+        cases.iter().filter(|case| is_wrong(case)).count()
+    }
+
+    #[test]
+    fn only_what_we_wrote_and_nobody_changed_is_overwritten() {
+        assert_eq!(wrong(), 0);
+        let _awake = crate::canary::Canary::ForeignFileOverwritten.wake();
+        assert_eq!(wrong(), 3, "the planted mistake is found");
+    }
+
+    #[test]
+    fn a_list_that_a_crash_cut_off_is_read_as_far_as_it_goes() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join(LIST);
+        for (text, files) in [
+            (String::new(), Some(0)),
+            (HEAD[..20].to_owned(), Some(0)),
+            (format!("{HEAD}a.csv 7 1795845600 5\nb.csv 8 17"), Some(1)),
+            (
+                format!("{HEAD}a.csv 7 1795845600 5\n\nb.csv 8 1 2\n"),
+                Some(2),
+            ),
+            ("my own notes\n".to_owned(), None),
+            (format!(" {HEAD}"), None),
+        ] {
+            fs::write(&path, &text).unwrap();
+            let read = read(&File::open(&path).unwrap()).unwrap();
+            assert_eq!(read.map(|files| files.len()), files, "{text:?}");
+        }
+    }
+}

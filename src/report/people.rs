@@ -1,0 +1,122 @@
+//! Who loaded, ran and decided.
+
+use super::text;
+use crate::domain::{Actor, Timestamp};
+
+/// What somebody did to the batch.
+#[derive(Clone, Debug)]
+pub struct Deed {
+    /// When.
+    pub at: Timestamp,
+    /// The command.
+    pub act: String,
+    /// What it was done to, where that is not the whole batch.
+    pub about: Option<String>,
+    /// Who.
+    pub by: Actor,
+}
+
+/// People of one kind that the page names; report.json has all of them.
+const NAMED_MAX: usize = 20;
+
+/// What somebody did to a batch, in three words of the page.
+const KINDS: [&str; 3] = ["Loaded by", "Run by", "Decided by"];
+
+fn kind(act: &str) -> &'static str {
+    match act {
+        "load" => KINDS[0],
+        "run" => KINDS[1],
+        _ => KINDS[2],
+    }
+}
+
+/// Returns who did what, each person once for each kind: `("Run by", "ana on desk-7, 3 times, …")`.
+pub(super) fn named(deeds: &[Deed]) -> Vec<(&'static str, String)> {
+    let mut lines = Vec::new();
+    for title in KINDS {
+        let mut people: Vec<(&Actor, u64, Timestamp, Timestamp)> = Vec::new();
+        for deed in deeds.iter().filter(|deed| kind(&deed.act) == title) {
+            match people.iter_mut().find(|(by, ..)| **by == deed.by) {
+                Some((_, times, _, last)) => (*times, *last) = (*times + 1, deed.at),
+                None => people.push((&deed.by, 1, deed.at, deed.at)),
+            }
+        }
+        let more = people.len().saturating_sub(NAMED_MAX);
+        for (by, times, first, last) in people.into_iter().take(NAMED_MAX) {
+            lines.push((title, line(by, times, first, last)));
+        }
+        if more > 0 {
+            lines.push((
+                title,
+                format!("{} more; report.json has them", text::count(more as u64)),
+            ));
+        }
+    }
+    lines
+}
+
+fn line(by: &Actor, times: u64, first: Timestamp, last: Timestamp) -> String {
+    let moment = |at: Timestamp| text::instant(&at.to_string());
+    match times {
+        1 => format!("{by}, {} UTC", moment(first)),
+        _ => format!(
+            "{by}, {} times, {} UTC to {} UTC",
+            text::count(times),
+            moment(first),
+            moment(last)
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn everybody_is_named_once_for_what_they_did() {
+        let deed = |secs: i64, act: &str, user: &str| Deed {
+            at: Timestamp::from_millis(1_795_845_600_000 + secs * 1000),
+            act: act.to_owned(),
+            about: None,
+            by: Actor::new(user, "desk-7", None),
+        };
+        let mut deeds = vec![
+            deed(0, "load", "ana"),
+            deed(1, "run", "ana"),
+            deed(2, "retry", "eva"),
+            deed(3, "run", "ana"),
+            deed(4, "run", "eva"),
+            deed(5, "account-moved", "eva"),
+        ];
+        assert_eq!(
+            named(&deeds),
+            [
+                (
+                    "Loaded by",
+                    "ana on desk-7, 2026-11-28 06:00:00 UTC".to_owned()
+                ),
+                (
+                    "Run by",
+                    "ana on desk-7, 2 times, 2026-11-28 06:00:01 UTC to 2026-11-28 06:00:03 UTC"
+                        .to_owned()
+                ),
+                (
+                    "Run by",
+                    "eva on desk-7, 2026-11-28 06:00:04 UTC".to_owned()
+                ),
+                (
+                    "Decided by",
+                    "eva on desk-7, 2 times, 2026-11-28 06:00:02 UTC to 2026-11-28 06:00:05 UTC"
+                        .to_owned()
+                ),
+            ]
+        );
+        deeds.extend((0..30).map(|n| deed(9, "load", &format!("u{n}"))));
+        let loaded = named(&deeds)
+            .into_iter()
+            .filter(|(title, _)| *title == "Loaded by");
+        let loaded: Vec<_> = loaded.collect();
+        assert_eq!(loaded.len(), NAMED_MAX + 1, "the page stays bounded");
+        assert_eq!(loaded[NAMED_MAX].1, "11 more; report.json has them");
+    }
+}

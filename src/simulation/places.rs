@@ -1,0 +1,76 @@
+//! What becomes of the place of a journal: copies are taken of it, and put back when more has happened.
+
+use std::cell::RefCell;
+
+use fastrand::Rng;
+use tokio_util::sync::CancellationToken;
+
+use super::{Scene, batch};
+use crate::journal::Journal;
+use crate::journal::inline::{Disk, Image, Shelf};
+
+/// The copies, with a generator of their own: scenes without copies stay as they are.
+pub(super) struct Places {
+    rng: RefCell<Rng>,
+    image: RefCell<Option<Image>>,
+}
+
+impl Places {
+    pub(super) fn of(seed: u64) -> Self {
+        Self {
+            rng: RefCell::new(Rng::with_seed(!seed)),
+            image: RefCell::new(None),
+        }
+    }
+}
+
+impl Scene {
+    /// One time of so many.
+    fn by_chance(&self, of: u32) -> bool {
+        self.copies && self.places.rng.borrow_mut().u32(0..of) == 0
+    }
+
+    /// Copies the journal, perhaps in the middle of a run.
+    pub(super) fn copy(&self) {
+        if self.by_chance(3) {
+            self.places.image.replace(Some(self.disk.image()));
+            self.world.lock().note(|| "the journal is copied".into());
+        }
+    }
+
+    /// Puts the copy back, beside the mark or without it, and loads the file again; or declares the recovery done.
+    pub(super) fn restore(&mut self) {
+        if self.by_chance(3) {
+            self.on_a_runtime(self.declare_done());
+        }
+        if !self.by_chance(4) {
+            return;
+        }
+        let Some(image) = self.places.image.take() else {
+            return;
+        };
+        if self.by_chance(4) {
+            self.shelf = Shelf::default();
+        }
+        self.disk = Disk::restored(&image, &self.shelf);
+        self.lost_journal = true;
+        self.forget_what_was_heard();
+        self.world.lock().note(|| "a copy is put back".into());
+        self.on_a_runtime(async {
+            let journal = self.open(None, &CancellationToken::new());
+            if let Err(text) = self.load(&journal, false, true).await {
+                self.world.lock().violation(text);
+            }
+        });
+    }
+
+    async fn declare_done(&self) {
+        let now = self.world.lock().wall_now();
+        let journal: Journal = self.open(None, &CancellationToken::new());
+        if journal.recovery().await.is_ok_and(|open| open.is_some()) {
+            let done = journal.recovered(now).await;
+            let said = format!("the recovery of {} is done: {done:?}", batch());
+            self.world.lock().note(|| said);
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! A gateway that breaks its word, and what the journal has heard of it.
+
+use super::faults::Faults;
+use super::gateway::entry;
+use super::oracle::{FAILED, PAID};
+use super::world::{Happening, Shape};
+use crate::domain::PayerTransactionId;
+use crate::journal::inline::Disk;
+use crate::lifecycle::State;
+
+/// What the journal has of a payment.
+pub(super) struct Heard {
+    pub state: State,
+    /// Whether a definite no of the gateway is on record.
+    pub no: bool,
+    /// Whether the gateway has said that it has the identifier already.
+    pub duplicate: bool,
+    pub attempts: u32,
+}
+
+/// Reads it; `None` when the journal does not know the payment.
+pub(super) fn heard(disk: &Disk, id: PayerTransactionId) -> Option<Heard> {
+    disk.look(|c| {
+        let mut statement = c
+            .prepare_cached(
+                "select state, exists (select 1 from evidence e where e.seq = l.seq and event in (5, 6, 8)
+                     and code in (141, 180, 106, 110, 120, 231)),
+                     exists (select 1 from evidence e where e.seq = l.seq and event = 5 and code = 229), attempts
+                 from identifier join life l using (seq) where identifier = ?1",
+            )
+            .expect("the schema has these");
+        let mut rows = statement.query([id.as_str()]).expect("they can be read");
+        let row = rows.next().expect("they can be read")?;
+        let state: u8 = row.get(0).expect("a number");
+        Some(Heard {
+            state: State::ALL[usize::from(state)],
+            no: row.get(1).expect("a truth value"),
+            duplicate: row.get(2).expect("a truth value"),
+            attempts: row.get(3).expect("a number"),
+        })
+    })
+}
+
+impl Shape {
+    fn heard(&self, id: PayerTransactionId) -> Option<Heard> {
+        heard(self.disk.as_ref()?, id)
+    }
+
+    /// Perhaps the gateway will break its word about this payment, which has just come to its end.
+    pub(super) fn may_recant(&mut self, id: PayerTransactionId, chance: fn(&Faults) -> u32) {
+        if self.chance(chance) {
+            let delay = self.delay(|f| f.settle_ms) * self.rng.u64(1..=4);
+            self.plan(delay, Happening::Recant(id));
+        }
+    }
+
+    /// Breaks the gateway's word where it was heard: nobody can say otherwise which of two words came first.
+    pub(super) fn recant(&mut self, id: PayerTransactionId) {
+        let Some(heard) = self.heard(id) else { return };
+        let now = self.now();
+        let account = self.account(id);
+        let told = FAILED.iter().any(|code| account.told.contains(code));
+        if account.executions > 0 {
+            self.note(|| format!("{id} is called failed after all"));
+            return self.call_back(id, 141);
+        }
+        if !(heard.state == State::Failed && heard.no && told) {
+            return;
+        }
+        account.accepted_at.get_or_insert(now);
+        account.executions += 1;
+        account.broken += 1;
+        account.refused = None;
+        account.end = Some(140);
+        self.note(|| format!("executed {id} after all"));
+        self.call_back(id, 140);
+    }
+
+    /// Whether this callback would say "failed" of an executed payment to somebody who has heard no end of it yet.
+    pub(super) fn misleads(&self, id: PayerTransactionId, code: i32) -> bool {
+        let executed = self
+            .ledger
+            .get(&id)
+            .is_some_and(|account| account.executions > 0);
+        executed
+            && !PAID.contains(&code)
+            && !self
+                .heard(id)
+                .is_some_and(|heard| heard.state.is_finished())
+    }
+
+    /// Whether somebody else's payment has the identifier of one whose post arrives.
+    pub(super) fn is_strange(&mut self, id: PayerTransactionId) -> bool {
+        if let Some(known) = self.account(id).stranger {
+            return known;
+        }
+        let first = self.heard(id).is_some_and(|heard| heard.attempts == 1);
+        let strange = first
+            && self.faults.duplicate_check
+            && self.account(id).accepted_at.is_none()
+            && self.chance(|f| f.stranger);
+        self.account(id).stranger = Some(strange);
+        strange
+    }
+
+    /// Whether a status reply tells of somebody else's payment, and names its amount. Where the program has heard that it
+    /// is not ours, the reply may as well name nothing.
+    pub(super) fn is_unlike_ours(&mut self, id: PayerTransactionId) -> bool {
+        if self.account(id).stranger != Some(true) {
+            return false;
+        }
+        let told = self
+            .heard(id)
+            .is_some_and(|heard| heard.duplicate && heard.attempts == 1);
+        if told && self.rng.bool() {
+            // Like one of ours that was executed.
+            let account = self.account(id);
+            account.accepted_at.get_or_insert(0);
+            account.end = Some(140);
+            return false;
+        }
+        true
+    }
+
+    /// A word of a status reply about another payment that has the same identifier.
+    pub(super) fn other_word(&mut self, id: PayerTransactionId) -> String {
+        let code = [140, 141, 139, 183][self.rng.usize(0..4)];
+        let named = if self.rng.bool() {
+            r#""amount":"0.07""#
+        } else {
+            r#""currencyCode":"UGX""#
+        };
+        self.note(|| format!("status {id} {code}, of another payment: {named}"));
+        self.other(id, code, named)
+    }
+
+    /// An entry about another payment that has the same identifier, and names something else.
+    pub(super) fn other(&mut self, id: PayerTransactionId, code: i32, named: &str) -> String {
+        let text = entry(id.as_str(), code, self.rng.u64(1..1 << 60));
+        format!("{},{named}}}", text.trim_end_matches('}'))
+    }
+}

@@ -1,0 +1,92 @@
+//! A journal that was changed between load and run, and a head that was kept elsewhere.
+
+use rusqlite::Connection;
+use serde_json::Value;
+
+use crate::files::rows;
+use crate::gateways::{Server, healthy};
+use crate::world::{Setup, World};
+
+const RUN: [&str; 3] = ["run", "b", "--yes"];
+
+fn sql(world: &World, sql: &str) {
+    let c = Connection::open(world.path("disburse.db")).unwrap();
+    c.execute_batch("drop trigger if exists instruction_is_never_changed")
+        .unwrap();
+    c.execute_batch(sql).unwrap();
+}
+
+#[test]
+fn an_amount_that_was_raised_after_the_load_is_not_posted() {
+    let server = Server::start(healthy);
+    let world = World::new(&Setup::default()).towards(&server.url());
+    world.write_rows("batch.csv", &rows(5, 140));
+    world.expect(0, &["load", "batch.csv", "--batch", "b"]);
+    sql(
+        &world,
+        "update instruction set amount = amount * 10 where seq = 3",
+    );
+    world
+        .expect(1, &RUN)
+        .says("the journal of batch b was changed from outside")
+        .says("lines 2 to 6 of batch.csv")
+        .says("not as it was loaded")
+        .says("disburse verify");
+    assert_eq!(server.posts().len(), 0);
+    sql(
+        &world,
+        "update instruction set amount = amount / 10 where seq = 3",
+    );
+    world.expect(0, &RUN);
+    // One of those that were paid is to be paid again.
+    sql(
+        &world,
+        "update life set state = 0, due_at = 0, code = null, settled_at = null where seq = 2;
+         insert into tally select batch_id, service_id, currency, 0, 1, amount from instruction where seq = 2
+         on conflict do update set count = 1, amount = excluded.amount",
+    );
+    world.expect(1, &RUN).says("adds up to paid");
+    assert_eq!(server.posts().len(), 5);
+}
+
+#[test]
+fn a_run_demands_the_head_that_the_load_printed() {
+    let server = Server::start(healthy);
+    let world = World::new(&Setup::default()).towards(&server.url());
+    let all = rows(5, 141);
+    world.write_rows("batch.csv", &all[..3]);
+    world.write_rows("late.csv", &all[3..]);
+    let load = world.expect(0, &["load", "batch.csv", "--batch", "b", "--json"]);
+    let loaded: Value = serde_json::from_str(&load.out).unwrap();
+    let head = loaded["evidence"]["head"].as_str().unwrap().to_owned();
+    world
+        .expect(0, &["load", "batch.csv", "--batch", "b"])
+        .says(&format!("head {head}"));
+    let run = |head: &str| world.disburse(&[&RUN[..], &["--head", head]].concat());
+    let other = format!("{}{}", &head[1..], &head[..1]);
+    let done = run(&other);
+    assert_eq!(done.code, Some(2), "{done:?}");
+    done.says("was never at this head").says("nothing was sent");
+    assert_eq!(run("zz").code, Some(2));
+    // What the evidence does not cover is found as well.
+    sql(
+        &world,
+        "update instruction set amount = amount + 1 where seq = 1",
+    );
+    let done = run(&head);
+    assert_eq!(done.code, Some(2), "{done:?}");
+    done.says("is not what was recorded")
+        .says("nothing was sent");
+    sql(
+        &world,
+        "update instruction set amount = amount - 1 where seq = 1",
+    );
+    assert_eq!(server.posts().len(), 0);
+    let done = run(&head);
+    assert_eq!(done.code, Some(0), "{done:?}");
+    // An earlier head of the same chain will do.
+    world.expect(0, &["load", "late.csv", "--batch", "b", "--amend"]);
+    let done = run(&head);
+    assert_eq!(done.code, Some(0), "{done:?}");
+    assert_eq!(server.posts().len(), 5);
+}

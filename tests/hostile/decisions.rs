@@ -1,0 +1,199 @@
+//! An operator says that a payment failed, and the gateway has its own word on that.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
+
+use serde_json::Value;
+
+use super::forms::{Body, Form};
+use super::gateway::Gateway;
+use super::office::{BATCH, Ended, Office, Setup, until_while};
+use super::script::{Answer, Both, Conduct, Effect, Post, Query, millis};
+
+const SILENT: i32 = 0;
+const NOT_FOUND: i32 = 143;
+
+/// A gateway that loses the reply to every post, and says of every payment what the test wants it to say.
+struct Mouth {
+    says: Arc<AtomicI32>,
+    pause: Arc<AtomicU64>,
+    gateway: Gateway,
+}
+
+impl Mouth {
+    fn open(effect: Effect) -> Self {
+        let (says, pause) = (
+            Arc::new(AtomicI32::new(SILENT)),
+            Arc::new(AtomicU64::new(0)),
+        );
+        let (word, wait) = (Arc::clone(&says), Arc::clone(&pause));
+        let gateway = Gateway::start(Both(
+            move |_: &Post<'_>| Conduct::spoilt(effect, Form::Http(500, Body::Html)),
+            move |_: &Query<'_>| {
+                let code = word.load(Ordering::SeqCst);
+                Answer {
+                    code,
+                    form: match code {
+                        SILENT => Form::Http(500, Body::Html),
+                        _ => Form::Plain,
+                    },
+                    pause: millis(wait.load(Ordering::SeqCst)),
+                }
+            },
+        ));
+        Self {
+            says,
+            pause,
+            gateway,
+        }
+    }
+
+    fn says(&self, code: i32) {
+        self.says.store(code, Ordering::SeqCst);
+    }
+
+    /// An office whose one payment is in doubt.
+    fn office(&self, give_up: &'static str) -> Office {
+        let setup = Setup {
+            rows: 1,
+            services: 1,
+            give_up,
+            max_wait: "500ms",
+            ..Setup::default()
+        };
+        let office = Office::open(&self.gateway, setup);
+        let ended = office.pay();
+        assert_eq!(ended.code, Some(4), "{ended:?}");
+        assert_eq!(state(&office), "in_doubt");
+        office
+    }
+}
+
+fn failed(office: &Office, more: &[&str]) -> Ended {
+    let order = ["resolve", BATCH, "ROW-00000", "--failed"];
+    let why = ["--reason", "never came", "--evidence", "ticket 7"];
+    office.call(&[&order[..], &why, more].concat())
+}
+
+fn state(office: &Office) -> String {
+    let said = office.call(&["explain", BATCH, "ROW-00000", "--json"]);
+    let said: Value = serde_json::from_str(&said.out).unwrap();
+    said[0]["state"].as_str().unwrap().to_owned()
+}
+
+#[track_caller]
+fn refuses(ended: &Ended, words: &str) {
+    assert_eq!(ended.code, Some(2), "{ended:?}");
+    assert!(ended.err.contains(words), "{ended:?}");
+    assert!(
+        ended.err.contains("\nhint: "),
+        "it says what to do: {ended:?}"
+    );
+}
+
+#[test]
+fn what_the_gateway_says_is_paid_is_not_recorded_as_failed() {
+    let mouth = Mouth::open(Effect::EXECUTE);
+    let office = mouth.office("100ms");
+    mouth.says(140);
+    let ended = failed(&office, &["--yes", "--although-accepted"]);
+    refuses(&ended, "the gateway says that it is paid (140");
+    assert_eq!(state(&office), "paid", "by that very answer");
+    let retried = office.call(&["retry", BATCH, "--yes"]);
+    assert!(retried.out.contains("0 proven failures"), "{retried:?}");
+    assert_eq!(mouth.gateway.ledger.executions(), 1);
+}
+
+#[test]
+fn what_the_gateway_has_is_not_failed_before_its_time_nor_without_a_second_word() {
+    for (code, state_now) in [(139, "acknowledged"), (SILENT, "in_doubt")] {
+        let mouth = Mouth::open(Effect::EXECUTE);
+        let office = mouth.office("3s");
+        mouth.says(code);
+        let second = ["--yes", "--although-accepted"];
+        refuses(&failed(&office, &second), "it is not recorded as failed");
+        assert_eq!(state(&office), state_now);
+        // Its time is up when the same order asks for the second word.
+        until_while(
+            "its time is up",
+            || {
+                failed(&office, &["--yes"])
+                    .err
+                    .contains("will never be paid, --although-accepted")
+            },
+            || true,
+        );
+        assert_eq!(state(&office), state_now);
+        let ended = failed(&office, &["--although-accepted"]);
+        refuses(
+            &ended,
+            "this would record payment ROW-00000, KES 100.00 as failed",
+        );
+        assert_eq!(state(&office), state_now);
+        let ended = failed(&office, &second);
+        assert_eq!(ended.code, Some(0), "{ended:?}");
+        assert_eq!(state(&office), "failed");
+        let told = office.call(&["explain", BATCH, "ROW-00000"]).out;
+        assert!(told.contains("although_accepted \"true\""), "{told}");
+        assert_eq!(mouth.gateway.ledger.posts(), 1);
+    }
+}
+
+#[test]
+fn what_the_gateway_calls_failed_needs_no_decision_and_what_it_does_not_know_may_fail() {
+    let mouth = Mouth::open(Effect::Nothing);
+    let office = mouth.office("1h");
+    mouth.says(141);
+    let ended = failed(&office, &[]);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    assert!(ended.out.contains("no decision was needed"), "{ended:?}");
+    let mouth = Mouth::open(Effect::Nothing);
+    let office = mouth.office("1h");
+    mouth.says(NOT_FOUND);
+    // Within the quarantine it proves nothing.
+    until_while(
+        "the quarantine ends",
+        || {
+            let ended = failed(&office, &[]);
+            refuses(&ended, "");
+            ended.err.contains("this would record")
+        },
+        || true,
+    );
+    // Each question is evidence: the second "not found" alone would let a run post it again.
+    let ended = failed(&office, &["--yes"]);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    assert_eq!(state(&office), "failed");
+}
+
+#[test]
+fn what_is_learned_while_the_gateway_is_asked_makes_the_decision_void() {
+    let mouth = Mouth::open(Effect::EXECUTE);
+    let office = mouth.office("100ms");
+    mouth.says(NOT_FOUND);
+    mouth.pause.store(800, Ordering::SeqCst);
+    let asking = || {
+        let books = mouth.gateway.ledger.books();
+        books.deals.values().map(|deal| deal.queries).sum::<u32>()
+    };
+    let before = asking();
+    let order = [
+        "resolve",
+        BATCH,
+        "ROW-00000",
+        "--yes",
+        "--reason",
+        "a",
+        "--evidence",
+        "b",
+    ];
+    let mut first = office.start(&[&order[..], &["--failed", "--although-accepted"]].concat());
+    first.until("the gateway is asked", || asking() > before);
+    let other = office.call(&[&order[..], &["--paid"]].concat());
+    assert_eq!(other.code, Some(0), "{other:?}");
+    refuses(
+        &first.wait(),
+        "something was learned about it since the question",
+    );
+    assert_eq!(state(&office), "paid");
+}
