@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::gateway::{BATCH, Gateway, any_port, client, free_address};
+use super::gateway::{BATCH, Gateway, any_port, client, disburse, free_address};
 use super::process::{Outcome, Process, limit};
 use super::watch::Watch;
 
@@ -17,7 +17,6 @@ pub struct Stock {
     folder: tempfile::TempDir,
     next: usize,
     files: BTreeMap<usize, PathBuf>,
-    loaded: BTreeMap<usize, PathBuf>,
     finished: BTreeMap<usize, Finished>,
     body: Option<(String, String)>,
 }
@@ -39,7 +38,6 @@ impl Stock {
             folder,
             next: 0,
             files: BTreeMap::new(),
-            loaded: BTreeMap::new(),
             finished: BTreeMap::new(),
             body: None,
         })
@@ -70,18 +68,12 @@ impl Stock {
         Ok(fs::metadata(file)?.len() as f64 / rows as f64)
     }
 
-    /// Returns a folder with a journal into which so many rows were loaded.
-    pub fn loaded(&mut self, rows: usize) -> Outcome<PathBuf> {
-        if let Some(folder) = self.loaded.get(&rows) {
-            return Ok(folder.clone());
-        }
-        let folder = self.folder()?;
+    /// Loads so many rows into a journal in this folder. A copy of a loaded journal would not do: it asks before it posts.
+    pub fn load_into(&mut self, folder: &Path, rows: usize) -> Outcome<()> {
         let file = self.files(rows)?.join("rows.csv");
-        let mut command = client(&folder, any_port())?;
+        let mut command = client(folder, any_port())?;
         command.arg("load").arg(file).args(["--batch", BATCH]);
-        Process::start(&mut command, limit(rows))?.wait()?;
-        self.loaded.insert(rows, folder.clone());
-        Ok(folder)
+        Process::start(&mut command, limit(rows))?.wait().map(drop)
     }
 
     /// Returns a batch of so many rows that is finished.
@@ -140,7 +132,7 @@ impl Stock {
     /// Returns what stands before and behind the identifier in a body that the program has posted.
     fn genuine_body(&mut self) -> Outcome<(String, String)> {
         let folder = self.folder()?;
-        copy_journal(&self.loaded(1)?, &folder)?;
+        self.load_into(&folder, 1)?;
         let gateway = Gateway::start(&folder, &[])?;
         let watch = Watch::start(any_port(), gateway.address)?;
         let mut command = client(&folder, watch.address())?;
@@ -155,16 +147,22 @@ impl Stock {
     }
 }
 
-/// Copies a journal, and waits until the copy is on the disk: its way there is nobody's measure.
+/// Copies a journal, says that the first one is not in use any more, and waits until the copy is on the disk: its way there
+/// is nobody's measure.
 pub fn copy_journal(from: &Path, to: &Path) -> Outcome<()> {
     for entry in fs::read_dir(from)? {
         let entry = entry?;
         let name = entry.file_name();
         if name.to_string_lossy().starts_with("disburse.db") {
-            let copy = to.join(name);
-            fs::copy(entry.path(), &copy)?;
-            File::open(copy)?.sync_all()?;
+            fs::copy(entry.path(), to.join(name))?;
         }
+    }
+    let mut command = disburse(to);
+    command.args(["recover", "--nothing-ran-since", "--yes"]);
+    command.args(["--reason", "copied for a measure"]);
+    Process::start(&mut command, limit(0))?.wait()?;
+    for entry in fs::read_dir(to)? {
+        File::open(entry?.path())?.sync_all()?;
     }
     Ok(())
 }

@@ -228,9 +228,8 @@ impl Bench {
         until: Until,
         environment: &[(&str, &str)],
     ) -> Outcome<Sample> {
-        let loaded = self.stock.borrow_mut().loaded(payments)?;
         self.in_folder(|folder| {
-            copy_journal(&loaded, folder)?;
+            self.stock.borrow_mut().load_into(folder, payments)?;
             let gateway = Gateway::start(folder, &[])?;
             let mut command = client(folder, gateway.address)?;
             command.args(["run", BATCH, "--yes", "--quiet"]);
@@ -266,9 +265,8 @@ impl Bench {
     }
 
     fn limited(&self, payments: usize) -> Outcome<Sample> {
-        let loaded = self.stock.borrow_mut().loaded(payments)?;
         self.in_folder(|folder| {
-            copy_journal(&loaded, folder)?;
+            self.stock.borrow_mut().load_into(folder, payments)?;
             let gateway = Gateway::start(folder, &[])?;
             let watch = Watch::start(any_port(), gateway.address)?;
             let mut command = client(folder, watch.address())?;
