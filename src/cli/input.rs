@@ -10,6 +10,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, OnceLock};
 
 use rustix::fs::OFlags;
+use sha2::{Digest, Sha256};
 
 use super::arguments::FileArguments;
 use super::config::Settings;
@@ -17,7 +18,7 @@ use super::mistakes::Mistakes;
 use super::{Error, fresh_name, output, rules};
 use crate::domain::{Amount, Currency};
 use crate::intake::{
-    self, BadRow, Corrections, Encoding, Form, Format, Options, Reader, Row, Rules,
+    self, BadPlaces, BadRow, Corrections, Encoding, Form, Format, Options, Reader, Row, Rules,
 };
 use crate::journal::{Incoming, LateError, RejectedRow};
 use crate::report::FileIdentity;
@@ -58,6 +59,7 @@ pub(super) type Pending = tokio::task::JoinHandle<Result<Reading, Error>>;
 pub(super) struct Reading {
     mistakes: Mistakes,
     bad_rows: u64,
+    bad_places: BadPlaces,
     staged: Option<Corrections<BufWriter<tempfile::NamedTempFile>>>,
     form: Form,
     notes: Vec<String>,
@@ -185,7 +187,7 @@ impl Input {
     /// Shows the first errors and writes the file of corrections; returns how many rows are bad.
     pub(super) fn explain(&self, mut reading: Reading, late: &[LateError]) -> Result<u64, Error> {
         let late_rows: BTreeMap<u64, &LateError> =
-            late.iter().map(|error| (error.line, error)).collect();
+            late.iter().map(|error| (error.good_row, error)).collect();
         if reading.bad_rows == 0 && late_rows.is_empty() {
             return Ok(0);
         }
@@ -214,16 +216,17 @@ impl Input {
             Some(staged) => staged,
             None => stage(&folder_of(&self.corrections), &reading.form)?,
         };
-        let lines: BTreeSet<u64> = late.keys().copied().collect();
+        let rows: BTreeSet<u64> = late.keys().copied().collect();
         let mut failed = None;
         let rows = intake::raw_rows(
             self.reopened()?,
             &self.options,
             Arc::clone(&self.rules),
-            &lines,
-            |line, cells| {
+            &reading.bad_places,
+            &rows,
+            |row, cells| {
                 let text = late
-                    .get(&line)
+                    .get(&row)
                     .map(|error| joined(error))
                     .unwrap_or_default();
                 if let Err(error) = staged.write_cells(&cells, &text) {
@@ -400,13 +403,16 @@ fn feed(
     let mut reading = Reading {
         mistakes,
         bad_rows: 0,
+        bad_places: BadPlaces::default(),
         staged: None,
         form: reader.form(),
         notes: Vec::new(),
     };
     let mut block = Vec::with_capacity(BLOCK);
     for row in reader.by_ref() {
-        match row.map_err(|error| Error::of_file(name, &error))? {
+        let row = row.map_err(|error| Error::of_file(name, &error))?;
+        reading.bad_places.push(matches!(row, Row::Bad(_)));
+        match row {
             Row::Good(instruction) => block.push(Incoming::Good(instruction)),
             Row::Unpriced(row) => block.push(Incoming::Unpriced(row)),
             Row::Bad(row) => {
@@ -471,7 +477,26 @@ fn rejected(row: &BadRow, form: &Form) -> RejectedRow {
         ),
         money: row.amount,
         errors: row.error_text(),
+        digest: content_digest(row, form),
     }
+}
+
+/// Returns SHA-256 over what the row has, by the names of the columns: what is wrong with it changes with the rules, and what
+/// an earlier load said of it is not the row's.
+fn content_digest(row: &BadRow, form: &Form) -> [u8; 32] {
+    let mut hash = Sha256::new();
+    let mut part = |text: &str| {
+        hash.update((text.len() as u64).to_be_bytes());
+        hash.update(text);
+    };
+    for (at, cell) in row.raw.iter().enumerate() {
+        let name = form.header.get(at).map_or("", |name| name.trim());
+        if name != "error" && !cell.is_empty() {
+            part(name);
+            part(cell);
+        }
+    }
+    hash.finalize().into()
 }
 
 /// Reads a declared total: `1500.00` in the profile's currency, or `KES 1500.00`.

@@ -344,7 +344,7 @@ fn refused(input: &Input, batch: &str, bad: u64, refusal: &LoadRefusal) -> Error
             );
             let hint = if difference.changed > 0 {
                 "rows of a batch never change: cancel or retry the old ones, or use another batch name"
-            } else if difference.new > 0 {
+            } else if difference.new + difference.rejected > 0 {
                 "add the new rows to the batch with --amend, which leaves the others as they are; or use another batch name"
             } else {
                 "withdraw what is no longer to be paid with `disburse cancel`, or use another batch name"
@@ -452,10 +452,18 @@ const DECLARED: &str =
     "rows may be missing or doubled in the file, or it is another file: ask whoever declared it";
 
 fn difference_text(difference: &Difference) -> String {
-    format!(
-        "{} new, {} gone, {} changed",
-        difference.new, difference.gone, difference.changed
-    )
+    let Difference {
+        new,
+        gone,
+        changed,
+        rejected,
+        ..
+    } = difference;
+    match (new + gone + changed, rejected) {
+        (0, 0) => "rows with errors are gone".to_owned(),
+        (_, 0) => format!("{new} new, {gone} gone, {changed} changed"),
+        _ => format!("{new} new, {gone} gone, {changed} changed, {rejected} new with errors"),
+    }
 }
 
 fn examples(difference: &Difference) -> String {

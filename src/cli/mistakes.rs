@@ -313,6 +313,7 @@ mod tests {
         {
             let error = LateError {
                 line,
+                good_row: line - 1,
                 column: "reference",
                 message: format!("\"x\" is the reference of line {line} too"),
             };

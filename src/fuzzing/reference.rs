@@ -7,7 +7,9 @@ use serde_json::value::RawValue;
 
 use super::rows::File;
 use crate::domain::{Amount, Written};
-use crate::intake::{Error, FIELD_BYTES_MAX, Options, ROW_BYTES_MAX, Row, Rules, raw_rows};
+use crate::intake::{
+    BadPlaces, Error, FIELD_BYTES_MAX, Options, ROW_BYTES_MAX, Row, Rules, raw_rows,
+};
 
 /// Compares the cells of every row with what the csv crate reads.
 pub(super) fn csv(bytes: &[u8], file: &File, options: &Options, rules: &Arc<Rules>) {
@@ -95,20 +97,22 @@ fn cells(
     options: &Options,
     rules: &Arc<Rules>,
 ) -> Vec<(u64, Vec<String>)> {
-    let lines = file.rows.iter().map(|row| match row {
+    let line = |row: &Row| match row {
         Row::Good(row) => row.line,
         Row::Unpriced(row) => row.line,
         Row::Bad(row) => row.line,
-    });
+    };
     let mut found = Vec::new();
     let input = std::io::Cursor::new(bytes.to_vec());
     let outcome = raw_rows(
         input,
         options,
         Arc::clone(rules),
-        &lines.collect(),
-        |line, cells| {
-            found.push((line, cells));
+        &BadPlaces::default(),
+        &(1..=file.rows.len() as u64).collect(),
+        |number, cells| {
+            assert_eq!(number, found.len() as u64 + 1);
+            found.push((line(&file.rows[found.len()]), cells));
         },
     );
     assert_eq!(

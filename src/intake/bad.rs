@@ -19,11 +19,14 @@ pub enum Row {
 
 /// One thing that is wrong with one row.
 ///
-/// Displays as `LINE: column: message`; the file's name is the caller's to put in front.
+/// Displays as `LINE: column: message`, or `LINE, row N: column: message` where several rows begin at one line; the file's
+/// name is the caller's to put in front.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RowError {
     /// The line of the file the row begins at, 1-based.
     pub line: u64,
+    /// Which row of the file it is, 1-based, where the row before it begins at the same line.
+    pub row: Option<u64>,
     /// The column by its contract name; `None` when the row as a whole is concerned.
     pub column: Option<String>,
     /// What was expected and what was found.
@@ -65,7 +68,10 @@ impl RowError {
 
 impl fmt::Display for RowError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: ", self.line)?;
+        match self.row {
+            None => write!(f, "{}: ", self.line)?,
+            Some(row) => write!(f, "{}, row {row}: ", self.line)?,
+        }
         if let Some(column) = &self.column {
             write!(f, "{column}: ")?;
         }

@@ -40,6 +40,7 @@ impl Cells {
             let column = column.map(str::to_owned);
             faults.push(Fault::Found(RowError {
                 line,
+                row: None,
                 column,
                 message,
                 code: "invalid",

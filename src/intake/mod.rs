@@ -5,7 +5,7 @@
 //! ```
 //!
 //! One pass, and memory does not grow with the number of rows: a record holds at most [`ROW_BYTES_MAX`]. What takes the
-//! whole file to see, such as a reference used twice, is found elsewhere; [`raw_rows`] then fetches the cells of those lines.
+//! whole file to see, such as a reference used twice, is found elsewhere; [`raw_rows`] then fetches the cells of those rows.
 //!
 //! Errors are of two kinds. A [`RowError`] concerns one row, and the rows below it are still read. An [`Error`] concerns the
 //! whole file: either nothing was read yet, or it cannot be told where the next row begins.
@@ -39,7 +39,7 @@ pub use columns::COLUMNS;
 pub use corrections::Corrections;
 pub use document::{DocumentError, read_document};
 pub use error::Error;
-pub use reader::{Form, Reader, raw_rows};
+pub use reader::{BadPlaces, Form, Reader, raw_rows};
 pub use rules::{Documents, Rules, ServiceRule};
 pub use signature::check as refuse_foreign;
 pub use source::Encoding;

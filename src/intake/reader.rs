@@ -39,6 +39,8 @@ pub struct Reader {
     primed: bool,
     ended: bool,
     blank_rows: u64,
+    /// Rows that were read, and the line of the last of them.
+    read: (u64, u64),
 }
 
 enum Rows {
@@ -96,6 +98,7 @@ impl Reader {
             primed: false,
             ended: false,
             blank_rows: 0,
+            read: (0, 0),
         };
         if !reader.advance()? {
             return Err(Error::NoRows(if json {
@@ -147,8 +150,18 @@ impl Reader {
         notes
     }
 
-    /// Reads the next row that is not blank into the record.
+    /// Reads the next row that is not blank into the record, and counts it.
     fn advance(&mut self) -> Result<bool, Error> {
+        if !self.advance_record()? {
+            return Ok(false);
+        }
+        let (rows, line) = self.read;
+        self.read = (rows + 1, self.record.line);
+        self.record.row = (line == self.record.line).then_some(rows + 1);
+        Ok(true)
+    }
+
+    fn advance_record(&mut self) -> Result<bool, Error> {
         loop {
             match &mut self.rows {
                 Rows::Csv(parser) => {
@@ -216,9 +229,38 @@ impl Iterator for Reader {
     }
 }
 
-/// Reads a file again and hands out the cells of the rows that begin at the given lines.
+/// Which rows of a file are bad, a bit for each: with it the good ones can be counted again, whatever is judged anew.
+#[derive(Debug, Default)]
+pub struct BadPlaces {
+    bits: Vec<u64>,
+    rows: u64,
+}
+
+impl BadPlaces {
+    /// Takes the next row of the file.
+    pub fn push(&mut self, is_bad: bool) {
+        let (word, bit) = Self::place(self.rows);
+        if word == self.bits.len() {
+            self.bits.push(0);
+        }
+        self.bits[word] |= u64::from(is_bad) << bit;
+        self.rows += 1;
+    }
+
+    fn is_bad(&self, row: u64) -> bool {
+        let (word, bit) = Self::place(row);
+        self.bits.get(word).is_some_and(|bits| bits >> bit & 1 == 1)
+    }
+
+    fn place(row: u64) -> (usize, u64) {
+        (usize::try_from(row / 64).unwrap_or(usize::MAX), row % 64)
+    }
+}
+
+/// Reads a file again and hands out the cells of good rows, by their number among the good ones, 1-based.
 ///
-/// For what is found only when the whole file was seen: such rows belong into the file with corrections too.
+/// For what is found only when the whole file was seen: such rows belong into the file with corrections too. Their lines would
+/// not do: JSON may have all rows on one.
 ///
 /// # Errors
 /// As [`Reader::open`] and the reader itself.
@@ -226,20 +268,27 @@ pub fn raw_rows(
     input: impl Read + Send + 'static,
     options: &Options,
     rules: Arc<Rules>,
-    lines: &BTreeSet<u64>,
+    bad: &BadPlaces,
+    wanted: &BTreeSet<u64>,
     mut each: impl FnMut(u64, Vec<String>),
 ) -> Result<(), Error> {
-    let Some(last) = lines.last() else {
+    let Some(last) = wanted.last() else {
         return Ok(());
     };
     let mut reader = Reader::open(input, options, rules)?;
+    let (mut rows, mut good) = (0, 0);
     while let Some(row) = reader.advance_or_end() {
         row?;
-        let record = &reader.record;
-        if lines.contains(&record.line) {
-            each(record.line, record.cells().map(str::to_owned).collect());
+        let is_bad = bad.is_bad(rows);
+        rows += 1;
+        if is_bad {
+            continue;
         }
-        if record.line >= *last {
+        good += 1;
+        if wanted.contains(&good) {
+            each(good, reader.record.cells().map(str::to_owned).collect());
+        }
+        if good >= *last {
             break;
         }
     }

@@ -9,6 +9,8 @@ use super::text::cut;
 pub(super) struct Record {
     /// The line the row begins at, 1-based.
     pub line: u64,
+    /// Which row of the file it is, 1-based, where the row before it begins at the same line: JSON may have all on one.
+    pub row: Option<u64>,
     /// What was wrong with the row before its cells were looked at.
     pub faults: Vec<Fault>,
     text: String,

@@ -48,6 +48,8 @@ pub struct RejectedRow {
     pub money: Option<Money>,
     /// What is wrong with it.
     pub errors: String,
+    /// SHA-256 over what the row has, whatever is wrong with it by the rules of the day: it is known again by that.
+    pub digest: [u8; 32],
 }
 
 /// How a file is to be loaded.
@@ -84,6 +86,8 @@ pub struct LoadPlan {
 pub struct LateError {
     /// Line of the file.
     pub line: u64,
+    /// Its number among the rows of the file that are good by themselves, 1-based.
+    pub good_row: u64,
     /// The column it is about; empty for the whole row.
     pub column: &'static str,
     /// What was expected, and what was found.
@@ -182,6 +186,8 @@ pub struct Difference {
     pub gone: u64,
     /// Rows with a reference of the batch and other content.
     pub changed: u64,
+    /// Rows with errors that were not set aside when the batch was loaded.
+    pub rejected: u64,
     /// The first few of each, as `new: line 7, reference EMP-7`.
     pub examples: Vec<String>,
 }

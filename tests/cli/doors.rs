@@ -228,3 +228,44 @@ fn other_kinds_of_files_are_named_whatever_they_are_called() {
     let said = desk.run(&["check", "disburse.db", "--sandbox"]).finished(2);
     assert!(said.err.contains("is an SQLite database"), "{}", said.err);
 }
+
+#[test]
+fn rows_that_share_one_line_are_told_apart() {
+    let row = |reference: &str, msisdn: &str, amount: &str| {
+        format!(
+            r#"{{"reference":"{reference}","service_code":"B2C_MPESA","msisdn":"{msisdn}","amount":"{amount}","currency_code":"KES","country_code":"KE"}}"#
+        )
+    };
+    let rows = [
+        row("A", "254712345671", "100.00"),
+        row("B", "25471234567", "200.00"),
+        row("C", "25471234568", "300.00"),
+        row("A", "254712345674", "400.00"),
+        row("D", "254712345675", "500.00"),
+    ];
+    let desk = Desk::new().file("one.json", format!("[{}]", rows.join(",")));
+    let said = desk
+        .run(&load("one.json", &["--on-error", "skip"]))
+        .finished(0);
+    // The number of the row tells which one it is.
+    for place in ["one.json:1, row 2: msisdn:", "one.json:1, row 3: msisdn:"] {
+        assert!(said.err.contains(place), "{}", said.err);
+    }
+    let status = desk.run(&["status", "b", "--json"]).finished(0).json();
+    assert_eq!(status["states"]["ready"]["count"], 2);
+    assert_eq!(status["states"]["rejected"]["count"], 3);
+    // Of two rows with one reference the second one is to be mended: the first one is loaded.
+    let corrections = desk.text("one.corrections.csv");
+    assert!(corrections.contains("254712345674"), "{corrections}");
+    assert!(!corrections.contains("254712345671"), "{corrections}");
+    assert_eq!(corrections.lines().count(), 4);
+    // The same file again is the same.
+    let said = desk
+        .run(&load("one.json", &["--on-error", "skip"]))
+        .finished(0);
+    assert!(
+        said.out.contains("already there, unchanged"),
+        "{}",
+        said.out
+    );
+}

@@ -102,6 +102,13 @@ pub fn rows(range: std::ops::RangeInclusive<u64>) -> Vec<Instruction> {
     range.map(row).collect()
 }
 
+fn digest_of(line: u64, minor: i64) -> [u8; 32] {
+    let mut digest = [0; 32];
+    digest[..8].copy_from_slice(&line.to_be_bytes());
+    digest[8..16].copy_from_slice(&minor.to_be_bytes());
+    digest
+}
+
 /// A row that failed validation, of a readable amount.
 pub fn bad(line: u64, minor: i64) -> RejectedRow {
     RejectedRow {
@@ -114,6 +121,7 @@ pub fn bad(line: u64, minor: i64) -> RejectedRow {
             currency: kes(),
         }),
         errors: "msisdn: expected 12 digits".into(),
+        digest: digest_of(line, minor),
         ..RejectedRow::default()
     }
 }

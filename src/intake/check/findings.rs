@@ -11,6 +11,7 @@ use super::super::{FIELD_BYTES_MAX, ROW_BYTES_MAX, damage};
 /// The errors of one row, at most one for each column: the first cause is the one to mend.
 pub(super) struct Findings {
     line: u64,
+    row: Option<u64>,
     errors: Vec<RowError>,
     shapeless: bool,
 }
@@ -20,6 +21,7 @@ impl Findings {
     pub(super) fn of(layout: &Layout, record: &Record) -> Self {
         let mut found = Self {
             line: record.line,
+            row: record.row,
             errors: Vec::new(),
             shapeless: false,
         };
@@ -113,6 +115,7 @@ impl Findings {
         }
         self.errors.push(RowError {
             line: self.line,
+            row: self.row,
             column,
             message,
             code,

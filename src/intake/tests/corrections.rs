@@ -77,22 +77,26 @@ fn a_byte_order_mark_is_kept_for_the_spreadsheet() {
 }
 
 #[test]
-fn cells_of_given_lines_are_fetched_again() {
+fn cells_of_good_rows_are_fetched_again_by_their_number() {
     let file = "service_code,msisdn,amount\nB2C_MPESA,1,50\n\nB2C_MPESA,2, x\nB2C_MPESA,3,50\n";
     let mut found = Vec::new();
-    let lines: BTreeSet<u64> = [4, 99].into();
+    // The first row is bad: the second one of the file is the first good one.
+    let mut bad = BadPlaces::default();
+    [true, false, false].into_iter().for_each(|is| bad.push(is));
+    let wanted: BTreeSet<u64> = [1, 99].into();
     raw_rows(
         Cursor::new(file),
         &Options::default(),
         rules(),
-        &lines,
-        |line, cells| found.push((line, cells)),
+        &bad,
+        &wanted,
+        |number, cells| found.push((number, cells)),
     )
     .unwrap();
     assert_eq!(
         found,
         [(
-            4,
+            1,
             vec!["B2C_MPESA".to_owned(), "2".to_owned(), " x".to_owned()]
         )]
     );
@@ -100,8 +104,9 @@ fn cells_of_given_lines_are_fetched_again() {
         Cursor::new(""),
         &Options::default(),
         rules(),
+        &BadPlaces::default(),
         &BTreeSet::new(),
-        |_, _| panic!("no line was asked for"),
+        |_, _| panic!("no row was asked for"),
     )
     .unwrap();
 }

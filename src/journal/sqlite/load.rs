@@ -10,7 +10,7 @@ use rusqlite::params;
 use super::NEVER;
 use super::blocks::Block;
 use super::chain::{Chain, Chained};
-use super::insert::{Insert, Placed, line_number};
+use super::insert::{Insert, Placed};
 use super::prepare::{self, Preparer};
 use super::read::standing;
 use super::recovery::open_recovery;
@@ -80,12 +80,27 @@ pub(super) struct Lane {
 #[derive(Default)]
 pub(super) struct Seen {
     pub(super) bad: u64,
+    pub(super) bad_rows: ContentDigest,
     pub(super) ended: bool,
 }
 
 impl Seen {
-    /// Returns what tells the file from another one.
+    pub(super) fn take_bad(&mut self, row: &RejectedRow) {
+        self.bad += 1;
+        self.bad_rows.add(&row.digest);
+    }
+
+    /// Returns what tells the file from another one: the rows with errors are part of it.
     pub(super) fn digest(&self, of_rows: ContentDigest) -> String {
+        let plain = self.plain_digest(of_rows);
+        match self.bad {
+            0 => plain,
+            _ => format!("{plain}+{}", self.bad_rows.to_text()),
+        }
+    }
+
+    /// The same as versions before 5 had it: of the rows with errors only their number was told.
+    pub(super) fn plain_digest(&self, of_rows: ContentDigest) -> String {
         format!("{}+{}", of_rows.to_text(), self.bad)
     }
 }
@@ -168,6 +183,13 @@ impl<'a> Load<'a> {
         if let Some(loaded) = self.recalled(&digest)? {
             return Ok(loaded);
         }
+        let plain = seen.plain_digest(prepared.digest);
+        if bad > 0
+            && self.has_set_aside_the_same(&plain)?
+            && let Some(loaded) = self.recalled(&plain)?
+        {
+            return Ok(loaded);
+        }
         if bad > 0 && !self.plan.skip_bad_rows {
             let late = self.sort_out(order)?.late;
             return Ok(Loaded::Refused(LoadRefusal::BadRows {
@@ -175,7 +197,10 @@ impl<'a> Load<'a> {
                 late,
             }));
         }
-        let sorted = self.sort_out(order)?;
+        let mut sorted = self.sort_out(order)?;
+        if self.existed && bad > 0 {
+            sorted.set_aside_before = self.drop_set_aside_before()?;
+        }
         if !sorted.late.is_empty() && !self.plan.skip_bad_rows {
             return Ok(Loaded::Refused(LoadRefusal::BadRows {
                 rejected: bad,
@@ -214,16 +239,19 @@ impl<'a> Load<'a> {
     }
 
     fn finish(self, digest: &str, sorted: Sorted) -> Result<Loaded, Error> {
-        let mut summary = self.summary(sorted.late, sorted.unchanged.count)?;
+        let unchanged = sorted.unchanged.count;
+        let mut summary = self.summary(sorted.late, unchanged)?;
         summary.unpriced += sorted.unpriced;
         let total = summary.total();
-        if total.count + summary.rejected.count == 0 && sorted.unchanged.count == 0 {
+        let mut known = sorted.unchanged;
+        known.add_all(&sorted.set_aside_before);
+        if total.count + summary.rejected.count + known.count == 0 {
             return Ok(Loaded::Refused(LoadRefusal::NoRows));
         }
-        if summary.unpriced > 0 && sorted.unchanged.count > 0 && self.plan.expect_total.is_some() {
+        if summary.unpriced > 0 && unchanged > 0 && self.plan.expect_total.is_some() {
             return Ok(Loaded::Refused(LoadRefusal::TotalOpen(summary.unpriced)));
         }
-        if let Some(refusal) = self.check_declared(&summary, &sorted.unchanged) {
+        if let Some(refusal) = self.check_declared(&summary, &known) {
             return Ok(Loaded::Refused(refusal));
         }
         if !self.existed
@@ -273,7 +301,7 @@ impl<'a> Load<'a> {
                 }
                 Incoming::Unpriced(row) => self.insert(insert, row, next()?, None)?,
                 Incoming::Bad(row) => {
-                    seen.bad += 1;
+                    seen.take_bad(row);
                     self.reject(row)?;
                 }
                 Incoming::End => seen.ended = true,
@@ -335,38 +363,6 @@ impl<'a> Load<'a> {
             None => lane.unpriced += 1,
         }
         Ok(lane.service_id)
-    }
-
-    /// Counts a row that did not pass.
-    pub(super) fn count_rejected(&mut self, row: &RejectedRow) {
-        self.rejected.count += 1;
-        if let Some(money) = row.money {
-            self.rejected.amounts.add(money);
-        }
-    }
-
-    pub(super) fn reject(&mut self, row: &RejectedRow) -> Result<(), Error> {
-        self.count_rejected(row);
-        let full = |text: &str| Some(text.to_owned()).filter(|text| !text.is_empty());
-        self.c
-            .prepare_cached(
-                "insert into rejected (load_id, line, batch_id, reference, service_code, msisdn, account_number,
-                     amount_text, amount, currency, errors) values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
-            )?
-            .execute(params![
-                self.load_id,
-                line_number(row.line),
-                self.batch_id,
-                full(&row.reference),
-                full(&row.service_code),
-                full(&row.msisdn),
-                full(&row.account_number),
-                full(&row.amount_text),
-                row.money.map(|money| money.amount.minor()),
-                full(&row.currency_code),
-                row.errors,
-            ])?;
-        Ok(())
     }
 
     /// Returns the other batch with these rows, of several the one in which most may have been paid, and what became of it.

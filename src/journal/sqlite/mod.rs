@@ -43,6 +43,7 @@ mod row;
 mod rows;
 mod run;
 mod seal;
+mod set_aside;
 mod sorted;
 mod taken;
 #[cfg(test)]

@@ -41,7 +41,7 @@ impl Load<'_> {
                         self.count(row, None)?;
                     }
                     Incoming::Bad(row) => {
-                        seen.bad += 1;
+                        seen.take_bad(row);
                         self.count_rejected(row);
                     }
                     Incoming::End => seen.ended = true,

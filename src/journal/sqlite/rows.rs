@@ -20,7 +20,7 @@ pub struct Rows<'a> {
     rejected: VecDeque<(i64, RejectedRow)>,
     /// Where the next page begins; `None` when there is none.
     last_payment: Option<i64>,
-    last_rejected: Option<(i64, i64)>,
+    last_rejected: Option<(i64, i64, i64)>,
 }
 
 impl<'a> Rows<'a> {
@@ -30,7 +30,7 @@ impl<'a> Rows<'a> {
             payments: VecDeque::new(),
             rejected: VecDeque::new(),
             last_payment: Some(0),
-            last_rejected: Some((0, -1)),
+            last_rejected: Some((0, -1, -1)),
         }
     }
 
@@ -82,16 +82,17 @@ impl<'a> Rows<'a> {
         Ok(())
     }
 
-    fn fill_rejected(&mut self, (load_id, line): (i64, i64)) -> Result<(), Error> {
+    fn fill_rejected(&mut self, (load_id, line, nth): (i64, i64, i64)) -> Result<(), Error> {
         let mut statement = self.snapshot.c.prepare_cached(
             "select load_id, line, coalesce(reference, ''), coalesce(service_code, ''), coalesce(msisdn, ''),
-                 coalesce(account_number, ''), coalesce(amount_text, ''), coalesce(currency, ''), amount, errors
-             from rejected where batch_id = ?1 and (load_id, line) > (?2, ?3) order by load_id, line limit ?4",
+                 coalesce(account_number, ''), coalesce(amount_text, ''), coalesce(currency, ''), amount, errors, nth
+             from rejected where batch_id = ?1 and (load_id, line, nth) > (?2, ?3, ?4) order by load_id, line, nth limit ?5",
         )?;
-        let mut rows = statement.query(params![self.snapshot.batch_id, load_id, line, PAGE])?;
+        let mut rows =
+            statement.query(params![self.snapshot.batch_id, load_id, line, nth, PAGE])?;
         while let Some(row) = rows.next()? {
             let (load_id, line): (i64, i64) = (row.get(0)?, row.get(1)?);
-            self.last_rejected = Some((load_id, line));
+            self.last_rejected = Some((load_id, line, row.get(10)?));
             let currency_code: String = row.get(7)?;
             let amount: Option<i64> = row.get(8)?;
             let money = match amount.and_then(Amount::from_minor) {
@@ -113,6 +114,8 @@ impl<'a> Rows<'a> {
                     currency_code,
                     money,
                     errors: row.get(9)?,
+                    // It tells one row from another while they are loaded.
+                    digest: [0; 32],
                 },
             ));
         }

@@ -60,13 +60,21 @@ pub(super) fn file_digest(c: &Connection, load_id: i64) -> Result<Option<(Digest
     }
     let mut rejected = c.prepare_cached(
         "select line, batch_id, reference, service_code, msisdn, account_number, amount_text, amount, currency, errors
-         from rejected where load_id = ?1 order by line",
+         from rejected where load_id = ?1 order by line, nth",
     )?;
     let mut rows = rejected.query([load_id])?;
     let mut count = 0;
     while let Some(row) = rows.next()? {
         canon.row(row)?;
         count += 1;
+    }
+    // Versions before 5 had neither, and what they recorded is still to be proven.
+    let mut known = c.prepare_cached(
+        "select nth, digest from rejected where load_id = ?1 and digest is not null order by line, nth",
+    )?;
+    let mut rows = known.query([load_id])?;
+    while let Some(row) = rows.next()? {
+        canon.row(row)?;
     }
     Ok(Some((canon.finish(), count)))
 }

@@ -26,6 +26,8 @@ pub(super) struct Sorted {
     pub(super) unpriced: u64,
     /// Rows with the reference of an earlier one and other content.
     pub(super) changed: u64,
+    /// Rows with errors that an earlier load has set aside.
+    pub(super) set_aside_before: Tally,
     pub(super) examples: Vec<String>,
 }
 
@@ -91,6 +93,7 @@ impl Load<'_> {
                 row,
                 LateError {
                     line,
+                    good_row: self.good_row(seq),
                     column: "reference",
                     message,
                 },
@@ -105,6 +108,7 @@ impl Load<'_> {
                 row,
                 LateError {
                     line,
+                    good_row: self.good_row(seq),
                     column: "",
                     message,
                 },
@@ -130,6 +134,11 @@ impl Load<'_> {
             .prepare_cached("insert into identifier (identifier, seq) values (?1, ?2)")?
             .execute(params![id.as_str(), seq])?;
         Ok(())
+    }
+
+    fn good_row(&self, seq: i64) -> u64 {
+        // Rows are numbered in the order of the file.
+        (seq - self.base).unsigned_abs()
     }
 
     /// Returns whether an earlier load brought this row; then it is dropped from this one.
@@ -214,6 +223,7 @@ impl Load<'_> {
                 currency_code: i.money.currency.code().to_owned(),
                 money: i.money.money(),
                 errors,
+                digest: row.instruction.content_hash(),
             })?;
         }
         self.remove(row.seq)?;
@@ -258,6 +268,7 @@ impl Load<'_> {
             new,
             changed: sorted.changed,
             gone: before.saturating_sub(sorted.unchanged.count + sorted.changed),
+            rejected: self.rejected.count,
             examples: sorted.examples.clone(),
         };
         for (what, sql) in [

@@ -110,9 +110,10 @@ async fn other_content_under_the_same_name_is_refused_with_the_difference() {
         new,
         gone,
         changed,
+        rejected,
         examples,
     } = difference;
-    assert_eq!((new, gone, changed), (2, 1, 1));
+    assert_eq!((new, gone, changed, rejected), (2, 1, 1, 0));
     assert!(
         examples.contains(
             &"changed: line 3, reference EMP-2: amount was KES 2.00, is KES 999.00".into()
@@ -243,4 +244,80 @@ async fn another_originator_may_not_add_to_a_batch() {
         Loaded::Refused(LoadRefusal::OtherOriginator("acme".into()))
     );
     assert_eq!(world.contents(), before);
+}
+
+#[tokio::test]
+async fn another_row_with_errors_is_another_file() {
+    let skip = || LoadPlan {
+        skip_bad_rows: true,
+        ..plan()
+    };
+    let world = World::new();
+    let first = vec![bad(10, 700), bad(10, 800)];
+    let Loaded::New(summary) = world.load_mixed(skip(), rows(1..=3), first.clone()).await else {
+        panic!("the first load");
+    };
+    assert_eq!(summary.rejected.count, 2, "both stand on line 10");
+    let again = world.load_mixed(skip(), rows(1..=3), first).await;
+    assert!(matches!(again, Loaded::AlreadyThere(_)), "{again:?}");
+    let before = world.contents();
+    // As many, and the totals would agree with a declaration of the first file's rows.
+    let other = vec![bad(10, 700), bad(10, 9_000_000)];
+    let loaded = world.load_mixed(skip(), rows(1..=3), other.clone()).await;
+    let Loaded::Refused(LoadRefusal::OtherContent(difference)) = loaded else {
+        panic!("{loaded:?}");
+    };
+    assert_eq!(
+        (difference.new, difference.gone, difference.rejected),
+        (0, 0, 1)
+    );
+    assert_eq!(world.contents(), before);
+
+    // Added, what was set aside before is counted once, and the whole file is what was declared.
+    let amend = LoadPlan {
+        amend: true,
+        expect_count: Some(5),
+        ..skip()
+    };
+    let Loaded::New(summary) = world.load_mixed(amend, rows(1..=3), other).await else {
+        panic!("the amendment");
+    };
+    assert_eq!(summary.rejected.count, 1);
+    let standing = world.standing();
+    assert_eq!(standing.rejected.count, 3);
+    assert_eq!(
+        standing.rejected.amounts.minor(kes()),
+        700 + 800 + 9_000_000
+    );
+}
+
+#[tokio::test]
+async fn a_file_that_an_earlier_version_loaded_is_known_again_by_what_it_set_aside() {
+    let skip = || LoadPlan {
+        skip_bad_rows: true,
+        ..plan()
+    };
+    let world = World::new();
+    let set_aside = vec![bad(10, 700), bad(11, 800)];
+    world
+        .load_mixed(skip(), rows(1..=3), set_aside.clone())
+        .await;
+    // As versions before 5 have it: the number of the rows with errors alone.
+    let sql = world.sql();
+    let digest: String = sql
+        .query_row("select digest from load", [], |row| row.get(0))
+        .unwrap();
+    let plain = digest.rsplit_once('+').unwrap().0;
+    sql.execute("update load set digest = ?1", [plain]).unwrap();
+    sql.execute("update rejected set digest = null", [])
+        .unwrap();
+    drop(sql);
+    let again = world.load_mixed(skip(), rows(1..=3), set_aside).await;
+    assert!(matches!(again, Loaded::AlreadyThere(_)), "{again:?}");
+    let other = vec![bad(10, 700), bad(11, 900)];
+    let loaded = world.load_mixed(skip(), rows(1..=3), other).await;
+    assert!(
+        matches!(loaded, Loaded::Refused(LoadRefusal::OtherContent(_))),
+        "{loaded:?}"
+    );
 }

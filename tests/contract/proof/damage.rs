@@ -282,7 +282,7 @@ async fn rows_that_are_removed_added_swapped_or_doubled_are_found() {
             "loads: 2 are there",
         ),
         (
-            "insert into rejected (load_id, line, batch_id, errors) values (1, 77, 1, 'x')",
+            "insert into rejected (load_id, line, nth, batch_id, errors) values (1, 77, 0, 1, 'x')",
             "load 1, or a row that it set aside",
         ),
         (

@@ -67,3 +67,27 @@ create table inquiry (
 create index inquiry_queue on inquiry (batch_id, due_at, seq);
 
 -- life.known is 2 where the gateway had the identifier before our first post: what it has may be somebody else's payment.
+
+-- Rows that were set aside are told apart by their place: a file of JSON may have all of them on one line.
+alter table rejected rename to rejected_by_line;
+create table rejected (
+    load_id        integer not null,
+    line           integer not null,
+    nth            integer not null,        -- rows of this load on this line that were set aside before it
+    batch_id       integer not null,
+    reference      text,
+    service_code   text,
+    msisdn         text,
+    account_number text,
+    amount_text    text,                    -- as it was written
+    amount         integer,                 -- where amount and currency could be read
+    currency       text,
+    errors         text not null,
+    digest         blob,                    -- SHA-256 over its cells: set aside again it is the same row; null: not known
+    primary key (load_id, line, nth)
+) strict, without rowid;
+insert into rejected
+select load_id, line, 0, batch_id, reference, service_code, msisdn, account_number, amount_text, amount, currency, errors, null
+from rejected_by_line;
+drop table rejected_by_line;
+create index rejected_by_batch on rejected (batch_id, digest);
