@@ -29,6 +29,8 @@ mod tls;
 mod tokens;
 #[path = "wire/uploads.rs"]
 mod uploads;
+#[path = "wire/waits.rs"]
+mod waits;
 
 use std::future::Future;
 use std::net::TcpListener;

@@ -308,6 +308,9 @@ pub(super) struct PayArguments {
     pub load: LoadOptions,
     #[command(flatten)]
     pub run: RunOptions,
+    /// A head of the batch's evidence, as `load` printed it: nothing is sent unless the evidence is that, or goes on from it
+    #[arg(long, value_name = "HASH")]
+    pub head: Option<String>,
     /// Folder of the report [default: reports/BATCH]
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
@@ -437,8 +440,11 @@ pub(super) struct RecoverArguments {
     /// It is certain that nothing was posted since the copy was made: post without asking
     #[arg(long, group = "order", requires = "reason")]
     pub nothing_ran_since: bool,
+    /// Orders (cancel, resolve) that this copy did not know of were given again: from now on runs post
+    #[arg(long, group = "order", requires = "reason", conflicts_with = "batch")]
+    pub orders_given_again: bool,
     /// How that is known
-    #[arg(long, value_name = "TEXT", requires = "nothing_ran_since")]
+    #[arg(long, value_name = "TEXT", requires = "order")]
     pub reason: Option<String>,
     /// Do not ask whether this is meant
     #[arg(long, short)]

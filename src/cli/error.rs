@@ -128,6 +128,13 @@ impl From<journal::Error> for Error {
     fn from(error: journal::Error) -> Self {
         use journal::Error as E;
         let hint = match &error {
+            E::Gone { .. } => Some(GONE),
+            E::ReservedName { .. } => Some("give it a name of its own, such as disburse.db"),
+            E::Busy { .. } => Some(
+                "wait until that process ends, or end it, and say the same again: what was not written is not lost. `fuser FILE` or \
+                 `lsof FILE` lists whoever has the journal open",
+            ),
+            E::NoFolder { .. } => Some("make the folder, or name another one; nothing was written"),
             E::Missing { .. } => Some("load a batch first, or name the journal with --journal"),
             E::Symlink { .. } | E::ForeignOwner { .. } | E::NotAFile { .. } => {
                 Some("a journal holds names and phone numbers; keep it in a file of your own")
@@ -147,6 +154,7 @@ impl From<journal::Error> for Error {
                 "`disburse recover` names their batches: run each of them, so that the gateway is asked. What cannot be asked is \
                  decided one by one with `disburse resolve`, or by --nothing-ran-since, where that is certain",
             ),
+            E::OrdersLost { .. } => Some(super::recover::ORDERS_LOST_HINT),
             E::Exists { .. } => Some("name a file that is not there yet"),
             E::NotSound { .. } => {
                 Some("see what `disburse verify BATCH` finds; no copy was left behind")
@@ -220,6 +228,10 @@ impl From<journal::Error> for Error {
     }
 }
 
+/// What to do where a journal is missing that was in use.
+pub(super) const GONE: &str = "if it was moved, put it back with its -wal, and do not use it anywhere else; if it is lost, put the newest \
+                               copy in its place, or load the same files again under the same batch names, and leave the .mark where it \
+                               is: the gateway is asked about every payment before any is posted";
 const DAMAGED: &str = "move the damaged file away, with its -wal and -shm, and leave its .mark where it is; then put the newest copy in \
                        its place, or load the same files again: the gateway is asked about every payment before any is posted, and \
                        `disburse recover` shows how far that is";

@@ -125,11 +125,23 @@ pub(super) async fn open_and_load(
     plan: LoadPlan,
 ) -> Result<(Journal, LoadSummary, bool), Error> {
     let path = session.journal_path();
+    crate::journal::refuse_reserved(path)?;
     if path.symlink_metadata().is_ok() {
         let journal = Journal::open(path)?.acting_as(actor());
         recover::warn(&journal).await?;
         let (summary, fresh) = into_journal(session, &journal, input, plan).await?;
         return Ok((journal, summary, fresh));
+    }
+    if crate::journal::is_gone(path) {
+        output::complain(
+            "warning",
+            &format!(
+                "journal {}: is missing, and its mark beside it says that it was in use here; a new one is made, and whatever is loaded is \
+                 asked about before it is posted",
+                path.display()
+            ),
+        );
+        output::complain("hint", super::error::GONE);
     }
     // Made aside and put in place when it holds something: to remove a journal that another process may have opened
     // meanwhile would lose what that process writes.

@@ -46,9 +46,13 @@ fn entry_line(entry: &TrailEntry, reveal: bool) {
 
 /// Returns what somebody did, for a person.
 fn text(act: &ActRecord) -> String {
-    match &act.about {
+    let said = match &act.about {
         Some(about) => format!("{} {about:?}: by {}", act.act, act.by),
         None => format!("{}: by {}", act.act, act.by),
+    };
+    match &act.reason {
+        Some(reason) => format!("{said}, reason {reason:?}"),
+        None => said,
     }
 }
 
@@ -60,6 +64,7 @@ pub(super) fn to_json(acts: &[&ActRecord]) -> Vec<Value> {
                 "at": act.at.to_string(),
                 "act": act.act,
                 "about": act.about,
+                "reason": act.reason,
                 "user": act.by.user(),
                 "host": act.by.host(),
                 "sudo_of": act.by.sudo_of(),

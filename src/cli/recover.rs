@@ -12,6 +12,12 @@ use crate::journal::{Journal, Missed, Presumed, Reader, RunLock};
 
 /// What is typed to say that nothing has run since.
 const WORD: &str = "nothing ran since";
+/// What is typed to say that the orders which were lost were given again.
+const ORDERS: &str = "orders given again";
+
+/// What to do about orders that are lost.
+pub(super) const ORDERS_LOST_HINT: &str = "run first, so that the gateway is asked; then give them again (earlier reports, and whoever gave \
+     them, know which: disburse cancel, disburse resolve), then: disburse recover --orders-given-again --reason TEXT; then run again";
 
 /// `disburse recover`.
 pub(super) async fn recover(
@@ -29,6 +35,20 @@ pub(super) async fn recover(
     }
     if arguments.done {
         return done(session, arguments.yes).await;
+    }
+    if arguments.orders_given_again {
+        let reason = arguments.reason.unwrap_or_default();
+        if reason.trim().is_empty() {
+            return Err(Error::refused("--reason is empty")
+                .hint("the word is kept for ever: say how it is known which orders there were"));
+        }
+        return orders_again(session, reason, arguments.yes).await;
+    }
+    if arguments.reason.is_some() && !arguments.nothing_ran_since {
+        return Err(Error::refused(
+            "--reason goes with --nothing-ran-since and --orders-given-again",
+        )
+        .hint("leave it out here"));
     }
     if arguments.nothing_ran_since {
         let reason = arguments.reason.unwrap_or_default();
@@ -120,6 +140,44 @@ async fn nothing_ran(
     Ok(Verdict::Done)
 }
 
+async fn orders_again(session: &Session, reason: String, yes: bool) -> Result<Verdict, Error> {
+    let (journal, _lock) = open(session, "recovery")?;
+    let lost = journal.orders_lost().await?;
+    if lost == 0 {
+        return Err(crate::journal::Error::NoOrdersLost.into());
+    }
+    confirm(
+        yes,
+        &format!(
+            "{} by people (cancel, resolve and the like) were on record here that this journal does not know. Whoever they kept \
+             from being paid is paid by the next run, unless they were given again to this journal.",
+            output::counted(lost, "order")
+        ),
+        ORDERS,
+        "where that is not certain, leave it: `disburse run BATCH` asks the gateway, and posts nothing. Where it is, say this at a terminal",
+    )?;
+    let lost = journal.orders_given_again(reason, Timestamp::now()).await?;
+    if session.common.json {
+        output::json(&json!({"orders_given_again": lost}));
+    } else {
+        output::line(&format!(
+            "on record: {} given again; runs post again",
+            output::counted(lost, "lost order")
+        ));
+    }
+    Ok(Verdict::Done)
+}
+
+/// Says that orders of people are lost.
+pub(super) fn orders_lost_text(orders: u64) -> String {
+    format!(
+        "{} by people (cancel, resolve and the like) {} on record here that this journal, an older copy or a new one, does not know; \
+         nothing is posted until they were given again",
+        output::counted(orders, "order"),
+        if orders == 1 { "was" } else { "were" },
+    )
+}
+
 /// Asks a person to type a word; without a person, `--yes` is the answer.
 fn confirm(yes: bool, what: &str, word: &str, alone: &'static str) -> Result<(), Error> {
     if yes {
@@ -150,6 +208,7 @@ fn confirm(yes: bool, what: &str, word: &str, alone: &'static str) -> Result<(),
 fn show(session: &Session, batch: Option<&BatchName>) -> Result<Verdict, Error> {
     let reader = Reader::open(session.journal_path())?;
     let missed = reader.missed()?;
+    let orders_lost = reader.orders_lost()?;
     if let Some(batch) = batch {
         // A name that is not there is told.
         reader.snapshot(batch)?;
@@ -159,6 +218,7 @@ fn show(session: &Session, batch: Option<&BatchName>) -> Result<Verdict, Error> 
     if session.common.json {
         output::json(&json!({
             "recovery": missed_json(missed.as_ref()),
+            "orders_lost": orders_lost,
             "batches": batches.iter().map(to_json).collect::<Vec<_>>(),
         }));
         return Ok(Verdict::Done);
@@ -167,11 +227,23 @@ fn show(session: &Session, batch: Option<&BatchName>) -> Result<Verdict, Error> 
         Some(missed) => output::line(&missed_text(missed)),
         None => output::line("the journal is what its place has seen last"),
     }
+    if orders_lost > 0 {
+        output::line(&orders_lost_text(orders_lost));
+        session.note(ORDERS_LOST_HINT);
+    }
     if !batches.is_empty() {
         output::print(&output::table(
-            &["batch", "presumed", "unasked", "not found", "known"],
+            &[
+                "batch",
+                "presumed",
+                "not asked yet",
+                "unknown there",
+                "known there",
+                "posted since",
+                "decided",
+            ],
             batches.iter().map(row).collect(),
-            &[1, 2, 3, 4],
+            &[1, 2, 3, 4, 5, 6],
         ));
     }
     for text in next(missed.as_ref(), &batches) {
@@ -186,6 +258,8 @@ fn row(presumed: &Presumed) -> Vec<String> {
         presumed.unasked,
         presumed.not_found,
         presumed.known,
+        presumed.posted,
+        presumed.decided,
     ];
     let counts = counts.map(|count| output::grouped(&count.to_string()));
     std::iter::once(presumed.batch.to_string())
@@ -197,6 +271,7 @@ fn to_json(presumed: &Presumed) -> Value {
     json!({
         "batch": presumed.batch.as_str(), "presumed": presumed.payments, "unasked": presumed.unasked,
         "not_found": presumed.not_found, "known": presumed.known,
+        "posted": presumed.posted, "decided": presumed.decided,
     })
 }
 
@@ -255,6 +330,13 @@ pub(super) async fn warn(journal: &Journal) -> Result<(), Error> {
             "hint",
             "`disburse recover` shows what is known, and ends it",
         );
+    }
+    match journal.orders_lost().await? {
+        0 => {}
+        orders => {
+            output::complain("warning", &orders_lost_text(orders));
+            output::complain("hint", ORDERS_LOST_HINT);
+        }
     }
     Ok(())
 }

@@ -117,12 +117,14 @@ fn header(
         at: act.at,
         act: act.act,
         about: act.about,
+        reason: act.reason,
         by: act.by,
     };
     BatchHeader {
         name: record.name,
         originator: record.originator,
         gateway: record.gateway.unwrap_or_default(),
+        account: record.account.unwrap_or_default(),
         created_at: record.created_at,
         rejected_lines: record.loads.iter().map(|load| load.rejected).sum(),
         loads: record

@@ -262,9 +262,13 @@ impl Order<'_> {
         let profile = gateway::profile(settings)?;
         // What one gateway says, or another account of it, must not decide what this one may have executed.
         let home = gateway::home(settings, beside.map(Sandbox::identity))?;
-        self.journal
+        let pinned = self
+            .journal
             .pin(self.batch.clone(), home, Timestamp::now())
-            .await?;
+            .await;
+        if let Err(error) = pinned {
+            return self.unaskable(error).await;
+        }
         let client = HttpGateway::new(profile)
             .map_err(|error| Error::refused(format!("gateway: {error}")))?;
         let inquiry = Inquiry {
@@ -311,6 +315,30 @@ impl Order<'_> {
             seen,
             learned,
             moved: Some(moved),
+        })
+    }
+
+    /// Another account knows nothing of the payment. Where a payment of the batch can show that it is the same account under
+    /// another name, that comes first; where none can, nobody can be asked.
+    async fn unaskable(&self, error: crate::journal::Error) -> Result<Word, Error> {
+        let crate::journal::Error::OtherAccount {
+            pinned, configured, ..
+        } = &error
+        else {
+            return Err(error.into());
+        };
+        let witnesses = self.journal.witnesses(self.batch.clone(), 1).await?;
+        if !witnesses.is_empty() {
+            return Err(error.into());
+        }
+        Ok(Word {
+            heard: Heard::CannotBeAsked,
+            text: format!(
+                "the batch belongs to account {pinned}, the configured one is {configured}, and no payment can show that they are the same"
+            ),
+            seen: self.looked.seen,
+            learned: false,
+            moved: None,
         })
     }
 

@@ -19,6 +19,11 @@ pub(super) fn status(session: &Session, arguments: &StatusArguments) -> Result<V
     if let Some(missed) = missed.as_ref().filter(|_| !session.common.json) {
         output::complain("warning", &recover::missed_text(missed));
     }
+    match reader.orders_lost()? {
+        0 => {}
+        _ if session.common.json => {}
+        orders => output::complain("warning", &recover::orders_lost_text(orders)),
+    }
     match &arguments.batch {
         Some(name) => one(session, &reader, &batch_name(name)?),
         None => all(session, &reader),
@@ -124,6 +129,7 @@ fn states(standing: &Standing) -> Vec<(&'static str, Tally)> {
 /// Adds what the journal may have missed.
 fn with_missed(reader: &Reader, mut standing: Value) -> Result<Value, Error> {
     standing["recovery"] = recover::missed_json(reader.missed()?.as_ref());
+    standing["orders_lost"] = reader.orders_lost()?.into();
     Ok(standing)
 }
 
@@ -141,6 +147,8 @@ pub(super) fn to_json(batch: &BatchName, standing: &Standing) -> Value {
         .collect();
     json!({
         "batch": batch.as_str(),
+        "gateway": standing.gateway,
+        "account": standing.account,
         "finished": standing.is_finished(),
         "count": total.count,
         "amounts": amounts(&total),

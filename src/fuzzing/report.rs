@@ -111,6 +111,7 @@ fn write(text: &str) -> Files {
         name: BatchName::parse("payroll").unwrap(),
         originator: Originator::parse("Acme").unwrap(),
         gateway: "https://gateway.example".to_owned(),
+        account: "acme".to_owned(),
         created_at: at(0),
         loads: Vec::new(),
         control,

@@ -16,6 +16,10 @@ use crate::ledger::standstill::may_depart;
 pub(super) const STOOD_STILL: &str =
     "the program stood still, and has not looked yet whether another run has taken over";
 
+/// What is said of a post that waited for its token or its connection, and is looked at again before it leaves.
+pub(super) const WAITED: &str =
+    "waited for its token or its connection, and is looked at once more before it leaves";
+
 /// A body that the connection asks for when it is about to write it: after a standstill it is not handed over.
 ///
 /// A connection that was opened meanwhile, and waited for, is so no way around the look. A head alone, whose body does not

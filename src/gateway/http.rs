@@ -3,6 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
+use tokio::time::Instant;
+
 use super::channel::Answer;
 use super::classify::{Failure, Question, Response, classify, failed, no_token};
 use super::endpoint;
@@ -96,7 +98,7 @@ impl HttpGateway {
         };
         let answer = match question {
             // It may have been executed all the same.
-            Question::Post => self.exchange(body()).await,
+            Question::Post => self.exchange(body(), Some(Instant::now())).await,
             Question::Status => self.inquire(body).await,
         };
         // Only now: the request may have brought another token.
@@ -129,16 +131,16 @@ impl HttpGateway {
     /// Asks a question on the payment path, which changes nothing: a token that has expired is renewed, and the question
     /// asked once more.
     pub(super) async fn inquire(&self, body: impl Fn() -> Body) -> Result<Answer, Unanswered> {
-        match self.exchange(body()).await {
+        match self.exchange(body(), None).await {
             Err(Unanswered::Expired {
                 renewable: true, ..
-            }) => self.exchange(body()).await,
+            }) => self.exchange(body(), None).await,
             answered => answered,
         }
     }
 
-    /// Sends a body to the payment path, once.
-    async fn exchange(&self, body: Body) -> Result<Answer, Unanswered> {
+    /// Sends a body to the payment path, once. `looked`: when it was last asked whether it may leave.
+    async fn exchange(&self, body: Body, looked: Option<Instant>) -> Result<Answer, Unanswered> {
         let carried = match &self.tokens {
             Some(tokens) => {
                 let bearer = tokens.bearer().await.map_err(Unanswered::NoToken)?;
@@ -147,7 +149,7 @@ impl HttpGateway {
             None => None,
         };
         let authorization = carried.as_ref().map(|(_, bearer)| bearer.header());
-        let sent = self.path.post(body, authorization).await;
+        let sent = self.path.post(body, authorization, looked).await;
         let answer = sent.map_err(Unanswered::Failed)?;
         let Some((tokens, bearer)) = carried else {
             return Ok(answer);

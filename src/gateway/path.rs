@@ -18,12 +18,18 @@ use tokio::time::{Instant, timeout_at};
 use super::channel::{AGENT, Answer, Broken, check_timeouts, retry_after, words};
 use super::classify::Failure;
 use super::connect::{Connector, Open, Sent};
-use super::guard::{Guarded, STOOD_STILL};
+use super::guard::{Guarded, STOOD_STILL, WAITED};
 use super::pool::{IDLE_MAX, Pool};
 use super::wire::Body;
 use super::{Error, Profile};
 use crate::domain::Pulse;
-use crate::ledger::standstill::may_depart;
+use crate::ledger::standstill::{is_fresh_word, may_depart};
+
+/// Returns whether what was seen then still counts: another run may have taken over since, or an earlier generation may have
+/// been paid.
+fn still_holds(looked: Option<Instant>) -> bool {
+    looked.is_none_or(|looked| is_fresh_word(looked.elapsed()))
+}
 
 /// The way to the payment operation.
 pub(super) struct Path {
@@ -85,14 +91,19 @@ impl Path {
         &self.url
     }
 
-    /// Sends a body, once.
+    /// Sends a body, once. `looked`: when it was last asked whether it may leave, where that matters.
     pub(super) async fn post(
         &self,
         body: Body,
         authorization: Option<HeaderValue>,
+        looked: Option<Instant>,
     ) -> Result<Answer, Failure> {
         if !self.may_depart() {
             return Err(Failure::Unsent(STOOD_STILL.to_owned()));
+        }
+        // The token is kept, so that the next attempt need not wait for it.
+        if !still_holds(looked) {
+            return Err(Failure::Unsent(WAITED.to_owned()));
         }
         let mut request = Sent::new(Guarded::new(body, self.pulse.clone()));
         *request.method_mut() = Method::POST;
@@ -103,7 +114,7 @@ impl Path {
         }
         let deadline = Instant::now() + self.request_timeout;
         let late = || format!("timed out after {:?}", self.request_timeout);
-        let (open, response) = match timeout_at(deadline, self.send(request)).await {
+        let (open, response) = match timeout_at(deadline, self.send(request, looked)).await {
             Ok(sent) => sent?,
             // The connect timeout is shorter: a request that runs into this one may have left.
             Err(_) => return Err(Failure::Lost(late())),
@@ -121,7 +132,11 @@ impl Path {
         })
     }
 
-    async fn send(&self, mut request: Sent) -> Result<(Open, Response<Incoming>), Failure> {
+    async fn send(
+        &self,
+        mut request: Sent,
+        looked: Option<Instant>,
+    ) -> Result<(Open, Response<Incoming>), Failure> {
         for _ in 0..IDLE_MAX {
             let Some(mut open) = self.pool.take() else {
                 break;
@@ -139,6 +154,11 @@ impl Path {
         let opened = Box::pin(self.connector.open()).await;
         // Nothing else proves that not a byte has left: not a reset, not a timeout, not an incomplete reply.
         let mut open = opened.map_err(Failure::Unsent)?;
+        if !still_holds(looked) {
+            // Open by now: the next attempt need not wait for it.
+            self.pool.put(open);
+            return Err(Failure::Unsent(WAITED.to_owned()));
+        }
         match open.send_request(request).await {
             Ok(response) => Ok((open, response)),
             Err(error) => Err(Failure::Lost(words(&error))),

@@ -32,6 +32,16 @@ pub enum Error {
     NotAFile { path: PathBuf },
     #[error("journal {path}: no such file")]
     Missing { path: PathBuf },
+    #[error("journal {path}: is missing, and its mark beside it says that it was in use here")]
+    Gone { path: PathBuf },
+    #[error(
+        "{path}: a name that ends in {suffix} is that of a file which belongs to a journal, and is none for a journal"
+    )]
+    ReservedName { path: PathBuf, suffix: &'static str },
+    #[error("journal {path}: is locked by {holder}")]
+    Busy { path: PathBuf, holder: String },
+    #[error("{path}: there is no such folder to put the copy into")]
+    NoFolder { path: PathBuf },
     #[error("journal {path}: is not a journal of disburse{found}")]
     Foreign { path: PathBuf, found: String },
     #[error(
@@ -111,6 +121,14 @@ pub enum Error {
         "{payments} payments are presumed posted, and the gateway has not been asked about them yet"
     )]
     Unasked { payments: u64 },
+    #[error(
+        "{orders} orders of people (cancel, resolve and the like) were on record here, and this journal knows nothing of them"
+    )]
+    OrdersLost { orders: u64 },
+    #[error(
+        "no order of anybody is missing from this journal, as far as is known: there is nothing to say"
+    )]
+    NoOrdersLost,
     #[error("the journal failed: {cause}")]
     Storage { cause: Arc<rusqlite::Error> },
     #[error("a temporary file failed: {cause}")]
@@ -129,10 +147,32 @@ impl Error {
             | Self::Mark { .. }
             | Self::Damaged { .. }
             | Self::Corrupt { .. }
+            | Self::Busy { .. }
             | Self::Storage { .. }
             | Self::Scratch { .. }
             | Self::Latched { .. } => Kind::Fault,
             _ => Kind::Refused,
+        }
+    }
+}
+
+impl Error {
+    /// The same error, which names who holds a journal that is locked.
+    #[must_use]
+    pub(super) fn naming_holder(self, path: &std::path::Path) -> Self {
+        match &self {
+            Self::Storage { cause }
+                if cause.sqlite_error_code() == Some(rusqlite::ErrorCode::DatabaseBusy) =>
+            {
+                Self::Busy {
+                    path: path.into(),
+                    holder: super::lock::holder(path).unwrap_or_else(|| {
+                        "another process that writes it (a listener, a load, a database tool)"
+                            .into()
+                    }),
+                }
+            }
+            _ => self,
         }
     }
 }

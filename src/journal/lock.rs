@@ -1,13 +1,21 @@
-//! One run at a time: an operating system lock beside the journal.
+//! One run at a time: an operating system lock beside the journal. Its file says who holds it, and how far the journal was.
 
 use std::fs::{File, OpenOptions, TryLockError};
-use std::io::{Read, Seek, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
+
+use sha2::{Digest, Sha256};
 
 use crate::domain::Timestamp;
+use crate::ledger::recovery::Witness;
 
 use super::Error;
+
+/// Room for the name of the holder; behind it stands how far the journal was.
+const NOTE: usize = 512;
+/// Room for that.
+const WORD: usize = 256;
 
 /// Held for the length of a run; the system releases it however the process ends.
 #[derive(Debug)]
@@ -26,39 +34,126 @@ impl RunLock {
             path: path.clone(),
             cause: cause.to_string(),
         };
-        let mut file = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .mode(0o600)
-            .custom_flags(i32::try_from(rustix::fs::OFlags::NOFOLLOW.bits()).unwrap_or(0))
-            .open(&path)
-            .map_err(open)?;
+        let file = open_file(&path, true).map_err(open)?;
         match file.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
-                let mut holder = String::new();
                 // The holder writes its name after it has the lock; until then there is none to tell.
-                let _ = (&mut file).take(512).read_to_string(&mut holder);
-                let holder = holder.trim();
-                return Err(Error::Held {
-                    holder: if holder.is_empty() {
-                        "another process".into()
-                    } else {
-                        holder.into()
-                    },
-                });
+                let holder = note_of(&file).unwrap_or_else(|| "another process".into());
+                return Err(Error::Held { holder });
             }
             Err(TryLockError::Error(cause)) => return Err(open(cause)),
         }
-        let note = format!("process {}, {purpose}, since {now}\n", std::process::id());
-        file.set_len(0)
-            .and_then(|()| file.rewind())
-            .and_then(|()| file.write_all(note.as_bytes()))
-            .map_err(open)?;
+        let note = format!("process {}, {purpose}, since {now}", std::process::id());
+        let mut note = note.into_bytes();
+        note.truncate(NOTE - 1);
+        note.resize(NOTE - 1, b' ');
+        note.push(b'\n');
+        file.write_all_at(&note, 0).map_err(open)?;
         Ok(Self { _file: file })
     }
+}
+
+/// Returns who runs on a journal, where somebody does.
+pub(super) fn holder(journal: &Path) -> Option<String> {
+    let file = open_file(&path_of(journal), false).ok()?;
+    match file.try_lock_shared() {
+        Err(TryLockError::WouldBlock) => note_of(&file),
+        // Given back with the file.
+        Ok(()) | Err(TryLockError::Error(_)) => None,
+    }
+}
+
+fn note_of(file: &File) -> Option<String> {
+    let mut bytes = [0; NOTE];
+    let read = file.read_at(&mut bytes, 0).ok()?;
+    let text = std::str::from_utf8(&bytes[..read]).ok()?;
+    let note = text.lines().next()?.trim_matches(['\0', ' ']);
+    (!note.is_empty()).then(|| note.to_owned())
+}
+
+fn open_file(path: &Path, for_writing: bool) -> std::io::Result<File> {
+    OpenOptions::new()
+        .read(true)
+        .write(for_writing)
+        .create(for_writing)
+        .truncate(false)
+        .mode(0o600)
+        .custom_flags(i32::try_from(rustix::fs::OFlags::NOFOLLOW.bits()).unwrap_or(0))
+        .open(path)
+}
+
+/// The lock file as a second witness of how far a journal was: who puts back a journal with its mark may leave it.
+///
+/// It is no more than that: what cannot be written or read here says nothing.
+#[derive(Clone, Debug)]
+pub(super) struct Lookout {
+    path: PathBuf,
+    file: Arc<OnceLock<Option<File>>>,
+}
+
+impl Lookout {
+    pub(super) fn of(journal: &Path) -> Self {
+        Self {
+            path: path_of(journal),
+            file: Arc::default(),
+        }
+    }
+
+    /// Reads what it says.
+    pub(super) fn read(&self) -> Option<Witness> {
+        let file = open_file(&self.path, false).ok()?;
+        let mut bytes = [0; WORD];
+        let read = file.read_at(&mut bytes, NOTE as u64).ok()?;
+        parse(&bytes[..read])
+    }
+
+    /// Writes it; the file stays open, as it is written after every commit.
+    pub(super) fn write(&self, seen: &Witness) {
+        let file = self.file.get_or_init(|| {
+            let file = open_file(&self.path, true).ok()?;
+            let metadata = file.metadata().ok()?;
+            let ours = metadata.is_file() && metadata.uid() == rustix::process::geteuid().as_raw();
+            ours.then_some(file)
+        });
+        if let Some(file) = file {
+            let _ = file.write_all_at(&to_bytes(seen), NOTE as u64);
+        }
+    }
+}
+
+fn to_bytes(seen: &Witness) -> Vec<u8> {
+    let hex = |bytes: &[u8]| data_encoding::HEXLOWER.encode(bytes);
+    let text = format!(
+        "seen {} {} {} {}",
+        hex(&seen.journal),
+        seen.epoch,
+        seen.evidence,
+        seen.orders
+    );
+    let check = hex(&Sha256::digest(text.as_bytes()));
+    let mut bytes = format!("{text} {check}").into_bytes();
+    bytes.resize(WORD - 1, b' ');
+    bytes.push(b'\n');
+    bytes
+}
+
+fn parse(bytes: &[u8]) -> Option<Witness> {
+    let text = std::str::from_utf8(bytes).ok()?.trim_end();
+    let (text, check) = text.rsplit_once(' ')?;
+    if data_encoding::HEXLOWER.encode(&Sha256::digest(text.as_bytes())) != check {
+        return None;
+    }
+    let mut words = text.strip_prefix("seen ")?.split(' ');
+    let journal = data_encoding::HEXLOWER
+        .decode(words.next()?.as_bytes())
+        .ok()?;
+    Some(Witness {
+        journal: journal.try_into().ok()?,
+        epoch: words.next()?.parse().ok()?,
+        evidence: words.next()?.parse().ok()?,
+        orders: words.next()?.parse().ok()?,
+    })
 }
 
 fn path_of(journal: &Path) -> PathBuf {
@@ -83,7 +178,41 @@ mod tests {
                 .contains(&format!("process {}, run payroll", std::process::id())),
             "{error}"
         );
+        assert_eq!(
+            holder(&journal).map(|holder| holder.contains("run payroll")),
+            Some(true)
+        );
         drop(first);
+        assert_eq!(holder(&journal), None);
         RunLock::take(&journal, "run payroll", Timestamp::from_millis(0)).unwrap();
+    }
+
+    #[test]
+    fn the_lock_file_remembers_how_far_the_journal_was_whoever_runs() {
+        let folder = tempfile::tempdir().unwrap();
+        let journal = folder.path().join("j.db");
+        let lookout = Lookout::of(&journal);
+        assert_eq!(lookout.read(), None);
+        let mut seen = Witness {
+            journal: [255; 16],
+            epoch: i64::MAX,
+            evidence: i64::MAX,
+            orders: u64::MAX,
+        };
+        lookout.write(&seen);
+        assert_eq!(lookout.read(), Some(seen));
+        let _run = RunLock::take(&journal, &"x".repeat(900), Timestamp::from_millis(0)).unwrap();
+        assert_eq!(lookout.read(), Some(seen), "a run leaves it");
+        seen.epoch = 1;
+        lookout.write(&seen);
+        assert_eq!(lookout.read(), Some(seen));
+        assert!(holder(&journal).unwrap().starts_with("process "));
+        let mut torn = std::fs::read(folder.path().join("j.db.lock")).unwrap();
+        torn[NOTE + 20] ^= 1;
+        std::fs::write(folder.path().join("j.db.lock"), &torn).unwrap();
+        assert_eq!(lookout.read(), None, "what is torn says nothing");
+        // As earlier releases wrote it.
+        std::fs::write(folder.path().join("j.db.lock"), "process 1, run\n").unwrap();
+        assert_eq!(lookout.read(), None);
     }
 }

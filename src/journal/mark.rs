@@ -1,7 +1,9 @@
 //! The mark beside a journal: a file of two pages that are written in turn, so that a torn one leaves the one before it.
+//!
+//! A page names the time at which it was written, which its file's own time confirms: nobody can set that one.
 
 use std::fs::{File, OpenOptions, TryLockError};
-use std::io::{ErrorKind, Read, Write};
+use std::io::{ErrorKind, Write};
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -9,19 +11,26 @@ use std::time::{Duration, Instant};
 use sha2::{Digest, Sha256};
 
 use super::Error;
-use crate::ledger::recovery::{Mark, Marked, Position, advance};
+use super::lock::Lookout;
+use crate::ledger::recovery::{
+    Mark, Marked, Position, STAMP_SLACK, Stamp, Traces, Witness, advance,
+};
 
 /// What is written and lost at once.
 const PAGE: usize = 4096;
 /// How long another process may hold the mark; it takes less than a millisecond.
 const PATIENCE: Duration = Duration::from_secs(30);
+/// How often a page is written until it names the time of its file; a busy machine may come between the clock and the write.
+const TRIES: usize = 3;
+/// How often a mark is read that changes meanwhile.
+const READS: usize = 20;
 const HEADING: &str = "mark of a disburse journal; keep it beside the journal";
 
-/// Where the mark of a journal is kept.
+/// Where the mark of a journal is kept, and its lock file.
 #[derive(Clone, Debug)]
 pub(super) enum Place {
-    /// In a file beside the journal's.
-    Beside(PathBuf),
+    /// In files beside the journal's.
+    Beside(PathBuf, Lookout),
     /// In memory, for simulated time: what lies beside the simulated disk.
     #[cfg(test)]
     Memory(std::sync::Arc<std::sync::Mutex<Option<Marked>>>),
@@ -32,17 +41,26 @@ impl Place {
     pub(super) fn of(journal: &Path) -> Self {
         let mut name = journal.as_os_str().to_owned();
         name.push(".mark");
-        Self::Beside(name.into())
+        Self::Beside(name.into(), Lookout::of(journal))
     }
 
-    /// Reads the mark without touching anything.
-    pub(super) fn look(&self) -> Result<Mark, Error> {
+    /// Reads what lies there without touching anything.
+    pub(super) fn look(&self) -> Result<Traces, Error> {
         match self {
-            Self::Beside(path) => match open(path, false) {
-                Ok(file) => read(&file)
-                    .map(|(mark, _)| mark)
-                    .map_err(|cause| failed(path, &cause)),
-                Err(error) if error.kind() == ErrorKind::NotFound => Ok(Mark::Missing),
+            Self::Beside(path, lookout) => match open(path, false) {
+                Ok(file) => {
+                    let (mark, _, stamp) =
+                        read_still(&file).map_err(|cause| failed(path, &cause))?;
+                    Ok(Traces {
+                        mark,
+                        stamp,
+                        witness: lookout.read(),
+                    })
+                }
+                Err(error) if error.kind() == ErrorKind::NotFound => Ok(Traces {
+                    witness: lookout.read(),
+                    ..Traces::NONE
+                }),
                 Err(cause) => Err(failed(path, &cause)),
             },
             #[cfg(test)]
@@ -53,15 +71,17 @@ impl Place {
     /// Takes the mark for itself, making its file when there is none.
     pub(super) fn hold(&self) -> Result<Held<'_>, Error> {
         match self {
-            Self::Beside(path) => {
+            Self::Beside(path, lookout) => {
                 let file = open(path, true).map_err(|cause| failed(path, &cause))?;
                 lock(&file, path)?;
-                let (mark, turn) = read(&file).map_err(|cause| failed(path, &cause))?;
+                let (mark, turn, named) = read(&file).map_err(|cause| failed(path, &cause))?;
                 Ok(Held::Beside {
                     path,
+                    lookout,
                     file,
                     mark,
                     turn,
+                    named,
                 })
             }
             #[cfg(test)]
@@ -83,9 +103,12 @@ impl Place {
 pub(super) enum Held<'a> {
     Beside {
         path: &'a Path,
+        lookout: &'a Lookout,
         file: File,
         mark: Mark,
         turn: u64,
+        /// The time that it names.
+        named: Option<u64>,
     },
     #[cfg(test)]
     Memory(std::sync::MutexGuard<'a, Option<Marked>>),
@@ -96,23 +119,61 @@ impl Held<'_> {
         match self {
             Self::Beside { mark, .. } => mark.clone(),
             #[cfg(test)]
-            Self::Memory(mark) => of_memory(mark),
+            Self::Memory(mark) => of_memory(mark).mark,
         }
     }
 
-    /// Writes the mark anew; synced, with its name, where it is to outlast a loss of power.
+    /// Returns all that lies there.
+    pub(super) fn traces(&self) -> Result<Traces, Error> {
+        match self {
+            Self::Beside {
+                path,
+                lookout,
+                file,
+                mark,
+                named,
+                ..
+            } => {
+                let changed = changed(file).map_err(|cause| failed(path, &cause))?;
+                Ok(Traces {
+                    mark: mark.clone(),
+                    stamp: stamp(*named, changed),
+                    witness: lookout.read(),
+                })
+            }
+            #[cfg(test)]
+            Self::Memory(mark) => Ok(of_memory(mark)),
+        }
+    }
+
+    /// Writes the mark anew, and then the lock file's word; the mark synced, with its name, where it is to outlast a loss of
+    /// power.
     pub(super) fn write(&mut self, marked: Marked, synced: bool) -> Result<(), Error> {
         match self {
             Self::Beside {
                 path,
+                lookout,
                 file,
                 mark,
                 turn,
+                named,
             } => {
                 *turn += 1;
-                write(file, &marked, *turn)
-                    .and_then(|()| if synced { sync(file, path) } else { Ok(()) })
+                // Where the last one could name no time, the file system has a clock of its own.
+                let tries = match mark {
+                    Mark::Written(_) if named.is_none() => 1,
+                    Mark::Written(_) | Mark::Missing | Mark::Unreadable => TRIES,
+                };
+                *named = write_stamped(file, &marked, *turn, tries)
+                    .and_then(|named| {
+                        if synced {
+                            sync(file, path).map(|()| named)
+                        } else {
+                            Ok(named)
+                        }
+                    })
                     .map_err(|cause| failed(path, &cause))?;
+                lookout.write(&Witness::of(&marked));
                 *mark = Mark::Written(marked);
             }
             #[cfg(test)]
@@ -123,8 +184,53 @@ impl Held<'_> {
 }
 
 #[cfg(test)]
-fn of_memory(mark: &Option<Marked>) -> Mark {
-    mark.clone().map_or(Mark::Missing, Mark::Written)
+fn of_memory(mark: &Option<Marked>) -> Traces {
+    Traces {
+        mark: mark.clone().map_or(Mark::Missing, Mark::Written),
+        ..Traces::NONE
+    }
+}
+
+/// When a file was changed last, in nanoseconds: by the clock of its file system, which nobody else sets.
+fn changed(file: &File) -> std::io::Result<u64> {
+    let metadata = file.metadata()?;
+    let (secs, nanos) = (metadata.ctime(), metadata.ctime_nsec());
+    Ok(u64::try_from(secs.saturating_mul(1_000_000_000).saturating_add(nanos)).unwrap_or(0))
+}
+
+/// The time of day, in nanoseconds.
+fn now() -> u64 {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::Realtime);
+    let nanos = time
+        .tv_sec
+        .saturating_mul(1_000_000_000)
+        .saturating_add(time.tv_nsec);
+    u64::try_from(nanos).unwrap_or(0)
+}
+
+fn stamp(named: Option<u64>, changed: u64) -> Option<Stamp> {
+    let uptime = crate::domain::Uptime::now().map(|uptime| uptime.parts().1);
+    named.map(|named| Stamp {
+        named,
+        changed,
+        started: uptime.map(|millis| now().saturating_sub(millis.saturating_mul(1_000_000))),
+    })
+}
+
+/// Reads a mark that another process may be writing, and when it was written.
+fn read_still(file: &File) -> std::io::Result<(Mark, u64, Option<Stamp>)> {
+    let mut before = changed(file)?;
+    for _ in 0..READS {
+        let (mark, turn, named) = read(file)?;
+        let after = changed(file)?;
+        if before == after {
+            return Ok((mark, turn, stamp(named, after)));
+        }
+        before = after;
+    }
+    // It is written all the time, and whoever writes it has judged it.
+    let (mark, turn, _) = read(file)?;
+    Ok((mark, turn, None))
 }
 
 /// When the journal's file was born, in nanoseconds; `None` where the file system does not tell.
@@ -176,27 +282,57 @@ fn lock(file: &File, path: &Path) -> Result<(), Error> {
     }
 }
 
-/// Reads the newer one of the two pages, and its turn.
-fn read(mut file: &File) -> std::io::Result<(Mark, u64)> {
-    let mut bytes = Vec::with_capacity(2 * PAGE);
-    std::io::Seek::rewind(&mut file)?;
-    file.take(2 * PAGE as u64 + 1).read_to_end(&mut bytes)?;
-    if bytes.is_empty() {
-        return Ok((Mark::Missing, 0));
+/// Reads the newer one of the two pages, its turn, and the time that it names.
+fn read(file: &File) -> std::io::Result<(Mark, u64, Option<u64>)> {
+    let mut bytes = [0; 2 * PAGE];
+    let mut length = 0;
+    while length < bytes.len() {
+        match file.read_at(&mut bytes[length..], length as u64)? {
+            0 => break,
+            read => length += read,
+        }
     }
-    let found = bytes
+    if length == 0 {
+        return Ok((Mark::Missing, 0, None));
+    }
+    let found = bytes[..length]
         .chunks(PAGE)
-        .take(2)
         .filter_map(parse)
-        .max_by_key(|(turn, _)| *turn);
+        .max_by_key(|page| page.turn);
     Ok(match found {
-        Some((turn, marked)) => (Mark::Written(marked), turn),
-        None => (Mark::Unreadable, 0),
+        Some(page) => (Mark::Written(page.marked), page.turn, page.named),
+        None => (Mark::Unreadable, 0, None),
     })
 }
 
-fn write(file: &File, marked: &Marked, turn: u64) -> std::io::Result<()> {
-    let mut page = to_text(marked, turn).into_bytes();
+/// What a page says.
+struct Page {
+    turn: u64,
+    named: Option<u64>,
+    marked: Marked,
+}
+
+/// Writes a page that names the time of its file; returns that time, or `None` where the two cannot be made to agree.
+fn write_stamped(
+    file: &File,
+    marked: &Marked,
+    turn: u64,
+    tries: usize,
+) -> std::io::Result<Option<u64>> {
+    let slack = u64::try_from(STAMP_SLACK.as_nanos()).unwrap_or(u64::MAX);
+    for _ in 0..tries {
+        let named = now();
+        write(file, marked, turn, Some(named))?;
+        if changed(file)?.abs_diff(named) <= slack {
+            return Ok(Some(named));
+        }
+    }
+    write(file, marked, turn, None)?;
+    Ok(None)
+}
+
+fn write(file: &File, marked: &Marked, turn: u64, named: Option<u64>) -> std::io::Result<()> {
+    let mut page = to_text(marked, turn, named).into_bytes();
     // The rest is filled, so that the page is written whole, and a person can look at it.
     page.resize(PAGE - 1, b' ');
     page.push(b'\n');
@@ -213,13 +349,17 @@ fn sync(mut file: &File, path: &Path) -> std::io::Result<()> {
     File::open(folder)?.sync_all()
 }
 
-fn to_text(marked: &Marked, turn: u64) -> String {
+fn to_text(marked: &Marked, turn: u64, named: Option<u64>) -> String {
     let hex = |bytes: &[u8]| data_encoding::HEXLOWER.encode(bytes);
     let mut text = format!("{HEADING}\nturn {turn}\njournal {}\n", hex(&marked.journal));
     if let Some(born) = marked.born {
         text.push_str(&format!("born {born}\n"));
     }
+    if let Some(named) = named {
+        text.push_str(&format!("written {named}\n"));
+    }
     text.push_str(&format!("epoch {}\n", marked.epoch));
+    text.push_str(&format!("orders {}\n", marked.orders));
     for position in &marked.positions {
         let Position {
             batch_id,
@@ -237,7 +377,7 @@ fn to_text(marked: &Marked, turn: u64) -> String {
     text
 }
 
-fn parse(page: &[u8]) -> Option<(u64, Marked)> {
+fn parse(page: &[u8]) -> Option<Page> {
     let text = std::str::from_utf8(page).ok()?;
     let at = text.find("\ncheck ")? + 1;
     let (text, check) = text.split_at(at);
@@ -251,6 +391,7 @@ fn parse(page: &[u8]) -> Option<(u64, Marked)> {
         return None;
     }
     let (mut turn, mut journal, mut born, mut epoch) = (None, None, None, None);
+    let (mut named, mut orders) = (None, 0);
     let mut positions = Vec::new();
     for line in lines {
         let (name, value) = line.split_once(' ')?;
@@ -258,7 +399,9 @@ fn parse(page: &[u8]) -> Option<(u64, Marked)> {
             "turn" => turn = Some(value.parse().ok()?),
             "journal" => journal = Some(hex(value)?.try_into().ok()?),
             "born" => born = Some(value.parse().ok()?),
+            "written" => named = Some(value.parse().ok()?),
             "epoch" => epoch = Some(value.parse().ok()?),
+            "orders" => orders = value.parse().ok()?,
             "batch" => {
                 let mut words = value.split(' ');
                 positions.push(Position {
@@ -275,9 +418,14 @@ fn parse(page: &[u8]) -> Option<(u64, Marked)> {
         journal: journal?,
         born,
         epoch: epoch?,
+        orders,
         positions,
     };
-    Some((turn?, marked))
+    Some(Page {
+        turn: turn?,
+        named,
+        marked,
+    })
 }
 
 #[cfg(test)]
@@ -290,6 +438,7 @@ mod tests {
             journal: [7; 16],
             born: Some(u64::MAX),
             epoch,
+            orders: u64::MAX,
             positions: vec![
                 Position {
                     batch_id: i64::MAX,
@@ -311,7 +460,7 @@ mod tests {
     #[test]
     fn the_largest_mark_fits_into_its_page_and_is_read_back() {
         let (folder, place) = place();
-        assert_eq!(place.look().unwrap(), Mark::Missing);
+        assert_eq!(place.look().unwrap().mark, Mark::Missing);
         for epoch in 1..=5 {
             place
                 .hold()
@@ -319,7 +468,7 @@ mod tests {
                 .write(marked(i64::MAX - epoch), true)
                 .unwrap();
             assert_eq!(
-                place.look().unwrap(),
+                place.look().unwrap().mark,
                 Mark::Written(marked(i64::MAX - epoch))
             );
         }
@@ -340,17 +489,21 @@ mod tests {
             let mut torn = whole.clone();
             torn[at] ^= 1;
             std::fs::write(&path, &torn).unwrap();
-            assert_eq!(place.look().unwrap(), Mark::Written(marked(1)), "byte {at}");
+            assert_eq!(
+                place.look().unwrap().mark,
+                Mark::Written(marked(1)),
+                "byte {at}"
+            );
             torn[PAGE + at] ^= 1;
             std::fs::write(&path, &torn).unwrap();
-            assert_eq!(place.look().unwrap(), Mark::Unreadable, "byte {at}");
+            assert_eq!(place.look().unwrap().mark, Mark::Unreadable, "byte {at}");
         }
         for (what, left) in [("zeros", vec![0; PAGE]), ("text", b"mark".to_vec())] {
             std::fs::write(&path, left).unwrap();
-            assert_eq!(place.look().unwrap(), Mark::Unreadable, "{what}");
+            assert_eq!(place.look().unwrap().mark, Mark::Unreadable, "{what}");
         }
         std::fs::write(&path, "").unwrap();
-        assert_eq!(place.look().unwrap(), Mark::Missing);
+        assert_eq!(place.look().unwrap().mark, Mark::Missing);
     }
 
     #[test]
@@ -362,7 +515,74 @@ mod tests {
             ..marked(9)
         };
         assert!(matches!(place.advance(&other), Err(Error::Displaced)));
-        assert_eq!(place.look().unwrap(), Mark::Written(marked(1)));
+        assert_eq!(place.look().unwrap().mark, Mark::Written(marked(1)));
+    }
+
+    #[test]
+    fn a_mark_names_the_time_of_its_file_and_shows_whatever_was_done_to_it_since() {
+        use std::os::unix::fs::PermissionsExt;
+        let (folder, place) = place();
+        let path = folder.path().join("j.db.mark");
+        let is_as_written = || {
+            let stamp = place.look().unwrap().stamp.unwrap();
+            let held = place.hold().unwrap().traces().unwrap().stamp.unwrap();
+            assert_eq!(stamp.named, held.named);
+            assert_eq!(stamp.is_as_written(), held.is_as_written());
+            stamp.is_as_written()
+        };
+        let anew = || place.hold().unwrap().write(marked(1), false).unwrap();
+        anew();
+        if place.look().unwrap().stamp.is_none() {
+            // A file system with a clock of its own.
+            return;
+        }
+        assert!(is_as_written());
+        let copy = folder.path().join("copy");
+        std::fs::copy(&path, &copy).unwrap();
+        let aside = folder.path().join("aside");
+        type Deed<'a> = &'a dyn Fn();
+        let deeds: [(&str, Deed<'_>); 3] = [
+            ("copied over", &|| {
+                drop(std::fs::copy(&copy, &path).unwrap())
+            }),
+            ("moved away and back", &|| {
+                std::fs::rename(&path, &aside).unwrap();
+                std::fs::rename(&aside, &path).unwrap();
+            }),
+            ("another mode", &|| {
+                std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o640)).unwrap();
+            }),
+        ];
+        for (deed, do_it) in deeds {
+            anew();
+            assert!(is_as_written(), "before it is {deed}");
+            std::thread::sleep(2 * STAMP_SLACK);
+            do_it();
+            assert!(!is_as_written(), "{deed}");
+        }
+        // Nobody has done anything to it, however long it lies there.
+        anew();
+        std::thread::sleep(2 * STAMP_SLACK);
+        std::fs::read(&path).unwrap();
+        assert!(is_as_written());
+    }
+
+    #[test]
+    fn a_mark_without_a_time_is_compared_with_none() {
+        let (_folder, place) = place();
+        let Place::Beside(path, _) = &place else {
+            unreachable!()
+        };
+        let file = open(path, true).unwrap();
+        assert_eq!(write_stamped(&file, &marked(1), 1, 0).unwrap(), None);
+        let traces = place.look().unwrap();
+        assert_eq!(
+            (traces.mark, traces.stamp),
+            (Mark::Written(marked(1)), None)
+        );
+        assert_eq!(traces.witness, None);
+        place.advance(&marked(2)).unwrap();
+        assert_eq!(place.look().unwrap().witness, Some(Witness::of(&marked(2))));
     }
 
     #[test]

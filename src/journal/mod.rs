@@ -29,5 +29,5 @@ pub use proof::{ChainHead, FINDINGS_SHOWN, Proof};
 pub use recovery::{Missed, Presumed, Recovery};
 #[cfg(test)]
 pub(crate) use sqlite::inline;
-pub use sqlite::{Backup, Journal, Reader, Snapshot, backup};
+pub use sqlite::{Backup, Journal, Reader, Snapshot, backup, is_gone, refuse_reserved};
 pub use types::*;

@@ -1,8 +1,8 @@
 //! What the verbs say of a journal that may have missed something.
 
 use crate::domain::{BatchName, Timestamp};
-use crate::ledger::recovery::Cause;
-use crate::lifecycle::{Life, State};
+use crate::ledger::recovery::{Became, Cause, Since, became};
+use crate::lifecycle::Life;
 
 /// A journal that may have missed something, until that is declared made up for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,10 +31,14 @@ pub struct Presumed {
     pub payments: u64,
     /// Of these: nothing was heard of them yet.
     pub unasked: u64,
-    /// The gateway does not know them, or not yet beyond doubt: they are posted once it has said so twice, or are by now.
+    /// The gateway does not know them, or not yet beyond doubt: they are posted once it has said so twice.
     pub not_found: u64,
-    /// The gateway knows them: an earlier journal had posted them, or this one has since.
+    /// The gateway knows them: an earlier journal had posted them.
     pub known: u64,
+    /// This journal has posted them since.
+    pub posted: u64,
+    /// A person decided: their end, or that nothing had run.
+    pub decided: u64,
 }
 
 impl Presumed {
@@ -45,18 +49,20 @@ impl Presumed {
             unasked: 0,
             not_found: 0,
             known: 0,
+            posted: 0,
+            decided: 0,
         }
     }
 
-    pub(super) fn count(&mut self, life: &Life, answered: bool) {
+    pub(super) fn count(&mut self, life: &Life, since: Since) {
         self.payments += 1;
-        let ended = matches!(life.state, State::Paid | State::Failed | State::Conflict);
-        if life.known || ended {
-            self.known += 1;
-        } else if life.state == State::InDoubt && !answered {
-            self.unasked += 1;
-        } else {
-            self.not_found += 1;
-        }
+        let which = match became(life, since) {
+            Became::Unasked => &mut self.unasked,
+            Became::NotFound => &mut self.not_found,
+            Became::Known => &mut self.known,
+            Became::Posted => &mut self.posted,
+            Became::Decided => &mut self.decided,
+        };
+        *which += 1;
     }
 }

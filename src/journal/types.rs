@@ -394,6 +394,10 @@ pub struct Standing {
     pub named_otherwise: u64,
     /// How far the evidence reaches.
     pub evidence: ChainHead,
+    /// The gateway that it is bound to; `None` before its first run.
+    pub gateway: Option<String>,
+    /// The account there.
+    pub account: Option<String>,
 }
 
 /// One line of a [`Standing`].
@@ -534,6 +538,8 @@ pub struct ActRecord {
     pub act: String,
     /// What it was done to, where that is not the whole batch: a file, a payment, a service.
     pub about: Option<String>,
+    /// Why, in the words of whoever did it to a whole batch.
+    pub reason: Option<String>,
     /// Who.
     pub by: Actor,
 }

@@ -22,6 +22,12 @@ impl Bound {
         bill: i64::MAX,
     };
 
+    /// Reaches over nothing: whatever may be asked, not a payment leaves.
+    pub const NOTHING: Self = Self {
+        instruction: 0,
+        bill: 0,
+    };
+
     /// Returns whether a payment was among those that were shown, with its amount; `priced_by` is the bill that told it.
     #[must_use]
     pub fn covers(&self, instruction: i64, priced_by: Option<i64>) -> bool {

@@ -32,7 +32,9 @@ pub fn judge(on_record: Option<&str>, configured: &str, bound: bool) -> Pin {
 /// Returns whether a payment binds its batch to the account: a post of it was accepted there, or may have been.
 ///
 /// What an earlier journal may have posted binds to nothing: nobody knows which account that one had. A post that was not
-/// let in, never left, or was refused outright is at no account.
+/// let in, never left, or was refused outright is at no account. Nor does a payment whose end a person decided: nobody is
+/// asked about it any more, and otherwise a batch whose posts were all lost could never follow an account that got
+/// another name.
 #[must_use]
 pub fn binds(life: &Life) -> bool {
     let posted = life.attempts > 0;
@@ -41,9 +43,10 @@ pub fn binds(life: &Life) -> bool {
         | State::InDoubt
         | State::Acknowledged
         | State::Delivered
-        | State::Paid
         | State::Conflict => true,
-        State::Ready | State::Failed | State::Cancelled => life.is_exposed(),
+        State::Ready | State::Cancelled => life.is_exposed(),
+        // By the gateway's word: such a payment can witness.
+        State::Paid | State::Failed => false,
     };
     can_witness(life) || posted && open
 }
@@ -142,7 +145,31 @@ mod tests {
             (posted(State::InDoubt), true),
             (posted(State::Acknowledged), true),
             (posted(State::Delivered), true),
-            (posted(State::Paid), true),
+            // Decided by a person.
+            (posted(State::Paid), false),
+            (
+                Life {
+                    exposures: 1,
+                    ..posted(State::Failed)
+                },
+                false,
+            ),
+            // Told by the gateway.
+            (
+                Life {
+                    code: Some(140),
+                    ..posted(State::Paid)
+                },
+                true,
+            ),
+            (
+                Life {
+                    exposures: 1,
+                    code: Some(141),
+                    ..posted(State::Failed)
+                },
+                true,
+            ),
             (posted(State::Conflict), true),
             // Refused outright.
             (posted(State::Failed), false),
@@ -152,13 +179,6 @@ mod tests {
                 Life {
                     exposures: 1,
                     ..posted(State::Ready)
-                },
-                true,
-            ),
-            (
-                Life {
-                    exposures: 1,
-                    ..posted(State::Failed)
                 },
                 true,
             ),

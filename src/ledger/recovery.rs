@@ -4,6 +4,9 @@
 //! older than the journal, after a crash or a loss of power, and that means nothing. It is never ahead of the journal that
 //! it was written for: a mark that is ahead speaks of a journal that is not here any more.
 
+use std::time::Duration;
+
+use super::confirmation::Bound;
 use crate::lifecycle::{Life, State};
 
 /// What tells one journal from another; a copy has the same until it is noticed.
@@ -11,6 +14,12 @@ pub type JournalId = [u8; 16];
 
 /// The mark knows no more batches than this: those that moved last. An earlier run of another batch shows by the epoch.
 pub const POSITIONS_MAX: usize = 24;
+
+/// A mark is written within this time of the moment that it names; it is written anew where it took longer.
+pub const STAMP_SLACK: Duration = Duration::from_millis(50);
+
+/// A loss of power takes what was written last, and may leave the time of it.
+const LOST_WITH_POWER: Duration = Duration::from_secs(60);
 
 /// How far the evidence of one batch had come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,8 +44,79 @@ pub struct Marked {
     pub born: Option<u64>,
     /// The epoch of its last run.
     pub epoch: i64,
+    /// How many orders of people it had on record that a copy must not forget.
+    pub orders: u64,
     /// How far its batches had come, the one that moved last at the end.
     pub positions: Vec<Position>,
+}
+
+/// When a mark was written. All in nanoseconds since 1970.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stamp {
+    /// The time that it names.
+    pub named: u64,
+    /// When its file was changed last, which nobody can set: its bytes, its name, its owner or its mode.
+    pub changed: u64,
+    /// When the machine was started, where the system tells.
+    pub started: Option<u64>,
+}
+
+impl Stamp {
+    /// Returns whether the mark is the very one that was written there: nobody has written over it, or moved it, since.
+    #[must_use]
+    pub fn is_as_written(self) -> bool {
+        let apart = Duration::from_nanos(self.named.abs_diff(self.changed));
+        let before_the_start = self.started.is_some_and(|started| self.changed < started);
+        apart <= STAMP_SLACK || before_the_start && apart <= LOST_WITH_POWER
+    }
+}
+
+/// What the lock file says of the journal that was in use last, beside the mark: who puts back a journal with its mark may
+/// leave the lock file where it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Witness {
+    /// The journal.
+    pub journal: JournalId,
+    /// The epoch of its last run.
+    pub epoch: i64,
+    /// Number of the newest evidence that its mark knew.
+    pub evidence: i64,
+    /// How many orders of people it had on record.
+    pub orders: u64,
+}
+
+impl Witness {
+    /// Returns what goes with a mark.
+    #[must_use]
+    pub fn of(marked: &Marked) -> Self {
+        let newest = marked.positions.iter().map(|at| at.evidence_id).max();
+        Self {
+            journal: marked.journal,
+            epoch: marked.epoch,
+            evidence: newest.unwrap_or(0),
+            orders: marked.orders,
+        }
+    }
+}
+
+/// What lies beside a journal and says how far it had come.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Traces {
+    /// The mark.
+    pub mark: Mark,
+    /// When it was written; `None` where it names no time.
+    pub stamp: Option<Stamp>,
+    /// What the lock file says; `None` where it says nothing.
+    pub witness: Option<Witness>,
+}
+
+impl Traces {
+    /// Nothing lies there.
+    pub const NONE: Self = Self {
+        mark: Mark::Missing,
+        stamp: None,
+        witness: None,
+    };
 }
 
 /// What stands beside a journal.
@@ -63,6 +143,10 @@ pub struct Found {
     pub is_backup: bool,
     /// The epoch of its last run; 0: it never ran.
     pub epoch: i64,
+    /// Number of its newest evidence; 0: it has none.
+    pub evidence: i64,
+    /// How many orders of people it has on record.
+    pub orders: u64,
     /// The hash that it has on record where the mark has each of its positions; `None`: no such evidence.
     pub heads: Vec<Option<[u8; 32]>>,
 }
@@ -108,11 +192,13 @@ pub enum Cause {
     LaterRun,
     /// The mark names evidence that it does not have.
     MissingEvidence,
+    /// Its mark was written over, moved or changed since it was written.
+    TouchedMark,
 }
 
 impl Cause {
     /// Every cause; its number is what the journal stores.
-    pub const ALL: [(i64, Self); 7] = [
+    pub const ALL: [(i64, Self); 8] = [
         (1, Self::Backup),
         (2, Self::NoMark),
         (3, Self::UnreadableMark),
@@ -120,6 +206,7 @@ impl Cause {
         (5, Self::OtherFile),
         (6, Self::LaterRun),
         (7, Self::MissingEvidence),
+        (8, Self::TouchedMark),
     ];
 
     /// Returns the number that stands for it in a journal.
@@ -148,13 +235,17 @@ impl Cause {
             Self::MissingEvidence => {
                 "evidence is missing that was recorded here: it is an older copy, or its log (-wal) was lost"
             }
+            Self::TouchedMark => {
+                "its mark was copied over, moved, or given another name, owner or mode since it was written: an older journal \
+                 may have been put back together with its mark"
+            }
         }
     }
 }
 
-/// Judges a journal by the mark beside it.
+/// Judges a journal by what lies beside it.
 #[must_use]
-pub fn judge(mark: &Mark, found: &Found) -> Verdict {
+pub fn judge(traces: &Traces, found: &Found) -> Verdict {
     #[cfg(test)]
     if crate::canary::Canary::MarkIgnored.sings() {
         return Verdict::Current;
@@ -162,31 +253,89 @@ pub fn judge(mark: &Mark, found: &Found) -> Verdict {
     if found.is_backup {
         return Verdict::Copy(Cause::Backup);
     }
-    let marked = match mark {
+    let witness = traces.witness.as_ref();
+    let other_was_here = witness.is_some_and(|witness| witness.journal != found.journal);
+    let ours = witness.filter(|_| !other_was_here);
+    let marked = match &traces.mark {
         Mark::Missing if found.was_marked => return Verdict::Copy(Cause::NoMark),
-        Mark::Missing => return Verdict::Fresh,
+        Mark::Missing if other_was_here => return Verdict::Copy(Cause::OtherJournal),
+        Mark::Missing => None,
         Mark::Unreadable => return Verdict::Copy(Cause::UnreadableMark),
-        Mark::Written(marked) => marked,
+        Mark::Written(marked) if marked.journal != found.journal => {
+            return Verdict::Copy(Cause::OtherJournal);
+        }
+        Mark::Written(marked) => Some(marked),
     };
-    if marked.journal != found.journal {
-        return Verdict::Copy(Cause::OtherJournal);
-    }
     // What it has missed says more than that its file is another one.
-    if marked.epoch > found.epoch {
+    let epoch = marked.map(|marked| marked.epoch);
+    let seen = epoch.into_iter().chain(ours.map(|ours| ours.epoch)).max();
+    if seen.is_some_and(|epoch| epoch > found.epoch) {
         return Verdict::Behind(Cause::LaterRun);
     }
-    let has_all = marked.positions.len() == found.heads.len()
-        && marked
-            .positions
-            .iter()
-            .zip(&found.heads)
-            .all(|(position, head)| *head == Some(position.head));
-    if !has_all {
+    let has_all = marked.is_none_or(|marked| {
+        marked.orders <= found.orders
+            && marked.positions.len() == found.heads.len()
+            && marked
+                .positions
+                .iter()
+                .zip(&found.heads)
+                .all(|(position, head)| *head == Some(position.head))
+    });
+    let missing = |ours: &Witness| ours.evidence > found.evidence || ours.orders > found.orders;
+    if !has_all || ours.is_some_and(missing) {
         return Verdict::Behind(Cause::MissingEvidence);
     }
+    let Some(marked) = marked else {
+        return Verdict::Fresh;
+    };
+    if other_was_here {
+        return Verdict::Copy(Cause::OtherJournal);
+    }
     match (marked.born, found.born) {
-        (Some(then), Some(now)) if then != now => Verdict::Copy(Cause::OtherFile),
+        (Some(then), Some(now)) if then != now => return Verdict::Copy(Cause::OtherFile),
+        _ => {}
+    }
+    match traces.stamp {
+        Some(stamp) if !stamp.is_as_written() => Verdict::Copy(Cause::TouchedMark),
         _ => Verdict::Current,
+    }
+}
+
+/// Returns how many orders of people were on record in this place that the journal knows nothing of.
+///
+/// Of another journal it may know none: each may have withdrawn a payment that would be paid now.
+#[must_use]
+pub fn orders_lost(traces: &Traces, found: &Found) -> u64 {
+    let lost = |(journal, orders): (JournalId, u64)| match journal == found.journal {
+        true => orders.saturating_sub(found.orders),
+        false => orders,
+    };
+    let marked = match &traces.mark {
+        Mark::Written(marked) => Some((marked.journal, marked.orders)),
+        Mark::Missing | Mark::Unreadable => None,
+    };
+    let witness = traces.witness.map(|seen| (seen.journal, seen.orders));
+    let all = marked.into_iter().chain(witness);
+    all.map(lost).max().unwrap_or(0)
+}
+
+/// Returns whether a copy that does not know of an order would pay somebody whom it kept from being paid.
+#[must_use]
+pub fn must_not_be_forgotten(act: &str) -> bool {
+    matches!(
+        act,
+        "cancel" | "resolve" | "account-moved" | "recover --nothing-ran-since"
+    )
+}
+
+/// Returns how far a run may post that was confirmed up to `bound`: nothing, while orders of people are lost.
+///
+/// It may ask. What was withdrawn, or decided, is not known to this journal.
+#[must_use]
+pub fn held_back(bound: Bound, orders_lost: u64) -> Bound {
+    match orders_lost {
+        0 => bound,
+        _ => Bound::NOTHING,
     }
 }
 
@@ -219,8 +368,52 @@ pub fn advance(before: &Mark, moved: &Marked) -> Option<Marked> {
         journal: moved.journal,
         born: moved.born,
         epoch: before.epoch.max(moved.epoch),
+        orders: before.orders.max(moved.orders),
         positions,
     })
+}
+
+/// What happened to a payment after it was presumed posted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Since {
+    /// The gateway has spoken of it.
+    pub answered: bool,
+    /// This journal has posted it.
+    pub posted: bool,
+    /// A person decided its end.
+    pub decided: bool,
+    /// By a person's word it is ready again.
+    pub released: bool,
+}
+
+/// What is known of a payment that was presumed posted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Became {
+    /// Nothing was heard of it yet.
+    Unasked,
+    /// The gateway does not know it, or not yet beyond doubt.
+    NotFound,
+    /// The gateway knows it: an earlier journal had posted it.
+    Known,
+    /// This journal has posted it since.
+    Posted,
+    /// A person decided.
+    Decided,
+}
+
+/// Returns what is known of a payment that was presumed posted.
+#[must_use]
+pub fn became(life: &Life, since: Since) -> Became {
+    let ended = matches!(life.state, State::Paid | State::Failed | State::Conflict);
+    let decided = since.decided && life.state.is_finished() && life.state != State::Conflict;
+    match since {
+        _ if since.posted => Became::Posted,
+        _ if decided => Became::Decided,
+        _ if life.known || ended => Became::Known,
+        _ if since.released && life.state == State::Ready => Became::Decided,
+        _ if life.state == State::InDoubt && !since.answered => Became::Unasked,
+        _ => Became::NotFound,
+    }
 }
 
 /// Returns whether a payment is presumed posted where an earlier journal may have posted it: nothing else would be posted
@@ -258,18 +451,21 @@ pub enum NotDone {
     NotOpen,
     /// So many presumed payments are not asked about yet.
     Unasked(u64),
+    /// So many orders of people are lost, and nobody has said that they were given again.
+    OrdersLost(u64),
 }
 
 /// Judges whether a recovery may be declared done: from then on, what is loaded is posted first.
 ///
 /// # Errors
 /// Why not.
-pub fn may_be_done(is_open: bool, unasked: u64) -> Result<(), NotDone> {
-    match (is_open, unasked) {
-        (false, _) => Err(NotDone::NotOpen),
-        (true, 0) => Ok(()),
+pub fn may_be_done(is_open: bool, unasked: u64, orders_lost: u64) -> Result<(), NotDone> {
+    match (is_open, unasked, orders_lost) {
+        (false, _, _) => Err(NotDone::NotOpen),
+        (true, 0, 0) => Ok(()),
         // The answers about them show how much was missed.
-        (true, unasked) => Err(NotDone::Unasked(unasked)),
+        (true, 1.., _) => Err(NotDone::Unasked(unasked)),
+        (true, 0, 1..) => Err(NotDone::OrdersLost(orders_lost)),
     }
 }
 

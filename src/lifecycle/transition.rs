@@ -49,6 +49,8 @@ impl From<'_> {
                 ..self.life
             }),
             Event::Withdrawn if !self.life.is_exposed() => self.ends(State::Cancelled, None),
+            // Only presumed posted, and by now the gateway has said twice that it does not have it.
+            Event::Withdrawn if self.life.attempts == 0 => self.ends(State::Cancelled, None),
             Event::Withdrawn => self.stays_with(Anomaly::NotAllowed),
             Event::Superseded if !self.life.is_exposed() => self.ends(State::Cancelled, None),
             // It is ready again because the gateway does not have it; that is its end now.

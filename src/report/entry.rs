@@ -207,6 +207,8 @@ pub struct BatchHeader {
     pub originator: Originator,
     /// The gateway the batch is bound to.
     pub gateway: String,
+    /// The account at the gateway that it belongs to; empty before its first run.
+    pub account: String,
     /// When the batch was first loaded.
     pub created_at: Timestamp,
     /// The files, in the order they were loaded.

@@ -12,8 +12,29 @@ pub struct Deed {
     pub act: String,
     /// What it was done to, where that is not the whole batch.
     pub about: Option<String>,
+    /// Why, where a reason was given.
+    pub reason: Option<String>,
     /// Who.
     pub by: Actor,
+}
+
+/// Reasons that the page names; report.json has all of them.
+const REASONS_MAX: usize = 20;
+
+/// Returns the orders about the whole batch for which a reason was given: `("account-moved acme-ltd", "…: by ana on desk-7")`.
+pub(super) fn reasons(deeds: &[Deed]) -> Vec<(String, String)> {
+    let with_reason = deeds
+        .iter()
+        .filter_map(|deed| Some((deed, deed.reason.as_deref()?)));
+    let lines = with_reason.map(|(deed, reason)| {
+        let what = match &deed.about {
+            Some(about) => format!("{} {about}", deed.act),
+            None => deed.act.clone(),
+        };
+        let at = text::instant(&deed.at.to_string());
+        (what, format!("“{reason}”, by {}, {at} UTC", deed.by))
+    });
+    lines.take(REASONS_MAX).collect()
 }
 
 /// People of one kind that the page names; report.json has all of them.
@@ -78,6 +99,7 @@ mod tests {
             at: Timestamp::from_millis(1_795_845_600_000 + secs * 1000),
             act: act.to_owned(),
             about: None,
+            reason: None,
             by: Actor::new(user, "desk-7", None),
         };
         let mut deeds = vec![
@@ -110,6 +132,16 @@ mod tests {
                         .to_owned()
                 ),
             ]
+        );
+        assert_eq!(reasons(&deeds), []);
+        deeds[5].about = Some("acme-ltd".to_owned());
+        deeds[5].reason = Some("renamed by the gateway".to_owned());
+        assert_eq!(
+            reasons(&deeds),
+            [(
+                "account-moved acme-ltd".to_owned(),
+                "“renamed by the gateway”, by eva on desk-7, 2026-11-28 06:00:05 UTC".to_owned()
+            )]
         );
         deeds.extend((0..30).map(|n| deed(9, "load", &format!("u{n}"))));
         let loaded = named(&deeds)

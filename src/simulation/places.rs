@@ -61,6 +61,13 @@ impl Scene {
             if let Err(text) = self.load(&journal, false, true).await {
                 self.world.lock().violation(text);
             }
+            // Whoever gave the orders that are lost does not know of them any more: otherwise nothing would be posted again.
+            let now = self.world.lock().wall_now();
+            if journal.orders_lost().await.is_ok_and(|orders| orders > 0) {
+                let said = journal.orders_given_again("given again".into(), now).await;
+                let said = format!("the lost orders are declared given again: {said:?}");
+                self.world.lock().note(|| said);
+            }
         });
     }
 

@@ -162,6 +162,17 @@ fn an_account_that_is_called_otherwise_now_shows_that_it_is_the_same() {
         .says("--account-moved changes nothing");
     assert_executed_once(&books, 3);
     assert!(!books.lock().unwrap().posted_by.contains("stranger"));
+    // Why it was moved stays on record.
+    world
+        .expect(0, &["explain", "b", "R00001"])
+        .says("account-moved \"acme-ltd\": by")
+        .says("reason \"merger\"");
+    world.expect(0, &["report", "b", "--out", "r"]);
+    assert!(
+        world
+            .read("r/report.html")
+            .contains("account-moved acme-ltd")
+    );
     world.expect(0, &["verify", "b"]);
 }
 
@@ -181,4 +192,56 @@ fn where_the_gateway_has_shown_nothing_the_account_cannot_move() {
     world.set("DISBURSE_USERNAME", "acme");
     world.expect(0, &RUN);
     assert_executed_once(&books, 2);
+}
+
+/// The gateway has given the account another name, and nobody knows what became of the posts under the old one.
+#[test]
+fn where_every_post_was_lost_and_the_account_renamed_people_decide_and_the_batch_goes_on() {
+    // The first two are executed, and their replies lost; of the third nothing was sent yet.
+    let (server, books) = gateway(|_| None);
+    let mut world = World::new(&Setup {
+        more: "resolution.give_up_after = \"2s\"\nlimits.breaker_losses = 2\nlimits.concurrency = 1",
+        ..Setup::default()
+    })
+    .towards(&server.url());
+    let rows = rows(3, 124);
+    world.write_rows("batch.csv", &rows);
+    let lost = world.disburse(
+        &[
+            &PAY[..],
+            &["--no-wait", "--rate", "1/s", "--max-wait", "1s"],
+        ]
+        .concat(),
+    );
+    assert!(matches!(lost.code, Some(4 | 5)), "{lost:?}");
+    let posted = books.lock().unwrap().executed.len();
+    assert!((1..=3).contains(&posted), "{posted}");
+    world.set("DISBURSE_USERNAME", "acme-ltd");
+    let moved = ["run", "b", "--yes", "--account-moved", "--reason", "merger"];
+    world
+        .expect(2, &moved)
+        .says("disburse resolve b ID --paid, or --failed --although-accepted");
+    let decide = |row: usize, how: &[&str]| {
+        let mut order = vec!["resolve", "b", &rows[row].reference, "--yes"];
+        order.extend(["--reason", "the bank's list", "--evidence", "line 3"]);
+        order.extend(how);
+        world.disburse(&order)
+    };
+    // One word is not enough, and nobody is asked.
+    let first = decide(0, &["--failed"]);
+    assert_eq!(first.code, Some(2), "{first:?}");
+    first.says("the gateway cannot be asked");
+    assert!(!books.lock().unwrap().asked_by.contains("acme-ltd"));
+    for row in 0..posted {
+        let decided = decide(row, &["--paid"]);
+        assert_eq!(decided.code, Some(0), "{decided:?}");
+    }
+    // From now on the account is the one that is configured.
+    let ended = world.disburse(&RUN);
+    assert!(matches!(ended.code, Some(0 | 3 | 4 | 5)), "{ended:?}");
+    assert_eq!(world.status("b")["account"], "acme-ltd");
+    let books = books.lock().unwrap();
+    assert!(books.executed.values().all(|times| *times == 1));
+    drop(books);
+    world.expect(0, &["verify", "b"]);
 }

@@ -8,6 +8,7 @@
 mod accounts;
 mod bills;
 mod confirmation;
+mod copies;
 mod deployments;
 mod endings;
 mod files;

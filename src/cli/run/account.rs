@@ -49,8 +49,9 @@ impl Job<'_> {
             ))
             .hint(run_with)
             .hint(format!(
-                "where that is no longer possible: disburse cancel {batch} withdraws what was never posted, to be loaded under another \
-                 batch name; what is in doubt is settled by disburse resolve"
+                "where that is no longer possible: settle each payment that was posted, once the bank or the gateway's people have said \
+                 what became of it: disburse resolve {batch} ID --paid, or --failed --although-accepted. When none is left, the next run \
+                 takes account {to}"
             )));
         }
         let asked = witnesses.len() as u64;

@@ -6,27 +6,52 @@ use tokio_util::sync::CancellationToken;
 
 use super::super::config::Settings;
 use super::super::{Error, output};
-use crate::domain::{BatchName, Money, Tally};
+use crate::domain::{BatchName, Money};
 use crate::journal::{Shown, Standing};
 use crate::ledger::confirmation::{Answer, Confirmation, Difference, compare};
+use crate::lifecycle::State;
 
 /// Says what a run would post; `None` when there is nothing to ask about, or `--yes` has answered.
 fn what(
     settings: &Settings,
     batch: &BatchName,
-    open: &Tally,
+    shown: &Shown,
     yes: bool,
 ) -> Result<Option<String>, Error> {
     let gateway = settings.gateway()?;
+    let open = shown.open();
     if yes || open.count == 0 {
         return Ok(None);
     }
+    let first =
+        asked_first(settings, shown).map_or_else(String::new, |first| format!(", after {first}"));
     Ok(Some(format!(
-        "{} of batch {batch}, {}, through {}",
+        "{} of batch {batch}, {}, through {}{first}",
         output::counted(open.count, "payment"),
         output::amounts(&open.amounts),
         gateway.base_url
     )))
+}
+
+/// Says of how many payments the gateway is asked before any of them is posted, and how long that takes at least.
+pub(super) fn asked_first(settings: &Settings, shown: &Shown) -> Option<String> {
+    let count = shown.standing.of(State::InDoubt).count + shown.standing.of(State::Posting).count;
+    let rate = settings.profile.limits.query_rate;
+    (count > 0).then(|| {
+        format!(
+            "asking about {} first ({} at {rate}, and again where the gateway does not know them)",
+            output::counted(count, "payment"),
+            lasts(count / u64::from(rate.per_second().get()))
+        )
+    })
+}
+
+fn lasts(seconds: u64) -> String {
+    match seconds {
+        0..60 => "less than a minute".to_owned(),
+        60..3600 => format!("about {} min", seconds.div_ceil(60)),
+        _ => format!("about {} h {} min", seconds / 3600, seconds % 3600 / 60),
+    }
 }
 
 /// What was declared of a batch.
@@ -77,7 +102,7 @@ pub(super) fn refuse_unattended(
     shown: &Shown,
     yes: bool,
 ) -> Result<(), Error> {
-    match what(settings, batch, &shown.open(), yes)? {
+    match what(settings, batch, shown, yes)? {
         Some(what) if shown.standing.unpriced == 0 && !is_attended() => Err(nobody_to_ask(&what)),
         _ => Ok(()),
     }
@@ -92,7 +117,7 @@ pub(super) async fn confirm(
     drain: &CancellationToken,
 ) -> Result<Confirmation, Error> {
     let open = shown.open();
-    let Some(what) = what(settings, batch, &open, yes)? else {
+    let Some(what) = what(settings, batch, shown, yes)? else {
         return Ok(Confirmation::of(open, shown.bound, Answer::Flag));
     };
     if !is_attended() {
@@ -118,5 +143,21 @@ pub(super) async fn confirm(
     match answer.trim().to_ascii_lowercase().as_str() {
         "y" | "yes" => Ok(Confirmation::of(open, shown.bound, Answer::Asked)),
         _ => Err(Error::refused("not confirmed; nothing was sent")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn a_time_is_told_as_a_person_reads_it() {
+        for (seconds, expected) in [
+            (0, "less than a minute"),
+            (59, "less than a minute"),
+            (60, "about 1 min"),
+            (61, "about 2 min"),
+            (10_000, "about 2 h 46 min"),
+        ] {
+            assert_eq!(super::lasts(seconds), expected);
+        }
     }
 }

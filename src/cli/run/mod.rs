@@ -28,7 +28,7 @@ use crate::domain::{Amount, BatchName, Currency, Money, Pulse, Timestamp};
 use crate::engine::{self, Clock, Plan, Run, Summary};
 use crate::gateway::{HttpGateway, Secrets};
 use crate::journal::{Home, Journal, Moved, Proof, Reader, RunLock};
-use crate::ledger::confirmation::{Answer, Confirmation};
+use crate::ledger::confirmation::{Answer, Bound, Confirmation};
 use crate::ledger::intact::{Extends, extends};
 use crate::ledger::standstill::SILENCE_MAX;
 use crate::sandbox::Sandbox;
@@ -78,6 +78,7 @@ pub(super) async fn pay(session: &Session, arguments: PayArguments) -> Result<Ve
     let mut flags = overrides(&options);
     flags.push(("service_code", arguments.file.service.clone()));
     let settings = session.settings(options.sandbox, flags)?;
+    let head = arguments.head.as_deref().map(verify::digest).transpose()?;
     if !options.sandbox {
         // Refused before anything is loaded: a file without a gateway is half a job.
         settings.gateway()?;
@@ -127,7 +128,7 @@ pub(super) async fn pay(session: &Session, arguments: PayArguments) -> Result<Ve
     }
     let orders = Orders {
         account_moved: None,
-        head: None,
+        head,
         declared,
         resume: "To resume: the same command again".to_owned(),
     };
@@ -166,6 +167,8 @@ struct Outcome {
     summary: Summary,
     /// A run asks whether held lanes have float again.
     reopens_lanes: bool,
+    /// Orders of people that the journal does not know of: nothing was posted because of them.
+    orders_lost: u64,
     ledger: Option<crate::sandbox::Verdict>,
 }
 
@@ -177,10 +180,14 @@ async fn carry_out(
     options: &RunOptions,
     orders: Orders,
 ) -> Result<Outcome, Error> {
+    let orders_lost = journal.orders_lost().await?;
     if !options.sandbox {
         let shown = journal.shown(batch.clone()).await?;
         orders.declared.check(batch, &shown.standing)?;
-        confirm::refuse_unattended(&settings, batch, &shown, options.yes)?;
+        // It asks, and posts nothing: that takes nobody's yes.
+        if orders_lost == 0 {
+            confirm::refuse_unattended(&settings, batch, &shown, options.yes)?;
+        }
     }
     let purpose = format!("run of batch {batch}");
     let _lock = RunLock::take(journal.path(), &purpose, Timestamp::now())?;
@@ -205,6 +212,7 @@ async fn carry_out(
         batch,
         options,
         orders,
+        orders_lost,
         drain,
     };
     let outcome = job.run(sandbox.as_ref()).await;
@@ -215,6 +223,7 @@ async fn carry_out(
     Ok(Outcome {
         summary: outcome?,
         reopens_lanes: settings.profile.float.reopen_lanes,
+        orders_lost,
         ledger,
     })
 }
@@ -226,6 +235,8 @@ struct Job<'a> {
     batch: &'a BatchName,
     options: &'a RunOptions,
     orders: Orders,
+    /// Orders of people that the journal does not know of: nothing is posted until they were given again.
+    orders_lost: u64,
     drain: CancellationToken,
 }
 
@@ -250,15 +261,24 @@ impl Job<'_> {
         let shown = self.journal.shown(self.batch.clone()).await?;
         self.orders.declared.check(self.batch, &shown.standing)?;
         self.forecast(&*client, &shown.standing).await?;
+        let journal_recovers = self.journal.recovery().await?.is_some();
+        if journal_recovers && let Some(first) = confirm::asked_first(self.settings, &shown) {
+            self.session.note(&first);
+        }
         let confirmation = match sandbox {
             // A rehearsal moves nothing.
             Some(_) => Confirmation::of(shown.open(), shown.bound, Answer::Rehearsal),
+            None if self.orders_lost > 0 => {
+                Confirmation::of(shown.open(), Bound::NOTHING, Answer::Flag)
+            }
             None => {
                 let yes = self.options.yes;
                 confirm::confirm(self.settings, self.batch, &shown, yes, &self.drain).await?
             }
         };
-        self.upload(&home).await?;
+        if self.orders_lost == 0 {
+            self.upload(&home).await?;
+        }
         self.post(client, home, confirmation, door, pulse).await
     }
 

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use super::super::bills::unpriced_text;
 use super::super::session::Session;
-use super::super::{Error, Verdict, output, report, sandbox, status, verify};
+use super::super::{Error, Verdict, output, recover, report, sandbox, status, verify};
 use super::Outcome;
 use crate::domain::BatchName;
 use crate::engine::Ending;
@@ -184,6 +184,16 @@ fn verdict(batch: &BatchName, outcome: &Outcome, standing: &Standing) -> Verdict
             "what is left came while the run went on, and waits for its documents to be uploaded"
                 .to_owned(),
             "run again to upload them".to_owned(),
+        ),
+        Ending::Unconfirmed if outcome.orders_lost > 0 => (
+            Verdict::Unfinished,
+            format!(
+                "{} of {} not posted: {}",
+                output::counted(standing.of(State::Ready).count, "payment"),
+                output::amounts(&standing.of(State::Ready).amounts),
+                recover::orders_lost_text(outcome.orders_lost)
+            ),
+            recover::ORDERS_LOST_HINT.to_owned(),
         ),
         Ending::Unconfirmed => {
             let later = standing.of(State::Ready);

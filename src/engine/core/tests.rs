@@ -129,6 +129,8 @@ fn standing(states: &[(State, u64)], held: &[i64]) -> Box<Standing> {
         paid_twice_count: 0,
         named_otherwise: 0,
         evidence: ChainHead::default(),
+        gateway: None,
+        account: None,
         held: held
             .iter()
             .map(|lane| Lane {

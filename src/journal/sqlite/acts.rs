@@ -8,6 +8,7 @@ use super::row::{ACTED, corrupt};
 use super::writer::Journal;
 use crate::domain::{Actor, Timestamp};
 use crate::journal::{ActRecord, Error};
+use crate::ledger::recovery::must_not_be_forgotten;
 
 impl Journal {
     /// Returns this journal in the hands of somebody: what is done through it is recorded as theirs.
@@ -29,6 +30,37 @@ impl Chained {
         act: &'static str,
         about: Value,
     ) -> Result<(), Error> {
+        self.act(batch_id, at, act, about, None)
+    }
+
+    /// Records who does this to a whole batch, and why.
+    pub(super) fn acted_because(
+        &self,
+        batch_id: i64,
+        at: Timestamp,
+        act: &'static str,
+        reason: &str,
+    ) -> Result<(), Error> {
+        self.act(batch_id, at, act, Value::Null, Some(reason))
+    }
+
+    pub(super) fn act(
+        &self,
+        batch_id: i64,
+        at: Timestamp,
+        act: &'static str,
+        about: Value,
+        reason: Option<&str>,
+    ) -> Result<(), Error> {
+        if must_not_be_forgotten(act) {
+            // The mark says how many there were: a copy that knows of fewer posts nothing.
+            let orders: i64 = self
+                .prepare_cached(
+                    "insert into meta (key, value) values ('orders', 1) on conflict do update set value = value + 1 returning value",
+                )?
+                .query_row([], |row| row.get(0))?;
+            self.mark_orders(orders.unsigned_abs());
+        }
         let Some(actor) = self.actor() else {
             return Ok(());
         };
@@ -38,6 +70,9 @@ impl Chained {
         }
         if about != Value::Null {
             detail["about"] = about;
+        }
+        if let Some(reason) = reason {
+            detail["reason"] = reason.into();
         }
         self.append(&Evidence {
             batch_id,
@@ -79,6 +114,7 @@ fn record(at: Timestamp, detail: &str) -> Result<ActRecord, Error> {
         at,
         act: act.to_owned(),
         about: text("about").map(str::to_owned),
+        reason: text("reason").map(str::to_owned),
         by: Actor::new(user, host, text("sudo_of")),
     })
 }

@@ -23,9 +23,16 @@ pub struct Backup {
 /// Copies a journal into a file that is not there yet, as it is at one moment. A run may write meanwhile.
 ///
 /// # Errors
-/// [`Error::Exists`]; [`Error::NotSound`] when the journal, and so its copy, is not what was recorded. Nothing is left then.
+/// [`Error::Exists`], [`Error::NoFolder`], [`Error::ReservedName`]; [`Error::NotSound`] when the journal, and so its copy, is not what was recorded. Nothing is left then.
 pub fn backup(journal: &Path, to: &Path) -> Result<Backup, Error> {
+    open::refuse_reserved(to)?;
     let source = open::for_reading(journal)?;
+    let folder = to.parent().filter(|folder| !folder.as_os_str().is_empty());
+    if let Some(folder) = folder.filter(|folder| !folder.is_dir()) {
+        return Err(Error::NoFolder {
+            path: folder.into(),
+        });
+    }
     let new = OpenOptions::new()
         .write(true)
         .create_new(true)

@@ -319,6 +319,8 @@ pub(super) struct Chained {
     mark: Option<Beside>,
     /// A run began in this transaction.
     new_epoch: Cell<Option<i64>>,
+    /// A person gave an order in this transaction: so many are on record now.
+    new_orders: Cell<Option<u64>>,
 }
 
 /// The mark of a journal, and what never changes of it.
@@ -327,6 +329,7 @@ pub(super) struct Beside {
     pub(super) journal: JournalId,
     pub(super) born: Option<u64>,
     pub(super) epoch: i64,
+    pub(super) orders: u64,
 }
 
 impl Chained {
@@ -342,6 +345,7 @@ impl Chained {
             allowances: RefCell::default(),
             mark: None,
             new_epoch: Cell::default(),
+            new_orders: Cell::default(),
         }
     }
 
@@ -362,22 +366,29 @@ impl Chained {
         self.new_epoch.set(Some(epoch));
     }
 
+    /// Lets the mark follow an order of a person that a copy must not forget.
+    pub(super) fn mark_orders(&self, orders: u64) {
+        self.new_orders.set(Some(orders));
+    }
+
     /// Writes what a commit moved into the mark, before anything that rests on it leaves.
     pub(super) fn advance_mark(&mut self) -> Result<(), Error> {
         let marking = std::mem::take(&mut self.chain.borrow_mut().marking);
-        let epoch = self.new_epoch.take();
+        let (epoch, orders) = (self.new_epoch.take(), self.new_orders.take());
         let Some(mark) = &mut self.mark else {
             return Ok(());
         };
         let positions: Vec<Position> = marking.into_values().flatten().collect();
-        if positions.is_empty() && epoch.is_none() {
+        if positions.is_empty() && epoch.is_none() && orders.is_none() {
             return Ok(());
         }
         mark.epoch = epoch.unwrap_or(mark.epoch).max(mark.epoch);
+        mark.orders = orders.unwrap_or(mark.orders).max(mark.orders);
         mark.place.advance(&Marked {
             journal: mark.journal,
             born: mark.born,
             epoch: mark.epoch,
+            orders: mark.orders,
             positions,
         })
     }
@@ -403,6 +414,7 @@ impl Chained {
     /// Called inside the transaction that begins.
     pub(super) fn begin(&self) -> Result<(), Error> {
         self.new_epoch.take();
+        self.new_orders.take();
         self.chain.borrow_mut().start();
         self.tallies.take();
         if self.recent.borrow_mut().begin(&self.connection)? {

@@ -256,7 +256,7 @@ fn to_cancel(c: &Connection, batch: &BatchName) -> Result<Tally, Error> {
     let batch_id = known_batch(c, batch)?;
     let mut statement = c.prepare(
         "select i.currency, count(*), coalesce(sum(i.amount), 0) from instruction i left join life l on l.seq = i.seq
-         where i.batch_id = ?1 and (l.seq is null or l.state = 0 and l.exposures = 0) group by i.currency",
+         where i.batch_id = ?1 and (l.seq is null or l.state = 0 and (l.exposures = 0 or l.attempts = 0)) group by i.currency",
     )?;
     let mut rows = statement.query([batch_id])?;
     let mut tally = Tally::default();

@@ -29,6 +29,7 @@ mod names;
 mod open;
 mod operator;
 mod order;
+mod orders;
 mod phrases;
 mod pin;
 mod prepare;
@@ -56,8 +57,15 @@ mod waits;
 mod writer;
 
 pub use backup::{Backup, backup};
+pub use open::refuse_reserved;
 pub use read::{Reader, Snapshot};
 pub use writer::Journal;
+
+/// Returns whether a journal is missing that was in use in this place: its mark still lies there.
+#[must_use]
+pub fn is_gone(journal: &std::path::Path) -> bool {
+    journal.symlink_metadata().is_err() && open::was_here(journal)
+}
 
 /// Version of the schema that this program writes.
 const SCHEMA_VERSION: i64 = 5;

@@ -38,9 +38,10 @@ pub(super) enum Missing {
 /// Opens the connection that writes, making the journal when it is not there.
 pub(super) fn for_writing(path: &Path, missing: Missing) -> Result<Connection, Error> {
     assert_version()?;
+    refuse_reserved(path)?;
     if !exists(path)? {
         if missing == Missing::Refuse {
-            return Err(Error::Missing { path: path.into() });
+            return Err(not_there(path));
         }
         create(path)?;
     } else if missing == Missing::Aside {
@@ -159,8 +160,9 @@ pub(super) fn tables(connection: &Connection) -> rusqlite::Result<Vec<String>> {
 /// Opens a connection that only reads.
 pub(super) fn for_reading(path: &Path) -> Result<Connection, Error> {
     assert_version()?;
+    refuse_reserved(path)?;
     if !exists(path)? {
-        return Err(Error::Missing { path: path.into() });
+        return Err(not_there(path));
     }
     // Read-write, so that a WAL left by a killed run can be recovered; `query_only` keeps it honest.
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
@@ -213,6 +215,41 @@ pub(super) fn absolute(path: &Path) -> Result<std::path::PathBuf, Error> {
         cause: cause.to_string(),
     })?;
     Ok(folder.join(path.file_name().unwrap_or_default()))
+}
+
+/// What the files beside a journal are called: its log, its lock, its mark.
+const RESERVED: [&str; 5] = ["-wal", "-shm", "-journal", ".mark", ".lock"];
+
+/// Refuses names that are those of files beside another journal, and would be written over with it.
+///
+/// # Errors
+/// [`Error::ReservedName`].
+pub fn refuse_reserved(path: &Path) -> Result<(), Error> {
+    let name = path.file_name().unwrap_or_default().as_encoded_bytes();
+    let suffix = RESERVED
+        .into_iter()
+        .find(|suffix| name.ends_with(suffix.as_bytes()));
+    match suffix {
+        Some(suffix) => Err(Error::ReservedName {
+            path: path.into(),
+            suffix,
+        }),
+        None => Ok(()),
+    }
+}
+
+fn not_there(path: &Path) -> Error {
+    match was_here(path) {
+        true => Error::Gone { path: path.into() },
+        false => Error::Missing { path: path.into() },
+    }
+}
+
+/// Returns whether a journal that is not there was in use in that place: its mark still is.
+pub(super) fn was_here(path: &Path) -> bool {
+    let mut mark = path.as_os_str().to_owned();
+    mark.push(".mark");
+    Path::new(&mark).symlink_metadata().is_ok()
 }
 
 /// Returns whether there is a file of ours at the path.
@@ -393,6 +430,7 @@ fn migrate(connection: &mut Connection, path: &Path) -> Result<(), Error> {
 
 fn said_of(path: &Path) -> impl Fn(rusqlite::Error) -> Error + '_ {
     move |cause| match cause.sqlite_error_code() {
+        Some(rusqlite::ErrorCode::DatabaseBusy) => Error::from(cause).naming_holder(path),
         Some(rusqlite::ErrorCode::NotADatabase) => Error::Foreign {
             path: path.into(),
             found: String::new(),

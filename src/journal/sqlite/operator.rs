@@ -155,7 +155,16 @@ pub(super) fn order(
     // An order rests on the state alone: no wait of the policy enters into it.
     let after = step(&subject.moved.life, event, moment, &Policy::default());
     if after.anomaly.is_some() || after.life.state == from {
-        return Err(not_allowed(c, seq, from.name(), why_not(event, from))?);
+        let why = match (event, from, subject.moved.life.attempts) {
+            (Event::Withdrawn, State::InDoubt, 0) => {
+                "an earlier journal may have posted it: let `disburse run` ask the gateway first; what it does not know can be cancelled"
+            }
+            (Event::Withdrawn, State::Ready, 1..) => {
+                "it was posted once: `disburse resolve --failed` asks the gateway, and keeps it from being posted again"
+            }
+            _ => why_not(event, from),
+        };
+        return Err(not_allowed(c, seq, from.name(), why)?);
     }
     save_life(c, seq, &after.life, true)?;
     c.execute(
@@ -231,7 +240,7 @@ pub(super) fn cancel(
     loop {
         let seqs: Vec<i64> = c
             .prepare_cached(
-                "select seq from life where batch_id = ?1 and state = 0 and exposures = 0 and seq > ?2 order by seq limit 1000",
+                "select seq from life where batch_id = ?1 and state = 0 and (exposures = 0 or attempts = 0) and seq > ?2 order by seq limit 1000",
             )?
             .query_map(params![batch_number, after], |row| row.get(0))?
             .collect::<Result<_, _>>()?;

@@ -236,7 +236,13 @@ fn move_account(
         "witness": order.witness.as_str(),
         "reason": order.reason,
     });
-    c.acted(batch_id, now, "account-moved", order.to.as_str().into())?;
+    c.act(
+        batch_id,
+        now,
+        "account-moved",
+        order.to.as_str().into(),
+        Some(&order.reason),
+    )?;
     take(c, batch_id, &order.to, ACCOUNT_MOVED, &detail, now)
 }
 

@@ -27,7 +27,7 @@ use crate::journal::{
     TrailEntry, UnpricedRecord, WaitsFor,
 };
 use crate::ledger::names::PaymentName;
-use crate::ledger::recovery::Mark;
+use crate::ledger::recovery::Traces;
 use crate::lifecycle::{Event, Fact, State};
 
 /// Rows read at a time.
@@ -37,8 +37,8 @@ pub(super) const PAGE: i64 = 512;
 #[derive(Debug)]
 pub struct Reader {
     pub(super) connection: Connection,
-    /// The mark beside the journal, as it was before it was opened, and when its file was born.
-    pub(super) mark: Mark,
+    /// What lay beside the journal before it was opened, and when its file was born.
+    pub(super) traces: Traces,
     pub(super) born: Option<u64>,
 }
 
@@ -48,7 +48,7 @@ impl Reader {
     pub(super) fn of(connection: Connection) -> Self {
         Self {
             connection,
-            mark: Mark::Missing,
+            traces: Traces::NONE,
             born: None,
         }
     }
@@ -65,10 +65,10 @@ impl Reader {
     /// As [`super::Journal::open_existing`].
     pub fn open(path: &Path) -> Result<Self, Error> {
         // Before the journal: what is written meanwhile can only bring the journal further.
-        let (mark, born) = super::recovery::mark_of(path)?;
+        let (traces, born) = super::recovery::traces_of(path)?;
         Ok(Self {
             connection: open::for_reading(path)?,
-            mark,
+            traces,
             born,
         })
     }
@@ -490,7 +490,12 @@ pub(super) fn record_columns() -> String {
 /// Returns counts and amounts of a batch per state.
 pub(super) fn standing(c: &Connection, batch: &BatchName) -> Result<Standing, Error> {
     let batch_id = known_batch(c, batch)?;
+    let (gateway, account) = c
+        .prepare_cached("select gateway, account from batch where batch_id = ?1")?
+        .query_row([batch_id], |row| Ok((row.get(0)?, row.get(1)?)))?;
     let mut standing = Standing {
+        gateway,
+        account,
         evidence: super::prove::head(c, batch_id)?,
         ..Standing::default()
     };

@@ -9,6 +9,7 @@ use super::chain::{Beside, Chained, Evidence};
 use super::evidence::subject;
 use super::fresh::begin_all;
 use super::open;
+use super::orders::{lost_orders, orders};
 use super::row::{
     LIFE_COLUMNS, PRESUMED_POSTED, RECOVERY_BEGAN, RECOVERY_DONE, RELEASED, corrupt, life_of,
     save_life,
@@ -20,8 +21,8 @@ use crate::domain::{BatchName, Timestamp};
 use crate::journal::mark::{self, Held, Place};
 use crate::journal::{Error, Missed, Presumed, Recovery};
 use crate::ledger::recovery::{
-    Cause, Found, JournalId, Mark, Marked, Verdict, is_presumed, judge, may_be_done,
-    may_be_released,
+    Cause, Found, JournalId, Mark, Marked, Since, Traces, Verdict, is_presumed, judge, may_be_done,
+    may_be_released, orders_lost,
 };
 use crate::lifecycle::{Fact, Policy, State, fold};
 
@@ -70,10 +71,11 @@ impl Journal {
             for batch in presumptions(c)? {
                 unasked += batch.unasked;
             }
-            match may_be_done(open_recovery(c)?.is_some(), unasked) {
+            match may_be_done(open_recovery(c)?.is_some(), unasked, lost_orders(c)?) {
                 Ok(()) => end_recovery(c, None, now),
                 Err(NotDone::NotOpen) => Err(Error::NoRecovery),
                 Err(NotDone::Unasked(payments)) => Err(Error::Unasked { payments }),
+                Err(NotDone::OrdersLost(orders)) => Err(Error::OrdersLost { orders }),
             }
         })
         .await
@@ -116,7 +118,7 @@ impl Reader {
     pub fn missed(&self) -> Result<Option<Missed>, Error> {
         let open = open_recovery(&self.connection)?;
         // What nobody has opened for writing yet is noticed by whoever does.
-        let (verdict, _) = look(&self.connection, &self.mark, self.born)?;
+        let (verdict, _) = look(&self.connection, &self.traces, self.born)?;
         let noticed = verdict.cause().map(|cause| Missed { cause, since: None });
         Ok(noticed.or(open.map(|recovery| Missed {
             cause: recovery.cause,
@@ -133,12 +135,12 @@ impl Reader {
     }
 }
 
-/// Reads the mark beside a journal, and when the journal's file was born.
-pub(super) fn mark_of(journal: &Path) -> Result<(Mark, Option<u64>), Error> {
+/// Reads what lies beside a journal, and when the journal's file was born.
+pub(super) fn traces_of(journal: &Path) -> Result<(Traces, Option<u64>), Error> {
     match open::absolute(journal) {
         Ok(journal) => Ok((Place::of(&journal).look()?, mark::born(&journal))),
         // Whatever is wrong with the path is said of the journal.
-        Err(_) => Ok((Mark::Missing, None)),
+        Err(_) => Ok((Traces::NONE, None)),
     }
 }
 
@@ -152,13 +154,15 @@ pub(super) fn take_place(
     let verdict = {
         // Held throughout: of two processes that open it at once, one finds what the other has made of it.
         let mut held = place.hold()?;
-        let (verdict, _) = look(c, &held.mark(), born)?;
+        let traces = held.traces()?;
+        let (verdict, found) = look(c, &traces, born)?;
         match verdict {
             Verdict::Current => {}
             Verdict::Fresh => first_mark(c, &mut held, born)?,
             Verdict::Behind(cause) | Verdict::Copy(cause) => {
                 assert_whole(c, path)?;
-                begin(c, cause)?;
+                let orders = (found.orders, orders_lost(&traces, &found));
+                begin(c, cause, orders)?;
                 held.write(marked(c, born)?, true)?;
             }
         }
@@ -169,18 +173,19 @@ pub(super) fn take_place(
         journal: name(c)?,
         born,
         epoch: epoch(c)?,
+        orders: orders(c)?,
     });
     Ok(verdict)
 }
 
-/// Judges a journal by a mark that was read before.
+/// Judges a journal by what was read before beside it.
 // In this order: what a run beside it writes meanwhile can only bring the journal further.
 pub(super) fn look(
     c: &Connection,
-    mark: &Mark,
+    traces: &Traces,
     born: Option<u64>,
 ) -> Result<(Verdict, Found), Error> {
-    let positions = match mark {
+    let positions = match &traces.mark {
         Mark::Written(marked) => &marked.positions[..],
         Mark::Missing | Mark::Unreadable => &[],
     };
@@ -197,9 +202,13 @@ pub(super) fn look(
         was_marked: has(c, "marked")?,
         is_backup: has(c, "backup")?,
         epoch: epoch(c)?,
+        evidence: c
+            .prepare_cached("select coalesce(max(evidence_id), 0) from evidence")?
+            .query_row([], |row| row.get(0))?,
+        orders: orders(c)?,
         heads: heads.collect::<Result<_, Error>>()?,
     };
-    Ok((judge(mark, &found), found))
+    Ok((judge(traces, &found), found))
 }
 
 /// Returns what the journal calls itself.
@@ -234,6 +243,7 @@ fn marked(c: &Connection, born: Option<u64>) -> Result<Marked, Error> {
         journal: name(c)?,
         born,
         epoch: epoch(c)?,
+        orders: orders(c)?,
         positions: Vec::new(),
     })
 }
@@ -267,11 +277,11 @@ fn assert_whole(c: &Connection, path: &Path) -> Result<(), Error> {
 }
 
 /// Begins a recovery: the journal gets a new name, and all that is ready is presumed posted.
-fn begin(c: &mut Chained, cause: Cause) -> Result<(), Error> {
+fn begin(c: &mut Chained, cause: Cause, orders: (u64, u64)) -> Result<(), Error> {
     c.prepare_cached("begin immediate")?.execute([])?;
     let done = c
         .begin()
-        .and_then(|()| noticed(c, cause))
+        .and_then(|()| noticed(c, cause, orders))
         .and_then(|()| c.save());
     if let Err(error) = done {
         c.forget();
@@ -282,7 +292,7 @@ fn begin(c: &mut Chained, cause: Cause) -> Result<(), Error> {
     Ok(())
 }
 
-fn noticed(c: &Chained, cause: Cause) -> Result<(), Error> {
+fn noticed(c: &Chained, cause: Cause, (known, lost): (u64, u64)) -> Result<(), Error> {
     // SQLite's clock: who opens a journal brings none along, and no wait rests on it, as the next run begins all of them anew.
     let now: i64 = c.query_row(
         "select cast(unixepoch('subsec') * 1000 as integer)",
@@ -300,10 +310,22 @@ fn noticed(c: &Chained, cause: Cause) -> Result<(), Error> {
         [],
     )?;
     c.execute(
-        "insert into recovery (begun_at, cause, newest_seq) select ?1, ?2, coalesce(max(seq), 0) from instruction",
-        params![now.as_millis(), cause.number()],
+        "insert into recovery (begun_at, cause, newest_seq, orders_lost) select ?1, ?2, coalesce(max(seq), 0), ?3 from instruction",
+        params![now.as_millis(), cause.number(), i64::try_from(lost).unwrap_or(i64::MAX)],
     )?;
-    let detail = json!({"cause": cause.sentence()}).to_string();
+    if lost > 0 {
+        // Counted from here on, so that the next copy of now does not miss them once more.
+        let both = i64::try_from(known.saturating_add(lost)).unwrap_or(i64::MAX);
+        c.execute(
+            "insert into meta (key, value) values ('orders', ?1) on conflict do update set value = ?1",
+            [both],
+        )?;
+    }
+    let mut detail = json!({"cause": cause.sentence()});
+    if lost > 0 {
+        detail["orders_lost"] = lost.into();
+    }
+    let detail = detail.to_string();
     for batch_id in batches(c)? {
         note(c, batch_id, RECOVERY_BEGAN, Some(&detail), now)?;
         presume(c, batch_id, Reach::Ready, now)?;
@@ -311,14 +333,14 @@ fn noticed(c: &Chained, cause: Cause) -> Result<(), Error> {
     Ok(())
 }
 
-fn batches(c: &Connection) -> Result<Vec<i64>, Error> {
+pub(super) fn batches(c: &Connection) -> Result<Vec<i64>, Error> {
     let mut statement = c.prepare("select batch_id from batch order by batch_id")?;
     let found = statement.query_map([], |row| row.get(0))?;
     Ok(found.collect::<Result<_, _>>()?)
 }
 
 /// Appends a note about a batch as a whole.
-fn note(
+pub(super) fn note(
     c: &Chained,
     batch_id: i64,
     kind: i64,
@@ -400,7 +422,7 @@ fn presume_unpriced(c: &Chained, batch_id: i64, now: Timestamp) -> Result<(), Er
 /// Makes ready again what only the presumption made doubtful; returns how many payments.
 fn release(c: &Chained, batch_id: i64, reason: &str, now: Timestamp) -> Result<u64, Error> {
     c.mark(batch_id);
-    c.acted(batch_id, now, "recover --nothing-ran-since", Value::Null)?;
+    c.acted_because(batch_id, now, "recover --nothing-ran-since", reason)?;
     let detail = json!({"reason": reason}).to_string();
     c.flush()?;
     let sql = "select l.seq from life l where l.batch_id = ?1 and l.state = 2 and l.attempts = 0 and l.seq > ?2 order by l.seq limit ?3";
@@ -509,26 +531,43 @@ fn end_recovery(c: &Chained, reason: Option<&str>, now: Timestamp) -> Result<(),
     Ok(())
 }
 
+/// Whether evidence of one of these kinds came after the presumption `p`.
+fn happened(kinds: &str) -> String {
+    format!(
+        "exists (select 1 from evidence a indexed by evidence_by_payment
+             where a.seq = p.seq and a.evidence_id > p.evidence_id and a.event in ({kinds}))"
+    )
+}
+
 /// Returns what is known of the payments that were presumed posted, batch by batch.
 pub(super) fn presumptions(c: &Connection) -> Result<Vec<Presumed>, Error> {
     let mut statement = c.prepare(&format!(
-        "select b.name, {LIFE_COLUMNS}, exists (select 1 from evidence a indexed by evidence_by_payment
-                 where a.seq = p.seq and a.evidence_id > p.evidence_id and a.event in (5, 6, 8, 9, 10))
+        "select b.name, {LIFE_COLUMNS}, {}, {}, {}, {}
          from (select seq, batch_id, max(evidence_id) as evidence_id from evidence where event = ?1 and seq > 0 group by seq, batch_id) p
          cross join life l on l.seq = p.seq cross join batch b on b.batch_id = p.batch_id
-         order by b.batch_id, p.seq"
+         order by b.batch_id, p.seq",
+        happened("5, 6, 8"),
+        happened("0"),
+        happened("9, 10, 11"),
+        happened("52"),
     ))?;
     let mut rows = statement.query([PRESUMED_POSTED])?;
     let mut found: Vec<Presumed> = Vec::new();
     while let Some(row) = rows.next()? {
         let name: String = row.get(0)?;
-        let (life, answered): (_, bool) = (life_of(row, 1)?, row.get(11)?);
+        let life = life_of(row, 1)?;
+        let since = Since {
+            answered: row.get(11)?,
+            posted: row.get(12)?,
+            decided: row.get(13)?,
+            released: row.get(14)?,
+        };
         if found.last().is_none_or(|last| last.batch.as_str() != name) {
             let batch = BatchName::parse(&name).map_err(|_| corrupt("a batch name"))?;
             found.push(Presumed::none_of(batch));
         }
         if let Some(batch) = found.last_mut() {
-            batch.count(&life, answered);
+            batch.count(&life, since);
         }
     }
     Ok(found)

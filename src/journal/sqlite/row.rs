@@ -409,6 +409,8 @@ const ABOUT_RUNS: std::ops::RangeInclusive<i64> = 60..=69;
 pub(super) const RECOVERY_BEGAN: i64 = 50;
 /// A person declared that everything the journal has missed is made up for.
 pub(super) const RECOVERY_DONE: i64 = 51;
+/// A person's word that the orders which an older journal did not know were given again; the detail has the reason.
+pub(super) const ORDERS_GIVEN_AGAIN: i64 = 84;
 /// A person's word that nothing has run since made a payment ready again that was presumed posted.
 pub(super) const RELEASED: i64 = 52;
 
@@ -425,7 +427,7 @@ pub(super) fn fact_of(
         NOTED_CALLBACK..=MIGRATED | CLAIMED_TOGETHER | ACTED => Fact::Note,
         number if ABOUT_RUNS.contains(&number) => Fact::Note,
         RELEASED => Fact::Released,
-        RECOVERY_BEGAN | RECOVERY_DONE => Fact::Note,
+        RECOVERY_BEGAN | RECOVERY_DONE | ORDERS_GIVEN_AGAIN => Fact::Note,
         _ => event_of(number, class, code)?.map_or(Fact::Note, Fact::Event),
     })
 }
@@ -466,7 +468,7 @@ pub(super) fn event_of(
         RECOGNISED => Event::Recognised,
         NOT_OURS => Event::NotOurs,
         OTHER_CALLBACK => return Ok(None),
-        RECOVERY_BEGAN..=RELEASED => return Ok(None),
+        RECOVERY_BEGAN..=RELEASED | ORDERS_GIVEN_AGAIN => return Ok(None),
         other => return Err(corrupt(format!("evidence of kind {other}"))),
     }))
 }
@@ -505,6 +507,7 @@ pub(super) fn event_name(number: i64) -> &'static str {
         OTHER_CALLBACK => "callback about another payment, not applied",
         RECOVERY_BEGAN => "the journal may have missed something",
         RECOVERY_DONE => "the recovery is declared done",
+        ORDERS_GIVEN_AGAIN => "by the operator's word, the lost orders were given again",
         RELEASED => "ready again: by the operator's word, nothing has run since",
         RECOGNISED => "recognised as ours by its amount and number",
         NOT_OURS => "not known to be ours, left to a person",

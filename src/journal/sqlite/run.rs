@@ -12,6 +12,7 @@ use super::evidence::{Subject, apply, claim_one, subject};
 use super::fresh::{claim_fresh, has_fresh};
 use super::generations;
 use super::intact::{check_touched, told};
+use super::orders::lost_orders;
 use super::pin::pin;
 use super::rest::{What, disturb, last};
 use super::restart::{bring_back, doubt_anew, restart_waits};
@@ -25,9 +26,10 @@ use crate::domain::{BatchName, Said, Timestamp};
 use crate::journal::{
     Acquired, Claim, Clearance, Due, Error, Heard, Lane, Moved, Question, RunTerms, RunToken,
 };
-use crate::ledger::confirmation::Bound;
+use crate::ledger::confirmation::{Bound, Confirmation};
 use crate::ledger::generations::Order;
 use crate::ledger::intact::Mismatch;
+use crate::ledger::recovery::held_back;
 use crate::lifecycle::{Event, Moment, Policy, State};
 
 /// Takes a batch for a run.
@@ -39,6 +41,10 @@ pub(super) fn acquire(
 ) -> Result<Acquired, Error> {
     c.mark(known_batch(c, batch)?);
     let (batch_id, last_claim_at) = pin(c, batch, &terms.home, terms.now)?;
+    let confirmation = Confirmation {
+        bound: held_back(terms.confirmation.bound, lost_orders(c)?),
+        ..terms.confirmation.clone()
+    };
     c.execute(
         "insert into meta (key, value) values ('epoch', 1) on conflict do update set value = value + 1",
         [],
@@ -46,11 +52,11 @@ pub(super) fn acquire(
     let token = RunToken {
         batch_id,
         epoch: epoch(c)?,
-        confirmed: terms.confirmation.bound,
+        confirmed: confirmation.bound,
     };
     c.mark_epoch(token.epoch);
-    confirmed::record(c, batch_id, &terms.confirmation, terms.now)?;
-    c.begin_run(batch_id, terms.confirmation.allowance());
+    confirmed::record(c, batch_id, &confirmation, terms.now)?;
+    c.begin_run(batch_id, confirmation.allowance());
     #[cfg(test)]
     super::inline::acquiring();
     #[cfg(test)]

@@ -196,7 +196,8 @@ impl Journal {
                 return Err(stopped());
             }
         }
-        answer.await.map_err(|_| stopped())??;
+        let answered = answer.await.map_err(|_| stopped())?;
+        answered.map_err(|error| error.naming_holder(&self.shared.path))?;
         let found = value
             .lock()
             .unwrap_or_else(std::sync::PoisonError::into_inner)

@@ -1,3 +1,5 @@
+mod traces;
+
 use super::*;
 use crate::domain::Timestamp;
 use crate::lifecycle::{Fact, Policy, fold};
@@ -19,6 +21,7 @@ fn marked() -> Marked {
         journal: OURS,
         born: Some(100),
         epoch: 3,
+        orders: 2,
         positions: vec![position(1, 10, 7), position(2, 20, 8)],
     }
 }
@@ -30,6 +33,8 @@ fn found() -> Found {
         was_marked: true,
         is_backup: false,
         epoch: 3,
+        evidence: 20,
+        orders: 2,
         heads: vec![Some([7; 32]), Some([8; 32])],
     }
 }
@@ -173,7 +178,11 @@ fn a_journal_is_what_its_place_has_seen_last_or_may_have_missed_something() {
         ),
     ];
     for (case, mark, found, expected) in table {
-        assert_eq!(judge(&mark, &found), expected, "{case}");
+        let traces = Traces {
+            mark,
+            ..Traces::NONE
+        };
+        assert_eq!(judge(&traces, &found), expected, "{case}");
     }
 }
 
@@ -184,6 +193,7 @@ fn a_mark_goes_forward_only_and_never_over_that_of_another_journal() {
         journal: OURS,
         born: Some(100),
         epoch,
+        orders: 2,
         positions: positions.to_vec(),
     };
     let table = [
@@ -350,8 +360,9 @@ fn a_retry_is_presumed_wherever_a_missed_journal_may_have_made_it() {
 
 #[test]
 fn a_recovery_is_done_when_everything_presumed_was_asked_about() {
-    assert_eq!(may_be_done(true, 0), Ok(()));
-    assert_eq!(may_be_done(true, 7), Err(NotDone::Unasked(7)));
-    assert_eq!(may_be_done(false, 0), Err(NotDone::NotOpen));
-    assert_eq!(may_be_done(false, 7), Err(NotDone::NotOpen));
+    assert_eq!(may_be_done(true, 0, 0), Ok(()));
+    assert_eq!(may_be_done(true, 7, 2), Err(NotDone::Unasked(7)));
+    assert_eq!(may_be_done(true, 0, 2), Err(NotDone::OrdersLost(2)));
+    assert_eq!(may_be_done(false, 0, 0), Err(NotDone::NotOpen));
+    assert_eq!(may_be_done(false, 7, 0), Err(NotDone::NotOpen));
 }

@@ -19,6 +19,7 @@ pub(super) fn write(
         batch: &header.name,
         originator: shown(header.originator.as_str()),
         gateway: shown(&header.gateway),
+        account: shown(&header.account),
         loads: header
             .loads
             .iter()
@@ -30,6 +31,10 @@ pub(super) fn write(
         people: people::named(&header.people)
             .into_iter()
             .map(|(title, who)| (title, shown(&who)))
+            .collect(),
+        reasons: people::reasons(&header.people)
+            .into_iter()
+            .map(|(what, why)| (shown(&what), shown(&why)))
             .collect(),
         period: reconciliation
             .period()
@@ -152,6 +157,9 @@ fn cards(reconciliation: &Reconciliation) -> Vec<Card> {
 <dl>
 <div><dt>Originator</dt><dd>{{ originator }}</dd></div>
 <div><dt>Gateway</dt><dd>{{ gateway }}</dd></div>
+{%- if !account.is_empty() %}
+<div><dt>Account</dt><dd>{{ account }}</dd></div>
+{%- endif %}
 <div><dt>Period</dt><dd>{% if let Some(period) = period %}{{ period }} UTC{% else %}nothing posted yet{% endif %}</dd></div>
 </dl>
 {%- for (file, loaded_at, digest) in loads %}
@@ -159,6 +167,9 @@ fn cards(reconciliation: &Reconciliation) -> Vec<Card> {
 {%- endfor %}
 {%- for (title, who) in people %}
 <p class="load"><b>{{ title }}</b> {{ who }}</p>
+{%- endfor %}
+{%- for (what, why) in reasons %}
+<p class="load"><b>{{ what }}</b> {{ why }}</p>
 {%- endfor %}
 </header>
 {%- if !paid_twice.is_empty() %}
@@ -200,8 +211,10 @@ struct Summary<'a> {
     batch: &'a BatchName,
     originator: String,
     gateway: String,
+    account: String,
     loads: Vec<(String, String, String)>,
     people: Vec<(&'static str, String)>,
+    reasons: Vec<(String, String)>,
     period: Option<String>,
     count: String,
     paid_twice: Vec<String>,

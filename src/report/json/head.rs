@@ -19,6 +19,7 @@ pub(super) struct Head<'a> {
     batch: &'a str,
     originator: &'a str,
     gateway: &'a str,
+    account: Option<&'a str>,
     created_at: String,
     loads: Vec<LoadHead<'a>>,
     evidence: Evidence<'a>,
@@ -47,6 +48,8 @@ struct Person<'a> {
     at: String,
     act: &'a str,
     about: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<&'a str>,
     user: &'a str,
     host: &'a str,
     sudo_of: Option<&'a str>,
@@ -190,6 +193,7 @@ impl<'a> Head<'a> {
             batch: header.name.as_str(),
             originator: header.originator.as_str(),
             gateway: &header.gateway,
+            account: Some(header.account.as_str()).filter(|account| !account.is_empty()),
             created_at: header.created_at.to_string(),
             loads: loads(header),
             evidence: Evidence {
@@ -224,6 +228,7 @@ fn people(header: &BatchHeader) -> Vec<Person<'_>> {
         at: deed.at.to_string(),
         act: &deed.act,
         about: deed.about.as_deref(),
+        reason: deed.reason.as_deref(),
         user: deed.by.user(),
         host: deed.by.host(),
         sudo_of: deed.by.sudo_of(),

@@ -49,7 +49,9 @@ pub(super) fn header(entries: &[Entry<'_>]) -> BatchHeader {
         evidence_rows: 1234,
         evidence_head: "5f".repeat(32),
         held_lanes: Vec::new(),
+        account: "acme".to_owned(),
         people: vec![Deed {
+            reason: None,
             at: at(-60_000).unwrap(),
             act: "load".to_owned(),
             about: Some("payroll.csv".to_owned()),

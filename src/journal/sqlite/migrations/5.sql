@@ -50,7 +50,9 @@ create table recovery (
     cause       integer not null,           -- number of ledger::recovery::Cause
     newest_seq  integer not null,           -- the newest instruction that was there
     done_at     integer,
-    reason      text                        -- in the words of whoever said that nothing has run since
+    reason      text,                       -- in the words of whoever said that nothing has run since
+    orders_lost integer not null default 0, -- orders of people that were on record here, and that it knew nothing of
+    orders_reason text                      -- in the words of whoever said that they were given again
 ) strict;
 
 -- What a retry replaces is found by it: before a retry leaves, all earlier generations of its row are looked at.
