@@ -543,7 +543,7 @@ mod tests {
         type Deed<'a> = &'a dyn Fn();
         let deeds: [(&str, Deed<'_>); 3] = [
             ("copied over", &|| {
-                drop(std::fs::copy(&copy, &path).unwrap())
+                std::fs::copy(&copy, &path).unwrap();
             }),
             ("moved away and back", &|| {
                 std::fs::rename(&path, &aside).unwrap();
