@@ -113,6 +113,7 @@ async fn a_post_is_exact_to_the_byte() {
         payment_mode: "BANK".into(),
         hub_id: "17".into(),
         document: Some(disburse::domain::DocumentPath {
+            digest: None,
             written: "statement.pdf".into(),
             folder: "/srv/pay".into(),
         }),

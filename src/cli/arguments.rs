@@ -226,6 +226,9 @@ pub(super) struct LoadArguments {
     /// Ask for the bills of postpaid services; a row without an amount takes what is due, once and for ever
     #[arg(long)]
     pub bills: bool,
+    /// The batch is there already: its documents have been exchanged, and what lies there now is to be sent
+    #[arg(long, conflicts_with_all = ["bills", "amend", "presume_posted"])]
+    pub new_documents: bool,
     /// Load for the sandbox: its services and originator
     #[arg(long)]
     pub sandbox: bool,

@@ -53,6 +53,7 @@ async fn examine(
         expect_count: arguments.file.expect_count,
         expect_total,
         // What is asked about stands in the scratch journal first.
+        new_documents: false,
         dry_run: !arguments.bills,
     };
     let batch = plan.batch.clone();

@@ -28,7 +28,10 @@ pub(super) async fn load(session: &Session, arguments: LoadArguments) -> Result<
         // Better told now than when the batch is to be paid.
         settings.look_for_password()?;
     }
-    let plan = plan(&arguments.file, &arguments.options, &settings)?;
+    let plan = LoadPlan {
+        new_documents: arguments.new_documents,
+        ..plan(&arguments.file, &arguments.options, &settings)?
+    };
     let input =
         Input::open(&arguments.file, &settings)?.presuming_posted(arguments.options.presume_posted);
     let (name, batch) = (plan.batch.clone(), plan.batch.to_string());
@@ -59,6 +62,9 @@ pub(super) async fn load(session: &Session, arguments: LoadArguments) -> Result<
         }
         value["evidence"] = verify::head_json(&evidence);
         output::json(&value);
+    } else if arguments.new_documents {
+        output::line(&documents_text(&summary, &batch));
+        session.note(&format!("next: disburse run {batch}"));
     } else {
         print_summary(&summary);
         let what = if fresh {
@@ -93,6 +99,25 @@ pub(super) async fn load(session: &Session, arguments: LoadArguments) -> Result<
     Ok(Verdict::Done)
 }
 
+/// Says what became of the documents of a batch that is there already.
+fn documents_text(summary: &LoadSummary, batch: &str) -> String {
+    let kept = match summary.kept_documents {
+        0 => String::new(),
+        kept => format!(
+            "; {} at the file service already, and stay as they are there",
+            if kept == 1 {
+                "1 is".to_owned()
+            } else {
+                format!("{kept} are")
+            }
+        ),
+    };
+    format!(
+        "{} taken anew in batch {batch}{kept}",
+        output::counted(summary.new_documents, "document")
+    )
+}
+
 /// Makes the plan of a load from its options.
 pub(super) fn plan(
     file: &FileArguments,
@@ -114,6 +139,7 @@ pub(super) fn plan(
             Some(text) => Some(declared_total(text, settings)?),
             None => None,
         },
+        new_documents: false,
         dry_run: false,
     })
 }
@@ -319,6 +345,9 @@ async fn load_or_recall(
             .await
             .map_err(|_| Error::unexpected("the reader of the file failed"))?
     };
+    if plan.new_documents {
+        return exchange(journal, input, plan).await;
+    }
     // A run is taken up with the command that began it: most files of a batch that exists are its own.
     if journal.has_batch(plan.batch.clone()).await? {
         let (rows, reading) = input.read()?;
@@ -331,6 +360,33 @@ async fn load_or_recall(
     let (rows, reading) = input.read()?;
     let loaded = journal.load(plan, rows).await;
     let reading = read(reading).await?;
+    Ok((loaded?, reading))
+}
+
+/// Loads the file of a batch that is there already for the sake of its documents.
+async fn exchange(
+    journal: &Journal,
+    input: &Input,
+    plan: LoadPlan,
+) -> Result<(Loaded, Reading), Error> {
+    let batch = plan.batch.clone();
+    if !journal.has_batch(batch.clone()).await? {
+        return Err(Error::refused(format!(
+            "batch {batch} is not there; nothing was loaded"
+        ))
+        .hint("--new-documents is for a batch that was loaded before: leave it out to load this file"));
+    }
+    // A run may be about to send the document that was there before.
+    let _lock = RunLock::take(
+        journal.path(),
+        &format!("documents of batch {batch}"),
+        Timestamp::now(),
+    )?;
+    let (rows, reading) = input.read()?;
+    let loaded = journal.load(plan, rows).await;
+    let reading = reading
+        .await
+        .map_err(|_| Error::unexpected("the reader of the file failed"))??;
     Ok((loaded?, reading))
 }
 

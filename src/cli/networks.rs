@@ -116,6 +116,7 @@ fn plan(batch: &BatchName) -> Result<LoadPlan, Error> {
         presume_posted: false,
         expect_count: None,
         expect_total: None,
+        new_documents: false,
         dry_run: false,
     })
 }

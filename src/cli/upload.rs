@@ -65,7 +65,7 @@ fn read(path: &Path, most: u64) -> Result<Vec<u8>, Error> {
             DocumentError::Pdf(_) => refused.hint(
                 "the file service takes PDF only, without a password; print or export the document as PDF",
             ),
-            DocumentError::Absent | DocumentError::Irregular | DocumentError::Read(_) => refused,
+            DocumentError::Absent | DocumentError::Outside | DocumentError::LinkedOut | DocumentError::Irregular | DocumentError::Read(_) => refused,
         }
     })
 }

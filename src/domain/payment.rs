@@ -117,6 +117,8 @@ pub struct DocumentPath {
     pub written: String,
     /// The folder that a relative path starts at, absolute; empty for the working directory.
     pub folder: String,
+    /// SHA-256 of the file as it was checked; `None` where it was not looked at.
+    pub digest: Option<[u8; 32]>,
 }
 
 impl DocumentPath {

@@ -77,6 +77,8 @@ pub struct LoadPlan {
     pub expect_count: Option<u64>,
     /// Declared total of one currency.
     pub expect_total: Option<(Currency, Amount)>,
+    /// The documents of rows that the batch has already take the place of those that were checked before.
+    pub new_documents: bool,
     /// Do everything, and commit nothing.
     pub dry_run: bool,
 }
@@ -118,6 +120,10 @@ pub struct LoadSummary {
     pub late: Vec<LateError>,
     /// Rows of an amendment that were there before.
     pub unchanged: u64,
+    /// Rows among them whose document was taken anew.
+    pub new_documents: u64,
+    /// Rows among them that keep their document, as it is at the file service already, or they were posted.
+    pub kept_documents: u64,
 }
 
 impl LoadSummary {

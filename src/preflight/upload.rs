@@ -24,6 +24,9 @@ const REFUSED_MAX: usize = 1000;
 /// Why a document that the file service has already is not taken for the one that was to be sent.
 const ANOTHER_IS_THERE: &str = "HTTP 409: the file service has a document under this identifier already, and nothing shows that it is this file: put the file back as it was when it was first sent, or have that document removed there, and run again (section 4.3)";
 
+/// Why a sound document is not taken.
+const EXCHANGED: &str = "is not the file that was checked when the batch was loaded (section 2.5): put that one back; or, where this one is right, load the batch file once more with --new-documents";
+
 /// Where documents go.
 pub trait DocumentService: Send + Sync + 'static {
     /// Uploads the document of one payment, once (section 4.3).
@@ -156,7 +159,10 @@ impl<D: DocumentService> Uploads<D> {
         };
         let name = due.path.file_name().unwrap_or_default().to_string_lossy();
         let digest = Sha256::digest(&bytes).into();
-        let (earlier, new) = self.journal.begin_upload(due.seq, digest).await?;
+        let Some((earlier, new)) = self.journal.begin_upload(due.seq, digest).await? else {
+            let what = EXCHANGED.to_owned();
+            return Ok(Outcome::Refused(RefusedDocument { due, what }));
+        };
         #[cfg(debug_assertions)]
         crate::points::pass("before-upload");
         let mut copies = 0;

@@ -204,6 +204,7 @@ fn row(n: u64, has_documents: bool) -> Instruction {
         hub_id: String::new(),
         extra: Vec::new(),
         document: document.then(|| DocumentPath {
+            digest: None,
             written: format!("{n}.pdf"),
             folder: "/".into(),
         }),
@@ -223,6 +224,7 @@ fn plan(now: Timestamp, presume_posted: bool) -> LoadPlan {
         presume_posted,
         expect_count: None,
         expect_total: None,
+        new_documents: false,
         dry_run: false,
     }
 }

@@ -149,9 +149,25 @@ fn nothing_is_posted_while_a_document_is_gone_or_spoilt() {
         .says("disburse cancel b R002")
         .says("2 documents not taken");
     assert_eq!(sandbox.ledger().posts, 0);
-    // One is replaced, the other payment withdrawn.
-    fs::copy(world.path("documents/1.pdf"), world.path("documents/4.pdf")).unwrap();
+    // One is exchanged, the other payment withdrawn. What is sent is what was checked.
+    let sound = fs::read(world.path("documents/1.pdf")).unwrap();
+    let mut other = sound.clone();
+    other.extend(b"\n");
+    fs::write(world.path("documents/4.pdf"), &other).unwrap();
     world.expect(0, &["cancel", "b", "R002"]);
+    world
+        .expect(2, &run)
+        .says("line 5, reference R004")
+        .says("is not the file that was checked")
+        .says("--new-documents");
+    assert_eq!(sandbox.ledger().posts, 0);
+    fs::write(world.path("documents/2.pdf"), &sound).unwrap();
+    world
+        .expect(0, &["load", "batch.csv", "--batch", "b", "--new-documents"])
+        .says("1 document taken anew in batch b");
+    world
+        .expect(0, &["explain", "b", "R004"])
+        .says("document checked");
     world.expect(3, &run).says("1 document uploaded");
     assert_eq!(
         (world.count("b", "paid"), world.count("b", "cancelled")),

@@ -109,6 +109,8 @@ fn mistakes_with_documents_are_named() {
         row(8, "RTGS", "1000000.00", "large.pdf"),
         row(9, "RTGS", "999999.99", "nowhere.pdf"),
         row(10, "B2C_MPESA", "500.00", "documents/invoice-4711.pdf"),
+        row(11, "RTGS", "1000000.00", "/etc/hostname"),
+        row(12, "RTGS", "1000000.00", "documents/../../secret.pdf"),
     ];
     let locked = String::from_utf8(sound.clone()).unwrap().replace(
         "/Root 1 0 R",

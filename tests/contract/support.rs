@@ -139,6 +139,7 @@ pub fn plan() -> LoadPlan {
         presume_posted: false,
         expect_count: None,
         expect_total: None,
+        new_documents: false,
         dry_run: false,
     }
 }
@@ -463,6 +464,7 @@ pub async fn eventually(what: &str, mut done: impl FnMut() -> bool) {
 /// A document as a row names it.
 pub fn document(written: &str, folder: &str) -> disburse::domain::DocumentPath {
     disburse::domain::DocumentPath {
+        digest: None,
         written: written.to_owned(),
         folder: folder.to_owned(),
     }

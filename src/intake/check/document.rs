@@ -6,7 +6,7 @@ use std::path::Path;
 use crate::domain::{DocumentPath, Money, PaymentKind};
 
 use super::super::columns::{Field, UPLOADED};
-use super::super::document::read_document;
+use super::super::document::check_document;
 use super::super::rules::{Documents, Rules};
 use super::super::text::quoted;
 use super::Service;
@@ -18,7 +18,7 @@ const REMEMBERED_MAX: usize = 4096;
 /// The documents that were looked at, and what was wrong with each.
 #[derive(Default)]
 pub(super) struct Checked {
-    known: BTreeMap<String, Option<String>>,
+    known: BTreeMap<String, Result<[u8; 32], String>>,
     left_out: u64,
 }
 
@@ -89,10 +89,12 @@ impl Checked {
             );
             found.add(Field::Document, message);
         }
-        if let Some(documents) = &rules.documents
-            && let Some(problem) = self.problem(documents, written)
-        {
-            found.cell(Field::Document, problem, written);
+        let looked_at = rules
+            .documents
+            .as_ref()
+            .map(|documents| self.look_at(documents, written));
+        if let Some(Err(problem)) = &looked_at {
+            found.cell(Field::Document, problem.clone(), written);
         }
         Some(DocumentPath {
             written: written.to_owned(),
@@ -100,21 +102,21 @@ impl Checked {
                 .documents
                 .as_ref()
                 .map_or(String::new(), |documents| documents.folder.clone()),
+            digest: looked_at.and_then(Result::ok),
         })
     }
 
-    fn problem(&mut self, documents: &Documents, written: &str) -> Option<String> {
+    fn look_at(&mut self, documents: &Documents, written: &str) -> Result<[u8; 32], String> {
         if let Some(known) = self.known.get(written) {
             return known.clone();
         }
-        let path = Path::new(&documents.folder).join(written);
-        let problem = read_document(&path, documents.bytes_max)
-            .err()
-            .map(|error| error.to_string());
+        let folder = Path::new(&documents.folder);
+        let checked =
+            check_document(folder, written, documents.bytes_max).map_err(|error| error.to_string());
         if self.known.len() >= REMEMBERED_MAX {
             self.known.clear();
         }
-        self.known.insert(written.to_owned(), problem.clone());
-        problem
+        self.known.insert(written.to_owned(), checked.clone());
+        checked
     }
 }

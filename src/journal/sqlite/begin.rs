@@ -47,6 +47,7 @@ impl Load<'_> {
                 .iter()
                 .try_for_each(|block| blocks::append(c, chain, batch_id, block, now))
         })?;
+        self.seal_documents()?;
         if self.presumes {
             self.presume_posted()?;
         }

@@ -10,6 +10,7 @@ use rusqlite::params;
 use super::NEVER;
 use super::blocks::Block;
 use super::chain::{Chain, Chained};
+use super::checked;
 use super::insert::{Insert, Placed};
 use super::prepare::{self, Preparer};
 use super::read::standing;
@@ -136,6 +137,7 @@ impl<'a> Load<'a> {
             }
         };
         c.mark(batch_id);
+        checked::begin(c)?;
         c.execute(
             "insert into load (batch_id, source, digest, loaded_at, accepted, rejected) values (?1, ?2, '', ?3, 0, 0)",
             params![batch_id, plan.source, now],
@@ -180,11 +182,14 @@ impl<'a> Load<'a> {
         }
         let order = prepared.order;
         let digest = seen.digest(prepared.digest);
-        if let Some(loaded) = self.recalled(&digest)? {
+        if !self.plan.new_documents
+            && let Some(loaded) = self.recalled(&digest)?
+        {
             return Ok(loaded);
         }
         let plain = seen.plain_digest(prepared.digest);
         if bad > 0
+            && !self.plan.new_documents
             && self.has_set_aside_the_same(&plain)?
             && let Some(loaded) = self.recalled(&plain)?
         {
@@ -212,7 +217,12 @@ impl<'a> Load<'a> {
         {
             return Ok(Loaded::Refused(refusal));
         }
-        self.finish(&digest, sorted)
+        // It is the file of another load already.
+        let digest = match self.plan.new_documents {
+            true => "",
+            false => digest.as_str(),
+        };
+        self.finish(digest, sorted)
     }
 
     /// Refuses rows whose sum SQLite could not add up: every later command would fail at it.
@@ -242,6 +252,8 @@ impl<'a> Load<'a> {
         let unchanged = sorted.unchanged.count;
         let mut summary = self.summary(sorted.late, unchanged)?;
         summary.unpriced += sorted.unpriced;
+        (summary.new_documents, summary.kept_documents) =
+            (sorted.new_documents, sorted.kept_documents);
         let total = summary.total();
         let mut known = sorted.unchanged;
         known.add_all(&sorted.set_aside_before);
@@ -322,6 +334,7 @@ impl<'a> Load<'a> {
             load_id: self.load_id,
             service_id: self.count(row, amount)?,
         };
+        self.note_document(row)?;
         insert.row(&placed, id, 0, self.plan.now.as_millis(), row, amount)
     }
 
@@ -427,6 +440,7 @@ impl<'a> Load<'a> {
             rejected: self.rejected.clone(),
             late,
             unchanged,
+            ..LoadSummary::default()
         })
     }
 

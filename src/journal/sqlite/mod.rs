@@ -10,6 +10,7 @@ mod blocks;
 mod callbacks;
 mod canon;
 mod chain;
+mod checked;
 mod commit;
 mod confirmed;
 mod decided;

@@ -11,9 +11,9 @@ use super::generations::{of_row, paid_twice, standing_for, waits_for};
 use super::names::rows_named;
 use super::open;
 use super::row::{
-    AMOUNT, LIFE_COLUMNS, PAYMENT_COLUMNS, PAYMENT_WIDTH, REPLACED, STOOD, SUPERSEDED, UNPRICED,
-    corrupt, currency_of, event_name, event_of, fact_of, identifier_of, life_of, payment_of,
-    service_of, stamp, state_of, stored_of,
+    AMOUNT, DOCUMENT_CHECKED, LIFE_COLUMNS, PAYMENT_COLUMNS, PAYMENT_WIDTH, REPLACED, STOOD,
+    SUPERSEDED, UNPRICED, corrupt, currency_of, event_name, event_of, fact_of, identifier_of,
+    life_of, payment_of, service_of, stamp, state_of, stored_of,
 };
 use super::rows::Rows;
 use super::run::known_batch;
@@ -305,10 +305,10 @@ impl Snapshot<'_> {
         };
         let mut statement = self.c.prepare(&format!(
             "select e.at, e.event, e.class, e.code, e.anomaly, e.detail, {SAID}, e.evidence_id from evidence e indexed by evidence_by_payment
-             where e.seq = ?1 and (e.event <= ?2 or e.event in (?3, ?4) or e.event between 50 and 59 or e.event between 70 and 79) order by e.evidence_id"
+             where e.seq = ?1 and (e.event <= ?2 or e.event in (?3, ?4, ?5) or e.event between 50 and 59 or e.event between 70 and 79) order by e.evidence_id"
         ))?;
         // What only proves that other tables are as they were is no news of the payment.
-        let mut rows = statement.query([seq, REPLACED, STOOD, SUPERSEDED])?;
+        let mut rows = statement.query([seq, REPLACED, STOOD, SUPERSEDED, DOCUMENT_CHECKED])?;
         let mut trail = Vec::new();
         while let Some(row) = rows.next()? {
             let kind: i64 = row.get(1)?;

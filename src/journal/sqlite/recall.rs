@@ -120,8 +120,7 @@ impl Load<'_> {
             accepted,
             unpriced,
             rejected: set_aside,
-            late: Vec::new(),
-            unchanged: 0,
+            ..LoadSummary::default()
         })
     }
 

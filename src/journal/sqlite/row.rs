@@ -283,6 +283,7 @@ pub(super) fn stored_of(row: &Row<'_>, at: usize) -> Result<StoredRow, Error> {
                 written => Some(DocumentPath {
                     written: written.to_owned(),
                     folder: optional(18)?.to_owned(),
+                    digest: None,
                 }),
             },
         },
@@ -371,6 +372,8 @@ pub(super) const FILE_LOADED: i64 = 26;
 pub(super) const PINNED: i64 = 27;
 /// The chain begins with evidence that was written without one.
 pub(super) const MIGRATED: i64 = 28;
+/// The document of the payment was checked; the digest is that of its bytes. The newest one counts.
+pub(super) const DOCUMENT_CHECKED: i64 = 95;
 /// Where the payment stood then.
 pub(super) const STOOD: i64 = 29;
 /// First claims of several payments; the detail names them.
@@ -424,7 +427,7 @@ pub(super) fn fact_of(
     Ok(match number {
         PRESUMED_POSTED => Fact::PresumedPosted,
         STOOD => Fact::Stood(super::seal::Standing::of_detail(detail)?.life),
-        NOTED_CALLBACK..=MIGRATED | CLAIMED_TOGETHER | ACTED => Fact::Note,
+        NOTED_CALLBACK..=MIGRATED | CLAIMED_TOGETHER | ACTED | DOCUMENT_CHECKED => Fact::Note,
         number if ABOUT_RUNS.contains(&number) => Fact::Note,
         RELEASED => Fact::Released,
         RECOVERY_BEGAN | RECOVERY_DONE | ORDERS_GIVEN_AGAIN => Fact::Note,
@@ -461,7 +464,7 @@ pub(super) fn event_of(
         10 => Event::DecidedFailed,
         11 => Event::Withdrawn,
         SUPERSEDED => Event::Superseded,
-        NOTED_CALLBACK..=CLAIMED_TOGETHER | ACTED => return Ok(None),
+        NOTED_CALLBACK..=CLAIMED_TOGETHER | ACTED | DOCUMENT_CHECKED => return Ok(None),
         number if ABOUT_RUNS.contains(&number) => return Ok(None),
         OTHER_REPLY => Event::Lost,
         OTHER_ANSWER => Event::NoAnswer,
@@ -491,6 +494,7 @@ pub(super) fn event_name(number: i64) -> &'static str {
         PRESUMED_POSTED => "presumed to have been posted before",
         REPLACED => "replaced by a retry",
         UPLOADED => "document uploaded",
+        DOCUMENT_CHECKED => "document checked",
         BILLED => "bill",
         ROWS_LOADED => "rows loaded",
         FILE_LOADED => "file loaded",

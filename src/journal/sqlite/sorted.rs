@@ -26,6 +26,9 @@ pub(super) struct Sorted {
     pub(super) unpriced: u64,
     /// Rows with the reference of an earlier one and other content.
     pub(super) changed: u64,
+    /// Unchanged rows whose document was taken anew, and those that keep theirs.
+    pub(super) new_documents: u64,
+    pub(super) kept_documents: u64,
     /// Rows with errors that an earlier load has set aside.
     pub(super) set_aside_before: Tally,
     pub(super) examples: Vec<String>,
@@ -158,6 +161,7 @@ impl Load<'_> {
         };
         let (row, known) = (self.seen(seq)?.instruction, self.seen(earlier)?.instruction);
         if row.content_hash() == known.content_hash() {
+            self.exchange_document(seq, earlier, sorted)?;
             match known.money.money() {
                 Some(money) => sorted.unchanged.add(money),
                 None => {
@@ -264,6 +268,10 @@ impl Load<'_> {
             "select count(*) from instruction where batch_id = ?1 and seq <= ?2 and generation = 0",
         )?
         .unsigned_abs();
+        let same = new + self.rejected.count == 0 && sorted.unchanged.count == before;
+        if self.plan.new_documents && same {
+            return Ok(None);
+        }
         let mut difference = Difference {
             new,
             changed: sorted.changed,

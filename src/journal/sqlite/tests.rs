@@ -128,6 +128,7 @@ fn plan() -> LoadPlan {
         presume_posted: false,
         expect_count: None,
         expect_total: None,
+        new_documents: false,
         dry_run: false,
     }
 }

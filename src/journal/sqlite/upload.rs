@@ -5,6 +5,7 @@ use serde_json::json;
 
 use super::Journal;
 use super::chain::Chained;
+use super::checked::checked_digest;
 use super::evidence::batch_of;
 use super::row::{corrupt, identifier_of};
 use super::run::known_batch;
@@ -39,7 +40,7 @@ impl Journal {
     }
 
     /// Notes that a document is about to be sent, and returns what is known of those that were sent before, and whether
-    /// these bytes are none of them.
+    /// these bytes are none of them. `None`: these are not the bytes that were checked when the payment was loaded.
     ///
     /// # Errors
     /// Faults of the journal.
@@ -47,7 +48,7 @@ impl Journal {
         &self,
         seq: i64,
         digest: [u8; 32],
-    ) -> Result<(EarlierUploads, bool), Error> {
+    ) -> Result<Option<(EarlierUploads, bool)>, Error> {
         self.ask(Manner::Shared, move |c| begin_upload(c, seq, &digest))
             .await
     }
@@ -108,6 +109,7 @@ fn documents_due(
             path: DocumentPath {
                 written: row.get(4)?,
                 folder: row.get::<_, Option<String>>(5)?.unwrap_or_default(),
+                digest: None,
             }
             .path(),
         });
@@ -120,7 +122,10 @@ fn begin_upload(
     c: &Connection,
     seq: i64,
     digest: &[u8; 32],
-) -> Result<(EarlierUploads, bool), Error> {
+) -> Result<Option<(EarlierUploads, bool)>, Error> {
+    if checked_digest(c, seq)?.is_some_and(|checked| checked != digest) {
+        return Ok(None);
+    }
     let mut statement = c.prepare_cached("select digest from upload_begun where seq = ?1")?;
     let begun: Vec<Vec<u8>> = statement
         .query_map([seq], |row| row.get(0))?
@@ -131,7 +136,7 @@ fn begin_upload(
             "insert into upload_begun (seq, digest) values (?1, ?2) on conflict do nothing",
         )?
         .execute(params![seq, &digest[..]])?;
-    Ok((earlier, added > 0))
+    Ok(Some((earlier, added > 0)))
 }
 
 fn record_upload(c: &Chained, seq: i64, upload: &Upload) -> Result<(), Error> {

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use disburse::domain::Instruction;
-use disburse::journal::{Due, Error, Home, LoadPlan, Upload};
+use disburse::journal::{Due, Error, Home, LoadPlan, LoadRefusal, Loaded, Upload};
 use disburse::lifecycle::{Class, Event, State};
 
 use crate::fold::assert_evidence_adds_up;
@@ -332,5 +332,54 @@ async fn what_an_earlier_version_posted_keeps_the_reference_it_had() {
             .of(State::Ready)
             .count,
         1
+    );
+}
+
+#[tokio::test]
+async fn a_document_is_uploaded_as_it_was_checked_and_exchanged_by_order_only() {
+    let checked = |n: u64, digest: u8| {
+        let mut row = with_document(n);
+        row.document.as_mut().unwrap().digest = Some([digest; 32]);
+        row
+    };
+    let world = World::new();
+    world
+        .load_new(plan(), vec![checked(1, 1), checked(2, 2), checked(3, 3)])
+        .await;
+    let due = world.journal.documents_due(batch(), 0, 10).await.unwrap();
+    let (first, second) = (due[0].seq, due[1].seq);
+    let begin =
+        async |seq, digest: u8| world.journal.begin_upload(seq, [digest; 32]).await.unwrap();
+    assert_eq!(begin(first, 9).await, None, "other bytes than were checked");
+    assert!(begin(first, 1).await.is_some());
+    let digest = [1; 32];
+    let sent = Upload {
+        digest,
+        ..upload("D-1", 5)
+    };
+    world.journal.record_upload(first, sent).await.unwrap();
+
+    // The same file again leaves them as they are; the order takes those that are not uploaded yet.
+    let others = || vec![checked(1, 7), checked(2, 8), checked(3, 3)];
+    let again = world.load(plan(), others()).await;
+    assert!(matches!(again, Loaded::AlreadyThere(_)), "{again:?}");
+    assert_eq!(begin(second, 8).await, None);
+    let exchange = || LoadPlan {
+        new_documents: true,
+        ..plan()
+    };
+    let summary = world.load_new(exchange(), others()).await;
+    assert_eq!((summary.new_documents, summary.kept_documents), (1, 1));
+    assert!(begin(second, 8).await.is_some());
+    assert_eq!(begin(second, 2).await, None);
+    assert_evidence_adds_up(&world.reader(), &batch(), &world.policy);
+
+    // It is an order about documents and nothing else.
+    let mut more = others();
+    more.push(checked(4, 4));
+    let refused = world.load(exchange(), more).await;
+    assert!(
+        matches!(refused, Loaded::Refused(LoadRefusal::OtherContent(_))),
+        "{refused:?}"
     );
 }

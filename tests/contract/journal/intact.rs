@@ -44,6 +44,7 @@ async fn eventful() -> World {
     file.push(Incoming::Unpriced(unpriced(5)));
     let mut with_document = row(6);
     with_document.document = Some(DocumentPath {
+        digest: None,
         written: "6.pdf".into(),
         folder: "/".into(),
     });
