@@ -155,8 +155,10 @@ impl Path {
         // Nothing else proves that not a byte has left: not a reset, not a timeout, not an incomplete reply.
         let mut open = opened.map_err(Failure::Unsent)?;
         if !still_holds(looked) {
-            // Open by now: the next attempt need not wait for it.
-            self.pool.put(open);
+            // The next attempt need not wait for it.
+            if open.ready().await.is_ok() {
+                self.pool.put(open);
+            }
             return Err(Failure::Unsent(WAITED.to_owned()));
         }
         match open.send_request(request).await {

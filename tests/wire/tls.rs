@@ -31,8 +31,21 @@ fn encrypted() -> (Server, Receiver<Option<Vec<u8>>>) {
     encrypted_until(b"]}}", acknowledgement(A))
 }
 
+/// The same, where each connection takes its time to be opened.
+pub fn lingering(pause: Duration) -> (Server, Receiver<Option<Vec<u8>>>) {
+    encrypted_after(pause, b"]}}", acknowledgement(A))
+}
+
 /// The same for requests that end otherwise, with another reply.
 fn encrypted_until(end: &'static [u8], body: String) -> (Server, Receiver<Option<Vec<u8>>>) {
+    encrypted_after(Duration::ZERO, end, body)
+}
+
+fn encrypted_after(
+    pause: Duration,
+    end: &'static [u8],
+    body: String,
+) -> (Server, Receiver<Option<Vec<u8>>>) {
     let chain = vec![CertificateDer::from_pem_file(file("server.pem")).unwrap()];
     let key = PrivateKeyDer::from_pem_file(file("server.key")).unwrap();
     let provider = Arc::new(rustls::crypto::ring::default_provider());
@@ -47,6 +60,7 @@ fn encrypted_until(end: &'static [u8], body: String) -> (Server, Receiver<Option
     let (sender, receiver): (Sender<Option<Vec<u8>>>, _) = channel();
     let sender = Mutex::new(sender);
     let server = Server::start(move |connection| {
+        std::thread::sleep(pause);
         let session = ServerConnection::new(config.clone()).unwrap();
         let mut stream = StreamOwned::new(session, connection.stream);
         let mut request = Vec::new();
@@ -68,7 +82,7 @@ fn encrypted_until(end: &'static [u8], body: String) -> (Server, Receiver<Option
     (server, receiver)
 }
 
-fn https(server: &Server, ca_file: &str) -> Profile {
+pub fn https(server: &Server, ca_file: &str) -> Profile {
     Profile {
         ca_file: Some(file(ca_file)),
         connect_timeout: Duration::from_millis(900),
