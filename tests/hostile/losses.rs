@@ -157,9 +157,13 @@ fn keeps_the_rate(packets: usize) {
         started.elapsed()
     );
     check("rate", &gateway, &office, Some(0));
-    // One more than the rate: what left just outside the second may arrive just inside.
+    // A request more than the rate: what left just outside the second may arrive just inside, on a machine that is busy. A
+    // restart that did not know of the posts before it would double the rate.
     let busiest = busiest_second(&gateway);
-    assert!(busiest <= 41, "{busiest} payments arrived within a second");
+    assert!(
+        busiest <= 40 + packets,
+        "{busiest} payments arrived within a second, {packets} in a request"
+    );
     assert!(
         busiest >= 30,
         "only {busiest} payments in the busiest second"
