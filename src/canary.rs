@@ -107,11 +107,27 @@ pub(crate) enum Canary {
     RetryUnjudged,
     /// A retry is held against what it replaces at its claim, and not again before it leaves.
     RetryJudgedOnce,
+    /// A run that was cut off is taken for one that has rested.
+    CutOffHasRested,
+    /// The journal's word that nobody has taken over counts however old it is.
+    StaleWordCounts,
+    /// Words that are not about us stop nothing, however many there are.
+    StreakGoesOn,
+    /// Any document that the file service has under our identifier is ours.
+    AnyDocumentIsThere,
+    /// A token that nobody has told us of is shown.
+    UnknownTokenShown,
+    /// What is kept of a body is kept with its credentials.
+    CredentialsKept,
+    /// Who came first gives way first, whatever it does.
+    FirstComeGivesWay,
+    /// Digits that are glued to a word are a token.
+    GluedDigitsAreToken,
 }
 
 impl Canary {
     /// Those that the simulation finds. The others are found by the tables of tests of their rules.
-    pub(crate) const ALL: [Self; 41] = [
+    pub(crate) const ALL: [Self; 46] = [
         Self::RepostOnLoss,
         Self::LossIsUnsent,
         Self::AbandonedIsUnsent,
@@ -153,6 +169,11 @@ impl Canary {
         Self::FailedRepeatBelieved,
         Self::UnauthenticatedAnswerCounts,
         Self::RetryUnjudged,
+        Self::FailedUnasked,
+        Self::AccountForgotten,
+        Self::EvidenceNotReplayed,
+        Self::DigestNotCompared,
+        Self::CutOffHasRested,
     ];
 
     /// Whether this mistake is made.

@@ -39,6 +39,10 @@ fn is_printable(c: char) -> bool {
 
 /// Leaves out what follows the name of a secret: its value as far as its end can be told, else all that is left.
 fn without_secrets(text: &str) -> String {
+    #[cfg(test)]
+    if crate::canary::Canary::CredentialsKept.sings() {
+        return text.to_owned();
+    }
     let lower = text.to_ascii_lowercase();
     let mut kept = String::with_capacity(text.len());
     let mut at = 0;
@@ -150,5 +154,8 @@ mod tests {
         assert_eq!(long.len(), LENGTH_MAX + " … 9999 bytes in all".len());
         let cut_in_a_character = "ü".repeat(LENGTH_MAX);
         assert!(kept(&cut_in_a_character.as_bytes()[1..]).contains("\\xbc"));
+        let _awake = crate::canary::Canary::CredentialsKept.wake();
+        let shown = kept(br#"{"password":"hunter2"}"#);
+        assert!(shown.contains("hunter2"), "the table finds it");
     }
 }

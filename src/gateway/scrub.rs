@@ -187,6 +187,10 @@ const JWT: &[u8] = b"eyJ";
 /// Returns where a JSON Web Token ends that begins here: whose it is, nobody needs to read.
 fn end_of_jwt(text: &str, at: usize) -> Option<usize> {
     let rest = &text.as_bytes()[at..];
+    #[cfg(test)]
+    if crate::canary::Canary::UnknownTokenShown.sings() {
+        return None;
+    }
     if !rest.starts_with(JWT) {
         return None;
     }

@@ -40,6 +40,8 @@ impl Last {
     #[must_use]
     pub fn quiet(self, now: Option<Uptime>, window: Duration) -> Duration {
         match self {
+            #[cfg(test)]
+            Self::Unknown if crate::canary::Canary::CutOffHasRested.sings() => Duration::ZERO,
             Self::Never => Duration::ZERO,
             Self::Unknown => window,
             Self::Since(since) => {

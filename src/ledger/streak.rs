@@ -15,6 +15,10 @@ impl Streak {
     pub fn goes_on(&mut self, seq: i64) -> Option<i64> {
         self.count = self.count.saturating_add(1);
         let first = *self.first.get_or_insert(seq);
+        #[cfg(test)]
+        if crate::canary::Canary::StreakGoesOn.sings() {
+            return None;
+        }
         (self.count >= MAX).then_some(first)
     }
 
@@ -51,5 +55,9 @@ mod tests {
             }
             assert_eq!(last, expected, "{words:?}");
         }
+        let _awake = crate::canary::Canary::StreakGoesOn.wake();
+        let mut streak = Streak::default();
+        let last = (0..10).map(|_| streak.goes_on(1)).last();
+        assert_eq!(last, Some(None), "the table finds it");
     }
 }

@@ -77,6 +77,12 @@ pub(super) struct Faults {
     pub takeover: u32,
     /// Somebody edits an amount in the journal's file, for the time of a run.
     pub tampered: u32,
+    /// A run comes with another user name: that of another account, or the same account's under a new name.
+    pub other_account: u32,
+    /// A copy of the journal runs beside the original, for the time of a run.
+    pub beside: u32,
+    /// An operator's decision is not true.
+    pub false_word: u32,
     /// A run stands still for a while, as a suspended machine does.
     pub standstill: u32,
     /// The clock of a listener beside the run is years ahead.
@@ -169,6 +175,9 @@ impl Faults {
             faults.junk = chance(100);
             faults.query_stripped = chance(200);
             faults.hidden = chance(300);
+            faults.other_account = chance(Play::OtherAccount.chance(300));
+            faults.beside = chance(Play::Beside.chance(300));
+            faults.false_word = chance(Play::FalseWord.chance(700));
             faults.rejects_repeats = rng.bool();
         }
         faults

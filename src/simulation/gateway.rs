@@ -2,6 +2,7 @@
 
 use tokio::sync::oneshot;
 
+use super::accounts::owner;
 use super::wire::{Answer, Packet, Proof};
 use super::world::{Happening, Shape};
 use crate::domain::PayerTransactionId;
@@ -157,9 +158,10 @@ impl Shape {
     /// Takes one payment, or not; returns the code of the reply.
     pub(super) fn accept(&mut self, packet: &Packet) -> i32 {
         let now = self.now();
-        if self.is_strange(packet.id) {
-            return 229;
+        if self.is_elsewhere(packet.user, packet.id) {
+            return self.pay_elsewhere(packet);
         }
+        self.meet(packet.user, packet.id);
         let account = self.account(packet.id);
         if account.accepted_at.is_some() && self.faults.duplicate_check {
             self.account(packet.id).hidden = false;
@@ -179,6 +181,7 @@ impl Shape {
             let code = REFUSALS[self.rng.usize(0..REFUSALS.len())];
             let account = self.account(packet.id);
             account.refused = Some(code);
+            account.owner = Some(owner(packet.user));
             account.callback = packet.callback;
             self.may_recant(packet.id, |f| f.broken_no);
             return code;
@@ -194,6 +197,7 @@ impl Shape {
         let number = self.rng.u64(1..1 << 60);
         let account = self.account(packet.id);
         account.hidden = hidden;
+        account.owner = Some(owner(packet.user));
         account.accepted_at = Some(now);
         account.number = number;
         account.callback = packet.callback;
@@ -266,6 +270,7 @@ impl Shape {
 
     pub(super) fn take_query(
         &mut self,
+        user: &'static str,
         ids: &[PayerTransactionId],
         reply: oneshot::Sender<Answer>,
     ) {
@@ -291,7 +296,14 @@ impl Shape {
             if self.chance(|f| f.missing_entry) {
                 continue;
             }
-            if self.is_unlike_ours(*id) {
+            if self.is_elsewhere(user, *id) {
+                // That proves nothing of what the other account has.
+                self.note(|| format!("status {id} 143, asked by {user}"));
+                entries.push(self.tell(*id, 143, 0));
+                continue;
+            }
+            self.meet(user, *id);
+            if self.account(*id).taken && self.account(*id).names_itself {
                 entries.push(self.other_word(*id));
                 continue;
             }

@@ -1,5 +1,6 @@
 //! A life: a run until it ends, is told to end, crashes or is taken over from, and what goes on beside it.
 
+use std::collections::BTreeSet;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,7 +17,7 @@ use super::wire::Hold;
 use super::world::World;
 use super::{Scene, batch};
 use crate::callback::{self, Addresses};
-use crate::domain::{Country, Pulse, WireZone};
+use crate::domain::{Country, PayerTransactionId, Pulse, WireZone};
 use crate::engine::{self, Clock, Limits, Plan, Progress, Rate, Run, Summary};
 use crate::gateway::{Profile, Secrets, wire::Requests};
 use crate::journal::inline::{Fuse, Latency};
@@ -40,6 +41,8 @@ enum End {
 struct Settings {
     /// Its number.
     run: usize,
+    /// The user name that is configured.
+    user: &'static str,
     fuse: Option<Fuse>,
     settle_on: SettleOn,
     drain_after: Option<u64>,
@@ -54,8 +57,6 @@ struct Beside {
     takeover: Option<u64>,
     /// The first run stands still after this long, for so long.
     standstill: Option<(u64, u64)>,
-    /// Somebody has edited the journal's file.
-    tampered: bool,
     /// The operator acts meanwhile.
     hasty: bool,
 }
@@ -145,6 +146,8 @@ impl Scene {
 
     /// Lives a life: one run, perhaps another one that takes over, a listener, an operator.
     pub(super) fn live(&self, healthy: bool) {
+        let edited = self.tamper();
+        let user = self.configured();
         let beside = {
             let mut shape = self.world.lock();
             let standstill = shape
@@ -164,12 +167,9 @@ impl Scene {
                     _ => takeover,
                 },
                 standstill,
-                tampered: shape.chance(|f| f.tampered),
-                hasty: shape.chance(|f| f.hasty),
+                hasty: !self.places.is_copy.get() && !shape.deaf && shape.chance(|f| f.hasty),
             }
         };
-        let edited = beside.tampered.then(|| self.tamper()).flatten();
-        self.world.lock().tampered = edited.is_some();
         self.on_a_runtime(async {
             let mut listener = None;
             if beside.listens {
@@ -178,11 +178,11 @@ impl Scene {
                 listener = self.listen(journal, None).await.ok();
             }
             let listens = listener.is_some();
-            let first = self.process(healthy, listens, beside.standstill);
+            let first = self.process(healthy, user, listens, beside.standstill);
             let second = async {
                 if let Some(after) = beside.takeover {
                     tokio::time::sleep(Duration::from_millis(after)).await;
-                    self.process(healthy, listens, None).await;
+                    self.process(healthy, user, listens, None).await;
                 }
             };
             let runs = async { tokio::join!(biased; first, second) };
@@ -202,44 +202,8 @@ impl Scene {
                 tokio::time::sleep(Duration::from_secs(5)).await;
             }
         });
-        if let Some((seq, minor)) = edited {
-            self.edit(seq, minor);
-            self.world.lock().tampered = false;
-        }
-    }
-
-    /// Raises an amount behind the program's back; returns what it was.
-    fn tamper(&self) -> Option<(i64, i64)> {
-        let found = self.disk.look(|c| {
-            c.query_row(
-                "select seq, amount from instruction i where amount is not null
-                     and not exists (select 1 from life l where l.seq = i.seq and state <> 0) order by seq limit 1",
-                [],
-                |row| Ok((row.get(0)?, row.get(1)?)),
-            )
-            .ok()
-        })?;
-        self.edit(found.0, found.1 + 1);
-        self.world
-            .lock()
-            .note(|| format!("payment {} is edited", found.0));
-        Some(found)
-    }
-
-    fn edit(&self, seq: i64, minor: i64) {
-        self.disk.look(|c| {
-            let guard: String = c
-                .query_row(
-                    "select sql from sqlite_schema where name = 'instruction_is_never_changed'",
-                    [],
-                    |row| row.get(0),
-                )
-                .expect("the schema has it");
-            c.execute_batch(&format!(
-                "drop trigger instruction_is_never_changed; update instruction set amount = {minor} where seq = {seq}; {guard}"
-            ))
-            .expect("whoever owns the file may write it");
-        });
+        self.take_back(edited);
+        self.know_the_account();
     }
 
     /// Opens the door to callbacks.
@@ -260,7 +224,12 @@ impl Scene {
         Ok(())
     }
 
-    fn settings(&self, healthy: bool) -> Settings {
+    fn settings(
+        &self,
+        healthy: bool,
+        user: &'static str,
+        standstill: Option<(u64, u64)>,
+    ) -> Settings {
         let mut shape = self.world.lock();
         let blows = !healthy && shape.chance(|f| f.crash);
         let fuse = blows.then(|| Fuse {
@@ -291,10 +260,13 @@ impl Scene {
             callbacks: shape.rng.u32(0..3) > 0,
         };
         let run = shape.runs.len();
-        shape.runs.push(Hold::default());
-        shape.note(|| format!("run {run} begins: {fuse:?} {limits:?}"));
+        let now = shape.now();
+        let standstill = standstill.map(|(after, long)| (now + after, now + after + long));
+        shape.runs.push(Hold::with(standstill));
+        shape.note(|| format!("run {run} of {user} begins: {fuse:?} {limits:?}"));
         Settings {
             run,
+            user,
             fuse,
             settle_on: self.settle_on,
             drain_after,
@@ -303,8 +275,14 @@ impl Scene {
     }
 
     /// A process with a run, from its start to its end.
-    async fn process(&self, healthy: bool, listened: bool, standstill: Option<(u64, u64)>) {
-        let settings = self.settings(healthy);
+    async fn process(
+        &self,
+        healthy: bool,
+        user: &'static str,
+        listened: bool,
+        standstill: Option<(u64, u64)>,
+    ) {
+        let settings = self.settings(healthy, user, standstill);
         let (run, spoilt) = (
             settings.run,
             settings.fuse.is_some_and(|fuse| !fuse.crashes),
@@ -331,21 +309,63 @@ impl Scene {
             End::Ended(Err(error)) => {
                 shape.note(|| format!("run {run} {error}"));
                 let fenced = shape.runs[run].overtaken_at.is_some();
-                if !(error.kind() == Kind::Fault && (spoilt || fenced || shape.tampered)) {
+                let excused = match &error {
+                    Error::Altered { .. } => shape.tampered.is_some(),
+                    // A copy that was put back may be from before the account had another name.
+                    Error::OtherAccount { pinned, .. } => self.is_told(pinned),
+                    _ => error.kind() == Kind::Fault && (spoilt || fenced),
+                };
+                if !excused {
                     shape.violation(format!("17: run {run} ends with an error: {error}"));
                 }
             }
         }
     }
 
-    /// The pulse of a run: an hour is missing from when it stood still.
+    /// The pulse of a run: its clock goes on while nothing else of it does.
     fn pulse(&self, run: usize) -> Pulse {
         let world = Arc::clone(&self.world);
-        let read = move || match world.lock().runs[run].stood_still {
-            true => 3_600_000,
-            false => 0,
+        let read = move || {
+            let shape = world.lock();
+            let (hold, now) = (&shape.runs[run], shape.now());
+            let stood = hold
+                .standstill
+                .map_or(0, |(from, until)| now.min(until).saturating_sub(from));
+            // An hour is missing from when its machine slept.
+            stood + if hold.stood_still { 3_600_000 } else { 0 }
         };
         Pulse::by(read, SILENCE_MAX)
+    }
+
+    /// Where the batch belongs, as the configuration has it.
+    pub(super) fn home(user: &str) -> Home {
+        Home {
+            gateway: "gateway".into(),
+            wire: "wire".into(),
+            account: user.into(),
+        }
+    }
+
+    /// A line to the gateway.
+    pub(super) fn line(
+        &self,
+        (run, user): (usize, &'static str),
+        rate: u32,
+        dead: &CancellationToken,
+        shown: BTreeSet<PayerTransactionId>,
+    ) -> Line {
+        Line {
+            world: Arc::clone(&self.world),
+            run,
+            user,
+            dead: dead.clone(),
+            disk: self.disk.clone(),
+            requests: Requests::new(&profile()),
+            codes: self.codes.clone(),
+            timeout: REQUEST_TIMEOUT,
+            rate: rate as usize,
+            shown,
+        }
     }
 
     async fn run(
@@ -375,7 +395,10 @@ impl Scene {
             let shape = self.world.lock();
             Clock::started_at(shape.wall_now()).on(shape.uptime())
         };
+        self.move_account(&journal, settings.user, dead).await?;
         if self.has_documents {
+            let home = Self::home(settings.user);
+            journal.pin(batch(), home, clock.now()).await?;
             let uploads = Uploads {
                 journal: journal.clone(),
                 batch: batch(),
@@ -396,23 +419,14 @@ impl Scene {
         let shown = self.generations().iter().map(|g| g.id).collect();
         let plan = Plan {
             journal,
-            gateway: Arc::new(Line {
-                world: Arc::clone(&self.world),
-                run: settings.run,
-                dead: dead.clone(),
-                disk: self.disk.clone(),
-                requests: Requests::new(&profile()),
-                codes: self.codes.clone(),
-                timeout: REQUEST_TIMEOUT,
-                rate: limits.rate.get() as usize,
+            gateway: Arc::new(self.line(
+                (settings.run, settings.user),
+                limits.rate.get(),
+                dead,
                 shown,
-            }),
+            )),
             batch: batch(),
-            home: Home {
-                gateway: "gateway".into(),
-                wire: "wire".into(),
-                account: "acme".into(),
-            },
+            home: Self::home(settings.user),
             confirmation,
             policy: policy(callbacks, settings.settle_on),
             limits: Limits {

@@ -21,6 +21,8 @@ pub(super) struct Line {
     pub world: Arc<World>,
     /// Whose line it is.
     pub run: usize,
+    /// The user name that it is configured with.
+    pub user: &'static str,
     /// Cancelled: its process is dead, and sends nothing more.
     pub dead: CancellationToken,
     pub disk: Disk,
@@ -102,9 +104,11 @@ impl Gateway for Line {
             .iter()
             .map(|outgoing| Packet {
                 id: outgoing.payment.id,
+                user: self.user,
                 line: outgoing.payment.instruction.line,
                 service: outgoing.payment.instruction.service.as_str().into(),
                 minor: outgoing.payment.instruction.money.amount.minor(),
+                msisdn: outgoing.payment.instruction.msisdn.as_str().into(),
                 callback: outgoing.callback_url.is_some(),
                 document: outgoing
                     .payment
@@ -146,7 +150,7 @@ impl Gateway for Line {
         let asked = ids.clone();
         self.alive().await;
         self.ask(Question::Status, &ids, |reply| {
-            Happening::Query(asked, reply)
+            Happening::Query(self.user, asked, reply)
         })
         .await
     }

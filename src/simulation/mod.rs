@@ -4,6 +4,8 @@
 //! A seed gives the batch, the faults and their moments, the crashes, and what the operator does between the runs. The
 //! gateway's ledger is the oracle ([`oracle`]): it counts how often money moved. The same seed gives the same trace.
 
+mod accounts;
+mod decisions;
 mod deployment;
 mod faults;
 mod fold;
@@ -15,6 +17,7 @@ mod oracle;
 mod papers;
 mod places;
 mod plays;
+mod tampering;
 mod tests;
 mod wire;
 mod words;
@@ -23,10 +26,11 @@ mod world;
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::domain::{
     Amount, BatchName, Country, Currency, DocumentPath, Instruction, Money, Msisdn, Originator,
-    PayerTransactionId, Reference, RowKey, ServiceCode, Timestamp,
+    PayerTransactionId, Reference, ServiceCode, Timestamp,
 };
 use crate::journal::LoadPlan;
 use crate::journal::inline::{Disk, Shelf};
@@ -60,6 +64,10 @@ pub(crate) struct Scene {
     /// Copies of the journal are taken and put back.
     copies: bool,
     places: Places,
+    /// The user name that the operator has in the configuration.
+    account: Cell<&'static str>,
+    /// How long the operator has waited until what is in doubt may be decided.
+    waited: Cell<Duration>,
     rows: RefCell<Vec<Instruction>>,
     /// How many of them a load has brought that was heard of; only the journal knows of the others.
     certain: Cell<usize>,
@@ -100,6 +108,8 @@ pub(crate) fn simulate(seed: u64, traced: bool) -> Outcome {
         shelf,
         copies: seed.is_multiple_of(4),
         places: Places::of(seed),
+        account: Cell::new(accounts::OURS),
+        waited: Cell::default(),
         rows: RefCell::new((1..=count).map(|n| row(n, has_documents)).collect()),
         certain: Cell::new(0),
         first_identifiers: RefCell::default(),
@@ -113,7 +123,6 @@ pub(crate) fn simulate(seed: u64, traced: bool) -> Outcome {
         lost_journal: false,
         unasked: false,
     };
-    scene.meet_strangers();
     scene.load_first(false);
     let bad = scene.world.lock().rng.u32(1..=BAD_LIVES_MAX);
     let (mut finished, mut healed_at) = (false, 0);
@@ -139,7 +148,8 @@ pub(crate) fn simulate(seed: u64, traced: bool) -> Outcome {
         }
         scene.office(healthy);
     }
-    let healing_ms = scene.world.lock().now() - healed_at;
+    let waited = u64::try_from(scene.waited.get().as_millis()).unwrap_or(u64::MAX);
+    let healing_ms = (scene.world.lock().now() - healed_at).saturating_sub(waited);
     // What is still on its way arrives.
     scene.world.idle(10_000_000);
     let mut violations = std::mem::take(&mut scene.world.lock().violations);
@@ -154,26 +164,6 @@ pub(crate) fn simulate(seed: u64, traced: bool) -> Outcome {
         violations,
         trace,
         healing_ms,
-    }
-}
-
-impl Scene {
-    /// Somebody else has paid under identifiers of this batch: another journal uses its name and its references.
-    fn meet_strangers(&self) {
-        let mut shape = self.world.lock();
-        if !shape.faults.duplicate_check || shape.rng.u32(0..8) > 0 {
-            return;
-        }
-        for row in self.lines() {
-            let Some(reference) = row.reference.filter(|_| shape.rng.bool()) else {
-                continue;
-            };
-            let originator = Originator::parse("acme").expect("a name");
-            let key = RowKey::Reference(&reference);
-            let id = PayerTransactionId::derive(&originator, &batch(), &key, 0);
-            let account = shape.account(id);
-            (account.taken, account.accepted_at, account.end) = (true, Some(0), Some(140));
-        }
     }
 }
 

@@ -7,10 +7,10 @@ use tokio_util::sync::CancellationToken;
 
 use super::oracle::FAILED;
 use super::{Scene, batch, plan, row};
-use crate::domain::{Instruction, PayerTransactionId};
+use crate::domain::Instruction;
 use crate::journal::inline::{Disk, Fuse, Shelf};
-use crate::journal::{Decision, Incoming, Journal, LoadPlan, Loaded};
-use crate::lifecycle::{Moment, State};
+use crate::journal::{Incoming, Journal, LoadPlan, Loaded};
+use crate::lifecycle::Moment;
 
 /// Rows of a batch at most, amendments included.
 const ROWS_MAX: usize = 10;
@@ -74,7 +74,10 @@ impl Scene {
         let (sender, receiver) = std::sync::mpsc::channel();
         let rows = self.lines();
         let count = rows.len();
-        let minor = |row: &Instruction| (row.line, row.money.amount.minor());
+        let minor = |row: &Instruction| {
+            let to = row.msisdn.as_str().to_owned();
+            (row.line, (row.money.amount.minor(), to))
+        };
         self.world.lock().loaded.extend(rows.iter().map(minor));
         let _ = sender.send(
             rows.into_iter()
@@ -113,6 +116,7 @@ impl Scene {
             return self.on_a_runtime(self.decide());
         }
         self.restore();
+        self.run_beside();
         self.copy();
         if jump == 0 {
             self.world.lock().set_the_clock();
@@ -176,7 +180,7 @@ impl Scene {
                 "the lanes are open".into()
             }
             25..=28 => self.amend(number).await,
-            29..=32 => self.decide_one(&journal, moment).await,
+            29..=32 => self.decide_one(&journal).await,
             _ => return,
         };
         self.world.lock().note(|| said);
@@ -200,7 +204,8 @@ impl Scene {
         match loaded {
             Ok(()) => format!("{} rows", self.lines().len()),
             Err(text) => {
-                if fuse.is_none() {
+                // While the journal is edited, the file is another one.
+                if fuse.is_none() && self.world.lock().tampered.is_none() {
                     self.world.lock().violation(text.clone());
                 }
                 text
@@ -232,28 +237,6 @@ impl Scene {
         }
     }
 
-    /// Decides what has certainly come to an end, whatever the program knows of it by now.
-    async fn decide_one(&self, journal: &Journal, moment: Moment) -> String {
-        let ended = self.generations().into_iter().find_map(|generation| {
-            let open = !matches!(
-                generation.state,
-                State::Paid | State::Failed | State::Cancelled | State::Ready | State::Posting
-            );
-            let shape = self.world.lock();
-            let account = shape.ledger.get(&generation.id)?;
-            // While the gateway says that it is paid, nobody decides that it failed, whoever paid it.
-            (open && account.end.is_some() && !account.taken)
-                .then_some((generation.id, account.executions > 0))
-        });
-        let Some((id, paid)) = ended else {
-            return "nothing to decide".into();
-        };
-        let done = journal
-            .decide(batch(), id.as_str().into(), decision(paid), moment)
-            .await;
-        format!("{id} is decided, paid {paid}: {}", done.is_ok())
-    }
-
     /// The journal is lost, and the file loaded again.
     fn lose_journal(&mut self) {
         // With all that lay beside it.
@@ -281,44 +264,5 @@ impl Scene {
         for account in shape.ledger.values_mut() {
             account.wire.forget();
         }
-    }
-
-    /// Decides what only a person can, by the truth.
-    async fn decide(&self) {
-        if !self.world.lock().is_quiet() {
-            return;
-        }
-        let journal = self.open(None, &CancellationToken::new());
-        for generation in self.generations() {
-            let stranger = {
-                let mut shape = self.world.lock();
-                shape.account(generation.id).stranger == Some(true)
-            };
-            if generation.state != State::Conflict && (!stranger || generation.state.is_finished())
-            {
-                continue;
-            }
-            let id: PayerTransactionId = generation.id;
-            let (paid, moment) = {
-                let mut shape = self.world.lock();
-                let now = shape.wall_now();
-                (shape.account(id).executions > 0, Moment { now, jitter: 0 })
-            };
-            let decided = journal
-                .decide(batch(), id.as_str().into(), decision(paid), moment)
-                .await;
-            if let Err(error) = decided {
-                let text = format!("10: {id} could not be decided: {error}");
-                self.world.lock().violation(text);
-            }
-        }
-    }
-}
-
-fn decision(paid: bool) -> Decision {
-    Decision {
-        paid,
-        reason: "seen".into(),
-        evidence: "statement".into(),
     }
 }

@@ -25,7 +25,7 @@ pub(super) struct Generation {
     /// An earlier generation proved paid.
     superseded: bool,
     /// A retry has taken its place.
-    replaced: bool,
+    pub replaced: bool,
 }
 
 impl Scene {
@@ -127,6 +127,23 @@ impl Scene {
             };
             if !decided && !code.is_some_and(|code| proofs.contains(&code)) {
                 violations.push(format!("{rule}: {id} is {} by code {code:?}", state.name()));
+            }
+        }
+    }
+
+    /// What a copy says has ended, has ended so: it is asked while what it posted may still be under way.
+    pub(super) fn judge_copy(&self) {
+        for generation in self.generations() {
+            let mut shape = self.world.lock();
+            let account = shape.account(generation.id).clone();
+            let is_true = match generation.state {
+                State::Paid => account.executions > 0,
+                State::Failed => account.executions == account.broken,
+                _ => true,
+            };
+            if !(is_true || account.taken || generation.decided) {
+                let (id, state) = (generation.id, generation.state.name());
+                shape.violation(format!("22: {id} is {state} in a copy, and was not"));
             }
         }
     }

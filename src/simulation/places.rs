@@ -1,6 +1,6 @@
 //! What becomes of the place of a journal: copies are taken of it, and put back when more has happened.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 
 use fastrand::Rng;
 use tokio_util::sync::CancellationToken;
@@ -13,6 +13,8 @@ use crate::journal::inline::{Disk, Image, Shelf};
 pub(super) struct Places {
     rng: RefCell<Rng>,
     image: RefCell<Option<Image>>,
+    /// What runs is a copy: the operator knows nothing of it.
+    pub(super) is_copy: Cell<bool>,
 }
 
 impl Places {
@@ -20,6 +22,7 @@ impl Places {
         Self {
             rng: RefCell::new(Rng::with_seed(!seed)),
             image: RefCell::new(None),
+            is_copy: Cell::new(false),
         }
     }
 }
@@ -69,6 +72,57 @@ impl Scene {
                 self.world.lock().note(|| said);
             }
         });
+    }
+
+    /// Lets the copy run for a while in a place of its own, beside the original, and throws it away.
+    ///
+    /// Only the gateway's own check keeps two journals apart that post the same identifiers; and it must not call a repeat
+    /// rejected. What is promised of the program: the copy notices what it is, and asks first.
+    pub(super) fn run_beside(&mut self) {
+        let plays = {
+            let mut shape = self.world.lock();
+            let faults = &shape.faults;
+            let keeps_apart = faults.duplicate_check && !faults.rejects_repeats;
+            keeps_apart && shape.chance(|f| f.beside)
+        };
+        let image = self.places.image.borrow_mut().take_if(|_| plays);
+        let Some(image) = image else { return };
+        let shelf = Shelf::default();
+        let copy = Disk::restored(&image, &shelf);
+        let original = std::mem::replace(&mut self.disk, copy);
+        let shelf = std::mem::replace(&mut self.shelf, shelf);
+        let books = self.world.lock().begin_books();
+        self.world.lock().note(|| "a copy runs beside".into());
+        let was_used: bool = self.disk.look(|c| {
+            c.query_row(
+                "select exists (select 1 from batch where account is not null)",
+                [],
+                |row| row.get(0),
+            )
+            .expect("the batch is there")
+        });
+        let noticed = self.on_a_runtime(async {
+            let journal = self.open(None, &CancellationToken::new());
+            journal.recovery().await.is_ok_and(|open| open.is_some())
+        });
+        if was_used && !noticed {
+            let text = "22: a copy in another place has noticed nothing".to_owned();
+            self.world.lock().violation(text);
+        }
+        let (unasked, lost) = (self.unasked, self.lost_journal);
+        (self.unasked, self.lost_journal) = (true, true);
+        self.places.is_copy.set(true);
+        self.live(false);
+        self.places.is_copy.set(false);
+        self.judge_copy();
+        self.disk = original;
+        self.shelf = shelf;
+        self.lost_journal = lost;
+        // What the copy may have posted nobody withdraws unasked.
+        self.unasked = unasked || plays;
+        let mut shape = self.world.lock();
+        shape.end_books(books);
+        shape.note(|| "the copy is thrown away".into());
     }
 
     async fn declare_done(&self) {

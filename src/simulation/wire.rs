@@ -20,11 +20,15 @@ const LEARNT_MS: u64 = 2_500;
 #[derive(Clone, Debug)]
 pub(super) struct Packet {
     pub id: PayerTransactionId,
+    /// The user name it is posted under.
+    pub user: &'static str,
     /// The row it pays.
     pub line: u64,
     pub service: Arc<str>,
     /// Its amount, in the smallest unit.
     pub minor: i64,
+    /// The number it goes to.
+    pub msisdn: String,
     pub callback: bool,
     /// Whether its row has a document, and what it is called at the file service.
     pub document: Option<Option<String>>,
@@ -41,6 +45,18 @@ pub(super) struct Hold {
     pub overtaken_at: Option<u64>,
     /// It stood still until then: it notices that at once.
     pub stood_still: bool,
+    /// From when until when nothing of it goes on.
+    pub standstill: Option<(u64, u64)>,
+}
+
+impl Hold {
+    /// A run that has nothing yet, and will stand still then.
+    pub(super) fn with(standstill: Option<(u64, u64)>) -> Self {
+        Self {
+            standstill,
+            ..Self::default()
+        }
+    }
 }
 
 /// What comes back, and what it proves.
@@ -206,15 +222,15 @@ impl Shape {
         disk: &Disk,
     ) {
         let id = packet.id;
-        if self
-            .loaded
-            .get(&packet.line)
-            .is_some_and(|minor| *minor != packet.minor)
-        {
-            let minor = packet.minor;
+        let loaded = self.loaded.get(&packet.line);
+        if loaded.is_some_and(|(minor, to)| *minor != packet.minor || *to != packet.msisdn) {
+            let (minor, to) = (packet.minor, &packet.msisdn);
             self.violation(format!(
-                "23: {id} leaves with another amount than was loaded: {minor}"
+                "23: {id} leaves otherwise than it was loaded: {minor} to {to}"
             ));
+        }
+        if self.tampered == Some(id) {
+            self.violation(format!("23: {id} leaves, and was edited in the file"));
         }
         let Some(intent) = intent(disk, id) else {
             return self.violation(format!(

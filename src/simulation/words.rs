@@ -1,5 +1,6 @@
 //! A gateway that breaks its word, and what the journal has heard of it.
 
+use super::accounts::owner;
 use super::faults::Faults;
 use super::gateway::entry;
 use super::oracle::{FAILED, PAID};
@@ -13,9 +14,6 @@ pub(super) struct Heard {
     pub state: State,
     /// Whether a definite no of the gateway is on record.
     pub no: bool,
-    /// Whether the gateway has said that it has the identifier already.
-    pub duplicate: bool,
-    pub attempts: u32,
 }
 
 /// Reads it; `None` when the journal does not know the payment.
@@ -24,8 +22,7 @@ pub(super) fn heard(disk: &Disk, id: PayerTransactionId) -> Option<Heard> {
         let mut statement = c
             .prepare_cached(
                 "select state, exists (select 1 from evidence e where e.seq = l.seq and event in (5, 6, 8)
-                     and code in (141, 180, 106, 110, 120, 231)),
-                     exists (select 1 from evidence e where e.seq = l.seq and event = 5 and code = 229), attempts
+                     and code in (141, 180, 106, 110, 120, 231))
                  from identifier join life l using (seq) where identifier = ?1",
             )
             .expect("the schema has these");
@@ -35,8 +32,6 @@ pub(super) fn heard(disk: &Disk, id: PayerTransactionId) -> Option<Heard> {
         Some(Heard {
             state: State::ALL[usize::from(state)],
             no: row.get(1).expect("a truth value"),
-            duplicate: row.get(2).expect("a truth value"),
-            attempts: row.get(3).expect("a number"),
         })
     })
 }
@@ -89,37 +84,22 @@ impl Shape {
                 .is_some_and(|heard| heard.state.is_finished())
     }
 
-    /// Whether somebody else's payment has the identifier of one whose post arrives.
-    pub(super) fn is_strange(&mut self, id: PayerTransactionId) -> bool {
-        if let Some(known) = self.account(id).stranger {
-            return known;
+    /// Hears of an identifier for the first time: somebody else may have paid under it, whose journal uses our names.
+    pub(super) fn meet(&mut self, user: &'static str, id: PayerTransactionId) {
+        if std::mem::replace(&mut self.account(id).met, true) || !self.faults.duplicate_check {
+            return;
         }
-        let first = self.heard(id).is_some_and(|heard| heard.attempts == 1);
-        let strange = first
-            && self.faults.duplicate_check
-            && self.account(id).accepted_at.is_none()
-            && self.chance(|f| f.stranger);
-        self.account(id).stranger = Some(strange);
-        strange
-    }
-
-    /// Whether a status reply tells of somebody else's payment, and names its amount. Where the program has heard that it
-    /// is not ours, the reply may as well name nothing.
-    pub(super) fn is_unlike_ours(&mut self, id: PayerTransactionId) -> bool {
-        if self.account(id).stranger != Some(true) {
-            return false;
+        if self.account(id).accepted_at.is_some() || !self.chance(|f| f.stranger) {
+            return;
         }
-        let told = self
-            .heard(id)
-            .is_some_and(|heard| heard.duplicate && heard.attempts == 1);
-        if told && self.rng.bool() {
-            // Like one of ours that was executed.
-            let account = self.account(id);
-            account.accepted_at.get_or_insert(0);
-            account.end = Some(140);
-            return false;
-        }
-        true
+        let names_itself = self.rng.bool();
+        self.note(|| format!("{id} is somebody else's, and names itself: {names_itself}"));
+        let account = self.account(id);
+        account.taken = true;
+        account.names_itself = names_itself;
+        account.owner = Some(owner(user));
+        // Like one of ours that was executed.
+        (account.accepted_at, account.end) = (Some(0), Some(140));
     }
 
     /// A word of a status reply about another payment that has the same identifier.

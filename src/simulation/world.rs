@@ -22,8 +22,12 @@ const PUSH_AGAIN_MS: u64 = 2_000;
 pub(super) enum Happening {
     /// A post arrives.
     Post(Vec<Packet>, oneshot::Sender<Answer>),
-    /// A status query arrives.
-    Query(Vec<PayerTransactionId>, oneshot::Sender<Answer>),
+    /// A status query of this user arrives.
+    Query(
+        &'static str,
+        Vec<PayerTransactionId>,
+        oneshot::Sender<Answer>,
+    ),
     /// A post that was put aside is carried out.
     Late(Vec<Packet>),
     /// A reply arrives.
@@ -52,20 +56,31 @@ pub(super) struct Account {
     pub delivered: bool,
     pub refused: Option<i32>,
     pub callback: bool,
-    /// Somebody else's payment has the identifier; decided when the first post of ours arrives.
-    pub stranger: Option<bool>,
     /// Those of them that came after the journal had it as failed, by the gateway's own word.
     pub broken: u32,
     /// A status reply has denied it although it was there.
     pub denied: bool,
+    /// Which account of the gateway has it.
+    pub owner: Option<u8>,
+    /// Whether the gateway has heard of it; somebody else's payment may have had the identifier by then.
+    pub met: bool,
     /// It was somebody else's before we posted it.
     pub taken: bool,
+    /// Status replies about somebody else's payment name its amount or its currency.
+    pub names_itself: bool,
     /// No status reply shows it until it is posted a second time.
     pub hidden: bool,
     /// What it told of it.
     pub told: BTreeSet<i32>,
     /// What left about it.
     pub wire: Departures,
+}
+
+/// What one journal has sent and heard.
+pub(super) struct Books {
+    wires: BTreeMap<PayerTransactionId, Departures>,
+    sends: Vec<(u64, usize, usize)>,
+    acknowledged: BTreeSet<(PayerTransactionId, i32)>,
 }
 
 pub(super) struct World {
@@ -83,8 +98,8 @@ pub(super) struct Shape {
     base_ms: u64,
     started: Option<Instant>,
     pub ledger: BTreeMap<PayerTransactionId, Account>,
-    /// The amounts of the rows of the file, in the smallest unit, by line.
-    pub loaded: BTreeMap<u64, i64>,
+    /// The amounts of the rows of the file, in the smallest unit, and their numbers, by line.
+    pub loaded: BTreeMap<u64, (i64, String)>,
     /// When how many payments left, at which rate per second.
     pub sends: Vec<(u64, usize, usize)>,
     /// What should not have happened.
@@ -97,8 +112,10 @@ pub(super) struct Shape {
     pub acknowledged: BTreeSet<(PayerTransactionId, i32)>,
     /// Where callbacks arrive, while a process listens.
     pub door: Option<callback::Options>,
-    /// Somebody has edited the journal's file.
-    pub tampered: bool,
+    /// What somebody has edited in the journal's file.
+    pub tampered: Option<PayerTransactionId>,
+    /// Callbacks find nobody: what was edited must not move before it is taken back.
+    pub deaf: bool,
     /// How far the clock of whoever listens is ahead.
     pub ahead: Duration,
     pub wall: Timestamp,
@@ -126,7 +143,8 @@ impl World {
                 documents: BTreeMap::new(),
                 acknowledged: BTreeSet::new(),
                 door: None,
-                tampered: false,
+                tampered: None,
+                deaf: false,
                 ahead: Duration::ZERO,
                 wall: Timestamp::from_millis(1_795_824_000_000),
                 trace: traced.then(Vec::new),
@@ -180,7 +198,7 @@ impl World {
     fn happen(self: &Arc<Self>, shape: &mut Shape, what: Happening) {
         match what {
             Happening::Post(packets, reply) => shape.take_post(&packets, reply),
-            Happening::Query(ids, reply) => shape.take_query(&ids, reply),
+            Happening::Query(user, ids, reply) => shape.take_query(user, &ids, reply),
             Happening::Late(packets) => {
                 for packet in &packets {
                     let code = shape.accept(packet);
@@ -209,7 +227,7 @@ impl World {
         if tries < PUSHES_MAX {
             shape.plan(PUSH_AGAIN_MS, Happening::Push(id, code, tries + 1));
         }
-        let Some(door) = shape.door.clone() else {
+        let Some(door) = shape.door.clone().filter(|_| !shape.deaf) else {
             return;
         };
         if shape.misleads(id, code) {
@@ -238,7 +256,7 @@ const JUNK: u32 = 70;
 impl World {
     /// Sends bodies that nobody can read, each another one.
     fn push_junk(self: &Arc<Self>, shape: &mut Shape, id: PayerTransactionId) {
-        let Some(door) = shape.door.clone() else {
+        let Some(door) = shape.door.clone().filter(|_| !shape.deaf) else {
             return;
         };
         shape.note(|| format!("junk {id}"));
@@ -291,6 +309,26 @@ impl Shape {
         self.started = None;
         self.door = None;
         self.ahead = Duration::ZERO;
+    }
+
+    /// Begins another journal's books of what has left and what was heard; returns those that were kept until now.
+    pub fn begin_books(&mut self) -> Books {
+        let keep = |(id, account): (&PayerTransactionId, &mut Account)| {
+            (*id, std::mem::take(&mut account.wire))
+        };
+        Books {
+            wires: self.ledger.iter_mut().map(keep).collect(),
+            sends: std::mem::take(&mut self.sends),
+            acknowledged: std::mem::take(&mut self.acknowledged),
+        }
+    }
+
+    /// Goes on with these.
+    pub fn end_books(&mut self, books: Books) {
+        for (id, account) in &mut self.ledger {
+            account.wire = books.wires.get(id).cloned().unwrap_or_default();
+        }
+        (self.sends, self.acknowledged) = (books.sends, books.acknowledged);
     }
 
     /// Milliseconds since the simulation began.

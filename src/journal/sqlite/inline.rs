@@ -173,6 +173,15 @@ impl Disk {
         work(disk.as_ref().expect("the disk is there until it is read"))
     }
 
+    /// Writes past the verbs, as another program that has the file open.
+    pub(crate) fn write_past(&self, work: impl FnOnce(&Connection)) {
+        let disk = self.0.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let chained = disk.as_ref().expect("the disk is there until it is read");
+        work(chained);
+        // SQLite tells a connection that another one has written, and not that it did so itself.
+        chained.forget();
+    }
+
     /// Reads it as a report does.
     pub(crate) fn read<T>(&self, work: impl FnOnce(&Reader) -> T) -> T {
         let mut disk = self.0.0.lock().unwrap_or_else(PoisonError::into_inner);
