@@ -197,8 +197,11 @@ pub(super) struct LoadOptions {
     /// Add rows that are new to a batch that exists
     #[arg(long)]
     pub amend: bool,
-    /// The same rows may already stand under another batch's name
-    #[arg(long)]
+    /// Pay rows once more that repeat rows of other loads: this very list, as the refusal named it
+    #[arg(long, value_name = "DIGEST")]
+    pub allow_repeats: Option<String>,
+    /// Said by jobs of earlier releases; it allows nothing any more
+    #[arg(long, hide = true)]
     pub allow_same_content: bool,
     /// An earlier journal may have posted these rows: ask the gateway before posting
     #[arg(long)]

@@ -1,13 +1,15 @@
-//! `check`: everything a load would say, without a journal.
+//! `check`: everything a load would say. Of a journal that is there it takes what was loaded before.
+
+use std::path::PathBuf;
 
 use super::arguments::CheckArguments;
 use super::bills::Told;
 use super::input::{Input, declared_total};
 use super::load::{into_journal, print_summary, to_json};
 use super::session::{Session, batch_name};
-use super::{Error, Verdict, bills, mistakes, networks, output};
+use super::{Error, Verdict, bills, mistakes, networks, output, repeats};
 use crate::domain::{Originator, Timestamp};
-use crate::journal::{Journal, LoadPlan};
+use crate::journal::{Journal, LoadPlan, RepeatPlan};
 
 /// `disburse check`.
 pub(super) async fn check(session: &Session, arguments: CheckArguments) -> Result<Verdict, Error> {
@@ -21,6 +23,12 @@ pub(super) async fn check(session: &Session, arguments: CheckArguments) -> Resul
         mistakes::print_whole(&file, error);
     }
     checked
+}
+
+/// The journal, where there is one: what it has on record is not to be paid again.
+fn journal_there(session: &Session) -> Option<PathBuf> {
+    let path = session.journal_path();
+    path.symlink_metadata().is_ok().then(|| path.to_owned())
 }
 
 /// Checks the file; `told` becomes true when the mistakes of its rows were printed as objects.
@@ -47,7 +55,10 @@ async fn examine(
         now: Timestamp::now(),
         amend: false,
         allow_equal_rows: arguments.file.allow_equal_rows,
-        allow_same_content: true,
+        repeats: repeats::plan(&settings, arguments.sandbox, None).map(|plan| RepeatPlan {
+            record: journal_there(session),
+            ..plan
+        }),
         skip_bad_rows: false,
         presume_posted: false,
         expect_count: arguments.file.expect_count,

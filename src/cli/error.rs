@@ -82,7 +82,7 @@ impl Error {
     pub fn of_check(mut self) -> Self {
         self.message = self.message.replace("; nothing was loaded", "");
         for hint in &mut self.hints {
-            if hint.contains("--on-error") {
+            if hint.contains("--on-error") && !hint.contains("--allow-repeats") {
                 "mend them in the file, and check it again".clone_into(hint);
             }
         }
@@ -180,12 +180,15 @@ impl From<journal::Error> for Error {
             E::Held { .. } => Some("wait until it ends, or stop it with Ctrl-C and run again"),
             E::UnknownBatch { .. } => Some("`disburse status` lists the batches of the journal"),
             E::OtherGateway { .. } => Some(
-                "a batch stays with its gateway: another one does not know what was paid. Choose the right profile, or load the \
-                 file under another batch name",
+                "a batch stays with its gateway: another one does not know what was paid. Choose the right profile",
             ),
             E::Altered { .. } => Some(
                 "keep the file as it is and send nothing more from it: `disburse verify BATCH` lists what was changed. Go on with a copy of the \
                  journal from before that; what was posted since is asked about first",
+            ),
+            E::PaidElsewhere { .. } => Some(
+                "withdraw it with `disburse cancel BATCH ID`, and run again: the others are posted. Where it is a debt of its own all the \
+                 same, load it once more as a row of a new batch; that load asks for the word that it may be paid again",
             ),
             E::OtherAccount { .. } => Some(
                 "choose the profile with the user name it was started with. If the gateway has given that account another name: \
@@ -218,6 +221,7 @@ impl From<journal::Error> for Error {
             journal::Kind::Fault => Self::unexpected(&error),
             journal::Kind::Refused => match &error {
                 E::Open { .. } | E::Altered { .. } => Self::unexpected(&error),
+                E::PaidElsewhere { .. } => Self::unfinished(&error),
                 _ => Self::refused(&error),
             },
         };

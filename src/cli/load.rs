@@ -9,13 +9,14 @@ use super::arguments::{LoadArguments, LoadOptions, OnError};
 use super::bills::{self, Told};
 use super::config::Settings;
 use super::input::{Input, Pending, Reading, declared_total};
+use super::refused::refused;
 use super::session::{Session, batch_name};
 use super::verify;
 use super::writeback::Writeback;
-use super::{Error, Verdict, arguments::FileArguments, networks, output, recover};
+use super::{Error, Verdict, arguments::FileArguments, networks, output, recover, repeats};
 use crate::domain::{BatchName, Tally, Timestamp};
-use crate::journal::{Difference, Journal, LoadPlan, LoadRefusal, LoadSummary, Loaded, RunLock};
-use crate::ledger::{Became, Before};
+use crate::journal::{Journal, LoadPlan, LoadRefusal, LoadSummary, Loaded, RunLock};
+use crate::ledger::Before;
 
 /// `disburse load`.
 pub(super) async fn load(session: &Session, arguments: LoadArguments) -> Result<Verdict, Error> {
@@ -30,7 +31,12 @@ pub(super) async fn load(session: &Session, arguments: LoadArguments) -> Result<
     }
     let plan = LoadPlan {
         new_documents: arguments.new_documents,
-        ..plan(&arguments.file, &arguments.options, &settings)?
+        ..plan(
+            &arguments.file,
+            &arguments.options,
+            &settings,
+            arguments.sandbox,
+        )?
     };
     let input =
         Input::open(&arguments.file, &settings)?.presuming_posted(arguments.options.presume_posted);
@@ -123,6 +129,7 @@ pub(super) fn plan(
     file: &FileArguments,
     options: &LoadOptions,
     settings: &Settings,
+    sandbox: bool,
 ) -> Result<LoadPlan, Error> {
     Ok(LoadPlan {
         batch: batch_name(&options.batch)?,
@@ -131,7 +138,7 @@ pub(super) fn plan(
         now: Timestamp::now(),
         amend: options.amend,
         allow_equal_rows: file.allow_equal_rows,
-        allow_same_content: options.allow_same_content,
+        repeats: repeats::plan(settings, sandbox, options.allow_repeats.clone()),
         skip_bad_rows: options.on_error == OnError::Skip,
         presume_posted: options.presume_posted,
         expect_count: file.expect_count,
@@ -295,6 +302,12 @@ pub(super) async fn into_journal(
     };
     match loaded {
         Loaded::New(summary) => {
+            for alike in &summary.alike {
+                output::complain("warning", &repeats::alike_text(alike));
+            }
+            if let Some(repeats) = &summary.repeats {
+                output::complain("warning", &repeats::skipped_text(repeats));
+            }
             if skips && bad > 0 {
                 output::complain(
                     "warning",
@@ -390,115 +403,6 @@ async fn exchange(
     Ok((loaded?, reading))
 }
 
-fn refused(input: &Input, batch: &str, bad: u64, refusal: &LoadRefusal) -> Error {
-    let file = &input.name;
-    match refusal {
-        LoadRefusal::BadRows { .. } => Error::refused(format!(
-            "{file}: {} with errors; nothing was loaded",
-            output::counted(bad, "row")
-        ))
-        .hint(format!(
-            "mend them in the file and load it again; or load the good rows alone with --on-error skip, and add the mended {} \
-             with --amend",
-            input.corrections().display()
-        )),
-        LoadRefusal::NoRows => Error::refused(format!("{file}: holds no payments; nothing was loaded")),
-        LoadRefusal::Unreadable => Error::unexpected(format!("{file}: was not read to its end; nothing was loaded")),
-        LoadRefusal::OtherContent(difference) => {
-            let message = format!(
-                "batch {batch} exists with other rows: {}; nothing was loaded{}",
-                difference_text(difference),
-                examples(difference)
-            );
-            let hint = if difference.changed > 0 {
-                "rows of a batch never change: cancel or retry the old ones, or use another batch name"
-            } else if difference.new + difference.rejected > 0 {
-                "add the new rows to the batch with --amend, which leaves the others as they are; or use another batch name"
-            } else {
-                "withdraw what is no longer to be paid with `disburse cancel`, or use another batch name"
-            };
-            Error::refused(message).hint(hint)
-        }
-        LoadRefusal::Ambiguous(difference) => Error::refused(format!(
-            "batch {batch}: {} new and {} gone, and without references a row that was mended cannot be told from a new one; \
-             nothing was loaded{}",
-            output::counted(difference.new, "row"),
-            output::counted(difference.gone, "row"),
-            examples(difference)
-        ))
-        .hint(format!(
-            "a row that was mended would be paid beside the old one: first withdraw the old one with `disburse cancel {batch} ID`, \
-             then say this again; load rows that are really new as a batch of their own, without those of {batch}"
-        )),
-        LoadRefusal::OtherOriginator(originator) => Error::refused(format!(
-            "batch {batch} belongs to originator {originator:?}; nothing was loaded"
-        ))
-        .hint("choose the profile it was loaded with, or another batch name"),
-        LoadRefusal::SameContent(other, became) => same_content(file, other, became),
-        LoadRefusal::Count { expected, found } => Error::refused(format!(
-            "{file}: {} declared, found {}; nothing was loaded",
-            output::counted(*expected, "row"),
-            output::grouped(&found.to_string())
-        ))
-        .hint(DECLARED),
-        LoadRefusal::TooMuch { total } => Error::refused(format!(
-            "{file}: adds up to {total}, which is more than can be counted (18 digits); nothing was loaded"
-        ))
-        .hint("an amount is wrong by far: look for the largest ones"),
-        LoadRefusal::TotalOpen(rows) => Error::refused(format!(
-            "{file}: a total was declared, and {} that the batch has already {} no amount yet, so that it cannot be compared; \
-             nothing was loaded",
-            output::counted(*rows, "row"),
-            if *rows == 1 { "has" } else { "have" },
-        ))
-        .hint(format!(
-            "leave --expect-total out; or fix the amounts first: disburse run {batch} --pay-due"
-        )),
-        LoadRefusal::Total { expected, found } => Error::refused(format!(
-            "{file}: a total of {expected} was declared, found {found}; nothing was loaded"
-        ))
-        .hint(DECLARED),
-    }
-}
-
-/// Refuses rows that stand under another name, and says what became of them there.
-fn same_content(file: &str, other: &str, became: &Became) -> Error {
-    let (what, hint) = match became.told() {
-        Before::Cancelled => (
-            format!("batch {other}, which was cancelled as a whole: nobody was paid"),
-            "to pay them now, under this name: --allow-same-content".to_owned(),
-        ),
-        Before::NobodyPaid => (
-            format!("batch {other}, which has ended, and nobody was paid"),
-            format!(
-                "to try those that failed once more: disburse retry {other}. To pay them under this name instead: \
-                 --allow-same-content; then do not retry them there as well"
-            ),
-        ),
-        Before::NobodyYet | Before::SomebodyPaid => (
-            format!("batch {other} already"),
-            format!(
-                "to go on with it: disburse run {other}. {}: --allow-same-content",
-                if became.paid + became.left + became.waiting == became.count() {
-                    "To pay everyone a second time".to_owned()
-                } else {
-                    format!(
-                        "There {} of {} were paid, {} may have been, {} still wait; to pay all of these rows under this name too",
-                        became.paid,
-                        became.count(),
-                        became.left,
-                        became.waiting
-                    )
-                }
-            ),
-        ),
-    };
-    Error::refused(format!(
-        "{file}: the very same rows are in {what}; nothing was loaded"
-    ))
-    .hint(hint)
-}
-
 /// Says that a batch which is there already pays nobody, where it was cancelled as a whole; whether it did.
 pub(super) async fn note_if_cancelled(
     session: &Session,
@@ -510,36 +414,10 @@ pub(super) async fn note_if_cancelled(
     if cancelled {
         session.note(&format!(
             "batch {batch} was cancelled as a whole: nobody was paid, and a run of it pays nobody. To pay these rows, load them \
-             under another name with --allow-same-content"
+             under another name"
         ));
     }
     Ok(cancelled)
-}
-
-const DECLARED: &str =
-    "rows may be missing or doubled in the file, or it is another file: ask whoever declared it";
-
-fn difference_text(difference: &Difference) -> String {
-    let Difference {
-        new,
-        gone,
-        changed,
-        rejected,
-        ..
-    } = difference;
-    match (new + gone + changed, rejected) {
-        (0, 0) => "rows with errors are gone".to_owned(),
-        (_, 0) => format!("{new} new, {gone} gone, {changed} changed"),
-        _ => format!("{new} new, {gone} gone, {changed} changed, {rejected} new with errors"),
-    }
-}
-
-fn examples(difference: &Difference) -> String {
-    difference
-        .examples
-        .iter()
-        .map(|example| format!("\n  {example}"))
-        .collect()
 }
 
 /// Prints what a file adds up to.

@@ -28,6 +28,8 @@ mod output;
 mod people;
 mod progress;
 mod recover;
+mod refused;
+mod repeats;
 mod report;
 mod resolve;
 mod rules;

@@ -111,7 +111,7 @@ fn plan(batch: &BatchName) -> Result<LoadPlan, Error> {
         now: Timestamp::now(),
         amend: false,
         allow_equal_rows: true,
-        allow_same_content: true,
+        repeats: None,
         skip_bad_rows: true,
         presume_posted: false,
         expect_count: None,

@@ -1,11 +1,13 @@
 //! What an operator orders: `retry`, `cancel`, `resume-lane`.
 
+use std::collections::BTreeMap;
+
 use serde_json::json;
 
 use super::arguments::{CancelArguments, ResumeLaneArguments, RetryArguments};
 use super::ask::confirmed;
 use super::session::{Session, batch_name, payment_name};
-use super::{Error, Verdict, named, output};
+use super::{Error, Verdict, named, output, repeats};
 use crate::domain::{Tally, Timestamp};
 use crate::journal::{Unretried, WhyUnretried};
 use crate::ledger::decisions::ByCode;
@@ -22,7 +24,14 @@ fn now() -> Moment {
 pub(super) async fn retry(session: &Session, arguments: RetryArguments) -> Result<Verdict, Error> {
     let batch = batch_name(&arguments.batch)?;
     let journal = session.journal()?;
-    let shown = journal.to_retry(batch.clone(), arguments.code).await?;
+    // The rows of a failure may have been loaded anew, and paid. What is a repeat is configured; without a configuration it is
+    // what it is by default.
+    let repeats = repeats::of_retry(session);
+    let now = Timestamp::now();
+    let judged = || Some((repeats.clone(), now));
+    let shown = journal
+        .to_retry(batch.clone(), arguments.code, judged())
+        .await?;
     let mut total = Tally::default();
     for (_, tally) in &shown {
         total.add_all(tally);
@@ -37,10 +46,26 @@ pub(super) async fn retry(session: &Session, arguments: RetryArguments) -> Resul
         confirmed(arguments.yes, &what).await?;
     }
     let count = journal
-        .retry_shown(batch.clone(), arguments.code, shown, Timestamp::now())
+        .retry_shown(
+            batch.clone(),
+            arguments.code,
+            shown,
+            Some(repeats.clone()),
+            Timestamp::now(),
+        )
         .await?;
-    let unretried = journal.unretried(batch.clone(), arguments.code).await?;
+    let unretried = journal
+        .unretried(batch.clone(), arguments.code, judged())
+        .await?;
     let documents = not_retried(&unretried);
+    let anew = loaded_anew(&unretried);
+    if count == 0 && documents == 0 && !anew.is_empty() {
+        return Err(Error::refused(format!(
+            "no failure of batch {batch} can be retried: {}",
+            anew_text(&anew)
+        ))
+        .hint(ANEW_HINT));
+    }
     if count == 0 && documents > 0 {
         return Err(Error::refused(format!(
             "{} of batch {batch} can be retried: {DOCUMENT}",
@@ -65,11 +90,42 @@ pub(super) async fn retry(session: &Session, arguments: RetryArguments) -> Resul
         output::complain("warning", &format!("{rows} not retried: {DOCUMENT}"));
         output::complain("hint", DOCUMENT_HINT);
     }
+    if !anew.is_empty() {
+        output::complain("warning", &format!("not retried: {}", anew_text(&anew)));
+        output::complain("hint", ANEW_HINT);
+    }
     if count > 0 {
         session.note(&format!("next: disburse run {batch}"));
     }
     Ok(Verdict::Done)
 }
+
+/// Returns how many failures were loaded anew into which batch.
+fn loaded_anew(unretried: &[Unretried]) -> BTreeMap<&str, u64> {
+    let mut batches = BTreeMap::new();
+    for row in unretried {
+        if let WhyUnretried::LoadedAnew(batch) = &row.why {
+            *batches.entry(batch.as_str()).or_default() += 1;
+        }
+    }
+    batches
+}
+
+fn anew_text(batches: &BTreeMap<&str, u64>) -> String {
+    let texts = batches.iter().map(|(batch, count)| {
+        let rows = output::counted(*count, "failure");
+        let (was, is) = if *count == 1 {
+            ("was", "is")
+        } else {
+            ("were", "are")
+        };
+        format!("{rows} {was} loaded anew into batch {batch}, and {is} paid there, or may be")
+    });
+    texts.collect::<Vec<_>>().join("; ")
+}
+
+const ANEW_HINT: &str = "`disburse report` lists what became of them there. Where one is a debt of its own all the same, load it as a row of a new \
+     batch: that load asks for the word that it may be paid again";
 
 const DOCUMENT: &str = "extra.supportDocument names a document that was uploaded for the identifier that failed, and a retry has another one";
 const DOCUMENT_HINT: &str = "load the rows again under another batch name with the file of the document in the column document: it is uploaded for \
@@ -77,14 +133,19 @@ const DOCUMENT_HINT: &str = "load the rows again under another batch name with t
 
 /// Returns how many failures were left alone because of their documents.
 fn not_retried(unretried: &[Unretried]) -> usize {
-    let names = |row: &&Unretried| row.why == WhyUnretried::NamesADocument;
+    let names = |row: &&Unretried| matches!(row.why, WhyUnretried::NamesADocument);
     unretried.iter().filter(names).count()
 }
 
 fn unretried_json(row: &Unretried) -> serde_json::Value {
-    let why = match row.why {
-        WhyUnretried::NamesADocument => DOCUMENT,
-        WhyUnretried::EarlierMayBePaid => "an earlier payment of the same row is paid, or may be",
+    let why = match &row.why {
+        WhyUnretried::NamesADocument => DOCUMENT.to_owned(),
+        WhyUnretried::EarlierMayBePaid => {
+            "an earlier payment of the same row is paid, or may be".to_owned()
+        }
+        WhyUnretried::LoadedAnew(batch) => {
+            format!("its row was loaded anew into batch {batch}, and is paid there, or may be")
+        }
     };
     json!({"line": row.line, "payer_transaction_id": row.id.as_str(), "why": why})
 }

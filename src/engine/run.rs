@@ -17,7 +17,7 @@ use super::standstill::{self, Standstill};
 use super::{Core, Effect, Ending, News, Pacer, Plan, Progress, Run, Summary};
 use crate::domain::{Said, ServiceCode, Timestamp};
 use crate::gateway::{Gateway, OperationError, StopReason};
-use crate::journal::{Clearance, Error, Finding, Moved, Question, RunTerms, RunToken};
+use crate::journal::{Clearance, Error, Finding, Halt, Moved, Question, RunTerms, RunToken};
 use crate::lifecycle::{Event, Moment};
 
 /// Outcomes that wait to be recorded; beyond this no further post leaves.
@@ -37,8 +37,8 @@ enum Message {
     /// The journal was asked at this reading of the pulse, and no other run has taken over.
     StillOurs(u64),
     Failed(Error),
-    /// A payment is not what the chain of evidence says of it.
-    Altered(String),
+    /// A payment was met that must not be posted.
+    Halted(Halt),
 }
 
 /// Runs a batch until it ends, or until it can do no more.
@@ -95,7 +95,7 @@ pub async fn run<G: Gateway>(plan: Plan<G>, run: Run) -> Result<Summary, Error> 
         messages,
         findings: Findings::default(),
         fault: None,
-        altered: None,
+        halted: None,
         progress: Progress::default(),
         jitter: fastrand::u8(..),
         plan,
@@ -120,7 +120,7 @@ struct Shell<G> {
     messages: mpsc::Sender<Message>,
     findings: Findings,
     fault: Option<Error>,
-    altered: Option<String>,
+    halted: Option<Halt>,
     progress: Progress,
     jitter: u8,
 }
@@ -200,8 +200,11 @@ impl<G: Gateway> Shell<G> {
             self.departures.note(clock, journal, self.token).await;
         }
         let batch = self.plan.batch.clone();
-        let altered = self.altered.map(|what| Error::Altered { batch, what });
-        match self.fault.or(altered) {
+        let halted = self.halted.map(|halt| match halt {
+            Halt::Altered(what) => Error::Altered { batch, what },
+            Halt::PaidElsewhere(what) => Error::PaidElsewhere { batch, what },
+        });
+        match self.fault.or(halted) {
             Some(error) => Err(error),
             None => Ok(Summary {
                 ending: self.core.ended().cloned().unwrap_or(Ending::Drained),
@@ -252,10 +255,17 @@ impl<G: Gateway> Shell<G> {
             }
             Message::StillOurs(asked) => self.standstill.answered(&self.plan.pulse, asked),
             Message::Failed(error) => self.fail(error, now),
-            Message::Altered(what) => {
-                tracing::error!(%what, "the journal was changed from outside; no further payment is posted");
+            Message::Halted(halt) => {
+                match &halt {
+                    Halt::Altered(what) => {
+                        tracing::error!(%what, "the journal was changed from outside; no further payment is posted");
+                    }
+                    Halt::PaidElsewhere(what) => {
+                        tracing::error!(%what, "no further payment is posted");
+                    }
+                }
                 self.core.tell(News::Drain, now);
-                self.altered.get_or_insert(what);
+                self.halted.get_or_insert(halt);
             }
         }
     }
@@ -334,10 +344,10 @@ impl<G: Gateway> Shell<G> {
         );
         let messages = self.messages.clone();
         self.spawn(async move {
-            let (claims, due, altered) = journal.claim(token, limit, now, policy).await?;
+            let (claims, due, halt) = journal.claim(token, limit, now, policy).await?;
             // Heard before the claims, so that none of them leaves.
-            if let Some(what) = altered {
-                let _ = messages.send(Message::Altered(what)).await;
+            if let Some(halt) = halt {
+                let _ = messages.send(Message::Halted(halt)).await;
             }
             #[cfg(debug_assertions)]
             crate::points::pass("after-claim");

@@ -97,6 +97,8 @@ pub enum Error {
         "the journal of batch {batch} was changed from outside: {what}. It was not posted, and the run has ended"
     )]
     Altered { batch: BatchName, what: String },
+    #[error("batch {batch}: {what}. It was not posted, and the run has ended")]
+    PaidElsewhere { batch: BatchName, what: String },
     #[error("payment {id} is {state}: {why}")]
     NotAllowed {
         id: PayerTransactionId,

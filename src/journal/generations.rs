@@ -13,6 +13,15 @@ pub enum Clearance {
     Withheld,
 }
 
+/// Why a run claims nothing more, and must end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Halt {
+    /// A payment is not what the chain of evidence says of it.
+    Altered(String),
+    /// A payment is of the same debt as one of another batch that is paid by now, or may be.
+    PaidElsewhere(String),
+}
+
 /// What a retry waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WaitsFor {
@@ -34,12 +43,14 @@ pub struct Unretried {
 }
 
 /// Why a failure may have no retry.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WhyUnretried {
     /// An earlier generation of its row is paid, or may be.
     EarlierMayBePaid,
     /// It names a document by `extra.supportDocument`, which was uploaded for its own identifier.
     NamesADocument,
+    /// Its row was loaded anew into this batch, and is paid there, or may be.
+    LoadedAnew(String),
 }
 
 /// Rows that were paid more than once are named as far as this.

@@ -12,6 +12,8 @@ mod lock;
 mod mark;
 mod proof;
 mod recovery;
+mod refusal;
+mod repeats;
 mod sqlite;
 mod standing;
 mod types;
@@ -22,11 +24,15 @@ pub use bills::{
     UnpricedRecord,
 };
 pub use error::{Error, Kind};
-pub use generations::{Clearance, PAID_TWICE_SHOWN, Unretried, WaitsFor, WhyUnretried};
+pub use generations::{Clearance, Halt, PAID_TWICE_SHOWN, Unretried, WaitsFor, WhyUnretried};
 pub use listed::{ListedPayment, ListedRow};
 pub use lock::RunLock;
 pub use proof::{ChainHead, FINDINGS_SHOWN, Proof};
 pub use recovery::{Missed, Presumed, Recovery};
+pub use refusal::{Difference, LoadRefusal};
+pub use repeats::{
+    ALIKE_LINES, Alike, AlikeKind, REPEATED_LOADS, RepeatPlan, RepeatedLoad, Repeats,
+};
 #[cfg(test)]
 pub(crate) use sqlite::inline;
 pub use sqlite::{Backup, Journal, Reader, Snapshot, backup, is_gone, refuse_reserved};

@@ -8,6 +8,8 @@ use crate::domain::{
     Payment, Said, ServiceCode, Tally, Timestamp, Unpriced,
 };
 use crate::journal::generations::WaitsFor;
+use crate::journal::refusal::LoadRefusal;
+use crate::journal::repeats::{Alike, RepeatPlan, Repeats};
 use crate::journal::{ChainHead, UnpricedRecord};
 use crate::ledger::confirmation::{Bound, Confirmation};
 use crate::ledger::generations::PaidTwice;
@@ -67,8 +69,8 @@ pub struct LoadPlan {
     pub amend: bool,
     /// Equal rows without a reference are payments of their own.
     pub allow_equal_rows: bool,
-    /// The same rows may already stand under another batch's name.
-    pub allow_same_content: bool,
+    /// How rows are found that other loads have already; nothing is looked for in a rehearsal.
+    pub repeats: Option<RepeatPlan>,
     /// Keep the good rows and set the bad ones aside, rather than refuse the file.
     pub skip_bad_rows: bool,
     /// Earlier posts may have left although this journal knows of none: ask before posting.
@@ -124,6 +126,10 @@ pub struct LoadSummary {
     pub new_documents: u64,
     /// Rows among them that keep their document, as it is at the file service already, or they were posted.
     pub kept_documents: u64,
+    /// Rows that were set aside because they repeat rows of other loads.
+    pub repeats: Option<Repeats>,
+    /// Rows that a person should see before they are paid.
+    pub alike: Vec<Alike>,
 }
 
 impl LoadSummary {
@@ -136,66 +142,6 @@ impl LoadSummary {
         }
         total
     }
-}
-
-/// Why nothing was loaded.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum LoadRefusal {
-    /// Rows that did not pass validation; the late ones are listed here, the others came with the rows.
-    BadRows {
-        /// How many rows the file has that failed validation by themselves.
-        rejected: u64,
-        /// Mistakes found when all rows had been seen.
-        late: Vec<LateError>,
-    },
-    /// The file has no rows.
-    NoRows,
-    /// The file was not read to its end.
-    Unreadable,
-    /// The batch exists with other rows.
-    OtherContent(Difference),
-    /// An amendment with rows that may be new, or mended ones without a reference.
-    Ambiguous(Difference),
-    /// The batch belongs to another originator.
-    OtherOriginator(String),
-    /// The same rows stand under another batch's name; what became of them there.
-    SameContent(String, crate::ledger::Became),
-    /// The declared number of rows differs.
-    Count {
-        /// Declared.
-        expected: u64,
-        /// In the file.
-        found: u64,
-    },
-    /// The rows of the batch add up to more than can be counted.
-    TooMuch {
-        /// What they add up to.
-        total: String,
-    },
-    /// So many rows that are there already have no amount yet, and were loaded without this declared total.
-    TotalOpen(u64),
-    /// The declared total differs.
-    Total {
-        /// Declared.
-        expected: String,
-        /// In the file.
-        found: String,
-    },
-}
-
-/// How a file differs from the batch it claims to be.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Difference {
-    /// Rows of the file that the batch does not have.
-    pub new: u64,
-    /// Rows of the batch that the file does not have.
-    pub gone: u64,
-    /// Rows with a reference of the batch and other content.
-    pub changed: u64,
-    /// Rows with errors that were not set aside when the batch was loaded.
-    pub rejected: u64,
-    /// The first few of each, as `new: line 7, reference EMP-7`.
-    pub examples: Vec<String>,
 }
 
 /// Where a batch belongs: what it is tied to before anything of it is sent.

@@ -1,9 +1,9 @@
-//! Rows that were loaded before: what became of them decides what a person is told who brings them again.
+//! A batch that was loaded before: what became of it decides what a person is told who brings its file again.
 
 /// What became of the payments of a batch.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Became {
-    /// Paid. First, so that of two batches the one comes last in order where more was paid.
+    /// Paid.
     pub paid: u64,
     /// Left, and may be paid: under way, unknown, at the gateway, in conflict.
     pub left: u64,
@@ -78,26 +78,5 @@ mod tests {
             };
             assert_eq!(became.told(), expected, "{became:?}");
         }
-    }
-
-    #[test]
-    fn of_two_batches_the_one_counts_in_which_more_money_may_have_moved() {
-        let cancelled = Became {
-            cancelled: 9,
-            ..Became::default()
-        };
-        let waiting = Became {
-            waiting: 1,
-            ..Became::default()
-        };
-        let left = Became {
-            left: 1,
-            ..Became::default()
-        };
-        let paid = Became {
-            paid: 1,
-            ..Became::default()
-        };
-        assert!(cancelled < waiting && waiting < left && left < paid);
     }
 }

@@ -24,6 +24,7 @@ pub mod names;
 pub mod pace;
 pub mod pin;
 pub mod recovery;
+pub mod repeats;
 pub mod standstill;
 
 pub use loaded_before::{Became, Before};

@@ -209,7 +209,7 @@ fn plan(now: Timestamp, presume_posted: bool) -> LoadPlan {
         now,
         amend: false,
         allow_equal_rows: true,
-        allow_same_content: false,
+        repeats: None,
         skip_bad_rows: false,
         presume_posted,
         expect_count: None,

@@ -22,6 +22,7 @@ mod oracle;
 mod pace;
 mod preflight;
 mod presets;
+mod repeats;
 mod restored;
 mod samples;
 mod sandbox;

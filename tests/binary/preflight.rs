@@ -204,6 +204,7 @@ fn shortage(world: &World, after: u32) {
 }
 
 const FLOAT: Setup = Setup {
+    references_restart: true,
     callback_port: None,
     request_timeout: "1900ms",
     quarantine: "2s",

@@ -26,6 +26,8 @@ pub struct Setup {
     pub request_timeout: &'static str,
     pub quarantine: &'static str,
     pub lane_retry_after: Option<&'static str>,
+    /// Rows of every seed have the same references.
+    pub references_restart: bool,
     /// Further lines of the profile, such as `limits.breaker_losses = 3`.
     pub more: &'static str,
 }
@@ -38,6 +40,7 @@ impl Default for Setup {
             // Longer than a late execution of the sandbox takes; with less, a gateway without a duplicate check pays twice.
             quarantine: "2s",
             lane_retry_after: Some("500ms"),
+            references_restart: true,
             more: "",
         }
     }
@@ -82,9 +85,10 @@ resolution.callback_grace = "500ms"
 resolution.delivered_grace = "300ms"
 resolution.not_found_quarantine = "{}"
 resolution.attempts_max = 50
+repeats.references_restart = {}
 {lane}{callback}{}
 "#,
-            self.request_timeout, self.quarantine, self.more
+            self.request_timeout, self.quarantine, self.references_restart, self.more
         )
     }
 }

@@ -64,12 +64,12 @@ fn a_report_that_finds_no_room_leaves_the_earlier_one() {
 }
 
 #[test]
-fn a_disk_of_200_kb_is_too_small_for_a_payroll() {
+fn a_disk_of_300_kb_is_too_small_for_a_payroll() {
     let desk = Desk::new().sample("payroll.csv");
     fs::create_dir(desk.path("small")).unwrap();
     // Mounting takes rights that not everybody has; the limits above show the same without them.
     let said = desk.shell(&format!(
-        "unshare -m bash -c 'mount -t tmpfs -o size=200k disburse small || exit 77
+        "unshare -m bash -c 'mount -t tmpfs -o size=300k disburse small || exit 77
          {BINARY} load payroll.csv --batch b --sandbox --journal small/j.db; code=$?
          test ! -e small/j.db || exit 78; exit $code' || exit $?"
     ));

@@ -163,8 +163,7 @@ fn a_batch_stays_with_the_gateway_it_was_started_with() {
         &[
             "error: batch b was started with gateway http://127.0.0.1:9/v1/global-api/payments; this run is configured for \
              http://127.0.0.1:10/v1/global-api/payments",
-            "hint: a batch stays with its gateway: another one does not know what was paid. Choose the right profile, or load \
-             the file under another batch name",
+            "hint: a batch stays with its gateway: another one does not know what was paid. Choose the right profile",
         ],
     );
     let said = desk.run(&["run", "b", "--sandbox"]).finished(2);

@@ -134,7 +134,7 @@ pub fn plan() -> LoadPlan {
         now: at(0),
         amend: false,
         allow_equal_rows: false,
-        allow_same_content: false,
+        repeats: None,
         skip_bad_rows: false,
         presume_posted: false,
         expect_count: None,

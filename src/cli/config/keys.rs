@@ -370,6 +370,21 @@ pub static KEYS: &[Key] = &[
         "How long until a lane held for want of float reopens by itself. Absent: only `resume-lane` reopens it.",
     ),
     key(
+        "repeats.window",
+        "DISBURSE_REPEATS_WINDOW",
+        Some("20d"),
+        at_least(0),
+        "How long rows that were paid keep the same ones from being loaded again. Shorter for what is paid more often.",
+    ),
+    key(
+        "repeats.references_restart",
+        "DISBURSE_REFERENCES_RESTART",
+        Some("false"),
+        Kind::Flag,
+        "Whether references begin anew, as with systems that count from 1 every day: one that comes again is a repeat only with \
+         the same recipient, amount and service.",
+    ),
+    key(
         "lookup.max_age",
         "DISBURSE_LOOKUP_MAX_AGE",
         Some("30d"),

@@ -11,6 +11,7 @@ use super::kind::Value;
 use super::layers::Layers;
 use super::{Error, Rate};
 use crate::domain::{Country, Currency, Originator, ServiceCode, WireZone};
+use crate::ledger::repeats::Terms;
 
 /// Everything about one gateway but its password. [`super::KEYS`] says what each key means.
 #[derive(Clone, Debug)]
@@ -59,6 +60,8 @@ pub struct Profile {
     pub resolution: Resolution,
     /// How the network of a number is looked up.
     pub lookup: Lookup,
+    /// When a row repeats what was loaded before.
+    pub repeats: Terms,
     /// What is asked about the float.
     pub float: Float,
     /// How callbacks come in.
@@ -251,6 +254,10 @@ impl Profile {
                 status_query: layers.value("resolution.status_query")?,
                 attempts_max: layers.value("resolution.attempts_max")?,
                 lane_retry_after: layers.optional("resolution.lane_retry_after")?,
+            },
+            repeats: Terms {
+                window: layers.value("repeats.window")?,
+                references_restart: layers.value("repeats.references_restart")?,
             },
             lookup: Lookup {
                 max_age: layers.value("lookup.max_age")?,

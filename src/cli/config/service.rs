@@ -1,5 +1,7 @@
 //! `[services.NAME]`: what is paid through the gateway, in which currency, within which limits.
 
+use std::time::Duration;
+
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -28,6 +30,10 @@ pub struct Service {
     pub bill_amount: BillAmount,
     /// What `datePaymentReceived` says.
     pub date_payment_received: DateReceived,
+    /// `repeats.window` of its payments.
+    pub repeats_window: Option<Duration>,
+    /// `repeats.references_restart` of its payments.
+    pub references_restart: Option<bool>,
 }
 
 words! {
@@ -48,7 +54,14 @@ const ENTRIES: &[&str] = &[
     "carriers",
     "bill_amount",
     "date_payment_received",
+    "repeats",
 ];
+
+const REPEATS: &[&str] = &["window", "references_restart"];
+
+const WINDOW: Kind = Kind::Duration {
+    least: Duration::ZERO,
+};
 
 impl Value for BillAmount {
     fn read(text: &str) -> Result<Self, String> {
@@ -107,6 +120,8 @@ struct Fields {
     carriers: Vec<Entry>,
     bill_amount: Option<Entry>,
     date_payment_received: Option<Entry>,
+    repeats_window: Option<Entry>,
+    references_restart: Option<Entry>,
 }
 
 impl Fields {
@@ -138,10 +153,31 @@ impl Fields {
                 "date_payment_received" => {
                     fields.date_payment_received = Some(entry(source, &name, DATES, value)?);
                 }
+                "repeats" => fields.read_repeats(source, &name, subtable(source, &name, value)?)?,
                 _ => return Err(unknown(source, key, suggest::one_of(last, ENTRIES))),
             }
         }
         Ok(fields)
+    }
+
+    fn read_repeats(
+        &mut self,
+        source: &Source<'_>,
+        table: &str,
+        pairs: &DeTable<'_>,
+    ) -> Result<(), Error> {
+        for (key, value) in in_order(pairs) {
+            let last = key.get_ref().as_ref();
+            let name = format!("{table}.{last}");
+            match last {
+                "window" => self.repeats_window = Some(entry(source, &name, WINDOW, value)?),
+                "references_restart" => {
+                    self.references_restart = Some(entry(source, &name, Kind::Flag, value)?);
+                }
+                _ => return Err(unknown(source, key, suggest::one_of(last, REPEATS))),
+            }
+        }
+        Ok(())
     }
 
     fn service(&self, place: super::Origin, table: &str) -> Result<Service, Error> {
@@ -199,6 +235,14 @@ impl Fields {
                 &format!("{table}.date_payment_received"),
                 DateReceived::LoadTime,
             )?,
+            repeats_window: optional(
+                self.repeats_window.as_ref(),
+                &format!("{table}.repeats.window"),
+            )?,
+            references_restart: optional(
+                self.references_restart.as_ref(),
+                &format!("{table}.repeats.references_restart"),
+            )?,
         })
     }
 
@@ -217,6 +261,8 @@ impl Fields {
                 [
                     ("bill_amount", self.bill_amount),
                     ("date_payment_received", self.date_payment_received),
+                    ("repeats.window", self.repeats_window),
+                    ("repeats.references_restart", self.references_restart),
                 ]
                 .into_iter()
                 .filter_map(|(name, entry)| Some((name, entry?))),
@@ -227,15 +273,21 @@ impl Fields {
 }
 
 fn word<T: Value>(entry: Option<&Entry>, name: &str, default: T) -> Result<T, Error> {
+    Ok(optional(entry, name)?.unwrap_or(default))
+}
+
+fn optional<T: Value>(entry: Option<&Entry>, name: &str) -> Result<Option<T>, Error> {
     let Some(entry) = entry else {
-        return Ok(default);
+        return Ok(None);
     };
-    T::read(&entry.text).map_err(|expected| Error::Value {
-        place: entry.origin.clone(),
-        key: name.to_owned(),
-        expected,
-        found: quoted(&entry.text),
-    })
+    T::read(&entry.text)
+        .map(Some)
+        .map_err(|expected| Error::Value {
+            place: entry.origin.clone(),
+            key: name.to_owned(),
+            expected,
+            found: quoted(&entry.text),
+        })
 }
 
 /// Takes an amount as a text only: TOML's own decimals are binary floats.

@@ -21,7 +21,8 @@ use super::config::Settings;
 use super::input::{Input, declared_total};
 use super::session::{Session, batch_name};
 use super::{
-    Error, Verdict, gateway, load, networks, output, progress, recover, sandbox, signals, verify,
+    Error, Verdict, gateway, load, networks, output, progress, recover, repeats, sandbox, signals,
+    verify,
 };
 use crate::callback::{self, Addresses};
 use crate::domain::{Amount, BatchName, Currency, Money, Pulse, Timestamp};
@@ -83,7 +84,7 @@ pub(super) async fn pay(session: &Session, arguments: PayArguments) -> Result<Ve
         // Refused before anything is loaded: a file without a gateway is half a job.
         settings.gateway()?;
     }
-    let plan = load::plan(&arguments.file, &arguments.load, &settings)?;
+    let plan = load::plan(&arguments.file, &arguments.load, &settings, options.sandbox)?;
     let batch = plan.batch.clone();
     // Rows that are added to a batch are a part of it; else the file is the batch, and nobody has added anything.
     let declared = match plan.amend {
@@ -272,6 +273,12 @@ impl Job<'_> {
                 Confirmation::of(shown.open(), Bound::NOTHING, Answer::Flag)
             }
             None => {
+                if shown.open().count > 0 {
+                    for alike in self.journal.alike(self.batch.clone()).await? {
+                        self.session
+                            .note(&format!("note: {}", repeats::alike_text(&alike)));
+                    }
+                }
                 let yes = self.options.yes;
                 confirm::confirm(self.settings, self.batch, &shown, yes, &self.drain).await?
             }

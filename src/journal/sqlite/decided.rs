@@ -4,6 +4,7 @@ use rusqlite::{Connection, params};
 use serde_json::{Value, json};
 
 use super::Journal;
+use super::anew::Anew;
 use super::chain::Chained;
 use super::evidence::{record, subject};
 use super::names::rows_named;
@@ -13,7 +14,7 @@ use super::run::known_batch;
 use super::turns::Manner;
 use super::unretried::why_not;
 use crate::domain::{Amount, BatchName, Money, Tally, Timestamp};
-use crate::journal::{Answered, Decision, Error, Finding, Looked, Moved, Seen};
+use crate::journal::{Answered, Decision, Error, Finding, Looked, Moved, RepeatPlan, Seen};
 use crate::ledger::decisions::{Asked, ByCode, Heard, Refusal, is_within, may_fail};
 use crate::ledger::names::PaymentName;
 use crate::lifecycle::{Event, Moment, Policy, proven};
@@ -73,13 +74,21 @@ impl Journal {
         .await
     }
 
-    /// Returns what [`Self::retry_shown`] would order, by the codes of the failures.
+    /// Returns what [`Self::retry_shown`] would order, by the codes of the failures; `repeats` leaves out those whose rows
+    /// other loads have by now.
     ///
     /// # Errors
     /// [`Error::UnknownBatch`].
-    pub async fn to_retry(&self, batch: BatchName, code: Option<i32>) -> Result<ByCode, Error> {
-        self.ask(Manner::Alone, move |c| to_retry(c, &batch, code))
-            .await
+    pub async fn to_retry(
+        &self,
+        batch: BatchName,
+        code: Option<i32>,
+        repeats: Option<(RepeatPlan, Timestamp)>,
+    ) -> Result<ByCode, Error> {
+        self.ask(Manner::Alone, move |c| {
+            to_retry(c, &batch, code, repeats.as_ref())
+        })
+        .await
     }
 
     /// Makes a new generation of proven failures, if they are no more than what was shown; returns how many.
@@ -91,11 +100,14 @@ impl Journal {
         batch: BatchName,
         code: Option<i32>,
         shown: ByCode,
+        repeats: Option<RepeatPlan>,
         now: Timestamp,
     ) -> Result<u64, Error> {
+        let repeats = repeats.map(|plan| (plan, now));
         self.ask(Manner::Alone, move |c| {
-            refuse_more(&batch, &shown, &to_retry(c, &batch, code)?)?;
-            retry(c, &batch, code, now)
+            let found = to_retry(c, &batch, code, repeats.as_ref())?;
+            refuse_more(&batch, &shown, &found)?;
+            retry(c, &batch, code, repeats.as_ref(), now)
         })
         .await
     }
@@ -229,8 +241,14 @@ fn decide_failed(
     Ok(Ok(moved))
 }
 
-fn to_retry(c: &Connection, batch: &BatchName, code: Option<i32>) -> Result<ByCode, Error> {
+fn to_retry(
+    c: &Connection,
+    batch: &BatchName,
+    code: Option<i32>,
+    repeats: Option<&(RepeatPlan, Timestamp)>,
+) -> Result<ByCode, Error> {
     let batch_id = known_batch(c, batch)?;
+    let anew = Anew::begin(c, batch_id, repeats)?;
     let mut statement = c.prepare(&format!(
         "select l.code, i.currency, 1, i.amount, l.seq from life l cross join instruction i using (seq)
          where {RETRIABLE} order by l.code nulls last, l.seq"
@@ -238,7 +256,7 @@ fn to_retry(c: &Connection, batch: &BatchName, code: Option<i32>) -> Result<ByCo
     let mut rows = statement.query(params![batch_id, code])?;
     let mut found: ByCode = Vec::new();
     while let Some(row) = rows.next()? {
-        if why_not(c, row.get(4)?)?.is_some() {
+        if why_not(c, anew.as_ref(), row.get(4)?)?.is_some() {
             continue;
         }
         let code: Option<i32> = row.get(0)?;

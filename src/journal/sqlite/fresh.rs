@@ -9,6 +9,7 @@ use rusqlite::{Connection, OptionalExtension};
 use serde::{Deserialize, Serialize};
 
 use super::NEVER;
+use super::anew::paid_elsewhere;
 use super::chain::{Chained, Evidence};
 use super::evidence::Subject;
 use super::intact::{check_fresh, told};
@@ -16,7 +17,7 @@ use super::row::{
     CLAIMED_TOGETHER, PAYMENT_COLUMNS, PAYMENT_WIDTH, corrupt, millis, payment_of, state_number,
 };
 use crate::domain::{Payment, Timestamp};
-use crate::journal::{Claim, Error, Heard, Moved};
+use crate::journal::{Claim, Error, Halt, Heard, Moved};
 use crate::ledger::confirmation::Bound;
 use crate::ledger::intact::Mismatch;
 use crate::lifecycle::{Event, Life, Moment, Policy, State, Step, step};
@@ -75,7 +76,7 @@ pub(super) fn claim_fresh(
     now: Timestamp,
     policy: &Policy,
     claims: &mut Vec<Claim>,
-) -> Result<Option<String>, Error> {
+) -> Result<Option<Halt>, Error> {
     let Some(from) = fresh_from(c, batch_id, lane)? else {
         return Ok(None);
     };
@@ -85,12 +86,16 @@ pub(super) fn claim_fresh(
     if !found.is_empty() {
         let altered = check_fresh(c, (batch_id, lane), &seqs)?;
         if altered.is_some() {
-            return Ok(altered);
+            return Ok(altered.map(Halt::Altered));
         }
         for (seq, payment) in &found {
             if !c.allows(batch_id, payment.instruction.money) {
-                return told(c, *seq, Mismatch::Beyond).map(Some);
+                let beyond = told(c, *seq, Mismatch::Beyond)?;
+                return Ok(Some(Halt::Altered(beyond)));
             }
+        }
+        if let Some(what) = paid_elsewhere(c, &seqs)? {
+            return Ok(Some(Halt::PaidElsewhere(what)));
         }
     }
     let next = match found.last() {

@@ -11,20 +11,19 @@ use super::NEVER;
 use super::blocks::Block;
 use super::chain::{Chain, Chained};
 use super::checked;
+use super::fingerprints::Key;
 use super::insert::{Insert, Placed};
+use super::open;
 use super::prepare::{self, Preparer};
-use super::read::standing;
 use super::recovery::open_recovery;
 use super::row::{batch_id, corrupt, currency_of, service_id, service_of};
 use super::sorted::Sorted;
 use crate::domain::{
-    BatchName, ContentDigest, Currency, Instruction, PayerTransactionId, ServiceCode, Tally,
-    Written,
+    ContentDigest, Currency, Instruction, PayerTransactionId, ServiceCode, Tally, Written,
 };
 use crate::journal::{
     Error, Incoming, LateError, LoadPlan, LoadRefusal, LoadSummary, Loaded, RejectedRow,
 };
-use crate::ledger::Became;
 
 /// Loads a file. Anything but [`Loaded::New`] leaves the journal as it was.
 pub(super) fn load(
@@ -63,6 +62,8 @@ pub(super) struct Load<'a> {
     pub(super) blocks: Vec<Block>,
     /// Rows were dropped or given another identifier since: what is said of the instructions is read from their table.
     pub(super) altered: bool,
+    /// What the fingerprints are made with.
+    pub(super) key: Option<Key>,
 }
 
 /// What the rows of one service and one currency come to.
@@ -124,6 +125,15 @@ impl<'a> Load<'a> {
         }
         let now = plan.now.as_millis();
         let presumes = plan.presume_posted || open_recovery(c)?.is_some();
+        let record = plan.repeats.as_ref().and_then(|plan| plan.record.as_ref());
+        let on_record = match record {
+            Some(path) => Key::of(&open::for_reading(path)?)?,
+            None => None,
+        };
+        let key = match on_record {
+            None => Some(Key::made(c)?),
+            on_record => on_record,
+        };
         let batch_id = match existing {
             Some(batch_id) => batch_id,
             None => {
@@ -156,13 +166,14 @@ impl<'a> Load<'a> {
             lanes: Vec::new(),
             blocks: Vec::new(),
             altered: false,
+            key,
         }))
     }
 
     fn take_in(mut self, rows: Receiver<Vec<Incoming>>) -> Result<Loaded, Error> {
         let mut seen = Seen::default();
         let mut insert = Insert::new(self.c)?;
-        let preparer = Preparer::new(self.plan, self.load_id, self.base);
+        let preparer = Preparer::new(self.plan, (self.load_id, self.base), self.key);
         let prepared = prepare::each(preparer, rows, |rows, ids| {
             self.block(&mut insert, rows, ids, &mut seen)
         })?;
@@ -180,7 +191,7 @@ impl<'a> Load<'a> {
         if let Some(refusal) = self.too_much()? {
             return Ok(Loaded::Refused(refusal));
         }
-        let order = prepared.order;
+        let (order, fingerprints) = (prepared.order, prepared.fingerprints);
         let digest = seen.digest(prepared.digest);
         if !self.plan.new_documents
             && let Some(loaded) = self.recalled(&digest)?
@@ -196,26 +207,26 @@ impl<'a> Load<'a> {
             return Ok(loaded);
         }
         if bad > 0 && !self.plan.skip_bad_rows {
-            let late = self.sort_out(order)?.late;
-            return Ok(Loaded::Refused(LoadRefusal::BadRows {
-                rejected: bad,
-                late,
-            }));
+            let mut sorted = self.sort_out(order)?;
+            self.find_repeats(fingerprints, &mut sorted)?;
+            return Ok(Loaded::Refused(bad_rows(bad, sorted)));
         }
         let mut sorted = self.sort_out(order)?;
-        if self.existed && bad > 0 {
-            sorted.set_aside_before = self.drop_set_aside_before()?;
+        let skips = self.plan.skip_bad_rows;
+        if self.existed {
+            if bad > 0 {
+                sorted.set_aside_before = self.drop_set_aside_before()?;
+            }
+            if !sorted.late.is_empty() && !skips {
+                return Ok(Loaded::Refused(bad_rows(bad, sorted)));
+            }
+            if let Some(refusal) = self.compare(&sorted)? {
+                return Ok(Loaded::Refused(refusal));
+            }
         }
-        if !sorted.late.is_empty() && !self.plan.skip_bad_rows {
-            return Ok(Loaded::Refused(LoadRefusal::BadRows {
-                rejected: bad,
-                late: sorted.late,
-            }));
-        }
-        if self.existed
-            && let Some(refusal) = self.compare(&sorted)?
-        {
-            return Ok(Loaded::Refused(refusal));
+        self.find_repeats(fingerprints, &mut sorted)?;
+        if !sorted.late.is_empty() && !skips {
+            return Ok(Loaded::Refused(bad_rows(bad, sorted)));
         }
         // It is the file of another load already.
         let digest = match self.plan.new_documents {
@@ -254,6 +265,8 @@ impl<'a> Load<'a> {
         summary.unpriced += sorted.unpriced;
         (summary.new_documents, summary.kept_documents) =
             (sorted.new_documents, sorted.kept_documents);
+        summary.alike = sorted.alike;
+        summary.repeats = sorted.repeats;
         let total = summary.total();
         let mut known = sorted.unchanged;
         known.add_all(&sorted.set_aside_before);
@@ -265,13 +278,6 @@ impl<'a> Load<'a> {
         }
         if let Some(refusal) = self.check_declared(&summary, &known) {
             return Ok(Loaded::Refused(refusal));
-        }
-        if !self.existed
-            && !self.plan.allow_same_content
-            && total.count > 0
-            && let Some((other, became)) = self.other_batch_with(digest)?
-        {
-            return Ok(Loaded::Refused(LoadRefusal::SameContent(other, became)));
         }
         let count = |n: u64| i64::try_from(n).unwrap_or(i64::MAX);
         let open_total = self.plan.expect_total.filter(|_| summary.unpriced > 0);
@@ -378,21 +384,6 @@ impl<'a> Load<'a> {
         Ok(lane.service_id)
     }
 
-    /// Returns the other batch with these rows, of several the one in which most may have been paid, and what became of it.
-    fn other_batch_with(&self, digest: &str) -> Result<Option<(String, Became)>, Error> {
-        let names: Vec<String> = self
-            .c
-            .prepare("select distinct name from load join batch using (batch_id) where digest = ?1 and batch_id <> ?2 order by name desc")?
-            .query_map(params![digest, self.batch_id], |row| row.get(0))?
-            .collect::<Result<_, _>>()?;
-        let mut others = Vec::with_capacity(names.len());
-        for name in names {
-            let batch = BatchName::parse(&name).map_err(|_| corrupt("a batch name"))?;
-            others.push((name, standing(self.c, &batch)?.became()));
-        }
-        Ok(others.into_iter().max_by_key(|(_, became)| *became))
-    }
-
     /// Compares the file as a whole with what was declared: new rows, rejected ones, and those that were there before.
     pub(super) fn check_declared(
         &self,
@@ -486,6 +477,14 @@ impl<'a> Load<'a> {
             accepted.push((service_of(&row.get::<_, String>(0)?)?, currency, tally));
         }
         Ok((accepted, unpriced))
+    }
+}
+
+fn bad_rows(rejected: u64, sorted: Sorted) -> LoadRefusal {
+    LoadRefusal::BadRows {
+        rejected,
+        late: sorted.late,
+        repeats: sorted.repeats,
     }
 }
 

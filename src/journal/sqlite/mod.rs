@@ -2,6 +2,8 @@
 
 mod acts;
 mod agreed;
+mod alike;
+mod anew;
 mod append;
 mod backup;
 mod begin;
@@ -15,6 +17,7 @@ mod commit;
 mod confirmed;
 mod decided;
 mod evidence;
+mod fingerprints;
 mod fresh;
 mod generations;
 #[cfg(test)]
@@ -27,6 +30,7 @@ mod lookup;
 #[cfg(test)]
 mod mistakes;
 mod names;
+mod on_record;
 mod open;
 mod operator;
 mod order;
@@ -39,6 +43,7 @@ mod read;
 mod recall;
 mod recent;
 mod recovery;
+mod repeats;
 mod rest;
 mod restart;
 mod row;

@@ -416,6 +416,7 @@ fn migrate(connection: &mut Connection, path: &Path) -> Result<(), Error> {
     }
     if (1..5).contains(&version) {
         super::generations::recount(&transaction)?;
+        super::fingerprints::fill(&transaction)?;
     }
     transaction
         .pragma_update(None, "application_id", APPLICATION_ID)

@@ -4,6 +4,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 use serde_json::{Value, json};
 
 use super::Journal;
+use super::anew::{Anew, watch};
 use super::blocks::instruction_digest;
 use super::chain::{Chained, Evidence};
 use super::evidence::subject;
@@ -21,7 +22,7 @@ use super::turns::Manner;
 use super::unpriced::{withdraw, withdraw_all, without_amount};
 use super::unretried;
 use crate::domain::{BatchName, Originator, PayerTransactionId, RowKey, Timestamp};
-use crate::journal::{Decision, Error, Lane, Moved};
+use crate::journal::{Decision, Error, Lane, Moved, RepeatPlan};
 use crate::ledger::names::PaymentName;
 use crate::ledger::recovery::retry_is_presumed;
 use crate::lifecycle::{Event, Moment, Policy, State, step};
@@ -87,7 +88,7 @@ impl Journal {
         code: Option<i32>,
         now: Timestamp,
     ) -> Result<u64, Error> {
-        self.ask(Manner::Alone, move |c| retry(c, &batch, code, now))
+        self.ask(Manner::Alone, move |c| retry(c, &batch, code, None, now))
             .await
     }
 }
@@ -267,9 +268,11 @@ pub(super) fn retry(
     c: &Chained,
     batch: &BatchName,
     code: Option<i32>,
+    repeats: Option<&(RepeatPlan, Timestamp)>,
     now: Timestamp,
 ) -> Result<u64, Error> {
     let batch_number = known_batch(c, batch)?;
+    let anew = Anew::begin(c, batch_number, repeats)?;
     c.mark(batch_number);
     let originator: String = c.query_row(
         "select originator from batch where batch_id = ?1",
@@ -293,8 +296,11 @@ pub(super) fn retry(
         .collect::<Result<_, _>>()?;
     let mut retried = 0;
     for seq in failures {
-        if unretried::why_not(c, seq)?.is_none() {
-            replace(c, batch, &originator, batch_number, seq, now)?;
+        if unretried::why_not(c, anew.as_ref(), seq)?.is_none() {
+            let new = replace(c, batch, &originator, batch_number, seq, now)?;
+            if let Some(anew) = &anew {
+                watch(c, new, &anew.find(seq)?.failed)?;
+            }
             retried += 1;
         }
     }
@@ -312,7 +318,7 @@ fn replace(
     batch_number: i64,
     seq: i64,
     now: Timestamp,
-) -> Result<(), Error> {
+) -> Result<i64, Error> {
     let (old, lane, load_id) = {
         let mut statement = c.prepare_cached(&format!(
             "select {PAYMENT_COLUMNS}, i.service_id, i.load_id from instruction i join service s using (service_id) where seq = ?1"
@@ -407,7 +413,8 @@ fn replace(
     })?;
     let currency = row.money.currency.code();
     add_to_tally(c, batch_number, lane, currency, State::Failed, -1, -minor)?;
-    add_to_tally(c, batch_number, lane, currency, state, 1, minor)
+    add_to_tally(c, batch_number, lane, currency, state, 1, minor)?;
+    Ok(new)
 }
 
 /// Opens a held lane by the name of its service.

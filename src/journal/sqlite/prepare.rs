@@ -3,6 +3,7 @@
 use std::sync::mpsc::{Receiver, sync_channel};
 
 use super::blocks::Passing;
+use super::fingerprints::{Collector, Key};
 use super::order::{Entry, Order};
 use super::row::corrupt;
 use crate::domain::{ContentDigest, Instruction, Originator, PayerTransactionId, RowKey, Written};
@@ -19,13 +20,14 @@ pub(super) struct Preparer {
     pub(super) digest: ContentDigest,
     pub(super) order: Order,
     pub(super) passing: Passing,
+    pub(super) fingerprints: Option<Collector>,
     /// The digest is all that is asked for.
     content_only: bool,
 }
 
 impl Preparer {
     /// Begins; the first instruction becomes the one after number `base`.
-    pub(super) fn new(plan: &LoadPlan, load_id: i64, base: i64) -> Self {
+    pub(super) fn new(plan: &LoadPlan, (load_id, base): (i64, i64), key: Option<Key>) -> Self {
         Self {
             plan: plan.clone(),
             base,
@@ -33,6 +35,7 @@ impl Preparer {
             digest: ContentDigest::default(),
             order: Order::new(),
             passing: Passing::new(load_id, plan.now),
+            fingerprints: key.map(Collector::new),
             content_only: false,
         }
     }
@@ -41,7 +44,7 @@ impl Preparer {
     pub(super) fn of_content(plan: &LoadPlan) -> Self {
         Self {
             content_only: true,
-            ..Self::new(plan, 0, 0)
+            ..Self::new(plan, (0, 0), None)
         }
     }
 
@@ -80,6 +83,9 @@ impl Preparer {
             place: self.rows,
             line: row.line,
         })?;
+        if let Some(fingerprints) = &mut self.fingerprints {
+            fingerprints.row(self.rows, row, amount)?;
+        }
         self.rows += 1;
         self.passing.take_in(self.last(), &id, row, amount);
         Ok(Some(id))

@@ -182,6 +182,13 @@ impl Stored {
             currency: self.currency,
         })
     }
+
+    /// Returns the amount that stands in the file, in minor units.
+    pub(super) fn written(self) -> Option<i64> {
+        self.amount
+            .filter(|_| !self.as_due)
+            .map(|amount| amount.minor())
+    }
 }
 
 // As the file has it, whatever the bill said since: a file that is loaded again is the same one.

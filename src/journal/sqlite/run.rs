@@ -6,6 +6,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 use serde_json::Value;
 
 use super::NEVER;
+use super::anew::paid_elsewhere;
 use super::chain::Chained;
 use super::confirmed;
 use super::evidence::{Subject, apply, claim_one, subject};
@@ -24,7 +25,7 @@ use super::upload::DOCUMENT_IS_THERE;
 use super::waits::Waits;
 use crate::domain::{BatchName, Said, Timestamp};
 use crate::journal::{
-    Acquired, Claim, Clearance, Due, Error, Heard, Lane, Moved, Question, RunTerms, RunToken,
+    Acquired, Claim, Clearance, Due, Error, Halt, Heard, Lane, Moved, Question, RunTerms, RunToken,
 };
 use crate::ledger::confirmation::{Bound, Confirmation};
 use crate::ledger::generations::Order;
@@ -184,34 +185,33 @@ fn open_lanes(c: &Chained, batch_id: i64) -> Result<Vec<i64>, Error> {
     Ok(lanes)
 }
 
-/// Records the intent to post a block of payments; says, too, what of the journal was changed, if it was: nothing of that is
-/// claimed.
+/// Records the intent to post a block of payments; says, too, why nothing more may be claimed, where that is so.
 pub(super) fn claim(
     c: &Chained,
     token: RunToken,
     limit: usize,
     now: Timestamp,
     policy: &Policy,
-) -> Result<(Vec<Claim>, Option<String>), Error> {
+) -> Result<(Vec<Claim>, Option<Halt>), Error> {
     assert_current(c, token)?;
     c.mark(token.batch_id);
     let mut claims = Vec::with_capacity(limit);
-    let mut altered = None;
+    let mut halt = None;
     let lanes = open_lanes(c, token.batch_id)?;
     for (index, lane) in lanes.iter().enumerate() {
         // Every lane gets its share of the block; what one leaves, the next may take.
         let share = (limit - claims.len()).div_ceil(lanes.len() - index);
         let lane = (token.batch_id, *lane);
         let before = claims.len();
-        altered = claim_lane(c, lane, token.confirmed, share, now, policy, &mut claims)?;
-        if altered.is_some() {
+        halt = claim_lane(c, lane, token.confirmed, share, now, policy, &mut claims)?;
+        if halt.is_some() {
             break;
         }
         let share = share - (claims.len() - before);
         if share > 0 {
-            altered = claim_fresh(c, lane, token.confirmed, share, now, policy, &mut claims)?;
+            halt = claim_fresh(c, lane, token.confirmed, share, now, policy, &mut claims)?;
         }
-        if altered.is_some() {
+        if halt.is_some() {
             break;
         }
     }
@@ -220,7 +220,7 @@ pub(super) fn claim(
         c.prepare_cached("update batch set last_claim_at = ?2 where batch_id = ?1")?
             .execute(params![token.batch_id, now.as_millis()])?;
     }
-    Ok((claims, altered))
+    Ok((claims, halt))
 }
 
 /// The bill that told the amount of instruction `i`.
@@ -273,7 +273,7 @@ fn claim_lane(
     now: Timestamp,
     policy: &Policy,
     claims: &mut Vec<Claim>,
-) -> Result<Option<String>, Error> {
+) -> Result<Option<Halt>, Error> {
     let sql = due_in_lane();
     #[cfg(test)]
     let sql = if crate::canary::Canary::DocumentForgotten.sings() {
@@ -307,10 +307,14 @@ fn claim_lane(
         let document = support_document.is_some();
         let altered = check_touched(c, of_lane, *seq, payment, life, document)?;
         if altered.is_some() {
-            return Ok(altered);
+            return Ok(altered.map(Halt::Altered));
         }
         if life.attempts == 0 && !c.allows(batch_id, payment.instruction.money) {
-            return told(c, *seq, Mismatch::Beyond).map(Some);
+            let beyond = told(c, *seq, Mismatch::Beyond)?;
+            return Ok(Some(Halt::Altered(beyond)));
+        }
+        if let Some(what) = paid_elsewhere(c, &[*seq])? {
+            return Ok(Some(Halt::PaidElsewhere(what)));
         }
     }
     for (seq, payment, life, support_document) in found {

@@ -6,14 +6,14 @@ use super::insert::Appender;
 use super::load::Load;
 use super::order::{Entry, Order};
 use super::prepare::identifier;
-use super::row::{PAYMENT_COLUMNS, PAYMENT_WIDTH, Stored, corrupt, state_number, stored_of};
+use super::row::{Stored, state_number};
 use crate::domain::{Instruction, Tally, Written};
-use crate::journal::{Difference, Error, LateError, LoadRefusal, RejectedRow};
+use crate::journal::{Alike, Difference, Error, LateError, LoadRefusal, RejectedRow, Repeats};
 use crate::ledger::amendment::{self, Amendment};
 use crate::lifecycle::State;
 
 /// How many late errors are kept to be shown; all of them are counted.
-const LATE_MAX: usize = 100_000;
+pub(super) const LATE_MAX: usize = 100_000;
 const EXAMPLES_MAX: usize = 10;
 
 /// What the sorted pass found.
@@ -32,12 +32,10 @@ pub(super) struct Sorted {
     /// Rows with errors that an earlier load has set aside.
     pub(super) set_aside_before: Tally,
     pub(super) examples: Vec<String>,
-}
-
-/// A row of this load as the sorted pass sees it.
-struct Seen {
-    seq: i64,
-    instruction: Instruction<Stored>,
+    /// Rows that repeat rows of other loads; each is a late error.
+    pub(super) repeats: Option<Repeats>,
+    /// Rows that a person should see.
+    pub(super) alike: Vec<Alike>,
 }
 
 impl Load<'_> {
@@ -85,15 +83,16 @@ impl Load<'_> {
         above: u32,
         sorted: &mut Sorted,
     ) -> Result<(), Error> {
-        let row = self.seen(seq)?;
-        let line = row.instruction.line;
-        if let Some(reference) = &row.instruction.reference {
+        let row = self.instruction(seq)?;
+        let line = row.line;
+        if let Some(reference) = &row.reference {
             let message = format!(
                 "{reference:?} is the reference of line {other} too; each row needs its own",
                 reference = reference.as_str()
             );
             return self.set_aside(
-                row,
+                seq,
+                &row,
                 LateError {
                     line,
                     good_row: self.good_row(seq),
@@ -108,7 +107,8 @@ impl Load<'_> {
                 "equal to line {other}: one mistake or two payments? Give each row a reference, or say --allow-equal-rows"
             );
             return self.set_aside(
-                row,
+                seq,
+                &row,
                 LateError {
                     line,
                     good_row: self.good_row(seq),
@@ -118,14 +118,8 @@ impl Load<'_> {
                 sorted,
             );
         }
-        let hash = row.instruction.content_hash();
-        let id = identifier(
-            &self.plan.originator,
-            self.plan,
-            &row.instruction,
-            hash,
-            above,
-        );
+        let hash = row.content_hash();
+        let id = identifier(&self.plan.originator, self.plan, &row, hash, above);
         self.altered = true;
         self.c
             .prepare_cached("update instruction set identifier = ?2 where seq = ?1")?
@@ -139,7 +133,7 @@ impl Load<'_> {
         Ok(())
     }
 
-    fn good_row(&self, seq: i64) -> u64 {
+    pub(super) fn good_row(&self, seq: i64) -> u64 {
         // Rows are numbered in the order of the file.
         (seq - self.base).unsigned_abs()
     }
@@ -159,7 +153,7 @@ impl Load<'_> {
         let Some(earlier) = earlier else {
             return Ok(false);
         };
-        let (row, known) = (self.seen(seq)?.instruction, self.seen(earlier)?.instruction);
+        let (row, known) = (self.instruction(seq)?, self.instruction(earlier)?);
         if row.content_hash() == known.content_hash() {
             self.exchange_document(seq, earlier, sorted)?;
             match known.money.money() {
@@ -205,9 +199,14 @@ impl Load<'_> {
             .query_row([seq], |row| row.get(0))?)
     }
 
-    fn set_aside(&mut self, row: Seen, error: LateError, sorted: &mut Sorted) -> Result<(), Error> {
+    pub(super) fn set_aside(
+        &mut self,
+        seq: i64,
+        i: &Instruction<Stored>,
+        error: LateError,
+        sorted: &mut Sorted,
+    ) -> Result<(), Error> {
         if self.plan.skip_bad_rows {
-            let i = &row.instruction;
             let errors = if error.column.is_empty() {
                 error.message.clone()
             } else {
@@ -227,29 +226,14 @@ impl Load<'_> {
                 currency_code: i.money.currency.code().to_owned(),
                 money: i.money.money(),
                 errors,
-                digest: row.instruction.content_hash(),
+                digest: i.content_hash(),
             })?;
         }
-        self.remove(row.seq)?;
+        self.remove(seq)?;
         if sorted.late.len() < LATE_MAX {
             sorted.late.push(error);
         }
         Ok(())
-    }
-
-    fn seen(&self, seq: i64) -> Result<Seen, Error> {
-        let mut statement = self.c.prepare_cached(&format!(
-            "select {PAYMENT_COLUMNS} from instruction i join service s using (service_id) where seq = ?1"
-        ))?;
-        debug_assert_eq!(statement.column_count(), PAYMENT_WIDTH);
-        let mut rows = statement.query([seq])?;
-        let row = rows
-            .next()?
-            .ok_or_else(|| corrupt("a row vanished in its own load"))?;
-        Ok(Seen {
-            seq,
-            instruction: stored_of(row, 0)?.instruction,
-        })
     }
 
     /// Returns why the file may not be added to the batch that has its name.

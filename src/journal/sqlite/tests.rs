@@ -123,7 +123,7 @@ fn plan() -> LoadPlan {
         now: Timestamp::from_millis(1),
         amend: false,
         allow_equal_rows: false,
-        allow_same_content: false,
+        repeats: None,
         skip_bad_rows: false,
         presume_posted: false,
         expect_count: None,

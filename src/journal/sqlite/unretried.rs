@@ -3,17 +3,19 @@
 use rusqlite::{Connection, params};
 
 use super::Journal;
+use super::anew::Anew;
 use super::generations::{of_row, states};
 use super::operator::RETRIABLE;
 use super::row::identifier_of;
 use super::run::known_batch;
 use super::turns::Manner;
-use crate::domain::BatchName;
-use crate::journal::{Error, Unretried, WhyUnretried};
+use crate::domain::{BatchName, Timestamp};
+use crate::journal::{Error, RepeatPlan, Unretried, WhyUnretried};
 use crate::ledger::generations::may_be_retried;
 
 impl Journal {
-    /// Returns the failures (with this code, if given) that [`Journal::retry`] leaves alone.
+    /// Returns the failures (with this code, if given) that [`Journal::retry`] leaves alone; `repeats` with those whose rows
+    /// other loads have by now.
     ///
     /// # Errors
     /// [`Error::UnknownBatch`].
@@ -21,9 +23,12 @@ impl Journal {
         &self,
         batch: BatchName,
         code: Option<i32>,
+        repeats: Option<(RepeatPlan, Timestamp)>,
     ) -> Result<Vec<Unretried>, Error> {
-        self.ask(Manner::Alone, move |c| unretried(c, &batch, code))
-            .await
+        self.ask(Manner::Alone, move |c| {
+            unretried(c, &batch, code, repeats.as_ref())
+        })
+        .await
     }
 }
 
@@ -31,8 +36,10 @@ fn unretried(
     c: &Connection,
     batch: &BatchName,
     code: Option<i32>,
+    repeats: Option<&(RepeatPlan, Timestamp)>,
 ) -> Result<Vec<Unretried>, Error> {
     let batch_id = known_batch(c, batch)?;
+    let anew = Anew::begin(c, batch_id, repeats)?;
     let failures: Vec<i64> = c
         .prepare(&format!(
             "select seq from life l where {RETRIABLE} order by seq"
@@ -41,7 +48,7 @@ fn unretried(
         .collect::<Result<_, _>>()?;
     let mut found = Vec::new();
     for seq in failures {
-        if let Some(why) = why_not(c, seq)? {
+        if let Some(why) = why_not(c, anew.as_ref(), seq)? {
             let (id, line): (String, i64) = c
                 .prepare_cached("select identifier, line from instruction where seq = ?1")?
                 .query_row([seq], |row| Ok((row.get(0)?, row.get(1)?)))?;
@@ -56,7 +63,11 @@ fn unretried(
 }
 
 /// Returns why a proven failure may have no retry; `None` when it may.
-pub(super) fn why_not(c: &Connection, seq: i64) -> Result<Option<WhyUnretried>, Error> {
+pub(super) fn why_not(
+    c: &Connection,
+    anew: Option<&Anew<'_>>,
+    seq: i64,
+) -> Result<Option<WhyUnretried>, Error> {
     let names_a_document: bool = c
         .prepare_cached(
             "select exists (select 1 from instruction i, json_each(i.extra) where i.seq = ?1 and value ->> 0 = 'supportDocument')",
@@ -66,5 +77,11 @@ pub(super) fn why_not(c: &Connection, seq: i64) -> Result<Option<WhyUnretried>, 
     if names_a_document {
         return Ok(Some(WhyUnretried::NamesADocument));
     }
-    Ok((!may_be_retried(&states(&of_row(c, seq)?))).then_some(WhyUnretried::EarlierMayBePaid))
+    if !may_be_retried(&states(&of_row(c, seq)?)) {
+        return Ok(Some(WhyUnretried::EarlierMayBePaid));
+    }
+    let Some(anew) = anew else {
+        return Ok(None);
+    };
+    Ok(anew.find(seq)?.counts.map(WhyUnretried::LoadedAnew))
 }

@@ -15,8 +15,8 @@ use super::{callbacks, evidence, load, recall, run};
 use crate::domain::{Actor, BatchName, PayerTransactionId, Timestamp, Uptime};
 use crate::journal::mark::{self, Place};
 use crate::journal::{
-    Acquired, CallbackNote, Claim, Clearance, Due, Error, Finding, Incoming, LoadPlan, Loaded,
-    Moved, Question, Received, RunTerms, RunToken, Standing,
+    Acquired, CallbackNote, Claim, Clearance, Due, Error, Finding, Halt, Incoming, LoadPlan,
+    Loaded, Moved, Question, Received, RunTerms, RunToken, Standing,
 };
 use crate::lifecycle::{Moment, Policy};
 
@@ -262,7 +262,7 @@ impl Journal {
     }
 
     /// Records the intent to post up to `limit` due payments of lanes that are not held; says what is due after them, and
-    /// which payment is not what the chain of evidence says of it, where one is met: it is not claimed, and the run must end.
+    /// why the run must end, where a payment is met that must not be claimed.
     ///
     /// # Errors
     /// [`Error::Fenced`] when another run has taken over.
@@ -272,10 +272,10 @@ impl Journal {
         limit: usize,
         now: Timestamp,
         policy: Arc<Policy>,
-    ) -> Result<(Vec<Claim>, Due, Option<String>), Error> {
+    ) -> Result<(Vec<Claim>, Due, Option<Halt>), Error> {
         self.ask(Manner::Shared, move |c| {
-            let (claims, altered) = run::claim(c, token, limit, now, &policy)?;
-            Ok((claims, run::due(c, token, now)?, altered))
+            let (claims, halt) = run::claim(c, token, limit, now, &policy)?;
+            Ok((claims, run::due(c, token, now)?, halt))
         })
         .await
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use disburse::domain::DocumentPath;
 use disburse::journal::{
-    BillFinding, BillOutcome, Claim, Incoming, Loaded, RunTerms, RunToken, Upload,
+    BillFinding, BillOutcome, Claim, Halt, Incoming, Loaded, RunTerms, RunToken, Upload,
 };
 use disburse::ledger::confirmation::{Answer, Confirmation};
 use disburse::lifecycle::{Class, Event, State};
@@ -32,6 +32,10 @@ impl World {
         let policy = Arc::clone(&self.policy);
         let claimed = self.journal.claim(token, 100, at(secs), policy).await;
         let (claims, _, altered) = claimed.unwrap();
+        let altered = altered.map(|halt| match halt {
+            Halt::Altered(what) => what,
+            Halt::PaidElsewhere(what) => panic!("{what}"),
+        });
         (claims, altered)
     }
 }

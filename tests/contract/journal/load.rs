@@ -89,10 +89,10 @@ fn refusals() -> Vec<Case> {
             "bad row",
             plan(),
             with_bad,
-            |refusal| matches!(refusal, LoadRefusal::BadRows { rejected: 1, late } if late.is_empty()),
+            |refusal| matches!(refusal, LoadRefusal::BadRows { rejected: 1, late, .. } if late.is_empty()),
         ),
         ("reference twice", plan(), good(twice), |refusal| {
-            matches!(refusal, LoadRefusal::BadRows { rejected: 0, late }
+            matches!(refusal, LoadRefusal::BadRows { rejected: 0, late, .. }
                 if late.len() == 1 && late[0].line == 4 && late[0].column == "reference"
                     && late[0].message.contains("line 2"))
         }),
@@ -101,7 +101,7 @@ fn refusals() -> Vec<Case> {
             plan(),
             good(vec![nameless(1, 2), nameless(1, 3)]),
             |refusal| {
-                matches!(refusal, LoadRefusal::BadRows { rejected: 0, late }
+                matches!(refusal, LoadRefusal::BadRows { rejected: 0, late, .. }
                     if late.len() == 1 && late[0].line == 3 && late[0].message.contains("line 2"))
             },
         ),

@@ -121,7 +121,7 @@ async fn two_processes_share_a_mark() {
         assert_eq!(world.claim(token, 1, secs).await.len(), 1);
         let plan = LoadPlan {
             batch: disburse::domain::BatchName::parse(&format!("b{secs}")).unwrap(),
-            allow_same_content: true,
+            repeats: None,
             ..plan()
         };
         let (sender, receiver) = std::sync::mpsc::channel();

@@ -20,5 +20,6 @@ mod opening;
 mod operator;
 mod record;
 mod reload;
+mod repeats;
 mod sequences;
 mod waits;

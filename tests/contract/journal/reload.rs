@@ -1,8 +1,7 @@
 //! A file that is loaded again: the same, more of it, or another one under the same name.
 
-use disburse::domain::{Amount, BatchName, Originator, Reference};
+use disburse::domain::{Amount, Originator, Reference};
 use disburse::journal::{Difference, LoadPlan, LoadRefusal, Loaded};
-use disburse::ledger::Became;
 use disburse::lifecycle::{Class, State};
 
 use crate::support::*;
@@ -203,31 +202,6 @@ async fn equal_rows_of_an_amendment_are_numbered_like_those_of_the_first_load() 
     whole.load_new(allow(plan()), equal(4)).await;
     assert_eq!(world.identifiers(), whole.identifiers());
     world.assert_adds_up();
-}
-
-#[tokio::test]
-async fn the_same_rows_under_another_name_are_refused_unless_allowed() {
-    let world = World::loaded(3).await;
-    let before = world.contents();
-    let other = LoadPlan {
-        batch: BatchName::parse("payroll-again").unwrap(),
-        ..plan()
-    };
-    let loaded = world.load(other.clone(), rows(1..=3)).await;
-    let waiting = Became {
-        waiting: 3,
-        ..Became::default()
-    };
-    assert_eq!(
-        loaded,
-        Loaded::Refused(LoadRefusal::SameContent("payroll".into(), waiting))
-    );
-    assert_eq!(world.contents(), before);
-    let allowed = LoadPlan {
-        allow_same_content: true,
-        ..other
-    };
-    world.load_new(allowed, rows(1..=3)).await;
 }
 
 #[tokio::test]

@@ -93,3 +93,37 @@ select load_id, line, 0, batch_id, reference, service_code, msisdn, account_numb
 from rejected_by_line;
 drop table rejected_by_line;
 create index rejected_by_batch on rejected (batch_id, digest);
+
+-- Fingerprints of the rows of each load, sorted: 64 bits each, of which 33 are a keyed hash (the key is in meta), one says of
+-- what, a reference or recipient with amount and service, and 30 are the place of the row among the instructions of its load. A
+-- load is compared with those before it, so that nothing is paid again unseen. They prove nothing: rows are compared in full.
+create table fingerprints (
+    fingerprints_id integer primary key,
+    load_id         integer not null,
+    least           integer not null,       -- the first of them, its uppermost bit turned over
+    first_seq       integer not null,       -- the first instruction of the load: places count from it
+    entries         blob not null           -- 8 bytes each, the lowest first
+) strict;
+create index fingerprints_by_load on fingerprints (load_id, least);
+
+-- Rows of a load that a person is shown before they are paid: they look like rows of another load, or of their own, or they
+-- repeat rows of another load and were allowed to.
+create table alike (
+    alike_id  integer primary key,
+    load_id   integer not null,
+    kind      integer not null check (kind between 0 and 2),
+    batch     text not null,                -- the other load: its batch, its file, its time
+    source    text not null,
+    loaded_at integer not null,
+    count     integer not null,             -- rows of this load
+    lines     text not null                 -- the first lines of them, as an array
+) strict;
+create index alike_by_load on alike (load_id);
+
+-- Rows of the same debt that had failed when a row was loaded, or ordered to be paid anew: before that one leaves, they are
+-- looked at again.
+create table watched (
+    seq   integer not null,
+    other integer not null,
+    primary key (seq, other)
+) strict, without rowid;

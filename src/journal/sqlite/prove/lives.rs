@@ -308,6 +308,9 @@ impl Prover<'_> {
             if standing.settled_at != folded.withdrawn {
                 self.find(format!("row {id}: settled_at is not when it was withdrawn"));
             }
+            if !was_untouched(&standing.life, &folded.standing.life) {
+                self.find(format!("row {id} was never posted, and its life says more"));
+            }
             return Ok(());
         };
         for difference in differences(standing, &folded.standing) {
@@ -472,6 +475,16 @@ fn subject(row: &Row<'_>) -> Result<Subject, Error> {
         life_belongs: row.get::<_, Option<bool>>(at + 2)?.unwrap_or(false),
         replaced_by: row.get(at + 3)?,
     })
+}
+
+/// Returns whether a life says of posts what its evidence says, or nothing.
+fn was_untouched(stored: &Life, folded: &Life) -> bool {
+    macro_rules! untouched {
+        ($($member:ident)*) => {
+            $((stored.$member == folded.$member || stored.$member == Life::NEW.$member))&&*
+        };
+    }
+    untouched!(code attempts posted_at exposures known taken not_found quarantine_from)
 }
 
 /// What of a stored life its evidence does not add up to.

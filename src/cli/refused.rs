@@ -1,0 +1,107 @@
+//! Why a file is not loaded, in words, and what to do.
+
+use super::input::Input;
+use super::{Error, output, repeats};
+use crate::journal::{Difference, LoadRefusal};
+
+/// Says why; `bad` is how many rows have errors.
+pub(super) fn refused(input: &Input, batch: &str, bad: u64, refusal: &LoadRefusal) -> Error {
+    let file = &input.name;
+    match refusal {
+        LoadRefusal::BadRows {
+            repeats: Some(repeats),
+            ..
+        } => repeats::refused(file, repeats, bad.saturating_sub(repeats.rows)),
+        LoadRefusal::BadRows { .. } => Error::refused(format!(
+            "{file}: {} with errors; nothing was loaded",
+            output::counted(bad, "row")
+        ))
+        .hint(format!(
+            "mend them in the file and load it again; or load the good rows alone with --on-error skip, and add the mended {} \
+             with --amend",
+            input.corrections().display()
+        )),
+        LoadRefusal::NoRows => Error::refused(format!("{file}: holds no payments; nothing was loaded")),
+        LoadRefusal::Unreadable => Error::unexpected(format!("{file}: was not read to its end; nothing was loaded")),
+        LoadRefusal::OtherContent(difference) => {
+            let message = format!(
+                "batch {batch} exists with other rows: {}; nothing was loaded{}",
+                difference_text(difference),
+                examples(difference)
+            );
+            let hint = if difference.changed > 0 {
+                "rows of a batch never change: to pay another amount or another person, withdraw the old row with `disburse cancel`, which \
+                 only what was never posted can be, and add the new one with --amend under a reference of its own"
+            } else if difference.new + difference.rejected > 0 {
+                "add the new rows to the batch with --amend, which leaves the others as they are"
+            } else {
+                "withdraw what is no longer to be paid with `disburse cancel`"
+            };
+            Error::refused(message).hint(hint)
+        }
+        LoadRefusal::Ambiguous(difference) => Error::refused(format!(
+            "batch {batch}: {} new and {} gone, and without references a row that was mended cannot be told from a new one; \
+             nothing was loaded{}",
+            output::counted(difference.new, "row"),
+            output::counted(difference.gone, "row"),
+            examples(difference)
+        ))
+        .hint(format!(
+            "a row that was mended would be paid beside the old one: first withdraw the old one with `disburse cancel {batch} ID`, \
+             then say this again; load rows that are really new as a batch of their own, without those of {batch}"
+        )),
+        LoadRefusal::OtherOriginator(originator) => Error::refused(format!(
+            "batch {batch} belongs to originator {originator:?}; nothing was loaded"
+        ))
+        .hint("choose the profile it was loaded with, or another batch name"),
+        LoadRefusal::Count { expected, found } => Error::refused(format!(
+            "{file}: {} declared, found {}; nothing was loaded",
+            output::counted(*expected, "row"),
+            output::grouped(&found.to_string())
+        ))
+        .hint(DECLARED),
+        LoadRefusal::TooMuch { total } => Error::refused(format!(
+            "{file}: adds up to {total}, which is more than can be counted (18 digits); nothing was loaded"
+        ))
+        .hint("an amount is wrong by far: look for the largest ones"),
+        LoadRefusal::TotalOpen(rows) => Error::refused(format!(
+            "{file}: a total was declared, and {} that the batch has already {} no amount yet, so that it cannot be compared; \
+             nothing was loaded",
+            output::counted(*rows, "row"),
+            if *rows == 1 { "has" } else { "have" },
+        ))
+        .hint(format!(
+            "leave --expect-total out; or fix the amounts first: disburse run {batch} --pay-due"
+        )),
+        LoadRefusal::Total { expected, found } => Error::refused(format!(
+            "{file}: a total of {expected} was declared, found {found}; nothing was loaded"
+        ))
+        .hint(DECLARED),
+    }
+}
+
+const DECLARED: &str =
+    "rows may be missing or doubled in the file, or it is another file: ask whoever declared it";
+
+fn difference_text(difference: &Difference) -> String {
+    let Difference {
+        new,
+        gone,
+        changed,
+        rejected,
+        ..
+    } = difference;
+    match (new + gone + changed, rejected) {
+        (0, 0) => "rows with errors are gone".to_owned(),
+        (_, 0) => format!("{new} new, {gone} gone, {changed} changed"),
+        _ => format!("{new} new, {gone} gone, {changed} changed, {rejected} new with errors"),
+    }
+}
+
+fn examples(difference: &Difference) -> String {
+    difference
+        .examples
+        .iter()
+        .map(|example| format!("\n  {example}"))
+        .collect()
+}

@@ -1,0 +1,161 @@
+//! Rows that repeat rows of other loads: what is configured, and how a person is told.
+
+use super::config::Settings;
+use super::session::Session;
+use super::{Error, output};
+use crate::journal::{Alike, AlikeKind, RepeatPlan, RepeatedLoad, Repeats};
+use crate::ledger::repeats::{Terms, TermsByService};
+
+/// Returns what is a repeat by the configuration.
+pub(super) fn terms(settings: &Settings) -> TermsByService {
+    let default = settings.profile.repeats;
+    let services = settings.services.iter().map(|(code, service)| {
+        let terms = Terms {
+            window: service.repeats_window.unwrap_or(default.window),
+            references_restart: service
+                .references_restart
+                .unwrap_or(default.references_restart),
+        };
+        (code.clone(), terms)
+    });
+    TermsByService {
+        default,
+        services: services.collect(),
+    }
+}
+
+/// Returns how a load looks for repeats. A rehearsal moves no money, so that nothing of it is paid twice.
+pub(super) fn plan(
+    settings: &Settings,
+    sandbox: bool,
+    allowed: Option<String>,
+) -> Option<RepeatPlan> {
+    (!sandbox).then(|| RepeatPlan {
+        terms: terms(settings),
+        allowed: allowed.map(|digest| digest.trim().to_ascii_lowercase()),
+        record: None,
+    })
+}
+
+/// The same of a retry. A journal can be worked on where no configuration is; then a repeat is what it is by default.
+pub(super) fn of_retry(session: &Session) -> RepeatPlan {
+    let terms = session
+        .settings(false, Vec::new())
+        .map(|settings| terms(&settings));
+    RepeatPlan {
+        terms: terms.unwrap_or_default(),
+        ..RepeatPlan::default()
+    }
+}
+
+/// Refuses a file whose rows repeat others; `bad` is how many rows have errors of their own.
+pub(super) fn refused(file: &str, repeats: &Repeats, bad: u64) -> Error {
+    let others = match bad {
+        0 => String::new(),
+        bad => format!(
+            ", and {} errors of {} own",
+            if bad == 1 {
+                "1 more has".to_owned()
+            } else {
+                format!("{} more have", output::grouped(&bad.to_string()))
+            },
+            if bad == 1 { "its" } else { "their" }
+        ),
+    };
+    let rows = repeats.rows;
+    let other_list = match repeats.allowed_other {
+        true => "; --allow-repeats names another list than this one",
+        false => "",
+    };
+    let mut message = format!(
+        "{file}: {} what was loaded before, and may be paid already{others}{other_list}; nothing was loaded",
+        match rows {
+            1 => "1 row repeats".to_owned(),
+            rows => format!("{} rows repeat", output::grouped(&rows.to_string())),
+        }
+    );
+    for load in &repeats.loads {
+        message.push_str(&format!(
+            "\n  {} of {}",
+            output::grouped(&load.rows.to_string()),
+            load_text(load)
+        ));
+    }
+    if repeats.more_loads > 0 {
+        message.push_str(&format!(
+            "\n  … and of {} more",
+            output::counted(repeats.more_loads, "load")
+        ));
+    }
+    Error::refused(message).hint(format!(
+        "load with --on-error skip leaves them out, and takes the rest. Where each of them is a debt of its own, whoever answers for that says \
+         --allow-repeats {}, which allows this very list and no other. What is paid more often has a \
+         shorter repeats.window (20d unless set), for all services or for one; where references begin anew, it is \
+         repeats.references_restart",
+        repeats.digest
+    ))
+}
+
+fn load_text(load: &RepeatedLoad) -> String {
+    format!(
+        "batch {} ({}, loaded {} UTC)",
+        output::name(&load.batch),
+        output::name(&load.source),
+        minute(load)
+    )
+}
+
+fn minute(load: &RepeatedLoad) -> String {
+    load.loaded_at
+        .to_string()
+        .chars()
+        .take("2026-11-22T12:00".len())
+        .collect::<String>()
+        .replace('T', " ")
+}
+
+/// Says that rows were set aside because they repeat others.
+pub(super) fn skipped_text(repeats: &Repeats) -> String {
+    let loads: Vec<String> = repeats.loads.iter().map(load_text).collect();
+    let more = if repeats.more_loads > 0 { ", …" } else { "" };
+    format!(
+        "{} left out: {} of {}{more}",
+        output::counted(repeats.rows, "row"),
+        if repeats.rows == 1 {
+            "it repeats a row"
+        } else {
+            "they repeat rows"
+        },
+        loads.join(", ")
+    )
+}
+
+/// Says what a person should see before money moves.
+pub(super) fn alike_text(alike: &Alike) -> String {
+    let count = alike.other.rows;
+    let rows = output::counted(count, "row");
+    let (pays, repeats) = match count {
+        1 => ("pays", "repeats a row"),
+        _ => ("pay", "repeat rows"),
+    };
+    let file = output::name(&alike.file);
+    let other = load_text(&alike.other);
+    let mut lines: Vec<String> = alike.lines.iter().map(u64::to_string).collect();
+    if alike.lines.len() as u64 != count {
+        lines.push("…".to_owned());
+    }
+    let lines = format!(
+        "line{} {}",
+        if count == 1 { "" } else { "s" },
+        lines.join(", ")
+    );
+    match alike.kind {
+        AlikeKind::OtherLoad => format!(
+            "{rows} of {file} {pays} the same recipient, amount and service as {other}, under another reference: {lines}"
+        ),
+        AlikeKind::SameFile => format!(
+            "{rows} of {file} {pays} the same recipient and name the same amount as another row of it, under another reference: {lines}"
+        ),
+        AlikeKind::Allowed => format!("{rows} of {file} {repeats} of {other}, and may: {lines}"),
+    }
+}

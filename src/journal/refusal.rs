@@ -1,0 +1,64 @@
+//! Why a file is not loaded.
+
+use crate::journal::repeats::Repeats;
+use crate::journal::types::LateError;
+
+/// Why nothing was loaded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LoadRefusal {
+    /// Rows that did not pass validation; the late ones are listed here, the others came with the rows.
+    BadRows {
+        /// How many rows the file has that failed validation by themselves.
+        rejected: u64,
+        /// Mistakes found when all rows had been seen.
+        late: Vec<LateError>,
+        /// Those of them that repeat rows of other loads.
+        repeats: Option<Repeats>,
+    },
+    /// The file has no rows.
+    NoRows,
+    /// The file was not read to its end.
+    Unreadable,
+    /// The batch exists with other rows.
+    OtherContent(Difference),
+    /// An amendment with rows that may be new, or mended ones without a reference.
+    Ambiguous(Difference),
+    /// The batch belongs to another originator.
+    OtherOriginator(String),
+    /// The declared number of rows differs.
+    Count {
+        /// Declared.
+        expected: u64,
+        /// In the file.
+        found: u64,
+    },
+    /// The rows of the batch add up to more than can be counted.
+    TooMuch {
+        /// What they add up to.
+        total: String,
+    },
+    /// So many rows that are there already have no amount yet, and were loaded without this declared total.
+    TotalOpen(u64),
+    /// The declared total differs.
+    Total {
+        /// Declared.
+        expected: String,
+        /// In the file.
+        found: String,
+    },
+}
+
+/// How a file differs from the batch it claims to be.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Difference {
+    /// Rows of the file that the batch does not have.
+    pub new: u64,
+    /// Rows of the batch that the file does not have.
+    pub gone: u64,
+    /// Rows with a reference of the batch and other content.
+    pub changed: u64,
+    /// Rows with errors that were not set aside when the batch was loaded.
+    pub rejected: u64,
+    /// The first few of each, as `new: line 7, reference EMP-7`.
+    pub examples: Vec<String>,
+}

@@ -1,0 +1,80 @@
+//! What the verbs take and give about rows that repeat rows of other loads.
+
+use std::path::PathBuf;
+
+use crate::domain::Timestamp;
+use crate::ledger::repeats::TermsByService;
+
+/// How a load looks for repeats.
+#[derive(Clone, Debug, Default)]
+pub struct RepeatPlan {
+    /// What is a repeat.
+    pub terms: TermsByService,
+    /// The digest of the very list of repeats that a person allows.
+    pub allowed: Option<String>,
+    /// The journal whose loads are on record, where that is not the one that is loaded into.
+    pub record: Option<PathBuf>,
+}
+
+/// Rows of a file that repeat rows of other loads.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Repeats {
+    /// How many rows of the file.
+    pub rows: u64,
+    /// The loads that are repeated, the newest first, no more than [`REPEATED_LOADS`].
+    pub loads: Vec<RepeatedLoad>,
+    /// How many loads there are beyond those.
+    pub more_loads: u64,
+    /// What tells this list from any other one.
+    pub digest: String,
+    /// Another list was allowed.
+    pub allowed_other: bool,
+}
+
+/// Loads that a refusal names one by one.
+pub const REPEATED_LOADS: usize = 5;
+
+/// A load whose rows are repeated.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RepeatedLoad {
+    /// Its batch.
+    pub batch: String,
+    /// Its file.
+    pub source: String,
+    /// When it was loaded.
+    pub loaded_at: Timestamp,
+    /// How many rows of the new file repeat one of it.
+    pub rows: u64,
+}
+
+/// Rows that a person should see before they are paid: they look like other ones, or repeat some that were allowed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Alike {
+    /// What they are.
+    pub kind: AlikeKind,
+    /// Their file.
+    pub file: String,
+    /// What they look like, or repeat; their own load where it is rows of one file.
+    pub other: RepeatedLoad,
+    /// The first of their lines.
+    pub lines: Vec<u64>,
+}
+
+/// Why rows are shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AlikeKind {
+    /// The same recipient, amount and service as rows of another load, under other references.
+    OtherLoad,
+    /// The same recipient, amount and name as another row of the same file, under another reference.
+    SameFile,
+    /// Repeats of another load, allowed by their digest.
+    Allowed,
+}
+
+impl AlikeKind {
+    /// Every kind, at the place of its number in the journal.
+    pub(super) const ALL: [Self; 3] = [Self::OtherLoad, Self::SameFile, Self::Allowed];
+}
+
+/// Lines that are named one by one.
+pub const ALIKE_LINES: usize = 10;

@@ -1,0 +1,497 @@
+//! Rows of a load that repeat rows of other loads. The rule is in [`crate::ledger::repeats`].
+//!
+//! What the fingerprints find is kept in tables of the connection's own until the whole file was looked at: memory does not
+//! grow with what is found.
+
+use std::collections::BTreeMap;
+
+use rusqlite::{Connection, OptionalExtension};
+use sha2::{Digest, Sha256};
+
+use super::fingerprints::{Collector, Entry, Key, Store, hash_of, is_of_payment, join, place_of};
+use super::load::Load;
+use super::on_record::{OnRecord, Other, loads_on_record, other};
+use super::open;
+use super::row::{PAYMENT_COLUMNS, PAYMENT_WIDTH, Stored, corrupt, stored_of};
+use super::sorted::{LATE_MAX, Sorted};
+use crate::domain::{ContentDigest, Instruction, Timestamp};
+use crate::journal::{
+    AlikeKind, Error, LateError, REPEATED_LOADS, RepeatPlan, RepeatedLoad, Repeats,
+};
+use crate::ledger::likeness::folded;
+use crate::ledger::repeats::{
+    Likeness, References, Standing, is_same_payment, is_watched, likeness, recipient,
+};
+
+/// In the place of a load on record: the file itself.
+pub(super) const SAME_FILE: i64 = 0;
+/// Names that rows of one file with the same recipient and amount are compared by.
+const NAMES: usize = 64;
+/// Failures of one load that a row is watched for.
+const WATCHED: usize = 16;
+
+/// What is found while the fingerprints are compared: the row of the file, the load on record, its row.
+struct Found<'c> {
+    c: &'c Connection,
+}
+
+/// The tables of what is found.
+#[derive(Clone, Copy)]
+enum Table {
+    Repeat,
+    Alike,
+    Watched,
+}
+
+impl Found<'_> {
+    fn begin(c: &Connection) -> Result<Found<'_>, Error> {
+        c.execute_batch(
+            "drop table if exists temp.repeat; drop table if exists temp.alike_found; drop table if exists temp.watched_found;
+             create temp table repeat (seq integer, load_id integer, other integer, primary key (seq, load_id)) without rowid;
+             create temp table alike_found (seq integer, load_id integer, other integer, primary key (seq, load_id)) without rowid;
+             create temp table watched_found (seq integer, load_id integer, other integer, primary key (seq, other)) without rowid;",
+        )?;
+        Ok(Found { c })
+    }
+
+    fn add(&self, table: Table, seq: i64, load_id: i64, other: i64) -> Result<(), Error> {
+        let sql = match table {
+            Table::Repeat => "insert or ignore into temp.repeat values (?1, ?2, ?3)",
+            Table::Alike => "insert or ignore into temp.alike_found values (?1, ?2, ?3)",
+            Table::Watched => "insert or ignore into temp.watched_found values (?1, ?2, ?3)",
+        };
+        self.c.prepare_cached(sql)?.execute([seq, load_id, other])?;
+        Ok(())
+    }
+
+    fn number(&self, sql: &str) -> Result<u64, Error> {
+        let number: i64 = self.c.query_row(sql, [], |row| row.get(0))?;
+        Ok(number.unsigned_abs())
+    }
+}
+
+/// Rows on record that are one and the same payment, as far as they decide about another one.
+#[derive(Default)]
+struct SamePayment {
+    /// One that counts, with a reference and without.
+    counting: [Option<Other>; 2],
+    failed: Vec<Other>,
+}
+
+/// What tells payments from one another whose hashes are the same.
+fn payment_key(row: &Instruction<Stored>) -> String {
+    let (account, bank) = recipient(row);
+    let amount = row.money.written().unwrap_or(0);
+    format!(
+        "{amount} {} {} {bank} {account}",
+        row.money.currency, row.service
+    )
+}
+
+/// Where the rows come from that are compared.
+struct Sides<'a, 'b> {
+    load: &'a Load<'b>,
+    record: &'a Connection,
+    plan: &'a RepeatPlan,
+    found: Found<'a>,
+}
+
+impl Sides<'_, '_> {
+    /// Returns the row of the file at an entry.
+    fn row(&self, entry: Entry) -> Result<(i64, Instruction<Stored>), Error> {
+        let seq = self.load.base + 1 + place_of(entry);
+        Ok((seq, self.load.instruction(seq)?))
+    }
+
+    /// Compares rows of the file with rows on record that may be of the same debt.
+    fn compare(&self, load: OnRecord, entries: &[Entry], seqs: &[i64]) -> Result<(), Error> {
+        let load_id = load.load_id;
+        let mut others = Vec::new();
+        for seq in seqs {
+            others.extend(load.other(self.record, *seq)?);
+        }
+        if others.is_empty() {
+            return Ok(());
+        }
+        if entries.first().is_some_and(|entry| is_of_payment(*entry)) {
+            return self.compare_payments(load_id, entries, others);
+        }
+        for entry in entries {
+            let (seq, row) = self.row(*entry)?;
+            for other in &others {
+                self.judge(
+                    load_id,
+                    (seq, &row),
+                    other,
+                    is_same_payment(&row, &other.row),
+                )?;
+            }
+        }
+        Ok(())
+    }
+
+    // Of many rows on record with the same recipient, amount and service one with a reference, and one without, stand for all.
+    fn compare_payments(
+        &self,
+        load_id: i64,
+        entries: &[Entry],
+        others: Vec<Other>,
+    ) -> Result<(), Error> {
+        let now = self.load.plan.now;
+        let mut payments: BTreeMap<String, SamePayment> = BTreeMap::new();
+        for other in others {
+            let terms = self.plan.terms.of(&other.row.service);
+            let same = payments.entry(payment_key(&other.row)).or_default();
+            if other.counts(now, &terms) {
+                let place = usize::from(other.reference().is_none());
+                same.counting[place].get_or_insert(other);
+            } else if other.standing == Standing::Failed && same.failed.len() < WATCHED {
+                same.failed.push(other);
+            }
+        }
+        for entry in entries {
+            let (seq, row) = self.row(*entry)?;
+            let Some(same) = payments.get(&payment_key(&row)) else {
+                continue;
+            };
+            for other in same.counting.iter().flatten().chain(&same.failed) {
+                self.judge(load_id, (seq, &row), other, true)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn judge(
+        &self,
+        load_id: i64,
+        (seq, row): (i64, &Instruction<Stored>),
+        other: &Other,
+        same_payment: bool,
+    ) -> Result<(), Error> {
+        let terms = self.plan.terms.of(&row.service);
+        let reference = row.reference.as_ref().map(|reference| reference.as_str());
+        let likeness = likeness(
+            References::of(reference, other.reference()),
+            same_payment,
+            &terms,
+        );
+        if is_watched(likeness, other.standing) {
+            return self.found.add(Table::Watched, seq, load_id, other.seq);
+        }
+        if !other.counts(self.load.plan.now, &terms) {
+            return Ok(());
+        }
+        match likeness {
+            Likeness::None => Ok(()),
+            Likeness::Alike => self.found.add(Table::Alike, seq, load_id, other.seq),
+            Likeness::Repeat => self.found.add(Table::Repeat, seq, load_id, other.seq),
+        }
+    }
+
+    /// Looks for equal people among rows of the file with the same recipient, amount and service.
+    fn compare_within(&self, entries: &[Entry]) -> Result<(), Error> {
+        let mut names: Vec<(String, i64)> = Vec::new();
+        for entry in entries {
+            let (seq, row) = self.row(*entry)?;
+            let name = folded(&row.customer_names);
+            if name.is_empty() {
+                continue;
+            }
+            let key = format!("{} {name}", payment_key(&row));
+            match names.iter().find(|(known, _)| *known == key) {
+                Some((_, first)) => {
+                    self.found.add(Table::Alike, seq, SAME_FILE, *first)?;
+                }
+                None if names.len() < NAMES => names.push((key, seq)),
+                None => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Load<'_> {
+    pub(super) fn instruction(&self, seq: i64) -> Result<Instruction<Stored>, Error> {
+        let mut statement = self.c.prepare_cached(&format!(
+            "select {PAYMENT_COLUMNS} from instruction i join service s using (service_id) where seq = ?1"
+        ))?;
+        let mut rows = statement.query([seq])?;
+        let row = rows
+            .next()?
+            .ok_or_else(|| corrupt("a row vanished in its own load"))?;
+        Ok(stored_of(row, 0)?.instruction)
+    }
+
+    /// Keeps the fingerprints of the file, and finds what of it repeats rows of other loads. Rows that do are set aside, where
+    /// that is ordered, and are errors in `sorted` unless they are allowed.
+    pub(super) fn find_repeats(
+        &mut self,
+        collector: Option<Collector>,
+        sorted: &mut Sorted,
+    ) -> Result<(), Error> {
+        let Some(mut collector) = collector else {
+            return Ok(());
+        };
+        if self.altered {
+            collector = self.collect_again()?;
+        }
+        let mut store = Store::new(self.c, self.load_id, self.base + 1)?;
+        let Some(plan) = &self.plan.repeats else {
+            collector.each_slice(|slice| store.take(slice))?;
+            return store.flush();
+        };
+        self.c.write_tallies()?;
+        let reader = match &plan.record {
+            Some(path) => Some(open::for_reading(path)?),
+            None => None,
+        };
+        let record: &Connection = reader.as_ref().unwrap_or(self.c);
+        let mut loads = loads_on_record(record, plan, self.plan.now)?;
+        if reader.is_none() {
+            loads.retain(|load| load.load_id != self.load_id);
+        }
+        let sides = Sides {
+            load: self,
+            record,
+            plan,
+            found: Found::begin(self.c)?,
+        };
+        collector.each_slice(|slice| {
+            store.take(slice)?;
+            for group in slice.chunk_by(|a, b| hash_of(*a) == hash_of(*b)) {
+                if group.len() > 1 && is_of_payment(group[0]) {
+                    sides.compare_within(group)?;
+                }
+            }
+            loads.iter().try_for_each(|load| {
+                join(record, load.load_id, slice, |entries, seqs| {
+                    sides.compare(*load, entries, seqs)
+                })
+            })
+        })?;
+        store.flush()?;
+        drop(store);
+        self.conclude(record, plan, sorted)
+    }
+
+    /// The fingerprints of the rows that are left, after some were dropped.
+    fn collect_again(&self) -> Result<Collector, Error> {
+        // A file that is checked is compared with what another journal has.
+        let key = Key::made(self.c)?;
+        let mut collector = Collector::new(self.key.unwrap_or(key));
+        let mut statement = self.c.prepare(&format!(
+            "select {PAYMENT_COLUMNS}, i.seq from instruction i cross join service s on s.service_id = i.service_id
+             where i.seq > ?1 order by i.seq"
+        ))?;
+        let mut rows = statement.query([self.base])?;
+        while let Some(row) = rows.next()? {
+            let seq: i64 = row.get(PAYMENT_WIDTH)?;
+            let row = stored_of(row, 0)?.instruction;
+            let place = (seq - self.base - 1).unsigned_abs();
+            collector.row(place, &row, row.money.written())?;
+        }
+        Ok(collector)
+    }
+
+    fn conclude(
+        &mut self,
+        record: &Connection,
+        plan: &RepeatPlan,
+        sorted: &mut Sorted,
+    ) -> Result<(), Error> {
+        let found = Found { c: self.c };
+        let rows = found.number("select count(distinct seq) from temp.repeat")?;
+        if rows > 0 {
+            self.c.execute(
+                "delete from temp.alike_found where seq in (select seq from temp.repeat)",
+                [],
+            )?;
+            let repeats = self.repeats(record, rows)?;
+            let allowed = plan.allowed.as_ref() == Some(&repeats.digest);
+            if allowed {
+                self.note(record, "temp.repeat", AlikeKind::Allowed, sorted)?;
+            } else {
+                self.refuse_repeats(record, sorted)?;
+                sorted.repeats = Some(Repeats {
+                    allowed_other: plan.allowed.is_some(),
+                    ..repeats
+                });
+            }
+        }
+        self.note(record, "temp.alike_found", AlikeKind::OtherLoad, sorted)?;
+        self.c.execute(
+            "insert or ignore into watched (seq, other) select seq, other from temp.watched_found
+             where seq in (select seq from instruction)",
+            [],
+        )?;
+        Ok(())
+    }
+
+    /// Says which loads are repeated, and what tells this list from every other one.
+    fn repeats(&self, record: &Connection, rows: u64) -> Result<Repeats, Error> {
+        let mut digest = ContentDigest::default();
+        let mut statement = self
+            .c
+            .prepare("select seq, other from temp.repeat order by seq, load_id")?;
+        let mut found = statement.query([])?;
+        let mut current: Option<(i64, [u8; 32])> = None;
+        while let Some(row) = found.next()? {
+            let (seq, other): (i64, i64) = (row.get(0)?, row.get(1)?);
+            let content = match current {
+                Some((known, content)) if known == seq => content,
+                _ => self.instruction(seq)?.content_hash(),
+            };
+            current = Some((seq, content));
+            let id: String = record
+                .prepare_cached("select identifier from instruction where seq = ?1")?
+                .query_row([other], |row| row.get(0))?;
+            digest.add(
+                &Sha256::new()
+                    .chain_update(content)
+                    .chain_update(id)
+                    .finalize()
+                    .into(),
+            );
+        }
+        let digest: [u8; 32] = Sha256::digest(digest.to_text()).into();
+        let mut loads = self.loads_of(record, "temp.repeat")?;
+        let more_loads = loads.len().saturating_sub(REPEATED_LOADS) as u64;
+        loads.truncate(REPEATED_LOADS);
+        Ok(Repeats {
+            rows,
+            loads: loads.into_iter().map(|(_, load)| load).collect(),
+            more_loads,
+            digest: digest[..8]
+                .iter()
+                .map(|byte| format!("{byte:02x}"))
+                .collect(),
+            allowed_other: false,
+        })
+    }
+
+    /// Returns the loads in a table of what was found, the newest first, with how many rows of the file each concerns.
+    pub(super) fn loads_of(
+        &self,
+        record: &Connection,
+        table: &'static str,
+    ) -> Result<Vec<(i64, RepeatedLoad)>, Error> {
+        let mut statement = self.c.prepare(&format!(
+            "select load_id, count(*) from {table} group by load_id order by load_id desc"
+        ))?;
+        let counted: Vec<(i64, i64)> = statement
+            .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?
+            .collect::<Result<_, _>>()?;
+        let mut loads = Vec::with_capacity(counted.len());
+        for (load_id, rows) in counted {
+            loads.push((load_id, self.load_of(record, load_id, rows.unsigned_abs())?));
+        }
+        Ok(loads)
+    }
+
+    fn load_of(&self, record: &Connection, load_id: i64, rows: u64) -> Result<RepeatedLoad, Error> {
+        let (c, load_id) = match load_id {
+            SAME_FILE => (self.c as &Connection, self.load_id),
+            load_id => (record, load_id),
+        };
+        let found = c
+            .prepare_cached(
+                "select b.name, l.source, l.loaded_at from load l join batch b using (batch_id) where l.load_id = ?1",
+            )?
+            .query_row([load_id], |row| {
+                Ok(RepeatedLoad {
+                    batch: row.get(0)?,
+                    source: row.get(1)?,
+                    loaded_at: Timestamp::from_millis(row.get(2)?),
+                    rows,
+                })
+            })
+            .optional()?;
+        found.ok_or_else(|| corrupt("rows without their load"))
+    }
+
+    /// Makes an error of every row that repeats another one.
+    fn refuse_repeats(&mut self, record: &Connection, sorted: &mut Sorted) -> Result<(), Error> {
+        let mut after = self.base;
+        loop {
+            // The newest load that has the debt; read in pages, as rows are removed meanwhile.
+            let page: Vec<(i64, i64, i64)> = self
+                .c
+                .prepare_cached(
+                    "select seq, max(load_id), other from temp.repeat where seq > ?1 group by seq order by seq limit 512",
+                )?
+                .query_map([after], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
+                .collect::<Result<_, _>>()?;
+            let Some((last, ..)) = page.last() else {
+                return Ok(());
+            };
+            after = *last;
+            for (seq, load_id, seq_of_other) in page {
+                let other =
+                    other(record, seq_of_other)?.ok_or_else(|| corrupt("a row on record"))?;
+                let load = self.load_of(record, load_id, 0)?;
+                let row = self.instruction(seq)?;
+                let error = LateError {
+                    good_row: self.good_row(seq),
+                    ..told(&row, &other, &load)
+                };
+                if self.plan.skip_bad_rows {
+                    self.forget_identifier(seq)?;
+                    self.set_aside(seq, &row, error, sorted)?;
+                } else {
+                    sorted.late.push(error);
+                }
+                // Where nothing is loaded, nobody reads more.
+                if !self.plan.skip_bad_rows && sorted.late.len() >= LATE_MAX {
+                    return Ok(());
+                }
+            }
+        }
+    }
+
+    fn forget_identifier(&self, seq: i64) -> Result<(), Error> {
+        self.c
+            .prepare_cached(
+                "delete from identifier where identifier = (select identifier from instruction where seq = ?1) and seq = ?1",
+            )?
+            .execute([seq])?;
+        Ok(())
+    }
+}
+
+/// Says that a row repeats another one.
+pub(super) fn told(row: &Instruction<Stored>, other: &Other, load: &RepeatedLoad) -> LateError {
+    let whose = format!(
+        "line {} of {} of batch {}, loaded {}, which is {}",
+        other.row.line,
+        load.source,
+        load.batch,
+        day(load.loaded_at),
+        other.state
+    );
+    let same = References::of(
+        row.reference.as_ref().map(|reference| reference.as_str()),
+        other.reference(),
+    );
+    let (column, message) = match (same, &row.reference) {
+        (References::Same, Some(reference)) => (
+            "reference",
+            format!("{:?} is the reference of {whose}", reference.as_str()),
+        ),
+        _ => (
+            "",
+            format!("same recipient, amount and service as {whose}, and not both have a reference"),
+        ),
+    };
+    LateError {
+        good_row: 0,
+        line: row.line,
+        column,
+        message,
+    }
+}
+
+/// The day of a load, as a person compares it with a calendar.
+pub(super) fn day(at: Timestamp) -> String {
+    let text = at.to_string();
+    text.split('T').next().unwrap_or_default().to_owned()
+}

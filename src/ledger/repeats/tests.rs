@@ -1,0 +1,296 @@
+use super::*;
+use crate::domain::{Amount, Country, Currency, Money, Msisdn};
+
+const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+
+const RESTART: Terms = Terms {
+    window: Duration::from_secs(20 * 24 * 60 * 60),
+    references_restart: true,
+};
+
+#[test]
+fn what_two_rows_are_to_each_other() {
+    use Likeness::{Alike, None, Repeat};
+    let plain = Terms::default();
+    // References, recipient with amount and service, what it is, and what it is where references begin anew.
+    let table = [
+        (References::Same, true, Repeat, Repeat),
+        (References::Same, false, Repeat, None),
+        (References::Differ, true, Alike, Alike),
+        (References::Differ, false, None, None),
+        (References::Missing, true, Repeat, Repeat),
+        (References::Missing, false, None, None),
+    ];
+    for (references, same, expected, restarting) in table {
+        assert_eq!(
+            likeness(references, same, &plain),
+            expected,
+            "{references:?} {same}"
+        );
+        assert_eq!(
+            likeness(references, same, &RESTART),
+            restarting,
+            "{references:?} {same}"
+        );
+    }
+}
+
+#[test]
+fn which_rows_of_other_loads_count() {
+    let days = |days| Terms {
+        window: DAY * days,
+        ..Terms::default()
+    };
+    // Standing, days since its load, the window in days, whether it counts.
+    let table = [
+        (Standing::Cancelled, 0, 20, false),
+        (Standing::Cancelled, 30, 20, false),
+        (Standing::Failed, 0, 20, false),
+        (Standing::Failed, 30, 20, false),
+        (Standing::Unfinished, 0, 20, true),
+        (Standing::Unfinished, 400, 20, true),
+        (Standing::Unfinished, 1, 0, true),
+        (Standing::Ended, 0, 20, true),
+        (Standing::Ended, 1, 20, true),
+        (Standing::Ended, 19, 20, true),
+        (Standing::Ended, 20, 20, false),
+        (Standing::Ended, 28, 20, false),
+        (Standing::Ended, 28, 35, true),
+        (Standing::Ended, 1, 1, false),
+        (Standing::Ended, 0, 0, false),
+    ];
+    for (standing, age, window, expected) in table {
+        let found = counts(standing, DAY * age, &days(window));
+        assert_eq!(found, expected, "{standing:?}, {age} days, window {window}");
+    }
+}
+
+#[test]
+fn every_combination_of_likeness_and_standing_is_judged_by_both() {
+    let references = [References::Same, References::Differ, References::Missing];
+    let standings = [
+        Standing::Cancelled,
+        Standing::Failed,
+        Standing::Ended,
+        Standing::Unfinished,
+    ];
+    for terms in [Terms::default(), RESTART] {
+        for references in references {
+            for same in [true, false] {
+                for standing in standings {
+                    for age in [0, 1, 19, 20, 400] {
+                        let age = DAY * age;
+                        let found = judge(references, same, standing, age, &terms);
+                        let gone = match standing {
+                            Standing::Cancelled | Standing::Failed => true,
+                            Standing::Ended => age >= terms.window,
+                            Standing::Unfinished => false,
+                        };
+                        let expected = match gone {
+                            true => Likeness::None,
+                            false => likeness(references, same, &terms),
+                        };
+                        assert_eq!(
+                            found, expected,
+                            "{references:?} {same} {standing:?} {age:?}"
+                        );
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_payment_is_proven_not_paid_by_the_gateway_and_by_nobody_else() {
+    let table = [
+        (State::Ready, false, Standing::Unfinished),
+        (State::Posting, false, Standing::Unfinished),
+        (State::InDoubt, false, Standing::Unfinished),
+        (State::Acknowledged, true, Standing::Unfinished),
+        (State::Delivered, true, Standing::Unfinished),
+        (State::Conflict, true, Standing::Unfinished),
+        (State::Paid, true, Standing::Ended),
+        (State::Paid, false, Standing::Ended),
+        (State::Failed, true, Standing::Failed),
+        // Decided by a person.
+        (State::Failed, false, Standing::Ended),
+        (State::Cancelled, false, Standing::Cancelled),
+    ];
+    for (state, has_code, expected) in table {
+        assert_eq!(
+            Standing::of(state, has_code),
+            expected,
+            "{state:?} {has_code}"
+        );
+    }
+}
+
+#[test]
+fn of_all_generations_of_a_row_the_one_that_may_have_paid_counts() {
+    use Standing::{Cancelled, Ended, Failed, Unfinished};
+    for (row, expected) in [
+        (&[Failed][..], Failed),
+        (&[Failed, Failed], Failed),
+        (&[Failed, Cancelled], Failed),
+        (&[Failed, Ended], Ended),
+        (&[Ended, Failed], Ended),
+        (&[Failed, Unfinished], Unfinished),
+        (&[Ended, Unfinished], Unfinished),
+        (&[Cancelled], Cancelled),
+        // Nothing is known of it.
+        (&[], Unfinished),
+    ] {
+        assert_eq!(Standing::of_row(row.iter().copied()), expected, "{row:?}");
+    }
+}
+
+#[test]
+fn what_failed_may_come_back_and_is_watched() {
+    let table = [
+        (Likeness::Repeat, Standing::Failed, true),
+        (Likeness::Repeat, Standing::Cancelled, false),
+        (Likeness::Repeat, Standing::Ended, false),
+        (Likeness::Alike, Standing::Failed, false),
+        (Likeness::None, Standing::Failed, false),
+    ];
+    for (likeness, standing, expected) in table {
+        assert_eq!(
+            is_watched(likeness, standing),
+            expected,
+            "{likeness:?} {standing:?}"
+        );
+    }
+}
+
+fn row() -> Instruction {
+    Instruction {
+        line: 2,
+        reference: None,
+        service: ServiceCode::parse("B2C").unwrap(),
+        msisdn: Msisdn::from_digits("254700000001").unwrap(),
+        account_number: "254700000001".into(),
+        money: Money {
+            amount: Amount::from_minor(100).unwrap(),
+            currency: Currency::from_code("KES").unwrap(),
+        },
+        country: Country::from_code("KE").unwrap(),
+        narration: String::new(),
+        customer_names: String::new(),
+        invoice_number: String::new(),
+        payment_mode: String::new(),
+        hub_id: String::new(),
+        extra: Vec::new(),
+        document: None,
+    }
+}
+
+#[test]
+fn recipient_amount_and_service_make_the_same_payment() {
+    let bank = |code: &str| vec![(BANK.to_owned(), code.to_owned())];
+    let of_bank = || Instruction {
+        account_number: "0110".into(),
+        extra: bank("01"),
+        ..row()
+    };
+    let table: [(&str, Instruction, Instruction, bool); 9] = [
+        ("equal", row(), row(), true),
+        (
+            "other narration and name",
+            row(),
+            Instruction {
+                narration: "x".into(),
+                customer_names: "y".into(),
+                ..row()
+            },
+            true,
+        ),
+        (
+            "no account of its own",
+            row(),
+            Instruction {
+                account_number: String::new(),
+                ..row()
+            },
+            true,
+        ),
+        (
+            "other account",
+            row(),
+            Instruction {
+                account_number: "254700000002".into(),
+                ..row()
+            },
+            false,
+        ),
+        (
+            "other phone, the same account",
+            row(),
+            Instruction {
+                msisdn: Msisdn::from_digits("254700000002").unwrap(),
+                ..row()
+            },
+            true,
+        ),
+        (
+            "other amount",
+            row(),
+            Instruction {
+                money: Money {
+                    amount: Amount::from_minor(101).unwrap(),
+                    ..row().money
+                },
+                ..row()
+            },
+            false,
+        ),
+        (
+            "other service",
+            row(),
+            Instruction {
+                service: ServiceCode::parse("B2B").unwrap(),
+                ..row()
+            },
+            false,
+        ),
+        ("the same bank and account", of_bank(), of_bank(), true),
+        (
+            "another bank",
+            of_bank(),
+            Instruction {
+                extra: bank("02"),
+                ..of_bank()
+            },
+            false,
+        ),
+    ];
+    for (name, a, b, expected) in table {
+        assert_eq!(is_same_payment(&a, &b), expected, "{name}");
+        assert_eq!(is_same_payment(&b, &a), expected, "{name}");
+    }
+    let open = row().with_money(Currency::from_code("KES").unwrap());
+    assert!(is_same_payment(&open, &open) && !is_same_payment(&open, &row()));
+}
+
+#[test]
+fn a_service_may_have_terms_of_its_own() {
+    let salaries = ServiceCode::parse("SALARY").unwrap();
+    let terms = TermsByService {
+        default: Terms::default(),
+        services: [(
+            salaries.clone(),
+            Terms {
+                window: DAY * 25,
+                ..RESTART
+            },
+        )]
+        .into(),
+    };
+    assert_eq!(terms.of(&salaries).window, DAY * 25);
+    assert!(terms.of(&salaries).references_restart);
+    assert_eq!(
+        terms.of(&ServiceCode::parse("B2C").unwrap()),
+        Terms::default()
+    );
+    assert_eq!(terms.longest(), DAY * 25);
+}

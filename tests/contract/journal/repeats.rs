@@ -1,0 +1,455 @@
+//! Rows that another load has already, or look as if.
+
+use std::time::Duration;
+
+use disburse::domain::{BatchName, Reference, ServiceCode};
+use disburse::journal::{
+    AlikeKind, Halt, LoadPlan, LoadRefusal, Loaded, RepeatPlan, Repeats, WhyUnretried,
+};
+use disburse::ledger::names::PaymentName;
+use disburse::ledger::repeats::{Terms, TermsByService};
+use disburse::lifecycle::Class;
+
+use crate::support::*;
+
+const DAY: i64 = 24 * 60 * 60;
+
+fn other_batch(name: &str, day: i64) -> LoadPlan {
+    LoadPlan {
+        batch: BatchName::parse(name).unwrap(),
+        source: format!("{name}.csv"),
+        now: at(day * DAY),
+        repeats: Some(RepeatPlan::default()),
+        ..plan()
+    }
+}
+
+fn with_terms(plan: LoadPlan, terms: Terms) -> LoadPlan {
+    let terms = TermsByService {
+        default: terms,
+        ..TermsByService::default()
+    };
+    LoadPlan {
+        repeats: Some(RepeatPlan {
+            terms,
+            ..RepeatPlan::default()
+        }),
+        ..plan
+    }
+}
+
+fn repeats(loaded: Loaded) -> Repeats {
+    match loaded {
+        Loaded::Refused(LoadRefusal::BadRows {
+            repeats: Some(repeats),
+            ..
+        }) => repeats,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// Ends every payment of the batch `payroll` with these words.
+async fn all_end(world: &World, class: Class, code: i32) {
+    let token = world.acquire(1).await.token;
+    for claim in world.claim(token, 100, 2).await {
+        world
+            .record(vec![finding(claim.seq, reply(class, code))], 3)
+            .await;
+    }
+}
+
+#[tokio::test]
+async fn one_changed_amount_under_a_new_name_pays_nobody_again() {
+    let world = World::loaded(200).await;
+    all_end(&world, Class::Paid, 140).await;
+    let before = world.contents();
+    let mut again = rows(1..=200);
+    again[7] = with_amount(again[7].clone(), 1);
+    let found = repeats(world.load(other_batch("again", 1), again.clone()).await);
+    assert_eq!(found.rows, 200);
+    assert_eq!(found.loads.len(), 1);
+    assert_eq!(found.loads[0].batch, "payroll");
+    assert_eq!(found.loads[0].source, "payroll.csv");
+    assert_eq!(found.loads[0].loaded_at, at(0));
+    assert_eq!(world.contents(), before);
+    // One person of another file alone.
+    let mut few = rows(300..=302);
+    few.push(row(5));
+    let found = repeats(world.load(other_batch("few", 1), few).await);
+    assert_eq!(found.rows, 1);
+}
+
+#[tokio::test]
+async fn the_window_decides_of_what_has_ended_and_of_nothing_else() {
+    let longer = Terms {
+        window: Duration::from_secs(35 * 24 * 60 * 60),
+        ..Terms::default()
+    };
+    let none = Terms {
+        window: Duration::ZERO,
+        ..Terms::default()
+    };
+    for (paid, day, terms, refused) in [
+        (true, 1, Terms::default(), true),
+        (true, 19, Terms::default(), true),
+        (true, 20, Terms::default(), false),
+        (true, 28, Terms::default(), false),
+        (true, 28, longer, true),
+        (true, 0, none, false),
+        (false, 28, Terms::default(), true),
+        (false, 400, none, true),
+    ] {
+        let world = World::loaded(5).await;
+        if paid {
+            all_end(&world, Class::Paid, 140).await;
+        }
+        let plan = with_terms(other_batch("again", day), terms);
+        let loaded = world.load(plan, rows(1..=5)).await;
+        assert_eq!(
+            matches!(loaded, Loaded::Refused(_)),
+            refused,
+            "paid {paid}, day {day}, {terms:?}: {loaded:?}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_service_may_have_a_window_of_its_own() {
+    let world = World::loaded(3).await;
+    all_end(&world, Class::Paid, 140).await;
+    let mut plan = other_batch("again", 2);
+    let daily = Terms {
+        window: Duration::from_secs(60 * 60),
+        ..Terms::default()
+    };
+    let service = ServiceCode::parse("B2C").unwrap();
+    plan.repeats.as_mut().unwrap().terms.services = [(service, daily)].into();
+    world.load_new(plan, rows(1..=3)).await;
+}
+
+#[tokio::test]
+async fn what_was_cancelled_or_proven_failed_may_be_paid_elsewhere() {
+    let world = World::loaded(5).await;
+    all_end(&world, Class::Failed, 141).await;
+    world.load_new(other_batch("again", 1), rows(1..=5)).await;
+    let world = World::loaded(5).await;
+    let cancelled = world.journal.cancel(batch(), None, moment(5)).await;
+    assert_eq!(cancelled.unwrap(), 5);
+    world.load_new(other_batch("again", 1), rows(1..=5)).await;
+}
+
+#[tokio::test]
+async fn without_a_reference_recipient_amount_and_service_tell() {
+    let world = World::new();
+    let known = vec![nameless(1, 2), row(2)];
+    world.load_new(plan(), known).await;
+    let mut named = row(1);
+    named.reference = Some(Reference::parse("NEW-1").unwrap());
+    named.narration = "again".into();
+    // With a reference against one without, the other way round, and both without.
+    let table = [
+        (named.clone(), true),
+        (nameless(2, 2), true),
+        (nameless(1, 2), true),
+        (with_amount(nameless(1, 2), 7), false),
+        (of_service(nameless(1, 2), "B2B"), false),
+        (with_amount(named, 7), false),
+    ];
+    for (at, (row, refused)) in table.into_iter().enumerate() {
+        let plan = LoadPlan {
+            dry_run: true,
+            ..other_batch("again", 1)
+        };
+        let loaded = world.load(plan, vec![row]).await;
+        assert_eq!(
+            matches!(loaded, Loaded::Refused(_)),
+            refused,
+            "{at}: {loaded:?}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn references_that_begin_anew_say_nothing_alone() {
+    let world = World::loaded(3).await;
+    all_end(&world, Class::Paid, 140).await;
+    let restart = Terms {
+        references_restart: true,
+        ..Terms::default()
+    };
+    // Other people under the same references.
+    let others: Vec<_> = (1..=3)
+        .map(|n| {
+            let mut other = row(n + 10);
+            other.reference = row(n).reference;
+            other
+        })
+        .collect();
+    repeats(world.load(other_batch("next", 1), others.clone()).await);
+    let plan = with_terms(other_batch("next", 1), restart);
+    world.load_new(plan, others).await;
+    // Yesterday's file.
+    let plan = with_terms(other_batch("again", 1), restart);
+    assert_eq!(repeats(world.load(plan, rows(1..=3)).await).rows, 3);
+}
+
+#[tokio::test]
+async fn other_references_of_the_same_payment_are_shown_and_kept() {
+    let world = World::loaded(3).await;
+    let renamed: Vec<_> = (1..=3)
+        .map(|n| {
+            let mut other = row(n);
+            other.reference = Some(Reference::parse(&format!("DEC-{n}")).unwrap());
+            other
+        })
+        .collect();
+    let summary = world.load_new(other_batch("december", 1), renamed).await;
+    assert_eq!(summary.alike.len(), 1);
+    let alike = &summary.alike[0];
+    assert_eq!(alike.kind, AlikeKind::OtherLoad);
+    assert_eq!(
+        (alike.other.batch.as_str(), alike.other.rows),
+        ("payroll", 3)
+    );
+    assert_eq!(alike.lines, [2, 3, 4]);
+    let kept = world.journal.alike(BatchName::parse("december").unwrap());
+    assert_eq!(kept.await.unwrap(), summary.alike);
+}
+
+#[tokio::test]
+async fn equal_people_within_a_file_are_shown() {
+    let world = World::new();
+    let person = |line: u64, reference: &str, name: &str| {
+        let mut person = row(1);
+        person.line = line;
+        person.reference = Some(Reference::parse(reference).unwrap());
+        person.customer_names = name.into();
+        person
+    };
+    let file = vec![
+        person(2, "A", "Wanjiku Mwangi"),
+        person(3, "B", "Otieno"),
+        person(4, "C", "wanjiku mwangi "),
+        person(5, "D", ""),
+        person(6, "E", ""),
+        with_amount(person(7, "F", "Otieno"), 9),
+    ];
+    let summary = world.load_new(other_batch("b", 0), file).await;
+    assert_eq!(summary.alike.len(), 1, "{:?}", summary.alike);
+    assert_eq!(summary.alike[0].kind, AlikeKind::SameFile);
+    assert_eq!(summary.alike[0].lines, [4]);
+}
+
+#[tokio::test]
+async fn repeats_are_set_aside_where_bad_rows_are_skipped() {
+    let world = World::loaded(3).await;
+    let plan = LoadPlan {
+        skip_bad_rows: true,
+        ..other_batch("again", 1)
+    };
+    let summary = world.load_new(plan, rows(2..=6)).await;
+    assert_eq!((summary.total().count, summary.rejected.count), (3, 2));
+    assert_eq!(summary.repeats.map(|found| found.rows), Some(2));
+    let late: Vec<u64> = summary.late.iter().map(|error| error.line).collect();
+    assert_eq!(late, [3, 4]);
+    // Their identifiers are nobody's, and nothing is left of them to be found again.
+    let loaded = world.load(other_batch("third", 1), rows(4..=4)).await;
+    assert_eq!(repeats(loaded).loads[0].batch, "again");
+    let c = world.sql();
+    let count = |sql: &str| c.query_row(sql, [], |row| row.get::<_, i64>(0)).unwrap();
+    assert_eq!(count("select count(*) from instruction"), 6);
+    assert_eq!(count("select count(*) from identifier"), 6);
+}
+
+#[tokio::test]
+async fn a_digest_allows_the_very_list_that_was_printed() {
+    let world = World::loaded(3).await;
+    let allow = |name: &str, digest: &str| {
+        let mut plan = other_batch(name, 1);
+        plan.repeats.as_mut().unwrap().allowed = Some(digest.to_owned());
+        plan
+    };
+    let two = repeats(world.load(other_batch("again", 1), rows(2..=4)).await);
+    assert_eq!(two.rows, 2);
+    // Another list: one row more, one less, another amount.
+    let mut changed = rows(2..=4);
+    changed[0] = with_amount(changed[0].clone(), 7);
+    for other in [rows(1..=4), rows(3..=4), changed] {
+        let found = repeats(world.load(allow("again", &two.digest), other).await);
+        assert!(found.allowed_other);
+        assert_ne!(found.digest, two.digest);
+    }
+    let summary = world
+        .load_new(allow("again", &two.digest), rows(2..=4))
+        .await;
+    assert_eq!(summary.total().count, 3);
+    assert_eq!(summary.alike[0].kind, AlikeKind::Allowed);
+    assert_eq!(summary.alike[0].other.rows, 2);
+    // A job that says the same for ever pays nobody a third time.
+    let found = repeats(world.load(allow("third", &two.digest), rows(2..=4)).await);
+    assert_eq!((found.rows, found.loads.len()), (3, 2));
+}
+
+#[tokio::test]
+async fn rows_that_an_amendment_brings_again_are_no_repeats_and_those_it_adds_may_be() {
+    let world = World::loaded(3).await;
+    let amend = |rows: Option<RepeatPlan>| LoadPlan {
+        amend: true,
+        now: at(50),
+        repeats: rows,
+        ..plan()
+    };
+    let with = || amend(Some(RepeatPlan::default()));
+    let summary = world.load_new(with(), rows(1..=5)).await;
+    assert_eq!((summary.total().count, summary.unchanged), (2, 3));
+    // The same person once more, without a reference.
+    let mut file = rows(1..=5);
+    file.push(nameless(2, 9));
+    let found = repeats(world.load(with(), file.clone()).await);
+    assert_eq!((found.rows, found.loads[0].batch.as_str()), (1, "payroll"));
+}
+
+#[tokio::test]
+async fn a_rehearsal_repeats_nothing_and_is_repeated_by_nothing() {
+    let world = World::loaded(3).await;
+    let rehearsal = LoadPlan {
+        repeats: None,
+        ..other_batch("rehearsal", 1)
+    };
+    world.load_new(rehearsal, rows(1..=3)).await;
+    world
+        .sql()
+        .execute("update batch set gateway = 'sandbox 7'", [])
+        .unwrap();
+    world.load_new(other_batch("real", 1), rows(1..=3)).await;
+}
+
+#[tokio::test]
+async fn a_file_of_many_thousands_of_rows_is_found_again() {
+    let world = World::new();
+    let many = 60_000;
+    world.load_new(plan(), rows(1..=many)).await;
+    let mut again = rows(many - 9..=many + 40_000);
+    again.push(nameless(17, 1));
+    let found = repeats(world.load(other_batch("again", 1), again).await);
+    assert_eq!(found.rows, 11);
+}
+
+/// What a retry is judged by.
+fn judged(day: i64) -> Option<(RepeatPlan, disburse::domain::Timestamp)> {
+    Some((RepeatPlan::default(), at(day * DAY)))
+}
+
+#[tokio::test]
+async fn a_failure_whose_row_was_loaded_anew_and_paid_is_not_retried() {
+    let world = World::loaded(3).await;
+    all_end(&world, Class::Failed, 141).await;
+    world.load_new(other_batch("again", 1), rows(1..=2)).await;
+    // Rows 1 and 2 wait in the other batch; row 3 is nowhere else.
+    let shown = world.journal.to_retry(batch(), None, judged(2)).await;
+    let shown = shown.unwrap();
+    assert_eq!(shown.iter().map(|(_, tally)| tally.count).sum::<u64>(), 1);
+    let left = world.journal.unretried(batch(), None, judged(2)).await;
+    let left = left.unwrap();
+    assert_eq!(left.len(), 2);
+    for row in &left {
+        assert_eq!(row.why, WhyUnretried::LoadedAnew("again".into()));
+    }
+    let retried = world
+        .journal
+        .retry_shown(
+            batch(),
+            None,
+            shown,
+            Some(RepeatPlan::default()),
+            at(2 * DAY),
+        )
+        .await;
+    assert_eq!(retried.unwrap(), 1);
+    // Once they were withdrawn there, they may be retried here.
+    let again = BatchName::parse("again").unwrap();
+    let cancelled = world.journal.cancel(again, None, moment(3 * DAY)).await;
+    assert_eq!(cancelled.unwrap(), 2);
+    let left = world.journal.unretried(batch(), None, judged(3)).await;
+    assert_eq!(left.unwrap(), []);
+}
+
+#[tokio::test]
+async fn a_row_that_was_retried_is_no_row_that_failed() {
+    let world = World::loaded(2).await;
+    all_end(&world, Class::Failed, 141).await;
+    assert_eq!(world.journal.retry(batch(), None, at(4)).await.unwrap(), 2);
+    assert_eq!(
+        repeats(world.load(other_batch("again", 1), rows(1..=2)).await).rows,
+        2
+    );
+}
+
+#[tokio::test]
+async fn the_window_of_a_row_that_was_retried_begins_with_its_retry() {
+    let world = World::loaded(2).await;
+    all_end(&world, Class::Failed, 141).await;
+    let retried = world.journal.retry(batch(), None, at(25 * DAY)).await;
+    assert_eq!(retried.unwrap(), 2);
+    let token = world.acquire(25 * DAY + 1).await.token;
+    for claim in world.claim(token, 9, 25 * DAY + 2).await {
+        let paid = vec![finding(claim.seq, reply(Class::Paid, 140))];
+        world.record(paid, 25 * DAY + 3).await;
+    }
+    assert_eq!(
+        repeats(world.load(other_batch("again", 30), rows(1..=2)).await).rows,
+        2
+    );
+    world.load_new(other_batch("later", 46), rows(1..=2)).await;
+}
+
+#[tokio::test]
+async fn a_row_does_not_leave_once_the_failure_that_it_replaces_proves_paid() {
+    for word in [Class::Paid, Class::Failed] {
+        let world = World::loaded(2).await;
+        all_end(&world, Class::Failed, 141).await;
+        let first = world.identifiers()[0];
+        let again = other_batch("again", 1);
+        let name = again.batch.clone();
+        world.load_new(again, rows(1..=2)).await;
+        // The gateway contradicts itself, or says the same once more.
+        let code = if word == Class::Paid { 140 } else { 141 };
+        world.callback(note(first, word, code, 1), DAY + 1).await;
+        let policy = std::sync::Arc::clone(&world.policy);
+        let acquired = world
+            .journal
+            .acquire(name.clone(), terms(DAY + 2), policy.clone())
+            .await
+            .unwrap();
+        let claimed = world
+            .journal
+            .claim(acquired.token, 100, at(DAY + 3), policy.clone())
+            .await;
+        let (claims, _, halt) = claimed.unwrap();
+        if word == Class::Failed {
+            assert_eq!((claims.len(), halt), (2, None));
+            continue;
+        }
+        assert!(claims.is_empty());
+        let Some(Halt::PaidElsewhere(what)) = halt else {
+            panic!("{halt:?}");
+        };
+        assert!(
+            what.contains(first.as_str()) && what.contains("conflict"),
+            "{what}"
+        );
+        // Withdrawn, it holds nobody up.
+        let row = PaymentName::from("EMP-1");
+        world
+            .journal
+            .cancel(name, Some(row), moment(DAY + 4))
+            .await
+            .unwrap();
+        let claimed = world
+            .journal
+            .claim(acquired.token, 100, at(DAY + 5), policy)
+            .await;
+        let (claims, _, halt) = claimed.unwrap();
+        assert_eq!((claims.len(), halt), (1, None));
+    }
+}
