@@ -309,6 +309,10 @@ impl Load<'_> {
             let repeats = self.repeats(record, rows)?;
             let allowed = plan.allowed.as_ref() == Some(&repeats.digest);
             if allowed {
+                let (batch_id, now) = (self.batch_id, self.plan.now);
+                let digest = repeats.digest.as_str().into();
+                self.c
+                    .acted(batch_id, now, "load --allow-repeats", digest)?;
                 self.note(record, "temp.repeat", AlikeKind::Allowed, sorted)?;
             } else {
                 self.refuse_repeats(record, sorted)?;

@@ -309,6 +309,24 @@ async fn a_journal_of_the_first_version_goes_on_where_it_was() {
     world.assert_adds_up();
     assert_evidence_adds_up(&world.reader(), &batch(), &world.policy);
 
+    // What it loaded is not paid again.
+    let again = disburse::journal::LoadPlan {
+        batch: BatchName::parse("again").unwrap(),
+        repeats: Some(disburse::journal::RepeatPlan::default()),
+        ..plan()
+    };
+    let mut file = rows(1..=6);
+    file[3].reference = None;
+    let refused = world.load(again, file).await;
+    let disburse::journal::Loaded::Refused(disburse::journal::LoadRefusal::BadRows {
+        repeats: Some(repeats),
+        ..
+    }) = refused
+    else {
+        panic!("{refused:?}");
+    };
+    assert_eq!(repeats.rows, 4);
+
     // And rows of a kind that it could not hold are taken.
     let amend = disburse::journal::LoadPlan {
         amend: true,

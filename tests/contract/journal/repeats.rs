@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use disburse::domain::{BatchName, Reference, ServiceCode};
+use disburse::domain::{Actor, BatchName, Reference, ServiceCode};
 use disburse::journal::{
     AlikeKind, Halt, LoadPlan, LoadRefusal, Loaded, RepeatPlan, Repeats, WhyUnretried,
 };
@@ -263,7 +263,9 @@ async fn repeats_are_set_aside_where_bad_rows_are_skipped() {
 
 #[tokio::test]
 async fn a_digest_allows_the_very_list_that_was_printed() {
-    let world = World::loaded(3).await;
+    let mut world = World::loaded(3).await;
+    let ana = Actor::new("ana", "desk-7", None);
+    world.journal = world.journal.clone().acting_as(ana.clone());
     let allow = |name: &str, digest: &str| {
         let mut plan = other_batch(name, 1);
         plan.repeats.as_mut().unwrap().allowed = Some(digest.to_owned());
@@ -285,6 +287,13 @@ async fn a_digest_allows_the_very_list_that_was_printed() {
     assert_eq!(summary.total().count, 3);
     assert_eq!(summary.alike[0].kind, AlikeKind::Allowed);
     assert_eq!(summary.alike[0].other.rows, 2);
+    // It is on record who allowed it.
+    let reader = world.reader();
+    let again = BatchName::parse("again").unwrap();
+    let acts = reader.snapshot(&again).unwrap().acts().unwrap();
+    assert_eq!(acts[0].act, "load --allow-repeats");
+    assert_eq!(acts[0].about.as_ref(), Some(&two.digest));
+    assert_eq!(acts[0].by, ana);
     // A job that says the same for ever pays nobody a third time.
     let found = repeats(world.load(allow("third", &two.digest), rows(2..=4)).await);
     assert_eq!((found.rows, found.loads.len()), (3, 2));
