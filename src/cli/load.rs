@@ -131,6 +131,12 @@ pub(super) fn plan(
     settings: &Settings,
     sandbox: bool,
 ) -> Result<LoadPlan, Error> {
+    if options.allow_same_content && !sandbox {
+        output::complain(
+            "warning",
+            "--allow-same-content allows nothing any more: what was loaded within repeats.window is refused unless --allow-repeats names it",
+        );
+    }
     Ok(LoadPlan {
         batch: batch_name(&options.batch)?,
         originator: settings.originator()?.clone(),

@@ -78,7 +78,10 @@ fn yesterdays_file_is_refused_and_a_monthly_payroll_passes() {
         &["--allow-same-content"],
     ]
     .concat();
-    world.expect(2, &bare).says("20 rows repeat");
+    world
+        .expect(2, &bare)
+        .says("20 rows repeat")
+        .says("--allow-same-content allows nothing any more");
     assert_eq!(sandbox.ledger().posts, 20);
     let_days_pass(&world, 27);
     world.expect(0, &pay("batch.csv", "next-month"));
