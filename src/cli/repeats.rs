@@ -3,7 +3,7 @@
 use super::config::Settings;
 use super::session::Session;
 use super::{Error, output};
-use crate::journal::{Alike, AlikeKind, RepeatPlan, RepeatedLoad, Repeats};
+use crate::journal::{ALIKE_MAX, Alike, AlikeKind, RepeatPlan, RepeatedLoad, Repeats};
 use crate::ledger::repeats::{Terms, TermsByService};
 
 /// Returns what is a repeat by the configuration.
@@ -133,7 +133,12 @@ pub(super) fn skipped_text(repeats: &Repeats) -> String {
 /// Says what a person should see before money moves.
 pub(super) fn alike_text(alike: &Alike) -> String {
     let count = alike.other.rows;
-    let rows = output::counted(count, "row");
+    let rows = match alike.kind {
+        AlikeKind::OtherLoad if count >= ALIKE_MAX => {
+            format!("{} or more", output::counted(count, "row"))
+        }
+        _ => output::counted(count, "row"),
+    };
     let (pays, repeats) = match count {
         1 => ("pays", "repeats a row"),
         _ => ("pay", "repeat rows"),

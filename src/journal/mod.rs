@@ -31,7 +31,7 @@ pub use proof::{ChainHead, FINDINGS_SHOWN, Proof};
 pub use recovery::{Missed, Presumed, Recovery};
 pub use refusal::{Difference, LoadRefusal};
 pub use repeats::{
-    ALIKE_LINES, Alike, AlikeKind, REPEATED_LOADS, RepeatPlan, RepeatedLoad, Repeats,
+    ALIKE_LINES, ALIKE_MAX, Alike, AlikeKind, REPEATED_LOADS, RepeatPlan, RepeatedLoad, Repeats,
 };
 #[cfg(test)]
 pub(crate) use sqlite::inline;

@@ -76,5 +76,8 @@ impl AlikeKind {
     pub(super) const ALL: [Self; 3] = [Self::OtherLoad, Self::SameFile, Self::Allowed];
 }
 
+/// So many rows that look like rows of one other load are counted, where both sides have references; there may be more.
+pub const ALIKE_MAX: u64 = 1000;
+
 /// Lines that are named one by one.
 pub const ALIKE_LINES: usize = 10;

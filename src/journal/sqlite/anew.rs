@@ -73,7 +73,7 @@ impl<'a> Anew<'a> {
         let mut found = Elsewhere::default();
         for load in self.loads.iter().filter(|load| load.load_id != load_id) {
             join(self.c, load.load_id, &entries, |_, seqs| {
-                for seq in seqs {
+                for (seq, _) in seqs {
                     if let Some(other) = load.other(self.c, *seq)? {
                         self.take_in(&row, &other, &mut found)?;
                     }

@@ -13,8 +13,9 @@ use crate::domain::{Instruction, Written};
 use crate::journal::Error;
 use crate::ledger::repeats::recipient;
 
-/// Bits of an entry that say where its row stands in its load.
+/// Bits of an entry below its hash: whether its row has a reference, and where that stands in its load.
 const PLACE_BITS: u32 = 30;
+const NAMED: Entry = 1 << (PLACE_BITS - 1);
 /// Entries of a part that wait in memory; there are as many parts as an entry's first byte has values.
 const WAITING: usize = 512;
 const BLOCK_BYTES: usize = WAITING * 8;
@@ -24,7 +25,7 @@ const SLICE: usize = 64 * 1024;
 /// Entries of one row of the journal: they fill a page.
 const CHUNK: usize = 500;
 
-/// A hash (34 bits, the last of which says what it is of) and the place of its row (30 bits).
+/// A hash (34 bits, the last of which says what it is of), whether its row has a reference (1 bit), and its place (29 bits).
 pub(super) type Entry = u64;
 
 /// Returns the entry of a hash, of the first row.
@@ -44,7 +45,12 @@ pub(super) fn is_of_payment(entry: Entry) -> bool {
 
 /// Returns the place of an entry's row among the instructions of its load, from 0.
 pub(super) fn place_of(entry: Entry) -> i64 {
-    (entry & ((1 << PLACE_BITS) - 1)).cast_signed()
+    (entry & (NAMED - 1)).cast_signed()
+}
+
+/// Returns whether the row of an entry has a reference.
+pub(super) fn is_named(entry: Entry) -> bool {
+    entry & NAMED != 0
 }
 
 /// The key of a journal's hashes: who writes a file cannot aim at one.
@@ -143,17 +149,18 @@ impl Collector {
         row: &Instruction<M>,
         amount: Option<i64>,
     ) -> Result<(), Error> {
-        if place >> PLACE_BITS > 0 {
-            return Err(unwritable("a load has more than 1,073,741,824 rows"));
+        if place >= NAMED {
+            return Err(unwritable("a load has more than 536,870,912 rows"));
         }
         if let Some(reference) = &row.reference {
             let hash = self.key.of_reference(reference.as_str());
-            self.push(hash << PLACE_BITS | place)?;
+            self.push(hash << PLACE_BITS | NAMED | place)?;
         }
         let mut bytes = std::mem::take(&mut self.bytes);
         let hash = self.key.of_payment(row, amount, &mut bytes);
         self.bytes = bytes;
-        self.push(hash << PLACE_BITS | place)
+        let named = if row.reference.is_some() { NAMED } else { 0 };
+        self.push(hash << PLACE_BITS | named | place)
     }
 
     fn push(&mut self, entry: Entry) -> Result<(), Error> {
@@ -378,12 +385,12 @@ impl<'c> Recorded<'c> {
 const TOGETHER: usize = 1024;
 
 /// Finds the hashes that a slice and a load on record have in common: hands over the entries of the slice that have one, and
-/// the numbers of the instructions on record, no more than [`TOGETHER`] at once.
+/// the instructions on record, each with whether it has a reference, no more than [`TOGETHER`] at once.
 pub(super) fn join(
     c: &Connection,
     load_id: i64,
     slice: &[Entry],
-    mut found: impl FnMut(&[Entry], &[i64]) -> Result<(), Error>,
+    mut found: impl FnMut(&[Entry], &[(i64, bool)]) -> Result<(), Error>,
 ) -> Result<(), Error> {
     let mut recorded = Recorded::of(c, load_id)?;
     let mut rest = slice;
@@ -400,7 +407,7 @@ pub(super) fn join(
         let (group, later) = rest.split_at(until(rest, hash + 1));
         let mut seqs = Vec::new();
         while let Some(known) = recorded.current().filter(|known| hash_of(*known) == hash) {
-            seqs.push(recorded.first + place_of(known));
+            seqs.push((recorded.first + place_of(known), is_named(known)));
             recorded.advance()?;
             if seqs.len() == TOGETHER {
                 found(group, &seqs)?;

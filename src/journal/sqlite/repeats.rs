@@ -3,12 +3,15 @@
 //! What the fingerprints find is kept in tables of the connection's own until the whole file was looked at: memory does not
 //! grow with what is found.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 use rusqlite::{Connection, OptionalExtension};
 use sha2::{Digest, Sha256};
 
-use super::fingerprints::{Collector, Entry, Key, Store, hash_of, is_of_payment, join, place_of};
+use super::fingerprints::{
+    Collector, Entry, Key, Store, hash_of, is_named, is_of_payment, join, place_of,
+};
 use super::load::Load;
 use super::on_record::{OnRecord, Other, loads_on_record, other};
 use super::open;
@@ -16,7 +19,7 @@ use super::row::{PAYMENT_COLUMNS, PAYMENT_WIDTH, Stored, corrupt, stored_of};
 use super::sorted::{LATE_MAX, Sorted};
 use crate::domain::{ContentDigest, Instruction, Timestamp};
 use crate::journal::{
-    AlikeKind, Error, LateError, REPEATED_LOADS, RepeatPlan, RepeatedLoad, Repeats,
+    ALIKE_MAX, AlikeKind, Error, LateError, REPEATED_LOADS, RepeatPlan, RepeatedLoad, Repeats,
 };
 use crate::ledger::likeness::folded;
 use crate::ledger::repeats::{
@@ -94,6 +97,21 @@ struct Sides<'a, 'b> {
     record: &'a Connection,
     plan: &'a RepeatPlan,
     found: Found<'a>,
+    alike: Counted,
+}
+
+/// How many rows were found by load.
+#[derive(Default)]
+struct Counted(RefCell<BTreeMap<i64, u64>>);
+
+impl Counted {
+    fn get(&self, load_id: i64) -> u64 {
+        self.0.borrow().get(&load_id).copied().unwrap_or_default()
+    }
+
+    fn count(&self, load_id: i64) {
+        *self.0.borrow_mut().entry(load_id).or_default() += 1;
+    }
 }
 
 impl Sides<'_, '_> {
@@ -104,11 +122,23 @@ impl Sides<'_, '_> {
     }
 
     /// Compares rows of the file with rows on record that may be of the same debt.
-    fn compare(&self, load: OnRecord, entries: &[Entry], seqs: &[i64]) -> Result<(), Error> {
+    fn compare(
+        &self,
+        load: OnRecord,
+        entries: &[Entry],
+        seqs: &[(i64, bool)],
+    ) -> Result<(), Error> {
         let load_id = load.load_id;
+        // Rows with references on both sides are alike at most: what is paid every day is not read in full every day.
+        let all_named = entries
+            .iter()
+            .all(|entry| is_of_payment(*entry) && is_named(*entry));
+        let enough = all_named && self.alike.get(load_id) >= ALIKE_MAX;
         let mut others = Vec::new();
-        for seq in seqs {
-            others.extend(load.other(self.record, *seq)?);
+        for (seq, named) in seqs {
+            if !(enough && *named) {
+                others.extend(load.other(self.record, *seq)?);
+            }
         }
         if others.is_empty() {
             return Ok(());
@@ -183,7 +213,10 @@ impl Sides<'_, '_> {
         }
         match likeness {
             Likeness::None => Ok(()),
-            Likeness::Alike => self.found.add(Table::Alike, seq, load_id, other.seq),
+            Likeness::Alike => {
+                self.alike.count(load_id);
+                self.found.add(Table::Alike, seq, load_id, other.seq)
+            }
             Likeness::Repeat => self.found.add(Table::Repeat, seq, load_id, other.seq),
         }
     }
@@ -255,6 +288,7 @@ impl Load<'_> {
             record,
             plan,
             found: Found::begin(self.c)?,
+            alike: Counted::default(),
         };
         collector.each_slice(|slice| {
             store.take(slice)?;

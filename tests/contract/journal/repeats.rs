@@ -462,3 +462,26 @@ async fn a_row_does_not_leave_once_the_failure_that_it_replaces_proves_paid() {
         assert_eq!((claims.len(), halt), (1, None));
     }
 }
+
+#[tokio::test]
+async fn what_is_paid_every_day_under_new_references_is_not_read_in_full_and_repeats_are_found_all_the_same()
+ {
+    let world = World::new();
+    let many = 3_000;
+    let mut known = rows(1..=many);
+    // One of many has no reference.
+    known[2_500].reference = None;
+    world.load_new(plan(), known).await;
+    let mut next = rows(1..=many);
+    for row in &mut next {
+        row.reference = Some(Reference::parse(&format!("DEC-{}", row.line)).unwrap());
+    }
+    next[2_900].reference = None;
+    let found = repeats(world.load(other_batch("december", 1), next.clone()).await);
+    assert_eq!(found.rows, 2);
+    let alone = |row: &disburse::domain::Instruction| ![2_502, 2_902].contains(&row.line);
+    next.retain(alone);
+    let summary = world.load_new(other_batch("december", 1), next).await;
+    let alike = &summary.alike[0];
+    assert!((1_000..2_998).contains(&alike.other.rows), "{alike:?}");
+}

@@ -109,7 +109,7 @@ fn a_join_finds_every_pair_with_the_same_hash_and_no_other() {
                 join(&c, 7, slice, |entries, seqs| {
                     assert!(seqs.len() <= TOGETHER);
                     for entry in entries {
-                        found.extend(seqs.iter().map(|seq| (*entry, *seq)));
+                        found.extend(seqs.iter().map(|(seq, _)| (*entry, *seq)));
                     }
                     Ok(())
                 })

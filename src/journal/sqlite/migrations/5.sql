@@ -95,8 +95,8 @@ drop table rejected_by_line;
 create index rejected_by_batch on rejected (batch_id, digest);
 
 -- Fingerprints of the rows of each load, sorted: 64 bits each, of which 33 are a keyed hash (the key is in meta), one says of
--- what, a reference or recipient with amount and service, and 30 are the place of the row among the instructions of its load. A
--- load is compared with those before it, so that nothing is paid again unseen. They prove nothing: rows are compared in full.
+-- what, a reference or recipient with amount and service, one whether the row has a reference, and 29 are its place among the
+-- instructions of its load. A load is compared with those before it, so that nothing is paid again unseen. They prove nothing: rows are compared in full.
 create table fingerprints (
     fingerprints_id integer primary key,
     load_id         integer not null,
