@@ -123,6 +123,8 @@ pub(crate) enum Canary {
     FirstComeGivesWay,
     /// Digits that are glued to a word are a token.
     GluedDigitsAreToken,
+    /// An order takes what came after its figures were shown.
+    OrderUnbounded,
 }
 
 impl Canary {

@@ -162,6 +162,10 @@ pub type ByCode = Vec<(Option<i32>, Tally)>;
 /// Returns whether an order is about no more than what was shown before it was confirmed.
 #[must_use]
 pub fn is_within(shown: &ByCode, found: &ByCode) -> bool {
+    #[cfg(test)]
+    if crate::canary::Canary::OrderUnbounded.sings() {
+        return true;
+    }
     found.iter().all(|(code, found)| {
         let shown = shown.iter().find(|(shown, _)| shown == code);
         shown.is_some_and(|(_, shown)| {
@@ -502,5 +506,8 @@ mod tests {
         ] {
             assert_eq!(is_within(&shown, &found), within, "{found:?}");
         }
+        let _awake = Canary::OrderUnbounded.wake();
+        let more = vec![(Some(110), tally(4, kes, 900))];
+        assert!(is_within(&shown, &more), "the table finds it");
     }
 }
