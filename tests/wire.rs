@@ -19,6 +19,8 @@ mod expiry;
 mod members;
 #[path = "wire/payments.rs"]
 mod payments;
+#[path = "wire/refusals.rs"]
+mod refusals;
 #[path = "wire/secrets.rs"]
 mod secrets;
 #[path = "wire/server.rs"]

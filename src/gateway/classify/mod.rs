@@ -12,7 +12,7 @@ mod tests;
 
 use std::time::Duration;
 
-use super::wire::{Envelope, Unreadable, read_envelope};
+use super::wire::{Envelope, Unreadable, read_envelope, read_words};
 use super::{OperationError, Outcome, Reply, Said, Scrub, Signal, StopReason};
 use crate::domain::PayerTransactionId;
 use crate::lifecycle::{CodeTable, Event, Verdict};
@@ -154,24 +154,51 @@ pub(crate) fn classify(
             signal: Signal::Healthy,
         };
     }
-    let (outcomes, word) = match envelope(response) {
+    let (mut outcomes, word) = match envelope(response) {
         Ok(mut envelope) => judged(question, ids, status, &mut envelope, codes),
         Err(cause) => (
             all(ids, question.nothing(), Some(status), &cause),
             Word::Nothing(cause),
         ),
     };
+    let words = add_words(&mut outcomes, response);
     let signal = match (word, status) {
         (Word::NotLetIn(cause), _) => Signal::Stop(StopReason::Credentials(cause)),
         (_, 429) => Signal::SlowDown(response.retry_after),
         (Word::Heard, _) => Signal::Healthy,
-        (Word::Nothing(cause), 401 | 403) => Signal::Stop(StopReason::Credentials(cause)),
+        (Word::Nothing(cause), 401 | 403) => {
+            Signal::Stop(StopReason::Credentials(with_words(cause, words)))
+        }
         (Word::Nothing(cause), 404 | 405 | 300..=399) => {
-            Signal::Stop(StopReason::Misconfigured(cause))
+            Signal::Stop(StopReason::Misconfigured(with_words(cause, words)))
         }
         (Word::Nothing(cause), _) => Signal::Lost(cause),
     };
     Reply { outcomes, signal }
+}
+
+/// Keeps what the reply says as a whole for payments of which it has no entry that says more; returns it. It decides nothing.
+fn add_words(outcomes: &mut [Outcome], response: &Response<'_>) -> String {
+    let is_without =
+        |outcome: &Outcome| outcome.said.description.is_empty() && !outcome.said.cause.is_empty();
+    if !outcomes.iter().any(is_without) {
+        return String::new();
+    }
+    let words = match &response.body {
+        Ok(body) => read_words(body, response.scrub),
+        Err(_) => String::new(),
+    };
+    for outcome in outcomes.iter_mut().filter(|outcome| is_without(outcome)) {
+        outcome.said.description.clone_from(&words);
+    }
+    words
+}
+
+fn with_words(cause: String, words: String) -> String {
+    match words.is_empty() {
+        true => cause,
+        false => format!("{cause}: {words}"),
+    }
 }
 
 /// Reads the body where it may count: never that of a server error, of a redirect, or of a reply that is none.
@@ -224,10 +251,7 @@ fn judged(
         Some(Some(code)) => format!("authStatusCode {code}"),
         _ => "a reply without a readable authStatusCode".to_owned(),
     };
-    let mut outcomes = all(ids, question.nothing(), Some(status), &cause);
-    for outcome in &mut outcomes {
-        outcome.said.description = described(envelope);
-    }
+    let outcomes = all(ids, question.nothing(), Some(status), &cause);
     (outcomes, Word::Nothing(cause))
 }
 

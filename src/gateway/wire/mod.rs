@@ -6,6 +6,7 @@ mod around;
 mod reply;
 mod request;
 mod upload;
+mod words;
 
 pub use around::{
     AccountEntry, AccountReply, FloatEntry, FloatReply, IssuedToken, LookupReply, TokenReply,
@@ -14,6 +15,7 @@ pub use around::{
 pub use reply::{Entry, Envelope, Pushed, Status, Unreadable, read_envelope, read_pushed};
 pub use request::{Body, Requests};
 pub use upload::{UploadReply, document_reference, read_upload};
+pub use words::read_words;
 
 /// `function` of a post (section 4.2).
 pub const POST_PAYMENT: &str = "GATEWAY.postPayment";
