@@ -1,6 +1,6 @@
 //! What spreadsheets and people do to numbers, named by cause.
 
-use crate::domain::Currency;
+use crate::domain::{Amount, Currency};
 
 /// What a cell holds after a formula failed.
 const FORMULA_ERRORS: [&str; 8] = [
@@ -66,8 +66,9 @@ fn is_scientific(cell: &str) -> bool {
         && (signed.is_some() || mantissa.len() > whole.len())
 }
 
-/// Names why a text is not an amount, when the cause can be told.
-pub(super) fn of_amount(cell: &str) -> Option<String> {
+/// Names why a text is not an amount, when the cause can be told. What it says to write is an amount of the currency, where
+/// that is known.
+pub(super) fn of_amount(cell: &str, currency: Option<Currency>) -> Option<String> {
     if cell.contains(['e', 'E'])
         && cell
             .replace('-', "+")
@@ -97,21 +98,51 @@ pub(super) fn of_amount(cell: &str) -> Option<String> {
         return Some("is a percentage; write the amount".to_owned());
     }
     if let Some(digits) = without_currency(cell) {
-        return Some(match plain(digits) {
-            Some(plain) => {
-                format!("has a currency sign; write {plain}, the currency stands in currency_code")
-            }
-            None => "has a currency sign; write digits only, the currency stands in currency_code"
-                .to_owned(),
-        });
+        let advice = advice("has a currency sign", meanings(digits), currency);
+        return Some(format!("{advice}, the currency stands in currency_code"));
     }
     if cell.starts_with('(') && cell.ends_with(')') || cell.ends_with('-') {
         return Some("is negative as accountants write it".to_owned());
     }
     if let Some(unsigned) = cell.strip_prefix('+') {
-        return plain(unsigned).map(|plain| format!("has a plus sign; write {plain}"));
+        return plain(unsigned).map(|_| advice("has a plus sign", meanings(unsigned), currency));
     }
-    separators(cell)
+    separators(cell, currency)
+}
+
+/// Returns what an amount with separators may mean.
+fn meanings(cell: &str) -> Vec<String> {
+    match two_ways(cell) {
+        Some((whole, fraction)) => {
+            vec![format!("{whole}{fraction}"), format!("{whole}.{fraction}")]
+        }
+        None => plain(cell).into_iter().collect(),
+    }
+}
+
+/// Returns the parts around a comma that may separate thousands or decimals.
+fn two_ways(cell: &str) -> Option<(&str, &str)> {
+    let (whole, fraction) = cell.split_once(',')?;
+    let digits = |text: &str| text.bytes().all(|b| b.is_ascii_digit());
+    let both = digits(whole) && digits(fraction);
+    (both && fraction.len() == 3 && (1..=3).contains(&whole.len())).then_some((whole, fraction))
+}
+
+/// Says what to write in place of a cell: of what it may mean, what the column takes.
+fn advice(cause: &str, mut meant: Vec<String>, currency: Option<Currency>) -> String {
+    let fits =
+        |text: &String| currency.is_none_or(|currency| Amount::parse(text, currency).is_ok());
+    meant.retain(fits);
+    if !meant.is_empty() {
+        return format!("{cause}; write {}", meant.join(" or "));
+    }
+    match currency.map(|currency| (currency.exponent(), currency)) {
+        None => format!("{cause}; write digits and at most one decimal point"),
+        Some((0, currency)) => format!("{cause}; write digits only: {currency} has no decimals"),
+        Some((decimals, currency)) => format!(
+            "{cause}; write digits and at most one decimal point, with no more than {decimals} decimals of {currency} behind it"
+        ),
+    }
 }
 
 /// Strips a currency's sign, code or common abbreviation off either end.
@@ -153,7 +184,7 @@ fn is_date(cell: &str) -> bool {
         )
 }
 
-fn separators(cell: &str) -> Option<String> {
+fn separators(cell: &str, currency: Option<Currency>) -> Option<String> {
     let numeric = cell
         .chars()
         .all(|c| c.is_ascii_digit() || matches!(c, '.' | ',') || BLANKS.contains(&c));
@@ -164,23 +195,32 @@ fn separators(cell: &str) -> Option<String> {
         !cell.contains('.') && !cell.contains(BLANKS) && cell.matches(',').count() == 1;
     if only_comma {
         let (whole, fraction) = cell.split_once(',')?;
-        return Some(if fraction.len() == 3 && (1..=3).contains(&whole.len()) {
-            format!(
-                "has a comma that may separate thousands or decimals; write {whole}{fraction} or {whole}.{fraction}"
+        return Some(if two_ways(cell).is_some() {
+            advice(
+                "has a comma that may separate thousands or decimals",
+                meanings(cell),
+                currency,
             )
         } else if !whole.is_empty() && !fraction.is_empty() {
-            format!("has a decimal comma; write {whole}.{fraction}")
+            advice(
+                "has a decimal comma",
+                vec![format!("{whole}.{fraction}")],
+                currency,
+            )
         } else {
-            "has a comma; write digits and at most one decimal point".to_owned()
+            advice("has a comma", Vec::new(), currency)
         });
     }
     match plain(cell) {
-        Some(plain) if plain != cell => Some(format!("has thousands separators; write {plain}")),
+        Some(plain) if plain != cell => {
+            Some(advice("has thousands separators", vec![plain], currency))
+        }
         Some(_) => None,
-        None => Some(
-            "has separators that cannot be told apart; write digits and at most one decimal point"
-                .to_owned(),
-        ),
+        None => Some(advice(
+            "has separators that cannot be told apart",
+            Vec::new(),
+            currency,
+        )),
     }
 }
 
@@ -267,12 +307,82 @@ mod tests {
             ("12%", "percentage"),
             ("+500", "plus sign; write 500"),
         ] {
-            let found = of_amount(cell).unwrap_or_default();
+            let found = of_amount(cell, None).unwrap_or_default();
             assert!(found.contains(part), "{cell}: {found:?}");
         }
         for cell in ["", "abc", "1500", "1500.50", "ten", "1.2e", "--", "€"] {
-            assert_eq!(of_amount(cell), None, "{cell}");
+            assert_eq!(of_amount(cell, None), None, "{cell}");
         }
+    }
+
+    #[test]
+    fn what_a_hint_says_to_write_is_taken_by_the_same_column() {
+        let of = |code| Currency::from_code(code).unwrap();
+        for (cell, code, part) in [
+            ("1,234", "KES", "write 1234"),
+            ("1,234", "UGX", "write 1234"),
+            ("1,234", "BHD", "write 1234 or 1.234"),
+            ("1234,50", "KES", "write 1234.50"),
+            ("1234,50", "UGX", "write digits only: UGX has no decimals"),
+            ("1,234.50", "UGX", "write digits only: UGX has no decimals"),
+            ("1.234.567", "UGX", "write 1234567"),
+            (
+                "1,234.567",
+                "KES",
+                "write digits and at most one decimal point, with no more than 2 decimals of KES",
+            ),
+            ("KES 1,500.00", "KES", "write 1500.00, the currency"),
+            (
+                "USh 1,500.00",
+                "UGX",
+                "write digits only: UGX has no decimals, the currency",
+            ),
+            ("USh 1,500", "UGX", "write 1500, the currency"),
+            ("+500.5", "UGX", "write digits only"),
+            ("+500", "UGX", "write 500"),
+            ("0,00", "KES", "write digits and at most one"),
+            ("1,00,000", "KES", "write digits and at most one"),
+            (
+                "99999999999999999999,5",
+                "KES",
+                "write digits and at most one",
+            ),
+        ] {
+            let found = of_amount(cell, Some(of(code))).unwrap_or_default();
+            assert!(found.contains(part), "{cell} {code}: {found:?}");
+        }
+        // Whatever the cell: what is written out to be copied is an amount there.
+        let pieces = [
+            "1", "12", "123", "1234", "0", ",", ".", " ", "'", "50", "00", "+", "KES ", "/=",
+        ];
+        let mut written = 0;
+        for a in pieces {
+            for b in pieces {
+                for c in pieces {
+                    for d in pieces {
+                        let cell = [a, b, c, d].concat();
+                        for code in ["KES", "UGX", "BHD"] {
+                            let Some(found) = of_amount(&cell, Some(of(code))) else {
+                                continue;
+                            };
+                            let hint = found.split("; write ").nth(1).unwrap_or_default();
+                            for word in hint.split([' ', ',']) {
+                                if word.starts_with(|c: char| c.is_ascii_digit())
+                                    && !hint.contains("no more than")
+                                {
+                                    written += 1;
+                                    assert!(
+                                        Amount::parse(word, of(code)).is_ok(),
+                                        "{cell:?} {code}: {found}"
+                                    );
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+        assert!(written > 1000, "{written} hints with an example");
     }
 
     #[test]
@@ -305,7 +415,7 @@ mod tests {
     proptest::proptest! {
         #[test]
         fn no_text_panics(cell in "[0-9.,eE+ '$-]{0,14}|\\PC{0,20}") {
-            let _ = (of_amount(&cell), of_digits(&cell), of_cell(&cell));
+            let _ = (of_amount(&cell, None), of_digits(&cell), of_cell(&cell));
         }
     }
 }

@@ -36,12 +36,12 @@ pub(super) fn check(
         if service.and_then(Service::kind) == Some(PaymentKind::BillPostpaid) {
             return currency.map(Stated::AsDue);
         }
-        missing(service, found);
+        missing(service, currency, found);
         return None;
     }
     let Some(currency) = currency else {
         // How many decimals are right is not known, but what is no number at all is.
-        if let Some(cause) = damage::of_amount(cell) {
+        if let Some(cause) = damage::of_amount(cell, None) {
             found.cell(Field::Amount, cause, cell);
         }
         return None;
@@ -54,7 +54,7 @@ pub(super) fn check(
             let cause = match error {
                 AmountError::NotANumber
                 | AmountError::Negative
-                | AmountError::TooManyDecimals { .. } => damage::of_amount(cell),
+                | AmountError::TooManyDecimals { .. } => damage::of_amount(cell, Some(currency)),
                 AmountError::Empty | AmountError::Zero | AmountError::TooLarge => None,
             };
             found.cell(
@@ -91,13 +91,17 @@ pub(super) fn check(
     Some(Stated::Amount(money))
 }
 
-fn missing(service: Option<&Service>, found: &mut Findings) {
+fn missing(service: Option<&Service>, currency: Option<Currency>, found: &mut Findings) {
     let why = match service.and_then(|service| Some((&service.code, service.kind()?))) {
         Some((code, kind)) => {
             format!("; only a bill_postpaid service takes what is due, and {code} is {kind}")
         }
         None => String::new(),
     };
-    let message = format!("expected an amount such as 1500.50, found nothing{why}");
+    let example = match currency.map(Currency::exponent) {
+        Some(0) => "1500",
+        _ => "1500.50",
+    };
+    let message = format!("expected an amount such as {example}, found nothing{why}");
     found.add(Field::Amount, message);
 }
