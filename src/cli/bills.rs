@@ -136,7 +136,7 @@ impl Told {
                 None => error.hint("mend them in the file, and check it again"),
                 Some(batch) => error
                     .hint(format!(
-                        "the batch is not posted while they are in it. Withdraw each: disburse cancel {batch} {}; or run again \
+                        "the batch is not posted while they are in it. Withdraw each: disburse cancel {batch} {}; or say the same command again \
                          when the biller has put its bill right",
                         first.reference.clone().unwrap_or_else(|| first.id.to_string())
                     ))

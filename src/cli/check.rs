@@ -53,6 +53,7 @@ async fn examine(
         originator: Originator::parse("check").map_err(Error::unexpected)?,
         source: String::new(),
         now: Timestamp::now(),
+        purpose: crate::ledger::Purpose::Unknown,
         amend: false,
         allow_equal_rows: arguments.file.allow_equal_rows,
         repeats: repeats::plan(&settings, arguments.sandbox, None).map(|plan| RepeatPlan {

@@ -156,6 +156,15 @@ impl From<journal::Error> for Error {
             ),
             E::OrdersLost { .. } => Some(super::recover::ORDERS_LOST_HINT),
             E::Exists { .. } => Some("name a file that is not there yet"),
+            E::NoRecovery => {
+                Some("nothing is to be done: what is loaded is paid without asking first")
+            }
+            E::NotAllowed { .. } => Some("`disburse explain BATCH ID` shows how it came to that"),
+            E::Corrupt { .. } => Some(
+                "send nothing from this file: `disburse verify BATCH` says what is wrong with it; go on with a copy of the journal from \
+                 before that, which asks about everything first",
+            ),
+            E::OldSqlite { .. } => Some("build disburse with the SQLite that it brings along"),
             E::NotSound { .. } => {
                 Some("see what `disburse verify BATCH` finds; no copy was left behind")
             }
@@ -172,6 +181,13 @@ impl From<journal::Error> for Error {
             E::TwoPayments { .. } => Some(
                 "say which of the two you mean: --reference takes the text for the reference of a row, --id for a payerTransactionID; \
                  disburse explain with the same flag shows that row",
+            ),
+            E::NotARehearsal { .. } => Some(
+                "to rehearse the file, load it with --sandbox under another batch name; to pay the batch, leave --sandbox out",
+            ),
+            E::OnlyARehearsal { .. } => Some(
+                "to go on rehearsing, say --sandbox; to pay the file, load it without --sandbox under another batch name: what was \
+                 rehearsed does not count as paid",
             ),
             E::OtherGateway { pinned, .. } if pinned.starts_with("sandbox ") => Some(
                 "a rehearsal stays a rehearsal: go on with --sandbox, or load the file under another batch name for the gateway",

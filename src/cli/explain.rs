@@ -30,7 +30,7 @@ pub(super) fn explain(session: &Session, arguments: ExplainArguments) -> Result<
     if session.common.json {
         let values: Result<Vec<_>, Error> = records
             .iter()
-            .map(|record| to_json(&snapshot, record, shown))
+            .map(|record| to_json(&snapshot, record, &records, shown))
             .collect();
         output::json(&json!(values?));
         return Ok(Verdict::Done);
@@ -41,15 +41,38 @@ pub(super) fn explain(session: &Session, arguments: ExplainArguments) -> Result<
         .iter()
         .map(|record| Ok((snapshot.bills(record.seq)?, snapshot.trail(record.seq)?)))
         .collect::<Result<Vec<_>, Error>>()?;
-    for (record, (bills, trail)) in records.iter().zip(told) {
+    for (record, (bills, trail)) in records.iter().zip(&told) {
         print_record(record, shown);
-        for bill in &bills {
+        for bill in bills {
             output::line(&unpriced::bill_text(bill));
         }
-        let acts = people::about(&acts, record.payment.id);
-        people::print(&acts, &trail, arguments.reveal);
+        let before = before(record, &records).map_or(&[][..], |at| &told[at].1);
+        let acts = people::about(&acts, subject(record, trail, before));
+        people::print(&acts, trail, arguments.reveal);
     }
     Ok(Verdict::Done)
+}
+
+/// Returns which of the records is the payment that this one replaces.
+fn before(record: &PaymentRecord, records: &[PaymentRecord]) -> Option<usize> {
+    let replaced = record.replaces?;
+    records
+        .iter()
+        .position(|other| other.payment.id == replaced)
+}
+
+fn subject<'a>(
+    record: &'a PaymentRecord,
+    trail: &'a [TrailEntry],
+    before: &'a [TrailEntry],
+) -> people::Subject<'a> {
+    people::Subject {
+        id: record.payment.id,
+        service: record.payment.instruction.service.as_str(),
+        trail,
+        before,
+        withdrawn_at: None,
+    }
 }
 
 /// What of a narration is shown. It may hold a prepaid token, which is money to whoever has it.
@@ -208,11 +231,17 @@ fn visible(entry: &TrailEntry, reveal: bool) -> Vec<(String, String)> {
 fn to_json(
     snapshot: &Snapshot<'_>,
     record: &PaymentRecord,
+    records: &[PaymentRecord],
     shown: Shown<'_>,
 ) -> Result<serde_json::Value, Error> {
     let row = &record.payment.instruction;
-    let trail: Vec<serde_json::Value> = snapshot
-        .trail(record.seq)?
+    let entries = snapshot.trail(record.seq)?;
+    let before = match before(record, records) {
+        Some(at) => snapshot.trail(records[at].seq)?,
+        None => Vec::new(),
+    };
+    let acts = snapshot.acts()?;
+    let trail: Vec<serde_json::Value> = entries
         .iter()
         .map(|entry| {
             let code = match entry.event {
@@ -244,7 +273,7 @@ fn to_json(
         "electricity_token": electricity.as_ref().map(|(token, _)| token),
         "electricity_units": electricity.as_ref().map(|(_, units)| units).filter(|units| !units.is_empty()),
         "bills": unpriced::bills_json(&snapshot.bills(record.seq)?),
-        "people": people::to_json(&people::about(&snapshot.acts()?, record.payment.id)),
+        "people": people::to_json(&people::about(&acts, subject(record, &entries, &before))),
         "trail": trail,
     }))
 }

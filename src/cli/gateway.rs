@@ -230,7 +230,7 @@ pub(super) fn policy(settings: &Settings, callbacks: bool) -> Arc<Policy> {
 /// Returns a rate as the pacers take it.
 pub(super) fn rate(rate: config::Rate) -> Result<Rate, Error> {
     Rate::per_second(rate.per_second().get())
-        .ok_or_else(|| Error::refused("a rate of zero sends nothing"))
+        .ok_or_else(|| Error::refused("a rate of zero sends nothing").hint("write 1/s or more"))
 }
 
 /// Returns the bounds of a run.

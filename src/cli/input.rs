@@ -150,8 +150,9 @@ impl Input {
 
     /// Returns which file it is, whatever its names.
     pub(super) fn identity(&self) -> Result<FileIdentity, Error> {
-        FileIdentity::of(&self.file)
-            .map_err(|error| Error::refused(format!("{}: cannot be read: {error}", self.name)))
+        FileIdentity::of(&self.file).map_err(|error| {
+            Error::refused(format!("{}: cannot be read: {error}", self.name)).hint(READABLE)
+        })
     }
 
     /// Returns the name without its folders, for the record.
@@ -178,7 +179,9 @@ impl Input {
     }
 
     fn reopened(&self) -> Result<File, Error> {
-        let again = |error| Error::refused(format!("{}: cannot be read: {error}", self.name));
+        let again = |error| {
+            Error::refused(format!("{}: cannot be read: {error}", self.name)).hint(READABLE)
+        };
         let mut file = self.file.try_clone().map_err(again)?;
         file.rewind().map_err(again)?;
         Ok(file)
@@ -294,8 +297,9 @@ fn joined(error: &LateError) -> String {
 pub(super) fn open(path: &Path) -> Result<File, Error> {
     let name = path.display();
     let failed = |error: std::io::Error| match error.kind() {
-        ErrorKind::NotFound => Error::refused(format!("{name}: no such file")),
-        _ => Error::refused(format!("{name}: cannot be read: {error}")),
+        ErrorKind::NotFound => Error::refused(format!("{name}: no such file"))
+            .hint("check the name: it is looked for from the folder in which the command is given"),
+        _ => Error::refused(format!("{name}: cannot be read: {error}")).hint(READABLE),
     };
     refuse_irregular(path, std::fs::metadata(path).map_err(failed)?.file_type())?;
     let nonblocking = i32::try_from(OFlags::NONBLOCK.bits()).unwrap_or(0);
@@ -499,9 +503,15 @@ fn content_digest(row: &BadRow, form: &Form) -> [u8; 32] {
     hash.finalize().into()
 }
 
+/// What to do about a file that is there and does not open.
+const READABLE: &str = "let the user who gives the command read the file, or give it as standard input, with - in the place of its name";
+
 /// Reads a declared total: `1500.00` in the profile's currency, or `KES 1500.00`.
 pub(super) fn declared_total(text: &str, settings: &Settings) -> Result<(Currency, Amount), Error> {
-    let refused = |why: String| Error::refused(format!("--expect-total {text}: {why}"));
+    let refused = |why: String| {
+        Error::refused(format!("--expect-total {text}: {why}"))
+            .hint("write currency and total, as in --expect-total \"KES 412955.45\"")
+    };
     let (currency, digits) = match text.split_once(' ') {
         Some((code, digits)) => {
             let currency = Currency::from_code(code)

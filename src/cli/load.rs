@@ -10,13 +10,13 @@ use super::bills::{self, Told};
 use super::config::Settings;
 use super::input::{Input, Pending, Reading, declared_total};
 use super::refused::refused;
-use super::session::{Session, batch_name};
+use super::session::{Session, batch_name, run_command};
 use super::verify;
 use super::writeback::Writeback;
 use super::{Error, Verdict, arguments::FileArguments, networks, output, recover, repeats};
 use crate::domain::{BatchName, Tally, Timestamp};
 use crate::journal::{Journal, LoadPlan, LoadRefusal, LoadSummary, Loaded, RunLock};
-use crate::ledger::Before;
+use crate::ledger::{Before, Purpose};
 
 /// `disburse load`.
 pub(super) async fn load(session: &Session, arguments: LoadArguments) -> Result<Verdict, Error> {
@@ -29,14 +29,10 @@ pub(super) async fn load(session: &Session, arguments: LoadArguments) -> Result<
         // Better told now than when the batch is to be paid.
         settings.look_for_password()?;
     }
+    let purpose = Purpose::of_command(arguments.sandbox);
     let plan = LoadPlan {
         new_documents: arguments.new_documents,
-        ..plan(
-            &arguments.file,
-            &arguments.options,
-            &settings,
-            arguments.sandbox,
-        )?
+        ..plan(&arguments.file, &arguments.options, &settings, purpose)?
     };
     let input =
         Input::open(&arguments.file, &settings)?.presuming_posted(arguments.options.presume_posted);
@@ -98,8 +94,8 @@ pub(super) async fn load(session: &Session, arguments: LoadArguments) -> Result<
         }
         if fresh || !note_if_cancelled(session, &journal, &name).await? {
             // What is said next is what a person types: a rehearsal must not lead to the gateway.
-            let sandbox = if arguments.sandbox { " --sandbox" } else { "" };
-            session.note(&format!("next: disburse run {batch}{sandbox}{pay_due}"));
+            let run = run_command(&name, purpose);
+            session.note(&format!("next: {run}{pay_due}"));
         }
     }
     Ok(Verdict::Done)
@@ -129,7 +125,7 @@ pub(super) fn plan(
     file: &FileArguments,
     options: &LoadOptions,
     settings: &Settings,
-    sandbox: bool,
+    purpose: Purpose,
 ) -> Result<LoadPlan, Error> {
     if options.allow_same_content && !sandbox {
         output::complain(
@@ -138,13 +134,18 @@ pub(super) fn plan(
         );
     }
     Ok(LoadPlan {
+        purpose,
         batch: batch_name(&options.batch)?,
         originator: settings.originator()?.clone(),
         source: String::new(),
         now: Timestamp::now(),
         amend: options.amend,
         allow_equal_rows: file.allow_equal_rows,
-        repeats: repeats::plan(settings, sandbox, options.allow_repeats.clone()),
+        repeats: repeats::plan(
+            settings,
+            purpose == Purpose::Rehearsal,
+            options.allow_repeats.clone(),
+        ),
         skip_bad_rows: options.on_error == OnError::Skip,
         presume_posted: options.presume_posted,
         expect_count: file.expect_count,

@@ -109,6 +109,7 @@ fn plan(batch: &BatchName) -> Result<LoadPlan, Error> {
         originator: Originator::parse("lookup").map_err(Error::unexpected)?,
         source: String::new(),
         now: Timestamp::now(),
+        purpose: crate::ledger::Purpose::Unknown,
         amend: false,
         allow_equal_rows: true,
         repeats: None,
@@ -202,8 +203,8 @@ fn text(report: &LookupReport) -> String {
 fn stopped(report: &LookupReport, why: Option<&OperationError>, keep: bool) -> Error {
     let done = text(report);
     let kept = match keep {
-        true => "run again to go on; what was looked up is kept in the journal",
-        false => "run again",
+        true => "say the same command again to go on; what was looked up is kept in the journal",
+        false => "say the same command again",
     };
     match why {
         None => Error::unfinished(format!("ended; {done}; nothing was loaded")).hint(kept),
@@ -215,6 +216,6 @@ fn stopped(report: &LookupReport, why: Option<&OperationError>, keep: bool) -> E
             Error::unfinished(format!("{error}; {done}; nothing was loaded")).hint(kept)
         }
         Some(error) => Error::refused(format!("{error}; {done}; nothing was loaded"))
-            .hint("check api_url, then run again; what was looked up is kept"),
+            .hint("check api_url, then say the same command again; what was looked up is kept"),
     }
 }

@@ -6,12 +6,12 @@ use serde_json::json;
 
 use super::arguments::{CancelArguments, ResumeLaneArguments, RetryArguments};
 use super::ask::confirmed;
-use super::session::{Session, batch_name, payment_name};
+use super::session::{Session, batch_name, payment_name, run_command};
 use super::{Error, Verdict, named, output, repeats};
-use crate::domain::{Tally, Timestamp};
-use crate::journal::{Unretried, WhyUnretried};
+use crate::domain::{BatchName, Tally, Timestamp};
+use crate::journal::{Journal, Standing, Unretried, WhyUnretried};
 use crate::ledger::decisions::ByCode;
-use crate::lifecycle::Moment;
+use crate::lifecycle::{Moment, State};
 
 fn now() -> Moment {
     Moment {
@@ -36,6 +36,9 @@ pub(super) async fn retry(session: &Session, arguments: RetryArguments) -> Resul
     for (_, tally) in &shown {
         total.add_all(tally);
     }
+    if shown.is_empty() {
+        tell_nothing_to_retry(session, &journal, &batch, arguments.code).await?;
+    }
     if total.count > 0 {
         let what = format!(
             "pay {} of batch {batch} anew, {}, each under a new identifier: {}",
@@ -43,6 +46,9 @@ pub(super) async fn retry(session: &Session, arguments: RetryArguments) -> Resul
             output::amounts(&total.amounts),
             by_code(&shown)
         );
+        if arguments.yes {
+            session.note(&what);
+        }
         confirmed(arguments.yes, &what).await?;
     }
     let count = journal
@@ -80,10 +86,14 @@ pub(super) async fn retry(session: &Session, arguments: RetryArguments) -> Resul
     tell(
         session,
         json!({"retried": count, "not_retried": unretried.iter().map(unretried_json).collect::<Vec<_>>()}),
-        &format!(
-            "{} will be paid anew under a new identifier",
-            output::counted(count, "proven failure")
-        ),
+        &match count {
+            0 => "nothing is paid anew".to_owned(),
+            1 => "1 failed payment is paid anew, under a new identifier".to_owned(),
+            _ => format!(
+                "{} are paid anew, each under a new identifier",
+                output::counted(count, "failed payment")
+            ),
+        },
     );
     if documents > 0 {
         let rows = output::counted(documents as u64, "failure");
@@ -95,7 +105,8 @@ pub(super) async fn retry(session: &Session, arguments: RetryArguments) -> Resul
         output::complain("hint", ANEW_HINT);
     }
     if count > 0 {
-        session.note(&format!("next: disburse run {batch}"));
+        let purpose = journal.standing(batch.clone()).await?.purpose;
+        session.note(&format!("next: {}", run_command(&batch, purpose)));
     }
     Ok(Verdict::Done)
 }
@@ -126,6 +137,46 @@ fn anew_text(batches: &BTreeMap<&str, u64>) -> String {
 
 const ANEW_HINT: &str = "`disburse report` lists what became of them there. Where one is a debt of its own all the same, load it as a row of a new \
      batch: that load asks for the word that it may be paid again";
+
+/// Says why there is nothing to retry: what has failed with other codes, and where the batch stands.
+async fn tell_nothing_to_retry(
+    session: &Session,
+    journal: &Journal,
+    batch: &BatchName,
+    code: Option<i32>,
+) -> Result<(), Error> {
+    let with = code.map_or(String::new(), |code| format!(" with code {code}"));
+    let others = match code {
+        Some(_) => journal.to_retry(batch.clone(), None, None).await?,
+        None => Vec::new(),
+    };
+    let what = if others.is_empty() {
+        let standing = journal.standing(batch.clone()).await?;
+        format!("its payments are: {}", states(&standing))
+    } else {
+        format!("what has failed: {}", by_code(&others))
+    };
+    session.note(&format!(
+        "no payment of batch {batch} that can be retried has failed{with}; {what}"
+    ));
+    Ok(())
+}
+
+/// Returns `2 paid, 1 cancelled`.
+fn states(standing: &Standing) -> String {
+    let counted = State::ALL
+        .into_iter()
+        .map(|state| (state.name(), standing.of(state).count));
+    let parts: Vec<String> = counted
+        .chain([
+            ("rejected", standing.rejected.count),
+            ("unpriced", standing.unpriced),
+        ])
+        .filter(|(_, count)| *count > 0)
+        .map(|(state, count)| format!("{} {state}", output::grouped(&count.to_string())))
+        .collect();
+    parts.join(", ")
+}
 
 const DOCUMENT: &str = "extra.supportDocument names a document that was uploaded for the identifier that failed, and a retry has another one";
 const DOCUMENT_HINT: &str = "load the rows again under another batch name with the file of the document in the column document: it is uploaded for \
@@ -178,6 +229,14 @@ pub(super) async fn cancel(
         Some(meant) => journal.cancel(batch, Some(meant.name()), now()).await?,
         None => {
             let shown = journal.to_cancel(batch.clone()).await?;
+            if shown.count == 0 {
+                let standing = journal.standing(batch.clone()).await?;
+                session.note(&format!(
+                    "nothing of batch {batch} waits to be posted for the first time, and nothing else can be cancelled; its payments \
+                     are: {}",
+                    states(&standing)
+                ));
+            }
             if shown.count > 0 {
                 let what = format!(
                     "withdraw {} of batch {batch}, {}: under this batch name they can never be paid",
@@ -220,8 +279,19 @@ pub(super) async fn resume_lane(
         json!({"service": arguments.service, "reopened": lane.is_some()}),
         &text,
     );
+    let standing = journal.standing(batch.clone()).await?;
     if lane.is_some() {
-        session.note(&format!("next: disburse run {batch}"));
+        session.note(&format!("next: {}", run_command(&batch, standing.purpose)));
+    } else {
+        let held: Vec<&str> = standing
+            .held
+            .iter()
+            .map(|lane| lane.service.as_str())
+            .collect();
+        session.note(&match held.as_slice() {
+            [] => format!("no lane of batch {batch} is held for want of float"),
+            held => format!("held for want of float: {}", held.join(", ")),
+        });
     }
     Ok(Verdict::Done)
 }

@@ -3,6 +3,7 @@
 use super::input::Input;
 use super::{Error, output, repeats};
 use crate::journal::{Difference, LoadRefusal};
+use crate::ledger::Purpose;
 
 /// Says why; `bad` is how many rows have errors.
 pub(super) fn refused(input: &Input, batch: &str, bad: u64, refusal: &LoadRefusal) -> Error {
@@ -21,8 +22,10 @@ pub(super) fn refused(input: &Input, batch: &str, bad: u64, refusal: &LoadRefusa
              with --amend",
             input.corrections().display()
         )),
-        LoadRefusal::NoRows => Error::refused(format!("{file}: holds no payments; nothing was loaded")),
-        LoadRefusal::Unreadable => Error::unexpected(format!("{file}: was not read to its end; nothing was loaded")),
+        LoadRefusal::NoRows => Error::refused(format!("{file}: holds no payments; nothing was loaded"))
+            .hint("is it the right file? It may have been saved before its rows were there"),
+        LoadRefusal::Unreadable => Error::unexpected(format!("{file}: was not read to its end; nothing was loaded"))
+            .hint("say the same command again; if it comes back, copy the file to another disk first"),
         LoadRefusal::OtherContent(difference) => {
             let message = format!(
                 "batch {batch} exists with other rows: {}; nothing was loaded{}",
@@ -54,6 +57,14 @@ pub(super) fn refused(input: &Input, batch: &str, bad: u64, refusal: &LoadRefusa
             "batch {batch} belongs to originator {originator:?}; nothing was loaded"
         ))
         .hint("choose the profile it was loaded with, or another batch name"),
+        LoadRefusal::OtherPurpose(Purpose::Rehearsal) => Error::refused(format!(
+            "batch {batch} was loaded as a rehearsal (--sandbox), and stays one; nothing was loaded"
+        ))
+        .hint("to pay the file, load it under another batch name: what was rehearsed does not count as paid; to rehearse it, say --sandbox"),
+        LoadRefusal::OtherPurpose(_) => Error::refused(format!(
+            "batch {batch} was loaded for its gateway, and --sandbox would rehearse it; nothing was loaded"
+        ))
+        .hint("to rehearse the file, load it with --sandbox under another batch name"),
         LoadRefusal::Count { expected, found } => Error::refused(format!(
             "{file}: {} declared, found {}; nothing was loaded",
             output::counted(*expected, "row"),

@@ -123,6 +123,7 @@ fn header(
     BatchHeader {
         name: record.name,
         originator: record.originator,
+        purpose: record.purpose,
         gateway: record.gateway.unwrap_or_default(),
         account: record.account.unwrap_or_default(),
         created_at: record.created_at,
@@ -254,6 +255,12 @@ fn note(record: &PaymentRecord) -> String {
     if let Some(replaced) = record.replaces {
         parts.push(format!("retry of {replaced}, which had failed"));
     }
+    parts.extend(
+        record
+            .earlier_decisions
+            .iter()
+            .map(|decision| format!("the earlier one was {decision}")),
+    );
     if record.earlier_conflict {
         parts.push("an earlier attempt is in conflict: it may have been paid too".to_owned());
     }

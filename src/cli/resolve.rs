@@ -74,6 +74,10 @@ struct Order<'a> {
     yes: bool,
 }
 
+/// What is recorded of an order that the gateway made needless, or proved wrong.
+const CONFIRMED: &str = "resolve --failed, which the gateway says itself";
+const CONTRADICTED: &str = "resolve --failed, which the gateway contradicted";
+
 /// What the gateway said, for the rule and for a person.
 struct Word {
     heard: Heard,
@@ -135,6 +139,7 @@ impl Order<'_> {
             true => self.ask(&mut settings, sandbox, &policy).await?,
         };
         if let Some(moved) = word.moved.filter(|moved| moved.life.state == State::Failed) {
+            self.record(CONFIRMED).await?;
             let why = format!(
                 ": the gateway itself says so ({}), no decision was needed",
                 word.text
@@ -143,6 +148,7 @@ impl Order<'_> {
             return Ok(Verdict::Done);
         }
         if let Some(moved) = word.moved.filter(|_| word.heard == Heard::Paid) {
+            self.record(CONTRADICTED).await?;
             return Err(self.is_paid(&word.text, moved.life.state));
         }
         self.judge(&word, &policy)?;
@@ -156,6 +162,14 @@ impl Order<'_> {
             .decide(word.seen, Some(word.heard), policy.clone())
             .await?;
         self.conclude(decided, &word.text, &policy)
+    }
+
+    /// Records who asked, where the gateway's own word has ended the payment.
+    async fn record(&self, act: &'static str) -> Result<(), Error> {
+        let recorded = self
+            .journal
+            .record_order(self.looked.seq, act, Timestamp::now());
+        Ok(recorded.await?)
     }
 
     async fn decide(

@@ -122,7 +122,10 @@ fn services(settings: &Settings) -> Vec<Service> {
 }
 
 fn faults(plan: &str) -> Result<Faults, Error> {
-    Faults::load(plan).map_err(|error| Error::refused(format!("--faults {plan}: {error}")))
+    Faults::load(plan).map_err(|error| {
+        Error::refused(format!("--faults {plan}: {error}"))
+            .hint("--faults takes none, realistic, hostile, or a file of faults")
+    })
 }
 
 fn duration(flag: &str, text: &str) -> Result<Duration, Error> {

@@ -9,6 +9,7 @@ use super::config::{Settings, Sources};
 use super::{Error, output};
 use crate::domain::BatchName;
 use crate::journal::Journal;
+use crate::ledger::Purpose;
 use crate::ledger::names::{By, PaymentName};
 
 /// The common options of one command.
@@ -98,6 +99,19 @@ pub(super) fn needed_payment(arguments: NameArguments) -> Result<PaymentName, Er
             "name it by the reference of its row or by its payerTransactionID; payments.csv of the report lists both",
         )
     })
+}
+
+/// Returns the command that runs a batch: a rehearsal is run in the sandbox, and what a person types must not be refused.
+pub(super) fn run_command(batch: &BatchName, purpose: Purpose) -> String {
+    format!("disburse run {batch}{}", sandbox_flag(purpose))
+}
+
+/// Returns the flag that a command about a batch takes, with the blank before it.
+pub(super) fn sandbox_flag(purpose: Purpose) -> &'static str {
+    match purpose {
+        Purpose::Rehearsal => " --sandbox",
+        Purpose::Gateway | Purpose::Unknown => "",
+    }
 }
 
 /// Reads a batch's name.

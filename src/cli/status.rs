@@ -4,11 +4,12 @@ use serde_json::{Map, Value, json};
 
 use super::arguments::StatusArguments;
 use super::bills::unpriced_text;
-use super::session::{Session, batch_name};
+use super::session::{Session, batch_name, run_command};
 use super::verify::head_json;
 use super::{Error, Verdict, output, recover};
 use crate::domain::{BatchName, Tally};
 use crate::journal::{Reader, Standing};
+use crate::ledger::Purpose;
 use crate::ledger::generations::PaidTwice;
 use crate::lifecycle::State;
 
@@ -35,6 +36,9 @@ fn one(session: &Session, reader: &Reader, batch: &BatchName) -> Result<Verdict,
     if session.common.json {
         output::json(&with_missed(reader, to_json(batch, &standing))?);
     } else {
+        if standing.purpose == Purpose::Rehearsal {
+            output::line(REHEARSAL);
+        }
         for row in &standing.paid_twice {
             output::line(&format!("PAID TWICE: {}", row.sentence()));
         }
@@ -43,7 +47,8 @@ fn one(session: &Session, reader: &Reader, batch: &BatchName) -> Result<Verdict,
             output::line(&unpriced_text(
                 standing.unpriced,
                 &format!(
-                    "disburse run {batch} --pay-due takes what is due; load --bills fixes it without posting"
+                    "{} --pay-due takes what is due; load --bills fixes it without posting",
+                    run_command(batch, standing.purpose)
                 ),
             ));
         }
@@ -92,10 +97,7 @@ fn all(session: &Session, reader: &Reader) -> Result<Verdict, Error> {
                 output::grouped(&standing.of(State::Paid).count.to_string()),
                 output::grouped(&total.count.to_string()),
                 output::amounts(&total.amounts),
-                match standing.paid_twice_count {
-                    0 => String::new(),
-                    rows => format!("PAID TWICE: {}", output::counted(rows, "row")),
-                },
+                notes(standing),
             ]
         })
         .collect();
@@ -105,6 +107,30 @@ fn all(session: &Session, reader: &Reader) -> Result<Verdict, Error> {
         &[2, 3, 4],
     ));
     Ok(Verdict::Done)
+}
+
+/// What is said of a rehearsal, wherever its figures look like those of a payment.
+pub(super) const REHEARSAL: &str = "rehearsal: no money moves";
+
+/// What the list of batches says of one beside its figures.
+fn notes(standing: &Standing) -> String {
+    let mut notes = Vec::new();
+    if standing.purpose == Purpose::Rehearsal {
+        notes.push(REHEARSAL.to_owned());
+    }
+    if standing.paid_twice_count > 0 {
+        let rows = output::counted(standing.paid_twice_count, "row");
+        notes.push(format!("PAID TWICE: {rows}"));
+    }
+    notes.join("; ")
+}
+
+/// Returns whether a batch is a rehearsal, for programs; null where nobody knows yet.
+fn rehearsal_json(purpose: Purpose) -> Value {
+    match purpose {
+        Purpose::Unknown => Value::Null,
+        known => (known == Purpose::Rehearsal).into(),
+    }
 }
 
 /// States with their tallies, rejected rows among them, in the order of a payment's life.
@@ -149,6 +175,7 @@ pub(super) fn to_json(batch: &BatchName, standing: &Standing) -> Value {
         "batch": batch.as_str(),
         "gateway": standing.gateway,
         "account": standing.account,
+        "rehearsal": rehearsal_json(standing.purpose),
         "finished": standing.is_finished(),
         "count": total.count,
         "amounts": amounts(&total),

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::session::Session;
+use super::session::{Session, run_command};
 use super::{Error, output, people};
 use crate::domain::BatchName;
 use crate::journal::{BillOutcome, BillRecord, Snapshot, UnpricedRecord};
@@ -22,7 +22,14 @@ pub(super) fn explain(
     };
     let trail = snapshot.trail(record.seq)?;
     let acts = snapshot.acts()?;
-    let acts = people::about(&acts, record.id);
+    let subject = people::Subject {
+        id: record.id,
+        service: row.service.as_str(),
+        trail: &trail,
+        before: &[],
+        withdrawn_at: record.withdrawn_at,
+    };
+    let acts = people::about(&acts, subject);
     if session.common.json {
         let trail: Vec<serde_json::Value> = trail
             .iter()
@@ -58,7 +65,10 @@ pub(super) fn explain(
     ));
     let next = match record.withdrawn_at {
         Some(_) => "nothing is left to do".to_owned(),
-        None => format!("next: disburse run {batch} --pay-due, which asks what is due"),
+        None => format!(
+            "next: {} --pay-due, which asks what is due",
+            run_command(batch, snapshot.standing()?.purpose)
+        ),
     };
     output::line(&format!("  {state}; {next}"));
     for bill in &bills {

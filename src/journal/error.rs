@@ -68,6 +68,12 @@ pub enum Error {
         "{id} is the reference of one row of batch {batch} and the payerTransactionID of another row; nothing was changed"
     )]
     TwoPayments { batch: BatchName, id: String },
+    #[error("batch {batch} was loaded for its gateway, not for the sandbox; nothing was sent")]
+    NotARehearsal { batch: BatchName },
+    #[error(
+        "batch {batch} was loaded as a rehearsal (--sandbox): nothing of it goes to a gateway; nothing was sent"
+    )]
+    OnlyARehearsal { batch: BatchName },
     #[error(
         "batch {batch} was started with gateway {pinned}; this run is configured for {configured}"
     )]

@@ -3,6 +3,7 @@
 //! [`Journal`] owns the one connection that writes, on a thread of its own. Its verbs are async; those that arrive together
 //! share one transaction, and each returns only after that has been committed. [`Reader`] reads beside it.
 
+mod acts;
 mod beforehand;
 mod bills;
 mod error;
@@ -18,6 +19,7 @@ mod sqlite;
 mod standing;
 mod types;
 
+pub use acts::ActRecord;
 pub use beforehand::*;
 pub use bills::{
     BillCursor, BillFinding, BillOutcome, BillRecord, BillRow, BillsRecorded, TotalDifference,

@@ -2,6 +2,7 @@
 
 use crate::journal::repeats::Repeats;
 use crate::journal::types::LateError;
+use crate::ledger::Purpose;
 
 /// Why nothing was loaded.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,6 +26,8 @@ pub enum LoadRefusal {
     Ambiguous(Difference),
     /// The batch belongs to another originator.
     OtherOriginator(String),
+    /// The batch was loaded for this, and the file comes for the other.
+    OtherPurpose(Purpose),
     /// The declared number of rows differs.
     Count {
         /// Declared.

@@ -4,13 +4,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::domain::{
-    Actor, Amount, BatchName, Currency, Instruction, Money, Originator, PayerTransactionId,
-    Payment, Said, ServiceCode, Tally, Timestamp, Unpriced,
+    Amount, BatchName, Currency, Instruction, Money, Originator, PayerTransactionId, Payment, Said,
+    ServiceCode, Tally, Timestamp, Unpriced,
 };
 use crate::journal::generations::WaitsFor;
 use crate::journal::refusal::LoadRefusal;
 use crate::journal::repeats::{Alike, RepeatPlan, Repeats};
 use crate::journal::{ChainHead, UnpricedRecord};
+use crate::ledger::Purpose;
 use crate::ledger::confirmation::{Bound, Confirmation};
 use crate::ledger::generations::PaidTwice;
 use crate::ledger::pace::Last;
@@ -65,6 +66,8 @@ pub struct LoadPlan {
     pub source: String,
     /// The time of the load; it becomes `datePaymentReceived`.
     pub now: Timestamp,
+    /// Whether it is to be paid, or rehearsed.
+    pub purpose: Purpose,
     /// Add rows that are new to a batch that exists.
     pub amend: bool,
     /// Equal rows without a reference are payments of their own.
@@ -330,6 +333,8 @@ pub struct Due {
 /// Counts and amounts of a batch per state.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Standing {
+    /// What it was loaded for.
+    pub purpose: Purpose,
     /// Per lane, currency and state.
     pub rows: Vec<StandingRow>,
     /// Rows set aside.
@@ -395,6 +400,8 @@ pub struct BatchRecord {
     pub originator: Originator,
     /// The first load.
     pub created_at: Timestamp,
+    /// What it was loaded for.
+    pub purpose: Purpose,
     /// The gateway it was started with.
     pub gateway: Option<String>,
     /// The account it belongs to; `None` before its first run, and where an earlier version ran it last.
@@ -439,7 +446,9 @@ pub struct PaymentRecord {
     pub receiver_narration: Option<String>,
     /// `statusDescription`.
     pub status_description: Option<String>,
-    /// An operator's decision that ended it: reason and evidence.
+    /// What operators decided of earlier payments of the same row, oldest first.
+    pub earlier_decisions: Vec<String>,
+    /// An operator's decision that ended it: who, what, reason and evidence.
     pub decision: Option<String>,
     /// The identifier of the proven failure that this one replaces.
     pub replaces: Option<PayerTransactionId>,
@@ -454,6 +463,7 @@ pub struct PaymentRecord {
 }
 
 /// One row of a report: a payment or a rejected row, in the order of the files.
+#[allow(clippy::large_enum_variant, reason = "one at a time, and never kept")]
 #[derive(Clone, Debug)]
 pub enum ReportRow {
     /// A payment.
@@ -479,21 +489,6 @@ pub struct TrailEntry {
     pub anomaly: Option<String>,
     /// What else was said, as JSON.
     pub detail: Option<String>,
-}
-
-/// What somebody did to a batch.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ActRecord {
-    /// When.
-    pub at: Timestamp,
-    /// The command: `load`, `run`, `retry`, `resolve`, `cancel`, `resume-lane`, `account-moved`.
-    pub act: String,
-    /// What it was done to, where that is not the whole batch: a file, a payment, a service.
-    pub about: Option<String>,
-    /// Why, in the words of whoever did it to a whole batch.
-    pub reason: Option<String>,
-    /// Who.
-    pub by: Actor,
 }
 
 /// What was known of a payment at one moment: a decision rests on it.

@@ -23,8 +23,10 @@ mod loaded_before;
 pub mod names;
 pub mod pace;
 pub mod pin;
+mod purpose;
 pub mod recovery;
 pub mod repeats;
 pub mod standstill;
 
 pub use loaded_before::{Became, Before};
+pub use purpose::Purpose;

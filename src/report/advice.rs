@@ -1,11 +1,18 @@
 //! What a state or a status code means for the reader, and what to do about it.
 
-use super::StateName;
+use super::{BatchHeader, StateName};
 use crate::domain::BatchName;
+use crate::ledger::Purpose;
 
-/// Returns what a state means for the money.
-pub(super) fn meaning(state: StateName) -> &'static str {
+/// Returns what a state means for the money. What the gateway ended has its code; `is_mixed`: so may these.
+pub(super) fn meaning(state: StateName, code: Option<i64>, is_mixed: bool) -> &'static str {
     match state {
+        StateName::Failed if is_mixed => {
+            "Not paid: by the gateway's word, or as an operator recorded it; each line says which."
+        }
+        StateName::Failed if code.is_none() => {
+            "Recorded as failed by an operator, not by the gateway: each line says by whom, and why."
+        }
         StateName::Unpriced => "Without an amount: it is taken from the bill. No money has moved.",
         StateName::Ready => "Not sent yet. No money has moved.",
         StateName::Posting => "Being sent. The outcome is not known yet.",
@@ -22,12 +29,23 @@ pub(super) fn meaning(state: StateName) -> &'static str {
     }
 }
 
+/// Returns the command that runs the batch.
+pub(super) fn run_command(header: &BatchHeader) -> String {
+    let sandbox = match header.purpose {
+        Purpose::Rehearsal => " --sandbox",
+        Purpose::Gateway | Purpose::Unknown => "",
+    };
+    format!("disburse run {}{sandbox}", header.name)
+}
+
 /// Returns what to do about the payments of one state and status code.
-pub(super) fn remedy(state: StateName, code: Option<i64>, batch: &BatchName) -> String {
+pub(super) fn remedy(state: StateName, code: Option<i64>, header: &BatchHeader) -> String {
+    let batch = &header.name;
+    let run = run_command(header);
     match (state, code) {
         (StateName::Conflict, Some(229)) => format!(
             "Do not pay again. The gateway had the identifier before this journal posted it. If an earlier journal posted this \
-             batch, “disburse recover {batch} --presume-posted” and “disburse run {batch}” ask for the outcome. If not, it is \
+             batch, “disburse recover {batch} --presume-posted” and “{run}” ask for the outcome. If not, it is \
              somebody else's payment: see with the gateway that yours was not made, record it with “disburse resolve {batch} ID \
              --failed”, and pay it under another batch name."
         ),
@@ -36,7 +54,7 @@ pub(super) fn remedy(state: StateName, code: Option<i64>, batch: &BatchName) -> 
              and record it with “disburse resolve {batch} ID”."
         ),
         (StateName::InDoubt, _) => format!(
-            "Do not pay by any other way. “disburse run {batch}” asks the gateway again. If it cannot tell, ask its \
+            "Do not pay by any other way. “{run}” asks the gateway again. If it cannot tell, ask its \
              support and record the answer with “disburse resolve {batch} ID”."
         ),
         (StateName::Failed, code) => failed(code, batch),
@@ -44,15 +62,15 @@ pub(super) fn remedy(state: StateName, code: Option<i64>, batch: &BatchName) -> 
             "Mend the lines as the last column says and load them again.".to_owned()
         }
         (StateName::Unpriced, _) => format!(
-            "“disburse run {batch} --pay-due” asks for the bills, and pays what is due. A line whose bill is refused is \
+            "“{run} --pay-due” asks for the bills, and pays what is due. A line whose bill is refused is \
              withdrawn with “disburse cancel {batch} ID”."
         ),
         (StateName::Ready, Some(230)) => format!(
-            "The float was short. Top it up, then “disburse resume-lane {batch} SERVICE” and “disburse run {batch}”."
+            "The float was short. Top it up, then “disburse resume-lane {batch} SERVICE” and “{run}”."
         ),
-        (StateName::Ready, _) => format!("“disburse run {batch}” sends them."),
+        (StateName::Ready, _) => format!("“{run}” sends them."),
         (StateName::Posting | StateName::Acknowledged | StateName::Delivered, _) => {
-            format!("Wait. “disburse run {batch}” asks the gateway until the status is final.")
+            format!("Wait. “{run}” asks the gateway until the status is final.")
         }
         (StateName::Paid | StateName::Cancelled, _) => "Nothing.".to_owned(),
     }
@@ -61,7 +79,10 @@ pub(super) fn remedy(state: StateName, code: Option<i64>, batch: &BatchName) -> 
 // The codes of section 7.2 whose remedy is known. The gateway's own description is shown beside it.
 fn failed(code: Option<i64>, batch: &BatchName) -> String {
     let Some(code) = code else {
-        return "Read the evidence of each payment and ask the gateway for the reason.".to_owned();
+        return format!(
+            "See the evidence of each with “disburse explain {batch} ID”. If it is to be paid after all, “disburse retry {batch}”: \
+             the gateway is asked once more before it is paid."
+        );
     };
     let retry = format!("“disburse retry {batch} --code {code}”");
     match code {

@@ -4,6 +4,7 @@ use std::fmt;
 
 use super::Deed;
 use crate::domain::{BatchName, ControlTotals, Money, Originator, ServiceCode, Timestamp};
+use crate::ledger::Purpose;
 use crate::ledger::generations::PaidTwice;
 
 /// The bucket a row is in. The names are those of the files and of the command line.
@@ -205,6 +206,8 @@ pub struct BatchHeader {
     pub name: BatchName,
     /// Who pays.
     pub originator: Originator,
+    /// What it was loaded for.
+    pub purpose: Purpose,
     /// The gateway the batch is bound to.
     pub gateway: String,
     /// The account at the gateway that it belongs to; empty before its first run.

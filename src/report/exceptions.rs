@@ -17,6 +17,8 @@ pub struct ExceptionGroup {
     pub amounts: Totals,
     /// The gateway's words, taken from the first payment that has any.
     pub description: String,
+    /// Codes beyond the bound on groups are among them.
+    pub(super) is_mixed: bool,
 }
 
 /// The groups, by state and status code.
@@ -31,6 +33,7 @@ impl Exceptions {
         }
         let group = self.0.entry(key).or_default();
         group.count += 1;
+        group.is_mixed |= key.1 != entry.status_code;
         if let Some(money) = entry.money {
             group.amounts.add(money);
         }

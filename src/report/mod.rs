@@ -38,7 +38,7 @@ pub use difference::Difference;
 pub use entry::{BatchHeader, Entry, Load, Prepaid, StateName};
 pub use exceptions::ExceptionGroup;
 pub use lane::{Lane, Sum};
-pub use own::{FileIdentity, Whose, place};
+pub use own::{FileIdentity, Owner, Whose, place};
 pub use people::Deed;
 pub use reconciliation::Reconciliation;
 pub use timeline::{Bucket, Timeline};
@@ -82,13 +82,13 @@ const FILES: [&str; 3] = [csv::Sheet::NAME, json::Document::NAME, html::Page::NA
 
 /// Finds out whether a report can be written to this folder, before anything hangs on it. Leaves no trace.
 ///
-/// `input`: the file that the command reads, which no name of the report may be.
+/// `owner`: the batch whose report it is to be. `input`: the file that the command reads, which no name of the report may be.
 ///
 /// # Errors
 /// [`Error::Folder`]; [`Error::NotOurs`] when something else has the name of one of its files.
-pub fn usable(dir: &Path, input: Option<FileIdentity>) -> Result<(), Error> {
+pub fn usable(dir: &Path, owner: &Owner, input: Option<FileIdentity>) -> Result<(), Error> {
     output::usable(dir)?;
-    own::check(dir, &FILES, input)
+    own::check(dir, &FILES, owner, input)
 }
 
 impl Error {
@@ -113,6 +113,10 @@ impl Error {
     pub fn hint(&self) -> &'static str {
         let source = match self {
             Self::Folder { source, .. } | Self::Write { source, .. } => source,
+            Self::NotOurs {
+                whose: Whose::OfAnother(_),
+                ..
+            } => return "name a folder of its own with --out, such as reports/BATCH",
             Self::NotOurs { .. } => {
                 return "move it to another place, or name another folder with --out";
             }

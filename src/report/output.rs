@@ -7,7 +7,7 @@ use std::path::Path;
 
 use tempfile::NamedTempFile;
 
-use super::{Error, Whose, own};
+use super::{Error, Owner, Whose, own};
 
 /// Makes the folder, for its owner only, unless it is there.
 pub(super) fn prepare(dir: &Path) -> Result<(), Error> {
@@ -58,7 +58,11 @@ pub(super) fn scratch(dir: &Path, name: &'static str) -> Result<File, Error> {
 /// # Errors
 /// Until the first rename the earlier files are untouched; every cause known in advance is looked for before it, a file that
 /// is not ours among them.
-pub(super) fn publish(dir: &Path, staged: Vec<(&'static str, NamedTempFile)>) -> Result<(), Error> {
+pub(super) fn publish(
+    dir: &Path,
+    staged: Vec<(&'static str, NamedTempFile)>,
+    owner: &Owner,
+) -> Result<(), Error> {
     for (name, file) in &staged {
         let write_error = |source| Error::write(name, dir)(source);
         file.as_file().sync_all().map_err(write_error)?;
@@ -67,8 +71,9 @@ pub(super) fn publish(dir: &Path, staged: Vec<(&'static str, NamedTempFile)>) ->
         }
     }
     let names: Vec<&'static str> = staged.iter().map(|(name, _)| *name).collect();
-    let mut own = own::begin(dir, &names)?;
-    own.note(staged.iter().map(|(name, file)| (*name, file.as_file())))
+    let mut own = own::begin(dir, &names, owner)?;
+    let files = staged.iter().map(|(name, file)| (*name, file.as_file()));
+    own.note(files, Some(owner))
         .map_err(Error::write(own::LIST, dir))?;
     for (name, file) in staged {
         #[cfg(debug_assertions)]

@@ -3,6 +3,7 @@
 //! Beside the report lies a list of what was written there: of each file its length and the time of its last change. It is
 //! extended, and synced, before a file takes its place, so that a crash leaves no file of ours that it does not know.
 
+use std::borrow::Cow;
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
@@ -12,6 +13,8 @@ use rustix::fs::OFlags;
 use tempfile::{NamedTempFile, PersistError};
 
 use super::Error;
+use crate::domain::BatchName;
+use crate::ledger::Purpose;
 
 /// The list.
 pub(super) const LIST: &str = ".disburse-files";
@@ -19,6 +22,27 @@ pub(super) const LIST: &str = ".disburse-files";
 const HEAD: &str = "What disburse wrote in this folder: file, bytes, seconds and nanoseconds of its last change.\n";
 /// Bytes at the end of the list that are read: what is there now was written last.
 const TAIL_MAX: u64 = 64 * 1024;
+
+/// How a line of the list begins that says of which batch the report is that follows.
+const OF: &str = "# ";
+
+/// A batch, as the list names it: `batch payroll`, `rehearsal payroll`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Owner(String);
+
+impl Owner {
+    /// Returns the owner of the report of a batch.
+    #[must_use]
+    pub fn new(batch: &BatchName, purpose: Purpose) -> Self {
+        Self(match purpose {
+            Purpose::Rehearsal => format!("rehearsal {batch}"),
+            Purpose::Gateway | Purpose::Unknown => format!("batch {batch}"),
+        })
+    }
+}
+
+/// A file as it was written, and of which batch it is; `None`: it is no report, or an earlier release wrote it.
+type Written = (Mark, Option<Owner>);
 
 /// What tells a file as it was written from one that was changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,7 +78,7 @@ enum Found {
 }
 
 /// Why a file is not overwritten.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Whose {
     /// It is the file that the command reads.
     Input,
@@ -62,26 +86,39 @@ pub enum Whose {
     NoFile,
     /// It was not written by this program, or it was changed since.
     Somebodys,
+    /// It is of the report of another batch.
+    OfAnother(Owner),
 }
 
 impl Whose {
-    pub(super) fn text(self) -> &'static str {
-        match self {
+    pub(super) fn text(&self) -> Cow<'static, str> {
+        Cow::Borrowed(match self {
             Self::Input => "is the file that is being read",
             Self::NoFile => "is a link, or no file at all",
             Self::Somebodys => "was not written there by disburse, or was changed or copied since",
-        }
+            Self::OfAnother(Owner(other)) => {
+                return Cow::Owned(format!("is the report of {other}"));
+            }
+        })
     }
 }
 
-/// Returns whether a file may take this place.
-fn judge(found: Found, written: &[Mark]) -> Result<(), Whose> {
+/// Returns whether a file may take this place. `own`: of which batch it is.
+fn judge(found: Found, written: &[Written], own: Option<&Owner>) -> Result<(), Whose> {
     match found {
         Found::Nothing | Found::Folder => Ok(()),
         Found::NoFile => Err(Whose::NoFile),
         Found::File { is_input: true, .. } => Err(Whose::Input),
-        Found::File { mark, .. } if written.contains(&mark) => Ok(()),
-        Found::File { .. } => {
+        Found::File { mark, .. } => {
+            let ours = written.iter().rev().filter(|(known, _)| *known == mark);
+            let mut owners = ours.map(|(_, owner)| owner.as_ref());
+            match owners.next() {
+                // What is no report, or of nobody knows whom, is ours all the same.
+                Some(None) => return Ok(()),
+                Some(Some(owner)) if own.is_none_or(|own| own == owner) => return Ok(()),
+                Some(Some(owner)) => return Err(Whose::OfAnother(owner.clone())),
+                None => {}
+            }
             #[cfg(test)]
             if crate::canary::Canary::ForeignFileOverwritten.sings() {
                 return Ok(());
@@ -134,7 +171,7 @@ fn look(path: &Path, input: Option<FileIdentity>) -> io::Result<Found> {
 /// The list of a folder, locked against another report into it.
 pub(super) struct Own {
     file: File,
-    written: Vec<(String, Mark)>,
+    written: Vec<(String, Written)>,
 }
 
 impl Own {
@@ -155,7 +192,7 @@ impl Own {
             Err(_) if path.is_symlink() => return Err(Error::not_ours(LIST, dir, Whose::NoFile)),
             Err(error) => return Err(failed(error)),
         };
-        let read = || -> io::Result<Option<Vec<(String, Mark)>>> {
+        let read = || -> io::Result<Option<Vec<(String, Written)>>> {
             if !file.metadata()?.is_file() {
                 return Ok(None);
             }
@@ -170,15 +207,16 @@ impl Own {
         }
     }
 
-    fn of(&self, name: &str) -> Vec<Mark> {
+    fn of(&self, name: &str) -> Vec<Written> {
         let of_name = self.written.iter().filter(|(known, _)| known == name);
-        of_name.map(|(_, mark)| *mark).collect()
+        of_name.map(|(_, written)| written.clone()).collect()
     }
 
     /// Notes files that are about to take their places, for good.
     pub(super) fn note<'a>(
         &mut self,
         files: impl Iterator<Item = (&'a str, &'a File)>,
+        owner: Option<&Owner>,
     ) -> io::Result<()> {
         // A line that a crash cut off ends here, at the latest.
         let mut text = "\n".to_owned();
@@ -186,6 +224,9 @@ impl Own {
             self.file.set_len(0)?;
             HEAD.clone_into(&mut text);
         }
+        // What follows is nobody's else.
+        let owner = owner.map_or("", |Owner(name)| name);
+        text.push_str(&format!("{OF}{owner}\n"));
         for (name, file) in files {
             let mark = Mark::of(&file.metadata()?);
             let Mark {
@@ -201,7 +242,7 @@ impl Own {
 }
 
 /// Reads the end of a list; `None` when it is none of ours.
-fn read(mut file: &File) -> io::Result<Option<Vec<(String, Mark)>>> {
+fn read(mut file: &File) -> io::Result<Option<Vec<(String, Written)>>> {
     let length = file.metadata()?.len();
     let mut head = Vec::new();
     file.seek(SeekFrom::Start(0))?;
@@ -215,7 +256,16 @@ fn read(mut file: &File) -> io::Result<Option<Vec<(String, Mark)>>> {
     let mut tail = Vec::new();
     file.take(TAIL_MAX).read_to_end(&mut tail)?;
     let tail = String::from_utf8_lossy(&tail);
-    Ok(Some(tail.lines().filter_map(line).collect()))
+    let mut owner = None;
+    let mut written = Vec::new();
+    for text in tail.lines() {
+        if let Some(name) = text.strip_prefix(OF) {
+            owner = Some(Owner(name.to_owned())).filter(|_| !name.is_empty());
+        } else if let Some((name, mark)) = line(text) {
+            written.push((name, (mark, owner.clone())));
+        }
+    }
+    Ok(Some(written))
 }
 
 /// Reads one line; `None` of one that is not whole.
@@ -256,11 +306,11 @@ pub fn place(
     if found == Found::Folder {
         return Err(io::ErrorKind::IsADirectory.into());
     }
-    if judge(found, &written).is_err() {
+    if judge(found, &written, None).is_err() {
         return Ok(Err(file));
     }
     if let Some(own) = &mut own {
-        own.note([(&*name, file.as_file())].into_iter())?;
+        own.note([(&*name, file.as_file())].into_iter(), None)?;
     }
     match put(file, path) {
         Ok(()) => Ok(Ok(())),
@@ -282,16 +332,17 @@ pub(super) fn put(file: NamedTempFile, path: &Path) -> Result<(), PersistError> 
 pub(super) fn check(
     dir: &Path,
     names: &[&'static str],
+    owner: &Owner,
     input: Option<FileIdentity>,
 ) -> Result<(), Error> {
-    check_with(Own::open(dir, false)?.as_ref(), dir, names, input)
+    check_with(Own::open(dir, false)?.as_ref(), dir, names, owner, input)
 }
 
 /// The same, and keeps others from writing a report there until the list is dropped.
-pub(super) fn begin(dir: &Path, names: &[&'static str]) -> Result<Own, Error> {
+pub(super) fn begin(dir: &Path, names: &[&'static str], owner: &Owner) -> Result<Own, Error> {
     let own = Own::open(dir, true)?
         .ok_or_else(|| Error::write(LIST, dir)(io::ErrorKind::NotFound.into()))?;
-    check_with(Some(&own), dir, names, None)?;
+    check_with(Some(&own), dir, names, owner, None)?;
     Ok(own)
 }
 
@@ -299,12 +350,13 @@ fn check_with(
     own: Option<&Own>,
     dir: &Path,
     names: &[&'static str],
+    owner: &Owner,
     input: Option<FileIdentity>,
 ) -> Result<(), Error> {
     for name in names {
         let found = look(&dir.join(name), input).map_err(Error::write(name, dir))?;
         let written = own.map_or_else(Vec::new, |own| own.of(name));
-        judge(found, &written).map_err(|whose| Error::not_ours(name, dir, whose))?;
+        judge(found, &written, Some(owner)).map_err(|whose| Error::not_ours(name, dir, whose))?;
     }
     Ok(())
 }
@@ -326,23 +378,42 @@ mod tests {
             nanoseconds: 6,
             ..MARK
         };
-        let cases = [
-            (Found::Nothing, &[][..], Ok(())),
-            (Found::Nothing, &[MARK], Ok(())),
-            (Found::Folder, &[], Ok(())),
-            (Found::NoFile, &[MARK], Err(Whose::NoFile)),
-            (file(MARK, false), &[], Err(Whose::Somebodys)),
-            (file(MARK, false), &[MARK], Ok(())),
-            (file(MARK, false), &[later, MARK], Ok(())),
-            (file(MARK, true), &[MARK], Err(Whose::Input)),
-            (file(MARK, true), &[], Err(Whose::Input)),
-            (file(longer, false), &[MARK], Err(Whose::Somebodys)),
-            (file(later, false), &[MARK], Err(Whose::Somebodys)),
+        let owner = |name: &str| Some(Owner(name.to_owned()));
+        let (known, ours, others) = (
+            (MARK, None),
+            (MARK, owner("batch b")),
+            (MARK, owner("batch c")),
+        );
+        let later_one = (later, owner("batch c"));
+        let cases: Vec<(Found, Vec<Written>, Result<(), Whose>)> = vec![
+            (Found::Nothing, vec![], Ok(())),
+            (Found::Nothing, vec![known.clone()], Ok(())),
+            (Found::Folder, vec![], Ok(())),
+            (Found::NoFile, vec![known.clone()], Err(Whose::NoFile)),
+            (file(MARK, false), vec![], Err(Whose::Somebodys)),
+            (file(MARK, false), vec![known.clone()], Ok(())),
+            (file(MARK, false), vec![ours.clone()], Ok(())),
+            (file(MARK, false), vec![later_one, known.clone()], Ok(())),
+            (
+                file(MARK, false),
+                vec![others.clone()],
+                Err(Whose::OfAnother(Owner("batch c".to_owned()))),
+            ),
+            (file(MARK, false), vec![others, ours], Ok(())),
+            (file(MARK, true), vec![known.clone()], Err(Whose::Input)),
+            (file(MARK, true), vec![], Err(Whose::Input)),
+            (
+                file(longer, false),
+                vec![known.clone()],
+                Err(Whose::Somebodys),
+            ),
+            (file(later, false), vec![known], Err(Whose::Somebodys)),
         ];
-        let is_wrong = |(found, written, expected): &(Found, &[Mark], Result<(), Whose>)| {
-            judge(*found, written) != *expected
+        let own = Owner("batch b".to_owned());
+        let is_wrong = |(found, written, expected): &&(Found, Vec<Written>, Result<(), Whose>)| {
+            judge(*found, written, Some(&own)) != *expected
         };
-        cases.iter().filter(|case| is_wrong(case)).count()
+        cases.iter().filter(is_wrong).count()
     }
 
     #[test]
@@ -363,6 +434,10 @@ mod tests {
             (
                 format!("{HEAD}a.csv 7 1795845600 5\n\nb.csv 8 1 2\n"),
                 Some(2),
+            ),
+            (
+                format!("{HEAD}a.csv 7 1795845600 5\n# batch 7\nb.csv 8 1 2\n# \nc.csv 8 1 2\n"),
+                Some(3),
             ),
             ("my own notes\n".to_owned(), None),
             (format!(" {HEAD}"), None),

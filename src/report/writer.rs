@@ -10,7 +10,7 @@ use super::figures::{Instants, write_money};
 use super::html::Page;
 use super::json::Document;
 use super::packed::Packed;
-use super::{BatchHeader, Entry, Error, FILES, Prepaid, Reconciliation, output, own};
+use super::{BatchHeader, Entry, Error, FILES, Owner, Prepaid, Reconciliation, output, own};
 use crate::domain::Electricity;
 
 /// How many batches of entries wait for the thread.
@@ -69,7 +69,7 @@ impl Writer {
     /// The folder cannot be made or written.
     pub fn create(dir: &Path, header: BatchHeader) -> Result<Self, Error> {
         output::prepare(dir)?;
-        own::check(dir, &FILES, None)?;
+        own::check(dir, &FILES, &Owner::new(&header.name, header.purpose), None)?;
         let files = Files::create(dir, header)?;
         let (full, waiting) = sync_channel(WAITING_MAX);
         let (give_back, emptied) = sync_channel(WAITING_MAX);
@@ -244,7 +244,7 @@ impl Files {
             (Document::NAME, document),
             (Page::NAME, page),
         ];
-        output::publish(dir, staged)?;
+        output::publish(dir, staged, &Owner::new(&header.name, header.purpose))?;
         Ok(Report {
             paths: Paths {
                 csv: dir.join(Sheet::NAME),

@@ -207,6 +207,7 @@ fn plan(now: Timestamp, presume_posted: bool) -> LoadPlan {
         originator: Originator::parse("acme").expect("a name"),
         source: "batch.csv".into(),
         now,
+        purpose: crate::ledger::Purpose::Gateway,
         amend: false,
         allow_equal_rows: true,
         repeats: None,

@@ -30,10 +30,16 @@ fn a_retry_pays_failures_under_a_new_identifier_and_reports_each_row_once() {
     let before = payments(&world, "reports/b");
     world
         .expect(0, &["retry", "b", "--code", "999"])
-        .says("0 proven failures");
+        .says("nothing is paid anew")
+        .says(&format!(
+            "with code 999; what has failed: {failed} with code 141, KES "
+        ));
     world
         .expect(0, &["retry", "b", "--code", "141", "--yes"])
-        .says(&format!("{failed} proven failures"));
+        .says(&format!(
+            "pay {failed} failed payments of batch b anew, KES "
+        ))
+        .says(&format!("{failed} failed payments are paid anew"));
     assert_eq!(world.count("b", "ready"), failed);
     world.expect(0, &[&PAY[..], &good].concat());
     let after = payments(&world, "reports/b");

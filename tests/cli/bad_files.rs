@@ -139,14 +139,24 @@ fn a_file_of_another_kind_makes_no_journal() {
 fn what_is_no_file_is_refused() {
     let desk = Desk::loaded();
     fs::create_dir(desk.path("folder.csv")).unwrap();
-    for (name, error) in [
-        ("nowhere.csv", "nowhere.csv: no such file"),
-        ("nowhere/at/all.csv", "nowhere/at/all.csv: no such file"),
-        ("folder.csv", "folder.csv: is a folder; name a file in it"),
+    let gone =
+        "hint: check the name: it is looked for from the folder in which the command is given";
+    for (name, lines) in [
+        (
+            "nowhere.csv",
+            &["error: nowhere.csv: no such file", gone][..],
+        ),
+        (
+            "nowhere/at/all.csv",
+            &["error: nowhere/at/all.csv: no such file", gone],
+        ),
+        (
+            "folder.csv",
+            &["error: folder.csv: is a folder; name a file in it"],
+        ),
     ] {
-        let error = format!("error: {error}");
-        desk.refuses(&["check", name, "--sandbox"], 2, &[&error]);
-        desk.refuses(&["load", name, "--batch", "n", "--sandbox"], 2, &[&error]);
+        desk.refuses(&["check", name, "--sandbox"], 2, lines);
+        desk.refuses(&["load", name, "--batch", "n", "--sandbox"], 2, lines);
     }
 }
 
@@ -246,11 +256,12 @@ fn options_that_say_how_to_read_are_checked() {
             "--expect-total KEZ 100: KEZ is no currency of ISO 4217",
         ),
     ] {
-        desk.refuses(
-            &["check", "ok.csv", "--sandbox", option, value],
-            2,
-            &[&format!("error: {error}")],
-        );
+        let error = format!("error: {error}");
+        let mut lines = vec![error.as_str()];
+        if option == "--expect-total" {
+            lines.push("hint: write currency and total, as in --expect-total \"KES 412955.45\"");
+        }
+        desk.refuses(&["check", "ok.csv", "--sandbox", option, value], 2, &lines);
     }
     desk.refuses(
         &["check", "ok.csv", "--sandbox", "--format", "json"],

@@ -146,6 +146,6 @@ fn data_that_cannot_be_printed_is_an_error() {
             &["error: standard output cannot be written: No space left on device (os error 28)"],
         );
     }
-    // The journal with its mark, and the batch.
-    assert_eq!(fs::read_dir(desk.path(".")).unwrap().count(), 3);
+    // The journal with its mark and its lock, and the batch.
+    assert_eq!(fs::read_dir(desk.path(".")).unwrap().count(), 4);
 }

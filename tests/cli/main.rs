@@ -9,11 +9,13 @@ mod bad_journals;
 mod bad_settings;
 mod check;
 mod damage;
+mod decided;
 mod desk;
 mod doors;
 mod formats;
 mod full_disk;
 mod help;
+mod hints;
 mod kinds;
 mod names;
 mod operations;
@@ -21,6 +23,7 @@ mod orders;
 mod output;
 mod own_files;
 mod people;
+mod rehearsals;
 mod reports;
 #[path = "../wire/server.rs"]
 #[allow(dead_code, reason = "other tests need more of it")]

@@ -65,6 +65,9 @@ fn a_rehearsed_payment_is_asked_about_in_the_sandbox_that_it_was_run_against() {
         said.err
     );
     assert_eq!(states()["failed"]["count"], 0);
-    let said = resolve(&["--paid"]).finished(0);
-    assert!(said.out.contains("-> paid"), "{}", said.out);
+    // On a busy machine the sandbox has settled it meanwhile, and said so.
+    if states()["paid"]["count"] == 0 {
+        let said = resolve(&["--paid"]).finished(0);
+        assert!(said.out.contains("-> paid"), "{}", said.out);
+    }
 }

@@ -100,3 +100,29 @@ fn corrections_take_the_place_of_no_other_file() {
     assert_eq!(desk.text("bad.csv"), bad);
     assert!(check(&["--corrections", "/dev/null"]).contains("no file has that name"));
 }
+
+#[test]
+fn the_report_of_another_batch_is_not_overwritten() {
+    let desk = Desk::with_rows();
+    desk.run(&pay("ok.csv", "r")).finished(0);
+    let ours = desk.text("r/report.json");
+    let hint = "hint: name a folder of its own with --out, such as reports/BATCH";
+    let error = "error: payments.csv in r is the report of rehearsal b; it is not overwritten";
+    let other = ["pay", "ok.csv", "--batch", "c", "--sandbox", "--out", "r"];
+    desk.refuses(&other, 2, &[error, hint]);
+    desk.run(&["load", "ok.csv", "--batch", "c", "--sandbox"])
+        .finished(0);
+    desk.refuses(&["report", "c", "--out", "r"], 2, &[error, hint]);
+    assert_eq!(desk.text("r/report.json"), ours);
+    desk.run(&["report", "c", "--out", "reports/c"]).finished(0);
+    // Its own, again and again; an earlier release did not note whose it was.
+    desk.run(&["report", "b", "--out", "r"]).finished(0);
+    let list: String = desk
+        .text("r/.disburse-files")
+        .lines()
+        .filter(|line| !line.starts_with("# "))
+        .map(|line| format!("{line}\n"))
+        .collect();
+    fs::write(desk.path("r/.disburse-files"), list).unwrap();
+    desk.run(&["report", "c", "--out", "r"]).finished(0);
+}

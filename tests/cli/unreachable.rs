@@ -6,7 +6,7 @@ use crate::desk::{CONFIGURATION, Desk};
 
 const NOBODY: [&str; 2] = [
     "error: the gateway cannot be reached: connection refused; nothing was sent",
-    "hint: check base_url and the network, then run again",
+    "hint: check base_url and the network, then: disburse run b",
 ];
 
 #[test]
@@ -168,7 +168,8 @@ fn a_batch_stays_with_the_gateway_it_was_started_with() {
     );
     let said = desk.run(&["run", "b", "--sandbox"]).finished(2);
     assert!(
-        said.err.contains("this run is configured for sandbox "),
+        said.err
+            .contains("batch b was loaded for its gateway, not for the sandbox"),
         "{}",
         said.err
     );
@@ -189,7 +190,7 @@ fn a_rehearsal_does_not_go_on_with_real_money() {
     ])
     .finished(0);
     let said = desk.run(&["run", "b", "--yes"]).finished(2);
-    let hint = "hint: a rehearsal stays a rehearsal: go on with --sandbox, or load the file under another batch name for the \
-                gateway\n";
+    let hint = "hint: to go on rehearsing, say --sandbox; to pay the file, load it without --sandbox under another batch name: what \
+                was rehearsed does not count as paid\n";
     assert!(said.err.ends_with(hint), "{}", said.err);
 }

@@ -132,6 +132,7 @@ pub fn plan() -> LoadPlan {
         originator: Originator::parse("acme").unwrap(),
         source: "payroll.csv".into(),
         now: at(0),
+        purpose: disburse::ledger::Purpose::Gateway,
         amend: false,
         allow_equal_rows: false,
         repeats: None,

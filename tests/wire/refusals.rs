@@ -46,7 +46,9 @@ const REFUSALS: [(&str, &str, &str); 7] = [
 async fn the_words_of_a_refusal_without_an_entry_are_kept_and_prove_nothing() {
     for (status, body, words) in REFUSALS {
         let server = Server::start(move |mut connection| {
-            connection.reply(status, body);
+            while connection.request().is_some() {
+                connection.reply(status, body);
+            }
         });
         for (reply, nothing) in [
             (
@@ -79,7 +81,11 @@ async fn the_words_of_a_refusal_without_an_entry_are_kept_and_prove_nothing() {
 async fn a_refusal_that_repeats_our_password_is_kept_without_it() {
     let body =
         serde_json::json!({"message": format!("wrong: {PASSWORD}!"), "statusCode": 7}).to_string();
-    let server = Server::start(move |mut connection| connection.reply("200 OK", &body));
+    let server = Server::start(move |mut connection| {
+        while connection.request().is_some() {
+            connection.reply("200 OK", &body);
+        }
+    });
     let reply = soon(gateway(&server.url()).post(&one(A))).await;
     let said = &reply.outcomes[0].said;
     assert_eq!(said.description, "statusCode 7; wrong: [hidden]!");

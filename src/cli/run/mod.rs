@@ -19,7 +19,7 @@ use tokio_util::task::TaskTracker;
 use super::arguments::{PayArguments, RunArguments, RunOptions};
 use super::config::Settings;
 use super::input::{Input, declared_total};
-use super::session::{Session, batch_name};
+use super::session::{Session, batch_name, run_command};
 use super::{
     Error, Verdict, gateway, load, networks, output, progress, recover, repeats, sandbox, signals,
     verify,
@@ -28,10 +28,12 @@ use crate::callback::{self, Addresses};
 use crate::domain::{Amount, BatchName, Currency, Money, Pulse, Timestamp};
 use crate::engine::{self, Clock, Plan, Run, Summary};
 use crate::gateway::{HttpGateway, Secrets};
-use crate::journal::{Home, Journal, Moved, Proof, Reader, RunLock};
+use crate::journal::{Home, Journal, Moved, Proof, Reader, RunLock, Standing};
+use crate::ledger::Purpose;
 use crate::ledger::confirmation::{Answer, Bound, Confirmation};
 use crate::ledger::intact::{Extends, extends};
 use crate::ledger::standstill::SILENCE_MAX;
+use crate::report::Owner;
 use crate::sandbox::Sandbox;
 use confirm::Declared;
 use door::Door;
@@ -65,8 +67,8 @@ pub(super) async fn run(session: &Session, arguments: RunArguments) -> Result<Ve
             },
         },
         resume: format!(
-            "To resume: disburse run {batch}{}",
-            if options.sandbox { " --sandbox" } else { "" }
+            "To resume: {}",
+            run_command(&batch, Purpose::of_command(options.sandbox))
         ),
     };
     let outcome = carry_out(session, settings, &journal, &batch, &options, orders).await?;
@@ -84,7 +86,8 @@ pub(super) async fn pay(session: &Session, arguments: PayArguments) -> Result<Ve
         // Refused before anything is loaded: a file without a gateway is half a job.
         settings.gateway()?;
     }
-    let plan = load::plan(&arguments.file, &arguments.load, &settings, options.sandbox)?;
+    let purpose = Purpose::of_command(options.sandbox);
+    let plan = load::plan(&arguments.file, &arguments.load, &settings, purpose)?;
     let batch = plan.batch.clone();
     // Rows that are added to a batch are a part of it; else the file is the batch, and nobody has added anything.
     let declared = match plan.amend {
@@ -100,7 +103,7 @@ pub(super) async fn pay(session: &Session, arguments: PayArguments) -> Result<Ve
     let input =
         Input::open(&arguments.file, &settings)?.presuming_posted(arguments.load.presume_posted);
     // Better told now than when the money has moved.
-    crate::report::usable(&out, Some(input.identity()?))?;
+    crate::report::usable(&out, &Owner::new(&batch, purpose), Some(input.identity()?))?;
     if arguments.load.lookup {
         networks::check_new(session, &input, &plan, options.sandbox).await?;
     }
@@ -173,6 +176,21 @@ struct Outcome {
     ledger: Option<crate::sandbox::Verdict>,
 }
 
+/// Refuses a batch that was loaded for something else, before anything is asked of a person or of a gateway.
+fn refuse_other_purpose(
+    batch: &BatchName,
+    standing: &Standing,
+    sandbox: bool,
+) -> Result<(), Error> {
+    use crate::journal::Error as E;
+    let (batch, purpose) = (batch.clone(), standing.purpose);
+    match purpose.agrees(Purpose::of_command(sandbox)) {
+        true => Ok(()),
+        false if sandbox => Err(E::NotARehearsal { batch }.into()),
+        false => Err(E::OnlyARehearsal { batch }.into()),
+    }
+}
+
 async fn carry_out(
     session: &Session,
     mut settings: Settings,
@@ -182,8 +200,9 @@ async fn carry_out(
     orders: Orders,
 ) -> Result<Outcome, Error> {
     let orders_lost = journal.orders_lost().await?;
+    let shown = journal.shown(batch.clone()).await?;
+    refuse_other_purpose(batch, &shown.standing, options.sandbox)?;
     if !options.sandbox {
-        let shown = journal.shown(batch.clone()).await?;
         orders.declared.check(batch, &shown.standing)?;
         // It asks, and posts nothing: that takes nobody's yes.
         if orders_lost == 0 {

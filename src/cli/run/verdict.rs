@@ -1,9 +1,9 @@
 //! What a finished run says: the report, where the batch stands, and the exit code.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::super::bills::unpriced_text;
-use super::super::session::Session;
+use super::super::session::{Session, run_command, sandbox_flag};
 use super::super::{Error, Verdict, output, recover, report, sandbox, status, verify};
 use super::Outcome;
 use crate::domain::BatchName;
@@ -19,8 +19,8 @@ pub(super) async fn conclude(
     outcome: &Outcome,
     out: Option<PathBuf>,
 ) -> Result<Verdict, Error> {
-    let written = match out {
-        Some(out) => Some(report::write(session, batch, &out).await),
+    let written = match &out {
+        Some(out) => Some(report::write(session, batch, out).await),
         None => None,
     };
     let standing = journal.standing(batch.clone()).await?;
@@ -63,7 +63,7 @@ pub(super) async fn conclude(
         Ending::Taken(_) => return Ok(taken(batch)),
         _ => {}
     }
-    Ok(verdict(batch, outcome, &standing))
+    Ok(verdict(batch, outcome, &standing, out.as_deref()))
 }
 
 /// Tells what stopped the posts when the gateway has had the identifiers before.
@@ -77,7 +77,7 @@ fn taken(batch: &BatchName) -> Verdict {
     output::complain(
         "hint",
         &format!(
-            "if an earlier journal posted this batch: disburse recover {batch} --presume-posted, then run again: it asks \
+            "if an earlier journal posted this batch: disburse recover {batch} --presume-posted, then say the same command again: it asks \
              before it posts. If not, somebody else has paid under these identifiers: load the rows as a batch of another name, \
              after you have seen with the gateway that nobody was paid"
         ),
@@ -131,7 +131,66 @@ fn shout_paid_twice(standing: &Standing) {
     );
 }
 
-fn verdict(batch: &BatchName, outcome: &Outcome, standing: &Standing) -> Verdict {
+/// Says of a batch that is finished who is not paid, and what may be done about each kind.
+fn tell_who_is_not_paid(batch: &BatchName, standing: &Standing, out: Option<&Path>) {
+    let failed = standing.of(State::Failed).count;
+    let conflict = standing.of(State::Conflict).count;
+    let rejected = standing.rejected.count;
+    let kinds = [
+        (failed, "failed"),
+        (rejected, "rejected"),
+        (standing.of(State::Cancelled).count, "cancelled"),
+        (conflict, "in conflict"),
+    ];
+    let kinds: Vec<String> = kinds
+        .into_iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, kind)| format!("{} {kind}", output::grouped(&count.to_string())))
+        .collect();
+    // Rows that were paid twice are told before, and may be the only thing that is wrong.
+    if kinds.is_empty() {
+        return;
+    }
+    let text = format!("finished, and not everybody is paid: {}", kinds.join(", "));
+    output::complain("warning", &text);
+    if conflict > 0 {
+        let hint = format!(
+            "what is in conflict may have been paid: pay none of it by another way before it is decided. What was said of it: \
+             disburse explain {batch} ID; then disburse resolve {batch} ID"
+        );
+        output::complain("hint", &hint);
+    }
+    if failed > 0 {
+        let why = match out {
+            Some(_) => "the report says why each failed".to_owned(),
+            None => format!("why each failed: disburse report {batch} --out reports/{batch}"),
+        };
+        let hint = format!(
+            "{why}. To pay failed ones anew: disburse retry {batch}, which says first whom, and asks"
+        );
+        output::complain("hint", &hint);
+    }
+    if rejected > 0 {
+        let hint = format!(
+            "rejected rows were never sent: mend the corrections file, then: disburse load FILE --batch {batch} --amend{}",
+            sandbox_flag(standing.purpose)
+        );
+        output::complain("hint", &hint);
+    }
+    if failed + conflict + rejected == 0 {
+        output::complain(
+            "hint",
+            "what was cancelled is never paid under this batch name; to pay it after all, load it under another one",
+        );
+    }
+}
+
+fn verdict(
+    batch: &BatchName,
+    outcome: &Outcome,
+    standing: &Standing,
+    out: Option<&Path>,
+) -> Verdict {
     let all_paid = standing.rejected.count == 0
         && standing.paid_twice_count == 0
         && standing
@@ -140,17 +199,18 @@ fn verdict(batch: &BatchName, outcome: &Outcome, standing: &Standing) -> Verdict
             .all(|row| row.state == State::Paid || row.tally.count == 0);
     shout_paid_twice(standing);
     if standing.is_finished() {
-        return if all_paid {
-            Verdict::Done
-        } else {
-            Verdict::Incomplete
-        };
+        if all_paid {
+            return Verdict::Done;
+        }
+        tell_who_is_not_paid(batch, standing, out);
+        return Verdict::Incomplete;
     }
+    let run = run_command(batch, standing.purpose);
     let settled = |row: &StandingRow| row.state.is_finished() || row.tally.count == 0;
     if standing.unpriced > 0 && standing.rows.iter().all(settled) {
         let remedy = "they were added while the run went on";
         output::complain("warning", &unpriced_text(standing.unpriced, remedy));
-        output::complain("hint", &format!("disburse run {batch} --pay-due"));
+        output::complain("hint", &format!("{run} --pay-due"));
         return Verdict::Unfinished;
     }
     let lanes: Vec<&str> = standing
@@ -170,11 +230,12 @@ fn verdict(batch: &BatchName, outcome: &Outcome, standing: &Standing) -> Verdict
             Verdict::Stopped,
             format!("the float of {} is used up (230)", lanes.join(", ")),
             if outcome.reopens_lanes {
-                "top it up and run again: a run asks for the balance, and goes on when it suffices"
-                    .to_owned()
+                format!(
+                    "top it up, then: {run}, which asks for the balance and goes on when it suffices"
+                )
             } else {
                 format!(
-                    "top it up, then: disburse resume-lane {batch} {} and run again",
+                    "top it up, then: disburse resume-lane {batch} {}, and then: {run}",
                     lanes.first().unwrap_or(&"SERVICE")
                 )
             },
@@ -183,7 +244,7 @@ fn verdict(batch: &BatchName, outcome: &Outcome, standing: &Standing) -> Verdict
             Verdict::Unfinished,
             "what is left came while the run went on, and waits for its documents to be uploaded"
                 .to_owned(),
-            "run again to upload them".to_owned(),
+            format!("to upload them: {run}"),
         ),
         Ending::Unconfirmed if outcome.orders_lost > 0 => (
             Verdict::Unfinished,
@@ -206,20 +267,20 @@ fn verdict(batch: &BatchName, outcome: &Outcome, standing: &Standing) -> Verdict
                     if later.count == 1 { "waits" } else { "wait" },
                     if later.count == 1 { "its" } else { "their" },
                 ),
-                format!("look at what was added or retried, then: disburse run {batch}"),
+                format!("look at what was added or retried, then: {run}"),
             )
         }
         Ending::Stopped(why) => (
             Verdict::Stopped,
             format!("the gateway stopped the run: {why}"),
-            "mend the configuration, then run again".to_owned(),
+            format!("mend the configuration, then: {run}"),
         ),
         // Told before, with its example.
         Ending::Misread(_) | Ending::Taken(_) => return Verdict::Stopped,
         Ending::CircuitOpen => (
             Verdict::Stopped,
             "the gateway lost one post after another; posts were paused to the end".to_owned(),
-            "run again when it has recovered; what is unknown is asked about first".to_owned(),
+            format!("when it has recovered: {run}, which asks first about what is unknown"),
         ),
         Ending::Unreachable(why) => (
             Verdict::Unfinished,
@@ -228,29 +289,30 @@ fn verdict(batch: &BatchName, outcome: &Outcome, standing: &Standing) -> Verdict
                 0 => format!("the gateway cannot be reached: {why}; nothing was sent"),
                 _ => format!("the gateway cannot be reached: {why}"),
             },
-            "check base_url and the network, then run again".to_owned(),
+            format!("check base_url and the network, then: {run}"),
         ),
         Ending::NeedsDecision => (
             Verdict::Unfinished,
             "what is left waits for a callback or for a decision".to_owned(),
             format!(
-                "disburse explain {batch} ID, then disburse resolve {batch} ID --paid or --failed"
+                "what is known of one: disburse explain {batch} ID; to decide it: disburse resolve {batch} ID --paid or --failed; \
+                 to wait for callbacks: disburse listen, or {run}"
             ),
         ),
         Ending::TimedOut => (
             Verdict::Unfinished,
             "no payment moved for as long as --max-wait allows".to_owned(),
-            "run again to go on waiting".to_owned(),
+            format!("to go on waiting: {run}"),
         ),
         Ending::Posted => (
             Verdict::Unfinished,
             format!("everything is posted; {open} without an outcome yet"),
-            "run again to wait for them".to_owned(),
+            format!("to wait for them: {run}"),
         ),
         Ending::Drained | Ending::Finished => (
             Verdict::Unfinished,
             format!("ended before its time; {open} without an outcome yet"),
-            "run again to go on".to_owned(),
+            format!("to go on: {run}"),
         ),
     };
     // Quiet is for what goes well.

@@ -122,6 +122,7 @@ fn standing(states: &[(State, u64)], held: &[i64]) -> Box<Standing> {
         }
     });
     Box::new(Standing {
+        purpose: crate::ledger::Purpose::Gateway,
         rows: rows.collect(),
         unpriced: 0,
         rejected: Tally::default(),

@@ -1,10 +1,12 @@
 //! Who did what, on the chain of the batch: one row of evidence for each command that changed something.
 
+use rusqlite::OptionalExtension;
 use serde_json::{Value, json};
 
 use super::chain::{Chained, Evidence};
 use super::read::Snapshot;
 use super::row::{ACTED, corrupt};
+use super::turns::Manner;
 use super::writer::Journal;
 use crate::domain::{Actor, Timestamp};
 use crate::journal::{ActRecord, Error};
@@ -16,6 +18,26 @@ impl Journal {
     pub fn acting_as(mut self, actor: Actor) -> Self {
         self.actor = Some(actor.into());
         self
+    }
+
+    /// Records who gave an order about a payment that changed nothing itself: the gateway, asked for it, said how it ended.
+    ///
+    /// # Errors
+    /// Faults of the journal.
+    pub async fn record_order(
+        &self,
+        seq: i64,
+        act: &'static str,
+        now: Timestamp,
+    ) -> Result<(), Error> {
+        self.ask(Manner::Alone, move |c| {
+            let (batch_id, id): (i64, String) = c
+                .prepare_cached("select batch_id, identifier from instruction where seq = ?1")?
+                .query_row([seq], |row| Ok((row.get(0)?, row.get(1)?)))?;
+            c.mark(batch_id);
+            c.acted(batch_id, now, act, id.into())
+        })
+        .await
     }
 }
 
@@ -100,6 +122,23 @@ impl Snapshot<'_> {
             acts.push(record(Timestamp::from_millis(row.get(0)?), &detail)?);
         }
         Ok(acts)
+    }
+}
+
+impl Snapshot<'_> {
+    /// Returns the first act upon the batch after a row of evidence: who gave the order that the row carries out.
+    pub(super) fn first_act_after(&self, evidence_id: i64) -> Result<Option<ActRecord>, Error> {
+        let found: Option<(i64, String)> = self
+            .c
+            .prepare_cached(
+                "select at, detail from evidence indexed by acts where batch_id = ?1 and event = 40 and evidence_id > ?2
+                 order by evidence_id limit 1",
+            )?
+            .query_row([self.batch_id, evidence_id], |row| Ok((row.get(0)?, row.get(1)?)))
+            .optional()?;
+        found
+            .map(|(at, detail)| record(Timestamp::from_millis(at), &detail))
+            .transpose()
     }
 }
 

@@ -41,7 +41,7 @@ impl<'a> Anew<'a> {
         };
         let now = *now;
         let is_rehearsal: bool = c.query_row(
-            "select coalesce(gateway like 'sandbox %', false) from batch where batch_id = ?1",
+            "select coalesce(rehearsal, gateway like 'sandbox %', false) from batch where batch_id = ?1",
             [batch_id],
             |row| row.get(0),
         )?;

@@ -14,6 +14,7 @@ use super::checked;
 use super::fingerprints::Key;
 use super::insert::{Insert, Placed};
 use super::open;
+use super::pin::{bind, purpose};
 use super::prepare::{self, Preparer};
 use super::recovery::open_recovery;
 use super::row::{batch_id, corrupt, currency_of, service_id, service_of};
@@ -122,6 +123,10 @@ impl<'a> Load<'a> {
             if originator != plan.originator.as_str() {
                 return Ok(Err(LoadRefusal::OtherOriginator(originator)));
             }
+            let purpose = purpose(c, batch_id)?;
+            if !purpose.agrees(plan.purpose) {
+                return Ok(Err(LoadRefusal::OtherPurpose(purpose)));
+            }
         }
         let now = plan.now.as_millis();
         let presumes = plan.presume_posted || open_recovery(c)?.is_some();
@@ -148,6 +153,9 @@ impl<'a> Load<'a> {
         };
         c.mark(batch_id);
         checked::begin(c)?;
+        if existing.is_none() {
+            bind(c, batch_id, plan.purpose)?;
+        }
         c.execute(
             "insert into load (batch_id, source, digest, loaded_at, accepted, rejected) values (?1, ?2, '', ?3, 0, 0)",
             params![batch_id, plan.source, now],

@@ -115,7 +115,7 @@ pub(super) fn loads_on_record(
     let since = now.as_millis().saturating_sub(window);
     let mut statement = c.prepare_cached(&format!(
         "select l.load_id, l.loaded_at > ?1 from load l cross join batch b on b.batch_id = l.batch_id
-         where l.accepted > 0 and (b.gateway is null or b.gateway not like 'sandbox %') and (
+         where l.accepted > 0 and coalesce(b.rehearsal, b.gateway like 'sandbox %', 0) = 0 and (
              l.loaded_at > ?1
              or exists (select 1 from tally t where t.batch_id = l.batch_id and t.count > 0 and t.state in {UNFINISHED})
              or exists (select 1 from life r indexed by replaced cross join instruction i on i.seq = r.replaced_by

@@ -11,6 +11,7 @@ use super::seal;
 use super::turns::Manner;
 use crate::domain::{BatchName, PayerTransactionId, Timestamp};
 use crate::journal::{AccountMove, Error, Home, Question};
+use crate::ledger::Purpose;
 use crate::ledger::pin::{self, Pin};
 use crate::lifecycle::Life;
 
@@ -71,6 +72,54 @@ impl Journal {
     }
 }
 
+/// Refuses a batch that was loaded for something else than what it is to be used for.
+fn assert_purpose(c: &Connection, batch: &BatchName, comes_as: Purpose) -> Result<(), Error> {
+    let purpose = purpose(c, known_batch(c, batch)?)?;
+    if purpose.agrees(comes_as) {
+        return Ok(());
+    }
+    let batch = batch.clone();
+    Err(match purpose {
+        Purpose::Rehearsal => Error::OnlyARehearsal { batch },
+        Purpose::Gateway | Purpose::Unknown => Error::NotARehearsal { batch },
+    })
+}
+
+/// Returns what was recorded of the purpose of a batch when it was loaded.
+pub(super) fn loaded_for(c: &Connection, batch_id: i64) -> Result<Purpose, Error> {
+    let rehearsal: Option<bool> = c
+        .prepare_cached("select rehearsal from batch where batch_id = ?1")?
+        .query_row([batch_id], |row| row.get(0))?;
+    Ok(rehearsal.map_or(Purpose::Unknown, Purpose::of_command))
+}
+
+/// Returns what a batch is for.
+pub(super) fn purpose(c: &Connection, batch_id: i64) -> Result<Purpose, Error> {
+    let gateway: Option<String> = c
+        .prepare_cached("select gateway from batch where batch_id = ?1")?
+        .query_row([batch_id], |row| row.get(0))?;
+    let loaded_for = loaded_for(c, batch_id)?;
+    Ok(Purpose::of_batch(loaded_for, gateway.as_deref()))
+}
+
+/// Records what a new batch is loaded for. The evidence of each load repeats it, so that it is not changed in the file.
+pub(super) fn bind(c: &Connection, batch_id: i64, purpose: Purpose) -> Result<(), Error> {
+    c.execute(
+        "update batch set rehearsal = ?2 where batch_id = ?1",
+        params![batch_id, rehearsal(purpose)],
+    )?;
+    Ok(())
+}
+
+/// Returns whether a purpose is a rehearsal, where it is known.
+pub(super) fn rehearsal(purpose: Purpose) -> Option<bool> {
+    match purpose {
+        Purpose::Unknown => None,
+        Purpose::Gateway => Some(false),
+        Purpose::Rehearsal => Some(true),
+    }
+}
+
 /// Ties a batch to where it belongs; returns its number and its last claim.
 pub(super) fn pin(
     c: &Chained,
@@ -78,6 +127,7 @@ pub(super) fn pin(
     home: &Home,
     now: Timestamp,
 ) -> Result<(i64, Option<i64>), Error> {
+    assert_purpose(c, batch, Purpose::of_gateway(&home.gateway))?;
     let found = c
         .query_row(
             "select batch_id, gateway, wire, last_claim_at from batch where name = ?1",

@@ -163,6 +163,7 @@ impl Snapshot<'_> {
             name: self.batch.clone(),
             originator: Originator::parse(&originator).map_err(|_| corrupt("an originator"))?,
             created_at: Timestamp::from_millis(created_at),
+            purpose: super::pin::purpose(self.c, self.batch_id)?,
             gateway,
             account,
             loads,
@@ -377,6 +378,7 @@ impl Snapshot<'_> {
             application_id: row.get(at + 8)?,
             decision: None,
             replaces: None,
+            earlier_decisions: Vec::new(),
             earlier_conflict: false,
             named_otherwise: named_otherwise(self.c, self.batch_id, seq)?,
             replaced_by: None,
@@ -394,21 +396,34 @@ impl Snapshot<'_> {
         Ok((row.get(at + 6)?, record))
     }
 
+    /// Returns what a person decided of a payment last: `recorded as failed by ana on desk-7: REASON (evidence: EVIDENCE)`.
     fn decision(&self, seq: i64) -> Result<Option<String>, Error> {
-        let detail: Option<String> = self
+        let found: Option<(i64, i64, Option<String>)> = self
             .c
             .prepare_cached(
-                "select detail from evidence indexed by evidence_by_payment where seq = ?1 and event in (9, 10) order by evidence_id desc limit 1",
+                "select evidence_id, event, detail from evidence indexed by evidence_by_payment
+                 where seq = ?1 and event in (9, 10) order by evidence_id desc limit 1",
             )?
-            .query_row([seq], |row| row.get::<_, Option<String>>(0))
-            .optional()?
-            .flatten();
+            .query_row([seq], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
+            .optional()?;
+        let Some((evidence_id, event, detail)) = found else {
+            return Ok(None);
+        };
         let detail: serde_json::Value = detail
             .and_then(|text| serde_json::from_str(&text).ok())
             .unwrap_or_default();
         let text = |name: &str| detail[name].as_str().unwrap_or_default().to_owned();
+        let outcome = match event_of(event, None, None)? {
+            Some(Event::DecidedPaid) => "paid",
+            _ => "failed",
+        };
+        let by = match self.first_act_after(evidence_id)? {
+            Some(act) if act.act == "resolve" => act.by.to_string(),
+            // The parts of the program, and releases that did not note it.
+            _ => "an operator".to_owned(),
+        };
         Ok(Some(format!(
-            "decided by an operator: {} (evidence: {})",
+            "recorded as {outcome} by {by}: {} (evidence: {})",
             text("reason"),
             text("evidence")
         )))
@@ -427,6 +442,12 @@ impl Snapshot<'_> {
         };
         let earlier = &row[..place];
         record.replaces = place.checked_sub(1).map(id).transpose()?;
+        for member in earlier {
+            // The row was retried since; who decided it stays in the report.
+            if member.life.code.is_none() && member.life.state == State::Failed {
+                record.earlier_decisions.extend(self.decision(member.seq)?);
+            }
+        }
         record.earlier_conflict = earlier
             .iter()
             .any(|member| matches!(member.life.state, State::Conflict | State::Paid));
@@ -497,6 +518,7 @@ pub(super) fn standing(c: &Connection, batch: &BatchName) -> Result<Standing, Er
         gateway,
         account,
         evidence: super::prove::head(c, batch_id)?,
+        purpose: super::pin::purpose(c, batch_id)?,
         ..Standing::default()
     };
     let mut statement = c.prepare_cached(

@@ -8,6 +8,7 @@ use serde_json::json;
 use super::blocks;
 use super::canon::{Canon, Digest};
 use super::chain::{Chain, Evidence};
+use super::pin::{loaded_for, rehearsal};
 use super::row::{FILE_LOADED, LIFE_COLUMNS, MIGRATED, PINNED, STOOD, UPLOADED, corrupt, life_of};
 use crate::domain::Timestamp;
 use crate::journal::Error;
@@ -89,7 +90,11 @@ pub(super) fn file(
 ) -> Result<(), Error> {
     let (digest, rejected) =
         file_digest(c, load_id)?.ok_or_else(|| corrupt("a load that is not there"))?;
-    let detail = json!({"load": load_id, "rejected": rejected}).to_string();
+    let mut detail = json!({"load": load_id, "rejected": rejected});
+    if let Some(rehearsal) = rehearsal(loaded_for(c, batch_id)?) {
+        detail["rehearsal"] = rehearsal.into();
+    }
+    let detail = detail.to_string();
     chain.append(
         c,
         &Evidence {

@@ -121,6 +121,7 @@ fn plan() -> LoadPlan {
         originator: Originator::parse("acme").unwrap(),
         source: "f.csv".into(),
         now: Timestamp::from_millis(1),
+        purpose: crate::ledger::Purpose::Gateway,
         amend: false,
         allow_equal_rows: false,
         repeats: None,

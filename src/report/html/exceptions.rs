@@ -69,8 +69,8 @@ pub(super) fn write(
             outcome: outcome(code, &group.description),
             count: text::count(group.count),
             amounts: text::amounts(&group.amounts).join(" · "),
-            meaning: advice::meaning(state),
-            remedy: advice::remedy(state, code, &header.name),
+            meaning: advice::meaning(state, code, group.is_mixed),
+            remedy: advice::remedy(state, code, header),
             unfolded: rows.len() <= UNFOLDED_MAX,
             missing: group.count.saturating_sub(rows.len() as u64),
             rows,
@@ -97,7 +97,7 @@ struct Group<'a> {
     source = r#"<section id="exceptions">
 <h2>Exceptions</h2>
 {%- if groups.is_empty() %}
-<p class="quiet">None: every payment is proven paid.</p>
+<p class="quiet">None: every payment is paid.</p>
 {%- endif %}
 {%- for group in groups %}
 <div class="group">

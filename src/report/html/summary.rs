@@ -6,7 +6,8 @@ use askama::Template;
 
 use super::ON_PAGE;
 use crate::domain::{BatchName, Tally, Timestamp};
-use crate::report::{BatchHeader, Difference, Reconciliation, StateName, people, text};
+use crate::ledger::Purpose;
+use crate::report::{BatchHeader, Difference, Reconciliation, StateName, advice, people, text};
 
 pub(super) fn write(
     out: &mut impl io::Write,
@@ -17,6 +18,8 @@ pub(super) fn write(
     let moment = |instant: Timestamp| text::instant(&instant.to_string());
     Summary {
         batch: &header.name,
+        run: advice::run_command(header),
+        is_rehearsal: header.purpose == Purpose::Rehearsal,
         originator: shown(header.originator.as_str()),
         gateway: shown(&header.gateway),
         account: shown(&header.account),
@@ -172,6 +175,9 @@ fn cards(reconciliation: &Reconciliation) -> Vec<Card> {
 <p class="load"><b>{{ what }}</b> {{ why }}</p>
 {%- endfor %}
 </header>
+{%- if is_rehearsal %}
+<p class="verdict waiting"><b>Rehearsal.</b> The sandbox stood in for the gateway: no money moved, whatever is called paid below.</p>
+{%- endif %}
 {%- if !paid_twice.is_empty() %}
 <div class="verdict bad" role="alert"><b>Paid twice: {{ paid_twice_count }}.</b> The gateway paid what it had said would not be paid.
 <ul>
@@ -193,7 +199,7 @@ fn cards(reconciliation: &Reconciliation) -> Vec<Card> {
 <p>Keep the journal as it is, send nothing further for this batch, and have the difference examined.</p></div>
 {%- endif %}
 {%- if !finished %}
-<p class="verdict waiting"><b>Not finished.</b> Open payments: {{ open }}. Run <code>disburse run {{ batch }}</code> again; this report holds what is known so far.</p>
+<p class="verdict waiting"><b>Not finished.</b> Open payments: {{ open }}. Run <code>{{ run }}</code> again; this report holds what is known so far.</p>
 {%- endif %}
 {%- if !held.is_empty() %}
 <p class="verdict waiting"><b>Held for want of float:</b> {% for lane in held %}{% if !loop.first %}, {% endif %}{{ lane }}{% endfor %}. Top up the float, then {% for lane in held %}{% if !loop.first %}, {% endif %}<code>disburse resume-lane {{ batch }} {{ lane }}</code>{% endfor %}.</p>
@@ -209,6 +215,8 @@ fn cards(reconciliation: &Reconciliation) -> Vec<Card> {
 )]
 struct Summary<'a> {
     batch: &'a BatchName,
+    run: String,
+    is_rehearsal: bool,
     originator: String,
     gateway: String,
     account: String,

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use crate::domain::{Currency, Tally, Totals};
+use crate::ledger::Purpose;
 use crate::ledger::generations::PaidTwice;
 use crate::report::{BatchHeader, Difference, Reconciliation, StateName, Sum, text};
 
@@ -18,6 +19,8 @@ pub(super) struct Head<'a> {
     format: u32,
     batch: &'a str,
     originator: &'a str,
+    /// The sandbox stands in for the gateway; null where nobody knows yet.
+    rehearsal: Option<bool>,
     gateway: &'a str,
     account: Option<&'a str>,
     created_at: String,
@@ -192,6 +195,10 @@ impl<'a> Head<'a> {
             format: FORMAT,
             batch: header.name.as_str(),
             originator: header.originator.as_str(),
+            rehearsal: match header.purpose {
+                Purpose::Unknown => None,
+                known => Some(known == Purpose::Rehearsal),
+            },
             gateway: &header.gateway,
             account: Some(header.account.as_str()).filter(|account| !account.is_empty()),
             created_at: header.created_at.to_string(),

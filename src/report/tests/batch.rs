@@ -35,6 +35,7 @@ pub(super) fn header(entries: &[Entry<'_>]) -> BatchHeader {
         }
     }
     BatchHeader {
+        purpose: crate::ledger::Purpose::Gateway,
         name: BatchName::parse("payroll-2026-11").unwrap(),
         originator: Originator::parse("Acme Tea Estates").unwrap(),
         gateway: "https://gateway.example/v1/global-api/payments".to_owned(),

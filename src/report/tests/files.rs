@@ -283,13 +283,14 @@ fn what_somebody_edited_put_there_or_linked_is_not_overwritten() {
         }),
     ];
     for (name, prepare) in cases {
+        let owner = crate::report::Owner::new(&header(&[]).name, crate::ledger::Purpose::Gateway);
         let dir = tempfile::tempdir().unwrap();
         write(dir.path(), header(&[paid(2)]), &[paid(2)]);
-        crate::report::usable(dir.path(), None).unwrap();
+        crate::report::usable(dir.path(), &owner, None).unwrap();
         prepare(&dir.path().join(name));
         let before = read(dir.path());
         for error in [
-            crate::report::usable(dir.path(), None).unwrap_err(),
+            crate::report::usable(dir.path(), &owner, None).unwrap_err(),
             Writer::create(dir.path(), header(&mixed())).err().unwrap(),
         ] {
             let told = error.to_string();

@@ -7,6 +7,9 @@ create index acts on evidence (batch_id, evidence_id) where event = 40;
 -- it has not been run yet, or by earlier versions alone; it takes the account of its next run.
 alter table batch add column account text;
 
+-- What the batch was loaded for: 0 its gateway, 1 a rehearsal in the sandbox. Null: an earlier version loaded it.
+alter table batch add column rehearsal integer check (rehearsal in (0, 1));
+
 -- Since when nothing has left to an account of a gateway, over all batches, by the clock that nobody sets: the next run need
 -- not wait for the rate. A claim takes the time away, the end of a run puts it there; none after a crash.
 create table pace (

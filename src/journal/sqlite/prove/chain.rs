@@ -10,7 +10,7 @@ use crate::journal::sqlite::blocks::{self, instruction_digest};
 use crate::journal::sqlite::canon::{Canon, Digest};
 use crate::journal::sqlite::chain::genesis;
 use crate::journal::sqlite::fresh::Together;
-use crate::journal::sqlite::pin::account;
+use crate::journal::sqlite::pin::{account, loaded_for, rehearsal};
 use crate::journal::sqlite::row::{
     ACCOUNT_MOVED, ACCOUNT_TAKEN, BILLED, CLAIMED_TOGETHER, FILE_LOADED, MIGRATED, PINNED,
     REPLACED, ROWS_LOADED, UPLOADED,
@@ -28,6 +28,8 @@ struct Covered {
     loads: i64,
     rejected: i64,
     pinned: bool,
+    /// Whether the batch was loaded as a rehearsal; `None`: earlier versions loaded it.
+    rehearsal: Option<bool>,
     /// The account that the batch was moved to last.
     account: Option<String>,
 }
@@ -76,6 +78,9 @@ impl Prover<'_> {
         self.compare_counts(&covered)?;
         if account(self.c, self.batch_id)? != covered.account {
             self.find("the account that the batch belongs to is not as it was recorded");
+        }
+        if rehearsal(loaded_for(self.c, self.batch_id)?) != covered.rehearsal {
+            self.find("what the batch was loaded for is not as it was recorded");
         }
         if let (Some(earlier), None) = (earlier, self.proof.earlier_head_at) {
             let hex = data_encoding::HEXLOWER.encode(&earlier);
@@ -171,6 +176,7 @@ impl Prover<'_> {
             }
             FILE_LOADED => {
                 covered.loads += 1;
+                covered.rehearsal = detail["rehearsal"].as_bool().or(covered.rehearsal);
                 covered.rejected = covered.rejected.saturating_add(number("rejected"));
                 let load = number("load");
                 let found = file_digest(self.c, load)?.map(|(digest, _)| digest);
