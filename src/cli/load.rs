@@ -127,7 +127,7 @@ pub(super) fn plan(
     settings: &Settings,
     purpose: Purpose,
 ) -> Result<LoadPlan, Error> {
-    if options.allow_same_content && !sandbox {
+    if options.allow_same_content && purpose != Purpose::Rehearsal {
         output::complain(
             "warning",
             "--allow-same-content allows nothing any more: what was loaded within repeats.window is refused unless --allow-repeats names it",
