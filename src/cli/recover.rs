@@ -25,6 +25,13 @@ pub(super) async fn recover(
     arguments: RecoverArguments,
 ) -> Result<Verdict, Error> {
     let batch = arguments.batch.as_deref().map(batch_name).transpose()?;
+    let takes_reason = arguments.nothing_ran_since || arguments.orders_given_again;
+    if arguments.reason.is_some() && !takes_reason {
+        return Err(Error::refused(
+            "--reason goes with --nothing-ran-since and --orders-given-again",
+        )
+        .hint("leave it out here"));
+    }
     if arguments.presume_posted {
         let batch = batch.ok_or_else(|| {
             Error::refused("--presume-posted: name the batch that is to be asked about").hint(
@@ -43,12 +50,6 @@ pub(super) async fn recover(
                 .hint("the word is kept for ever: say how it is known which orders there were"));
         }
         return orders_again(session, reason, arguments.yes).await;
-    }
-    if arguments.reason.is_some() && !arguments.nothing_ran_since {
-        return Err(Error::refused(
-            "--reason goes with --nothing-ran-since and --orders-given-again",
-        )
-        .hint("leave it out here"));
     }
     if arguments.nothing_ran_since {
         let reason = arguments.reason.unwrap_or_default();
@@ -305,6 +306,11 @@ fn next(missed: Option<&Missed>, batches: &[Presumed]) -> Vec<String> {
         .map(|presumed| format!("to ask: disburse run {}", presumed.batch))
         .collect();
     if missed.is_some() {
+        next.push(
+            "give the orders again that were given since (disburse cancel, disburse resolve): whoever they kept from being paid would be \
+             paid"
+                .to_owned(),
+        );
         next.push("load every file again that was loaded since the copy was made, each under its batch name".to_owned());
         next.push("when nothing is unasked: disburse recover --done".to_owned());
     }

@@ -160,6 +160,9 @@ fn whoever_was_withdrawn_after_the_copy_is_not_paid_out_of_it() {
         .expect(2, &["recover", "--done", "--yes"])
         .says("this journal knows nothing of them")
         .says("disburse cancel");
+    world
+        .expect(2, &["recover", "--done", "--yes", "--reason", "x"])
+        .says("--reason goes with");
     world.expect(0, &["recover"]).says(lost);
 
     world.expect(0, &["cancel", "b", withdrawn]);
