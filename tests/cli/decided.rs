@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use crate::desk::{Desk, Said};
+use crate::desk::{Desk, HEADER, Said};
 
 const RUN: [&str; 5] = ["run", "b", "--sandbox", "--faults", "none"];
 
@@ -167,6 +167,22 @@ fn an_order_that_the_gateway_contradicts_stays_on_record() {
     let desk = Desk::loaded();
     let left = [&RUN[..], &["--no-wait", "--poll-only"]].concat();
     desk.run(&left).finished(4);
+    // The sandbox lives as long as its command: while it settles these, it settles those that were left as well.
+    let desk = desk.file(
+        "more.csv",
+        format!("{HEADER}S-1,B2C_MPESA,254712345670,100.00,KES,KE\n"),
+    );
+    let pay = [
+        "pay",
+        "more.csv",
+        "--batch",
+        "c",
+        "--sandbox",
+        "--faults",
+        "none",
+        "--poll-only",
+    ];
+    desk.run(&pay).finished(0);
     let order = [
         "resolve",
         "b",
