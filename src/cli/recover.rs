@@ -1,10 +1,9 @@
 //! `recover`: a journal that may have missed something.
 
-use std::io::{BufRead, IsTerminal, Write};
-
 use serde_json::{Value, json};
 
 use super::arguments::RecoverArguments;
+use super::ask::{Typed, ask, is_attended};
 use super::session::{Session, batch_name};
 use super::{Error, Verdict, output};
 use crate::domain::{BatchName, Timestamp};
@@ -99,7 +98,8 @@ async fn done(session: &Session, yes: bool) -> Result<Verdict, Error> {
         "Has every file been loaded again that was loaded since the copy was made? From now on new files are paid without asking the gateway first.",
         "yes",
         "say --yes to do it without being asked",
-    )?;
+    )
+    .await?;
     journal.recovered(Timestamp::now()).await?;
     output::line_unless(
         session.common.json,
@@ -124,7 +124,8 @@ async fn nothing_ran(
          posted is posted without asking the gateway.",
         WORD,
         "where that is not certain, leave it: `disburse run BATCH` asks the gateway first. Where it is, say this at a terminal",
-    )?;
+    )
+    .await?;
     let ends = batch.is_none();
     let count = journal
         .nothing_ran_since(batch, reason, Timestamp::now())
@@ -180,30 +181,22 @@ pub(super) fn orders_lost_text(orders: u64) -> String {
 }
 
 /// Asks a person to type a word; without a person, `--yes` is the answer.
-fn confirm(yes: bool, what: &str, word: &str, alone: &'static str) -> Result<(), Error> {
+async fn confirm(
+    yes: bool,
+    what: &str,
+    word: &'static str,
+    alone: &'static str,
+) -> Result<(), Error> {
     if yes {
         return Ok(());
     }
-    if !(std::io::stdin().is_terminal() && std::io::stderr().is_terminal()) {
+    if !is_attended() {
         return Err(Error::refused(format!(
             "{what} Nobody is there to ask; nothing was changed"
         ))
         .hint(alone));
     }
-    #[allow(clippy::print_stderr, reason = "a question at the terminal")]
-    {
-        eprint!("{what}\nType {word:?} to go on: ");
-    }
-    let _ = std::io::stderr().flush();
-    let mut answer = String::new();
-    std::io::stdin()
-        .lock()
-        .read_line(&mut answer)
-        .map_err(Error::unexpected)?;
-    match answer.trim().eq_ignore_ascii_case(word) {
-        true => Ok(()),
-        false => Err(Error::refused("not confirmed; nothing was changed")),
-    }
+    ask(what, Typed::Words(word), "nothing was changed").await
 }
 
 fn show(session: &Session, batch: Option<&BatchName>) -> Result<Verdict, Error> {

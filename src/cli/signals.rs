@@ -3,7 +3,7 @@
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
-use super::{Error, output};
+use super::{Error, ask, output};
 
 /// A write beyond a limit on file sizes fails with an error instead of ending the process half way.
 pub(super) fn outlive_file_limits() {
@@ -32,7 +32,10 @@ pub(super) fn drain_on_signal(drain: CancellationToken, notice: String) -> Resul
                 leave();
             }
             drain.cancel();
-            output::note(&notice);
+            // At a question it is an answer, and nothing has begun that would have to end.
+            if !ask::is_asking() {
+                output::note(&notice);
+            }
         }
     });
     Ok(())

@@ -1,9 +1,6 @@
 //! The question before money moves.
 
-use std::io::{BufRead, IsTerminal, Write};
-
-use tokio_util::sync::CancellationToken;
-
+use super::super::ask::{Typed, ask, is_attended};
 use super::super::config::Settings;
 use super::super::{Error, output};
 use crate::domain::{BatchName, Money};
@@ -86,10 +83,6 @@ impl Declared {
     }
 }
 
-fn is_attended() -> bool {
-    std::io::stdin().is_terminal() && std::io::stderr().is_terminal()
-}
-
 fn nobody_to_ask(what: &str) -> Error {
     Error::refused(format!("this would post {what}; nothing was sent"))
         .hint("say --yes to do it without being asked")
@@ -114,7 +107,6 @@ pub(super) async fn confirm(
     batch: &BatchName,
     shown: &Shown,
     yes: bool,
-    drain: &CancellationToken,
 ) -> Result<Confirmation, Error> {
     let open = shown.open();
     let Some(what) = what(settings, batch, shown, yes)? else {
@@ -123,27 +115,8 @@ pub(super) async fn confirm(
     if !is_attended() {
         return Err(nobody_to_ask(&what));
     }
-    #[allow(clippy::print_stderr, reason = "a question at the terminal")]
-    {
-        eprint!("Post {what}? [y/N] ");
-    }
-    let _ = std::io::stderr().flush();
-    let reading = tokio::task::spawn_blocking(|| {
-        let mut answer = String::new();
-        std::io::stdin()
-            .lock()
-            .read_line(&mut answer)
-            .map(|_| answer)
-    });
-    let answer = tokio::select! {
-        read = reading => read.map_err(Error::unexpected)?.map_err(Error::unexpected)?,
-        // Ctrl-C answers, too.
-        () = drain.cancelled() => String::new(),
-    };
-    match answer.trim().to_ascii_lowercase().as_str() {
-        "y" | "yes" => Ok(Confirmation::of(open, shown.bound, Answer::Asked)),
-        _ => Err(Error::refused("not confirmed; nothing was sent")),
-    }
+    ask(&format!("Post {what}?"), Typed::Yes, "nothing was sent").await?;
+    Ok(Confirmation::of(open, shown.bound, Answer::Asked))
 }
 
 #[cfg(test)]

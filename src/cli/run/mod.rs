@@ -299,7 +299,7 @@ impl Job<'_> {
                     }
                 }
                 let yes = self.options.yes;
-                confirm::confirm(self.settings, self.batch, &shown, yes, &self.drain).await?
+                confirm::confirm(self.settings, self.batch, &shown, yes).await?
             }
         };
         if self.orders_lost == 0 {
