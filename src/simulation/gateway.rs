@@ -20,6 +20,8 @@ fn envelope(entries: &[String]) -> Vec<u8> {
 }
 
 pub(super) fn entry(id: &str, code: i32, number: u64) -> String {
+    // What it does not find has no number.
+    let number = if code == 143 { 0 } else { number };
     format!(
         r#"{{"statusCode":{code},"statusDescription":"","payerTransactionID":"{id}","gatewayTransactionID":{number}}}"#
     )

@@ -59,7 +59,8 @@ fn gateway(
             }
         };
         Reply::Json(format!(
-            r#"{{"authStatus":{{"authStatusCode":131,"authStatusDescription":"ok"}},"results":[{{"statusCode":{code},"statusDescription":"","payerTransactionID":"{id}","gatewayTransactionID":7}}]}}"#
+            r#"{{"authStatus":{{"authStatusCode":131,"authStatusDescription":"ok"}},"results":[{{"statusCode":{code},"statusDescription":"","payerTransactionID":"{id}","gatewayTransactionID":{}}}]}}"#,
+            if code == 143 { 0 } else { 7 }
         ))
     });
     (server, books)

@@ -112,8 +112,9 @@ pub fn healthy(request: &Value, posted: bool) -> Reply {
         (false, false) => 143,
     };
     Reply::Json(format!(
-        r#"{{"authStatus":{{"authStatusCode":131,"authStatusDescription":"ok"}},"results":[{{"statusCode":{code},"statusDescription":"","payerTransactionID":"{}","gatewayTransactionID":7}}]}}"#,
-        identifier(request)
+        r#"{{"authStatus":{{"authStatusCode":131,"authStatusDescription":"ok"}},"results":[{{"statusCode":{code},"statusDescription":"","payerTransactionID":"{}","gatewayTransactionID":{}}}]}}"#,
+        identifier(request),
+        if code == 143 { 0 } else { 7 }
     ))
 }
 

@@ -174,9 +174,11 @@ pub struct Said {
 const AUTHENTICATED: &str = "{\"authStatusCode\":131,\"authStatusDescription\":\"ok\"}";
 
 fn entry(said: &Said, code: &str) -> String {
+    // What it does not find has no number.
+    let number = if said.code == 143 { 0 } else { said.number };
     format!(
-        "{{\"statusCode\":{code},\"statusDescription\":\"status {}\",\"payerTransactionID\":\"{}\",\"gatewayTransactionID\":{}}}",
-        said.code, said.id, said.number
+        "{{\"statusCode\":{code},\"statusDescription\":\"status {}\",\"payerTransactionID\":\"{}\",\"gatewayTransactionID\":{number}}}",
+        said.code, said.id
     )
 }
 

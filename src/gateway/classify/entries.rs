@@ -7,7 +7,7 @@ use super::{Question, Word};
 use crate::domain::PayerTransactionId;
 use crate::gateway::wire::{Entry, Envelope};
 use crate::gateway::{Outcome, Said};
-use crate::lifecycle::{Class, CodeTable};
+use crate::lifecycle::{Class, CodeTable, Event, Verdict};
 
 /// Takes every payment's own entries as evidence.
 pub(super) fn apply(
@@ -137,6 +137,16 @@ fn told(
         return nothing(said, "an entry without a readable statusCode");
     };
     let event = question.said(code, codes);
+    if let Some(doubt) = contradicts_itself(event, &said) {
+        said.anomaly = Some(doubt);
+        return Outcome {
+            event: Event::Answer(Verdict {
+                class: Class::InDoubt,
+                code,
+            }),
+            said,
+        };
+    }
     // 148 may carry its application id beside the results; it belongs to us only if we are alone.
     let class = match question {
         Question::Post => codes.of_post(code),
@@ -146,6 +156,20 @@ fn told(
         said.receipt_number.clone_from(&envelope.receipt_number);
     }
     Outcome { event, said }
+}
+
+/// Says how an entry denies a payment that it has a number for: it proves nothing, and the gateway is asked again.
+fn contradicts_itself(event: Event, said: &Said) -> Option<String> {
+    let Event::Answer(Verdict {
+        class: Class::NotFound,
+        ..
+    }) = event
+    else {
+        return None;
+    };
+    let id = said.gateway_transaction_id.as_ref()?.as_str().trim();
+    let is_a_number = !id.is_empty() && id.bytes().any(|byte| byte != b'0');
+    is_a_number.then(|| format!("it is not found, and has the gatewayTransactionID {id}"))
 }
 
 /// Takes the words of an entry that agrees with those before it; the first one that has a member counts.
