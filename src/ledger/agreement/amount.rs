@@ -58,9 +58,19 @@ fn without_currency(text: &str) -> Option<(Option<Currency>, &str)> {
     if letters.is_empty() {
         return Some((None, digits));
     }
-    let code = Currency::from_code(&letters.to_ascii_uppercase())?;
+    let letters = letters.to_ascii_uppercase();
+    if SHILLINGS.contains(&letters.as_str()) {
+        // Of which country, it does not say.
+        let digits = digits.strip_prefix(". ").unwrap_or(digits);
+        // `Ksh.50` may be fifty, or half of one.
+        return (!digits.starts_with('.')).then(|| (None, digits.trim()));
+    }
+    let code = Currency::from_code(&letters)?;
     Some((Some(code), digits.trim()))
 }
+
+/// How people write shillings.
+const SHILLINGS: [&str; 5] = ["KSH", "KSHS", "SH", "SHS", "USH"];
 
 /// A number that is not negative, without zeros that say nothing.
 #[derive(PartialEq, Eq)]
