@@ -125,6 +125,12 @@ pub(crate) enum Canary {
     GluedDigitsAreToken,
     /// An order takes what came after its figures were shown.
     OrderUnbounded,
+    /// What the gateway says of a payment after it had called it failed holds no retry.
+    TakenBackUnheard,
+    /// What was not found long ago is posted again unasked.
+    StaleNotFoundCounts,
+    /// "Failed" of an earlier payment is taken from the file as it stands.
+    AncestorNotReplayed,
 }
 
 impl Canary {

@@ -198,7 +198,7 @@ impl From<journal::Error> for Error {
             E::OtherGateway { .. } => Some(
                 "a batch stays with its gateway: another one does not know what was paid. Choose the right profile",
             ),
-            E::Altered { .. } => Some(
+            E::Altered { .. } | E::AlteredRow { .. } => Some(
                 "keep the file as it is and send nothing more from it: `disburse verify BATCH` lists what was changed. Go on with a copy of the \
                  journal from before that; what was posted since is asked about first",
             ),
@@ -236,7 +236,9 @@ impl From<journal::Error> for Error {
         let base = match error.kind() {
             journal::Kind::Fault => Self::unexpected(&error),
             journal::Kind::Refused => match &error {
-                E::Open { .. } | E::Altered { .. } => Self::unexpected(&error),
+                E::Open { .. } | E::Altered { .. } | E::AlteredRow { .. } => {
+                    Self::unexpected(&error)
+                }
                 E::PaidElsewhere { .. } => Self::unfinished(&error),
                 _ => Self::refused(&error),
             },

@@ -6,9 +6,9 @@ use super::arguments::ExplainArguments;
 use super::report::Kinds;
 use super::session::{Session, batch_name, needed_payment};
 use super::{Error, Verdict, output, people, unpriced};
-use crate::domain::Electricity;
+use crate::domain::{Electricity, PayerTransactionId};
 use crate::journal::{PaymentRecord, Reader, Snapshot, TrailEntry, WaitsFor};
-use crate::lifecycle::{Action, Event, Verdict as Said};
+use crate::lifecycle::{Action, Event, State, Verdict as Said};
 use crate::report::Prepaid;
 
 /// `disburse explain`.
@@ -163,17 +163,40 @@ fn print_record(record: &PaymentRecord, shown: Shown<'_>) {
 pub(super) fn waits(waits: WaitsFor) -> String {
     match waits {
         WaitsFor::Decision(id) => format!(
-            "waits until it is decided whether {id}, an earlier payment of the same row, was paid: disburse resolve"
+            "waits until it is decided whether {id}, an earlier payment of the same row, was paid: disburse resolve BATCH --id {id}"
         ),
         WaitsFor::Answer(id) => format!(
-            "waits until the gateway has been asked once more about {id}, which an operator decided to have failed: a run asks"
+            "waits until the gateway has been asked once more about {id}, an earlier payment of the same row, which an operator \
+             decided to have failed: a run asks, until the gateway agrees. {}",
+            way_out(id)
+        ),
+        WaitsFor::Again(id) => format!(
+            "waits for the gateway's word about {id}, an earlier payment of the same row: it called it failed, and has spoken of it \
+             otherwise since. A run asks, until it says failed again. {}",
+            way_out(id)
         ),
     }
 }
 
+/// What a person can do where the gateway never says what is waited for.
+fn way_out(id: PayerTransactionId) -> String {
+    format!(
+        "Where it never does, or cannot be asked (resolution.status_query), find out what became of {id}: disburse resolve BATCH --id {id} --paid, or --failed \
+         --although-accepted"
+    )
+}
+
+/// What a conflict is that began with 229 at the first post.
+const TAKEN: &str = "the gateway had this identifier before our first post, and refused ours (229): what it says of it is of a payment of \
+     somebody else, or of an earlier journal. Ask the gateway's people whose it is: disburse resolve --paid if it paid this row; if it did \
+     not, --failed --although-accepted, and load the row under another reference to pay it";
+
 fn next(record: &PaymentRecord) -> String {
     if let Some(held) = record.waits_for {
         return waits(held);
+    }
+    if record.life.taken && record.life.state == State::Conflict {
+        return TAKEN.to_owned();
     }
     match record.life.action() {
         Action::Post(None) => "next: post".to_owned(),

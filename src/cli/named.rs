@@ -64,6 +64,11 @@ impl Meant {
         }
     }
 
+    /// Returns whether it replaces a payment that failed.
+    pub(super) fn is_retry(&self) -> bool {
+        self.generation > 0
+    }
+
     /// Returns whether its name is good for several generations of its row.
     pub(super) fn is_one_of_many(&self) -> bool {
         self.generations > 1

@@ -226,9 +226,19 @@ pub(super) async fn cancel(
         None => None,
     };
     let count = match &meant {
-        Some(meant) => journal.cancel(batch, Some(meant.name()), now()).await?,
+        Some(meant) => {
+            if meant.is_retry() {
+                let what = format!(
+                    "withdraw {} of batch {batch}, a retry: its row has failed and is never retried again; to pay it after all, it is \
+                     loaded under another reference or batch name",
+                    meant.text()
+                );
+                confirmed(arguments.yes, &what).await?;
+            }
+            journal.cancel(batch, Some(meant.name()), now()).await?
+        }
         None => {
-            let shown = journal.to_cancel(batch.clone()).await?;
+            let (shown, retries) = journal.to_cancel(batch.clone()).await?;
             if shown.count == 0 {
                 let standing = journal.standing(batch.clone()).await?;
                 session.note(&format!(
@@ -238,8 +248,15 @@ pub(super) async fn cancel(
                 ));
             }
             if shown.count > 0 {
+                let of_retries = match retries {
+                    0 => String::new(),
+                    retries => format!(
+                        " ({} of them retries, whose rows are never retried again)",
+                        output::grouped(&retries.to_string())
+                    ),
+                };
                 let what = format!(
-                    "withdraw {} of batch {batch}, {}: under this batch name they can never be paid",
+                    "withdraw {} of batch {batch}{of_retries}, {}: under this batch name they can never be paid",
                     output::counted(shown.count, "payment"),
                     output::amounts(&shown.amounts)
                 );

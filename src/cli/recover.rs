@@ -157,7 +157,8 @@ async fn orders_again(session: &Session, reason: String, yes: bool) -> Result<Ve
         ),
         ORDERS,
         "where that is not certain, leave it: `disburse run BATCH` asks the gateway, and posts nothing. Where it is, say this at a terminal",
-    )?;
+    )
+    .await?;
     let lost = journal.orders_given_again(reason, Timestamp::now()).await?;
     if session.common.json {
         output::json(&json!({"orders_given_again": lost}));

@@ -8,10 +8,8 @@ use super::session::{Session, batch_name, needed_payment};
 use super::{Error, Verdict, gateway, output, sandbox};
 use crate::domain::{BatchName, GatewayTransactionId, Timestamp};
 use crate::gateway::{Gateway, HttpGateway, Inquiry, Outcome, Signal, StopReason};
-use crate::journal::{
-    Answered, Decision, Finding, Heard as Believed, Journal, Looked, Moved, Seen,
-};
-use crate::ledger::decisions::{Asked, Heard, Refusal, is_asked_first, may_fail};
+use crate::journal::{Answered, Decision, Finding, Journal, Looked, Moved, Seen};
+use crate::ledger::decisions::{Asked, Heard, Refusal, is_asked_first};
 use crate::lifecycle::{Event, Moment, Policy, State};
 use crate::sandbox::Sandbox;
 
@@ -105,20 +103,24 @@ impl Order<'_> {
             self.payment()
         );
         // What its state does not allow is refused below, in its own words.
-        if is_asked_first(&self.looked.life) || self.looked.life.state == State::Posting {
+        if self.is_asked_first() || self.looked.life.state == State::Posting {
             confirmed(self.yes, &what).await?;
         }
-        let name = self.meant.name();
-        let moved = self
+        let (seq, seen, decision) = (self.looked.seq, self.looked.seen, self.decision.clone());
+        let decided = self
             .journal
-            .decide(self.batch.clone(), name, self.decision.clone(), moment());
-        let moved = moved.await?;
-        self.tell(&moved, "");
-        Ok(Verdict::Done)
+            .decide_paid(seq, seen, decision, moment())
+            .await?;
+        self.conclude(decided, "", &Policy::default())
+    }
+
+    /// Returns whether it may have been paid, so that there is something to ask, and to decide.
+    fn is_asked_first(&self) -> bool {
+        is_asked_first(&self.looked.life) || self.looked.is_open
     }
 
     async fn failed(self, sandbox: bool) -> Result<Verdict, Error> {
-        if !is_asked_first(&self.looked.life) {
+        if !self.is_asked_first() {
             // Nothing has left: the lifecycle says why there is nothing to decide.
             let policy = Policy::default();
             let (seen, heard) = (self.looked.seen, None);
@@ -138,7 +140,11 @@ impl Order<'_> {
             },
             true => self.ask(&mut settings, sandbox, &policy).await?,
         };
-        if let Some(moved) = word.moved.filter(|moved| moved.life.state == State::Failed) {
+        let ended = |moved: &Moved| {
+            moved.life.state == State::Failed
+                && (!self.looked.is_open || word.heard == Heard::Failed)
+        };
+        if let Some(moved) = word.moved.filter(ended) {
             self.record(CONFIRMED).await?;
             let why = format!(
                 ": the gateway itself says so ({}), no decision was needed",
@@ -151,7 +157,7 @@ impl Order<'_> {
             self.record(CONTRADICTED).await?;
             return Err(self.is_paid(&word.text, moved.life.state));
         }
-        self.judge(&word, &policy)?;
+        self.judge(&word, &policy).await?;
         let what = format!(
             "record {} as failed, on your word; the gateway: {}. `disburse retry` may then pay the row anew",
             self.payment(),
@@ -181,6 +187,7 @@ impl Order<'_> {
         let asked = Asked {
             heard,
             learned: false,
+            said_paid: false,
             although: self.although,
         };
         let (seq, decision) = (self.looked.seq, self.decision.clone());
@@ -206,15 +213,19 @@ impl Order<'_> {
     }
 
     /// Says before the person is asked what would be refused afterwards.
-    fn judge(&self, word: &Word, policy: &Policy) -> Result<(), Error> {
-        let life = word.moved.map_or(self.looked.life, |moved| moved.life);
+    async fn judge(&self, word: &Word, policy: &Policy) -> Result<(), Error> {
         let asked = Asked {
             heard: Some(word.heard),
             learned: word.learned,
+            said_paid: false,
             although: self.although,
         };
-        may_fail(&life, asked, Timestamp::now(), policy)
-            .map_err(|refusal| self.refused(refusal, &word.text, policy))
+        let (seq, now) = (self.looked.seq, Timestamp::now());
+        let judged = self
+            .journal
+            .may_fail(seq, word.seen, asked, now, policy.clone())
+            .await?;
+        judged.map_err(|refusal| self.refused(refusal, &word.text, policy))
     }
 
     fn tell(&self, moved: &Moved, why: &str) {
@@ -313,18 +324,19 @@ impl Order<'_> {
         };
         let Answered {
             moved,
+            heard,
+            other,
             learned,
             seen,
         } = self
             .journal
             .hear(self.looked.seen, finding, moment(), policy.clone())
             .await?;
-        let is_ours = moved.heard != Believed::Other;
-        if !is_ours {
+        if other {
             text.push_str(", of another amount, currency or number than ours");
         }
         Ok(Word {
-            heard: Heard::of(event, is_ours),
+            heard,
             text,
             seen,
             learned,
@@ -377,10 +389,11 @@ impl Order<'_> {
         match refusal {
             Refusal::IsPaid => self.is_paid(said, self.looked.life.state),
             Refusal::LearnedMeanwhile => Error::refused(format!(
-                "{payment}: something was learned about it since the question; it is not recorded as failed"
+                "{payment}: something was learned about it since the question; it is not recorded as {}",
+                if self.decision.paid { "paid" } else { "failed" }
             ))
             .hint(format!(
-                "disburse explain {batch} {} shows it; if it is still to fail, say the same again",
+                "disburse explain {batch} {} shows it; if it is still to be decided so, say the same again",
                 self.meant.id
             )),
             Refusal::TooEarlyForNotFound(from) => Error::refused(format!(
@@ -401,6 +414,23 @@ impl Order<'_> {
                     false => "resolution.give_up_after",
                 }
             )),
+            Refusal::WasSaidToBePaid(_) => Error::refused(format!(
+                "{payment}: it was said to be paid before, by the gateway or in a genuine callback, and now: {said}; it is not recorded as failed"
+            ))
+            .hint(format!(
+                "disburse explain {batch} {} shows both words. Ask the bank or the gateway's people: if it was paid, resolve it with --paid; \
+                 if they say that it never was, --although-accepted records that too",
+                self.meant.id
+            )),
+            Refusal::TakesASecondWord(Heard::Strangers) => Error::refused(format!(
+                "{payment}: what the gateway says ({said}) is of a payment that it had under this identifier before our first post, which it \
+                 refused; it is not recorded as failed"
+            ))
+            .hint(
+                "ask the gateway's people who made that payment, and to whom. If it paid this row (from a journal that was lost, or another \
+                 one), resolve it with --paid. If it did not, --although-accepted records that ours failed; then load the row under another \
+                 reference to pay it"
+            ),
             Refusal::TakesASecondWord(heard) => Error::refused(format!(
                 "{payment}: {}; it is not recorded as failed",
                 why(heard, said)
@@ -427,7 +457,7 @@ fn why(heard: Heard, said: &str) -> String {
         Heard::CannotBeAsked => {
             format!("the gateway cannot be asked: {said}; it may have been paid")
         }
-        Heard::Nothing | Heard::Paid | Heard::Failed => {
+        Heard::Nothing | Heard::Paid | Heard::Failed | Heard::Strangers => {
             format!("the gateway gave no usable answer ({said}); it may have been paid")
         }
     }
@@ -435,7 +465,9 @@ fn why(heard: Heard, said: &str) -> String {
 
 fn remedy(heard: Heard, batch: &BatchName) -> String {
     match heard {
-        Heard::CannotBeAsked => "wait for its callback".to_owned(),
+        Heard::CannotBeAsked => {
+            "wait for its callback, or set resolution.status_query = true where the gateway has a status query".to_owned()
+        }
         Heard::Nothing => "say the same again when the gateway answers".to_owned(),
         _ => format!("let `disburse run {batch}` wait for its end"),
     }

@@ -6,9 +6,9 @@ use super::arguments::StatusArguments;
 use super::bills::unpriced_text;
 use super::session::{Session, batch_name, run_command};
 use super::verify::head_json;
-use super::{Error, Verdict, output, recover};
+use super::{Error, Verdict, explain, output, recover};
 use crate::domain::{BatchName, Tally};
-use crate::journal::{Reader, Standing};
+use crate::journal::{Reader, Standing, Waiting};
 use crate::ledger::Purpose;
 use crate::ledger::generations::PaidTwice;
 use crate::lifecycle::State;
@@ -54,6 +54,9 @@ fn one(session: &Session, reader: &Reader, batch: &BatchName) -> Result<Verdict,
         }
         if standing.named_otherwise > 0 {
             output::line(&named_otherwise_text(batch, &standing));
+        }
+        for text in waiting_texts(&standing) {
+            output::line(&text);
         }
         for lane in &standing.held {
             output::line(&format!(
@@ -182,6 +185,8 @@ pub(super) fn to_json(batch: &BatchName, standing: &Standing) -> Value {
         "states": states,
         "evidence": head_json(&standing.evidence),
         "named_otherwise": standing.named_otherwise,
+        "waiting": standing.waiting.iter().map(waiting).collect::<Vec<_>>(),
+        "waiting_count": standing.waiting_count,
         "held_lanes": standing.held.iter().map(|lane| lane.service.as_str()).collect::<Vec<_>>(),
         "paid_twice": standing.paid_twice.iter().map(paid_twice).collect::<Vec<_>>(),
     })
@@ -197,6 +202,28 @@ fn paid_twice(row: &PaidTwice) -> Value {
         "surplus": row.surplus(),
         "certain": row.certain,
     })
+}
+
+fn waiting(retry: &Waiting) -> Value {
+    json!({"payer_transaction_id": retry.id.as_str(), "waits": explain::waits(retry.waits_for)})
+}
+
+/// Tells what the retries wait for that are held back.
+pub(super) fn waiting_texts(standing: &Standing) -> Vec<String> {
+    let told = standing.waiting.iter().map(|retry| {
+        let waits = explain::waits(retry.waits_for);
+        format!("the retry {} {waits}", retry.id)
+    });
+    let more = standing
+        .waiting_count
+        .saturating_sub(standing.waiting.len() as u64);
+    let rest = (more > 0).then(|| {
+        format!(
+            "{} more like these: disburse report lists them all",
+            output::counted(more, "payment")
+        )
+    });
+    told.chain(rest).collect()
 }
 
 /// Tells of how many payments the gateway named what is not ours.

@@ -105,6 +105,8 @@ pub enum Error {
     Altered { batch: BatchName, what: String },
     #[error("batch {batch}: {what}. It was not posted, and the run has ended")]
     PaidElsewhere { batch: BatchName, what: String },
+    #[error("the journal of batch {batch} was changed from outside: {what}. Nothing was ordered")]
+    AlteredRow { batch: BatchName, what: String },
     #[error("payment {id} is {state}: {why}")]
     NotAllowed {
         id: PayerTransactionId,

@@ -29,7 +29,21 @@ pub enum WaitsFor {
     Decision(PayerTransactionId),
     /// The gateway's word about this one, which a person decided to have failed.
     Answer(PayerTransactionId),
+    /// The gateway's word about this one, which it has called failed, and has spoken of otherwise since.
+    Again(PayerTransactionId),
 }
+
+/// A retry that is held back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Waiting {
+    /// Its identifier.
+    pub id: PayerTransactionId,
+    /// What it waits for.
+    pub waits_for: WaitsFor,
+}
+
+/// Retries that are held back are named as far as this.
+pub const WAITING_SHOWN: usize = 20;
 
 /// A failure that is not retried.
 #[derive(Clone, Debug, PartialEq, Eq)]

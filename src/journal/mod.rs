@@ -26,7 +26,9 @@ pub use bills::{
     UnpricedRecord,
 };
 pub use error::{Error, Kind};
-pub use generations::{Clearance, Halt, PAID_TWICE_SHOWN, Unretried, WaitsFor, WhyUnretried};
+pub use generations::{
+    Clearance, Halt, PAID_TWICE_SHOWN, Unretried, WAITING_SHOWN, Waiting, WaitsFor, WhyUnretried,
+};
 pub use listed::{ListedPayment, ListedRow};
 pub use lock::RunLock;
 pub use proof::{ChainHead, FINDINGS_SHOWN, Proof};

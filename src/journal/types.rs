@@ -7,12 +7,13 @@ use crate::domain::{
     Amount, BatchName, Currency, Instruction, Money, Originator, PayerTransactionId, Payment, Said,
     ServiceCode, Tally, Timestamp, Unpriced,
 };
-use crate::journal::generations::WaitsFor;
+use crate::journal::generations::{Waiting, WaitsFor};
 use crate::journal::refusal::LoadRefusal;
 use crate::journal::repeats::{Alike, RepeatPlan, Repeats};
 use crate::journal::{ChainHead, UnpricedRecord};
 use crate::ledger::Purpose;
 use crate::ledger::confirmation::{Bound, Confirmation};
+use crate::ledger::decisions;
 use crate::ledger::generations::PaidTwice;
 use crate::ledger::pace::Last;
 use crate::lifecycle::{Event, Fact, Life, State};
@@ -347,6 +348,10 @@ pub struct Standing {
     pub paid_twice: Vec<PaidTwice>,
     /// How many these are in all.
     pub paid_twice_count: u64,
+    /// Retries that are held back, the first [`WAITING_SHOWN`](crate::journal::WAITING_SHOWN) of them.
+    pub waiting: Vec<Waiting>,
+    /// How many these are in all.
+    pub waiting_count: u64,
     /// Payments about which the gateway named another amount, currency or number than ours.
     pub named_otherwise: u64,
     /// How far the evidence reaches.
@@ -515,6 +520,8 @@ pub struct Looked {
     pub life: Life,
     /// All that was known.
     pub seen: Seen,
+    /// It stands as failed, and a retry of its row waits for what became of it, or the gateway has taken its word back.
+    pub is_open: bool,
 }
 
 /// What came of the gateway's answer to an operator's question.
@@ -522,6 +529,10 @@ pub struct Looked {
 pub struct Answered {
     /// How the payment moved by it.
     pub moved: Moved,
+    /// What it says of the payment.
+    pub heard: decisions::Heard,
+    /// It names another amount, currency or number than ours.
+    pub other: bool,
     /// Something else had been learned while it was asked for.
     pub learned: bool,
     /// What is known now.

@@ -5,6 +5,7 @@
 
 use std::time::Duration;
 
+use super::generations::Word;
 use crate::domain::{Tally, Timestamp};
 use crate::lifecycle::{Class, Event, Life, Policy, State};
 
@@ -21,27 +22,59 @@ pub enum Heard {
     Delivered,
     /// The gateway does not know it.
     NotFound,
+    /// Something about a payment that somebody else made under our identifier, as far as anybody can tell.
+    Strangers,
     /// No answer, or one that says nothing.
     Nothing,
     /// There is nobody to ask: the deployment has no status query.
     CannotBeAsked,
 }
 
+/// Whether an answer is about our payment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct About {
+    /// It names another amount, currency or number.
+    pub other: bool,
+    /// It names our amount and our number.
+    pub recognised: bool,
+    /// The gateway had the identifier before our first post.
+    pub taken: bool,
+}
+
 impl Heard {
     /// Returns what a status reply, or its absence, says. What names another payment's amount or number says nothing of ours.
     #[must_use]
-    pub fn of(event: Event, is_ours: bool) -> Self {
-        let verdict = match event {
-            Event::Answer(verdict) if is_ours => verdict,
-            _ => return Self::Nothing,
+    pub fn of(event: Event, about: About) -> Self {
+        let Event::Answer(verdict) = event else {
+            return Self::Nothing;
         };
-        match verdict.class {
-            Class::Paid => Self::Paid,
-            Class::Failed => Self::Failed,
-            Class::Acknowledged => Self::Acknowledged,
-            Class::Delivered => Self::Delivered,
-            Class::NotFound => Self::NotFound,
-            Class::Refused | Class::NoFloat | Class::Duplicate | Class::InDoubt => Self::Nothing,
+        match (verdict.class, about) {
+            (
+                Class::Paid | Class::Failed,
+                About {
+                    other: true,
+                    taken: true,
+                    ..
+                },
+            ) => Self::Strangers,
+            (_, About { other: true, .. }) => Self::Nothing,
+            // It was there before ours, which was refused: it is ours only where it names ours.
+            (
+                Class::Paid,
+                About {
+                    taken: true,
+                    recognised: false,
+                    ..
+                },
+            ) => Self::Strangers,
+            (Class::Paid, _) => Self::Paid,
+            (Class::Failed, _) => Self::Failed,
+            (Class::Acknowledged, _) => Self::Acknowledged,
+            (Class::Delivered, _) => Self::Delivered,
+            (Class::NotFound, _) => Self::NotFound,
+            (Class::Refused | Class::NoFloat | Class::Duplicate | Class::InDoubt, _) => {
+                Self::Nothing
+            }
         }
     }
 }
@@ -56,6 +89,7 @@ impl Heard {
             Self::Acknowledged => "acknowledged",
             Self::Delivered => "delivered",
             Self::NotFound => "not found",
+            Self::Strangers => "somebody else's payment",
             Self::Nothing => "nothing usable",
             Self::CannotBeAsked => "cannot be asked",
         }
@@ -69,6 +103,8 @@ pub struct Asked {
     pub heard: Option<Heard>,
     /// Something else was learned of the payment since the question.
     pub learned: bool,
+    /// The gateway, or a genuine callback, has said of it that it is paid.
+    pub said_paid: bool,
     /// The operator says that it is to fail although the gateway accepted it, or cannot be asked.
     pub although: bool,
 }
@@ -86,6 +122,8 @@ pub enum Refusal {
     TooEarly(Heard, Timestamp),
     /// It may still be executed: that takes the operator's second word.
     TakesASecondWord(Heard),
+    /// It was called paid before, and is not now: that takes the operator's second word.
+    WasSaidToBePaid(Heard),
 }
 
 /// Returns whether the gateway is asked before a decision that the payment failed: it may have arrived there.
@@ -117,8 +155,16 @@ pub fn may_fail(life: &Life, asked: Asked, now: Timestamp, policy: &Policy) -> R
     }
     match asked.heard {
         None if is_asked_first(life) => Err(Refusal::LearnedMeanwhile),
-        None | Some(Heard::Failed) => Ok(()),
-        Some(Heard::NotFound) if !life.known => {
+        None => Ok(()),
+        Some(Heard::Failed) if asked.said_paid && !asked.although => {
+            Err(Refusal::WasSaidToBePaid(Heard::Failed))
+        }
+        Some(Heard::Failed) => Ok(()),
+        Some(Heard::Strangers) if !asked.although => {
+            Err(Refusal::TakesASecondWord(Heard::Strangers))
+        }
+        Some(Heard::Strangers) => Ok(()),
+        Some(Heard::NotFound) if !life.known && !asked.said_paid => {
             let proves_from = policy.quarantine_ends(life);
             if now < proves_from {
                 return Err(Refusal::TooEarlyForNotFound(proves_from));
@@ -131,11 +177,23 @@ pub fn may_fail(life: &Life, asked: Asked, now: Timestamp, policy: &Policy) -> R
             if from.is_some_and(|from| now < from) {
                 return Err(Refusal::TooEarly(heard, from.unwrap_or(now)));
             }
-            if !asked.although {
-                return Err(Refusal::TakesASecondWord(heard));
+            match asked.although {
+                true => Ok(()),
+                false if asked.said_paid => Err(Refusal::WasSaidToBePaid(heard)),
+                false => Err(Refusal::TakesASecondWord(heard)),
             }
-            Ok(())
         }
+    }
+}
+
+/// Returns whether a payment that stands as failed is open to a decision all the same; see [`super::failure`]. `retried`: a
+/// retry of its row has not ended.
+#[must_use]
+pub fn is_open(word: Word, retried: bool) -> bool {
+    match word {
+        Word::TakenBack => true,
+        Word::Person { .. } => retried,
+        Word::Gateway | Word::Both => false,
     }
 }
 
@@ -409,6 +467,7 @@ mod tests {
             let asked = Asked {
                 heard,
                 learned: false,
+                said_paid: false,
                 although,
             };
             if may_fail(&life, asked, now, &policy) != expected {
@@ -462,23 +521,111 @@ mod tests {
 
     #[test]
     fn only_an_entry_of_a_status_reply_says_something() {
-        for (class, heard) in [
-            (Class::Paid, Heard::Paid),
-            (Class::Failed, Heard::Failed),
-            (Class::Acknowledged, Heard::Acknowledged),
-            (Class::Delivered, Heard::Delivered),
-            (Class::NotFound, Heard::NotFound),
-            (Class::Refused, Heard::Nothing),
-            (Class::NoFloat, Heard::Nothing),
-            (Class::Duplicate, Heard::Nothing),
-            (Class::InDoubt, Heard::Nothing),
+        let ours = About::default();
+        let other = About {
+            other: true,
+            ..ours
+        };
+        let taken = About {
+            taken: true,
+            ..ours
+        };
+        let of_another = About {
+            other: true,
+            ..taken
+        };
+        let recognised = About {
+            recognised: true,
+            ..taken
+        };
+        use Heard::{Nothing, Strangers};
+        for (class, heard, unnamed, named) in [
+            // Of ours; of an identifier that was there before, with nothing named, and with another amount.
+            (Class::Paid, Heard::Paid, Strangers, Strangers),
+            (Class::Failed, Heard::Failed, Heard::Failed, Strangers),
+            (
+                Class::Acknowledged,
+                Heard::Acknowledged,
+                Heard::Acknowledged,
+                Nothing,
+            ),
+            (
+                Class::Delivered,
+                Heard::Delivered,
+                Heard::Delivered,
+                Nothing,
+            ),
+            (Class::NotFound, Heard::NotFound, Heard::NotFound, Nothing),
+            (Class::Refused, Nothing, Nothing, Nothing),
+            (Class::NoFloat, Nothing, Nothing, Nothing),
+            (Class::Duplicate, Nothing, Nothing, Nothing),
+            (Class::InDoubt, Nothing, Nothing, Nothing),
         ] {
             let verdict = Verdict { class, code: 1 };
-            assert_eq!(Heard::of(Event::Answer(verdict), true), heard);
-            assert_eq!(Heard::of(Event::Answer(verdict), false), Heard::Nothing);
-            assert_eq!(Heard::of(Event::Reply(verdict), true), Heard::Nothing);
+            let answer = Event::Answer(verdict);
+            assert_eq!(Heard::of(answer, ours), heard);
+            assert_eq!(Heard::of(answer, recognised), heard, "it names ours");
+            assert_eq!(Heard::of(answer, other), Nothing);
+            assert_eq!(Heard::of(answer, taken), unnamed);
+            assert_eq!(Heard::of(answer, of_another), named);
+            assert_eq!(Heard::of(Event::Reply(verdict), ours), Nothing);
         }
-        assert_eq!(Heard::of(Event::NoAnswer, true), Heard::Nothing);
+        assert_eq!(Heard::of(Event::NoAnswer, ours), Nothing);
+    }
+
+    #[test]
+    fn what_was_called_paid_once_takes_a_second_word() {
+        let conflict = Life {
+            state: State::Conflict,
+            ..accepted()
+        };
+        let doubt = Life {
+            known: false,
+            ..conflict
+        };
+        use Heard::{Acknowledged, Failed, NotFound};
+        use Refusal::{TakesASecondWord, WasSaidToBePaid};
+        for (life, heard, said_paid, expected) in [
+            (conflict, Failed, false, Ok(())),
+            (conflict, Failed, true, Err(WasSaidToBePaid(Failed))),
+            (doubt, NotFound, false, Ok(())),
+            (doubt, NotFound, true, Err(WasSaidToBePaid(NotFound))),
+            (
+                conflict,
+                Acknowledged,
+                true,
+                Err(WasSaidToBePaid(Acknowledged)),
+            ),
+            // Somebody else's needs no time, as ours was refused.
+            (
+                conflict,
+                Heard::Strangers,
+                false,
+                Err(TakesASecondWord(Heard::Strangers)),
+            ),
+            (
+                conflict,
+                Heard::Strangers,
+                true,
+                Err(TakesASecondWord(Heard::Strangers)),
+            ),
+        ] {
+            for although in [false, true] {
+                let asked = Asked {
+                    heard: Some(heard),
+                    learned: false,
+                    said_paid,
+                    although,
+                };
+                let expected = if although { Ok(()) } else { expected };
+                let found = may_fail(&life, asked, after(80), &Policy::default());
+                assert_eq!(found, expected, "{heard:?}, called paid: {said_paid}");
+            }
+        }
+        let word = |word, retried| is_open(word, retried);
+        let person = Word::Person { expressly: false };
+        assert!(word(Word::TakenBack, false) && word(person, true));
+        assert!(!word(person, false) && !word(Word::Gateway, true) && !word(Word::Both, true));
     }
 
     #[test]

@@ -16,6 +16,8 @@ pub struct Earlier {
     pub state: State,
     /// Who says so.
     pub word: Word,
+    /// The gateway could be asked about it once, whatever the settings are now.
+    pub could_ask: bool,
 }
 
 /// Who says that a generation has ended.
@@ -23,10 +25,16 @@ pub struct Earlier {
 pub enum Word {
     /// The gateway.
     Gateway,
-    /// A person, and the gateway has not agreed since the newest generation was ordered.
-    Person,
-    /// A person, and the gateway has agreed since then.
+    /// A person, and the gateway has not agreed since the newest generation was ordered. `expressly`: although it may have
+    /// been accepted.
+    Person {
+        /// By the second word that this takes.
+        expressly: bool,
+    },
+    /// A person, and the gateway has agreed since then, or the person has said expressly since then that it never will.
     Both,
+    /// The gateway said so, and has spoken of it otherwise since.
+    TakenBack,
 }
 
 /// What a generation may do.
@@ -36,7 +44,8 @@ pub enum Order {
     Leave,
     /// Wait until it is known what became of the earlier one at this place.
     Wait(usize),
-    /// Wait until the gateway has been asked about the earlier one at this place, which a person decided to have failed.
+    /// Wait until the gateway has been asked about the earlier one at this place: a person decided that it failed, or what the
+    /// gateway said of it is worth nothing any more.
     Ask(usize),
     /// Never leave again: the earlier one at this place is paid. It is ready, so that nothing of it is under way.
     Withdraw(usize),
@@ -62,13 +71,18 @@ pub fn order(earlier: &[Earlier], own: &Life, can_ask: bool) -> Order {
     if let Some(open) = place(|earlier| !did_not_pay(earlier.state)) {
         return Order::Wait(open);
     }
-    let unconfirmed =
-        place(|earlier| earlier.state == State::Failed && earlier.word == Word::Person);
-    match unconfirmed {
-        Some(place) if can_ask => Order::Ask(place),
-        // Where nobody can be asked, the person who decided has said so expressly.
-        Some(_) | None => Order::Leave,
+    let failed = || (0..).zip(earlier).filter(|(_, e)| e.state == State::Failed);
+    if can_ask {
+        let asked = failed().find(|(_, e)| matches!(e.word, Word::Person { .. } | Word::TakenBack));
+        return asked.map_or(Order::Leave, |(place, _)| Order::Ask(place));
     }
+    let waits = failed().find(|(_, earlier)| match earlier.word {
+        Word::Gateway | Word::Both => false,
+        // Where nobody could ever be asked, the person who decided has said so expressly.
+        Word::Person { expressly } => earlier.could_ask && !expressly,
+        Word::TakenBack => true,
+    });
+    waits.map_or(Order::Leave, |(place, _)| Order::Wait(place))
 }
 
 fn did_not_pay(state: State) -> bool {
@@ -222,8 +236,14 @@ mod tests {
         assert!(said.ends_with("2 times KES 90000.00 too much"));
     }
 
+    const PERSON: Word = Word::Person { expressly: false };
+
     fn by(word: Word) -> impl Fn(State) -> Earlier {
-        move |state| Earlier { state, word }
+        move |state| Earlier {
+            state,
+            word,
+            could_ask: true,
+        }
     }
 
     fn own(state: State) -> Life {
@@ -277,23 +297,41 @@ mod tests {
     }
 
     #[test]
-    fn the_gateway_is_asked_about_whatever_a_person_decided() {
+    fn the_gateway_is_asked_about_whatever_a_person_decided_or_it_took_back() {
         let told = by(Word::Gateway)(Failed);
-        let decided = by(Word::Person)(Failed);
+        let decided = by(PERSON)(Failed);
+        let expressly = by(Word::Person { expressly: true })(Failed);
+        let never = Earlier {
+            could_ask: false,
+            ..decided
+        };
+        let taken_back = by(Word::TakenBack)(Failed);
         let confirmed = by(Word::Both)(Failed);
-        let table: [(&[Earlier], bool, Order); 8] = [
-            (&[decided], true, Order::Ask(0)),
-            (&[decided], false, Order::Leave),
-            (&[decided, told], true, Order::Ask(0)),
-            (&[told, decided, confirmed], true, Order::Ask(1)),
-            (&[confirmed, told], true, Order::Leave),
-            (&[decided, by(Word::Person)(Conflict)], true, Order::Wait(1)),
-            (&[decided, by(Word::Person)(Paid)], true, Order::Withdraw(1)),
-            (&[by(Word::Person)(Cancelled)], true, Order::Leave),
+        let (leave, ask, wait) = (Order::Leave, Order::Ask, Order::Wait);
+        let table: [(&[Earlier], Order, Order); 12] = [
+            // What follows where the gateway can be asked, and where it cannot.
+            (&[decided], ask(0), wait(0)),
+            (&[expressly], ask(0), leave),
+            (&[never], ask(0), leave),
+            (&[taken_back], ask(0), wait(0)),
+            (&[never, taken_back], ask(0), wait(1)),
+            (&[decided, told], ask(0), wait(0)),
+            (&[told, decided, confirmed], ask(1), wait(1)),
+            (&[told, expressly, decided], ask(1), wait(2)),
+            (&[confirmed, told], leave, leave),
+            (&[decided, by(PERSON)(Conflict)], wait(1), wait(1)),
+            (
+                &[taken_back, by(PERSON)(Paid)],
+                Order::Withdraw(1),
+                Order::Withdraw(1),
+            ),
+            (&[by(PERSON)(Cancelled)], leave, leave),
         ];
-        for (earlier, can_ask, expected) in table {
-            let found = order(earlier, &own(Ready), can_ask);
-            assert_eq!(found, expected, "{earlier:?}, can ask: {can_ask}");
+        for (earlier, asked, unasked) in table {
+            for (can_ask, expected) in [(true, asked), (false, unasked)] {
+                let found = order(earlier, &own(Ready), can_ask);
+                assert_eq!(found, expected, "{earlier:?}, can ask: {can_ask}");
+            }
         }
     }
 

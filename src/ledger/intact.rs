@@ -25,6 +25,12 @@ pub enum Mismatch {
     /// Its evidence adds up to a payment that may be posted, and to another one than the journal has.
     #[error("what is on record of its attempts is not what its evidence adds up to")]
     OtherLife,
+    /// It stands elsewhere than its evidence adds up to.
+    #[error("it stands as {}, and its evidence adds up to {}", .0.name(), .1.name())]
+    Elsewhere(State, State),
+    /// Generations of its row are missing, or do not belong to it.
+    #[error("the earlier payments of its row are not those that it replaced")]
+    Generations,
     /// Its amount is not that of the bill that decided it.
     #[error("its amount is not that of its bill, or the bill is not as it was recorded")]
     Bill,
@@ -49,6 +55,25 @@ pub fn ready(on_record: &Life, replayed: &Life) -> Result<(), Mismatch> {
     }
     if replayed.state != State::Ready {
         return Err(Mismatch::NotReady(replayed.state));
+    }
+    if proven(*on_record) == proven(*replayed) {
+        Ok(())
+    } else {
+        Err(Mismatch::OtherLife)
+    }
+}
+
+/// Judges a generation of a row by the life that its evidence adds up to: a retry rests on where the earlier ones ended.
+///
+/// # Errors
+/// What does not fit.
+pub fn generation(on_record: &Life, replayed: &Life) -> Result<(), Mismatch> {
+    #[cfg(test)]
+    if crate::canary::Canary::AncestorNotReplayed.sings() {
+        return Ok(());
+    }
+    if on_record.state != replayed.state {
+        return Err(Mismatch::Elsewhere(on_record.state, replayed.state));
     }
     if proven(*on_record) == proven(*replayed) {
         Ok(())
@@ -183,6 +208,43 @@ mod tests {
         }
         let _awake = Canary::EvidenceNotReplayed.wake();
         assert_eq!(ready(&tried, &paid), Ok(()), "the table finds it");
+    }
+
+    #[test]
+    fn a_generation_stands_where_its_evidence_says() {
+        let failed = Life {
+            state: State::Failed,
+            code: Some(110),
+            attempts: 1,
+            ..Life::NEW
+        };
+        let paid = Life {
+            state: State::Paid,
+            code: Some(140),
+            ..failed
+        };
+        let other = Life {
+            code: Some(120),
+            ..failed
+        };
+        let elsewhere = Mismatch::Elsewhere(State::Failed, State::Paid);
+        for (on_record, replayed, expected) in [
+            (failed, failed, Ok(())),
+            (failed, paid, Err(elsewhere)),
+            (failed, other, Err(Mismatch::OtherLife)),
+            (
+                failed,
+                Life {
+                    queries: 3,
+                    ..failed
+                },
+                Ok(()),
+            ),
+        ] {
+            assert_eq!(generation(&on_record, &replayed), expected);
+        }
+        let _awake = Canary::AncestorNotReplayed.wake();
+        assert_eq!(generation(&failed, &paid), Ok(()), "the table finds it");
     }
 
     #[test]

@@ -16,6 +16,7 @@ pub mod codes;
 pub mod confirmation;
 pub mod decisions;
 pub mod document;
+pub mod failure;
 pub mod generations;
 pub mod intact;
 pub mod likeness;
@@ -26,6 +27,7 @@ pub mod pin;
 mod purpose;
 pub mod recovery;
 pub mod repeats;
+pub mod stale;
 pub mod standstill;
 
 pub use loaded_before::{Became, Before};

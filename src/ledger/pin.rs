@@ -96,7 +96,9 @@ pub fn shows(event: Event) -> bool {
         | Event::Withdrawn
         | Event::Recognised
         | Event::NotOurs
-        | Event::Superseded => false,
+        | Event::Superseded
+        | Event::Outdated
+        | Event::Reopened => false,
     }
 }
 

@@ -11,6 +11,7 @@ mod fold;
 mod mistakes;
 mod policy;
 mod replied;
+mod taken;
 mod transition;
 
 #[cfg(test)]
@@ -197,6 +198,10 @@ pub enum Event {
     NotOurs,
     /// An earlier generation of its row is paid: this one must not leave any more.
     Superseded,
+    /// That the gateway did not find it was heard too long ago to be posted on.
+    Outdated,
+    /// The gateway has spoken of it otherwise since it called it failed, and an operator decides.
+    Reopened,
 }
 
 /// Evidence that does not fit what is known. It is recorded, and never overwrites a final state.

@@ -32,7 +32,7 @@ pub fn step(life: &Life, event: Event, moment: Moment, policy: &Policy) -> Step 
 pub(super) struct From<'a> {
     pub(super) life: Life,
     pub(super) moment: Moment,
-    policy: &'a Policy,
+    pub(super) policy: &'a Policy,
 }
 
 impl From<'_> {
@@ -61,11 +61,13 @@ impl From<'_> {
             Event::DecidedPaid | Event::DecidedFailed => self.stays_with(Anomaly::NotAllowed),
             // Not expected here, but a loss is always taken seriously.
             Event::Lost | Event::Abandoned => self.doubts(self.life.known),
+            Event::Outdated => self.asks_before_the_post(),
             Event::Unsent
             | Event::Unauthorised
             | Event::NoAnswer
             | Event::Recognised
-            | Event::NotOurs => self.stays(),
+            | Event::NotOurs
+            | Event::Reopened => self.stays(),
             Event::Reply(verdict) => self.unexpected_word(verdict, self.replied(verdict)),
             Event::Answer(verdict) => self.unexpected_word(verdict, self.told(verdict)),
             Event::Callback(verdict) => self.unexpected_word(verdict, self.called_back(verdict)),
@@ -124,9 +126,12 @@ impl From<'_> {
             Event::Answer(verdict) => self.early_word(verdict, self.told(verdict)),
             Event::Callback(verdict) => self.early_word(verdict, self.called_back(verdict)),
             // What is under way has its outcome first.
-            Event::NoAnswer | Event::Recognised | Event::NotOurs | Event::Superseded => {
-                self.stays()
-            }
+            Event::NoAnswer
+            | Event::Recognised
+            | Event::NotOurs
+            | Event::Superseded
+            | Event::Outdated
+            | Event::Reopened => self.stays(),
             Event::DecidedPaid | Event::DecidedFailed | Event::Withdrawn => {
                 self.stays_with(Anomaly::NotAllowed)
             }
@@ -159,7 +164,12 @@ impl From<'_> {
             Event::NotOurs if self.life.taken => self.left_to_a_person(),
             Event::Recognised | Event::NotOurs => self.stays(),
             Event::Claimed => self.stays_with(Anomaly::NotReady),
-            Event::Unsent | Event::Unauthorised | Event::Lost | Event::Superseded => self.stays(),
+            Event::Unsent
+            | Event::Unauthorised
+            | Event::Lost
+            | Event::Superseded
+            | Event::Outdated
+            | Event::Reopened => self.stays(),
             Event::Abandoned => self.becomes(Life {
                 quarantine_from: Some(self.moment.now),
                 not_found: 0,
@@ -231,7 +241,9 @@ impl From<'_> {
             | Event::Unauthorised
             | Event::Lost
             | Event::Abandoned
-            | Event::Superseded => self.stays(),
+            | Event::Superseded
+            | Event::Outdated
+            | Event::Reopened => self.stays(),
             Event::Reply(verdict) => self.replied(verdict),
             Event::Answer(verdict) => self.told(verdict),
             Event::NoAnswer => self.asks_again(),
@@ -268,6 +280,8 @@ impl From<'_> {
             | Event::Recognised
             | Event::NotOurs
             | Event::Superseded
+            | Event::Outdated
+            | Event::Reopened
             | Event::DecidedPaid => self.stays(),
         }
     }
@@ -289,6 +303,7 @@ impl From<'_> {
                 }
             }
             Event::DecidedPaid | Event::Withdrawn => self.stays_with(Anomaly::NotAllowed),
+            Event::Reopened => self.contradicted(),
             Event::Unsent
             | Event::Unauthorised
             | Event::Lost
@@ -297,6 +312,7 @@ impl From<'_> {
             | Event::Recognised
             | Event::NotOurs
             | Event::Superseded
+            | Event::Outdated
             | Event::DecidedFailed => self.stays(),
         }
     }
@@ -328,6 +344,8 @@ impl From<'_> {
             | Event::Recognised
             | Event::NotOurs
             | Event::Superseded
+            | Event::Outdated
+            | Event::Reopened
             | Event::Withdrawn => self.stays(),
         }
     }
@@ -348,6 +366,8 @@ impl From<'_> {
             | Event::Recognised
             | Event::NotOurs
             | Event::Superseded
+            | Event::Outdated
+            | Event::Reopened
             | Event::Callback(_) => self.stays(),
         }
     }
@@ -385,57 +405,6 @@ impl From<'_> {
             Class::NotFound if accepted => self.asks_again_with(Anomaly::Forgotten),
             Class::NotFound | Class::NoFloat | Class::InDoubt => self.asks_again(),
         }
-    }
-
-    /// Returns whether the gateway cannot have the identifier from us: no post of it has arrived, or may have.
-    // The code of a payment that is posted is that of an earlier refusal for want of float: then it had arrived.
-    fn is_first_post(&self) -> bool {
-        #[cfg(test)]
-        if crate::canary::Canary::StrangersDuplicateSettles.sings() {
-            return false;
-        }
-        !self.life.is_exposed() && !self.life.known && self.life.code.is_none()
-    }
-
-    /// The gateway had the identifier before our first post.
-    fn takes(&self, code: i32) -> Step {
-        let mut step = self.doubts(true);
-        step.life.taken = true;
-        step.life.code = Some(code);
-        step.life.due_at = step.life.due_at.map(|_| self.moment.now);
-        step.anomaly = Some(Anomaly::Taken);
-        step
-    }
-
-    /// Applies a word about an identifier that may be somebody else's: no end of it is one of ours.
-    fn told_of_a_stranger(&self, verdict: Verdict) -> Step {
-        match verdict.class {
-            Class::Paid | Class::Failed | Class::Refused => self.left_to_a_person(),
-            Class::NotFound => self.asks_again_with(Anomaly::Forgotten),
-            Class::Acknowledged
-            | Class::Delivered
-            | Class::NoFloat
-            | Class::Duplicate
-            | Class::InDoubt => self.asks_again(),
-        }
-    }
-
-    fn left_to_a_person(&self) -> Step {
-        Step {
-            anomaly: Some(Anomaly::Taken),
-            ..self.contradicted()
-        }
-    }
-
-    fn asks_now(&self) -> Step {
-        let now = self.moment.now;
-        self.becomes(Life {
-            due_at: self
-                .policy
-                .status_query
-                .then(|| self.life.due_at.map_or(now, |at| at.min(now))),
-            ..self.life
-        })
     }
 
     fn called_back(&self, verdict: Verdict) -> Step {
@@ -486,7 +455,7 @@ impl From<'_> {
         }
     }
 
-    fn stays(&self) -> Step {
+    pub(super) fn stays(&self) -> Step {
         self.becomes(self.life)
     }
 
@@ -507,7 +476,7 @@ impl From<'_> {
         })
     }
 
-    fn contradicted(&self) -> Step {
+    pub(super) fn contradicted(&self) -> Step {
         Step {
             life: Life {
                 state: State::Conflict,
@@ -518,7 +487,7 @@ impl From<'_> {
         }
     }
 
-    fn doubts(&self, known: bool) -> Step {
+    pub(super) fn doubts(&self, known: bool) -> Step {
         self.becomes(Life {
             state: State::InDoubt,
             code: None,
@@ -562,7 +531,7 @@ impl From<'_> {
         })
     }
 
-    fn asks_again(&self) -> Step {
+    pub(super) fn asks_again(&self) -> Step {
         let life = Life {
             queries: self.life.queries.saturating_add(1),
             not_found: 0,
@@ -574,7 +543,7 @@ impl From<'_> {
         })
     }
 
-    fn asks_again_with(&self, anomaly: Anomaly) -> Step {
+    pub(super) fn asks_again_with(&self, anomaly: Anomaly) -> Step {
         Step {
             anomaly: Some(anomaly),
             ..self.asks_again()

@@ -10,8 +10,8 @@ use super::oracle::Generation;
 use super::{Scene, batch};
 use crate::domain::PayerTransactionId;
 use crate::gateway::{Gateway, Inquiry};
-use crate::journal::{Answered, Decision, Error, Finding, Heard as Believed, Journal};
-use crate::ledger::decisions::{Asked, Heard, Refusal, is_asked_first};
+use crate::journal::{Answered, Decision, Error, Finding, Journal};
+use crate::ledger::decisions::{Asked, Refusal, is_asked_first};
 use crate::lifecycle::{Moment, Policy, State};
 
 /// After so long the operator may say that an open payment failed, although the gateway has it.
@@ -143,7 +143,7 @@ impl Scene {
         let looked = journal.look(batch(), id.as_str().into()).await?;
         let policy = self.patience();
         let (mut seen, mut heard) = (looked.seen, None);
-        if is_asked_first(&looked.life) {
+        if is_asked_first(&looked.life) || looked.is_open {
             let user = self.account.get();
             let now = self.moment().now;
             journal.pin(batch(), Self::home(user), now).await?;
@@ -170,13 +170,13 @@ impl Scene {
                 .hear(looked.seen, finding, self.moment(), policy.clone())
                 .await?;
             let Answered { moved, learned, .. } = answered;
-            if moved.life.state == State::Failed {
+            if moved.life.state == State::Failed && !looked.is_open {
                 return Ok(Ok(()));
             }
             if learned {
                 return Ok(Err(Refusal::LearnedMeanwhile));
             }
-            heard = Some(Heard::of(event, moved.heard != Believed::Other));
+            heard = Some(answered.heard);
             seen = answered.seen;
             // The person reads what the gateway said, and thinks it over.
             let pause = self.world.lock().rng.u64(0..5_000);
@@ -185,6 +185,7 @@ impl Scene {
         let asked = Asked {
             heard,
             learned: false,
+            said_paid: false,
             although,
         };
         let moment = self.moment();
@@ -205,7 +206,13 @@ impl Scene {
             if truth == Truth::Taken && generation.replaced {
                 self.cancel_retry_of(&journal, generation.line).await;
             }
-            let is_asked = generation.state == State::Conflict
+            // What the gateway took back, and cannot be asked about or never says again.
+            let taken_back = generation.state == State::Failed
+                && generation.replaced
+                && truth != Truth::Taken
+                && self.is_open_failure(&journal, id).await;
+            let is_asked = taken_back
+                || generation.state == State::Conflict
                 || truth == Truth::Taken && !generation.state.is_finished();
             if !is_asked {
                 continue;
@@ -230,6 +237,11 @@ impl Scene {
                 }
             }
         }
+    }
+
+    async fn is_open_failure(&self, journal: &Journal, id: PayerTransactionId) -> bool {
+        let looked = journal.look(batch(), id.as_str().into()).await;
+        looked.is_ok_and(|looked| looked.is_open)
     }
 
     async fn cancel_retry_of(&self, journal: &Journal, line: u64) {

@@ -50,6 +50,30 @@ fn an_amount_that_was_raised_after_the_load_is_not_posted() {
 }
 
 #[test]
+fn a_payment_that_was_edited_to_have_failed_is_not_retried() {
+    let server = Server::start(healthy);
+    let world = World::new(&Setup::default()).towards(&server.url());
+    world.write_rows("batch.csv", &rows(3, 142));
+    world.expect(0, &["load", "batch.csv", "--batch", "b"]);
+    world.expect(0, &RUN);
+    sql(
+        &world,
+        "update life set state = 6, code = 110 where seq = 2",
+    );
+    world
+        .expect(1, &["retry", "b", "--yes"])
+        .says("stands as failed, and its evidence adds up to paid")
+        .says("Nothing was ordered")
+        .says("disburse verify");
+    sql(
+        &world,
+        "update life set state = 5, code = 140 where seq = 2",
+    );
+    world.expect(0, &["retry", "b", "--yes"]);
+    assert_eq!(server.posts().len(), 3);
+}
+
+#[test]
 fn a_run_demands_the_head_that_the_load_printed() {
     let server = Server::start(healthy);
     let world = World::new(&Setup::default()).towards(&server.url());

@@ -2,14 +2,15 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::sync::Mutex;
+use std::sync::atomic::{AtomicI32, Ordering};
+use std::sync::{Arc, Mutex};
 
 use serde_json::Value;
 
 use super::callbacks::{body, send};
 use super::gateway::Gateway;
 use super::office::{BATCH, Office, Setup, until_while};
-use super::script::{Conduct, Effect, Post, millis};
+use super::script::{Answer, Both, Conduct, Effect, Post, Query, millis};
 
 /// Refuses the first identifier of every row; what its retry meets is said.
 fn refuses_first(retry: fn() -> Conduct) -> impl Fn(&Post<'_>) -> Conduct + Send + Sync {
@@ -39,9 +40,13 @@ fn report(office: &Office) -> Value {
     serde_json::from_slice(&fs::read(office.path("report/report.json")).unwrap()).unwrap()
 }
 
-fn says_paid((id, url): &(String, String)) -> bool {
+fn says_paid(of: &(String, String)) -> bool {
+    says(of, 140)
+}
+
+fn says((id, url): &(String, String), code: i32) -> bool {
     let runtime = tokio::runtime::Runtime::new().unwrap();
-    let body = body((id, ""), 140).to_string();
+    let body = body((id, ""), code).to_string();
     runtime.block_on(send(url, body.as_bytes())) == Some(200)
 }
 
@@ -134,4 +139,127 @@ fn a_row_that_the_gateway_pays_twice_against_its_word_is_shouted() {
     }
     let proof = office.call(&["verify", BATCH]);
     assert_eq!(proof.code, Some(0), "{proof:?}");
+}
+
+/// A gateway that has refused the one payment of the batch, says 139 of it in a callback once its retry is ordered, and answers
+/// every question with what the test wants it to answer.
+fn takes_its_word_back(
+    give_up: &'static str,
+) -> (Gateway, Office, (String, String), Arc<AtomicI32>) {
+    let code = Arc::new(AtomicI32::new(139));
+    let answers = Arc::clone(&code);
+    let gateway = Gateway::start(Both(
+        refuses_first(Conduct::honest),
+        move |query: &Query<'_>| Answer {
+            code: match query.honest {
+                143 => answers.load(Ordering::SeqCst),
+                honest => honest,
+            },
+            ..Answer::honest(query)
+        },
+    ));
+    let setup = Setup {
+        rows: 1,
+        services: 1,
+        callbacks: true,
+        give_up,
+        max_wait: "2s",
+        ..Setup::default()
+    };
+    let office = Office::open(&gateway, setup);
+    assert_eq!(office.pay().code, Some(3));
+    let first = addresses(&gateway, "ROW-00000", &report(&office)["payments"][0]);
+    assert_eq!(office.call(&["retry", BATCH, "--yes"]).code, Some(0));
+    let mut listener = office.start(&["listen"]);
+    listener.until("it is heard", || says(&first, 139));
+    listener.interrupt();
+    assert_eq!(listener.wait().code, Some(0));
+    (gateway, office, first, code)
+}
+
+#[test]
+fn a_failure_that_the_gateway_takes_back_holds_its_retry_until_it_says_failed_again() {
+    let (gateway, office, first, answers) = takes_its_word_back("30s");
+    // It goes on saying that it has it, and then that it never had.
+    for code in [139, 148, 143, 104] {
+        answers.store(code, Ordering::SeqCst);
+        let ended = office.call(&["run", BATCH, "--yes", "--max-wait", "1s"]);
+        assert_eq!(ended.code, Some(4), "{code}: {ended:?}");
+        assert!(ended.err.contains(&first.0), "{code}: {ended:?}");
+        assert_eq!(gateway.ledger.posts(), 1, "{code}");
+    }
+    let status = office.call(&["status", BATCH]);
+    assert!(status.out.contains(&first.0), "{status:?}");
+    let told = office.call(&["explain", BATCH, "ROW-00000"]).out;
+    assert!(
+        told.contains("it called it failed, and has spoken of it otherwise"),
+        "{told}"
+    );
+    answers.store(110, Ordering::SeqCst);
+    let ended = office.call(&["run", BATCH, "--yes", "--max-wait", "8s"]);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    assert_eq!(gateway.ledger.posts(), 2);
+    let proof = office.call(&["verify", BATCH]);
+    assert_eq!(proof.code, Some(0), "{proof:?}");
+}
+
+#[test]
+fn a_person_ends_what_the_gateway_never_says_again() {
+    let why = ["--reason", "asked them", "--evidence", "ticket 9", "--yes"];
+    for (end, posts, state) in [("--paid", 1, "paid"), ("--failed", 2, "paid")] {
+        let (gateway, office, first, _) = takes_its_word_back("1s");
+        let ended = office.call(&["run", BATCH, "--yes", "--max-wait", "2s"]);
+        assert_eq!(ended.code, Some(4), "{ended:?}");
+        assert!(ended.err.contains("--although-accepted"), "{ended:?}");
+        let resolve = |more: &[&str]| {
+            let order = ["resolve", BATCH, "--id", &first.0, end];
+            office.call(&[&order[..], &why, more].concat())
+        };
+        if end == "--failed" {
+            let refused = resolve(&[]);
+            assert_eq!(refused.code, Some(2), "{refused:?}");
+            assert!(
+                refused
+                    .err
+                    .contains("will never be paid, --although-accepted"),
+                "{refused:?}"
+            );
+        }
+        let done = resolve(if end == "--failed" {
+            &["--although-accepted"]
+        } else {
+            &[]
+        });
+        assert_eq!(done.code, Some(0), "{done:?}");
+        let ended = office.call(&["run", BATCH, "--yes", "--max-wait", "8s"]);
+        assert_eq!(ended.code, Some(0), "{ended:?}");
+        assert_eq!(gateway.ledger.posts(), posts, "{end}");
+        assert_eq!(report(&office)["states"][state]["count"], 1);
+        let proof = office.call(&["verify", BATCH]);
+        assert_eq!(proof.code, Some(0), "{proof:?}");
+    }
+}
+
+#[test]
+fn a_retry_is_withdrawn_after_a_question_that_says_what_it_means() {
+    let gateway = Gateway::start(refuses_first(Conduct::honest));
+    let office = office(&gateway, 2);
+    assert_eq!(office.pay().code, Some(3));
+    assert_eq!(office.call(&["retry", BATCH, "--yes"]).code, Some(0));
+    let asked = office.call(&["cancel", BATCH, "ROW-00000"]);
+    assert_eq!(asked.code, Some(2), "{asked:?}");
+    assert!(
+        asked
+            .err
+            .contains("its row has failed and is never retried again"),
+        "{asked:?}"
+    );
+    let asked = office.call(&["cancel", BATCH]);
+    assert!(asked.err.contains("2 of them retries"), "{asked:?}");
+    let done = office.call(&["cancel", BATCH, "ROW-00000", "--yes"]);
+    assert_eq!(done.code, Some(0), "{done:?}");
+    let retried = office.call(&["retry", BATCH, "--yes"]);
+    assert!(retried.out.contains("0 proven failures"), "{retried:?}");
+    assert_eq!(office.pay().code, Some(3));
+    assert_eq!(gateway.ledger.posts(), 3, "it was never posted again");
 }

@@ -144,6 +144,45 @@ fn contradicting_callbacks_end_in_a_conflict_and_overwrite_nothing() {
 }
 
 #[test]
+fn what_a_callback_called_paid_fails_by_a_second_word_alone_whatever_the_gateway_says_now() {
+    let both = [(50, Push::Code(140)), (250, Push::Code(141))];
+    // So that the run is still there to hear both.
+    let late = [(1200, Push::Code(140))];
+    let gateway = Gateway::start(Both(
+        move |post: &Post<'_>| {
+            Conduct {
+                contradicted: row(post) == 0,
+                ..Conduct::spoilt(LATER, Form::Plain)
+            }
+            .pushing(if row(post) == 0 { &both } else { &late })
+        },
+        |query: &Query<'_>| Answer {
+            code: 141,
+            ..Answer::honest(query)
+        },
+    ));
+    let setup = Setup {
+        rows: 2,
+        ..listening()
+    };
+    let office = Office::open(&gateway, setup);
+    let ended = office.pay();
+    assert_eq!(ended.code, Some(3), "{ended:?}");
+    assert_eq!(payments(&office)["ROW-00000"].state, "conflict");
+    let why = ["--reason", "a", "--evidence", "b", "--yes"];
+    let order = ["resolve", BATCH, "ROW-00000", "--failed"];
+    let refused = office.call(&[&order[..], &why].concat());
+    assert_eq!(refused.code, Some(2), "{refused:?}");
+    assert!(
+        refused.err.contains("it was said to be paid before"),
+        "{refused:?}"
+    );
+    let done = office.call(&[&order[..], &why, &["--although-accepted"]].concat());
+    assert_eq!(done.code, Some(0), "{done:?}");
+    assert!(done.out.contains("conflict -> failed"), "{done:?}");
+}
+
+#[test]
 fn an_acknowledged_callback_survives_any_kill() {
     for seed in 300..303_u64 {
         let gateway = Gateway::start(Both(

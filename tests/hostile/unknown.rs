@@ -83,6 +83,43 @@ fn a_duplicate_on_the_first_post_settles_only_by_our_amount_and_number() {
         assert_eq!(rows[row].code, "229");
     }
     assert_eq!(gateway.ledger.posts(), 12);
+    // A person ends it as none of ours, after the gateway was asked once more, and pays the row under another reference.
+    let told = office.call(&["explain", BATCH, "ROW-00004"]).out;
+    assert!(
+        told.contains("the gateway had this identifier before our first post"),
+        "{told}"
+    );
+    let why = ["--reason", "asked them", "--evidence", "ticket 9", "--yes"];
+    for row in ["ROW-00004", "ROW-00005"] {
+        let order = ["resolve", BATCH, row, "--failed"];
+        let refused = office.call(&[&order[..], &why].concat());
+        assert_eq!(refused.code, Some(2), "{refused:?}");
+        assert!(
+            refused
+                .err
+                .contains("before our first post, which it refused"),
+            "{refused:?}"
+        );
+        assert!(
+            refused.err.contains("load the row under another reference"),
+            "{refused:?}"
+        );
+        let done = office.call(&[&order[..], &why, &["--although-accepted"]].concat());
+        assert_eq!(done.code, Some(0), "{done:?}");
+        assert!(done.out.contains("conflict -> failed"), "{done:?}");
+    }
+    let text = std::fs::read_to_string(office.path("batch.csv")).unwrap();
+    let mut lines = text.lines();
+    let head = lines.next().unwrap();
+    let row = lines.find(|line| line.starts_with("ROW-00004")).unwrap();
+    let again = format!("{head}\n{}\n", row.replace("ROW-00004", "ROW-00004-B"));
+    std::fs::write(office.path("again.csv"), again).unwrap();
+    let load = ["load", "again.csv", "--batch", "again"];
+    let loaded = office.call(&load);
+    assert_eq!(loaded.code, Some(0), "{loaded:?}");
+    let ended = office.call(&["run", "again", "--yes", "--max-wait", "8s"]);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    assert_eq!(gateway.ledger.posts(), 13);
 }
 
 #[test]

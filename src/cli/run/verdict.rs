@@ -213,6 +213,9 @@ fn verdict(
         output::complain("hint", &format!("{run} --pay-due"));
         return Verdict::Unfinished;
     }
+    for text in status::waiting_texts(standing) {
+        output::complain("warning", &text);
+    }
     let lanes: Vec<&str> = standing
         .held
         .iter()

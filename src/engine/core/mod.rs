@@ -137,6 +137,8 @@ impl Core {
             News::Claimed(claims, due) => {
                 self.claiming = false;
                 self.due.post = earliest(self.due.post, due.post);
+                // What was to be posted may have to be asked about first.
+                self.due.ask = earliest(self.due.ask, due.ask);
                 for claim in &claims {
                     self.shift(
                         State::Ready,

@@ -127,6 +127,8 @@ fn standing(states: &[(State, u64)], held: &[i64]) -> Box<Standing> {
         unpriced: 0,
         rejected: Tally::default(),
         paid_twice: Vec::new(),
+        waiting: Vec::new(),
+        waiting_count: 0,
         paid_twice_count: 0,
         named_otherwise: 0,
         evidence: ChainHead::default(),

@@ -98,7 +98,11 @@ pub(super) fn callback(
             c.moved(&subject, from)?;
             generations::settle(c, &mut subject, moment, Some(policy))?;
         }
-        (event, differs) => set_aside(c, &mut subject, note, event.zip(differs), moment, policy)?,
+        (event, differs) => {
+            set_aside(c, &mut subject, note, event.zip(differs), moment, policy)?;
+            // Whoever called may know more of an earlier payment than its "failed".
+            generations::settle(c, &mut subject, moment, Some(policy))?;
+        }
     }
     Ok(Received::Stored(Some(subject.moved)))
 }

@@ -4,9 +4,11 @@ use rusqlite::{Connection, params};
 use serde_json::{Value, json};
 
 use super::Journal;
+use super::agreed::judged;
 use super::anew::Anew;
 use super::chain::Chained;
 use super::evidence::{record, subject};
+use super::inquiries::is_open_to_decision;
 use super::names::rows_named;
 use super::operator::{RETRIABLE, acted_on, cancel, order, refuse_without_amount, retry};
 use super::row::{LIFE_COLUMNS, currency_of, identifier_of, life_of};
@@ -15,9 +17,9 @@ use super::turns::Manner;
 use super::unretried::why_not;
 use crate::domain::{Amount, BatchName, Money, Tally, Timestamp};
 use crate::journal::{Answered, Decision, Error, Finding, Looked, Moved, RepeatPlan, Seen};
-use crate::ledger::decisions::{Asked, ByCode, Heard, Refusal, is_within, may_fail};
+use crate::ledger::decisions::{About, Asked, ByCode, Heard, Refusal, is_within, may_fail};
 use crate::ledger::names::PaymentName;
-use crate::lifecycle::{Event, Moment, Policy, proven};
+use crate::lifecycle::{Event, Moment, Policy, State, proven};
 
 impl Journal {
     /// Returns what is known of the payment that a person names, the newest of its generations.
@@ -42,10 +44,19 @@ impl Journal {
     ) -> Result<Answered, Error> {
         self.ask(Manner::Alone, move |c| {
             let learned = seen_of(c, finding.seq)? != seen;
-            let seq = finding.seq;
+            let (seq, event) = (finding.seq, finding.event);
+            let before = subject(c, seq)?;
+            let judgement = judged(c, &before, &finding.said)?;
+            let about = About {
+                other: judgement.differs.is_some(),
+                recognised: judgement.is_ours,
+                taken: before.moved.life.taken,
+            };
             let moved = record(c, &[finding], moment, &policy)?.remove(0);
             Ok(Answered {
                 moved,
+                heard: Heard::of(event, about),
+                other: about.other,
                 learned,
                 seen: seen_of(c, seq)?,
             })
@@ -53,9 +64,56 @@ impl Journal {
         .await
     }
 
+    /// Records an operator's decision that a payment was paid, if nothing was learned of it since it was seen.
+    ///
+    /// # Errors
+    /// [`Error::NotAllowed`].
+    pub async fn decide_paid(
+        &self,
+        seq: i64,
+        seen: Seen,
+        decision: Decision,
+        moment: Moment,
+    ) -> Result<Result<Moved, Refusal>, Error> {
+        self.ask(Manner::Alone, move |c| {
+            if seen_of(c, seq)? != seen {
+                return Ok(Err(Refusal::LearnedMeanwhile));
+            }
+            let detail = json!({"reason": decision.reason, "evidence": decision.evidence});
+            let moved = order(
+                c,
+                seq,
+                Event::DecidedPaid,
+                Some(&detail.to_string()),
+                moment,
+            )?;
+            acted_on(c, seq, "resolve", moment)?;
+            Ok(Ok(moved))
+        })
+        .await
+    }
+
+    /// Says whether [`Self::decide_failed`] would record the decision.
+    ///
+    /// # Errors
+    /// Faults of the journal.
+    pub async fn may_fail(
+        &self,
+        seq: i64,
+        seen: Seen,
+        asked: Asked,
+        now: Timestamp,
+        policy: Policy,
+    ) -> Result<Result<(), Refusal>, Error> {
+        self.ask(Manner::Alone, move |c| {
+            judge_failed(c, seq, seen, asked, now, &policy)
+        })
+        .await
+    }
+
     /// Records an operator's decision that a payment failed, if what is known by now allows it.
     ///
-    /// `asked.learned` is found out here: whether more is known than was seen.
+    /// `asked.learned` and `asked.said_paid` are found out here: whether more is known than was seen, and what was said before.
     ///
     /// # Errors
     /// [`Error::NotAllowed`].
@@ -112,11 +170,12 @@ impl Journal {
         .await
     }
 
-    /// Returns what withdrawing the whole batch would withdraw; rows without an amount count, and add nothing.
+    /// Returns what withdrawing the whole batch would withdraw, and how many retries are among it; rows without an amount count,
+    /// and add nothing.
     ///
     /// # Errors
     /// [`Error::UnknownBatch`].
-    pub async fn to_cancel(&self, batch: BatchName) -> Result<Tally, Error> {
+    pub async fn to_cancel(&self, batch: BatchName) -> Result<(Tally, u64), Error> {
         self.ask(Manner::Alone, move |c| to_cancel(c, &batch)).await
     }
 
@@ -131,7 +190,7 @@ impl Journal {
         moment: Moment,
     ) -> Result<u64, Error> {
         self.ask(Manner::Alone, move |c| {
-            let found = to_cancel(c, &batch)?;
+            let (found, _) = to_cancel(c, &batch)?;
             refuse_more(&batch, &vec![(None, shown)], &vec![(None, found)])?;
             cancel(c, &batch, None, moment)
         })
@@ -183,6 +242,7 @@ fn look(c: &Chained, batch: &BatchName, name: &PaymentName) -> Result<Looked, Er
         gateway,
         life: seen.life,
         seen,
+        is_open: is_open_to_decision(c, seq)?,
     })
 }
 
@@ -208,6 +268,36 @@ fn seen_of(c: &Chained, seq: i64) -> Result<Seen, Error> {
     })
 }
 
+fn judge_failed(
+    c: &Chained,
+    seq: i64,
+    seen: Seen,
+    asked: Asked,
+    now: Timestamp,
+    policy: &Policy,
+) -> Result<Result<(), Refusal>, Error> {
+    // Nobody asked, as nothing was open to a decision then.
+    let unasked = asked.heard.is_none() && is_open_to_decision(c, seq)?;
+    let learned = asked.learned || unasked || seen_of(c, seq)? != seen;
+    let mut life = subject(c, seq)?.moved.life;
+    // What was called failed is known: that it is not found any more says nothing.
+    life.known |= life.state == State::Failed;
+    let asked = Asked {
+        learned,
+        said_paid: was_said_to_be_paid(c, seq)?,
+        ..asked
+    };
+    Ok(may_fail(&life, asked, now, policy))
+}
+
+/// Returns whether a reply, an answer or a genuine callback has called a payment paid.
+fn was_said_to_be_paid(c: &Chained, seq: i64) -> Result<bool, Error> {
+    c.flush()?;
+    let sql = "select exists (select 1 from evidence indexed by evidence_by_payment
+         where seq = ?1 and event in (5, 6, 8, 70, 71, 72) and class = 0)";
+    Ok(c.prepare_cached(sql)?.query_row([seq], |row| row.get(0))?)
+}
+
 fn decide_failed(
     c: &Chained,
     seq: i64,
@@ -217,16 +307,13 @@ fn decide_failed(
     moment: Moment,
     policy: &Policy,
 ) -> Result<Result<Moved, Refusal>, Error> {
-    let learned = seen_of(c, seq)? != seen;
-    let life = subject(c, seq)?.moved.life;
-    let asked = Asked { learned, ..asked };
-    if let Err(refusal) = may_fail(&life, asked, moment.now, policy) {
+    if let Err(refusal) = judge_failed(c, seq, seen, asked, moment.now, policy)? {
         return Ok(Err(refusal));
     }
     let mut detail = json!({"reason": decision.reason, "evidence": decision.evidence});
     if let Some(heard) = asked.heard {
         detail["gateway_said"] = heard.name().into();
-        if !matches!(heard, Heard::Failed | Heard::NotFound) && asked.although {
+        if asked.although {
             detail["although_accepted"] = Value::Bool(true);
         }
     }
@@ -270,18 +357,19 @@ fn to_retry(
     Ok(found)
 }
 
-fn to_cancel(c: &Connection, batch: &BatchName) -> Result<Tally, Error> {
+fn to_cancel(c: &Connection, batch: &BatchName) -> Result<(Tally, u64), Error> {
     let batch_id = known_batch(c, batch)?;
     let mut statement = c.prepare(
-        "select i.currency, count(*), coalesce(sum(i.amount), 0) from instruction i left join life l on l.seq = i.seq
+        "select i.currency, count(*), coalesce(sum(i.amount), 0), count(*) filter (where i.generation > 0) from instruction i left join life l on l.seq = i.seq
          where i.batch_id = ?1 and (l.seq is null or l.state = 0 and (l.exposures = 0 or l.attempts = 0)) group by i.currency",
     )?;
     let mut rows = statement.query([batch_id])?;
-    let mut tally = Tally::default();
+    let (mut tally, mut retries) = (Tally::default(), 0);
     while let Some(row) = rows.next()? {
         add_sum(&mut tally, row, 0)?;
+        retries += row.get::<_, i64>(3)?.unsigned_abs();
     }
-    Ok(tally)
+    Ok((tally, retries))
 }
 
 /// Adds a sum whose currency, count and amount stand from the column `at` on.

@@ -10,6 +10,7 @@ use super::agreed::{apply_other, judged};
 use super::chain::{Chained, Evidence, Words};
 use super::fresh::begin_life;
 use super::generations;
+use super::inquiries;
 use super::row::{
     LIFE_COLUMNS, add_to_tally, assert_changed, corrupt, currency_of, due_number, event_numbers,
     known_number, life_of, millis, save_life, state_number,
@@ -319,7 +320,7 @@ pub(super) fn record(
         if subject.has_generations {
             generations::settle(c, &mut subject, moment, Some(policy))?;
             if matches!(finding.event, Event::Answer(_) | Event::NoAnswer) {
-                generations::put_off(c, finding.seq, moment, policy)?;
+                inquiries::put_off(c, finding.seq, moment, policy)?;
             }
         }
         moves.push(subject.moved);

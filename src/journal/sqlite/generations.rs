@@ -7,15 +7,12 @@ use rusqlite::{Connection, OptionalExtension, params};
 use super::NEVER;
 use super::chain::Chained;
 use super::evidence::{Subject, apply, subject};
-use super::row::{
-    LIFE_COLUMNS, PAYMENT_COLUMNS, REPLACED, add_to_tally, class_of, corrupt, life_of, payment_of,
-};
+use super::inquiries::{ask, forget, words};
+use super::row::{LIFE_COLUMNS, PAYMENT_COLUMNS, add_to_tally, corrupt, life_of, payment_of};
 use crate::domain::{Said, Timestamp};
 use crate::journal::{Clearance, Error, PAID_TWICE_SHOWN};
-use crate::ledger::generations::{
-    self, Earlier, Order, PaidTwice, Twice, Word, agrees, is_patient, stands_for,
-};
-use crate::lifecycle::{Class, Event, Life, Moment, Policy, State};
+use crate::ledger::generations::{self, Order, PaidTwice, Twice, stands_for};
+use crate::lifecycle::{Event, Life, Moment, Policy, State};
 
 /// One generation of a row.
 #[derive(Clone, Copy, Debug)]
@@ -76,28 +73,6 @@ pub(super) fn counted(c: &Connection, seq: i64, from: State) -> Result<(State, S
         states[place] = from;
     }
     Ok((states[stands_for(&states)], after))
-}
-
-/// Returns what the newest generation of a row waits for, as far as the journal shows: the earlier one at this place, and
-/// whether that is to be decided, or else asked about.
-pub(super) fn waits_for(c: &Connection, row: &[Member]) -> Result<Option<(usize, bool)>, Error> {
-    let (newest, earlier) = split(row)?;
-    let moment = Moment {
-        now: Timestamp::default(),
-        jitter: 0,
-    };
-    let words = words(c, row, moment, None)?;
-    // Where nobody can be asked, nothing is on the list.
-    let mut listed = c.prepare_cached("select exists (select 1 from inquiry where seq = ?1)")?;
-    let mut can_ask = false;
-    for member in earlier {
-        can_ask |= listed.query_row([member.seq], |row| row.get::<_, bool>(0))?;
-    }
-    Ok(match generations::order(&words, &newest.life, can_ask) {
-        Order::Wait(place) => Some((place, true)),
-        Order::Ask(place) => Some((place, false)),
-        _ => None,
-    })
 }
 
 /// Returns the rows of a batch that were paid more than once, those that are named first and how many they are.
@@ -176,13 +151,13 @@ pub(super) fn settle(
         }
     }
     match (order, policy) {
-        (Order::Ask(_), Some(_)) => ask(c, moved.batch_id, &row, moment, policy)?,
+        (Order::Ask(_), Some(policy)) => ask(c, moved.batch_id, &row, moment, policy)?,
         _ => forget(c, earlier)?,
     }
     Ok(order)
 }
 
-fn split(row: &[Member]) -> Result<(&Member, &[Member]), Error> {
+pub(super) fn split(row: &[Member]) -> Result<(&Member, &[Member]), Error> {
     row.split_last()
         .ok_or_else(|| corrupt("a row without a payment"))
 }
@@ -200,90 +175,13 @@ fn judge(
     }
     let (newest, earlier) = split(row)?;
     // Evidence of this transaction counts.
-    if earlier.iter().any(|member| is_decided(&member.life)) {
+    if !earlier.is_empty() {
         c.flush()?;
     }
-    let words = words(c, row, moment, policy)?;
+    let words = words(c, row, policy.map(|policy| (moment, policy)))?;
     let can_ask = policy.is_none_or(|policy| policy.status_query);
     Ok(generations::order(&words, &newest.life, can_ask))
 }
-
-/// Returns who says where each earlier generation stands.
-fn words(
-    c: &Connection,
-    row: &[Member],
-    moment: Moment,
-    policy: Option<&Policy>,
-) -> Result<Vec<Earlier>, Error> {
-    let (_, earlier) = split(row)?;
-    let mut words = Vec::with_capacity(earlier.len());
-    for member in earlier {
-        let state = member.life.state;
-        let word = match is_decided(&member.life) {
-            false => Word::Gateway,
-            // What the gateway has under its identifier is somebody else's: nothing that it says of it is about ours.
-            true if member.life.taken => Word::Both,
-            true if agreed(c, member, earlier, moment, policy)? => Word::Both,
-            true => Word::Person,
-        };
-        words.push(Earlier { state, word });
-    }
-    Ok(words)
-}
-
-/// What the gateway ended has its code; only a decision leaves none.
-fn is_decided(life: &Life) -> bool {
-    life.state == State::Failed && life.code.is_none()
-}
-
-/// Returns whether the gateway has agreed with whoever decided that a payment failed, since then and since the newest
-/// generation was ordered.
-fn agreed(
-    c: &Connection,
-    member: &Member,
-    earlier: &[Member],
-    moment: Moment,
-    policy: Option<&Policy>,
-) -> Result<bool, Error> {
-    let mut last = c.prepare_cached(
-        "select coalesce(max(evidence_id), 0) from evidence indexed by evidence_by_payment where seq = ?1 and event = ?2",
-    )?;
-    let mut last = |seq: i64, event: i64| -> Result<i64, Error> {
-        Ok(last.query_row([seq, event], |row| row.get(0))?)
-    };
-    let ordered = match earlier.last() {
-        Some(predecessor) => last(predecessor.seq, REPLACED)?,
-        None => 0,
-    };
-    let since = ordered.max(last(member.seq, DECIDED_FAILED)?);
-    let said: Option<i64> = c
-        .prepare_cached(
-            "select class from evidence indexed by evidence_by_payment where seq = ?1 and event = ?2 and evidence_id > ?3
-             order by evidence_id desc limit 1",
-        )?
-        .query_row([member.seq, ANSWERED, since], |row| row.get(0))
-        .optional()?;
-    let Some(said) = said else { return Ok(false) };
-    let said = class_of(said)?;
-    let began = member.life.posted_at.max(member.life.quarantine_from);
-    let patient = policy.zip(began).is_some_and(|(policy, began)| {
-        let longest = match said {
-            Class::Delivered => policy.delivered_give_up_after,
-            _ => policy.give_up_after,
-        };
-        is_patient(moment.now.since(began), longest)
-    });
-    // What it has shown to have, it may execute, whatever it says now.
-    let said = match said {
-        Class::NotFound if member.life.known => Class::Acknowledged,
-        said => said,
-    };
-    Ok(agrees(said, patient))
-}
-
-/// Kinds of evidence: a status reply, and a decision that a payment failed.
-const ANSWERED: i64 = 6;
-const DECIDED_FAILED: i64 = 10;
 
 /// Keeps the newest generation from being claimed, or lets it be claimed again.
 fn hold(c: &Chained, newest: &Member, held: bool) -> Result<Life, Error> {
@@ -325,53 +223,6 @@ fn supersede(c: &Chained, seq: i64, paid: i64, moment: Moment) -> Result<Life, E
     )?;
     c.moved(&newest, from)?;
     Ok(newest.moved.life)
-}
-
-/// Puts every earlier generation on the list that a person decided, and that the gateway has yet to confirm.
-fn ask(
-    c: &Chained,
-    batch_id: i64,
-    row: &[Member],
-    moment: Moment,
-    policy: Option<&Policy>,
-) -> Result<(), Error> {
-    let (_, earlier) = split(row)?;
-    for (member, word) in earlier.iter().zip(words(c, row, moment, policy)?) {
-        if word.word == Word::Person {
-            c.prepare_cached(
-                "insert into inquiry (seq, batch_id, due_at) values (?1, ?2, 0) on conflict do nothing",
-            )?
-            .execute([member.seq, batch_id])?;
-        } else {
-            forget(c, std::slice::from_ref(member))?;
-        }
-    }
-    Ok(())
-}
-
-fn forget(c: &Connection, members: &[Member]) -> Result<(), Error> {
-    let mut delete = c.prepare_cached("delete from inquiry where seq = ?1")?;
-    for member in members {
-        delete.execute([member.seq])?;
-    }
-    Ok(())
-}
-
-/// Puts off the next question about a payment that was just asked about without an end.
-pub(super) fn put_off(c: &Chained, seq: i64, moment: Moment, policy: &Policy) -> Result<(), Error> {
-    let queries: Option<u32> = c
-        .prepare_cached(
-            "update inquiry set queries = queries + 1 where seq = ?1 returning queries",
-        )?
-        .query_row([seq], |row| row.get(0))
-        .optional()?;
-    let Some(queries) = queries else {
-        return Ok(());
-    };
-    let due_at = policy.next_inquiry(queries, moment);
-    c.prepare_cached("update inquiry set due_at = ?2 where seq = ?1")?
-        .execute([seq, due_at.as_millis()])?;
-    Ok(())
 }
 
 /// Holds every row of a batch to the rule whose newest generation is open: an earlier release may have left it half way.

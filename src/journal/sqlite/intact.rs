@@ -10,11 +10,12 @@ use super::blocks::{instruction_digest, stored};
 use super::canon::{Digest, Terms};
 use super::chain::Chained;
 use super::fresh::Together;
+use super::generations::of_row;
 use super::row::{BILLED, CLAIMED_TOGETHER, REPLACED, ROWS_LOADED, UPLOADED, corrupt, fact_of};
 use super::seal::{bill_digest, upload_digest};
 use crate::domain::{Payment, Timestamp};
 use crate::journal::Error;
-use crate::ledger::intact::{Mismatch, Span, place, ready, same, untouched};
+use crate::ledger::intact::{Mismatch, Span, generation, place, ready, same, untouched};
 use crate::lifecycle::{Event, Fact, Life, Policy, fold};
 
 /// What a run knows of the chain of its batch.
@@ -236,6 +237,32 @@ pub(super) fn check_touched(
             Ok(()) => Ok(None),
             Err(mismatch) => told(c, seq, mismatch).map(Some),
         }
+    })
+}
+
+/// Compares every generation of a payment's row with the chain: a retry rests on how the earlier ones ended. Returns what does
+/// not fit, in words.
+pub(super) fn check_generations(
+    c: &Chained,
+    (batch_id, lane): (i64, i64),
+    seq: i64,
+) -> Result<Option<String>, Error> {
+    c.flush()?;
+    let row = of_row(c, seq)?;
+    let mut number = c.prepare_cached("select generation from instruction where seq = ?1")?;
+    c.intact(batch_id, |intact| {
+        intact.refresh(c, batch_id)?;
+        for (place, member) in (0_i64..).zip(&row) {
+            let found: i64 = number.query_row([member.seq], |row| row.get(0))?;
+            if found != place {
+                return told(c, seq, Mismatch::Generations).map(Some);
+            }
+            let replayed = replay(intact, c, lane, member.seq, &mut Evidence::default())?;
+            if let Err(mismatch) = generation(&member.life, &replayed) {
+                return told(c, member.seq, mismatch).map(Some);
+            }
+        }
+        Ok(None)
     })
 }
 

@@ -22,6 +22,7 @@ mod fresh;
 mod generations;
 #[cfg(test)]
 pub(crate) mod inline;
+mod inquiries;
 mod insert;
 mod intact;
 mod listed;
@@ -52,6 +53,7 @@ mod run;
 mod seal;
 mod set_aside;
 mod sorted;
+mod stale;
 mod taken;
 #[cfg(test)]
 mod tests;

@@ -7,10 +7,12 @@ use super::Journal;
 use super::anew::{Anew, watch};
 use super::blocks::instruction_digest;
 use super::chain::{Chained, Evidence};
-use super::evidence::subject;
+use super::evidence::{Subject, subject};
 use super::fresh::begin_all;
 use super::generations;
+use super::inquiries::is_open_to_decision;
 use super::insert::{Insert, Placed};
+use super::intact::check_generations;
 use super::names::rows_named;
 use super::recovery::{open_recovery, was_there_when_noticed};
 use super::row::{
@@ -153,9 +155,31 @@ pub(super) fn order(
     let mut subject = subject(c, seq)?;
     c.mark(subject.batch_id);
     let from = subject.moved.from;
+    let failed_before = from == State::Failed
+        && matches!(event, Event::DecidedPaid | Event::DecidedFailed)
+        && is_open_to_decision(c, seq)?;
+    if failed_before && event == Event::DecidedPaid {
+        carry_out(c, &mut subject, Event::Reopened, None, true, moment)?;
+    }
+    carry_out(c, &mut subject, event, detail, failed_before, moment)?;
+    subject.moved.from = from;
+    generations::settle(c, &mut subject, moment, None)?;
+    Ok(subject.moved)
+}
+
+/// Moves a payment by one order; `open`: what it failed of is open to a decision.
+fn carry_out(
+    c: &Chained,
+    subject: &mut Subject,
+    event: Event,
+    detail: Option<&str>,
+    open: bool,
+    moment: Moment,
+) -> Result<(), Error> {
+    let (seq, from) = (subject.moved.seq, subject.moved.life.state);
     // An order rests on the state alone: no wait of the policy enters into it.
     let after = step(&subject.moved.life, event, moment, &Policy::default());
-    if after.anomaly.is_some() || after.life.state == from {
+    if !open && (after.anomaly.is_some() || after.life.state == from) {
         let why = match (event, from, subject.moved.life.attempts) {
             (Event::Withdrawn, State::InDoubt, 0) => {
                 "an earlier journal may have posted it: let `disburse run` ask the gateway first; what it does not know can be cancelled"
@@ -167,11 +191,11 @@ pub(super) fn order(
         };
         return Err(not_allowed(c, seq, from.name(), why)?);
     }
-    save_life(c, seq, &after.life, true)?;
-    c.execute(
-        "update life set settled_at = ?2 where seq = ?1",
-        params![seq, moment.now.as_millis()],
-    )?;
+    if after.life.state != from {
+        save_life(c, seq, &after.life, true)?;
+        c.prepare_cached("update life set settled_at = ?2 where seq = ?1")?
+            .execute([seq, moment.now.as_millis()])?;
+    }
     c.append(&Evidence {
         batch_id: subject.batch_id,
         seq,
@@ -181,10 +205,8 @@ pub(super) fn order(
         ..Evidence::default()
     })?;
     subject.moved.life = after.life;
-    c.remember(&subject);
-    c.moved(&subject, from)?;
-    generations::settle(c, &mut subject, moment, None)?;
-    Ok(subject.moved)
+    c.remember(subject);
+    c.moved(subject, from)
 }
 
 fn not_allowed(c: &Connection, seq: i64, state: &'static str, why: &str) -> Result<Error, Error> {
@@ -297,6 +319,13 @@ pub(super) fn retry(
     let mut retried = 0;
     for seq in failures {
         if unretried::why_not(c, anew.as_ref(), seq)?.is_none() {
+            let lane = c
+                .prepare_cached("select service_id from life where seq = ?1")?
+                .query_row([seq], |row| row.get(0))?;
+            if let Some(what) = check_generations(c, (batch_number, lane), seq)? {
+                let batch = batch.clone();
+                return Err(Error::AlteredRow { batch, what });
+            }
             let new = replace(c, batch, &originator, batch_number, seq, now)?;
             if let Some(anew) = &anew {
                 watch(c, new, &anew.find(seq)?.failed)?;

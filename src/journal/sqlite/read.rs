@@ -7,7 +7,8 @@ use rusqlite::{Connection, OptionalExtension, Row};
 use super::agreed::named_otherwise;
 use super::bills::{bills, last_bill};
 use super::fresh::{FirstClaim, first_claim};
-use super::generations::{of_row, paid_twice, standing_for, waits_for};
+use super::generations::{of_row, paid_twice, standing_for};
+use super::inquiries::{id_of, waiting, waits_for};
 use super::names::rows_named;
 use super::open;
 use super::row::{
@@ -24,7 +25,7 @@ use crate::domain::{
 };
 use crate::journal::{
     BatchRecord, BillRecord, Error, Lane, LoadRecord, PaymentRecord, Standing, StandingRow,
-    TrailEntry, UnpricedRecord, WaitsFor,
+    TrailEntry, UnpricedRecord,
 };
 use crate::ledger::names::PaymentName;
 use crate::ledger::recovery::Traces;
@@ -306,7 +307,7 @@ impl Snapshot<'_> {
         };
         let mut statement = self.c.prepare(&format!(
             "select e.at, e.event, e.class, e.code, e.anomaly, e.detail, {SAID}, e.evidence_id from evidence e indexed by evidence_by_payment
-             where e.seq = ?1 and (e.event <= ?2 or e.event in (?3, ?4, ?5) or e.event between 50 and 59 or e.event between 70 and 79) order by e.evidence_id"
+             where e.seq = ?1 and (e.event <= ?2 or e.event in (?3, ?4, ?5) or e.event between 50 and 59 or e.event between 70 and 81) order by e.evidence_id"
         ))?;
         // What only proves that other tables are as they were is no news of the payment.
         let mut rows = statement.query([seq, REPLACED, STOOD, SUPERSEDED, DOCUMENT_CHECKED])?;
@@ -434,12 +435,7 @@ impl Snapshot<'_> {
         let row = of_row(self.c, record.seq)?;
         let place = row.iter().position(|member| member.seq == record.seq);
         let place = place.ok_or_else(|| corrupt("a payment that is not in its row"))?;
-        let id = |place: usize| -> Result<PayerTransactionId, Error> {
-            let mut find = self
-                .c
-                .prepare_cached("select identifier from instruction where seq = ?1")?;
-            identifier_of(&find.query_row([row[place].seq], |row| row.get::<_, String>(0))?)
-        };
+        let id = |place: usize| id_of(self.c, row[place].seq);
         let earlier = &row[..place];
         record.replaces = place.checked_sub(1).map(id).transpose()?;
         for member in earlier {
@@ -454,11 +450,7 @@ impl Snapshot<'_> {
         if place + 1 < row.len() {
             record.replaced_by = Some(id(place + 1)?);
         } else if record.life.state == State::Ready {
-            record.waits_for = match waits_for(self.c, &row)? {
-                Some((place, true)) => Some(WaitsFor::Decision(id(place)?)),
-                Some((place, false)) => Some(WaitsFor::Answer(id(place)?)),
-                None => None,
-            };
+            record.waits_for = waits_for(self.c, &row)?;
         }
         Ok(())
     }
@@ -571,5 +563,6 @@ pub(super) fn standing(c: &Connection, batch: &BatchName) -> Result<Standing, Er
         .query_row([batch_id], |row| row.get::<_, i64>(0))?
         .unsigned_abs();
     (standing.paid_twice, standing.paid_twice_count) = paid_twice(c, batch_id)?;
+    (standing.waiting, standing.waiting_count) = waiting(c, batch_id)?;
     Ok(standing)
 }

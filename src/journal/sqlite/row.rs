@@ -357,6 +357,8 @@ pub(super) fn event_numbers(event: Event) -> (i64, Option<i64>, Option<i32>) {
         Event::Recognised => (RECOGNISED, None, None),
         Event::NotOurs => (NOT_OURS, None, None),
         Event::Superseded => (SUPERSEDED, None, None),
+        Event::Outdated => (OUTDATED, None, None),
+        Event::Reopened => (REOPENED, None, None),
     }
 }
 
@@ -401,6 +403,11 @@ pub(super) const OTHER_CALLBACK: i64 = 72;
 pub(super) const RECOGNISED: i64 = 73;
 /// Nothing more is to be heard of such an identifier.
 pub(super) const NOT_OURS: i64 = 74;
+
+/// That it was not found was heard too long ago: it is asked about again.
+pub(super) const OUTDATED: i64 = 80;
+/// A failure that the gateway has taken back is decided by a person.
+pub(super) const REOPENED: i64 = 81;
 
 /// Returns whether what the gateway said with a row of evidence is about another payment.
 pub(super) fn is_about_another(number: i64) -> bool {
@@ -471,6 +478,8 @@ pub(super) fn event_of(
         10 => Event::DecidedFailed,
         11 => Event::Withdrawn,
         SUPERSEDED => Event::Superseded,
+        OUTDATED => Event::Outdated,
+        REOPENED => Event::Reopened,
         NOTED_CALLBACK..=CLAIMED_TOGETHER | ACTED | DOCUMENT_CHECKED => return Ok(None),
         number if ABOUT_RUNS.contains(&number) => return Ok(None),
         OTHER_REPLY => Event::Lost,
@@ -523,6 +532,8 @@ pub(super) fn event_name(number: i64) -> &'static str {
         RECOGNISED => "recognised as ours by its amount and number",
         NOT_OURS => "not known to be ours, left to a person",
         SUPERSEDED => "not paid a second time",
+        OUTDATED => "not found too long ago, to be asked about again",
+        REOPENED => "called failed, and spoken of otherwise since: open to a decision",
         _ => "unknown",
     }
 }

@@ -12,7 +12,7 @@ use super::confirmed;
 use super::evidence::{Subject, apply, claim_one, subject};
 use super::fresh::{claim_fresh, has_fresh};
 use super::generations;
-use super::intact::{check_touched, told};
+use super::intact::{check_generations, check_touched, told};
 use super::orders::lost_orders;
 use super::pin::pin;
 use super::rest::{What, disturb, last};
@@ -21,6 +21,7 @@ use super::row::{
     LIFE_COLUMNS, PAYMENT_COLUMNS, PAYMENT_WIDTH, batch_id, corrupt, identifier_of, life_of,
     payment_of, service_of, stamp,
 };
+use super::stale;
 use super::upload::DOCUMENT_IS_THERE;
 use super::waits::Waits;
 use crate::domain::{BatchName, Said, Timestamp};
@@ -78,6 +79,7 @@ pub(super) fn acquire(
     doubt_anew(c, batch_id, terms.now, policy)?;
     let abandoned = abandon(c, batch_id, terms.now, policy)?;
     restart_waits(c, batch_id, terms)?;
+    stale::ask_all_again(c, batch_id, terms.now, policy)?;
     generations::settle_all(c, batch_id, terms.now, policy)?;
     c.begin_waits(batch_id, Waits::begin(c, batch_id, terms)?);
     Ok(Acquired {
@@ -302,22 +304,18 @@ fn claim_lane(
         }
     }
     drop(rows);
-    for (seq, payment, life, support_document) in &found {
+    let moment = Moment { now, jitter: 0 };
+    let mut leaving = Vec::with_capacity(found.len());
+    for (seq, payment, life, support_document) in found {
         let of_lane = (batch_id, lane);
         let document = support_document.is_some();
-        let altered = check_touched(c, of_lane, *seq, payment, life, document)?;
+        let mut altered = check_touched(c, of_lane, seq, &payment, &life, document)?;
+        if altered.is_none() && payment.generation > 0 {
+            altered = check_generations(c, of_lane, seq)?;
+        }
         if altered.is_some() {
             return Ok(altered.map(Halt::Altered));
         }
-        if life.attempts == 0 && !c.allows(batch_id, payment.instruction.money) {
-            let beyond = told(c, *seq, Mismatch::Beyond)?;
-            return Ok(Some(Halt::Altered(beyond)));
-        }
-        if let Some(what) = paid_elsewhere(c, &[*seq])? {
-            return Ok(Some(Halt::PaidElsewhere(what)));
-        }
-    }
-    for (seq, payment, life, support_document) in found {
         let money = payment.instruction.money;
         let mut subject = Subject {
             batch_id,
@@ -332,6 +330,22 @@ fn claim_lane(
                 heard: Heard::Nothing,
             },
         };
+        if generations::settle(c, &mut subject, moment, Some(policy))? != Order::Leave
+            || stale::ask_again(c, seq, &life, now, policy)?
+        {
+            continue;
+        }
+        if let Some(what) = paid_elsewhere(c, &[seq])? {
+            return Ok(Some(Halt::PaidElsewhere(what)));
+        }
+        if life.attempts == 0 && !c.allows(batch_id, money) {
+            let beyond = told(c, seq, Mismatch::Beyond)?;
+            return Ok(Some(Halt::Altered(beyond)));
+        }
+        leaving.push((subject, payment, support_document));
+    }
+    for (mut subject, payment, support_document) in leaving {
+        let Moved { seq, life, .. } = subject.moved;
         #[cfg(test)]
         let payment = super::mistakes::mistaken(payment, &life);
         #[cfg(test)]
@@ -350,10 +364,6 @@ fn claim_lane(
                 support_document: None,
                 looked_at_last: false,
             });
-            continue;
-        }
-        let moment = Moment { now, jitter: 0 };
-        if generations::settle(c, &mut subject, moment, Some(policy))? != Order::Leave {
             continue;
         }
         if claim_one(c, &mut subject, moment, policy)? {
@@ -501,9 +511,9 @@ pub(super) fn due(c: &Chained, token: RunToken, now: Timestamp) -> Result<Due, E
     }
     let inquiry: Option<i64> = c
         .prepare_cached(
-            "select min(due_at) from inquiry indexed by inquiry_queue where batch_id = ?1",
+            "select min(due_at) from inquiry indexed by inquiry_queue where batch_id = ?1 and due_at < ?2",
         )?
-        .query_row([token.batch_id], |row| row.get(0))?;
+        .query_row([token.batch_id, NEVER], |row| row.get(0))?;
     ask = [ask, inquiry].into_iter().flatten().min();
     Ok(Due {
         post: stamp(post),

@@ -11,17 +11,17 @@ use crate::fold::assert_evidence_adds_up;
 use crate::support::*;
 
 /// A row `EMP-1` whose first generation was refused, and was retried.
-struct Row {
-    world: World,
-    first: PayerTransactionId,
+pub(super) struct Row {
+    pub(super) world: World,
+    pub(super) first: PayerTransactionId,
 }
 
 impl Row {
-    async fn retried() -> Self {
+    pub(super) async fn retried() -> Self {
         Self::of(World::loaded(1).await).await
     }
 
-    async fn of(world: World) -> Self {
+    pub(super) async fn of(world: World) -> Self {
         let first = world.identifiers()[0];
         let token = world.acquire(1).await.token;
         for claim in world.claim(token, 9, 2).await {
@@ -34,16 +34,16 @@ impl Row {
     }
 
     /// The newest generation.
-    fn newest(&self) -> PaymentRecord {
+    pub(super) fn newest(&self) -> PaymentRecord {
         self.world.find("EMP-1")
     }
 
     /// What the report shows of the row.
-    fn shown(&self) -> PaymentRecord {
+    pub(super) fn shown(&self) -> PaymentRecord {
         self.world.payments().remove(0)
     }
 
-    fn states(&self) -> Vec<State> {
+    pub(super) fn states(&self) -> Vec<State> {
         let reader = self.world.reader();
         let snapshot = reader.snapshot(&batch()).unwrap();
         let mut found = snapshot.find("EMP-1").unwrap();
@@ -51,19 +51,19 @@ impl Row {
         found.iter().map(|record| record.life.state).collect()
     }
 
-    async fn claim(&self, secs: i64) -> Vec<Claim> {
+    pub(super) async fn claim(&self, secs: i64) -> Vec<Claim> {
         let token = self.world.acquire(secs).await.token;
         self.world.claim(token, 9, secs).await
     }
 
-    async fn told(&self, id: PayerTransactionId, class: Class, code: i32, secs: i64) {
+    pub(super) async fn told(&self, id: PayerTransactionId, class: Class, code: i32, secs: i64) {
         let digest = u8::try_from(secs % 250).unwrap();
         self.world
             .callback(note(id, class, code, digest), secs)
             .await;
     }
 
-    async fn decide(&self, id: PayerTransactionId, paid: bool, secs: i64) -> Moved {
+    pub(super) async fn decide(&self, id: PayerTransactionId, paid: bool, secs: i64) -> Moved {
         let decision = Decision {
             paid,
             reason: "bank statement".into(),
@@ -77,19 +77,19 @@ impl Row {
         decided.await.unwrap()
     }
 
-    async fn questions(&self, secs: i64) -> Vec<Question> {
+    pub(super) async fn questions(&self, secs: i64) -> Vec<Question> {
         let token = self.world.acquire(secs).await.token;
         let journal = &self.world.journal;
         let asked = journal.questions(token, 9, at(secs), at(secs + 60)).await;
         asked.unwrap().0
     }
 
-    async fn hear(&self, seq: i64, event: Event, secs: i64) {
+    pub(super) async fn hear(&self, seq: i64, event: Event, secs: i64) {
         self.world.record(vec![finding(seq, event)], secs).await;
     }
 
     /// One bucket, sums that add up, and evidence that proves all of it.
-    fn assert_counted(&self, state: State) {
+    pub(super) fn assert_counted(&self, state: State) {
         assert_eq!(self.world.count(state), 1, "{:?}", self.states());
         assert_eq!(self.shown().life.state, state);
         self.world.assert_adds_up();

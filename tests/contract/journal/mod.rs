@@ -22,4 +22,6 @@ mod record;
 mod reload;
 mod repeats;
 mod sequences;
+mod stale;
+mod taken_back;
 mod waits;

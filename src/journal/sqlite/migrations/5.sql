@@ -61,13 +61,15 @@ create table recovery (
 -- What a retry replaces is found by it: before a retry leaves, all earlier generations of its row are looked at.
 create index predecessor on life (replaced_by) where replaced_by is not null;
 
--- Payments that a person decided to have failed, and that the gateway is asked about once more before a retry of their row
--- leaves. It is a list of what to ask, and proves nothing: whether the gateway agreed is looked up in the evidence.
+-- Payments that a person decided to have failed, or that the gateway has spoken of since it called them failed: it is asked
+-- about them before a retry of their row leaves. It is a list of what to ask, and proves nothing: what the gateway said is
+-- looked up in the evidence.
 create table inquiry (
     seq      integer primary key,
     batch_id integer not null,
-    due_at   integer not null,              -- next question
-    queries  integer not null default 0     -- queries in a row that brought no agreement
+    due_at   integer not null,              -- next question; the largest integer: not in this run
+    queries  integer not null default 0,    -- queries in a row that brought no agreement
+    since    integer not null default 0     -- when this run began to ask
 ) strict;
 create index inquiry_queue on inquiry (batch_id, due_at, seq);
 

@@ -1,0 +1,249 @@
+//! What is asked about earlier generations before a retry of their row leaves. The rule is in [`crate::ledger::failure`].
+
+use rusqlite::{Connection, OptionalExtension, params};
+
+use super::NEVER;
+use super::chain::Chained;
+use super::generations::{Member, of_row, split};
+use super::row::{
+    NOTED_CALLBACK, OTHER_ANSWER, OTHER_CALLBACK, OTHER_REPLY, REPLACED, class_of, corrupt,
+    identifier_of,
+};
+use crate::domain::{PayerTransactionId, Timestamp};
+use crate::journal::{Error, WAITING_SHOWN, Waiting, WaitsFor};
+use crate::ledger::decisions;
+use crate::ledger::failure::{Mark, word};
+use crate::ledger::generations::{self, Earlier, Order, Word, is_patient};
+use crate::lifecycle::{Class, Life, Moment, Policy, State};
+
+/// Kinds of evidence: the reply to a post, a status reply, a callback, and a decision that a payment failed.
+const REPLIED: i64 = 5;
+const ANSWERED: i64 = 6;
+const CALLED: i64 = 8;
+const DECIDED_FAILED: i64 = 10;
+
+/// Returns who says where each earlier generation stands; `patience` where time counts.
+pub(super) fn words(
+    c: &Connection,
+    row: &[Member],
+    patience: Option<(Moment, &Policy)>,
+) -> Result<Vec<Earlier>, Error> {
+    let (_, earlier) = split(row)?;
+    let ordered = match earlier.last() {
+        Some(predecessor) => last(c, predecessor.seq, REPLACED)?,
+        None => 0,
+    };
+    let mut words = Vec::with_capacity(earlier.len());
+    for member in earlier {
+        let state = member.life.state;
+        let (word, could_ask) = match state {
+            State::Failed => word_of(c, member, ordered, patience)?,
+            _ => (Word::Gateway, true),
+        };
+        words.push(Earlier {
+            state,
+            word,
+            could_ask,
+        });
+    }
+    Ok(words)
+}
+
+/// Returns whose word the failure of a payment is, and whether it could ever be asked about. `ordered` is the evidence that
+/// its newest generation was ordered.
+fn word_of(
+    c: &Connection,
+    member: &Member,
+    ordered: i64,
+    patience: Option<(Moment, &Policy)>,
+) -> Result<(Word, bool), Error> {
+    let life = &member.life;
+    let (mut marks, could_ask) = marks(c, member.seq)?;
+    let place = marks.partition_point(|(at, _)| *at <= ordered);
+    marks.insert(place, (ordered, Mark::Ordered));
+    let is_patient = |class| patience.is_some_and(|patience| waited(life, class, patience));
+    let marks = marks.into_iter().map(|(_, mark)| mark);
+    let found = word(marks, (life.known, life.code.is_some()), is_patient);
+    let found = match found {
+        // What the gateway has under its identifier is somebody else's: nothing that it says of it is about ours.
+        Word::Person { .. } | Word::TakenBack if life.taken => Word::Both,
+        found => found,
+    };
+    Ok((found, could_ask))
+}
+
+/// Returns whether the gateway had its time to end what it holds.
+fn waited(life: &Life, class: Class, (moment, policy): (Moment, &Policy)) -> bool {
+    let longest = match class {
+        Class::Delivered => policy.delivered_give_up_after,
+        _ => policy.give_up_after,
+    };
+    let began = life.posted_at.max(life.quarantine_from);
+    began.is_some_and(|began| is_patient(moment.now.since(began), longest))
+}
+
+fn last(c: &Connection, seq: i64, event: i64) -> Result<i64, Error> {
+    let mut last = c.prepare_cached(
+        "select coalesce(max(evidence_id), 0) from evidence indexed by evidence_by_payment where seq = ?1 and event = ?2",
+    )?;
+    Ok(last.query_row([seq, event], |row| row.get(0))?)
+}
+
+/// What is on record of an ended payment, by its evidence, and whether any of it was recorded when the gateway could be asked.
+type Marks = (Vec<(i64, Mark)>, bool);
+
+fn marks(c: &Connection, seq: i64) -> Result<Marks, Error> {
+    let mut statement = c.prepare_cached(
+        "select e.evidence_id, e.event, e.class, coalesce(e.detail ->> 'although_accepted', 0),
+             exists (select 1 from policy p where p.policy_id = e.policy_id and p.status_query = 1)
+         from evidence e indexed by evidence_by_payment where e.seq = ?1 order by e.evidence_id",
+    )?;
+    let mut rows = statement.query([seq])?;
+    let (mut marks, mut could_ask) = (Vec::new(), false);
+    while let Some(row) = rows.next()? {
+        could_ask |= row.get::<_, bool>(4)?;
+        let class = || -> Result<Option<Class>, Error> {
+            row.get::<_, Option<i64>>(2)?.map(class_of).transpose()
+        };
+        let mark = match row.get(1)? {
+            REPLIED => class()?.map(Mark::Reply),
+            ANSWERED => class()?.map(Mark::Answer),
+            CALLED => class()?.map(Mark::Callback),
+            OTHER_REPLY | OTHER_ANSWER | OTHER_CALLBACK => class()?.map(Mark::Otherwise),
+            NOTED_CALLBACK => Some(Mark::Unreadable),
+            DECIDED_FAILED => Some(Mark::Decided {
+                expressly: row.get(3)?,
+            }),
+            _ => None,
+        };
+        if let Some(mark) = mark {
+            marks.push((row.get(0)?, mark));
+        }
+    }
+    Ok((marks, could_ask))
+}
+
+/// Returns what the newest generation of a row waits for, as far as the journal shows.
+pub(super) fn waits_for(c: &Connection, row: &[Member]) -> Result<Option<WaitsFor>, Error> {
+    let (newest, earlier) = split(row)?;
+    let words = words(c, row, None)?;
+    // Whether the next run can ask, its settings say.
+    let can_ask = words.iter().any(|earlier| earlier.could_ask);
+    let (Order::Wait(place) | Order::Ask(place)) =
+        generations::order(&words, &newest.life, can_ask)
+    else {
+        return Ok(None);
+    };
+    let id = id_of(c, earlier[place].seq)?;
+    Ok(Some(match (words[place].state, words[place].word) {
+        (State::Failed, Word::TakenBack) => WaitsFor::Again(id),
+        (State::Failed, _) => WaitsFor::Answer(id),
+        _ => WaitsFor::Decision(id),
+    }))
+}
+
+pub(super) fn id_of(c: &Connection, seq: i64) -> Result<PayerTransactionId, Error> {
+    let mut find = c.prepare_cached("select identifier from instruction where seq = ?1")?;
+    identifier_of(&find.query_row([seq], |row| row.get::<_, String>(0))?)
+}
+
+/// Returns the retries of a batch that are held back, the first of them and how many they are.
+pub(super) fn waiting(c: &Connection, batch_id: i64) -> Result<(Vec<Waiting>, u64), Error> {
+    const HELD: &str = "from life indexed by post_queue
+         where batch_id = ?1 and service_id in (select service_id from service) and state = 0 and due_at = ?2";
+    let count: i64 = c
+        .prepare_cached(&format!("select count(*) {HELD}"))?
+        .query_row([batch_id, NEVER], |row| row.get(0))?;
+    let mut waiting = Vec::new();
+    if count == 0 {
+        return Ok((waiting, 0));
+    }
+    let shown = i64::try_from(WAITING_SHOWN).unwrap_or(i64::MAX);
+    let first: Vec<i64> = c
+        .prepare_cached(&format!("select seq {HELD} order by seq limit ?3"))?
+        .query_map([batch_id, NEVER, shown], |row| row.get(0))?
+        .collect::<Result<_, _>>()?;
+    for seq in first {
+        let row = of_row(c, seq)?;
+        if let Some(waits_for) = waits_for(c, &row)? {
+            waiting.push(Waiting {
+                id: id_of(c, seq)?,
+                waits_for,
+            });
+        }
+    }
+    Ok((waiting, count.unsigned_abs()))
+}
+
+/// Returns whether a person may decide of a failed payment what became of it: a retry of its row waits for that, or the
+/// gateway has spoken of it since it called it failed.
+pub(super) fn is_open_to_decision(c: &Chained, seq: i64) -> Result<bool, Error> {
+    c.flush()?;
+    let row = of_row(c, seq)?;
+    let place = row.iter().position(|member| member.seq == seq);
+    let place = place.ok_or_else(|| corrupt("a payment that is not in its row"))?;
+    let member = &row[place];
+    if member.life.state != State::Failed {
+        return Ok(false);
+    }
+    let (newest, earlier) = split(&row)?;
+    let ordered = match earlier.last() {
+        Some(predecessor) => last(c, predecessor.seq, REPLACED)?,
+        None => 0,
+    };
+    let retried = place + 1 < row.len() && !newest.life.state.is_finished();
+    let (word, _) = word_of(c, member, ordered, None)?;
+    Ok(decisions::is_open(word, retried))
+}
+
+/// Puts every earlier generation on the list that the gateway is to be asked about.
+pub(super) fn ask(
+    c: &Chained,
+    batch_id: i64,
+    row: &[Member],
+    moment: Moment,
+    policy: &Policy,
+) -> Result<(), Error> {
+    let (_, earlier) = split(row)?;
+    for (member, word) in earlier.iter().zip(words(c, row, Some((moment, policy)))?) {
+        if matches!(word.word, Word::Person { .. } | Word::TakenBack) {
+            c.prepare_cached(
+                "insert into inquiry (seq, batch_id, due_at, since) values (?1, ?2, 0, ?3) on conflict do nothing",
+            )?
+            .execute(params![member.seq, batch_id, moment.now.as_millis()])?;
+        } else {
+            forget(c, std::slice::from_ref(member))?;
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn forget(c: &Connection, members: &[Member]) -> Result<(), Error> {
+    let mut delete = c.prepare_cached("delete from inquiry where seq = ?1")?;
+    for member in members {
+        delete.execute([member.seq])?;
+    }
+    Ok(())
+}
+
+/// Puts off the next question about a payment that was just asked about without an end. What was asked for long enough is left
+/// to a person; the next run asks again.
+pub(super) fn put_off(c: &Chained, seq: i64, moment: Moment, policy: &Policy) -> Result<(), Error> {
+    let found: Option<(u32, i64)> = c
+        .prepare_cached(
+            "update inquiry set queries = queries + 1 where seq = ?1 returning queries, since",
+        )?
+        .query_row([seq], |row| Ok((row.get(0)?, row.get(1)?)))
+        .optional()?;
+    let Some((queries, since)) = found else {
+        return Ok(());
+    };
+    let asked_for = moment.now.since(Timestamp::from_millis(since));
+    let due_at = match is_patient(asked_for, policy.give_up_after) {
+        true => NEVER,
+        false => policy.next_inquiry(queries, moment).as_millis(),
+    };
+    c.prepare_cached("update inquiry set due_at = ?2 where seq = ?1")?
+        .execute([seq, due_at])?;
+    Ok(())
+}

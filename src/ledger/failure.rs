@@ -1,0 +1,251 @@
+//! Whose word it is that an earlier generation of a row failed, and whether that word was taken back.
+//!
+//! A retry leaves on the word "failed". When the gateway, or whoever calls back in its name, speaks of the same payment
+//! otherwise afterwards, that word is worth nothing until the gateway says it again, asked after the other one.
+
+use super::generations::{Word, agrees};
+use crate::lifecycle::Class;
+
+/// One thing that is on record of a payment, in the order of its evidence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mark {
+    /// The gateway's answer to a question.
+    Answer(Class),
+    /// The reply to a post.
+    Reply(Class),
+    /// A callback.
+    Callback(Class),
+    /// Any of them, about another amount, currency or number.
+    Otherwise(Class),
+    /// A genuine callback that nobody can read.
+    Unreadable,
+    /// A person decided that it failed. `expressly`: although it may have been accepted.
+    Decided {
+        /// By the second word that this takes.
+        expressly: bool,
+    },
+    /// The newest generation of its row was ordered.
+    Ordered,
+}
+
+/// Who ended it.
+#[derive(Clone, Copy, PartialEq)]
+enum By {
+    Gateway,
+    Person { expressly: bool, insists: bool },
+}
+
+/// Returns whose word a failure is.
+///
+/// `known`: the gateway has shown to have the identifier, so that its "not found" says nothing. `is_patient`: whether the time
+/// to wait for the end of what it holds, in words of this class, is over. `has_code`: what the gateway ends has a code.
+#[must_use]
+pub fn word(
+    marks: impl IntoIterator<Item = Mark>,
+    (known, has_code): (bool, bool),
+    is_patient: impl Fn(Class) -> bool,
+) -> Word {
+    let (mut by, mut agreed, mut taken_back, mut ordered) = (None, false, false, false);
+    for mark in marks {
+        match (mark, by) {
+            (Mark::Decided { expressly }, _) => {
+                // Said again after the retry was ordered, it is the last word.
+                let insists = expressly && ordered;
+                by = Some(By::Person { expressly, insists });
+                (agreed, taken_back) = (false, false);
+            }
+            (Mark::Ordered, _) => {
+                (agreed, ordered) = (false, true);
+                if let Some(By::Person { insists, .. }) = &mut by {
+                    *insists = false;
+                }
+            }
+            (Mark::Answer(class), None) if fails(class) => by = Some(By::Gateway),
+            (Mark::Answer(class), Some(_)) if fails(class) => (agreed, taken_back) = (true, false),
+            (Mark::Answer(class), Some(By::Person { .. })) if !agreed => {
+                // What it has shown to have, it may execute, whatever it says now.
+                let class = match class {
+                    Class::NotFound if known || taken_back => Class::Acknowledged,
+                    class => class,
+                };
+                agreed = agrees(class, is_patient(class));
+            }
+            (Mark::Reply(class) | Mark::Callback(class), None) if fails(class) => {
+                by = Some(By::Gateway);
+            }
+            (
+                Mark::Answer(class)
+                | Mark::Reply(class)
+                | Mark::Callback(class)
+                | Mark::Otherwise(class),
+                Some(_),
+            ) => taken_back |= holds(class),
+            (Mark::Unreadable, Some(_)) => taken_back = true,
+            (_, None) => {}
+        }
+    }
+    #[cfg(test)]
+    let taken_back = taken_back && !crate::canary::Canary::TakenBackUnheard.sings();
+    match by {
+        Some(By::Person { insists: true, .. }) if !taken_back => Word::Both,
+        _ if taken_back => Word::TakenBack,
+        Some(By::Person { .. }) if agreed => Word::Both,
+        Some(By::Person { expressly, .. }) => Word::Person { expressly },
+        Some(By::Gateway) => Word::Gateway,
+        // Nothing on record says who: only a decision leaves no code.
+        None if has_code => Word::Gateway,
+        None => Word::Person { expressly: false },
+    }
+}
+
+/// Returns whether words of this class about an ended payment say that it is none that failed.
+#[must_use]
+pub fn holds(class: Class) -> bool {
+    match class {
+        Class::Acknowledged | Class::Delivered | Class::Paid => true,
+        Class::Failed
+        | Class::Refused
+        | Class::NoFloat
+        | Class::Duplicate
+        | Class::NotFound
+        | Class::InDoubt => false,
+    }
+}
+
+fn fails(class: Class) -> bool {
+    match class {
+        Class::Failed | Class::Refused => true,
+        // It waits for float, and is posted again.
+        Class::NoFloat
+        | Class::Acknowledged
+        | Class::Delivered
+        | Class::Paid
+        | Class::Duplicate
+        | Class::NotFound
+        | Class::InDoubt => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::canary::Canary;
+    use Class::{
+        Acknowledged, Delivered, Duplicate, Failed, InDoubt, NoFloat, NotFound, Paid, Refused,
+    };
+    use Mark::{Answer, Callback, Ordered, Otherwise, Reply, Unreadable};
+
+    const DECIDED: Mark = Mark::Decided { expressly: false };
+    const INSISTED: Mark = Mark::Decided { expressly: true };
+    const PERSON: Word = Word::Person { expressly: false };
+    const EXPRESSLY: Word = Word::Person { expressly: true };
+
+    /// Marks, then what they come to while the gateway's end is still waited for, and after that.
+    fn table() -> Vec<(Vec<Mark>, Word, Word)> {
+        use Word::{Both, Gateway, TakenBack};
+        let same = |marks: &[Mark], word| (marks.to_vec(), word, word);
+        vec![
+            same(&[Reply(Refused)], Gateway),
+            same(&[Reply(Acknowledged), Callback(Failed)], Gateway),
+            same(&[Reply(Acknowledged), Answer(Failed), Ordered], Gateway),
+            // Words that were on their way, or say nothing.
+            same(&[Reply(Refused), Reply(Duplicate)], Gateway),
+            same(&[Reply(Refused), Answer(InDoubt)], Gateway),
+            same(
+                &[Reply(Refused), Answer(NotFound), Callback(Failed)],
+                Gateway,
+            ),
+            same(&[Unreadable, Reply(Refused)], Gateway),
+            same(
+                &[Reply(NoFloat), Reply(Acknowledged), Callback(Failed)],
+                Gateway,
+            ),
+            same(&[Reply(Refused), Otherwise(Failed)], Gateway),
+            // The gateway takes its word back, in each way that it can.
+            same(&[Reply(Refused), Callback(Acknowledged)], TakenBack),
+            same(&[Reply(Refused), Callback(Delivered), Ordered], TakenBack),
+            same(&[Reply(Refused), Ordered, Answer(Acknowledged)], TakenBack),
+            same(&[Answer(Failed), Ordered, Reply(Delivered)], TakenBack),
+            same(&[Callback(Failed), Ordered, Otherwise(Paid)], TakenBack),
+            same(&[Callback(Failed), Ordered, Unreadable], TakenBack),
+            // Only its own "failed", asked for afterwards, gives it again.
+            same(
+                &[Reply(Refused), Callback(Acknowledged), Callback(Failed)],
+                TakenBack,
+            ),
+            same(&[Reply(Refused), Unreadable, Answer(NotFound)], TakenBack),
+            same(&[Reply(Refused), Unreadable, Answer(InDoubt)], TakenBack),
+            same(
+                &[Reply(Refused), Callback(Acknowledged), Answer(Failed)],
+                Gateway,
+            ),
+            same(
+                &[Reply(Refused), Unreadable, Answer(Failed), Unreadable],
+                TakenBack,
+            ),
+            // A person's word, until the gateway agrees after the order.
+            same(&[DECIDED, Ordered], PERSON),
+            same(&[Answer(Failed), DECIDED, Ordered], PERSON),
+            same(&[DECIDED, Answer(Failed), Ordered], PERSON),
+            same(&[DECIDED, Ordered, Answer(Failed)], Both),
+            same(&[DECIDED, Ordered, Answer(NotFound)], Both),
+            same(&[DECIDED, Ordered, Answer(InDoubt)], PERSON),
+            (vec![DECIDED, Ordered, Answer(Acknowledged)], PERSON, Both),
+            // It is no such word any more once the gateway speaks unasked.
+            same(&[DECIDED, Ordered, Callback(Acknowledged)], TakenBack),
+            same(
+                &[DECIDED, Ordered, Callback(Acknowledged), Answer(NotFound)],
+                TakenBack,
+            ),
+            same(
+                &[DECIDED, Ordered, Callback(Acknowledged), Answer(Failed)],
+                Both,
+            ),
+            same(
+                &[DECIDED, Ordered, Answer(Failed), Answer(Acknowledged)],
+                TakenBack,
+            ),
+            // A person's second word: before the order it is asked about all the same, after it it is the last.
+            same(&[INSISTED, Ordered], EXPRESSLY),
+            same(&[DECIDED, Ordered, Answer(InDoubt), INSISTED], Both),
+            same(
+                &[Reply(Refused), Ordered, Callback(Acknowledged), INSISTED],
+                Both,
+            ),
+            same(
+                &[Reply(Refused), Ordered, INSISTED, Callback(Delivered)],
+                TakenBack,
+            ),
+            same(&[DECIDED, Ordered, INSISTED, Ordered], EXPRESSLY),
+        ]
+    }
+
+    fn wrong() -> Vec<String> {
+        let mut wrong = Vec::new();
+        for (marks, early, late) in table() {
+            for (patient, expected) in [(false, early), (true, late)] {
+                let found = word(marks.iter().copied(), (false, true), |_| patient);
+                if found != expected {
+                    wrong.push(format!("{marks:?}: {found:?}, expected {expected:?}"));
+                }
+            }
+        }
+        wrong
+    }
+
+    #[test]
+    fn a_failure_that_the_gateway_takes_back_is_none_until_it_says_so_again() {
+        assert_eq!(wrong(), Vec::<String>::new());
+        let _awake = Canary::TakenBackUnheard.wake();
+        assert!(wrong().len() > 8, "the planted mistake is found");
+    }
+
+    #[test]
+    fn what_the_gateway_has_shown_to_have_is_not_gone_when_it_does_not_find_it() {
+        let marks = [DECIDED, Ordered, Answer(NotFound)];
+        assert_eq!(word(marks, (true, false), |_| false), PERSON);
+        assert_eq!(word(marks, (true, false), |_| true), Word::Both);
+        assert_eq!(word([], (false, true), |_| true), Word::Gateway);
+        assert_eq!(word([], (false, false), |_| true), PERSON);
+    }
+}

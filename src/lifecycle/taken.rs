@@ -1,0 +1,74 @@
+//! Identifiers that the gateway had before our first post, and payments whose "not found" is too old to be posted on.
+
+use super::transition::From;
+use super::{Anomaly, Class, Life, State, Step, Verdict};
+
+impl From<'_> {
+    /// Returns whether the gateway cannot have the identifier from us: no post of it has arrived, or may have.
+    // The code of a payment that is posted is that of an earlier refusal for want of float: then it had arrived.
+    pub(super) fn is_first_post(&self) -> bool {
+        #[cfg(test)]
+        if crate::canary::Canary::StrangersDuplicateSettles.sings() {
+            return false;
+        }
+        !self.life.is_exposed() && !self.life.known && self.life.code.is_none()
+    }
+
+    /// The gateway had the identifier before our first post.
+    pub(super) fn takes(&self, code: i32) -> Step {
+        let mut step = self.doubts(true);
+        step.life.taken = true;
+        step.life.code = Some(code);
+        step.life.due_at = step.life.due_at.map(|_| self.moment.now);
+        step.anomaly = Some(Anomaly::Taken);
+        step
+    }
+
+    /// Applies a word about an identifier that may be somebody else's: no end of it is one of ours.
+    pub(super) fn told_of_a_stranger(&self, verdict: Verdict) -> Step {
+        match verdict.class {
+            Class::Paid | Class::Failed | Class::Refused => self.left_to_a_person(),
+            Class::NotFound => self.asks_again_with(Anomaly::Forgotten),
+            Class::Acknowledged
+            | Class::Delivered
+            | Class::NoFloat
+            | Class::Duplicate
+            | Class::InDoubt => self.asks_again(),
+        }
+    }
+
+    pub(super) fn left_to_a_person(&self) -> Step {
+        Step {
+            anomaly: Some(Anomaly::Taken),
+            ..self.contradicted()
+        }
+    }
+
+    pub(super) fn asks_now(&self) -> Step {
+        let now = self.moment.now;
+        self.becomes(Life {
+            due_at: self
+                .policy
+                .status_query
+                .then(|| self.life.due_at.map_or(now, |at| at.min(now))),
+            ..self.life
+        })
+    }
+
+    /// "Not found" was heard too long ago: the gateway is asked once more, before what may have left is posted again.
+    pub(super) fn asks_before_the_post(&self) -> Step {
+        if !self.life.is_exposed() {
+            return self.stays();
+        }
+        let now = self.moment.now;
+        self.becomes(Life {
+            state: State::InDoubt,
+            // A want of float is no refusal that two "not found" would confirm.
+            code: None,
+            not_found: 0,
+            queries: 0,
+            due_at: self.policy.status_query.then_some(now),
+            ..self.life
+        })
+    }
+}
