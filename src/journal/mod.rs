@@ -6,6 +6,7 @@
 mod acts;
 mod beforehand;
 mod bills;
+mod decisions;
 mod error;
 mod generations;
 mod listed;
@@ -25,6 +26,7 @@ pub use bills::{
     BillCursor, BillFinding, BillOutcome, BillRecord, BillRow, BillsRecorded, TotalDifference,
     UnpricedRecord,
 };
+pub use decisions::{Answered, Decision, Looked, Seen};
 pub use error::{Error, Kind};
 pub use generations::{
     Clearance, Halt, PAID_TWICE_SHOWN, Unretried, WAITING_SHOWN, Waiting, WaitsFor, WhyUnretried,

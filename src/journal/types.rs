@@ -13,7 +13,6 @@ use crate::journal::repeats::{Alike, RepeatPlan, Repeats};
 use crate::journal::{ChainHead, UnpricedRecord};
 use crate::ledger::Purpose;
 use crate::ledger::confirmation::{Bound, Confirmation};
-use crate::ledger::decisions;
 use crate::ledger::generations::PaidTwice;
 use crate::ledger::pace::Last;
 use crate::lifecycle::{Event, Fact, Life, State};
@@ -494,58 +493,4 @@ pub struct TrailEntry {
     pub anomaly: Option<String>,
     /// What else was said, as JSON.
     pub detail: Option<String>,
-}
-
-/// What was known of a payment at one moment: a decision rests on it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Seen {
-    pub(super) evidence: i64,
-    pub(super) life: Life,
-}
-
-/// A payment that an operator is about to decide.
-#[derive(Clone, Debug)]
-pub struct Looked {
-    /// The journal's number of the payment.
-    pub seq: i64,
-    /// Its identifier.
-    pub id: PayerTransactionId,
-    /// Its amount.
-    pub money: Money,
-    /// The gateway's identifier, when it is known.
-    pub gateway_transaction_id: Option<String>,
-    /// The gateway that its batch is tied to.
-    pub gateway: Option<String>,
-    /// Where it stands.
-    pub life: Life,
-    /// All that was known.
-    pub seen: Seen,
-    /// It stands as failed, and a retry of its row waits for what became of it, or the gateway has taken its word back.
-    pub is_open: bool,
-}
-
-/// What came of the gateway's answer to an operator's question.
-#[derive(Clone, Copy, Debug)]
-pub struct Answered {
-    /// How the payment moved by it.
-    pub moved: Moved,
-    /// What it says of the payment.
-    pub heard: decisions::Heard,
-    /// It names another amount, currency or number than ours.
-    pub other: bool,
-    /// Something else had been learned while it was asked for.
-    pub learned: bool,
-    /// What is known now.
-    pub seen: Seen,
-}
-
-/// What an operator decides.
-#[derive(Clone, Debug)]
-pub struct Decision {
-    /// Paid, or failed.
-    pub paid: bool,
-    /// Why.
-    pub reason: String,
-    /// What it rests on: a statement line, a ticket.
-    pub evidence: String,
 }

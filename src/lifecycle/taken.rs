@@ -72,3 +72,56 @@ impl From<'_> {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::Timestamp;
+    use crate::lifecycle::{Event, Moment, Policy, step};
+
+    const CLAIM: Event = Event::Claimed;
+    const NOT_FOUND: Event = Event::Answer(Verdict {
+        class: Class::NotFound,
+        code: 143,
+    });
+
+    fn at(secs: i64) -> Timestamp {
+        Timestamp::from_millis(1_000_000 + secs * 1_000)
+    }
+
+    fn run(life: Life, events: &[(i64, Event)]) -> Life {
+        events.iter().fold(life, |life, (secs, event)| {
+            let moment = Moment {
+                now: at(*secs),
+                jitter: 0,
+            };
+            step(&life, *event, moment, &Policy::default()).life
+        })
+    }
+
+    #[test]
+    fn what_was_not_found_too_long_ago_is_asked_about_and_counts_as_no_further_post() {
+        let lost = [(0, CLAIM), (1, Event::Lost)];
+        let again = [(130, NOT_FOUND), (180, NOT_FOUND)];
+        let ready = run(run(Life::NEW, &lost), &again);
+        assert_eq!((ready.state, ready.exposures), (State::Ready, 1));
+        let no_float = Verdict {
+            class: Class::NoFloat,
+            code: 230,
+        };
+        let without_float = [(181, CLAIM), (182, Event::Reply(no_float))];
+        let waits = run(ready, &without_float);
+        assert_eq!((waits.state, waits.code), (State::Ready, Some(230)));
+        for life in [ready, waits] {
+            let doubt = run(life, &[(9_000, Event::Outdated)]);
+            assert_eq!(doubt.due_at, Some(at(9_000)));
+            assert_eq!((doubt.state, doubt.exposures), (State::InDoubt, 1));
+            let once = run(doubt, &[(9_001, NOT_FOUND)]);
+            assert_eq!(once.state, State::InDoubt, "once is not enough");
+            let twice = run(once, &[(9_050, NOT_FOUND)]);
+            assert_eq!((twice.state, twice.exposures), (State::Ready, 1));
+        }
+        let never_left = run(Life::NEW, &[(9_000, Event::Outdated)]);
+        assert_eq!(never_left, Life::NEW);
+    }
+}

@@ -593,28 +593,3 @@ fn a_duplicate_at_the_first_post_is_somebody_elses_until_it_is_recognised() {
         assert!(life.taken, "{unsent:?}");
     }
 }
-
-#[test]
-fn what_was_not_found_too_long_ago_is_asked_about_and_counts_as_no_further_post() {
-    let lost = [(0, CLAIM), (1, Event::Lost)];
-    let again = [(130, NOT_FOUND), (180, NOT_FOUND)];
-    let ready = run(&policy(), run(&policy(), Life::NEW, &lost), &again);
-    assert_eq!((ready.state, ready.exposures), (State::Ready, 1));
-    let without_float = [
-        (181, CLAIM),
-        (182, Event::Reply(verdict(Class::NoFloat, 230))),
-    ];
-    let waits = run(&policy(), ready, &without_float);
-    assert_eq!((waits.state, waits.code), (State::Ready, Some(230)));
-    for life in [ready, waits] {
-        let doubt = run(&policy(), life, &[(9_000, Event::Outdated)]);
-        assert_eq!(doubt.due_at, Some(moment(9_000).now));
-        assert_eq!((doubt.state, doubt.exposures), (State::InDoubt, 1));
-        let once = run(&policy(), doubt, &[(9_001, NOT_FOUND)]);
-        assert_eq!(once.state, State::InDoubt, "once is not enough");
-        let twice = run(&policy(), once, &[(9_050, NOT_FOUND)]);
-        assert_eq!((twice.state, twice.exposures), (State::Ready, 1));
-    }
-    let never_left = run(&policy(), Life::NEW, &[(9_000, Event::Outdated)]);
-    assert_eq!(never_left, Life::NEW);
-}
