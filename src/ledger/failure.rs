@@ -26,6 +26,8 @@ pub enum Mark {
     },
     /// The newest generation of its row was ordered.
     Ordered,
+    /// It was noticed that the journal may have missed something: what was said until then may be lost.
+    Missed,
 }
 
 /// Who ended it.
@@ -46,7 +48,12 @@ pub fn word(
     is_patient: impl Fn(Class) -> bool,
 ) -> Word {
     let (mut by, mut agreed, mut taken_back, mut ordered) = (None, false, false, false);
+    let (mut missed, mut missed_ever) = (false, false);
     for mark in marks {
+        if let Mark::Answer(class) = mark {
+            // Unlike a word that was taken back, this is made up for by the gateway's not knowing it.
+            missed &= !fails(class) && (class != Class::NotFound || known);
+        }
         match (mark, by) {
             (Mark::Decided { expressly }, _) => {
                 // Said again after the retry was ordered, it is the last word.
@@ -81,11 +88,14 @@ pub fn word(
                 Some(_),
             ) => taken_back |= holds(class),
             (Mark::Unreadable, Some(_)) => taken_back = true,
+            (Mark::Missed, by) => (missed, missed_ever) = (missed || by.is_some(), true),
             (_, None) => {}
         }
     }
     #[cfg(test)]
     let taken_back = taken_back && !crate::canary::Canary::TakenBackUnheard.sings();
+    // Nothing of a failure that an earlier release recorded says when it was.
+    let taken_back = taken_back || missed || missed_ever && by.is_none();
     match by {
         Some(By::Person { insists: true, .. }) if !taken_back => Word::Both,
         _ if taken_back => Word::TakenBack,
@@ -133,7 +143,7 @@ mod tests {
     use Class::{
         Acknowledged, Delivered, Duplicate, Failed, InDoubt, NoFloat, NotFound, Paid, Refused,
     };
-    use Mark::{Answer, Callback, Ordered, Otherwise, Reply, Unreadable};
+    use Mark::{Answer, Callback, Missed, Ordered, Otherwise, Reply, Unreadable};
 
     const DECIDED: Mark = Mark::Decided { expressly: false };
     const INSISTED: Mark = Mark::Decided { expressly: true };
@@ -168,6 +178,21 @@ mod tests {
             same(&[Answer(Failed), Ordered, Reply(Delivered)], TakenBack),
             same(&[Callback(Failed), Ordered, Otherwise(Paid)], TakenBack),
             same(&[Callback(Failed), Ordered, Unreadable], TakenBack),
+            // It may have taken it back in what the journal has missed.
+            same(&[Reply(Refused), Ordered, Missed], TakenBack),
+            same(&[Reply(Refused), Missed, Ordered], TakenBack),
+            same(&[Reply(Refused), Missed, Callback(Failed)], TakenBack),
+            same(&[Reply(Refused), Missed, Answer(InDoubt)], TakenBack),
+            same(&[Reply(Refused), Missed, Answer(Acknowledged)], TakenBack),
+            same(&[Reply(Refused), Missed, Answer(NotFound)], Gateway),
+            same(&[Reply(Refused), Missed, Answer(Failed)], Gateway),
+            same(
+                &[Reply(Refused), Unreadable, Missed, Answer(NotFound)],
+                TakenBack,
+            ),
+            same(&[Missed, Reply(Refused)], Gateway),
+            same(&[DECIDED, Ordered, Answer(Failed), Missed], TakenBack),
+            same(&[DECIDED, Ordered, Missed, Answer(NotFound)], Both),
             // Only its own "failed", asked for afterwards, gives it again.
             same(
                 &[Reply(Refused), Callback(Acknowledged), Callback(Failed)],

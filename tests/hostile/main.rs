@@ -13,6 +13,7 @@ mod gateway;
 mod generations;
 mod ledger;
 mod losses;
+mod lost_words;
 mod mixed;
 mod names;
 mod office;

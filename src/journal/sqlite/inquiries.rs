@@ -120,7 +120,21 @@ fn marks(c: &Connection, seq: i64) -> Result<Marks, Error> {
             marks.push((row.get(0)?, mark));
         }
     }
+    for at in noticed(c, seq)? {
+        let place = marks.partition_point(|(known, _)| *known <= at);
+        marks.insert(place, (at, Mark::Missed));
+    }
     Ok((marks, could_ask))
+}
+
+/// The newest evidence whenever it was noticed that the journal may have missed something of a payment.
+fn noticed(c: &Connection, seq: i64) -> Result<Vec<i64>, Error> {
+    // By a person's word, nothing had been missed.
+    let mut statement = c.prepare_cached(
+        "select newest_evidence from recovery where newest_seq >= ?1 and reason is null order by 1",
+    )?;
+    let found = statement.query_map([seq], |row| row.get(0))?;
+    Ok(found.collect::<Result<_, _>>()?)
 }
 
 /// Returns what the newest generation of a row waits for, as far as the journal shows.

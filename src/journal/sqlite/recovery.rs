@@ -310,7 +310,8 @@ fn noticed(c: &Chained, cause: Cause, (known, lost): (u64, u64)) -> Result<(), E
         [],
     )?;
     c.execute(
-        "insert into recovery (begun_at, cause, newest_seq, orders_lost) select ?1, ?2, coalesce(max(seq), 0), ?3 from instruction",
+        "insert into recovery (begun_at, cause, newest_seq, newest_evidence, orders_lost)
+         select ?1, ?2, coalesce(max(seq), 0), (select coalesce(max(evidence_id), 0) from evidence), ?3 from instruction",
         params![now.as_millis(), cause.number(), i64::try_from(lost).unwrap_or(i64::MAX)],
     )?;
     if lost > 0 {

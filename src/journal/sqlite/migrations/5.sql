@@ -52,6 +52,7 @@ create table recovery (
     begun_at    integer not null,
     cause       integer not null,           -- number of ledger::recovery::Cause
     newest_seq  integer not null,           -- the newest instruction that was there
+    newest_evidence integer not null,       -- the newest evidence that was there: what was said until then may be lost
     done_at     integer,
     reason      text,                       -- in the words of whoever said that nothing has run since
     orders_lost integer not null default 0, -- orders of people that were on record here, and that it knew nothing of
