@@ -213,6 +213,11 @@ fn rehearsals_repeat_nothing_and_are_repeated_by_nothing() {
         .concat();
         world.expect(0, &inside);
     }
+    // One that was never run is a rehearsal, too.
+    let planned = ["load", "batch.csv", "--batch", "planned", "--sandbox"];
+    world.expect(0, &planned);
     world.expect(0, &pay("batch.csv", "real"));
     assert_eq!(sandbox.ledger().executed_once, 5);
+    let again = ["load", "batch.csv", "--batch", "three", "--sandbox"];
+    world.expect(0, &again);
 }
