@@ -89,11 +89,10 @@ impl Scene {
             if asked.signal != Signal::Healthy {
                 return Ok(());
             }
-            if asked
-                .outcomes
-                .iter()
-                .any(|outcome| pin::shows(outcome.event))
-            {
+            let Some(told) = asked.outcomes.into_iter().next() else {
+                continue;
+            };
+            if pin::shows(told.event) && journal.may_be(payment.seq, told.said).await? {
                 let order = AccountMove {
                     from,
                     to: user.into(),

@@ -299,6 +299,11 @@ impl Shape {
                 continue;
             }
             if self.is_elsewhere(user, *id) {
+                if self.chance(|f| f.stranger) {
+                    // It has a payment of its own under the identifier.
+                    entries.push(self.other_word(*id));
+                    continue;
+                }
                 // That proves nothing of what the other account has.
                 self.note(|| format!("status {id} 143, asked by {user}"));
                 entries.push(self.tell(*id, 143, 0));

@@ -17,6 +17,8 @@ const RUN: [&str; 3] = ["run", "b", "--yes"];
 struct Books {
     executed: BTreeMap<(String, String), u32>,
     asked_by: BTreeSet<String>,
+    /// `stranger` has payments of its own under every identifier, of another amount.
+    strangers_own: bool,
     posted_by: BTreeSet<String>,
 }
 
@@ -43,6 +45,8 @@ fn gateway(
             .unwrap();
         let key = (account.to_owned(), id.to_owned());
         let mut books = kept.lock().unwrap();
+        let own = account == "stranger" && books.strangers_own;
+        let amount = if own { r#","amount":"0.07""# } else { "" };
         let code = if request["function"] == "GATEWAY.postPayment" {
             books.posted_by.insert(user);
             *books.executed.entry(key).or_default() += 1;
@@ -52,15 +56,15 @@ fn gateway(
             }
         } else {
             books.asked_by.insert(user);
-            if books.executed.contains_key(&key) {
+            if own || books.executed.contains_key(&key) {
                 140
             } else {
                 143
             }
         };
+        let number = if code == 143 { 0 } else { 7 };
         Reply::Json(format!(
-            r#"{{"authStatus":{{"authStatusCode":131,"authStatusDescription":"ok"}},"results":[{{"statusCode":{code},"statusDescription":"","payerTransactionID":"{id}","gatewayTransactionID":{}}}]}}"#,
-            if code == 143 { 0 } else { 7 }
+            r#"{{"authStatus":{{"authStatusCode":131,"authStatusDescription":"ok"}},"results":[{{"statusCode":{code},"statusDescription":"","payerTransactionID":"{id}","gatewayTransactionID":{number}{amount}}}]}}"#
         ))
     });
     (server, books)
@@ -175,6 +179,25 @@ fn an_account_that_is_called_otherwise_now_shows_that_it_is_the_same() {
             .contains("account-moved acme-ltd")
     );
     world.expect(0, &["verify", "b"]);
+}
+
+#[test]
+fn another_account_that_has_used_the_same_identifiers_is_not_the_same() {
+    let (server, books) = gateway(|_| Some(139));
+    let mut world = world(&server);
+    world.write_rows("batch.csv", &rows(3, 124));
+    world.expect(4, &[&PAY[..], &["--no-wait"]].concat());
+    books.lock().unwrap().strangers_own = true;
+    world.set("DISBURSE_USERNAME", "stranger");
+    let moved = ["run", "b", "--yes", "--account-moved", "--reason", "merger"];
+    world
+        .expect(2, &moved)
+        .says("account stranger knows none of the 3 payments")
+        .says("stays with account acme");
+    world.set("DISBURSE_USERNAME", "acme");
+    world.expect(0, &RUN);
+    assert_executed_once(&books, 3);
+    assert!(!books.lock().unwrap().posted_by.contains("stranger"));
 }
 
 #[test]

@@ -124,12 +124,13 @@ impl Job<'_> {
                     .hint("say it again later"));
                 }
             }
-            if asked
-                .outcomes
-                .iter()
-                .any(|outcome| pin::shows(outcome.event))
-            {
-                return Ok(Some(payment.id));
+            for outcome in asked.outcomes {
+                // Another account may have a payment of its own under the identifier: another journal uses our names.
+                if pin::shows(outcome.event)
+                    && self.journal.may_be(payment.seq, outcome.said).await?
+                {
+                    return Ok(Some(payment.id));
+                }
             }
         }
         Ok(None)

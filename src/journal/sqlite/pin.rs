@@ -4,12 +4,14 @@ use rusqlite::{Connection, OptionalExtension, params};
 use serde_json::json;
 
 use super::Journal;
+use super::agreed::judged;
 use super::chain::{Chained, Evidence};
+use super::evidence::subject;
 use super::row::{ACCOUNT_MOVED, ACCOUNT_TAKEN, LIFE_COLUMNS, corrupt, identifier_of, life_of};
 use super::run::known_batch;
 use super::seal;
 use super::turns::Manner;
-use crate::domain::{BatchName, PayerTransactionId, Timestamp};
+use crate::domain::{BatchName, PayerTransactionId, Said, Timestamp};
 use crate::journal::{AccountMove, Error, Home, Question};
 use crate::ledger::Purpose;
 use crate::ledger::pin::{self, Pin};
@@ -53,6 +55,18 @@ impl Journal {
     pub async fn witnesses(&self, batch: BatchName, limit: usize) -> Result<Vec<Question>, Error> {
         self.ask(Manner::Alone, move |c| {
             witnesses(c, known_batch(c, &batch)?, limit)
+        })
+        .await
+    }
+
+    /// Returns whether what was said may be about this payment: it names no other amount, currency or number.
+    ///
+    /// # Errors
+    /// Faults of the journal.
+    pub async fn may_be(&self, seq: i64, said: Said) -> Result<bool, Error> {
+        self.ask(Manner::Alone, move |c| {
+            let judged = judged(c, &subject(c, seq)?, &said)?;
+            Ok(judged.differs.is_none())
         })
         .await
     }
