@@ -72,6 +72,16 @@ fn word_of(
     Ok((found, could_ask))
 }
 
+/// Returns whether the failure of a payment was taken back: the gateway, or whoever calls back in its name, has spoken of it
+/// otherwise since.
+pub(super) fn is_taken_back(c: &Connection, member: &Member) -> Result<bool, Error> {
+    if member.life.state != State::Failed {
+        return Ok(false);
+    }
+    let (word, _) = word_of(c, member, 0, None)?;
+    Ok(word == Word::TakenBack)
+}
+
 /// Returns whether the gateway had its time to end what it holds.
 fn waited(life: &Life, class: Class, (moment, policy): (Moment, &Policy)) -> bool {
     let longest = match class {

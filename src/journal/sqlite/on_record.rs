@@ -3,6 +3,7 @@
 use rusqlite::Connection;
 
 use super::generations::{of_row, states};
+use super::inquiries::is_taken_back;
 use super::row::{PAYMENT_COLUMNS, PAYMENT_WIDTH, Stored, stored_of};
 use crate::domain::{Instruction, Timestamp};
 use crate::journal::{Error, RepeatPlan};
@@ -59,12 +60,16 @@ pub(super) fn other(c: &Connection, seq: i64) -> Result<Option<Other>, Error> {
                 let at = loaded.query_row([member.seq], |row| row.get(0))?;
                 newest = newest.max(Timestamp::from_millis(at));
             }
-            let standings = members
+            let standings: Vec<Standing> = members
                 .iter()
-                .map(|member| Standing::of(member.life.state, member.life.code.is_some()));
+                .map(|member| match is_taken_back(c, member)? {
+                    true => Ok(Standing::Unfinished),
+                    false => Ok(Standing::of(member.life.state, member.life.code.is_some())),
+                })
+                .collect::<Result<_, Error>>()?;
             let states = states(&members);
             (
-                Standing::of_row(standings),
+                Standing::of_row(standings.into_iter()),
                 states[stands_for(&states)].name(),
             )
         }

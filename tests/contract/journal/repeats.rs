@@ -139,6 +139,18 @@ async fn what_was_cancelled_or_proven_failed_may_be_paid_elsewhere() {
 }
 
 #[tokio::test]
+async fn a_failure_that_was_taken_back_is_a_payment_that_may_be_made() {
+    let world = World::loaded(2).await;
+    all_end(&world, Class::Failed, 141).await;
+    let id = world.identifiers()[0];
+    world
+        .callback(note(id, Class::Acknowledged, 139, 1), 60)
+        .await;
+    let found = repeats(world.load(other_batch("again", 1), rows(1..=2)).await);
+    assert_eq!(found.rows, 1, "the other one is proven failed");
+}
+
+#[tokio::test]
 async fn without_a_reference_recipient_amount_and_service_tell() {
     let world = World::new();
     let known = vec![nameless(1, 2), row(2)];
