@@ -225,6 +225,9 @@ impl Scene {
                     Order::Refused(Refusal::IsPaid) if truth == Truth::Taken => paid = true,
                     // Later.
                     Order::Decided | Order::Refused(_) => {}
+                    // By what the gateway has just said nothing is left to decide.
+                    Order::NotAllowed(_)
+                        if taken_back && !self.is_open_failure(&journal, id).await => {}
                     Order::NotAllowed(error) => self.cannot_decide(id, &error),
                 }
             }

@@ -18,7 +18,7 @@ const OPEN: &str =
      where i.amount is not null and coalesce(l.state, 0) = 0 order by i.seq desc limit 1";
 /// Payments that have left, or ended, and stand for their rows.
 const CLOSED: &str =
-    "select seq, identifier, l.state, l.due_at, l.queued from life l join instruction i using (seq)
+    "select seq, identifier, l.state, l.due_at, l.queued, l.exposures from life l join instruction i using (seq)
      where l.state not in (0, 1) and l.replaced_by is null order by seq limit 1";
 
 impl Scene {
@@ -94,7 +94,7 @@ fn instruction(c: &Connection, change: impl FnOnce(i64, &str) -> String) -> Foun
 
 /// What has left, or ended, stands as ready.
 fn state(c: &Connection) -> Found {
-    let (seq, id, state, due_at, queued) = c
+    let (seq, id, state, due_at, queued, exposures) = c
         .query_row(CLOSED, [], |row| {
             let id: String = row.get(1)?;
             Ok((
@@ -103,6 +103,7 @@ fn state(c: &Connection) -> Found {
                 row.get::<_, i64>(2)?,
                 row.get::<_, i64>(3)?,
                 row.get::<_, i64>(4)?,
+                row.get::<_, i64>(5)?,
             ))
         })
         .optional()
@@ -111,10 +112,13 @@ fn state(c: &Connection) -> Found {
         guarded: false,
         // Unless it has moved meanwhile, by what was heard of it.
         undo: format!(
-            "update life set state = {state}, due_at = {due_at}, queued = {queued} where seq = {seq} and state = 0 and due_at = 0"
+            "update life set state = {state}, due_at = {due_at}, queued = {queued}, exposures = {exposures} where seq = {seq} and state = 0 and due_at = 0"
         ),
     };
     let id = PayerTransactionId::parse(&id).expect("we made it");
-    let what = format!("update life set state = 0, due_at = 0, queued = 1 where seq = {seq}");
+    // Not as one that has been on the wire: of that one the gateway would be asked first.
+    let what = format!(
+        "update life set state = 0, due_at = 0, queued = 1, exposures = 0 where seq = {seq}"
+    );
     Some((id, what, edited))
 }
