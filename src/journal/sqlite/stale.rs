@@ -5,6 +5,7 @@ use rusqlite::{OptionalExtension, params};
 use super::chain::Chained;
 use super::evidence::{apply, subject};
 use super::generations;
+use super::intact::check_generations;
 use crate::domain::{Said, Timestamp};
 use crate::journal::Error;
 use crate::ledger::stale::is_stale;
@@ -57,7 +58,7 @@ pub(super) fn ask_again(
 }
 
 /// Ready payments that may have left before.
-const EXPOSED: &str = "select seq from life indexed by post_queue
+const EXPOSED: &str = "select seq, service_id from life indexed by post_queue
      where batch_id = ?1 and service_id in (select service_id from service) and state = 0 and exposures > 0 order by seq";
 
 /// Puts all ready payments of a batch back to asking that are not to be posted unasked: a run begins, maybe a day later.
@@ -67,13 +68,13 @@ pub(super) fn ask_all_again(
     now: Timestamp,
     policy: &Policy,
 ) -> Result<(), Error> {
-    let exposed: Vec<i64> = c
+    let exposed: Vec<(i64, i64)> = c
         .prepare_cached(EXPOSED)?
-        .query_map(params![batch_id], |row| row.get(0))?
+        .query_map(params![batch_id], |row| Ok((row.get(0)?, row.get(1)?)))?
         .collect::<Result<_, _>>()?;
-    for seq in exposed {
-        // What was never asked about cannot be ready again: its claim compares it with its evidence, and tells.
-        if not_found_at(c, seq)?.is_none() {
+    for (seq, lane) in exposed {
+        // What was edited in the file stays as it is: its claim compares it with its evidence, and tells.
+        if check_generations(c, (batch_id, lane), seq)?.is_some() {
             continue;
         }
         let life = subject(c, seq)?.moved.life;
