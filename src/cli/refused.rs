@@ -33,8 +33,9 @@ pub(super) fn refused(input: &Input, batch: &str, bad: u64, refusal: &LoadRefusa
                 examples(difference)
             );
             let hint = if difference.changed > 0 {
-                "rows of a batch never change: to pay another amount or another person, withdraw the old row with `disburse cancel`, which \
-                 only what was never posted can be, and add the new one with --amend under a reference of its own"
+                "rows of a batch never change. Where the old row was never posted, withdraw it with `disburse cancel`, and add the new \
+                 one with --amend under a reference of its own. Where it has failed, load the new one in a file of its own, with its \
+                 reference as it was, under a new batch name: `disburse retry` leaves the failed one alone then"
             } else if difference.new + difference.rejected > 0 {
                 "add the new rows to the batch with --amend, which leaves the others as they are"
             } else {

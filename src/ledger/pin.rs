@@ -75,9 +75,10 @@ pub fn can_witness(life: &Life) -> bool {
 pub fn shows(event: Event) -> bool {
     match event {
         Event::Answer(verdict) => match verdict.class {
-            Class::Paid | Class::Failed | Class::Acknowledged | Class::Delivered => true,
-            // An answer that says nothing of it may be given to anybody.
-            Class::Refused
+            Class::Paid | Class::Acknowledged | Class::Delivered => true,
+            // A refusal, or an answer that says nothing of it, may be given to anybody.
+            Class::Failed
+            | Class::Refused
             | Class::NoFloat
             | Class::Duplicate
             | Class::NotFound
@@ -238,10 +239,7 @@ mod tests {
     fn only_an_answer_about_the_payment_shows_whose_account_it_is() {
         let verdict = |class| Verdict { class, code: 1 };
         for (class, _) in Class::ALL {
-            let expected = matches!(
-                class,
-                Class::Paid | Class::Failed | Class::Acknowledged | Class::Delivered
-            );
+            let expected = matches!(class, Class::Paid | Class::Acknowledged | Class::Delivered);
             assert_eq!(shows(Event::Answer(verdict(class))), expected, "{class:?}");
             assert!(!shows(Event::Reply(verdict(class))));
             assert!(!shows(Event::Callback(verdict(class))));

@@ -71,3 +71,17 @@ fn a_rehearsed_payment_is_asked_about_in_the_sandbox_that_it_was_run_against() {
         assert!(said.out.contains("-> paid"), "{}", said.out);
     }
 }
+
+#[test]
+fn a_payment_that_was_never_posted_is_not_decided() {
+    let desk = Desk::loaded();
+    let order = "resolve b R-1 --paid --reason x --evidence y --sandbox --yes";
+    let said = desk.run(&order.split(' ').collect::<Vec<_>>()).finished(2);
+    assert!(
+        said.err
+            .contains("is ready: it was never posted: cancel it instead"),
+        "{}",
+        said.err
+    );
+    desk.run(&["cancel", "b", "R-1"]).finished(0);
+}

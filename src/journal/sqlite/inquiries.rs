@@ -7,7 +7,7 @@ use super::chain::Chained;
 use super::generations::{Member, of_row, split};
 use super::row::{
     NOTED_CALLBACK, OTHER_ANSWER, OTHER_CALLBACK, OTHER_REPLY, REPLACED, class_of, corrupt,
-    identifier_of,
+    identifier_of, state_number,
 };
 use crate::domain::{PayerTransactionId, Timestamp};
 use crate::journal::{Error, WAITING_SHOWN, Waiting, WaitsFor};
@@ -203,13 +203,17 @@ pub(super) fn waiting(c: &Connection, batch_id: i64) -> Result<(Vec<Waiting>, u6
 /// gateway has spoken of it since it called it failed.
 pub(super) fn is_open_to_decision(c: &Chained, seq: i64) -> Result<bool, Error> {
     c.flush()?;
+    // What nothing has happened to yet has no life: nothing of it failed.
+    let has_failed: bool = c
+        .prepare_cached("select exists (select 1 from life where seq = ?1 and state = ?2)")?
+        .query_row(params![seq, state_number(State::Failed)], |row| row.get(0))?;
+    if !has_failed {
+        return Ok(false);
+    }
     let row = of_row(c, seq)?;
     let place = row.iter().position(|member| member.seq == seq);
     let place = place.ok_or_else(|| corrupt("a payment that is not in its row"))?;
     let member = &row[place];
-    if member.life.state != State::Failed {
-        return Ok(false);
-    }
     let (newest, earlier) = split(&row)?;
     let ordered = match earlier.last() {
         Some(predecessor) => last(c, predecessor.seq, REPLACED)?,

@@ -9,6 +9,7 @@ use crate::domain::{Instruction, Timestamp};
 use crate::journal::{Error, RepeatPlan};
 use crate::ledger::generations::stands_for;
 use crate::ledger::repeats::{Standing, Terms, counts};
+use crate::lifecycle::{Life, State};
 
 /// States of which there is something to come, as a tally numbers them: `ready` to `delivered`, `conflict`, without an amount.
 const UNFINISHED: &str = "(0, 1, 2, 3, 4, 8, 9)";
@@ -62,9 +63,19 @@ pub(super) fn other(c: &Connection, seq: i64) -> Result<Option<Other>, Error> {
             }
             let standings: Vec<Standing> = members
                 .iter()
-                .map(|member| match is_taken_back(c, member)? {
-                    true => Ok(Standing::Unfinished),
-                    false => Ok(Standing::of(member.life.state, member.life.code.is_some())),
+                .map(|member| {
+                    let Life {
+                        state,
+                        code,
+                        attempts,
+                        ..
+                    } = member.life;
+                    Ok(match is_taken_back(c, member)? {
+                        true => Standing::Unfinished,
+                        // It has left, and that it was not paid is the gateway's word, which may change.
+                        false if state == State::Cancelled && attempts > 0 => Standing::Failed,
+                        false => Standing::of(state, code.is_some()),
+                    })
                 })
                 .collect::<Result<_, Error>>()?;
             let states = states(&members);

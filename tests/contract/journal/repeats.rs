@@ -498,3 +498,33 @@ async fn what_is_paid_every_day_under_new_references_is_not_read_in_full_and_rep
     let alike = &summary.alike[0];
     assert!((1_000..2_998).contains(&alike.other.rows), "{alike:?}");
 }
+
+#[tokio::test]
+async fn what_was_withdrawn_after_a_post_is_looked_at_again_before_its_row_leaves_elsewhere() {
+    let world = World::loaded(1).await;
+    let token = world.acquire(1).await.token;
+    let seq = world.claim(token, 1, 2).await[0].seq;
+    world
+        .record(vec![finding(seq, reply(Class::NoFloat, 230))], 3)
+        .await;
+    let cancelled = world.journal.cancel(batch(), None, moment(5)).await;
+    assert_eq!(cancelled.unwrap(), 1);
+    let again = BatchName::parse("again").unwrap();
+    world.load_new(other_batch("again", 1), rows(1..=1)).await;
+    // The gateway has executed it after all.
+    let id = world.identifiers()[0];
+    world.callback(note(id, Class::Paid, 140, 1), 60).await;
+    let policy = std::sync::Arc::clone(&world.policy);
+    let acquired = world
+        .journal
+        .acquire(again, terms(DAY + 1), policy.clone())
+        .await
+        .unwrap();
+    let claimed = world
+        .journal
+        .claim(acquired.token, 100, at(DAY + 2), policy)
+        .await;
+    let (claims, _, halt) = claimed.unwrap();
+    assert!(claims.is_empty());
+    assert!(matches!(halt, Some(Halt::PaidElsewhere(_))), "{halt:?}");
+}
