@@ -35,7 +35,8 @@ impl Scene {
 
     /// Copies the journal, perhaps in the middle of a run.
     pub(super) fn copy(&self) {
-        if self.by_chance(3) {
+        // What is edited is taken back, and would stand in a copy for ever.
+        if self.by_chance(3) && self.world.lock().tampered.is_none() {
             self.places.image.replace(Some(self.disk.image()));
             self.world.lock().note(|| "the journal is copied".into());
         }

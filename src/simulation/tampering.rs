@@ -30,7 +30,10 @@ impl Scene {
         };
         let found = self.disk.look(|c| match which {
             0 => instruction(c, |minor, _| format!("amount = {}", minor + 1)),
-            1 => instruction(c, |_, to| format!("msisdn = '{}9'", &to[..to.len() - 1])),
+            1 => instruction(c, |_, to| {
+                let last = if to.ends_with('9') { 0 } else { 9 };
+                format!("msisdn = '{}{last}'", &to[..to.len() - 1])
+            }),
             _ => state(c),
         });
         let (id, what, edited) = found?;
