@@ -109,6 +109,8 @@ pub(crate) enum Canary {
     RetryJudgedOnce,
     /// A run that was cut off is taken for one that has rested.
     CutOffHasRested,
+    /// What was not found before the program stood still counts as not found afterwards.
+    LateNotFoundCounts,
     /// The journal's word that nobody has taken over counts however old it is.
     StaleWordCounts,
     /// Words that are not about us stop nothing, however many there are.
@@ -135,7 +137,7 @@ pub(crate) enum Canary {
 
 impl Canary {
     /// Those that the simulation finds. The others are found by the tables of tests of their rules.
-    pub(crate) const ALL: [Self; 46] = [
+    pub(crate) const ALL: [Self; 47] = [
         Self::RepostOnLoss,
         Self::LossIsUnsent,
         Self::AbandonedIsUnsent,
@@ -182,6 +184,7 @@ impl Canary {
         Self::EvidenceNotReplayed,
         Self::DigestNotCompared,
         Self::CutOffHasRested,
+        Self::LateNotFoundCounts,
     ];
 
     /// Whether this mistake is made.

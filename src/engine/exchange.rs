@@ -103,6 +103,25 @@ pub(super) async fn ask<G: Gateway>(gateway: Arc<G>, questions: Vec<Question>) -
     exchange(&seqs, reply, Vec::new(), Event::NoAnswer)
 }
 
+impl Exchange {
+    /// Takes what was not found for unanswered: so it was before the program stood still.
+    pub(super) fn forget_not_found(&mut self) {
+        for finding in &mut self.findings {
+            if let Event::Answer(Verdict {
+                class: Class::NotFound,
+                ..
+            }) = finding.event
+            {
+                finding.event = Event::NoAnswer;
+                finding.said = Said {
+                    cause: "the program stood still before the answer was taken in".into(),
+                    ..Said::default()
+                };
+            }
+        }
+    }
+}
+
 /// Gives a reply even when the request panics: a run that waits for an answer that never comes would never end.
 async fn always(request: impl Future<Output = Reply>) -> Reply {
     let mut request = pin!(request);

@@ -18,6 +18,7 @@ use super::{Core, Effect, Ending, News, Pacer, Plan, Progress, Run, Summary};
 use crate::domain::{Said, ServiceCode, Timestamp};
 use crate::gateway::{Gateway, OperationError, StopReason};
 use crate::journal::{Clearance, Error, Finding, Halt, Moved, Question, RunTerms, RunToken};
+use crate::ledger::standstill::is_timely;
 use crate::lifecycle::{Event, Moment};
 
 /// Outcomes that wait to be recorded; beyond this no further post leaves.
@@ -30,7 +31,8 @@ enum Message {
     News(News),
     /// A sender is idle again, and what came of its post.
     Posted(usize, Exchange),
-    Answered(Exchange),
+    /// What was answered, when it was asked, and when it was heard.
+    Answered(Exchange, [Timestamp; 2]),
     Recorded(Vec<Moved>),
     /// Claims that were looked at once more, and what they may do.
     LookedUp(Vec<(i64, Clearance)>),
@@ -238,7 +240,13 @@ impl<G: Gateway> Shell<G> {
                 self.senders.done(sender);
                 self.take_exchange(exchange, News::PostEnded, now);
             }
-            Message::Answered(exchange) => self.take_exchange(exchange, News::QueryEnded, now),
+            Message::Answered(mut exchange, [asked, heard]) => {
+                let (took, lay) = (heard.since(asked), now.since(heard));
+                if !is_timely(took, lay, self.plan.request_timeout) {
+                    exchange.forget_not_found();
+                }
+                self.take_exchange(exchange, News::QueryEnded, now);
+            }
             Message::Recorded(moves) => {
                 self.findings.recorded();
                 if moves.iter().any(reopens) {
@@ -525,9 +533,12 @@ impl<G: Gateway> Shell<G> {
     fn query(&self, questions: Vec<Question>) {
         let gateway = Arc::clone(&self.plan.gateway);
         let messages = self.messages.clone();
+        let clock = self.plan.clock;
         self.tasks.spawn(async move {
+            let asked = clock.now();
             let answered = exchange::ask(gateway, questions).await;
-            let _ = messages.send(Message::Answered(answered)).await;
+            let times = [asked, clock.now()];
+            let _ = messages.send(Message::Answered(answered, times)).await;
         });
     }
 

@@ -28,9 +28,40 @@ pub fn is_fresh_word(asked_ago: Duration) -> bool {
     asked_ago <= SILENCE_MAX
 }
 
+/// An answer that was heard is taken in at once, unless the program stands still.
+const LIES_MAX: Duration = Duration::from_secs(1);
+
+/// Returns whether "not found" says what is so now: it `took` so long to be heard, `lay` so long until it was taken in, and
+/// no request takes longer than `longest`.
+///
+/// What the gateway said before the quarantine was over must not count as if it had been said afterwards.
+#[must_use]
+pub fn is_timely(took: Duration, lay: Duration, longest: Duration) -> bool {
+    #[cfg(test)]
+    if crate::canary::Canary::LateNotFoundCounts.sings() {
+        return true;
+    }
+    took <= longest + LIES_MAX && lay <= LIES_MAX
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_was_said_before_a_standstill_is_not_said_after_it() {
+        for (took, lay, timely) in [
+            (0, 0, true),
+            (9_000, 1_000, true),
+            (9_001, 0, false),
+            (100, 1_001, false),
+            (80_000, 80_000, false),
+        ] {
+            let ms = Duration::from_millis;
+            let found = is_timely(ms(took), ms(lay), ms(8_000));
+            assert_eq!(found, timely, "{took} {lay}");
+        }
+    }
 
     #[test]
     fn nothing_leaves_after_a_silence() {
