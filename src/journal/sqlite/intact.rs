@@ -11,7 +11,10 @@ use super::canon::{Digest, Terms};
 use super::chain::Chained;
 use super::fresh::Together;
 use super::generations::of_row;
-use super::row::{BILLED, CLAIMED_TOGETHER, REPLACED, ROWS_LOADED, UPLOADED, corrupt, fact_of};
+use super::row::{
+    BILLED, CLAIMED_TOGETHER, PAYMENT_COLUMNS, REPLACED, ROWS_LOADED, UPLOADED, corrupt, fact_of,
+    payment_of,
+};
 use super::seal::{bill_digest, upload_digest};
 use crate::domain::{Payment, Timestamp};
 use crate::journal::Error;
@@ -264,6 +267,30 @@ pub(super) fn check_generations(
         }
         Ok(None)
     })
+}
+
+/// Compares a payment's instruction, and every generation of its row, with the chain, before anything is moved that was not
+/// heard of. Returns what does not fit, in words.
+pub(super) fn check_unheard(
+    c: &Chained,
+    of_lane: (i64, i64),
+    seq: i64,
+) -> Result<Option<String>, Error> {
+    let payment = c
+        .prepare_cached(&format!(
+            "select {PAYMENT_COLUMNS} from instruction i join service s using (service_id) where i.seq = ?1"
+        ))?
+        .query_row([seq], |row| Ok(payment_of(row, 0)))??;
+    c.flush()?;
+    let batch_id = of_lane.0;
+    let altered = c.intact(batch_id, |intact| {
+        intact.refresh(c, batch_id)?;
+        check_instruction(intact, c, batch_id, seq, &payment)
+    })?;
+    match altered {
+        Some(text) => Ok(Some(text)),
+        None => check_generations(c, of_lane, seq),
+    }
 }
 
 /// A row of the file is in its block; a retry is on the chain by itself, unless it is older than the chain.

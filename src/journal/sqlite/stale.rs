@@ -5,7 +5,7 @@ use rusqlite::{OptionalExtension, params};
 use super::chain::Chained;
 use super::evidence::{apply, subject};
 use super::generations;
-use super::intact::check_generations;
+use super::intact::check_unheard;
 use crate::domain::{Said, Timestamp};
 use crate::journal::Error;
 use crate::ledger::stale::is_stale;
@@ -74,7 +74,7 @@ pub(super) fn ask_all_again(
         .collect::<Result<_, _>>()?;
     for (seq, lane) in exposed {
         // What was edited in the file stays as it is: its claim compares it with its evidence, and tells.
-        if check_generations(c, (batch_id, lane), seq)?.is_some() {
+        if check_unheard(c, (batch_id, lane), seq)?.is_some() {
             continue;
         }
         let life = subject(c, seq)?.moved.life;
