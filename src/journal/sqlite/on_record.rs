@@ -80,7 +80,7 @@ pub(super) fn other(c: &Connection, seq: i64) -> Result<Option<Other>, Error> {
                 .collect::<Result<_, Error>>()?;
             let states = states(&members);
             (
-                Standing::of_row(standings.into_iter()),
+                Standing::of_row(standings),
                 states[stands_for(&states)].name(),
             )
         }
