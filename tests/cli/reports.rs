@@ -101,6 +101,8 @@ fn the_standing_has_the_shape_of_the_contract() {
         "states": all,
         "named_otherwise": 0,
         "held_lanes": [],
+        "waiting": [],
+        "waiting_count": 0,
                 "orders_lost": 0,
                 "recovery": null,
                 "paid_twice": [],
