@@ -40,7 +40,7 @@ impl Scene {
         self.edit(edited.guarded, &what);
         let mut shape = self.world.lock();
         shape.tampered = Some(id);
-        shape.deaf = !edited.guarded;
+        shape.deaf = true;
         shape.note(|| format!("{id} is edited: {what}"));
         Some(edited)
     }

@@ -114,7 +114,7 @@ pub(super) struct Shape {
     pub door: Option<callback::Options>,
     /// What somebody has edited in the journal's file.
     pub tampered: Option<PayerTransactionId>,
-    /// Callbacks find nobody: what was edited must not move before it is taken back.
+    /// Callbacks find nobody, and nobody orders anything: what was edited must not move before it is taken back.
     pub deaf: bool,
     /// How far the clock of whoever listens is ahead.
     pub ahead: Duration,
