@@ -9,6 +9,10 @@ use std::cell::Cell;
 pub(crate) enum Canary {
     /// A post whose outcome is unknown is ready to be posted again.
     RepostOnLoss,
+    /// References are compared letter by letter with those of other loads.
+    ReferencesAsWritten,
+    /// A row without an amount is another payment than one that has its amount.
+    OpenAmountIsAnother,
     /// A lost connection counts as proof that nothing left.
     LossIsUnsent,
     /// An intent that a dead run left behind counts as unsent.
@@ -81,6 +85,8 @@ pub(crate) enum Canary {
     FailedUnasked,
     /// A batch moves to any account that comes along.
     AccountForgotten,
+    /// An account is asked of which nobody knows whether it posted the batch.
+    PayerUnasked,
     /// A confirmation covers what came after it.
     ConfirmationUnbounded,
     /// Words that name another amount, currency or number settle a payment.
@@ -133,11 +139,25 @@ pub(crate) enum Canary {
     StaleNotFoundCounts,
     /// "Failed" of an earlier payment is taken from the file as it stands.
     AncestorNotReplayed,
+    /// The same reference is no repeat.
+    RepeatedReferenceIgnored,
+    /// What has ended is no repeat, however short a time ago.
+    RepeatWindowIgnored,
+    /// A failure that was taken back is paid anew by another load.
+    TakenBackMayRepeat,
+    /// A retry is ordered whatever other loads have of its row.
+    RepeatedRetryUnjudged,
+    /// A row leaves although what had failed instead of it is paid.
+    RepeatJudgedOnce,
+    /// A copy knows of all orders.
+    LostOrdersForgotten,
+    /// A mark that was written over, or moved, is as it was written.
+    MarkTimeIgnored,
 }
 
 impl Canary {
     /// Those that the simulation finds. The others are found by the tables of tests of their rules.
-    pub(crate) const ALL: [Self; 47] = [
+    pub(crate) const ALL: [Self; 57] = [
         Self::RepostOnLoss,
         Self::LossIsUnsent,
         Self::AbandonedIsUnsent,
@@ -181,10 +201,20 @@ impl Canary {
         Self::RetryUnjudged,
         Self::FailedUnasked,
         Self::AccountForgotten,
+        Self::PayerUnasked,
         Self::EvidenceNotReplayed,
         Self::DigestNotCompared,
         Self::CutOffHasRested,
         Self::LateNotFoundCounts,
+        Self::TakenBackUnheard,
+        Self::StaleNotFoundCounts,
+        Self::AncestorNotReplayed,
+        Self::RepeatedReferenceIgnored,
+        Self::RepeatWindowIgnored,
+        Self::TakenBackMayRepeat,
+        Self::RepeatedRetryUnjudged,
+        Self::RepeatJudgedOnce,
+        Self::LostOrdersForgotten,
     ];
 
     /// Whether this mistake is made.

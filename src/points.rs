@@ -16,6 +16,9 @@ const SYNCHRONOUS: &str = "TORTURE_SYNCHRONOUS";
 /// `link` gives a new journal its name by way of the C library, where a test listens.
 const NAMES: &str = "TORTURE_NAMES";
 
+/// A number lets loads have happened so many days ago.
+const DAYS_AGO: &str = "TORTURE_DAYS_AGO";
+
 struct Armed {
     name: String,
     passages_left: AtomicU64,
@@ -52,4 +55,10 @@ pub(crate) fn commits_may_be_lost() -> bool {
 /// Whether a new journal gets its name as on a file system that cannot rename to nobody's name.
 pub(crate) fn names_are_linked() -> bool {
     std::env::var(NAMES).is_ok_and(|value| value == "link")
+}
+
+/// How many days ago what is loaded now was loaded.
+pub(crate) fn days_ago() -> i64 {
+    let days = std::env::var(DAYS_AGO).ok();
+    days.and_then(|days| days.parse().ok()).unwrap_or_default()
 }

@@ -87,7 +87,7 @@ pub(super) enum Command {
     Pay(Box<PayArguments>),
     /// One payment's whole trail of evidence
     Explain(ExplainArguments),
-    /// Make a new generation of payments that are proven failed
+    /// Pay failed payments again
     Retry(RetryArguments),
     /// Record an operator's decision about one payment
     Resolve(ResolveArguments),
@@ -258,6 +258,9 @@ pub(super) struct RunOptions {
     /// Begin although the forecast says that a float will not last
     #[arg(long)]
     pub allow_short: bool,
+    /// The account that posted the batch, if an earlier journal did so: said once, where nobody knows it
+    #[arg(long, value_name = "USER")]
+    pub asked_as: Option<String>,
     /// Do not ask before money moves
     #[arg(long, short)]
     pub yes: bool,
@@ -297,10 +300,13 @@ pub(super) struct RunArguments {
     #[arg(long, value_name = "AMOUNT")]
     pub expect_total: Option<String>,
     /// The gateway has given the account another user name: ask it about a payment of the batch first, then go on
-    #[arg(long, requires = "reason")]
+    #[arg(long, requires = "reason", group = "moved")]
     pub account_moved: bool,
+    /// The gateway has another address: ask there about a payment of the batch first, then go on
+    #[arg(long, requires = "reason", group = "moved", conflicts_with = "sandbox")]
+    pub gateway_moved: bool,
     /// Why; it is kept as evidence
-    #[arg(long, value_name = "TEXT", requires = "account_moved")]
+    #[arg(long, value_name = "TEXT", requires = "moved")]
     pub reason: Option<String>,
     #[command(flatten)]
     pub options: RunOptions,
@@ -446,7 +452,7 @@ pub(super) struct RecoverArguments {
     /// It is certain that nothing was posted since the copy was made: post without asking
     #[arg(long, group = "order", requires = "reason")]
     pub nothing_ran_since: bool,
-    /// Orders (cancel, resolve) that this copy did not know of were given again: from now on runs post
+    /// Orders (cancel, retry, resolve) that this copy did not know of were given again, or there were none: runs post again
     #[arg(long, group = "order", requires = "reason", conflicts_with = "batch")]
     pub orders_given_again: bool,
     /// How that is known

@@ -10,11 +10,13 @@ use super::Error;
 
 /// What has to be typed.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Typed {
+pub(super) enum Typed<'a> {
     /// `y` or `yes`.
     Yes,
     /// These words: what is asked is not answered by habit.
     Words(&'static str),
+    /// This text, to the letter.
+    Text(&'a str),
 }
 
 /// A person is being asked.
@@ -34,7 +36,7 @@ pub(super) fn is_attended() -> bool {
 ///
 /// # Errors
 /// Any other answer than the one that is expected, Ctrl-C and the end of the input included.
-pub(super) async fn ask(question: &str, typed: Typed, nothing: &str) -> Result<(), Error> {
+pub(super) async fn ask(question: &str, typed: Typed<'_>, nothing: &str) -> Result<(), Error> {
     let unavailable = |error| Error::unexpected(format!("signals cannot be heard: {error}"));
     let mut interrupt = signal(SignalKind::interrupt()).map_err(unavailable)?;
     let mut terminate = signal(SignalKind::terminate()).map_err(unavailable)?;
@@ -43,6 +45,9 @@ pub(super) async fn ask(question: &str, typed: Typed, nothing: &str) -> Result<(
     match typed {
         Typed::Yes => eprint!("{question} [y/N] "),
         Typed::Words(words) => eprint!("{question}\nType {words:?} to go on: "),
+        Typed::Text(text) => {
+            eprint!("{question}\nIf it was posted from there, type {text:?} to go on: ")
+        }
     }
     let _ = std::io::stderr().flush();
     // A thread of its own: the runtime would wait for one of its own until somebody presses Enter.
@@ -66,6 +71,7 @@ pub(super) async fn ask(question: &str, typed: Typed, nothing: &str) -> Result<(
     let agreed = match typed {
         Typed::Yes => answer.eq_ignore_ascii_case("y") || answer.eq_ignore_ascii_case("yes"),
         Typed::Words(words) => answer.eq_ignore_ascii_case(words),
+        Typed::Text(text) => answer == text,
     };
     match agreed {
         true => Ok(()),

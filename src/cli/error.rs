@@ -175,6 +175,10 @@ impl From<journal::Error> for Error {
             E::UnknownPayment { .. } => Some(
                 "name it by the reference of its row or by its payerTransactionID; payments.csv of the report lists both",
             ),
+            E::BatchesLost { .. } => Some(
+                "load the files of these batches again, each under its batch name, and run them: the gateway is asked, and nothing is paid twice. \
+                 Then say this again",
+            ),
             E::MoreThanShown { .. } => {
                 Some("say the same command again, and look at what it shows")
             }
@@ -196,9 +200,10 @@ impl From<journal::Error> for Error {
             E::Held { .. } => Some("wait until it ends, or stop it with Ctrl-C and run again"),
             E::UnknownBatch { .. } => Some("`disburse status` lists the batches of the journal"),
             E::OtherGateway { .. } => Some(
-                "a batch stays with its gateway: another one does not know what was paid. Choose the right profile",
+                "a batch stays with its gateway: another one does not know what was paid. Choose the right profile. If the same gateway has \
+                 another address now: disburse run BATCH --gateway-moved --reason TEXT, which asks there about a payment of the batch first",
             ),
-            E::Altered { .. } | E::AlteredRow { .. } => Some(
+            E::Altered { .. } | E::AlteredRow { .. } | E::AlteredLoad { .. } => Some(
                 "keep the file as it is and send nothing more from it: `disburse verify BATCH` lists what was changed. Go on with a copy of the \
                  journal from before that; what was posted since is asked about first",
             ),
@@ -209,6 +214,10 @@ impl From<journal::Error> for Error {
             E::OtherAccount { .. } => Some(
                 "choose the profile with the user name it was started with. If the gateway has given that account another name: \
                  disburse run BATCH --account-moved --reason TEXT, which asks the gateway about a payment of the batch first",
+            ),
+            E::PayerUnknown { .. } => Some(
+                "where that is the account which posted it, say so: disburse run BATCH --asked-as USER. Where it is another one, choose the \
+                 profile with that one first. Whoever was withdrawn, decided or retried there is to be so here, too, before it runs",
             ),
             E::OtherWire { .. } => {
                 Some("set the profile back, so that every repeat of a post has the same bytes")
@@ -236,9 +245,10 @@ impl From<journal::Error> for Error {
         let base = match error.kind() {
             journal::Kind::Fault => Self::unexpected(&error),
             journal::Kind::Refused => match &error {
-                E::Open { .. } | E::Altered { .. } | E::AlteredRow { .. } => {
-                    Self::unexpected(&error)
-                }
+                E::Open { .. }
+                | E::Altered { .. }
+                | E::AlteredRow { .. }
+                | E::AlteredLoad { .. } => Self::unexpected(&error),
                 E::PaidElsewhere { .. } => Self::unfinished(&error),
                 _ => Self::refused(&error),
             },

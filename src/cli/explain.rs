@@ -4,10 +4,10 @@ use serde_json::json;
 
 use super::arguments::ExplainArguments;
 use super::report::Kinds;
-use super::session::{Session, batch_name, needed_payment};
-use super::{Error, Verdict, output, people, unpriced};
-use crate::domain::{Electricity, PayerTransactionId};
-use crate::journal::{PaymentRecord, Reader, Snapshot, TrailEntry, WaitsFor};
+use super::session::{Commands, Session, batch_name, needed_payment};
+use super::{Error, Verdict, ended, output, people, unpriced};
+use crate::domain::{BankAccount, Electricity, Instruction, PayerTransactionId, Timestamp};
+use crate::journal::{Doubt, Linked, PaymentRecord, Reader, Snapshot, TrailEntry, WaitsFor};
 use crate::lifecycle::{Action, Event, State, Verdict as Said};
 use crate::report::Prepaid;
 
@@ -23,8 +23,13 @@ pub(super) fn explain(session: &Session, arguments: ExplainArguments) -> Result<
     }
     let records = snapshot.find(name)?;
     let kinds = Kinds::of(session);
+    let purpose = snapshot.standing()?.purpose;
     let shown = Shown {
         kinds: &kinds,
+        commands: Commands {
+            batch: &batch,
+            purpose,
+        },
         reveal: arguments.reveal,
     };
     if session.common.json {
@@ -43,6 +48,12 @@ pub(super) fn explain(session: &Session, arguments: ExplainArguments) -> Result<
         .collect::<Result<Vec<_>, Error>>()?;
     for (record, (bills, trail)) in records.iter().zip(&told) {
         print_record(record, shown);
+        for other in snapshot.failed_before(record.seq)? {
+            output::line(&format!(
+                "  {} of batch {} had failed with the same debt when this one was loaded, and is {} now",
+                other.id, other.batch, other.state
+            ));
+        }
         for bill in bills {
             output::line(&unpriced::bill_text(bill));
         }
@@ -79,6 +90,7 @@ fn subject<'a>(
 #[derive(Clone, Copy)]
 struct Shown<'a> {
     kinds: &'a Kinds,
+    commands: Commands<'a>,
     reveal: bool,
 }
 
@@ -110,11 +122,36 @@ fn text(name: &str, value: &str, reveal: bool) -> String {
     // A body that could not be read may hold one wherever it likes.
     let bearer =
         matches!(name, "receiver_narration" | "body") || Electricity::read(value).is_some();
-    if bearer && !reveal {
+    if bearer && !reveal && !value.is_empty() {
         HIDDEN.to_owned()
     } else {
         value.to_owned()
     }
+}
+
+/// Returns the account that a bank payment goes to, its number as far as that of a phone is shown, and not whose it is: what the
+/// screen shows is kept in logs of jobs.
+fn bank_account(row: &Instruction) -> String {
+    const SHOWN: usize = 4;
+    let bank = BankAccount::among(&row.extra);
+    if bank == BankAccount::default() {
+        return String::new();
+    }
+    let number = match bank.account_number {
+        "" => row.account_number.as_str(),
+        number => number,
+    };
+    let hidden = number.chars().count().saturating_sub(SHOWN);
+    let number: String = number
+        .chars()
+        .enumerate()
+        .map(|(at, digit)| if at < hidden { '*' } else { digit })
+        .collect();
+    let code = match bank.bank_code {
+        "" => String::new(),
+        code => format!(" ({code})"),
+    };
+    format!(", account {number} at {:?}{code}", bank.bank_name)
 }
 
 fn print_record(record: &PaymentRecord, shown: Shown<'_>) {
@@ -125,24 +162,29 @@ fn print_record(record: &PaymentRecord, shown: Shown<'_>) {
         .map(|reference| format!(", reference {reference}"))
         .unwrap_or_default();
     output::line(&format!(
-        "{}: line {}{reference}, {} {} {} to {}",
+        "{}: line {}{reference}, {} {} {} to {}{}",
         record.payment.id,
         row.line,
         row.service,
         row.money.currency,
         output::grouped(&row.money.to_string()),
-        row.msisdn.masked()
+        row.msisdn.masked(),
+        bank_account(row)
     ));
     let code = record
         .life
         .code
         .map(|code| format!(" ({code})"))
         .unwrap_or_default();
-    output::line(&format!(
-        "  {}{code}; {}",
-        record.life.state.name(),
-        next(record)
-    ));
+    let stands = || {
+        let next = next(record, shown.commands);
+        format!("{}{code}; {next}", record.life.state.name())
+    };
+    let ended = match record.waits_for {
+        Some(_) => None,
+        None => ended::sentence(record, shown.commands),
+    };
+    output::line(&format!("  {}", ended.unwrap_or_else(stands)));
     if let Some((token, units)) = shown.electricity(record) {
         let units = if units.is_empty() {
             String::new()
@@ -157,32 +199,75 @@ fn print_record(record: &PaymentRecord, shown: Shown<'_>) {
     if let Some(retry) = record.replaced_by {
         output::line(&format!("  its retry is {retry}"));
     }
+    for other in &record.loaded_anew {
+        output::line(&format!(
+            "  its row was loaded anew as {} in batch {}: {}",
+            other.id, other.batch, other.state
+        ));
+    }
 }
 
-/// Says what a retry waits for, and what to do about it.
-pub(super) fn waits(waits: WaitsFor) -> String {
+/// Says what a payment waits for, and what to do about it.
+pub(super) fn waits(
+    commands: Commands<'_>,
+    payment: PayerTransactionId,
+    waits: WaitsFor,
+) -> String {
     match waits {
         WaitsFor::Decision(id) => format!(
-            "waits until it is decided whether {id}, an earlier payment of the same row, was paid: disburse resolve BATCH --id {id}"
+            "waits until it is decided whether {id}, an earlier payment of the same row, was paid: {}",
+            commands.resolve(id)
         ),
         WaitsFor::Answer(id) => format!(
             "waits until the gateway has been asked once more about {id}, an earlier payment of the same row, which an operator \
              decided to have failed: a run asks, until the gateway agrees. {}",
-            way_out(id)
+            way_out(commands, id)
         ),
         WaitsFor::Again(id) => format!(
             "waits for the gateway's word about {id}, an earlier payment of the same row: it called it failed, and has spoken of it \
              otherwise since. A run asks, until it says failed again. {}",
-            way_out(id)
+            way_out(commands, id)
+        ),
+        WaitsFor::Itself {
+            withdrawn: true,
+            said,
+            ..
+        } => format!(
+            "cancelled, and somebody who should not know it spoke of it afterwards: {}. It may have been paid: pay it by no other way \
+             until the gateway, asked, does not have it. To ask: {}",
+            doubt(said),
+            commands.run()
+        ),
+        WaitsFor::Itself {
+            code,
+            withdrawn: false,
+            said,
+        } => format!(
+            "the gateway said failed{}, and later {}: it may have been paid. Pay it by no other way until the gateway, asked, says failed \
+             again. To ask: {}. {}",
+            code.map_or_else(String::new, |code| format!(" ({code})")),
+            doubt(said),
+            commands.run(),
+            way_out(commands, payment)
         ),
     }
 }
 
+fn doubt(said: Doubt) -> String {
+    match said {
+        Doubt::Code(code) => code.to_string(),
+        Doubt::Otherwise(code) => format!("{code} of another amount, currency or number"),
+        Doubt::Unreadable => "sent a callback that cannot be read".to_owned(),
+        Doubt::Missed => "may have said something that this journal has missed".to_owned(),
+    }
+}
+
 /// What a person can do where the gateway never says what is waited for.
-fn way_out(id: PayerTransactionId) -> String {
+fn way_out(commands: Commands<'_>, id: PayerTransactionId) -> String {
     format!(
-        "Where it never does, or cannot be asked (resolution.status_query), find out what became of {id}: disburse resolve BATCH --id {id} --paid, or --failed \
-         --although-accepted"
+        "Where it never does, or cannot be asked (resolution.status_query), find out what became of {id}: {} --paid, or --failed \
+         --although-accepted",
+        commands.resolve(id)
     )
 }
 
@@ -191,9 +276,9 @@ const TAKEN: &str = "the gateway had this identifier before our first post, and 
      somebody else, or of an earlier journal. Ask the gateway's people whose it is: disburse resolve --paid if it paid this row; if it did \
      not, --failed --although-accepted, and load the row under another reference to pay it";
 
-fn next(record: &PaymentRecord) -> String {
+fn next(record: &PaymentRecord, commands: Commands<'_>) -> String {
     if let Some(held) = record.waits_for {
-        return waits(held);
+        return waits(commands, record.payment.id, held);
     }
     if record.life.taken && record.life.state == State::Conflict {
         return TAKEN.to_owned();
@@ -201,6 +286,10 @@ fn next(record: &PaymentRecord) -> String {
     match record.life.action() {
         Action::Post(None) => "next: post".to_owned(),
         Action::Post(Some(at)) => format!("next: post, not before {at}"),
+        // Due long ago: the next run asks at once.
+        Action::Ask(at) if at <= Timestamp::now() => {
+            format!("next: ask the gateway, at once: {}", commands.run())
+        }
         Action::Ask(at) => format!("next: ask the gateway at {at}"),
         Action::Wait => "waits for its outcome, a callback or an operator's decision".to_owned(),
         Action::Nothing => "nothing is left to do".to_owned(),
@@ -251,6 +340,12 @@ fn visible(entry: &TrailEntry, reveal: bool) -> Vec<(String, String)> {
         .collect()
 }
 
+fn linked_json(rows: &[Linked]) -> serde_json::Value {
+    rows.iter()
+        .map(|row| json!({"payer_transaction_id": row.id.as_str(), "batch": row.batch, "state": row.state}))
+        .collect()
+}
+
 fn to_json(
     snapshot: &Snapshot<'_>,
     record: &PaymentRecord,
@@ -291,7 +386,9 @@ fn to_json(
         "attempts": record.life.attempts,
         "replaces": record.replaces.map(|id| id.to_string()),
         "replaced_by": record.replaced_by.map(|id| id.to_string()),
-        "waits": record.waits_for.map(waits),
+        "loaded_anew": linked_json(&record.loaded_anew),
+        "failed_before": linked_json(&snapshot.failed_before(record.seq)?),
+        "waits": record.waits_for.map(|held| waits(shown.commands, record.payment.id, held)),
         "receiver_narration": narration.map(|text| self::text("receiver_narration", text, shown.reveal)),
         "electricity_token": electricity.as_ref().map(|(token, _)| token),
         "electricity_units": electricity.as_ref().map(|(_, units)| units).filter(|units| !units.is_empty()),

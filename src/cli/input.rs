@@ -16,11 +16,12 @@ use super::arguments::FileArguments;
 use super::config::Settings;
 use super::mistakes::Mistakes;
 use super::{Error, fresh_name, output, rules};
-use crate::domain::{Amount, Currency};
+use crate::domain::{Amount, BatchName, Currency};
 use crate::intake::{
     self, BadPlaces, BadRow, Corrections, Encoding, Form, Format, Options, Reader, Row, Rules,
 };
 use crate::journal::{Incoming, LateError, RejectedRow};
+use crate::ledger::correction::{Corrects, RejectedName};
 use crate::report::FileIdentity;
 
 /// Rows that travel together.
@@ -44,6 +45,8 @@ pub(super) struct Input {
     kept: OnceLock<PathBuf>,
     /// No configuration gave defaults for columns that the file lacks.
     without_defaults: bool,
+    /// The batch that sets bad rows aside.
+    sets_aside_in: Option<BatchName>,
     /// Mistakes are printed for a program too.
     tells_objects: bool,
     /// They are printed.
@@ -62,6 +65,8 @@ pub(super) struct Reading {
     bad_places: BadPlaces,
     staged: Option<Corrections<BufWriter<tempfile::NamedTempFile>>>,
     form: Form,
+    /// What good rows correct, by their number among them.
+    corrects: BTreeMap<u64, Corrects>,
     notes: Vec<String>,
 }
 
@@ -102,6 +107,7 @@ impl Input {
                 .unwrap_or_else(|| corrections_path(&arguments.file)),
             kept: OnceLock::new(),
             name,
+            sets_aside_in: None,
             tells_objects: false,
             objects_told: AtomicBool::new(false),
             file,
@@ -115,6 +121,12 @@ impl Input {
     /// Prints every mistake as an object, too.
     pub(super) fn telling_objects(mut self, tells: bool) -> Self {
         self.tells_objects = tells;
+        self
+    }
+
+    /// Names the bad rows in the corrections as the batch does that sets them aside.
+    pub(super) fn setting_aside(mut self, batch: Option<&BatchName>) -> Self {
+        self.sets_aside_in = batch.cloned();
         self
     }
 
@@ -169,11 +181,12 @@ impl Input {
         let (file, options, rules) = (self.reopened()?, self.options, Arc::clone(&self.rules));
         let (name, folder) = (self.name.clone(), folder_of(&self.corrections));
         let objects = self.tells_objects;
+        let batch = self.sets_aside_in.clone();
         let task = tokio::task::spawn_blocking(move || {
             let reader = Reader::open(file, &options, rules)
                 .map_err(|error| Error::of_file(&name, &error))?;
             let mistakes = Mistakes::of(&name, objects)?;
-            feed(reader, &sender, &name, &folder, mistakes)
+            feed(reader, &sender, &name, (&folder, batch), mistakes)
         });
         Ok((receiver, task))
     }
@@ -228,11 +241,10 @@ impl Input {
             &reading.bad_places,
             &rows,
             |row, cells| {
-                let text = late
-                    .get(&row)
-                    .map(|error| joined(error))
-                    .unwrap_or_default();
-                if let Err(error) = staged.write_cells(&cells, &text) {
+                let Some(error) = late.get(&row) else { return };
+                let corrects = reading.corrects.get(&row);
+                let name = name_of(corrects, self.sets_aside_in.as_ref(), &error.digest);
+                if let Err(error) = staged.write_cells(&cells, &name, &joined(error)) {
                     failed = Some(error);
                 }
             },
@@ -401,7 +413,7 @@ fn feed(
     mut reader: Reader,
     sender: &SyncSender<Vec<Incoming>>,
     name: &str,
-    folder: &Path,
+    (folder, batch): (&Path, Option<BatchName>),
     mistakes: Mistakes,
 ) -> Result<Reading, Error> {
     let mut reading = Reading {
@@ -410,21 +422,34 @@ fn feed(
         bad_places: BadPlaces::default(),
         staged: None,
         form: reader.form(),
+        corrects: BTreeMap::new(),
         notes: Vec::new(),
     };
     let mut block = Vec::with_capacity(BLOCK);
-    for row in reader.by_ref() {
+    let mut good_rows = 0;
+    while let Some(row) = reader.next() {
         let row = row.map_err(|error| Error::of_file(name, &error))?;
-        reading.bad_places.push(matches!(row, Row::Bad(_)));
+        let is_bad = matches!(row, Row::Bad(_));
+        reading.bad_places.push(is_bad);
+        good_rows += u64::from(!is_bad);
+        let corrects = reader.corrects().cloned();
+        if let Some(corrects) = &corrects {
+            block.push(Incoming::Corrects(corrects.clone()));
+            if !is_bad {
+                reading.corrects.insert(good_rows, corrects.clone());
+            }
+        }
         match row {
             Row::Good(instruction) => block.push(Incoming::Good(instruction)),
             Row::Unpriced(row) => block.push(Incoming::Unpriced(row)),
             Row::Bad(row) => {
-                reading.note(&row, folder)?;
-                block.push(Incoming::Bad(rejected(&row, &reading.form)));
+                let rejected = rejected(&row, &reading.form);
+                let name = name_of(corrects.as_ref(), batch.as_ref(), &rejected.digest);
+                reading.note(&row, &name, folder)?;
+                block.push(Incoming::Bad(rejected));
             }
         }
-        if block.len() == BLOCK {
+        if block.len() >= BLOCK {
             let full = std::mem::replace(&mut block, Vec::with_capacity(BLOCK));
             if sender.send(full).is_err() {
                 // The journal has refused or failed, and says so itself.
@@ -439,7 +464,7 @@ fn feed(
 }
 
 impl Reading {
-    fn note(&mut self, row: &BadRow, folder: &Path) -> Result<(), Error> {
+    fn note(&mut self, row: &BadRow, name: &str, folder: &Path) -> Result<(), Error> {
         self.bad_rows += 1;
         for error in &row.errors {
             self.mistakes.add(error)?;
@@ -449,7 +474,7 @@ impl Reading {
         }
         match &mut self.staged {
             Some(staged) => staged
-                .write(row)
+                .write(row, name)
                 .map_err(|error| unwritable(folder, &error)),
             None => Ok(()),
         }
@@ -458,6 +483,16 @@ impl Reading {
     /// Returns what is worth telling about how the file was read.
     pub(super) fn notes(&self) -> &[String] {
         &self.notes
+    }
+}
+
+/// Returns the name that a bad row has in the corrections: that of the rejected row that it was to correct, or its own where
+/// it is set aside.
+fn name_of(corrects: Option<&Corrects>, batch: Option<&BatchName>, digest: &[u8; 32]) -> String {
+    match (corrects, batch) {
+        (Some(Corrects::Rejected(name)), _) => name.clone(),
+        (Some(Corrects::Failed(_)), _) | (None, None) => String::new(),
+        (None, Some(batch)) => RejectedName::of(batch, digest).to_string(),
     }
 }
 
@@ -482,7 +517,20 @@ fn rejected(row: &BadRow, form: &Form) -> RejectedRow {
         money: row.amount,
         errors: row.error_text(),
         digest: content_digest(row, form),
+        cells: own_cells(row, form),
     }
+}
+
+/// Returns what the row has by the names of the contract, as a JSON object.
+fn own_cells(row: &BadRow, form: &Form) -> String {
+    let cells: serde_json::Map<String, serde_json::Value> = form
+        .names
+        .iter()
+        .zip(&row.raw)
+        .filter(|(name, cell)| !name.is_empty() && !cell.is_empty())
+        .map(|(name, cell)| (name.clone(), cell.as_str().into()))
+        .collect();
+    serde_json::Value::Object(cells).to_string()
 }
 
 /// Returns SHA-256 over what the row has, by the names of the columns: what is wrong with it changes with the rules, and what
@@ -495,7 +543,9 @@ fn content_digest(row: &BadRow, form: &Form) -> [u8; 32] {
     };
     for (at, cell) in row.raw.iter().enumerate() {
         let name = form.header.get(at).map_or("", |name| name.trim());
-        if name != "error" && !cell.is_empty() {
+        // What is beyond the header is the row's, too.
+        let is_own = form.names.get(at).is_none_or(|name| !name.is_empty());
+        if is_own && !cell.is_empty() {
             part(name);
             part(cell);
         }

@@ -34,8 +34,9 @@ pub(super) async fn load(session: &Session, arguments: LoadArguments) -> Result<
         new_documents: arguments.new_documents,
         ..plan(&arguments.file, &arguments.options, &settings, purpose)?
     };
-    let input =
-        Input::open(&arguments.file, &settings)?.presuming_posted(arguments.options.presume_posted);
+    let input = Input::open(&arguments.file, &settings)?
+        .presuming_posted(arguments.options.presume_posted)
+        .setting_aside(plan.skip_bad_rows.then_some(&plan.batch));
     let (name, batch) = (plan.batch.clone(), plan.batch.to_string());
     let total_waits = plan.expect_total.is_some();
     if arguments.options.lookup {
@@ -120,6 +121,14 @@ fn documents_text(summary: &LoadSummary, batch: &str) -> String {
     )
 }
 
+fn now() -> Timestamp {
+    #[cfg(debug_assertions)]
+    let past = crate::points::days_ago() * 24 * 60 * 60 * 1000;
+    #[cfg(not(debug_assertions))]
+    let past = 0;
+    Timestamp::from_millis(Timestamp::now().as_millis() - past)
+}
+
 /// Makes the plan of a load from its options.
 pub(super) fn plan(
     file: &FileArguments,
@@ -138,7 +147,7 @@ pub(super) fn plan(
         batch: batch_name(&options.batch)?,
         originator: settings.originator()?.clone(),
         source: String::new(),
-        now: Timestamp::now(),
+        now: now(),
         amend: options.amend,
         allow_equal_rows: file.allow_equal_rows,
         repeats: repeats::plan(
@@ -315,18 +324,30 @@ pub(super) async fn into_journal(
             if let Some(repeats) = &summary.repeats {
                 output::complain("warning", &repeats::skipped_text(repeats));
             }
+            if summary.mended > 0 {
+                session.note(&mended_text(summary.mended));
+            }
+            if summary.replaced > 0 {
+                session.note(&replaced_text(summary.replaced));
+            }
             if skips && bad > 0 {
                 output::complain(
                     "warning",
                     &format!("{} set aside as rejected", output::counted(bad, "row")),
                 );
-                output::complain(
-                    "hint",
-                    &format!(
-                        "mend {corrections}, then add it: disburse load {corrections} --batch {batch} --amend",
-                        corrections = input.corrections().display()
-                    ),
-                );
+                let corrections = input.corrections().display().to_string();
+                let repeats = summary.repeats.as_ref().map_or(0, |repeats| repeats.rows);
+                if bad > repeats {
+                    output::complain(
+                        "hint",
+                        &format!(
+                            "mend {corrections}, then add it: disburse load {corrections} --batch {batch} --amend"
+                        ),
+                    );
+                }
+                if repeats > 0 {
+                    output::complain("hint", &repeats::set_aside_hint(&corrections, repeats));
+                }
             }
             Ok((summary, true))
         }
@@ -338,6 +359,25 @@ pub(super) async fn into_journal(
         }
         Loaded::Refused(refusal) => Err(refused(input, &batch, bad, &refusal)),
     }
+}
+
+fn mended_text(mended: u64) -> String {
+    let verb = if mended == 1 { "takes" } else { "take" };
+    format!(
+        "{} {verb} the place of what was rejected",
+        output::counted(mended, "mended row")
+    )
+}
+
+fn replaced_text(replaced: u64) -> String {
+    let (is, its) = match replaced {
+        1 => ("is", "its corrected row"),
+        _ => ("are", "their corrected rows"),
+    };
+    format!(
+        "{} {is} paid anew by {its}, each under a new identifier",
+        output::counted(replaced, "failed payment")
+    )
 }
 
 /// Gives what is ready of a batch that is there already back to asking, but for what was asked about before: the same command
@@ -492,6 +532,8 @@ pub(super) fn to_json(summary: &LoadSummary, batch: Option<(&str, bool)>) -> ser
         "count": total.count,
         "amounts": total.amounts.decimals(),
         "unpriced": summary.unpriced,
+        "mended": summary.mended,
+        "replaced": summary.replaced,
         "rejected": {"count": summary.rejected.count, "amounts": summary.rejected.amounts.decimals()},
         "services": services,
     });

@@ -316,6 +316,7 @@ mod tests {
                 good_row: line - 1,
                 column: "reference",
                 message: format!("\"x\" is the reference of line {line} too"),
+                digest: [0; 32],
             };
             mistakes.add_late(&error).unwrap();
         }

@@ -7,6 +7,7 @@ use super::session::Session;
 use crate::domain::{BatchName, PayerTransactionId};
 use crate::journal::Reader;
 use crate::ledger::names::{By, PaymentName};
+use crate::lifecycle::State;
 
 /// What the operator named.
 pub(super) struct Meant {
@@ -14,6 +15,8 @@ pub(super) struct Meant {
     /// The payment: of several generations of a row, the newest.
     pub(super) id: PayerTransactionId,
     generation: u32,
+    /// It waits to be posted.
+    is_ready: bool,
     /// How many generations of its row the name is good for.
     generations: usize,
 }
@@ -32,6 +35,7 @@ pub(super) fn find(
             text,
             id: record.id,
             generation: 0,
+            is_ready: true,
             generations: 1,
         });
     }
@@ -40,6 +44,7 @@ pub(super) fn find(
         text,
         id: records[0].payment.id,
         generation: records[0].payment.generation,
+        is_ready: records[0].life.state == State::Ready,
         generations: records.len(),
     })
 }
@@ -64,9 +69,9 @@ impl Meant {
         }
     }
 
-    /// Returns whether it replaces a payment that failed.
-    pub(super) fn is_retry(&self) -> bool {
-        self.generation > 0
+    /// Returns whether it replaces a payment that failed, and waits to be posted.
+    pub(super) fn is_waiting_retry(&self) -> bool {
+        self.generation > 0 && self.is_ready
     }
 
     /// Returns whether its name is good for several generations of its row.

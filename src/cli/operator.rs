@@ -7,7 +7,7 @@ use serde_json::json;
 use super::arguments::{CancelArguments, ResumeLaneArguments, RetryArguments};
 use super::ask::confirmed;
 use super::session::{Session, batch_name, payment_name, run_command};
-use super::{Error, Verdict, named, output, repeats};
+use super::{Error, Verdict, named, output, repeats, status};
 use crate::domain::{BatchName, Tally, Timestamp};
 use crate::journal::{Journal, Standing, Unretried, WhyUnretried};
 use crate::ledger::decisions::ByCode;
@@ -227,7 +227,7 @@ pub(super) async fn cancel(
     };
     let count = match &meant {
         Some(meant) => {
-            if meant.is_retry() {
+            if meant.is_waiting_retry() {
                 let what = format!(
                     "withdraw {} of batch {batch}, a retry: its row has failed and is never retried again; to pay it after all, it is \
                      loaded under another reference or batch name",
@@ -265,6 +265,17 @@ pub(super) async fn cancel(
             journal.cancel_shown(batch, shown, now()).await?
         }
     };
+    if let Some(meant) = meant.as_ref().filter(|_| count == 0) {
+        tell(
+            session,
+            json!({"cancelled": 0, "ordered": 1}),
+            &format!(
+                "{}: an earlier journal may have posted it. The next run asks the gateway; what that one does not know is cancelled, and not posted",
+                meant.text()
+            ),
+        );
+        return Ok(Verdict::Done);
+    }
     let which = match meant {
         Some(meant) if meant.is_one_of_many() => format!(": {}", meant.text()),
         _ => String::new(),
@@ -300,15 +311,13 @@ pub(super) async fn resume_lane(
     if lane.is_some() {
         session.note(&format!("next: {}", run_command(&batch, standing.purpose)));
     } else {
-        let held: Vec<&str> = standing
-            .held
-            .iter()
-            .map(|lane| lane.service.as_str())
-            .collect();
-        session.note(&match held.as_slice() {
-            [] => format!("no lane of batch {batch} is held for want of float"),
-            held => format!("held for want of float: {}", held.join(", ")),
-        });
+        for lane in &standing.held {
+            let why = status::held_for(lane.held_for);
+            session.note(&format!("held {why}: {}", lane.service));
+        }
+        if standing.held.is_empty() {
+            session.note(&format!("no lane of batch {batch} is held"));
+        }
     }
     Ok(Verdict::Done)
 }

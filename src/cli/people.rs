@@ -44,7 +44,7 @@ fn touches(act: &ActRecord, ends: Option<Timestamp>, subject: Subject<'_>) -> bo
         ("cancel", Some(about)) => about == subject.id.as_str(),
         (act, Some(about)) if act.starts_with("resolve") => about == subject.id.as_str(),
         ("cancel", None) => subject.withdrawn_at == Some(act.at) || at_once(subject.trail),
-        ("retry", _) => at_once(subject.trail) || at_once(subject.before),
+        ("retry" | "correct", _) => at_once(subject.trail) || at_once(subject.before),
         ("resume-lane", Some(service)) => service == subject.service,
         ("recover --presume-posted" | "recover --nothing-ran-since", _) => at_once(subject.trail),
         ("recover --done", _) => false,

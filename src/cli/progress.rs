@@ -8,11 +8,13 @@ use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use tokio::sync::watch;
 
 use super::output;
-use crate::domain::Timestamp;
+use crate::domain::{Timestamp, WireZone};
 use crate::engine::Progress;
 use crate::lifecycle::State;
 
 const LINE_EVERY: Duration = Duration::from_secs(10);
+/// The length of a date with the blank behind it.
+const DATE: usize = "2026-11-28 ".len();
 
 static SCREEN: Mutex<Option<MultiProgress>> = Mutex::new(None);
 
@@ -27,19 +29,19 @@ pub(super) fn suspended<T>(work: impl FnOnce() -> T) -> T {
 }
 
 /// Shows a run until its sender is gone.
-pub(super) async fn show(mut progress: watch::Receiver<Progress>, quiet: bool) {
+pub(super) async fn show(mut progress: watch::Receiver<Progress>, zone: WireZone, quiet: bool) {
     if quiet {
         return;
     }
     if std::io::stderr().is_terminal() {
-        show_bar(&mut progress).await;
+        show_bar(&mut progress, &zone).await;
     } else {
-        show_lines(&mut progress).await;
+        show_lines(&mut progress, &zone).await;
     }
 }
 
 // Two lines, each cut to the width of the terminal: a line that wraps would be left behind at every redraw.
-async fn show_bar(progress: &mut watch::Receiver<Progress>) {
+async fn show_bar(progress: &mut watch::Receiver<Progress>, zone: &WireZone) {
     let screen = MultiProgress::with_draw_target(ProgressDrawTarget::stderr());
     let line = |template| {
         let style =
@@ -60,7 +62,7 @@ async fn show_bar(progress: &mut watch::Receiver<Progress>) {
         head.set_length(total);
         head.set_position(finished);
         head.set_message(describe(&now, &mut pace));
-        detail.set_message(states(&now));
+        detail.set_message(states(&now, zone));
     }
     if let Ok(mut shown) = SCREEN.lock() {
         shown.take();
@@ -69,7 +71,7 @@ async fn show_bar(progress: &mut watch::Receiver<Progress>) {
     detail.finish_and_clear();
 }
 
-async fn show_lines(progress: &mut watch::Receiver<Progress>) {
+async fn show_lines(progress: &mut watch::Receiver<Progress>, zone: &WireZone) {
     let mut pace = Pace::default();
     let mut ticks = tokio::time::interval(LINE_EVERY);
     ticks.tick().await;
@@ -78,7 +80,7 @@ async fn show_lines(progress: &mut watch::Receiver<Progress>) {
             changed = progress.changed() => if changed.is_err() { return },
             _ = ticks.tick() => {
                 let now = progress.borrow_and_update().clone();
-                let text = format!("{}  {}", describe(&now, &mut pace), states(&now));
+                let text = format!("{}  {}", describe(&now, &mut pace), states(&now, zone));
                 output::note(text.trim_end());
             }
         }
@@ -136,13 +138,17 @@ fn describe(progress: &Progress, pace: &mut Pace) -> String {
 }
 
 /// What holds the run up, then where the payments stand that are not paid.
-fn states(progress: &Progress) -> String {
+fn states(progress: &Progress, zone: &WireZone) -> String {
+    let clock = |at: Timestamp| zone.format(at).split_off(DATE);
     let mut parts: Vec<String> = Vec::new();
     if progress.draining {
         parts.push("ending".into());
     }
     if progress.circuit_open {
-        parts.push("posts paused: losses in a row".into());
+        parts.push(match progress.awaited.posts {
+            Some(at) => format!("cannot reach the gateway, trying again at {};", clock(at)),
+            None => "cannot reach the gateway, trying again;".to_owned(),
+        });
     }
     if !progress.held.is_empty() {
         let lanes: Vec<&str> = progress
@@ -150,7 +156,14 @@ fn states(progress: &Progress) -> String {
             .iter()
             .map(|service| service.as_str())
             .collect();
-        parts.push(format!("held {}", lanes.join(" ")));
+        let until = match progress.awaited.lane {
+            Some(at) => format!("tried again at {}", clock(at)),
+            None => "until it is topped up and resume-lane is said".to_owned(),
+        };
+        parts.push(format!(
+            "held, its float is used up (230): {}, {until};",
+            lanes.join(" ")
+        ));
     }
     let states = [
         State::Ready,
@@ -169,12 +182,23 @@ fn states(progress: &Progress) -> String {
         })
         .collect();
     parts.extend(counts);
+    let unsettled: u64 = [State::InDoubt, State::Acknowledged, State::Delivered]
+        .into_iter()
+        .filter_map(|state| progress.states.get(&state))
+        .map(|tally| tally.count)
+        .sum();
+    if let Some(at) = progress.awaited.ask.filter(|_| unsettled > 0) {
+        parts.push(format!("the gateway is asked next at {}", clock(at)));
+    }
     parts.join("  ")
 }
 
 fn clock(seconds: u64) -> String {
     let (hours, minutes, seconds) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
-    if hours > 0 {
+    if hours == 0 && minutes == 0 {
+        // Less than a second is one, too: something is left.
+        format!("{} s", seconds.max(1))
+    } else if hours > 0 {
         format!("{hours}:{minutes:02}:{seconds:02}")
     } else {
         format!("{minutes}:{seconds:02}")
@@ -186,5 +210,54 @@ pub(super) fn blank() -> Progress {
     Progress {
         at: Timestamp::from_millis(0),
         ..Progress::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::{ServiceCode, Tally};
+    use crate::engine::Awaited;
+
+    #[test]
+    fn a_wait_says_what_is_awaited_and_until_when() {
+        let at = |secs: i64| Some(Timestamp::from_millis(1_795_845_600_000 + secs * 1000));
+        let nairobi = WireZone::from_name("Africa/Nairobi").unwrap();
+        let four = Tally {
+            count: 4,
+            ..Tally::default()
+        };
+        let mut progress = Progress {
+            states: [(State::InDoubt, four)].into(),
+            awaited: Awaited {
+                ask: at(65),
+                ..Awaited::default()
+            },
+            ..blank()
+        };
+        let told = states(&progress, &nairobi);
+        assert_eq!(told, "in_doubt 4  the gateway is asked next at 09:01:05");
+        progress.states.clear();
+        progress.circuit_open = true;
+        progress.awaited.posts = at(5);
+        let told = states(&progress, &nairobi);
+        assert_eq!(told, "cannot reach the gateway, trying again at 09:00:05;");
+        progress.circuit_open = false;
+        progress.held = vec![ServiceCode::parse("B2C_MPESA").unwrap()];
+        for (lane, until) in [
+            (at(30), "tried again at 09:00:30"),
+            (None, "until it is topped up and resume-lane is said"),
+        ] {
+            progress.awaited.lane = lane;
+            let told = format!("held, its float is used up (230): B2C_MPESA, {until};");
+            assert_eq!(states(&progress, &nairobi), told);
+        }
+    }
+
+    #[test]
+    fn what_is_left_never_takes_no_time() {
+        for (seconds, told) in [(0, "1 s"), (9, "9 s"), (60, "1:00"), (3_661, "1:01:01")] {
+            assert_eq!(clock(seconds), told);
+        }
     }
 }

@@ -8,6 +8,7 @@ use super::session::{Session, batch_name};
 use super::{Error, Verdict, output};
 use crate::domain::{BatchName, Timestamp};
 use crate::journal::{Journal, Missed, Presumed, Reader, RunLock};
+use crate::ledger::recovery::OrdersLost;
 
 /// What is typed to say that nothing has run since.
 const WORD: &str = "nothing ran since";
@@ -16,7 +17,8 @@ const ORDERS: &str = "orders given again";
 
 /// What to do about orders that are lost.
 pub(super) const ORDERS_LOST_HINT: &str = "run first, so that the gateway is asked; then give them again (earlier reports, and whoever gave \
-     them, know which: disburse cancel, disburse resolve), then: disburse recover --orders-given-again --reason TEXT; then run again";
+     them, know which: disburse cancel, resolve, retry, load --amend of a corrected file), then, or where there were none: disburse recover \
+     --orders-given-again --reason TEXT; then run again";
 
 /// `disburse recover`.
 pub(super) async fn recover(
@@ -120,8 +122,8 @@ async fn nothing_ran(
     let (journal, _lock) = open(session, "recovery")?;
     confirm(
         yes,
-        "What was paid since the copy was made, or from a journal that is gone, would be paid a second time: whatever is presumed \
-         posted is posted without asking the gateway.",
+        "What was paid since the copy was made, or from a journal that is gone, would be paid a second time, and whoever was \
+         withdrawn since would be paid: whatever is presumed posted is posted without asking the gateway.",
         WORD,
         "where that is not certain, leave it: `disburse run BATCH` asks the gateway first. Where it is, say this at a terminal",
     )
@@ -145,15 +147,14 @@ async fn nothing_ran(
 async fn orders_again(session: &Session, reason: String, yes: bool) -> Result<Verdict, Error> {
     let (journal, _lock) = open(session, "recovery")?;
     let lost = journal.orders_lost().await?;
-    if lost == 0 {
+    if lost.is_none() {
         return Err(crate::journal::Error::NoOrdersLost.into());
     }
     confirm(
         yes,
         &format!(
-            "{} by people (cancel, resolve and the like) were on record here that this journal does not know. Whoever they kept \
-             from being paid is paid by the next run, unless they were given again to this journal.",
-            output::counted(lost, "order")
+            "{}. Whoever they kept from being paid is paid by the next run, unless they were given again to this journal.",
+            orders_lost_text(lost)
         ),
         ORDERS,
         "where that is not certain, leave it: `disburse run BATCH` asks the gateway, and posts nothing. Where it is, say this at a terminal",
@@ -161,24 +162,30 @@ async fn orders_again(session: &Session, reason: String, yes: bool) -> Result<Ve
     .await?;
     let lost = journal.orders_given_again(reason, Timestamp::now()).await?;
     if session.common.json {
-        output::json(&json!({"orders_given_again": lost}));
+        output::json(&json!({"orders_given_again": lost.count}));
     } else {
-        output::line(&format!(
-            "on record: {} given again; runs post again",
-            output::counted(lost, "lost order")
-        ));
+        let what = match lost.count {
+            0 => "every order that was given, if there were any, is".to_owned(),
+            count => format!("{} given again", output::counted(count, "lost order")),
+        };
+        output::line(&format!("on record: {what}; runs post again"));
     }
     Ok(Verdict::Done)
 }
 
 /// Says that orders of people are lost.
-pub(super) fn orders_lost_text(orders: u64) -> String {
-    format!(
-        "{} by people (cancel, resolve and the like) {} on record here that this journal, an older copy or a new one, does not know; \
-         nothing is posted until they were given again",
-        output::counted(orders, "order"),
-        if orders == 1 { "was" } else { "were" },
-    )
+pub(super) fn orders_lost_text(lost: OrdersLost) -> String {
+    match lost.count {
+        0 => "this journal is an older copy or a new one, and nothing beside it tells which orders people gave since (cancel, retry, resolve \
+              and the like); nothing is posted until somebody says that they were given again, or that there were none"
+            .to_owned(),
+        count => format!(
+            "{} by people (cancel, retry, a corrected file and the like) {} on record here that this journal, an older copy or a new one, does not \
+             know; nothing is posted until they were given again",
+            output::counted(count, "order"),
+            if count == 1 { "was" } else { "were" },
+        ),
+    }
 }
 
 /// Asks a person to type a word; without a person, `--yes` is the answer.
@@ -213,7 +220,8 @@ fn show(session: &Session, batch: Option<&BatchName>) -> Result<Verdict, Error> 
     if session.common.json {
         output::json(&json!({
             "recovery": missed_json(missed.as_ref()),
-            "orders_lost": orders_lost,
+            "orders_lost": orders_lost.count,
+            "orders_unknown": orders_lost.unknown,
             "batches": batches.iter().map(to_json).collect::<Vec<_>>(),
         }));
         return Ok(Verdict::Done);
@@ -222,7 +230,7 @@ fn show(session: &Session, batch: Option<&BatchName>) -> Result<Verdict, Error> 
         Some(missed) => output::line(&missed_text(missed)),
         None => output::line("the journal is what its place has seen last"),
     }
-    if orders_lost > 0 {
+    if !orders_lost.is_none() {
         output::line(&orders_lost_text(orders_lost));
         session.note(ORDERS_LOST_HINT);
     }
@@ -301,7 +309,7 @@ fn next(missed: Option<&Missed>, batches: &[Presumed]) -> Vec<String> {
         .collect();
     if missed.is_some() {
         next.push(
-            "give the orders again that were given since (disburse cancel, disburse resolve): whoever they kept from being paid would be \
+            "give the orders again that were given since (disburse cancel, resolve, retry, load --amend of a corrected file): whoever they kept from being paid would be \
              paid"
                 .to_owned(),
         );
@@ -331,12 +339,10 @@ pub(super) async fn warn(journal: &Journal) -> Result<(), Error> {
             "`disburse recover` shows what is known, and ends it",
         );
     }
-    match journal.orders_lost().await? {
-        0 => {}
-        orders => {
-            output::complain("warning", &orders_lost_text(orders));
-            output::complain("hint", ORDERS_LOST_HINT);
-        }
+    let lost = journal.orders_lost().await?;
+    if !lost.is_none() {
+        output::complain("warning", &orders_lost_text(lost));
+        output::complain("hint", ORDERS_LOST_HINT);
     }
     Ok(())
 }

@@ -2,7 +2,7 @@
 
 use super::input::Input;
 use super::{Error, output, repeats};
-use crate::journal::{Difference, LoadRefusal};
+use crate::journal::{Difference, LateError, LoadRefusal};
 use crate::ledger::Purpose;
 
 /// Says why; `bad` is how many rows have errors.
@@ -22,6 +22,7 @@ pub(super) fn refused(input: &Input, batch: &str, bad: u64, refusal: &LoadRefusa
              with --amend",
             input.corrections().display()
         )),
+        LoadRefusal::Corrections(errors) => corrections(file, errors),
         LoadRefusal::NoRows => Error::refused(format!("{file}: holds no payments; nothing was loaded"))
             .hint("is it the right file? It may have been saved before its rows were there"),
         LoadRefusal::Unreadable => Error::unexpected(format!("{file}: was not read to its end; nothing was loaded"))
@@ -34,8 +35,8 @@ pub(super) fn refused(input: &Input, batch: &str, bad: u64, refusal: &LoadRefusa
             );
             let hint = if difference.changed > 0 {
                 "rows of a batch never change. Where the old row was never posted, withdraw it with `disburse cancel`, and add the new \
-                 one with --amend under a reference of its own. Where it has failed, load the new one in a file of its own, with its \
-                 reference as it was, under a new batch name: `disburse retry` leaves the failed one alone then"
+                 one with --amend under a reference of its own. Where it has failed, mend it in the failed.csv \
+                 of `disburse report`, and add that with --amend"
             } else if difference.new + difference.rejected > 0 {
                 "add the new rows to the batch with --amend, which leaves the others as they are"
             } else {
@@ -90,6 +91,37 @@ pub(super) fn refused(input: &Input, batch: &str, bad: u64, refusal: &LoadRefusa
         ))
         .hint(DECLARED),
     }
+}
+
+/// Errors that are shown.
+const SHOWN: usize = 50;
+
+fn corrections(file: &str, errors: &[LateError]) -> Error {
+    let lines: Vec<String> = errors
+        .iter()
+        .take(SHOWN)
+        .map(|error| {
+            format!(
+                "\n  {file}:{}: {}: {}",
+                error.line, error.column, error.message
+            )
+        })
+        .collect();
+    let more = match errors.len().saturating_sub(SHOWN) {
+        0 => String::new(),
+        more => format!("\n  and {more} more"),
+    };
+    Error::refused(format!(
+        "{file}: {} cannot correct what {}; nothing was loaded{}{more}",
+        output::counted(errors.len() as u64, "row"),
+        if errors.len() == 1 {
+            "it names"
+        } else {
+            "they name"
+        },
+        lines.concat()
+    ))
+    .hint("mend these rows, or remove them, and say the same command again")
 }
 
 const DECLARED: &str =

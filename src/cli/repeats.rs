@@ -91,7 +91,8 @@ pub(super) fn refused(file: &str, repeats: &Repeats, bad: u64) -> Error {
         "load with --on-error skip leaves them out, and takes the rest. Where each of them is a debt of its own, whoever answers for that says \
          --allow-repeats {}, which allows this very list and no other. What is paid more often has a \
          shorter repeats.window (20d unless set), for all services or for one; where references begin anew, it is \
-         repeats.references_restart",
+         repeats.references_restart. Best, the system that makes the files has each reference name the payment, not the person alone, \
+         as EMP-00001-2026-12 does; do not change them in this file, or what is paid already is paid again",
         repeats.digest
     ))
 }
@@ -130,6 +131,21 @@ pub(super) fn skipped_text(repeats: &Repeats) -> String {
     )
 }
 
+/// Says what to do about rows that were set aside because they repeat others.
+pub(super) fn set_aside_hint(corrections: &str, rows: u64) -> String {
+    let (rows, are, they, repeat) = match rows {
+        1 => ("the row", "is", "it", "repeats"),
+        _ => ("the rows", "are", "they", "repeat"),
+    };
+    format!(
+        "{rows} of {corrections} that {repeat} others {are} not to be paid, unless {they} {are} a debt of {its} own: then whoever answers for that \
+         adds {them} with --amend --allow-repeats. Unchanged, and without that, {they} {are} refused again, however long ago the other \
+         load was",
+        its = if rows == "the row" { "its" } else { "their" },
+        them = if rows == "the row" { "it" } else { "them" },
+    )
+}
+
 /// Says what a person should see before money moves.
 pub(super) fn alike_text(alike: &Alike) -> String {
     let count = alike.other.rows;
@@ -139,9 +155,9 @@ pub(super) fn alike_text(alike: &Alike) -> String {
         }
         _ => output::counted(count, "row"),
     };
-    let (pays, repeats) = match count {
-        1 => ("pays", "repeats a row"),
-        _ => ("pay", "repeat rows"),
+    let (pays, has, repeats) = match count {
+        1 => ("pays", "has", "repeats a row"),
+        _ => ("pay", "have", "repeat rows"),
     };
     let file = output::name(&alike.file);
     let other = load_text(&alike.other);
@@ -159,7 +175,13 @@ pub(super) fn alike_text(alike: &Alike) -> String {
             "{rows} of {file} {pays} the same recipient, amount and service as {other}, under another reference: {lines}"
         ),
         AlikeKind::SameFile => format!(
-            "{rows} of {file} {pays} the same recipient and name the same amount as another row of it, under another reference: {lines}"
+            "{rows} of {file} {pays} the same person (number and name) the same amount as another row of it, under another reference: {lines}"
+        ),
+        AlikeKind::SameBill => format!(
+            "{rows} of {file} {pays} the same account as another row of it, and one of the two takes what the bill says: {lines}"
+        ),
+        AlikeKind::SameReference => format!(
+            "{rows} of {file} {has} a reference that reads like that of another row of it: {lines}"
         ),
         AlikeKind::Allowed => format!("{rows} of {file} {repeats} of {other}, and may: {lines}"),
     }

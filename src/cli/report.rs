@@ -4,13 +4,15 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::arguments::ReportArguments;
-use super::session::{Session, batch_name};
+use super::failed_rows::FailedRows;
+use super::session::{Commands, Session, batch_name};
 use super::{Error, Verdict, explain, output};
-use crate::domain::{BatchName, ControlTotals, PaymentKind};
+use crate::domain::{BankAccount, BatchName, ControlTotals, PaymentKind, WireZone};
 use crate::journal::{
     ActRecord, BatchRecord, ListedPayment, ListedRow, PaymentRecord, Reader, RejectedRow,
     ReportRow, Standing, UnpricedRecord,
 };
+use crate::ledger::{HeldFor, Purpose};
 use crate::lifecycle::State;
 use crate::report::{BatchHeader, Deed, Entry, Load, Prepaid, Report, StateName, Writer};
 
@@ -27,11 +29,11 @@ pub(super) async fn report(
     let paths = &written.paths;
     if session.common.json {
         output::json(&serde_json::json!({
-            "html": paths.html, "csv": paths.csv, "json": paths.json,
+            "html": paths.html, "csv": paths.csv, "xlsx": paths.xlsx, "json": paths.json,
             "finished": written.reconciliation.finished(), "adds_up": written.reconciliation.adds_up(),
         }));
     } else {
-        for path in [&paths.html, &paths.csv, &paths.json] {
+        for path in [&paths.html, &paths.csv, &paths.xlsx, &paths.json] {
             output::line(&output::name(&path.display().to_string()));
         }
     }
@@ -55,32 +57,68 @@ pub(super) async fn write(
     let journal = session.journal_path().to_owned();
     let (batch, out) = (batch.clone(), out.to_owned());
     let kinds = Kinds::of(session);
+    let quiet = session.common.quiet;
+    let zones = [false, true].map(|rehearsal| zone(session, rehearsal));
     tokio::task::spawn_blocking(move || {
         let reader = Reader::open(&journal)?;
         let snapshot = reader.snapshot(&batch)?;
+        let standing = snapshot.standing()?;
+        let commands = Commands {
+            batch: &batch,
+            purpose: standing.purpose,
+        };
+        let [gateways, rehearsals] = zones;
+        let zone = match standing.purpose {
+            Purpose::Rehearsal => rehearsals,
+            Purpose::Gateway | Purpose::Unknown => gateways,
+        };
         let header = header(
             snapshot.record()?,
-            &snapshot.standing()?,
+            &standing,
             snapshot.control()?,
             snapshot.acts()?,
+            zone,
         );
         let mut writer = Writer::create(&out, header)?;
+        let mut failed = FailedRows::of(&out, &batch);
         snapshot.list(|row| {
             #[cfg(debug_assertions)]
             crate::points::pass("in-report");
             match row {
                 ListedRow::Plain(payment) => add_plain(&mut writer, &kinds, &payment),
                 ListedRow::Other(ReportRow::Payment(record)) => {
-                    add_payment(&mut writer, &kinds, &record)
+                    failed.add(&record)?;
+                    add_payment(&mut writer, &kinds, &record, commands)
                 }
                 ListedRow::Other(ReportRow::Unpriced(record)) => add_unpriced(&mut writer, &record),
-                ListedRow::Other(ReportRow::Rejected(row)) => add_rejected(&mut writer, &row),
+                ListedRow::Other(ReportRow::Rejected(row)) => {
+                    failed.add_rejected(&row)?;
+                    add_rejected(&mut writer, &row)
+                }
             }
         })?;
-        Ok(writer.finish()?)
+        let report = writer.finish()?;
+        // What does not add up is looked into before anything is paid anew.
+        let failed = match report.reconciliation.adds_up() {
+            true => failed.finish()?,
+            false => None,
+        };
+        if let Some(file) = &failed
+            && !quiet
+        {
+            output::note(&file.text(&batch, standing.purpose == Purpose::Rehearsal));
+        }
+        Ok(report)
     })
     .await
     .map_err(|_| Error::unexpected("the report's writer failed"))?
+}
+
+/// The zone of the profile; universal time without one.
+fn zone(session: &Session, rehearsal: bool) -> WireZone {
+    let settings = session.settings(rehearsal, Vec::new()).ok();
+    let zone = settings.and_then(|settings| settings.profile.time_zone);
+    zone.unwrap_or_else(WireZone::utc)
 }
 
 /// What the services of the configuration sell. A report asks for no configuration: without one, nothing is known.
@@ -112,6 +150,7 @@ fn header(
     standing: &Standing,
     control: ControlTotals,
     acts: Vec<ActRecord>,
+    zone: WireZone,
 ) -> BatchHeader {
     let deed = |act: ActRecord| Deed {
         at: act.at,
@@ -125,6 +164,7 @@ fn header(
         originator: record.originator,
         purpose: record.purpose,
         gateway: record.gateway.unwrap_or_default(),
+        zone,
         account: record.account.unwrap_or_default(),
         created_at: record.created_at,
         rejected_lines: record.loads.iter().map(|load| load.rejected).sum(),
@@ -145,6 +185,7 @@ fn header(
         held_lanes: standing
             .held
             .iter()
+            .filter(|lane| lane.held_for == HeldFor::Float)
             .map(|lane| lane.service.clone())
             .collect(),
         people: acts.into_iter().map(deed).collect(),
@@ -171,14 +212,23 @@ fn add_plain(writer: &mut Writer, kinds: &Kinds, payment: &ListedPayment<'_>) ->
         posted_at: payment.posted_at,
         settled_at: payment.settled_at,
         application_id: payment.application_id,
+        customer_names: payment.customer_names,
+        narration: payment.narration,
+        invoice_number: payment.invoice_number,
+        bank: payment.bank,
         ..Entry::default()
     })?;
     Ok(())
 }
 
-fn add_payment(writer: &mut Writer, kinds: &Kinds, record: &PaymentRecord) -> Result<(), Error> {
+fn add_payment(
+    writer: &mut Writer,
+    kinds: &Kinds,
+    record: &PaymentRecord,
+    commands: Commands<'_>,
+) -> Result<(), Error> {
     let row = &record.payment.instruction;
-    let note = note(record);
+    let note = note(record, commands);
     writer.add(&Entry {
         line: row.line,
         reference: row
@@ -202,6 +252,10 @@ fn add_payment(writer: &mut Writer, kinds: &Kinds, record: &PaymentRecord) -> Re
         settled_at: record.settled_at,
         note: &note,
         application_id: record.application_id.as_deref().unwrap_or_default(),
+        customer_names: &row.customer_names,
+        narration: &row.narration,
+        invoice_number: &row.invoice_number,
+        bank: BankAccount::among(&row.extra),
         ..Entry::default()
     })?;
     Ok(())
@@ -228,6 +282,9 @@ fn add_unpriced(writer: &mut Writer, record: &UnpricedRecord) -> Result<(), Erro
         status_code: bill.and_then(|bill| bill.code).map(i64::from),
         settled_at: record.withdrawn_at,
         note: bill.map_or("", |bill| &bill.description),
+        customer_names: &row.customer_names,
+        narration: &row.narration,
+        invoice_number: &row.invoice_number,
         ..Entry::default()
     })?;
     Ok(())
@@ -250,7 +307,7 @@ fn add_rejected(writer: &mut Writer, row: &RejectedRow) -> Result<(), Error> {
     Ok(())
 }
 
-fn note(record: &PaymentRecord) -> String {
+fn note(record: &PaymentRecord, commands: Commands<'_>) -> String {
     let mut parts = Vec::new();
     if let Some(replaced) = record.replaces {
         parts.push(format!("retry of {replaced}, which had failed"));
@@ -273,8 +330,14 @@ fn note(record: &PaymentRecord) -> String {
             _ => format!("it may have been paid after all, beside its retry {retry}"),
         });
     }
+    for other in &record.loaded_anew {
+        parts.push(format!(
+            "loaded anew as {} in batch {}: {}",
+            other.id, other.batch, other.state
+        ));
+    }
     if let Some(waits) = record.waits_for {
-        parts.push(explain::waits(waits));
+        parts.push(explain::waits(commands, record.payment.id, waits));
     }
     if let Some(decision) = &record.decision {
         parts.push(decision.clone());

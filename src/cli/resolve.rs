@@ -344,14 +344,18 @@ impl Order<'_> {
         })
     }
 
-    /// Another account knows nothing of the payment. Where a payment of the batch can show that it is the same account under
+    /// Another account or gateway knows nothing of the payment. Where a payment of the batch can show that it is the same one under
     /// another name, that comes first; where none can, nobody can be asked.
     async fn unaskable(&self, error: crate::journal::Error) -> Result<Word, Error> {
-        let crate::journal::Error::OtherAccount {
-            pinned, configured, ..
-        } = &error
-        else {
-            return Err(error.into());
+        use crate::journal::Error as E;
+        let (what, pinned, configured) = match &error {
+            E::OtherAccount {
+                pinned, configured, ..
+            } => ("account", pinned, configured),
+            E::OtherGateway {
+                pinned, configured, ..
+            } if !pinned.starts_with("sandbox ") => ("gateway", pinned, configured),
+            _ => return Err(error.into()),
         };
         let witnesses = self.journal.witnesses(self.batch.clone(), 1).await?;
         if !witnesses.is_empty() {
@@ -360,7 +364,7 @@ impl Order<'_> {
         Ok(Word {
             heard: Heard::CannotBeAsked,
             text: format!(
-                "the batch belongs to account {pinned}, the configured one is {configured}, and no payment can show that they are the same"
+                "the batch belongs to {what} {pinned}, the configured one is {configured}, and no payment can show that they are the same"
             ),
             seen: self.looked.seen,
             learned: false,
@@ -408,7 +412,7 @@ impl Order<'_> {
             ))
             .hint(format!(
                 "{}; what is still open after {from} ({}) can be decided with --although-accepted",
-                remedy(heard, batch),
+                remedy(heard, batch, policy),
                 match self.looked.life.state == State::Delivered || heard == Heard::Delivered {
                     true => "resolution.delivered_give_up_after",
                     false => "resolution.give_up_after",
@@ -437,7 +441,7 @@ impl Order<'_> {
             ))
             .hint(format!(
                 "{}; where the bank or the gateway's people say that {id} will never be paid, --although-accepted records that too{}",
-                remedy(heard, batch),
+                remedy(heard, batch, policy),
                 match policy.status_query {
                     true => "",
                     false => ": nothing else stands between it and a second payment",
@@ -463,8 +467,12 @@ fn why(heard: Heard, said: &str) -> String {
     }
 }
 
-fn remedy(heard: Heard, batch: &BatchName) -> String {
+fn remedy(heard: Heard, batch: &BatchName, policy: &Policy) -> String {
     match heard {
+        // Another account or gateway is configured.
+        Heard::CannotBeAsked if policy.status_query => {
+            "say the same with the user name and the address of that account in the configuration, and the gateway is asked".to_owned()
+        }
         Heard::CannotBeAsked => {
             "wait for its callback, or set resolution.status_query = true where the gateway has a status query".to_owned()
         }

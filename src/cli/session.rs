@@ -7,7 +7,7 @@ use super::actor::actor;
 use super::arguments::{Common, NameArguments};
 use super::config::{Settings, Sources};
 use super::{Error, output};
-use crate::domain::BatchName;
+use crate::domain::{BatchName, PayerTransactionId};
 use crate::journal::Journal;
 use crate::ledger::Purpose;
 use crate::ledger::names::{By, PaymentName};
@@ -104,6 +104,26 @@ pub(super) fn needed_payment(arguments: NameArguments) -> Result<PaymentName, Er
 /// Returns the command that runs a batch: a rehearsal is run in the sandbox, and what a person types must not be refused.
 pub(super) fn run_command(batch: &BatchName, purpose: Purpose) -> String {
     format!("disburse run {batch}{}", sandbox_flag(purpose))
+}
+
+/// The commands about a batch, as a person can type them.
+#[derive(Clone, Copy)]
+pub(super) struct Commands<'a> {
+    pub(super) batch: &'a BatchName,
+    pub(super) purpose: Purpose,
+}
+
+impl Commands<'_> {
+    /// Runs it.
+    pub(super) fn run(self) -> String {
+        run_command(self.batch, self.purpose)
+    }
+
+    /// Decides what became of one of its payments.
+    pub(super) fn resolve(self, id: PayerTransactionId) -> String {
+        let flag = sandbox_flag(self.purpose);
+        format!("disburse resolve {} --id {id}{flag}", self.batch)
+    }
 }
 
 /// Returns the flag that a command about a batch takes, with the blank before it.

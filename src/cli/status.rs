@@ -4,13 +4,13 @@ use serde_json::{Map, Value, json};
 
 use super::arguments::StatusArguments;
 use super::bills::unpriced_text;
-use super::session::{Session, batch_name, run_command};
+use super::session::{Commands, Session, batch_name, run_command};
 use super::verify::head_json;
 use super::{Error, Verdict, explain, output, recover};
 use crate::domain::{BatchName, Tally};
-use crate::journal::{Reader, Standing, Waiting};
-use crate::ledger::Purpose;
+use crate::journal::{Reader, Standing, Waiting, WaitsFor};
 use crate::ledger::generations::PaidTwice;
+use crate::ledger::{HeldFor, Purpose};
 use crate::lifecycle::State;
 
 /// `disburse status`.
@@ -20,14 +20,22 @@ pub(super) fn status(session: &Session, arguments: &StatusArguments) -> Result<V
     if let Some(missed) = missed.as_ref().filter(|_| !session.common.json) {
         output::complain("warning", &recover::missed_text(missed));
     }
-    match reader.orders_lost()? {
-        0 => {}
-        _ if session.common.json => {}
-        orders => output::complain("warning", &recover::orders_lost_text(orders)),
+    let lost = reader.orders_lost()?;
+    if !lost.is_none() && !session.common.json {
+        output::complain("warning", &recover::orders_lost_text(lost));
     }
     match &arguments.batch {
         Some(name) => one(session, &reader, &batch_name(name)?),
         None => all(session, &reader),
+    }
+}
+
+/// Says why a lane is held, behind "held".
+pub(super) fn held_for(why: HeldFor) -> &'static str {
+    match why {
+        HeldFor::Float => "for want of float",
+        HeldFor::Misread => "because ten replies in a row named another amount, currency or number",
+        HeldFor::Taken => "because ten first posts in a row were answered with 229",
     }
 }
 
@@ -55,13 +63,24 @@ fn one(session: &Session, reader: &Reader, batch: &BatchName) -> Result<Verdict,
         if standing.named_otherwise > 0 {
             output::line(&named_otherwise_text(batch, &standing));
         }
-        for text in waiting_texts(&standing) {
+        for (other, rows) in &standing.loaded_anew {
+            output::line(&format!(
+                "{} loaded anew in batch {other}",
+                match rows {
+                    1 => "1 failed row was".to_owned(),
+                    rows => format!("{} were", output::counted(*rows, "failed row")),
+                }
+            ));
+        }
+        for text in waiting_texts(batch, &standing) {
             output::line(&text);
         }
         for lane in &standing.held {
             output::line(&format!(
-                "held for want of float: {} (disburse resume-lane {batch} {})",
-                lane.service, lane.service
+                "held {}: {} (disburse resume-lane {batch} {})",
+                held_for(lane.held_for),
+                lane.service,
+                lane.service
             ));
         }
     }
@@ -158,13 +177,17 @@ fn states(standing: &Standing) -> Vec<(&'static str, Tally)> {
 /// Adds what the journal may have missed.
 fn with_missed(reader: &Reader, mut standing: Value) -> Result<Value, Error> {
     standing["recovery"] = recover::missed_json(reader.missed()?.as_ref());
-    standing["orders_lost"] = reader.orders_lost()?.into();
+    let lost = reader.orders_lost()?;
+    standing["orders_lost"] = lost.count.into();
+    standing["orders_unknown"] = lost.unknown.into();
     Ok(standing)
 }
 
 /// Returns the standing for programs, in the shape that the contract names.
 pub(super) fn to_json(batch: &BatchName, standing: &Standing) -> Value {
     let total = standing.total();
+    let purpose = standing.purpose;
+    let commands = Commands { batch, purpose };
     let states: Map<String, Value> = states(standing)
         .into_iter()
         .map(|(name, tally)| {
@@ -185,15 +208,16 @@ pub(super) fn to_json(batch: &BatchName, standing: &Standing) -> Value {
         "states": states,
         "evidence": head_json(&standing.evidence),
         "named_otherwise": standing.named_otherwise,
-        "waiting": standing.waiting.iter().map(waiting).collect::<Vec<_>>(),
+        "waiting": standing.waiting.iter().map(|held| waiting(commands, held)).collect::<Vec<_>>(),
         "waiting_count": standing.waiting_count,
         "held_lanes": standing.held.iter().map(|lane| lane.service.as_str()).collect::<Vec<_>>(),
+        "loaded_anew": standing.loaded_anew.iter().map(|(batch, rows)| json!({"batch": batch, "count": rows})).collect::<Vec<_>>(),
         "paid_twice": standing.paid_twice.iter().map(paid_twice).collect::<Vec<_>>(),
     })
 }
 
 fn paid_twice(row: &PaidTwice) -> Value {
-    json!({
+    let mut value = json!({
         "line": row.line,
         "reference": row.reference.as_ref().map(|reference| reference.as_str()),
         "payer_transaction_ids": row.ids.iter().map(|id| id.as_str()).collect::<Vec<_>>(),
@@ -201,25 +225,35 @@ fn paid_twice(row: &PaidTwice) -> Value {
         "currency_code": row.money.currency.code(),
         "surplus": row.surplus(),
         "certain": row.certain,
-    })
+    });
+    if !row.batches.is_empty() {
+        value["batches"] = json!(row.batches);
+    }
+    value
 }
 
-fn waiting(retry: &Waiting) -> Value {
-    json!({"payer_transaction_id": retry.id.as_str(), "waits": explain::waits(retry.waits_for)})
+fn waiting(commands: Commands<'_>, held: &Waiting) -> Value {
+    let waits = explain::waits(commands, held.id, held.waits_for);
+    json!({"payer_transaction_id": held.id.as_str(), "waits": waits})
 }
 
-/// Tells what the retries wait for that are held back.
-pub(super) fn waiting_texts(standing: &Standing) -> Vec<String> {
-    let told = standing.waiting.iter().map(|retry| {
-        let waits = explain::waits(retry.waits_for);
-        format!("the retry {} {waits}", retry.id)
+/// Tells what the retries wait for that are held back, and which ended payments are asked about again.
+pub(super) fn waiting_texts(batch: &BatchName, standing: &Standing) -> Vec<String> {
+    let purpose = standing.purpose;
+    let commands = Commands { batch, purpose };
+    let told = standing.waiting.iter().map(|held| {
+        let waits = explain::waits(commands, held.id, held.waits_for);
+        match held.waits_for {
+            WaitsFor::Itself { .. } => format!("payment {}: {waits}", held.id),
+            _ => format!("the retry {} {waits}", held.id),
+        }
     });
     let more = standing
         .waiting_count
         .saturating_sub(standing.waiting.len() as u64);
     let rest = (more > 0).then(|| {
         format!(
-            "{} more like these: disburse report lists them all",
+            "{} more like these: disburse report {batch} --out reports/{batch} lists them all",
             output::counted(more, "payment")
         )
     });

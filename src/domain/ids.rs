@@ -115,6 +115,13 @@ pub enum RowKey<'a> {
         /// How many equal rows stand above this one in the file.
         above: u32,
     },
+    /// The row corrects a payment that has failed.
+    Corrected {
+        /// The payment that failed.
+        predecessor: PayerTransactionId,
+        /// SHA-256 over the corrected row's fields.
+        hash: [u8; 32],
+    },
 }
 
 impl RowKey<'_> {
@@ -155,6 +162,26 @@ static BASE32: LazyLock<Encoding> = LazyLock::new(|| {
 });
 
 impl PayerTransactionId {
+    /// Derives the identifier of the retry of a payment.
+    #[must_use]
+    pub fn of_retry(
+        self,
+        originator: &Originator,
+        batch: &BatchName,
+        reference: Option<&Reference>,
+        generation: u32,
+    ) -> Self {
+        let next = generation.saturating_add(1);
+        if let Some(reference) = reference {
+            let key = RowKey::Reference(reference);
+            // Once a row was corrected, its reference no longer tells what is paid.
+            if Self::derive(originator, batch, &key, generation) == self {
+                return Self::derive(originator, batch, &key, next);
+            }
+        }
+        Self::derive(originator, batch, &RowKey::of_predecessor(self), next)
+    }
+
     /// Derives the identifier. The same arguments give the same identifier on every machine, for ever.
     #[must_use]
     pub fn derive(
@@ -180,6 +207,11 @@ impl PayerTransactionId {
                 part(b"content");
                 part(hash);
                 part(&above.to_be_bytes());
+            }
+            RowKey::Corrected { predecessor, hash } => {
+                part(b"corrected");
+                part(&predecessor.0);
+                part(hash);
             }
         }
         part(&generation.to_be_bytes());

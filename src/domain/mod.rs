@@ -26,7 +26,7 @@ pub use ids::{
 };
 pub use msisdn::{Country, Msisdn, MsisdnError};
 pub use payment::{
-    DocumentPath, Instruction, Payment, PaymentKind, UnknownKind, Unpriced, Written,
+    BankAccount, DocumentPath, Instruction, Payment, PaymentKind, UnknownKind, Unpriced, Written,
 };
 pub use pulse::Pulse;
 pub use said::{Member, Named, Said};

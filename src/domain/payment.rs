@@ -7,7 +7,7 @@ use std::str::FromStr;
 use sha2::{Digest, Sha256};
 
 use super::{
-    Country, Currency, Money, Msisdn, PayerTransactionId, Reference, ServiceCode, Timestamp,
+    Amount, Country, Currency, Money, Msisdn, PayerTransactionId, Reference, ServiceCode, Timestamp,
 };
 
 /// What kind of payment a service makes (section 1).
@@ -110,6 +110,36 @@ pub struct Instruction<M = Money> {
     pub document: Option<DocumentPath>,
 }
 
+/// The account that a bank payment goes to, out of the members of `extraData` (section 2.3); all empty of other payments.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+pub struct BankAccount<'a> {
+    /// `destinationBankCode`.
+    pub bank_code: &'a str,
+    /// `destinationBankName`.
+    pub bank_name: &'a str,
+    /// `destinationAccountName`.
+    pub account_name: &'a str,
+    /// `destinationAccountNo`.
+    pub account_number: &'a str,
+}
+
+impl<'a> BankAccount<'a> {
+    /// Finds the account among the members of `extraData`.
+    #[must_use]
+    pub fn among(extra: &'a [(String, String)]) -> Self {
+        let member = |name: &str| {
+            let found = extra.iter().find(|(member, _)| member == name);
+            found.map_or("", |(_, value)| value.as_str())
+        };
+        Self {
+            bank_code: member("destinationBankCode"),
+            bank_name: member("destinationBankName"),
+            account_name: member("destinationAccountName"),
+            account_number: member("destinationAccountNo"),
+        }
+    }
+}
+
 /// Where a payment's supporting document lies (section 2.5).
 #[derive(Clone, PartialEq, Eq)]
 pub struct DocumentPath {
@@ -147,6 +177,8 @@ pub trait Written {
     fn currency(&self) -> Currency;
     /// Returns the digits of the amount, none when the row has no amount.
     fn digits(&self) -> String;
+    /// Returns the amount that would be posted, `None` while it waits for its bill.
+    fn known(&self) -> Option<Amount>;
 }
 
 impl Written for Money {
@@ -157,6 +189,10 @@ impl Written for Money {
     fn digits(&self) -> String {
         self.to_string()
     }
+
+    fn known(&self) -> Option<Amount> {
+        Some(self.amount)
+    }
 }
 
 impl Written for Currency {
@@ -166,6 +202,10 @@ impl Written for Currency {
 
     fn digits(&self) -> String {
         String::new()
+    }
+
+    fn known(&self) -> Option<Amount> {
+        None
     }
 }
 
@@ -205,6 +245,70 @@ impl<M: Written> Instruction<M> {
             part(value);
         }
         Sha256::digest(&bytes).into()
+    }
+}
+
+/// The columns of a batch file that become members of `extraData` of another name (section 2.3), in the order they are sent.
+pub const BANK_MEMBERS: [(&str, &str); 4] = [
+    ("bank_code", "destinationBankCode"),
+    ("bank_name", "destinationBankName"),
+    ("bank_account_name", "destinationAccountName"),
+    ("bank_account_number", "destinationAccountNo"),
+];
+
+impl<M: Written> Instruction<M> {
+    /// Returns the row as a batch file has it: its cells that are not empty, by the names of their columns.
+    #[must_use]
+    pub fn cells(&self) -> Vec<(String, String)> {
+        let digits = self.money.digits();
+        // What follows from another cell is left out: it is to follow when that one is mended.
+        let follows = |account: &str| {
+            let is_bank_account =
+                |(name, value): &(String, String)| name == BANK_MEMBERS[3].1 && value == account;
+            account == self.msisdn.as_str() || self.extra.iter().any(is_bank_account)
+        };
+        let account = Some(self.account_number.as_str())
+            .filter(|account| !follows(account))
+            .unwrap_or_default();
+        let named = [
+            (
+                "reference",
+                self.reference.as_ref().map_or("", Reference::as_str),
+            ),
+            ("service_code", self.service.as_str()),
+            ("msisdn", self.msisdn.as_str()),
+            ("account_number", account),
+            ("amount", digits.as_str()),
+            ("currency_code", self.money.currency().code()),
+            ("country_code", self.country.code()),
+            ("narration", self.narration.as_str()),
+            ("customer_names", self.customer_names.as_str()),
+            ("invoice_number", self.invoice_number.as_str()),
+            ("payment_mode", self.payment_mode.as_str()),
+            ("hub_id", self.hub_id.as_str()),
+            (
+                "document",
+                self.document
+                    .as_ref()
+                    .map_or("", |document| document.written.as_str()),
+            ),
+        ];
+        let mut cells: Vec<(String, String)> = named
+            .into_iter()
+            .filter(|(_, cell)| !cell.is_empty())
+            .map(|(name, cell)| (name.to_owned(), cell.to_owned()))
+            .collect();
+        // What a directory adds is added again.
+        let own = |(name, _): &&(String, String)| !name.starts_with(SUPPLIED);
+        for (name, value) in self.extra.iter().filter(own) {
+            let column = BANK_MEMBERS.iter().find(|(_, member)| member == name);
+            let column = column.map_or_else(
+                || format!("extra.{name}"),
+                |(column, _)| (*column).to_owned(),
+            );
+            cells.push((column, value.clone()));
+        }
+        cells
     }
 }
 

@@ -95,6 +95,12 @@ impl WireZone {
         text
     }
 
+    /// Returns universal time.
+    #[must_use]
+    pub fn utc() -> Self {
+        Self(TimeZone::UTC)
+    }
+
     /// Returns the zone's IANA name.
     #[must_use]
     pub fn name(&self) -> &str {

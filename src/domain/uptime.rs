@@ -2,6 +2,10 @@
 
 use std::time::Duration;
 
+/// Two clocks that are read within this long are read at once.
+#[cfg(target_os = "linux")]
+const READ_WITHIN: Duration = Duration::from_millis(5);
+
 /// How long the machine has been running, its sleep included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Uptime {
@@ -40,6 +44,36 @@ impl Uptime {
     #[must_use]
     pub fn now() -> Option<Self> {
         None
+    }
+
+    /// Returns how long the machine has slept since its start.
+    #[cfg(target_os = "linux")]
+    #[must_use]
+    pub fn slept() -> Duration {
+        use rustix::time::{ClockId, clock_gettime};
+        let read = |id| {
+            let time = clock_gettime(id);
+            let seconds = Duration::from_secs(u64::try_from(time.tv_sec).unwrap_or(0));
+            seconds + Duration::from_nanos(u64::try_from(time.tv_nsec).unwrap_or(0))
+        };
+        // Whoever is stopped between the readings has not slept.
+        loop {
+            let (before, both, after) = (
+                read(ClockId::Monotonic),
+                read(ClockId::Boottime),
+                read(ClockId::Monotonic),
+            );
+            if after.saturating_sub(before) < READ_WITHIN {
+                return both.saturating_sub(before);
+            }
+        }
+    }
+
+    /// Returns how long the machine has slept since its start: not known here.
+    #[cfg(not(target_os = "linux"))]
+    #[must_use]
+    pub fn slept() -> Duration {
+        Duration::ZERO
     }
 
     /// Returns the reading of so long ago, or of the start.

@@ -6,6 +6,9 @@ use governor::clock::Clock as Pace;
 
 use crate::domain::{Timestamp, Uptime};
 
+/// What reads as a shorter sleep is the time between two readings.
+const ASLEEP_LEAST: Duration = Duration::from_millis(10);
+
 /// Monotonic time as the runtime tells it: the waits and the reading agree, also where time is simulated.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Monotonic;
@@ -19,10 +22,14 @@ impl Pace for Monotonic {
 }
 
 /// Wall time at the start, monotonic time since: a clock that is set meanwhile shortens no wait and causes no post.
+///
+/// The sleep of the machine counts: what was heard before it is as old as it is for everybody else.
 #[derive(Clone, Copy, Debug)]
 pub struct Clock {
     wall: Timestamp,
     started: Instant,
+    /// How long the machine had slept by then.
+    slept: Duration,
     /// The machine's uptime at the start, where time is simulated.
     #[cfg(test)]
     machine: Option<Uptime>,
@@ -41,6 +48,7 @@ impl Clock {
         Self {
             wall,
             started: Monotonic.now(),
+            slept: Uptime::slept(),
             #[cfg(test)]
             machine: None,
         }
@@ -69,7 +77,14 @@ impl Clock {
     }
 
     fn elapsed(&self) -> Duration {
-        Monotonic.now().saturating_duration_since(self.started)
+        let awake = Monotonic.now().saturating_duration_since(self.started);
+        let asleep = Uptime::slept().saturating_sub(self.slept);
+        awake
+            + if asleep < ASLEEP_LEAST {
+                Duration::ZERO
+            } else {
+                asleep
+            }
     }
 
     /// Returns the time.
@@ -82,8 +97,10 @@ impl Clock {
     #[must_use]
     pub fn instant(&self, at: Timestamp) -> Instant {
         // A day is further ahead than any wait between two looks at the clock.
-        self.started
-            + at.since(self.wall)
-                .min(self.elapsed() + Duration::from_secs(86_400))
+        let (elapsed, at) = (self.elapsed(), at.since(self.wall));
+        let ahead = at.saturating_sub(elapsed).min(Duration::from_secs(86_400));
+        let behind = elapsed.saturating_sub(at);
+        let now = Monotonic.now() + ahead;
+        now.checked_sub(behind).unwrap_or(self.started)
     }
 }

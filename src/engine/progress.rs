@@ -5,6 +5,17 @@ use std::collections::BTreeMap;
 use crate::domain::{ServiceCode, Tally, Timestamp, Totals};
 use crate::lifecycle::State;
 
+/// What a run waits for, and until when.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Awaited {
+    /// The next question to the gateway.
+    pub ask: Option<Timestamp>,
+    /// The next post, after losses in a row.
+    pub posts: Option<Timestamp>,
+    /// The next look at a lane that is held for want of float.
+    pub lane: Option<Timestamp>,
+}
+
 /// Where a run stands, for a screen.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Progress {
@@ -16,6 +27,8 @@ pub struct Progress {
     pub asked: u64,
     /// Lanes held for want of float.
     pub held: Vec<ServiceCode>,
+    /// What is waited for.
+    pub awaited: Awaited,
     /// Posts are paused: losses in a row.
     pub circuit_open: bool,
     /// The run takes no more payments and waits for what is under way.

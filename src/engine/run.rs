@@ -10,6 +10,7 @@ use tokio_util::task::TaskTracker;
 use super::core::Health;
 use super::exchange::{self, Exchange};
 use super::findings::{Findings, GROUP_MAX, Next};
+use super::message::Message;
 use super::repeats::{Repeats, Wait};
 use super::rest::{self, Departures};
 use super::senders::{Line, Senders};
@@ -18,6 +19,7 @@ use super::{Core, Effect, Ending, News, Pacer, Plan, Progress, Run, Summary};
 use crate::domain::{Said, ServiceCode, Timestamp};
 use crate::gateway::{Gateway, OperationError, StopReason};
 use crate::journal::{Clearance, Error, Finding, Halt, Moved, Question, RunTerms, RunToken};
+use crate::ledger::HeldFor;
 use crate::ledger::standstill::is_timely;
 use crate::lifecycle::{Event, Moment};
 
@@ -26,22 +28,6 @@ const BACKLOG_MAX: usize = 4096;
 /// How often the journal is looked at for what other processes wrote.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 const PROGRESS_EVERY: Duration = Duration::from_millis(100);
-
-enum Message {
-    News(News),
-    /// A sender is idle again, and what came of its post.
-    Posted(usize, Exchange),
-    /// What was answered, when it was asked, and when it was heard.
-    Answered(Exchange, [Timestamp; 2]),
-    Recorded(Vec<Moved>),
-    /// Claims that were looked at once more, and what they may do.
-    LookedUp(Vec<(i64, Clearance)>),
-    /// The journal was asked at this reading of the pulse, and no other run has taken over.
-    StillOurs(u64),
-    Failed(Error),
-    /// A payment was met that must not be posted.
-    Halted(Halt),
-}
 
 /// Runs a batch until it ends, or until it can do no more.
 ///
@@ -70,8 +56,11 @@ pub async fn run<G: Gateway>(plan: Plan<G>, run: Run) -> Result<Summary, Error> 
     let departures = Departures::begin();
     if acquired.abandoned > 0 {
         tracing::warn!(
-            payments = acquired.abandoned,
-            "an earlier run left intents without an outcome; they will be asked about"
+            "{} were under way when the last run stopped; asking the gateway about them first",
+            match acquired.abandoned {
+                1 => "1 payment".to_owned(),
+                many => format!("{many} payments"),
+            }
         );
     }
     let standing = plan.journal.standing(plan.batch.clone()).await?;
@@ -197,6 +186,15 @@ impl<G: Gateway> Shell<G> {
         self.tasks.close();
         self.tasks.wait().await;
         self.show(self.plan.clock.now(), &run.progress);
+        let held_for = match self.core.ended() {
+            Some(Ending::Misread(_)) => Some(HeldFor::Misread),
+            Some(Ending::Taken(_)) => Some(HeldFor::Taken),
+            _ => None,
+        };
+        if let (Some(why), None) = (held_for, &self.fault) {
+            let now = self.plan.clock.now();
+            self.plan.journal.hold_all(self.token, why, now).await?;
+        }
         if self.fault.is_none() {
             let (clock, journal) = (&self.plan.clock, &self.plan.journal);
             self.departures.note(clock, journal, self.token).await;
@@ -321,7 +319,7 @@ impl<G: Gateway> Shell<G> {
                     let token = self.token;
                     self.spawn(async move {
                         journal
-                            .hold_lane(token, lane, "the gateway wants float (230)".into(), now)
+                            .hold_lane(token, lane, HeldFor::Float.reason().into(), now)
                             .await
                     });
                 }
@@ -447,10 +445,7 @@ impl<G: Gateway> Shell<G> {
             if count == 0 {
                 break;
             }
-            if !self.standstill.may_depart(&self.plan.pulse) {
-                if let Some(look) = self.standstill.ask(&self.plan.pulse) {
-                    self.look_around(look);
-                }
+            if self.stands_still() {
                 break;
             }
             if now < self.posts_from {
@@ -461,7 +456,9 @@ impl<G: Gateway> Shell<G> {
             if let Some(wait) = self.repeats.wait(&repeats, Instant::now()) {
                 match wait {
                     Wait::Turn(at) => wake = wake.min(at),
-                    Wait::Question => self.look_up(self.core.repeats(GROUP_MAX), now),
+                    Wait::Question => {
+                        self.look_at(self.core.repeats(GROUP_MAX), Message::LookedUp);
+                    }
                     Wait::Answer => {}
                 }
                 break;
@@ -487,7 +484,7 @@ impl<G: Gateway> Shell<G> {
         self.repeats.forget_answer();
         loop {
             let count = self.core.next_query(now).min(self.queries.packets());
-            if count == 0 {
+            if count == 0 || self.stands_still() {
                 break;
             }
             if now < self.asks_from {
@@ -506,26 +503,34 @@ impl<G: Gateway> Shell<G> {
         wake
     }
 
+    /// Returns whether the program stood still and nothing may leave, neither a post nor a question, until the journal was
+    /// asked who runs the batch; asks it once.
+    fn stands_still(&mut self) -> bool {
+        let stands = !self.standstill.may_depart(&self.plan.pulse);
+        if stands && let Some(look) = self.standstill.ask(&self.plan.pulse) {
+            self.look_around(look);
+        }
+        stands
+    }
+
     /// Asks the journal whether another run has taken over while this one stood still.
     fn look_around(&self, look: u64) {
         tracing::warn!("the program stood still; it looks whether another run has taken over");
+        self.look_at(Vec::new(), move |_| Message::StillOurs(look));
+    }
+
+    /// Asks the journal what claims may do, if no other run has taken over.
+    fn look_at(
+        &self,
+        seqs: Vec<i64>,
+        told: impl FnOnce(Vec<(i64, Clearance)>) -> Message + Send + 'static,
+    ) {
         let (journal, token, messages) =
             (self.plan.journal.clone(), self.token, self.messages.clone());
         let (policy, now) = (Arc::clone(&self.plan.policy), self.plan.clock.now());
         self.spawn(async move {
-            journal.clearances(token, Vec::new(), now, policy).await?;
-            let _ = messages.send(Message::StillOurs(look)).await;
-            Ok(())
-        });
-    }
-
-    fn look_up(&self, seqs: Vec<i64>, now: Timestamp) {
-        let (journal, token, messages) =
-            (self.plan.journal.clone(), self.token, self.messages.clone());
-        let policy = Arc::clone(&self.plan.policy);
-        self.spawn(async move {
             let found = journal.clearances(token, seqs, now, policy).await?;
-            let _ = messages.send(Message::LookedUp(found)).await;
+            let _ = messages.send(told(found)).await;
             Ok(())
         });
     }
@@ -580,6 +585,7 @@ impl<G: Gateway> Shell<G> {
         self.progress.states.clone_from(states);
         self.progress.circuit_open = circuit_open;
         self.progress.held = self.core.held();
+        self.progress.awaited = self.core.awaits(now);
         self.progress.draining = self.core.is_ending();
         self.progress.at = now;
         progress.send_replace(self.progress.clone());

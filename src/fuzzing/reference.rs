@@ -10,6 +10,7 @@ use crate::domain::{Amount, Written};
 use crate::intake::{
     BadPlaces, Error, FIELD_BYTES_MAX, Options, ROW_BYTES_MAX, Row, Rules, raw_rows,
 };
+use crate::ledger::shield::unshielded;
 
 /// Compares the cells of every row with what the csv crate reads.
 pub(super) fn csv(bytes: &[u8], file: &File, options: &Options, rules: &Arc<Rules>) {
@@ -61,19 +62,27 @@ pub(super) fn csv(bytes: &[u8], file: &File, options: &Options, rules: &Arc<Rule
     }
     let rows = cells(bytes, file, options, rules);
     assert_eq!(rows.len(), file.rows.len());
+    // A file that was written to be mended has shields, which come off.
+    let is_to_be_mended = (form.header.iter().zip(&form.names))
+        .any(|(written, own)| own.is_empty() && !written.is_empty());
     for ((line, found), expected) in rows.iter().zip(expected) {
+        let off = |cell: &String| match is_to_be_mended {
+            true => unshielded(cell).to_owned(),
+            false => cell.clone(),
+        };
+        let expected: Vec<String> = expected.iter().map(off).collect();
         let whole: usize = expected.iter().map(String::len).sum();
         if expected.iter().any(|cell| cell.len() > FIELD_BYTES_MAX) || 2 * whole > ROW_BYTES_MAX {
             continue;
         }
         if loose {
             let plain = |cells: &[String]| cells.concat().replace([' ', '"'], "");
-            assert_eq!(plain(found), plain(expected), "line {line}");
+            assert_eq!(plain(found), plain(&expected), "line {line}");
         } else {
-            assert_eq!(found, expected, "line {line}");
+            assert_eq!(found, &expected, "line {line}");
         }
     }
-    if !text.contains(['"', '\r']) {
+    if !is_to_be_mended && !text.contains(['"', '\r']) {
         by_line(text, form.delimiter, &rows);
     }
 }

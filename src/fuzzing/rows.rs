@@ -14,6 +14,7 @@ use crate::intake::{
     COLUMNS, Encoding, Error, FIELD_BYTES_MAX, Form, Format, Options, ROW_BYTES_MAX, Reader, Row,
     RowError, Rules, ServiceRule,
 };
+use crate::ledger::shield::shielded;
 
 /// The bank columns and the members they become.
 const BANK: [&str; 4] = [
@@ -261,7 +262,8 @@ fn again(file: &File) {
         lines.push_str(&format!("{{{}}}\n", members.collect::<Vec<_>>().join(",")));
         let cell = |name: &&str| {
             let cell = cells.iter().find(|cell| cell.name == *name);
-            cell.map_or("", |cell| &cell.text)
+            // The columns are those of a file that is mended, in which shields come off.
+            cell.map_or_else(String::new, |cell| shielded(&cell.text).into_owned())
         };
         sheet.write_record(header.iter().map(cell)).unwrap();
     }

@@ -1,14 +1,14 @@
 //! Our secrets, left out of what the other side says. Pure, but for the list that tokens are added to.
 //!
-//! A gateway may repeat what it was told, anywhere and in any form: as JSON, an address or a page writes it, in base 64,
-//! over several lines. Every text of a reply or a callback passes here before it is cut, kept or shown, so that no length
+//! A gateway may repeat what it was told, anywhere and in any form: as JSON, an address or a page writes it, in base 64 or
+//! hexadecimal, in other letters or backwards, over several lines. Every text of a reply or a callback passes here before it is cut, kept or shown, so that no length
 //! limit can leave half of a secret behind.
 
 use std::borrow::Cow;
 use std::fmt;
 use std::sync::{Arc, PoisonError, RwLock};
 
-use data_encoding::BASE64;
+use data_encoding::{BASE64, HEXLOWER};
 use secrecy::zeroize::Zeroizing;
 
 /// Stands for a secret.
@@ -52,6 +52,7 @@ impl Secrets {
     #[must_use]
     pub fn new(username: &str, password: &str) -> Self {
         let mut needles = needles_of(password);
+        needles.extend(Needle::disguised(password));
         if !password.is_empty() {
             let pair = Zeroizing::new(format!("{username}:{password}"));
             needles.extend(Needle::base64(pair.as_bytes()));
@@ -128,7 +129,12 @@ impl Scrub {
                 first[usize::from(byte)] = true;
             }
             let mut bytes = [0; 4];
-            if let Some((c, _)) = needle.chars.first() {
+            let begins = needle.chars.first().map(|(c, _)| *c);
+            let written = begins.into_iter().flat_map(|c| {
+                let others = c.to_lowercase().chain(c.to_uppercase());
+                std::iter::once(c).chain(others.filter(|_| needle.any_case))
+            });
+            for c in written {
                 first[usize::from(c.encode_utf8(&mut bytes).as_bytes()[0])] = true;
             }
         }
@@ -224,6 +230,8 @@ struct Needle {
     broken: bool,
     /// It has digits alone.
     digits: bool,
+    /// Large and small letters are alike.
+    any_case: bool,
 }
 
 /// Returns the forms of a secret that are looked for beside one another.
@@ -263,7 +271,30 @@ impl Needle {
             broken: long && chars.len() >= CUT_MIN,
             chars,
             digits,
+            any_case: false,
         }
+    }
+
+    /// Returns forms of a password from which it can be had back at a glance: in other letters, backwards, in hexadecimal.
+    fn disguised(password: &str) -> Vec<Self> {
+        let is_digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+        let hex = Zeroizing::new(HEXLOWER.encode(password.as_bytes()));
+        let mut texts = vec![hex];
+        // A short one is too much like other words, and digits are alike in all of this.
+        if password.chars().count() >= SHORT && !is_digits(password) {
+            texts.push(Zeroizing::new(password.to_owned()));
+            texts.push(Zeroizing::new(password.chars().rev().collect()));
+        }
+        let texts = texts.iter().filter(|text| text.len() >= SHORT);
+        let needle = |text: &Zeroizing<String>| Self {
+            any_case: true,
+            ..Self::plain(text, is_digits(text))
+        };
+        texts.map(needle).collect()
+    }
+
+    fn is(&self, found: char, wanted: char) -> bool {
+        found == wanted || self.any_case && found.to_lowercase().eq(wanted.to_lowercase())
     }
 
     /// Returns the parts of a text in base 64 that show some bytes, wherever they stand in what was encoded.
@@ -331,8 +362,8 @@ impl Needle {
             let shallow = shallow.filter(|_| !one_by_one);
             let readings = [deep, shallow, Some((raw, raw.len_utf8()))];
             let readings = || readings.into_iter().flatten();
-            let matching = readings().filter(|(c, _)| c == wanted);
-            let passing = readings().filter(|(c, _)| c != wanted && passable(*c));
+            let matching = readings().filter(|(c, _)| self.is(*c, *wanted));
+            let passing = readings().filter(|(c, _)| !self.is(*c, *wanted) && passable(*c));
             let next = |found: usize| move |(_, length): (char, usize)| (length, found);
             let mut ways = matching.map(next(1)).chain(passing.map(next(0)));
             let (length, found) = ways.next()?;

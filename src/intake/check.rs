@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use crate::domain::{Country, Currency, Instruction, Money, PaymentKind, Reference, ServiceCode};
 
+use crate::ledger::correction::Corrects;
 use crate::ledger::likeness;
 
 use super::bad::BadRow;
@@ -30,6 +31,8 @@ pub(super) struct Checker {
     last_currency: Option<Currency>,
     last_country: Option<Country>,
     documents: document::Checked,
+    /// What the row that was checked last says that it corrects.
+    pub(super) corrects: Option<Corrects>,
 }
 
 /// A service code; its rule is unknown when no service is configured.
@@ -63,6 +66,7 @@ impl Checker {
             last_currency: None,
             last_country: None,
             documents: document::Checked::default(),
+            corrects: None,
         }
     }
 
@@ -76,6 +80,7 @@ impl Checker {
         record: &Record,
     ) -> Result<Instruction<Stated>, Box<BadRow>> {
         let mut found = Findings::of(layout, record);
+        self.corrects = corrects(layout, record, &mut found);
         if found.is_shapeless() {
             return Err(Box::new(bad_row(layout, record, found, None)));
         }
@@ -281,6 +286,26 @@ impl Checker {
         }
         self.last_country = country.or(self.last_country);
         country
+    }
+}
+
+/// Returns what a row says that it corrects. Whether there is such a thing, the journal knows.
+fn corrects(layout: &Layout, record: &Record, found: &mut Findings) -> Option<Corrects> {
+    let written = |field| {
+        let cell = layout.cell(record, field);
+        (!cell.is_empty()).then(|| cell.to_owned())
+    };
+    match (written(Field::RejectedRow), written(Field::Replaces)) {
+        (None, None) => None,
+        (Some(row), None) => Some(Corrects::Rejected(row)),
+        (None, Some(payment)) => Some(Corrects::Failed(payment)),
+        (Some(row), Some(_)) => {
+            found.add(
+                Field::Replaces,
+                "a row corrects one thing: empty this cell, or rejected_row".to_owned(),
+            );
+            Some(Corrects::Rejected(row))
+        }
     }
 }
 

@@ -9,7 +9,7 @@ use super::{Error, record::Record};
 use crate::ledger::likeness::folded;
 
 /// The names of the columns, in the order of the contract. Beside them stands `extra.NAME`.
-pub const COLUMNS: [&str; 17] = [
+pub const COLUMNS: [&str; 19] = [
     "reference",
     "service_code",
     "msisdn",
@@ -27,7 +27,16 @@ pub const COLUMNS: [&str; 17] = [
     "bank_account_name",
     "bank_account_number",
     "document",
+    "rejected_row",
+    "replaces",
 ];
+
+/// Columns that say something about a row to a person. A reader ignores them.
+pub(super) const NOTES: [&str; 3] = ["error", "reason", "what_to_do"];
+
+fn is_note(name: &str) -> bool {
+    NOTES.contains(&name)
+}
 
 /// What other programs call our columns; for suggestions only.
 const ALIASES: [(&str, &str); 24] = [
@@ -77,10 +86,12 @@ pub(super) enum Field {
     BankAccountName,
     BankAccountNumber,
     Document,
+    RejectedRow,
+    Replaces,
 }
 
 impl Field {
-    pub(super) const ALL: [Self; 17] = [
+    pub(super) const ALL: [Self; 19] = [
         Self::Reference,
         Self::ServiceCode,
         Self::Msisdn,
@@ -98,6 +109,8 @@ impl Field {
         Self::BankAccountName,
         Self::BankAccountNumber,
         Self::Document,
+        Self::RejectedRow,
+        Self::Replaces,
     ];
 
     /// Returns the name in the contract.
@@ -119,8 +132,8 @@ pub(super) enum Column {
     Extra(String),
     /// `extra`: members of `extraData` as a JSON object.
     ExtraObject,
-    /// `error`: what an earlier load said about the row; ignored.
-    Error,
+    /// One of [`NOTES`]: what an earlier load or a report said about the row; ignored.
+    Note,
     /// No name, as a spreadsheet leaves them at the right; must stay empty.
     Unnamed,
 }
@@ -139,7 +152,7 @@ pub(super) fn resolve(header: &str, rules: &Rules) -> Result<Column, NotAColumn>
     }
     match name {
         "" => Ok(Column::Unnamed),
-        "error" => Ok(Column::Error),
+        note if is_note(note) => Ok(Column::Note),
         "extra" => Ok(Column::ExtraObject),
         _ => match name.strip_prefix("extra.") {
             Some(extra) => extra_name(extra)
@@ -279,7 +292,7 @@ impl Layout {
                 Column::Field(field) => field.name().to_owned(),
                 Column::Extra(name) => format!("extra.{name}"),
                 Column::ExtraObject => "extra".to_owned(),
-                Column::Error => "error".to_owned(),
+                Column::Note => header[position].clone(),
                 Column::Unnamed => continue,
             };
             // Two members of `extraData` that differ in letter case alone are one to many a reader.
@@ -305,6 +318,26 @@ impl Layout {
         })
     }
 
+    /// Returns whether the file is one of those that this program writes for a person to mend.
+    pub(super) fn is_to_be_mended(&self) -> bool {
+        self.columns.contains(&Column::Note)
+            || self.position(Field::RejectedRow).is_some()
+            || self.position(Field::Replaces).is_some()
+    }
+
+    /// Returns what a column is called in the contract; empty when it is no part of the row.
+    pub(super) fn own_name(&self, index: usize) -> String {
+        match self.columns.get(index) {
+            Some(
+                Column::Note
+                | Column::Unnamed
+                | Column::Field(Field::RejectedRow | Field::Replaces),
+            )
+            | None => String::new(),
+            Some(_) => self.name(index).unwrap_or_default(),
+        }
+    }
+
     /// Returns where a column stands.
     pub(super) fn position(&self, field: Field) -> Option<usize> {
         self.index[field as usize]
@@ -322,7 +355,7 @@ impl Layout {
             Column::Field(field) => field.name().to_owned(),
             Column::Extra(name) => format!("extra.{name}"),
             Column::ExtraObject => "extra".to_owned(),
-            Column::Error => "error".to_owned(),
+            Column::Note => self.header.get(index)?.clone(),
             Column::Unnamed => return None,
         })
     }

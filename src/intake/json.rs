@@ -79,7 +79,7 @@ impl Cells {
             .map_or_else(|| resolve(name, rules), |(_, column)| Ok(column.clone()))
         {
             Ok(Column::Unnamed) => return fault(None, "has a member without a name".to_owned()),
-            Ok(Column::Error) => return,
+            Ok(Column::Note) => return,
             Ok(column) => column,
             Err(NotAColumn::Reserved(reason)) => {
                 return fault(Some(&shown(name)), reason.to_owned());
@@ -130,7 +130,7 @@ impl Cells {
                     ),
                 }
             }
-            Column::Error | Column::Unnamed => {}
+            Column::Note | Column::Unnamed => {}
         }
         if self.known.get(at).is_none_or(|(known, _)| known != name) {
             self.known.truncate(at);

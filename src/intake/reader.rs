@@ -13,12 +13,15 @@ use super::record::{Fault, Record};
 use super::rules::Rules;
 use super::source::Source;
 use super::{Error, FIELD_BYTES_MAX, Format, Options, ROW_BYTES_MAX};
+use crate::ledger::correction::Corrects;
 
 /// How a file is written down: all that the file with corrections takes over from it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Form {
     /// The header as it was written; for JSON the contract's columns and `extra`.
     pub header: Vec<String>,
+    /// What the columns are called in the contract; empty for those that are no part of the row.
+    pub names: Vec<String>,
     /// The delimiter; a comma for JSON.
     pub delimiter: u8,
     /// Whether the file had a byte order mark, or came from a program that needs one.
@@ -116,12 +119,21 @@ impl Reader {
     pub fn form(&self) -> Form {
         Form {
             header: self.layout.header.clone(),
+            names: (0..self.layout.header.len())
+                .map(|index| self.layout.own_name(index))
+                .collect(),
             delimiter: match &self.rows {
                 Rows::Csv(parser) => parser.delimiter(),
                 Rows::Json(..) => b',',
             },
             marked: self.source.is_marked(),
         }
+    }
+
+    /// Returns what the row that was read last says that it corrects.
+    #[must_use]
+    pub fn corrects(&self) -> Option<&Corrects> {
+        self.checker.corrects.as_ref()
     }
 
     /// Returns what is worth telling about how the file was read; complete once the last row was.
@@ -171,6 +183,10 @@ impl Reader {
                     if self.record.is_blank() {
                         self.blank_rows += 1;
                         continue;
+                    }
+                    // In other files an apostrophe in front is what somebody wrote.
+                    if self.layout.is_to_be_mended() {
+                        self.record.unshield();
                     }
                 }
                 Rows::Json(frames, cells) => {

@@ -3,6 +3,7 @@
 use super::FIELD_BYTES_MAX;
 use super::bad::RowError;
 use super::text::cut;
+use crate::ledger::shield::unshielded;
 
 /// The cells of one row.
 #[derive(Default)]
@@ -73,6 +74,20 @@ impl Record {
     /// Returns all cells.
     pub(super) fn cells(&self) -> impl Iterator<Item = &str> {
         (0..self.len()).map(|index| self.cell(index))
+    }
+
+    /// Takes the shields off the cells that have one.
+    pub(super) fn unshield(&mut self) {
+        if !self.text.contains('\'') {
+            return;
+        }
+        let mut text = String::with_capacity(self.text.len());
+        let mut ends = Vec::with_capacity(self.ends.len());
+        for cell in self.cells() {
+            text.push_str(unshielded(cell));
+            ends.push(text.len());
+        }
+        (self.text, self.ends) = (text, ends);
     }
 
     /// Returns whether no cell holds anything but blanks.

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::domain::{BatchName, PayerTransactionId};
+use crate::ledger::recovery::OrdersLost;
 
 /// Whose mistake an [`Error`] is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -100,6 +101,20 @@ pub enum Error {
         configured: String,
     },
     #[error(
+        "batch {batch} may have been posted by an earlier journal, and would be asked about as {account} at {gateway}; {}: \"not found\" \
+         proves something only if it was posted from there. Nothing was sent",
+        match told {
+            Some(told) => format!("as far as is known, it was posted {told}"),
+            None => "nobody knows where it was posted from".to_owned(),
+        }
+    )]
+    PayerUnknown {
+        batch: BatchName,
+        gateway: String,
+        account: String,
+        told: Option<String>,
+    },
+    #[error(
         "the journal of batch {batch} was changed from outside: {what}. It was not posted, and the run has ended"
     )]
     Altered { batch: BatchName, what: String },
@@ -107,6 +122,8 @@ pub enum Error {
     PaidElsewhere { batch: BatchName, what: String },
     #[error("the journal of batch {batch} was changed from outside: {what}. Nothing was ordered")]
     AlteredRow { batch: BatchName, what: String },
+    #[error("the journal was changed from outside: {what}. Nothing was loaded or ordered")]
+    AlteredLoad { what: String },
     #[error("payment {id} is {state}: {why}")]
     NotAllowed {
         id: PayerTransactionId,
@@ -131,20 +148,37 @@ pub enum Error {
         "{payments} payments are presumed posted, and the gateway has not been asked about them yet"
     )]
     Unasked { payments: u64 },
-    #[error(
-        "{orders} orders of people (cancel, resolve and the like) were on record here, and this journal knows nothing of them"
-    )]
-    OrdersLost { orders: u64 },
+    #[error("{}", orders_lost_text(*lost))]
+    OrdersLost { lost: OrdersLost },
     #[error(
         "no order of anybody is missing from this journal, as far as is known: there is nothing to say"
     )]
     NoOrdersLost,
+    #[error(
+        "this journal, an older copy or a new one, does not have batch {}, which was posted from its place, and which may have paid what \
+         failed. Nothing was ordered or loaded",
+        batches.join(", ")
+    )]
+    BatchesLost { batches: Vec<String> },
     #[error("the journal failed: {cause}")]
     Storage { cause: Arc<rusqlite::Error> },
     #[error("a temporary file failed: {cause}")]
     Scratch { cause: String },
     #[error("the journal stopped after an earlier failure: {cause}")]
     Latched { cause: String },
+}
+
+/// Says that orders of people are lost.
+fn orders_lost_text(lost: OrdersLost) -> String {
+    match lost.count {
+        0 => "orders of people (cancel, retry, a corrected file and the like) may have been given that this journal does not know, and nobody has said \
+              that there were none"
+            .to_owned(),
+        1 => "1 order by people (cancel, retry, a corrected file and the like) was on record here, and this journal knows nothing of it".to_owned(),
+        count => format!(
+            "{count} orders by people (cancel, retry, a corrected file and the like) were on record here, and this journal knows nothing of them"
+        ),
+    }
 }
 
 impl Error {

@@ -22,7 +22,7 @@ pub enum Halt {
     PaidElsewhere(String),
 }
 
-/// What a retry waits for.
+/// What a payment waits for that is held back, or is asked about again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WaitsFor {
     /// A decision about this earlier generation.
@@ -31,9 +31,31 @@ pub enum WaitsFor {
     Answer(PayerTransactionId),
     /// The gateway's word about this one, which it has called failed, and has spoken of otherwise since.
     Again(PayerTransactionId),
+    /// The gateway's word about the payment itself, which has ended unpaid, and was spoken of otherwise since.
+    Itself {
+        /// The code that it failed with, if the gateway said so.
+        code: Option<i32>,
+        /// An operator withdrew it: it had not failed.
+        withdrawn: bool,
+        /// What was said of it last.
+        said: Doubt,
+    },
 }
 
-/// A retry that is held back.
+/// What makes doubtful that a payment was not paid.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Doubt {
+    /// This code.
+    Code(i32),
+    /// This code, about another amount, currency or number.
+    Otherwise(i32),
+    /// A genuine callback that nobody can read.
+    Unreadable,
+    /// What the journal has missed.
+    Missed,
+}
+
+/// A retry that is held back, or an ended payment that is asked about again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Waiting {
     /// Its identifier.
@@ -42,7 +64,7 @@ pub struct Waiting {
     pub waits_for: WaitsFor,
 }
 
-/// Retries that are held back are named as far as this.
+/// What is held back, or asked about again, is named as far as this.
 pub const WAITING_SHOWN: usize = 20;
 
 /// A failure that is not retried.

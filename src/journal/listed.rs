@@ -1,6 +1,6 @@
 //! A row as a report lists it.
 
-use crate::domain::{Money, Timestamp};
+use crate::domain::{BankAccount, Money, Timestamp};
 use crate::journal::ReportRow;
 use crate::lifecycle::State;
 
@@ -43,6 +43,14 @@ pub struct ListedPayment<'a> {
     pub application_id: &'a str,
     /// `receiverNarration`.
     pub receiver_narration: &'a str,
+    /// `customerNames`.
+    pub customer_names: &'a str,
+    /// `narration`.
+    pub narration: &'a str,
+    /// `invoiceNumber`.
+    pub invoice_number: &'a str,
+    /// The bank account that it goes to.
+    pub bank: BankAccount<'a>,
     /// How many times it was posted.
     pub attempts: u32,
     /// The last post.

@@ -3,11 +3,12 @@
 use std::fs::{File, OpenOptions, TryLockError};
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use sha2::{Digest, Sha256};
 
 use crate::domain::Timestamp;
+use crate::ledger::payer::Payers;
 use crate::ledger::recovery::Witness;
 
 use super::Error;
@@ -16,6 +17,8 @@ use super::Error;
 const NOTE: usize = 512;
 /// Room for that.
 const WORD: usize = 256;
+/// Room for who posted, behind both.
+const PAYERS: usize = 4096;
 
 /// Held for the length of a run; the system releases it however the process ends.
 #[derive(Debug)]
@@ -90,6 +93,8 @@ fn open_file(path: &Path, for_writing: bool) -> std::io::Result<File> {
 pub(super) struct Lookout {
     path: PathBuf,
     file: Arc<OnceLock<Option<File>>>,
+    /// What this process has written of who posted.
+    written: Arc<Mutex<Payers>>,
 }
 
 impl Lookout {
@@ -97,6 +102,7 @@ impl Lookout {
         Self {
             path: path_of(journal),
             file: Arc::default(),
+            written: Arc::default(),
         }
     }
 
@@ -108,8 +114,37 @@ impl Lookout {
         parse(&bytes[..read])
     }
 
+    /// Reads what it says of who posted.
+    pub(super) fn payers(&self) -> Payers {
+        let read = || {
+            let file = open_file(&self.path, false).ok()?;
+            let mut bytes = [0; PAYERS];
+            let read = file.read_at(&mut bytes, (NOTE + WORD) as u64).ok()?;
+            let mut payers = Payers::NONE;
+            for line in checked(&bytes[..read])?.lines() {
+                let (name, value) = line.split_once(' ')?;
+                payers.read(name, value)?;
+            }
+            Some(payers)
+        };
+        read().unwrap_or_default()
+    }
+
     /// Writes it; the file stays open, as it is written after every commit.
     pub(super) fn write(&self, seen: &Witness) {
+        self.write_at(&to_bytes(seen), NOTE);
+    }
+
+    /// Writes who posted, where that is news.
+    pub(super) fn write_payers(&self, payers: &Payers) {
+        let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
+        if *written != *payers {
+            self.write_at(&with_check(payers.to_lines(), PAYERS), NOTE + WORD);
+            payers.clone_into(&mut written);
+        }
+    }
+
+    fn write_at(&self, bytes: &[u8], at: usize) {
         let file = self.file.get_or_init(|| {
             let file = open_file(&self.path, true).ok()?;
             let metadata = file.metadata().ok()?;
@@ -117,9 +152,26 @@ impl Lookout {
             ours.then_some(file)
         });
         if let Some(file) = file {
-            let _ = file.write_all_at(&to_bytes(seen), NOTE as u64);
+            let _ = file.write_all_at(bytes, at as u64);
         }
     }
+}
+
+/// Puts a digest behind a text, and fills its room.
+fn with_check(text: String, room: usize) -> Vec<u8> {
+    let check = data_encoding::HEXLOWER.encode(&Sha256::digest(text.as_bytes()));
+    let mut bytes = format!("{text} {check}").into_bytes();
+    bytes.resize(room - 1, b' ');
+    bytes.push(b'\n');
+    bytes
+}
+
+/// Returns a text whose digest agrees with it.
+fn checked(bytes: &[u8]) -> Option<&str> {
+    let text = std::str::from_utf8(bytes).ok()?.trim_end();
+    let (text, check) = text.rsplit_once(' ')?;
+    let digest = Sha256::digest(text.as_bytes());
+    (data_encoding::HEXLOWER.encode(&digest) == check).then_some(text)
 }
 
 fn to_bytes(seen: &Witness) -> Vec<u8> {
@@ -131,20 +183,11 @@ fn to_bytes(seen: &Witness) -> Vec<u8> {
         seen.evidence,
         seen.orders
     );
-    let check = hex(&Sha256::digest(text.as_bytes()));
-    let mut bytes = format!("{text} {check}").into_bytes();
-    bytes.resize(WORD - 1, b' ');
-    bytes.push(b'\n');
-    bytes
+    with_check(text, WORD)
 }
 
 fn parse(bytes: &[u8]) -> Option<Witness> {
-    let text = std::str::from_utf8(bytes).ok()?.trim_end();
-    let (text, check) = text.rsplit_once(' ')?;
-    if data_encoding::HEXLOWER.encode(&Sha256::digest(text.as_bytes())) != check {
-        return None;
-    }
-    let mut words = text.strip_prefix("seen ")?.split(' ');
+    let mut words = checked(bytes)?.strip_prefix("seen ")?.split(' ');
     let journal = data_encoding::HEXLOWER
         .decode(words.next()?.as_bytes())
         .ok()?;
@@ -165,6 +208,7 @@ fn path_of(journal: &Path) -> PathBuf {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ledger::payer::{PAYERS_MAX, Payer};
 
     #[test]
     fn a_second_holder_is_refused_and_told_who_has_it() {
@@ -199,8 +243,16 @@ mod tests {
             evidence: i64::MAX,
             orders: u64::MAX,
         };
+        assert_eq!(lookout.payers(), Payers::NONE);
         lookout.write(&seen);
         assert_eq!(lookout.read(), Some(seen));
+        let mut payers = Payers::NONE;
+        for batch in 0..2 * PAYERS_MAX {
+            let text = format!("{batch:0>80}");
+            payers.take(&text, &Payer::of(&text, &text));
+        }
+        lookout.write_payers(&payers);
+        assert_eq!(lookout.payers(), payers, "the largest fits");
         let _run = RunLock::take(&journal, &"x".repeat(900), Timestamp::from_millis(0)).unwrap();
         assert_eq!(lookout.read(), Some(seen), "a run leaves it");
         seen.epoch = 1;

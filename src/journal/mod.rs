@@ -29,7 +29,8 @@ pub use bills::{
 pub use decisions::{Answered, Decision, Looked, Seen};
 pub use error::{Error, Kind};
 pub use generations::{
-    Clearance, Halt, PAID_TWICE_SHOWN, Unretried, WAITING_SHOWN, Waiting, WaitsFor, WhyUnretried,
+    Clearance, Doubt, Halt, PAID_TWICE_SHOWN, Unretried, WAITING_SHOWN, Waiting, WaitsFor,
+    WhyUnretried,
 };
 pub use listed::{ListedPayment, ListedRow};
 pub use lock::RunLock;

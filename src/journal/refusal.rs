@@ -16,6 +16,8 @@ pub enum LoadRefusal {
         /// Those of them that repeat rows of other loads.
         repeats: Option<Repeats>,
     },
+    /// Rows that say what they correct, and cannot.
+    Corrections(Vec<LateError>),
     /// The file has no rows.
     NoRows,
     /// The file was not read to its end.

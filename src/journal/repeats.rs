@@ -69,11 +69,21 @@ pub enum AlikeKind {
     SameFile,
     /// Repeats of another load, allowed by their digest.
     Allowed,
+    /// The same recipient and service as another row of the same file, where one of the two takes its amount from the bill.
+    SameBill,
+    /// A reference that a person takes for that of another row of the same file.
+    SameReference,
 }
 
 impl AlikeKind {
     /// Every kind, at the place of its number in the journal.
-    pub(super) const ALL: [Self; 3] = [Self::OtherLoad, Self::SameFile, Self::Allowed];
+    pub(super) const ALL: [Self; 5] = [
+        Self::OtherLoad,
+        Self::SameFile,
+        Self::Allowed,
+        Self::SameBill,
+        Self::SameReference,
+    ];
 }
 
 /// So many rows that look like rows of one other load are counted, where both sides have references; there may be more.

@@ -11,10 +11,11 @@ use crate::journal::generations::{Waiting, WaitsFor};
 use crate::journal::refusal::LoadRefusal;
 use crate::journal::repeats::{Alike, RepeatPlan, Repeats};
 use crate::journal::{ChainHead, UnpricedRecord};
-use crate::ledger::Purpose;
 use crate::ledger::confirmation::{Bound, Confirmation};
+use crate::ledger::correction::Corrects;
 use crate::ledger::generations::PaidTwice;
 use crate::ledger::pace::Last;
+use crate::ledger::{HeldFor, Purpose};
 use crate::lifecycle::{Event, Fact, Life, State};
 
 /// One row of a file on its way into the journal.
@@ -26,6 +27,8 @@ pub enum Incoming {
     Unpriced(Unpriced),
     /// A row that did not pass validation; it is kept only when bad rows are skipped.
     Bad(RejectedRow),
+    /// The next row corrects something that the journal has.
+    Corrects(Corrects),
     /// The file was read to its end. Without this mark nothing is loaded: whoever reads it may have failed half way.
     End,
 }
@@ -53,6 +56,8 @@ pub struct RejectedRow {
     pub errors: String,
     /// SHA-256 over what the row has, whatever is wrong with it by the rules of the day: it is known again by that.
     pub digest: [u8; 32],
+    /// Its cells by the names of their columns, as a JSON object; empty where they are not known.
+    pub cells: String,
 }
 
 /// How a file is to be loaded.
@@ -99,6 +104,8 @@ pub struct LateError {
     pub column: &'static str,
     /// What was expected, and what was found.
     pub message: String,
+    /// What tells the row from others, where it is set aside.
+    pub digest: [u8; 32],
 }
 
 /// What became of a load.
@@ -123,6 +130,10 @@ pub struct LoadSummary {
     pub rejected: Tally,
     /// Mistakes that were found when all rows had been seen, in skipped rows.
     pub late: Vec<LateError>,
+    /// Rejected rows that have their mended row by this file.
+    pub mended: u64,
+    /// Failed payments that are paid anew by corrected rows of this file.
+    pub replaced: u64,
     /// Rows of an amendment that were there before.
     pub unchanged: u64,
     /// Rows among them whose document was taken anew.
@@ -167,6 +178,19 @@ pub struct AccountMove {
     pub to: String,
     /// A payment of the batch that the gateway told the new account about.
     pub witness: PayerTransactionId,
+    /// Why, in the words of whoever ordered it.
+    pub reason: String,
+}
+
+/// An order that a batch belongs to another address of its gateway.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GatewayMoved {
+    /// The address on record when it was asked.
+    pub from: String,
+    /// The address that is configured.
+    pub to: String,
+    /// A payment of the batch that the new address knows; `None`: nothing of the batch can be at the old one.
+    pub witness: Option<PayerTransactionId>,
     /// Why, in the words of whoever ordered it.
     pub reason: String,
 }
@@ -218,6 +242,8 @@ pub struct Lane {
     pub id: i64,
     /// The service.
     pub service: ServiceCode,
+    /// Why it is held, or was.
+    pub held_for: HeldFor,
 }
 
 /// A payment claimed for posting: its intent is on disk.
@@ -347,10 +373,15 @@ pub struct Standing {
     pub paid_twice: Vec<PaidTwice>,
     /// How many these are in all.
     pub paid_twice_count: u64,
-    /// Retries that are held back, the first [`WAITING_SHOWN`](crate::journal::WAITING_SHOWN) of them.
+    /// How many failures have a row in another batch that was loaded since, by these batches.
+    pub loaded_anew: Vec<(String, u64)>,
+    /// Retries that are held back, and ended payments that are asked about again, the first
+    /// [`WAITING_SHOWN`](crate::journal::WAITING_SHOWN) of each.
     pub waiting: Vec<Waiting>,
     /// How many these are in all.
     pub waiting_count: u64,
+    /// Payments among them that have ended unpaid, and were spoken of otherwise since.
+    pub doubtful: u64,
     /// Payments about which the gateway named another amount, currency or number than ours.
     pub named_otherwise: u64,
     /// How far the evidence reaches.
@@ -464,6 +495,19 @@ pub struct PaymentRecord {
     pub replaced_by: Option<PayerTransactionId>,
     /// What it waits for before it may leave.
     pub waits_for: Option<WaitsFor>,
+    /// Of what failed: rows of the same debt that were loaded since.
+    pub loaded_anew: Vec<Linked>,
+}
+
+/// A row of the same debt in another load.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Linked {
+    /// The payment that stands for it.
+    pub id: PayerTransactionId,
+    /// Its batch.
+    pub batch: String,
+    /// Where it stands.
+    pub state: &'static str,
 }
 
 /// One row of a report: a payment or a rejected row, in the order of the files.

@@ -30,6 +30,22 @@ pub enum Mark {
     Missed,
 }
 
+impl Mark {
+    /// Returns whether it makes doubtful that an ended payment was not paid: whatever is said of it does, but "failed".
+    #[must_use]
+    pub fn casts_doubt(self) -> bool {
+        match self {
+            Self::Unreadable | Self::Otherwise(_) => true,
+            Self::Callback(class) => !fails(class),
+            // That post was not executed.
+            Self::Reply(class) => !fails(class) && class != Class::NoFloat,
+            // Asked, the gateway does not have it.
+            Self::Answer(class) => !fails(class) && class != Class::NotFound,
+            Self::Decided { .. } | Self::Ordered | Self::Missed => false,
+        }
+    }
+}
+
 /// Who ended it.
 #[derive(Clone, Copy, PartialEq)]
 enum By {
@@ -80,14 +96,16 @@ pub fn word(
             (Mark::Reply(class) | Mark::Callback(class), None) if fails(class) => {
                 by = Some(By::Gateway);
             }
+            // An answer that says nothing: like a lost one, it is made up for by the next one.
+            (Mark::Answer(Class::InDoubt), Some(_)) => missed |= mark.casts_doubt(),
             (
-                Mark::Answer(class)
-                | Mark::Reply(class)
-                | Mark::Callback(class)
-                | Mark::Otherwise(class),
+                Mark::Answer(_)
+                | Mark::Reply(_)
+                | Mark::Callback(_)
+                | Mark::Otherwise(_)
+                | Mark::Unreadable,
                 Some(_),
-            ) => taken_back |= holds(class),
-            (Mark::Unreadable, Some(_)) => taken_back = true,
+            ) => taken_back |= mark.casts_doubt(),
             (Mark::Missed, by) => (missed, missed_ever) = (missed || by.is_some(), true),
             (_, None) => {}
         }
@@ -108,18 +126,18 @@ pub fn word(
     }
 }
 
-/// Returns whether words of this class about an ended payment say that it is none that failed.
+/// Returns whether a payment that was withdrawn may be paid all the same: somebody speaks of it who should not know it, and the
+/// gateway has not said since, asked, that it does not have it.
 #[must_use]
-pub fn holds(class: Class) -> bool {
-    match class {
-        Class::Acknowledged | Class::Delivered | Class::Paid => true,
-        Class::Failed
-        | Class::Refused
-        | Class::NoFloat
-        | Class::Duplicate
-        | Class::NotFound
-        | Class::InDoubt => false,
+pub fn is_spoken_of(marks: impl IntoIterator<Item = Mark>) -> bool {
+    #[cfg(test)]
+    if crate::canary::Canary::TakenBackUnheard.sings() {
+        return false;
     }
+    marks.into_iter().fold(false, |spoken_of, mark| match mark {
+        Mark::Answer(class) if fails(class) || class == Class::NotFound => false,
+        mark => spoken_of || mark.casts_doubt(),
+    })
 }
 
 fn fails(class: Class) -> bool {
@@ -158,9 +176,7 @@ mod tests {
             same(&[Reply(Refused)], Gateway),
             same(&[Reply(Acknowledged), Callback(Failed)], Gateway),
             same(&[Reply(Acknowledged), Answer(Failed), Ordered], Gateway),
-            // Words that were on their way, or say nothing.
-            same(&[Reply(Refused), Reply(Duplicate)], Gateway),
-            same(&[Reply(Refused), Answer(InDoubt)], Gateway),
+            // Words that were on their way.
             same(
                 &[Reply(Refused), Answer(NotFound), Callback(Failed)],
                 Gateway,
@@ -170,7 +186,32 @@ mod tests {
                 &[Reply(NoFloat), Reply(Acknowledged), Callback(Failed)],
                 Gateway,
             ),
-            same(&[Reply(Refused), Otherwise(Failed)], Gateway),
+            same(&[Callback(Failed), Reply(NoFloat)], Gateway),
+            // What proves nothing says all the same that there is more to it.
+            same(&[Reply(Refused), Reply(Duplicate)], TakenBack),
+            same(&[Reply(Refused), Otherwise(Failed)], TakenBack),
+            same(&[Reply(Refused), Callback(InDoubt)], TakenBack),
+            same(&[Reply(Refused), Callback(NotFound), Ordered], TakenBack),
+            same(&[Reply(Refused), Ordered, Callback(InDoubt)], TakenBack),
+            same(
+                &[Reply(Refused), Callback(InDoubt), Answer(NotFound)],
+                TakenBack,
+            ),
+            same(
+                &[Reply(Refused), Callback(InDoubt), Answer(Failed)],
+                Gateway,
+            ),
+            // The answer to a question, until it is answered otherwise.
+            same(&[Reply(Refused), Answer(InDoubt)], TakenBack),
+            same(
+                &[Reply(Refused), Answer(InDoubt), Callback(Failed)],
+                TakenBack,
+            ),
+            same(
+                &[Reply(Refused), Answer(InDoubt), Answer(NotFound)],
+                Gateway,
+            ),
+            same(&[Reply(Refused), Answer(InDoubt), Answer(Failed)], Gateway),
             // The gateway takes its word back, in each way that it can.
             same(&[Reply(Refused), Callback(Acknowledged)], TakenBack),
             same(&[Reply(Refused), Callback(Delivered), Ordered], TakenBack),
@@ -215,6 +256,11 @@ mod tests {
             same(&[DECIDED, Ordered, Answer(Failed)], Both),
             same(&[DECIDED, Ordered, Answer(NotFound)], Both),
             same(&[DECIDED, Ordered, Answer(InDoubt)], PERSON),
+            same(&[DECIDED, Ordered, Callback(InDoubt)], TakenBack),
+            same(
+                &[DECIDED, Ordered, Answer(NotFound), Answer(InDoubt)],
+                TakenBack,
+            ),
             (vec![DECIDED, Ordered, Answer(Acknowledged)], PERSON, Both),
             // It is no such word any more once the gateway speaks unasked.
             same(&[DECIDED, Ordered, Callback(Acknowledged)], TakenBack),
@@ -263,6 +309,51 @@ mod tests {
         assert_eq!(wrong(), Vec::<String>::new());
         let _awake = Canary::TakenBackUnheard.wake();
         assert!(wrong().len() > 8, "the planted mistake is found");
+    }
+
+    #[test]
+    fn whatever_is_said_of_an_ended_payment_but_failed_is_heard() {
+        type Say = fn(Class) -> Mark;
+        let says: [(Say, &[Class]); 4] = [
+            (Callback, &[Failed, Refused]),
+            (Reply, &[Failed, Refused, NoFloat]),
+            (Answer, &[Failed, Refused, NotFound]),
+            (Otherwise, &[]),
+        ];
+        for (say, not_paid) in says {
+            for (class, name) in Class::ALL {
+                let (mark, is_heard) = (say(class), !not_paid.contains(&class));
+                assert_eq!(mark.casts_doubt(), is_heard, "{name}: {mark:?}");
+                let failed = word([Reply(Refused), mark], (false, true), |_| true);
+                assert_eq!(failed == Word::TakenBack, is_heard, "{name}: {mark:?}");
+                assert_eq!(is_spoken_of([mark]), is_heard, "{name}: {mark:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_was_withdrawn_may_be_paid_once_somebody_speaks_of_it() {
+        let table: [(&[Mark], bool); 14] = [
+            (&[], false),
+            (&[Reply(NoFloat)], false),
+            (&[Reply(NoFloat), Callback(Failed)], false),
+            (&[Unreadable, Reply(NoFloat)], true),
+            (&[Unreadable], true),
+            (&[Otherwise(Paid)], true),
+            (&[Otherwise(Failed)], true),
+            (&[Callback(InDoubt)], true),
+            (&[Callback(InDoubt), Answer(NotFound)], false),
+            (&[Reply(InDoubt), Answer(NotFound), Reply(NoFloat)], false),
+            (&[Unreadable, Answer(InDoubt)], true),
+            (&[Unreadable, Answer(NotFound)], false),
+            (&[Otherwise(Acknowledged), Answer(Failed)], false),
+            (&[Unreadable, Answer(NotFound), Otherwise(Delivered)], true),
+        ];
+        for (marks, expected) in table {
+            assert_eq!(is_spoken_of(marks.iter().copied()), expected, "{marks:?}");
+        }
+        let _awake = Canary::TakenBackUnheard.wake();
+        assert!(!is_spoken_of([Unreadable]), "the table finds it");
     }
 
     #[test]

@@ -160,8 +160,12 @@ pub struct PaidTwice {
     pub reference: Option<Reference>,
     /// The payments of it that are paid, or of which the gateway has said so, the oldest first.
     pub ids: Vec<PayerTransactionId>,
-    /// What each of them comes to.
+    /// What the first of them comes to.
     pub money: Money,
+    /// What each of them comes to: of a corrected row not all are the same.
+    pub amounts: Vec<Money>,
+    /// The batch of each of them; empty where that is the same one.
+    pub batches: Vec<String>,
     /// Each of them is on record as paid; otherwise the gateway has said the opposite too, and a person is to decide.
     pub certain: bool,
 }
@@ -180,7 +184,15 @@ impl PaidTwice {
             Some(reference) => format!(" (reference {reference})"),
             None => String::new(),
         };
-        let ids: Vec<&str> = self.ids.iter().map(|id| id.as_str()).collect();
+        let ids: Vec<String> = self
+            .ids
+            .iter()
+            .enumerate()
+            .map(|(at, id)| match self.batches.get(at) {
+                Some(batch) => format!("{id} of batch {batch}"),
+                None => id.to_string(),
+            })
+            .collect();
         let (currency, times) = (self.money.currency, self.ids.len());
         let surplus = match self.surplus() {
             1 => format!("{currency} {}", self.money),
@@ -190,6 +202,18 @@ impl PaidTwice {
             true => "was paid",
             false => "was paid, as the gateway says at one time and denies at another,",
         };
+        if self.amounts.iter().any(|amount| *amount != self.money) {
+            let parts: Vec<String> = ids
+                .iter()
+                .zip(&self.amounts)
+                .map(|(id, amount)| format!("{currency} {amount} by {id}"))
+                .collect();
+            return format!(
+                "line {}{reference} {said} {times} times, {}: all but one of them too much",
+                self.line,
+                parts.join(" and ")
+            );
+        }
         format!(
             "line {}{reference} {said} {times} times, {currency} {} each, by {}: {surplus} too much",
             self.line,
@@ -220,6 +244,8 @@ mod tests {
                 amount: crate::domain::Amount::from_minor(9_000_000).unwrap(),
                 currency: crate::domain::Currency::from_code("KES").unwrap(),
             },
+            amounts: Vec::new(),
+            batches: Vec::new(),
             certain: true,
         };
         assert_eq!(
@@ -234,6 +260,17 @@ mod tests {
             "line 4 was paid, as the gateway says at one time and denies at another, 3 times"
         ));
         assert!(said.ends_with("2 times KES 90000.00 too much"));
+        row.ids.pop();
+        let corrected = Money {
+            amount: crate::domain::Amount::from_minor(8_000_000).unwrap(),
+            ..row.money
+        };
+        (row.amounts, row.certain) = (vec![row.money, corrected], true);
+        assert_eq!(
+            row.sentence(),
+            "line 4 was paid 2 times, KES 90000.00 by 0123456789ABCDEFGHJKMNPQR1 and KES 80000.00 by 0123456789ABCDEFGHJKMNPQR2: all \
+             but one of them too much"
+        );
     }
 
     const PERSON: Word = Word::Person { expressly: false };

@@ -3,6 +3,7 @@
 //! A reference is taken as it stands or refused, never rewritten: its identifier is made from it. So every reference must be
 //! in the normal form, in which what looks the same is the same.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use unicode_normalization::UnicodeNormalization as _;
@@ -68,6 +69,93 @@ pub fn folded(name: &str) -> String {
     folded.collect::<String>().trim().to_owned()
 }
 
+/// Returns what a person takes a reference for: letter case, the form of letters and dashes, blanks that part no digits, and the
+/// leading zeros of a number do not make another one, nor does what a spreadsheet or a program makes of it: `12.0` for `12`, an
+/// apostrophe in front of a text. It is for comparing alone.
+#[must_use]
+pub fn of_reference(reference: &str) -> String {
+    let has_blank = || reference.bytes().any(|byte| byte.is_ascii_whitespace());
+    let text = match reference.is_ascii() && !has_blank() {
+        true => reference.to_ascii_lowercase(),
+        false => without_blanks(&folded(reference)),
+    };
+    let text = text.strip_prefix('\'').map_or(text.as_str(), |plain| plain);
+    let text = without_fraction(text);
+    match text.starts_with('0') && text.bytes().all(|byte| byte.is_ascii_digit()) {
+        true => without_zeros(Cow::Borrowed(text)).into_owned(),
+        false => text.to_owned(),
+    }
+}
+
+/// Drops the zeros behind the point of a whole number.
+fn without_fraction(text: &str) -> &str {
+    match text.split_once('.') {
+        Some((whole, zeros))
+            if !whole.is_empty()
+                && !zeros.is_empty()
+                && whole.bytes().all(|byte| byte.is_ascii_digit())
+                && zeros.bytes().all(|byte| byte == b'0') =>
+        {
+            whole
+        }
+        _ => text,
+    }
+}
+
+/// Returns what a number of a wallet, a meter or an account comes to, however it is written: separators do not count, nor do
+/// the leading zeros where it holds digits alone.
+#[must_use]
+pub fn of_account(account: &str) -> Cow<'_, str> {
+    if account.bytes().all(|byte| byte.is_ascii_digit()) {
+        return without_zeros(Cow::Borrowed(account));
+    }
+    let mut text = folded(account);
+    text.retain(|c| !(is_dash(c) || c.is_whitespace() || matches!(c, '.' | '/' | '_' | '+')));
+    match text.bytes().all(|byte| byte.is_ascii_digit()) {
+        true => without_zeros(Cow::Owned(text)),
+        false => Cow::Owned(text),
+    }
+}
+
+/// Drops blanks, but for one between two digits: `1 12` is not `11 2`. Every dash is the plain one.
+fn without_blanks(text: &str) -> String {
+    let mut kept = String::with_capacity(text.len());
+    let mut after_blank = false;
+    for c in text.chars() {
+        if c.is_whitespace() {
+            after_blank = true;
+            continue;
+        }
+        let parts_digits = c.is_ascii_digit() && kept.ends_with(|last: char| last.is_ascii_digit());
+        if std::mem::take(&mut after_blank) && parts_digits {
+            kept.push(' ');
+        }
+        kept.push(if is_dash(c) { '-' } else { c });
+    }
+    kept
+}
+
+fn without_zeros(digits: Cow<'_, str>) -> Cow<'_, str> {
+    match digits.bytes().take_while(|byte| *byte == b'0').count() {
+        0 => digits,
+        zeros => {
+            // Of nothing but zeros one stays.
+            let from = zeros.min(digits.len().saturating_sub(1));
+            match digits {
+                Cow::Borrowed(digits) => Cow::Borrowed(&digits[from..]),
+                Cow::Owned(digits) => Cow::Owned(digits[from..].to_owned()),
+            }
+        }
+    }
+}
+
+fn is_dash(c: char) -> bool {
+    matches!(
+        c,
+        '-' | '\u{2010}'..='\u{2015}' | '\u{2212}' | '\u{FE58}' | '\u{FE63}' | '\u{FF0D}'
+    )
+}
+
 /// Zero-width and direction marks, soft hyphens, fillers, variation selectors and tags.
 #[must_use]
 pub fn is_invisible(c: char) -> bool {
@@ -123,6 +211,77 @@ mod tests {
     fn a_rule_that_lets_them_differ_is_found() {
         let _awake = Canary::LookAlikesDiffer.wake();
         assert!(ALIKE.iter().any(|(text, odd)| oddity(text) != Some(*odd)));
+    }
+
+    #[test]
+    fn references_that_a_person_takes_for_one_are_compared_as_one() {
+        for (a, b) in [
+            ("inv-1", "INV-1"),
+            ("INV-1", "INV\u{2010}1"),
+            ("INV-1", "INV\u{2011}1"),
+            ("INV-1", "INV\u{2013}1"),
+            ("INV-1", "INV\u{2015}1"),
+            ("INV-1", "INV\u{2212}1"),
+            ("INV-1", "INV\u{FE63}1"),
+            ("INV-1", "INV\u{FF0D}1"),
+            ("INV-1", "ＩＮＶ-１"),
+            ("INV-1", "INV - 1"),
+            ("INV 1", "INV1"),
+            ("Inv 20 1", "INV  20   1"),
+            ("0012", "12"),
+            ("０012", "12"),
+            ("000", "0"),
+            ("0012", "12.0"),
+            ("12", "12.00"),
+            ("EMP-0012", "'EMP-0012"),
+            ("12", "'0012"),
+            ("straße", "STRASSE"),
+        ] {
+            assert_eq!(of_reference(a), of_reference(b), "{a:?} {b:?}");
+        }
+        for (a, b) in [
+            ("INV-1", "INV1"),
+            ("INV-01", "INV-1"),
+            ("1 12", "11 2"),
+            ("1 12", "112"),
+            ("120", "12"),
+            ("12.5", "12"),
+            ("12.50", "12.5"),
+            ("1.2.0", "1.2"),
+            ("A12.0", "A12"),
+            (".0", "0"),
+            ("12.", "12"),
+            ("0", "1"),
+            ("EMP-00001", "EMP-00010"),
+            ("A1", "B1"),
+        ] {
+            assert_ne!(of_reference(a), of_reference(b), "{a:?} {b:?}");
+        }
+    }
+
+    #[test]
+    fn an_account_is_its_digits_however_it_is_written() {
+        for text in [
+            "0012345678",
+            "12345678",
+            "0012 345 678",
+            "0012-345-678",
+            "0012\u{2013}345\u{2013}678",
+            "00.12345678",
+            "００１２３４５６７８",
+            "+12345678",
+        ] {
+            assert_eq!(of_account(text), "12345678", "{text:?}");
+        }
+        assert_eq!(of_account("gb 29-nwbk"), of_account("GB29NWBK"));
+        for (a, b) in [
+            ("123456780", "12345678"),
+            ("0A1", "A1"),
+            ("ABX12", "ABX120"),
+            ("", "0"),
+        ] {
+            assert_ne!(of_account(a), of_account(b), "{a:?} {b:?}");
+        }
     }
 
     #[test]

@@ -9,13 +9,15 @@ mod streak;
 
 pub use agreement::{Judgement, Ours, Recipient, judge, names_recipient};
 pub use room::{Brings, Kept, has_room};
-pub use streak::Streak;
+pub use streak::{HeldFor, Streak};
 
 pub mod amendment;
 pub mod codes;
 pub mod confirmation;
+pub mod correction;
 pub mod decisions;
 pub mod document;
+pub mod due;
 pub mod failure;
 pub mod generations;
 pub mod intact;
@@ -23,12 +25,16 @@ pub mod likeness;
 mod loaded_before;
 pub mod names;
 pub mod pace;
+pub mod payer;
 pub mod pin;
 mod purpose;
 pub mod recovery;
 pub mod repeats;
+pub mod replacement;
+pub mod shield;
 pub mod stale;
 pub mod standstill;
+pub mod withdrawal;
 
 pub use loaded_before::{Became, Before};
 pub use purpose::Purpose;

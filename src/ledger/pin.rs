@@ -29,6 +29,37 @@ pub fn judge(on_record: Option<&str>, configured: &str, bound: bool) -> Pin {
     }
 }
 
+/// What an order needs that moves a batch to another address of its gateway.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GatewayMove {
+    /// Nothing: the batch is tied to no other address.
+    Needless,
+    /// The word of the new address about a payment of the batch.
+    Proof,
+    /// Nothing more: nothing of the batch can be at the old address.
+    Free,
+    /// Something may be at the old address, and no payment can show that the new one has it.
+    Impossible,
+}
+
+/// Judges an order to move a batch from the gateway on record to the one that is configured; `bound` says whether something of
+/// the batch may be there, `can_witness` whether a payment can show it.
+#[must_use]
+pub fn judge_move(
+    on_record: Option<&str>,
+    configured: &str,
+    bound: bool,
+    can_witness: bool,
+) -> GatewayMove {
+    match (on_record, can_witness, bound) {
+        (None, _, _) => GatewayMove::Needless,
+        (Some(gateway), _, _) if gateway == configured => GatewayMove::Needless,
+        (Some(_), true, _) => GatewayMove::Proof,
+        (Some(_), false, true) => GatewayMove::Impossible,
+        (Some(_), false, false) => GatewayMove::Free,
+    }
+}
+
 /// Returns whether a payment binds its batch to the account: a post of it was accepted there, or may have been.
 ///
 /// What an earlier journal may have posted binds to nothing: nobody knows which account that one had. A post that was not
@@ -103,10 +134,79 @@ pub fn shows(event: Event) -> bool {
     }
 }
 
+/// Where a batch belongs, as its row in the journal or its evidence has it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Belongs {
+    /// Whether it was loaded as a rehearsal; `None`: an earlier release loaded it.
+    pub rehearsal: Option<bool>,
+    /// Digest of the gateway that it is tied to, and of the form of its posts.
+    pub gateway: Option<[u8; 32]>,
+    /// The account that it is tied to.
+    pub account: Option<String>,
+}
+
+/// Returns what of it is not as it was recorded.
+#[must_use]
+pub fn altered(stands: &Belongs, recorded: &Belongs) -> Option<&'static str> {
+    match stands {
+        _ if stands.rehearsal != recorded.rehearsal => {
+            Some("whether the batch is a rehearsal is not as it was recorded")
+        }
+        _ if stands.gateway != recorded.gateway => {
+            Some("the gateway that the batch is tied to is not as it was recorded")
+        }
+        _ if stands.account != recorded.account => {
+            Some("the account that the batch is tied to is not as it was recorded")
+        }
+        _ => None,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::lifecycle::Verdict;
+
+    #[test]
+    fn a_batch_belongs_where_its_evidence_says() {
+        let recorded = Belongs {
+            rehearsal: Some(false),
+            gateway: Some([1; 32]),
+            account: Some("acme".into()),
+        };
+        type Change = fn(&mut Belongs);
+        let table: [(&str, Change, Option<&str>); 6] = [
+            ("the same", |_| {}, None),
+            (
+                "made a rehearsal",
+                |b| b.rehearsal = Some(true),
+                Some("rehearsal"),
+            ),
+            ("made unknown", |b| b.rehearsal = None, Some("rehearsal")),
+            (
+                "another gateway",
+                |b| b.gateway = Some([2; 32]),
+                Some("gateway"),
+            ),
+            (
+                "another account",
+                |b| b.account = Some("x".into()),
+                Some("account"),
+            ),
+            ("no account", |b| b.account = None, Some("account")),
+        ];
+        for (case, edit, expected) in table {
+            let mut stands = recorded.clone();
+            edit(&mut stands);
+            let found = altered(&stands, &recorded);
+            assert_eq!(found.is_some(), expected.is_some(), "{case}");
+            assert!(
+                found.unwrap_or("").contains(expected.unwrap_or("")),
+                "{case}"
+            );
+        }
+        assert_eq!(altered(&Belongs::default(), &Belongs::default()), None);
+    }
 
     #[test]
     fn an_account_moves_freely_until_something_may_be_there() {
@@ -131,6 +231,25 @@ mod tests {
             Pin::Taken,
             "the table finds it"
         );
+    }
+
+    #[test]
+    fn a_gateway_moves_with_the_word_of_the_new_address_unless_nothing_is_at_the_old_one() {
+        for (on_record, bound, can_witness, expected) in [
+            (None, false, false, GatewayMove::Needless),
+            (Some("new"), true, true, GatewayMove::Needless),
+            (Some("old"), true, true, GatewayMove::Proof),
+            (Some("old"), true, false, GatewayMove::Impossible),
+            (Some("old"), false, false, GatewayMove::Free),
+            // What can witness binds.
+            (Some("old"), false, true, GatewayMove::Proof),
+        ] {
+            assert_eq!(
+                judge_move(on_record, "new", bound, can_witness),
+                expected,
+                "{on_record:?} {bound} {can_witness}"
+            );
+        }
     }
 
     #[test]

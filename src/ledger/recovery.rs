@@ -7,6 +7,7 @@
 use std::time::Duration;
 
 use super::confirmation::Bound;
+use super::payer::{Payer, Payers, Posted};
 use crate::lifecycle::{Life, State};
 
 /// What tells one journal from another; a copy has the same until it is noticed.
@@ -48,6 +49,8 @@ pub struct Marked {
     pub orders: u64,
     /// How far its batches had come, the one that moved last at the end.
     pub positions: Vec<Position>,
+    /// Who posted its batches, and those of the journals before it in its place.
+    pub payers: Payers,
 }
 
 /// When a mark was written. All in nanoseconds since 1970.
@@ -65,6 +68,10 @@ impl Stamp {
     /// Returns whether the mark is the very one that was written there: nobody has written over it, or moved it, since.
     #[must_use]
     pub fn is_as_written(self) -> bool {
+        #[cfg(test)]
+        if crate::canary::Canary::MarkTimeIgnored.sings() {
+            return true;
+        }
         let apart = Duration::from_nanos(self.named.abs_diff(self.changed));
         let before_the_start = self.started.is_some_and(|started| self.changed < started);
         apart <= STAMP_SLACK || before_the_start && apart <= LOST_WITH_POWER
@@ -108,6 +115,8 @@ pub struct Traces {
     pub stamp: Option<Stamp>,
     /// What the lock file says; `None` where it says nothing.
     pub witness: Option<Witness>,
+    /// What it says of who posted.
+    pub payers: Payers,
 }
 
 impl Traces {
@@ -116,6 +125,7 @@ impl Traces {
         mark: Mark::Missing,
         stamp: None,
         witness: None,
+        payers: Payers::NONE,
     };
 }
 
@@ -301,11 +311,56 @@ pub fn judge(traces: &Traces, found: &Found) -> Verdict {
     }
 }
 
-/// Returns how many orders of people were on record in this place that the journal knows nothing of.
+/// Orders of people that a journal does not know of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct OrdersLost {
+    /// So many were on record in its place.
+    pub count: u64,
+    /// Nothing tells whether there were more: what lies beside it may be as old as it is, or is gone.
+    pub unknown: bool,
+}
+
+impl OrdersLost {
+    /// Returns whether none is lost, as far as anybody can know.
+    #[must_use]
+    pub fn is_none(self) -> bool {
+        self == Self::default()
+    }
+}
+
+/// Returns who posted, as that tells which has seen the newest of a journal's past; `None`: whatever lies beside the journal may
+/// have been put back with it, speaks of another journal, or is gone.
+fn newest<'a>(traces: &'a Traces, found: &Found) -> Option<&'a Payers> {
+    let Mark::Written(marked) = &traces.mark else {
+        return None;
+    };
+    // One that was just made has no past elsewhere.
+    let is_new = !found.was_marked && !found.is_backup && found.epoch == 0;
+    let speaks_of_it = |journal: JournalId| is_new || journal == found.journal;
+    if traces.stamp.is_some_and(Stamp::is_as_written) {
+        return speaks_of_it(marked.journal).then_some(&marked.payers);
+    }
+    // Who puts back a journal with its mark leaves the lock file, which has seen more.
+    let beside = Witness::of(marked);
+    let is_ahead = |seen: &Witness| {
+        seen.journal != beside.journal
+            || seen.epoch > beside.epoch
+            || seen.evidence > beside.evidence
+            || seen.orders > beside.orders
+    };
+    let witness = traces.witness.filter(is_ahead)?;
+    speaks_of_it(witness.journal).then_some(&traces.payers)
+}
+
+/// Returns what people ordered in this place that the journal knows nothing of.
 ///
 /// Of another journal it may know none: each may have withdrawn a payment that would be paid now.
 #[must_use]
-pub fn orders_lost(traces: &Traces, found: &Found) -> u64 {
+pub fn orders_lost(traces: &Traces, found: &Found) -> OrdersLost {
+    #[cfg(test)]
+    if crate::canary::Canary::LostOrdersForgotten.sings() {
+        return OrdersLost::default();
+    }
     let lost = |(journal, orders): (JournalId, u64)| match journal == found.journal {
         true => orders.saturating_sub(found.orders),
         false => orders,
@@ -316,7 +371,53 @@ pub fn orders_lost(traces: &Traces, found: &Found) -> u64 {
     };
     let witness = traces.witness.map(|seen| (seen.journal, seen.orders));
     let all = marked.into_iter().chain(witness);
-    all.map(lost).max().unwrap_or(0)
+    OrdersLost {
+        count: all.map(lost).max().unwrap_or(0),
+        unknown: judge(traces, found).cause().is_some() && newest(traces, found).is_none(),
+    }
+}
+
+/// Returns what is kept of who posted once a journal has taken its place. What is not certain is not kept: the next
+/// one who looks would take it for certain.
+#[must_use]
+pub fn payers_kept(traces: &Traces, found: &Found) -> Payers {
+    match judge(traces, found) {
+        Verdict::Fresh if found.epoch == 0 => Payers::NONE,
+        Verdict::Fresh => Payers::unknown(),
+        Verdict::Current | Verdict::Behind(_) | Verdict::Copy(_) => newest(traces, found)
+            .cloned()
+            .unwrap_or_else(Payers::unknown),
+    }
+}
+
+/// Who posted the batches of a journal that may have missed something.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Told {
+    /// By the name of each batch, where it is told.
+    pub batches: Vec<(String, Payer)>,
+    /// All others.
+    pub others: Option<Posted>,
+}
+
+/// Returns who posted, as the place of a journal tells it; `on_record`: the accounts that the journal itself knows.
+#[must_use]
+pub fn told(traces: &Traces, found: &Found, on_record: &[Payer]) -> Told {
+    let Some(payers) = newest(traces, found) else {
+        return Told::default();
+    };
+    let only = payers.only();
+    let others = match only {
+        Some(only) => Some(Posted::By(only.clone())),
+        None if payers.is_blank() => Some(Posted::ByNobody),
+        None => None,
+    };
+    Told {
+        batches: payers
+            .batches()
+            .map(|(batch, payer)| (batch.to_owned(), payer.clone()))
+            .collect(),
+        others: others.filter(|_| on_record.iter().all(|known| Some(known) == only)),
+    }
 }
 
 /// Returns whether a copy that does not know of an order would pay somebody whom it kept from being paid.
@@ -324,7 +425,14 @@ pub fn orders_lost(traces: &Traces, found: &Found) -> u64 {
 pub fn must_not_be_forgotten(act: &str) -> bool {
     matches!(
         act,
-        "cancel" | "resolve" | "account-moved" | "recover --nothing-ran-since"
+        "cancel"
+            | "resolve"
+            | "retry"
+            | "correct"
+            | "load --allow-repeats"
+            | "account-moved"
+            | "gateway-moved"
+            | "recover --nothing-ran-since"
     )
 }
 
@@ -332,10 +440,10 @@ pub fn must_not_be_forgotten(act: &str) -> bool {
 ///
 /// It may ask. What was withdrawn, or decided, is not known to this journal.
 #[must_use]
-pub fn held_back(bound: Bound, orders_lost: u64) -> Bound {
-    match orders_lost {
-        0 => bound,
-        _ => Bound::NOTHING,
+pub fn held_back(bound: Bound, orders_lost: OrdersLost) -> Bound {
+    match orders_lost.is_none() {
+        true => bound,
+        false => Bound::NOTHING,
     }
 }
 
@@ -350,6 +458,7 @@ pub fn advance(before: &Mark, moved: &Marked) -> Option<Marked> {
         Mark::Written(before) => before,
         Mark::Missing | Mark::Unreadable => return Some(moved.clone()),
     };
+    let payers = before.payers.clone().and(&moved.payers);
     let mut positions: Vec<Position> = before.positions.clone();
     for position in &moved.positions {
         // Processes write one after the other, and not in the order of their commits.
@@ -370,6 +479,7 @@ pub fn advance(before: &Mark, moved: &Marked) -> Option<Marked> {
         epoch: before.epoch.max(moved.epoch),
         orders: before.orders.max(moved.orders),
         positions,
+        payers,
     })
 }
 
@@ -451,21 +561,21 @@ pub enum NotDone {
     NotOpen,
     /// So many presumed payments are not asked about yet.
     Unasked(u64),
-    /// So many orders of people are lost, and nobody has said that they were given again.
-    OrdersLost(u64),
+    /// Orders of people are lost, or may be, and nobody has said that they were given again.
+    OrdersLost(OrdersLost),
 }
 
 /// Judges whether a recovery may be declared done: from then on, what is loaded is posted first.
 ///
 /// # Errors
 /// Why not.
-pub fn may_be_done(is_open: bool, unasked: u64, orders_lost: u64) -> Result<(), NotDone> {
-    match (is_open, unasked, orders_lost) {
-        (false, _, _) => Err(NotDone::NotOpen),
-        (true, 0, 0) => Ok(()),
+pub fn may_be_done(is_open: bool, unasked: u64, orders_lost: OrdersLost) -> Result<(), NotDone> {
+    match (is_open, unasked) {
+        (false, _) => Err(NotDone::NotOpen),
         // The answers about them show how much was missed.
-        (true, 1.., _) => Err(NotDone::Unasked(unasked)),
-        (true, 0, 1..) => Err(NotDone::OrdersLost(orders_lost)),
+        (true, 1..) => Err(NotDone::Unasked(unasked)),
+        (true, 0) if orders_lost.is_none() => Ok(()),
+        (true, 0) => Err(NotDone::OrdersLost(orders_lost)),
     }
 }
 

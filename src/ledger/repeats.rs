@@ -2,21 +2,36 @@
 //!
 //! A payment is made out of a debt, and nobody tells the program of debts. What it sees is a row: its reference, who receives,
 //! how much, through which service. Two rows with one reference are one debt, whatever their amounts; so are two with the same
-//! recipient, amount and service, where one of them has no reference to say otherwise.
+//! recipient, amount and service, where one of them has no reference to say otherwise. References and accounts are compared as
+//! a person reads them ([`crate::ledger::likeness`]). An amount that waits for its bill may be any amount.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use super::likeness::{self, folded};
 use crate::domain::{Instruction, ServiceCode, Written};
 use crate::lifecycle::State;
 
 /// What is configured about repeats, for one service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Terms {
-    /// For so long a load is looked at once all of it has ended: what is paid again later is another debt.
+    /// For so long a load is looked at once all of it has ended: what is paid again later is another debt, unless it is of a failure.
     pub window: Duration,
     /// References begin anew: one alone says nothing.
     pub references_restart: bool,
+}
+
+impl Terms {
+    /// Returns the terms for a row; `refused`: its batch has refused the same row as a repeat. Time makes no other debt of that
+    /// one, so that it stays a repeat until a person allows it.
+    #[must_use]
+    pub fn for_row(self, refused: bool) -> Self {
+        Self {
+            window: if refused { Duration::MAX } else { self.window },
+            ..self
+        }
+    }
 }
 
 impl Default for Terms {
@@ -93,7 +108,7 @@ impl Standing {
 /// How the references of two rows compare.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum References {
-    /// Both have the same one.
+    /// Both have the same one, as a person reads them.
     Same,
     /// Both have one, and these differ.
     Differ,
@@ -106,11 +121,25 @@ impl References {
     #[must_use]
     pub fn of(a: Option<&str>, b: Option<&str>) -> Self {
         match (a, b) {
-            (Some(a), Some(b)) if a == b => Self::Same,
+            (Some(a), Some(b)) if reads_alike(a, b) => Self::Same,
             (Some(_), Some(_)) => Self::Differ,
             _ => Self::Missing,
         }
     }
+}
+
+/// Returns whether a person takes two references for one.
+#[must_use]
+pub fn reads_alike(a: &str, b: &str) -> bool {
+    #[cfg(test)]
+    if crate::canary::Canary::ReferencesAsWritten.sings() {
+        return a == b;
+    }
+    #[cfg(test)]
+    if crate::canary::Canary::RepeatedReferenceIgnored.sings() {
+        return false;
+    }
+    a == b || likeness::of_reference(a) == likeness::of_reference(b)
 }
 
 /// What a row is to another one.
@@ -139,6 +168,10 @@ pub fn likeness(references: References, same_payment: bool, terms: &Terms) -> Li
 // A clock that was set back makes no load older.
 #[must_use]
 pub fn counts(standing: Standing, age: Duration, terms: &Terms) -> bool {
+    #[cfg(test)]
+    if crate::canary::Canary::RepeatWindowIgnored.sings() && standing == Standing::Ended {
+        return false;
+    }
     match standing {
         Standing::Cancelled | Standing::Failed => false,
         Standing::Unfinished => true,
@@ -161,6 +194,47 @@ pub fn judge(
     }
 }
 
+/// Returns whether two rows with one reference may pay one person: number or name are the same, or where a name is missing, the
+/// amount may be.
+#[must_use]
+pub fn may_be_same_person<M: Written, N: Written>(a: &Instruction<M>, b: &Instruction<N>) -> bool {
+    if recipient(a) == recipient(b) || a.msisdn == b.msisdn {
+        return true;
+    }
+    let (name, other) = (folded(&a.customer_names), folded(&b.customer_names));
+    match name.is_empty() || other.is_empty() {
+        true => may_be_same_amount(a, b),
+        false => name == other,
+    }
+}
+
+/// Returns whether a row that came later is of the debt of one that failed, however long ago that was.
+///
+/// A failed row that is loaded anew keeps its reference, whatever else is mended of it: number, amount or service. Where
+/// references begin anew, one that comes again is another debt only if it is another person's.
+#[must_use]
+pub fn is_of_failure(
+    references: References,
+    same_payment: bool,
+    same_person: bool,
+    terms: &Terms,
+) -> bool {
+    match references {
+        References::Same => same_payment || same_person || !terms.references_restart,
+        References::Missing => same_payment,
+        References::Differ => false,
+    }
+}
+
+/// Returns whether the debt of a failed row is paid by a later one, or may be, which stands there.
+#[must_use]
+pub fn pays_failure(standing: Standing) -> bool {
+    match standing {
+        Standing::Ended | Standing::Unfinished => true,
+        Standing::Cancelled | Standing::Failed => false,
+    }
+}
+
 /// Returns whether a row that is let in is to be judged once more when it leaves: what failed for now may prove paid until then.
 #[must_use]
 pub fn is_watched(likeness: Likeness, standing: Standing) -> bool {
@@ -170,24 +244,69 @@ pub fn is_watched(likeness: Likeness, standing: Standing) -> bool {
 /// The member of `extraData` that names the bank of an account.
 const BANK: &str = "destinationBankCode";
 
-/// Who receives a payment: the account (a wallet, a meter, an account of a bank), and the bank's code if there is one.
+/// Who receives a payment: the account (a wallet, a meter, an account of a bank), and the bank's code if there is one, each as
+/// it is compared.
 #[must_use]
-pub fn recipient<M>(row: &Instruction<M>) -> (&str, &str) {
+pub fn recipient<M>(row: &Instruction<M>) -> (Cow<'_, str>, Cow<'_, str>) {
     let account = match row.account_number.as_str() {
         "" => row.msisdn.as_str(),
         account => account,
     };
     let bank = row.extra_members().find(|(name, _)| *name == BANK);
-    (account, bank.map_or("", |(_, code)| code))
+    let bank = bank.map_or(Cow::Borrowed(""), |(_, code)| likeness::of_account(code));
+    (likeness::of_account(account), bank)
 }
 
-/// Returns whether two rows have recipient, amount and service in common. An amount that is left to the bill is one, too.
+/// Returns whether two rows have recipient and service in common.
+#[must_use]
+pub fn is_same_account<M: Written, N: Written>(a: &Instruction<M>, b: &Instruction<N>) -> bool {
+    a.service == b.service && is_same_recipient(a, b)
+}
+
+fn is_same_recipient<M: Written, N: Written>(a: &Instruction<M>, b: &Instruction<N>) -> bool {
+    a.money.currency() == b.money.currency() && recipient(a) == recipient(b)
+}
+
+/// Returns whether two rows have recipient, amount and service in common. An amount that waits for its bill may be any.
 #[must_use]
 pub fn is_same_payment<M: Written, N: Written>(a: &Instruction<M>, b: &Instruction<N>) -> bool {
-    recipient(a) == recipient(b)
-        && a.service == b.service
-        && a.money.currency() == b.money.currency()
-        && a.money.digits() == b.money.digits()
+    may_be_same_amount(a, b) && is_same_account(a, b)
+}
+
+fn may_be_same_amount<M: Written, N: Written>(a: &Instruction<M>, b: &Instruction<N>) -> bool {
+    #[cfg(test)]
+    if crate::canary::Canary::OpenAmountIsAnother.sings() {
+        return a.money.known() == b.money.known();
+    }
+    match (a.money.known(), b.money.known()) {
+        (Some(a), Some(b)) => a == b,
+        _ => true,
+    }
+}
+
+/// Returns whether a row may have been loaded to be paid in the place of one that failed: as the same payment, or, where no two
+/// references tell them apart, through another service.
+#[must_use]
+pub fn may_stand_for<M: Written, N: Written>(
+    references: References,
+    failed: &Instruction<M>,
+    row: &Instruction<N>,
+) -> bool {
+    let same_service = failed.service == row.service || references == References::Missing;
+    same_service && may_be_same_amount(failed, row) && is_same_recipient(failed, row)
+}
+
+/// Returns whether an amount must not be taken from a bill yet, because of another row of the same recipient and service. A
+/// bill is due until what pays it has settled: asked for before, it would be paid twice. `same_batch`: that row is in the batch
+/// of the one that asks; `above`: it stands above it there. `waits`: it waits for its bill itself, and the first that asks has it.
+#[must_use]
+pub fn holds_bill(standing: Standing, same_batch: bool, above: bool, waits: bool) -> bool {
+    match (standing, same_batch) {
+        (Standing::Cancelled | Standing::Failed, _) => false,
+        (Standing::Unfinished, false) => !waits,
+        (Standing::Unfinished | Standing::Ended, true) => !waits || above,
+        (Standing::Ended, false) => false,
+    }
 }
 
 #[cfg(test)]

@@ -21,6 +21,9 @@ pub struct Kept {
 pub enum Brings {
     /// Nothing that counts.
     Junk,
+    /// The first doubt whether an ended payment was not paid, since the gateway said so last. Whatever was kept before that
+    /// takes no room of it, and is not the original of which it is a repeat.
+    Doubt,
     /// Words about this payment.
     Words {
         /// They name an end.
@@ -33,7 +36,8 @@ pub enum Brings {
 /// Returns whether a callback is kept. One that is not changes nothing, and is acknowledged all the same.
 ///
 /// A body of one kind takes no room of another. Words that move a payment always have room: a payment moves a few times in
-/// its life. So have the first ones of each final code, of which there are as many as the interface has.
+/// its life. So have the first ones of each final code, of which there are as many as the interface has, and a doubt, of which
+/// there is one for each "failed" that the gateway was asked for.
 #[must_use]
 pub fn has_room(kept: Kept, brings: Brings) -> bool {
     #[cfg(test)]
@@ -42,6 +46,7 @@ pub fn has_room(kept: Kept, brings: Brings) -> bool {
     }
     match brings {
         Brings::Junk => kept.junk < JUNK_MAX,
+        Brings::Doubt => true,
         Brings::Words { is_final, moves } => {
             kept.words < WORDS_MAX || moves || is_final && !kept.same
         }
@@ -60,6 +65,7 @@ mod tests {
             (0, 7, false, Brings::Junk, true),
             (0, 8, false, Brings::Junk, false),
             (99, 7, true, Brings::Junk, true),
+            (99, 8, true, Brings::Doubt, true),
             // However much junk there is.
             (0, 8, false, words(true, true), true),
             (0, 8, false, words(false, false), true),

@@ -1,7 +1,8 @@
 //! How long "not found" is worth something.
 //!
 //! What may have left is posted again after the gateway has said twice that it does not know it. While the payment then waits
-//! (for float, for a token, for its turn), the first post may yet arrive. So it is asked about again before it leaves.
+//! (for float, for a token, for its turn), the first post may yet arrive. So it is asked about again before it leaves. That is
+//! judged at its claim, and once more just before it leaves: the program, or its machine, may have slept in between.
 
 use std::time::Duration;
 
@@ -23,7 +24,7 @@ pub fn is_stale(
     if crate::canary::Canary::StaleNotFoundCounts.sings() {
         return false;
     }
-    if life.state != State::Ready || !life.is_exposed() {
+    if !matches!(life.state, State::Ready | State::Posting) || !life.is_exposed() {
         return false;
     }
     let longest = policy.not_found_quarantine.max(LEAST);
@@ -46,6 +47,10 @@ mod tests {
             state: State::InDoubt,
             ..exposed
         };
+        let claimed = Life {
+            state: State::Posting,
+            ..exposed
+        };
         let mut wrong = Vec::new();
         for (life, quarantine, heard, now, stale) in [
             (exposed, 120, Some(0), 0, false),
@@ -54,6 +59,8 @@ mod tests {
             (exposed, 120, Some(0), 86_400, true),
             (exposed, 1, Some(0), 60, false),
             (exposed, 1, Some(0), 61, true),
+            (claimed, 1, Some(0), 60, false),
+            (claimed, 1, Some(0), 61, true),
             // Nobody knows when, and a clock that was set back.
             (exposed, 120, None, 0, true),
             (exposed, 120, Some(0), -1, true),
@@ -76,6 +83,6 @@ mod tests {
     fn not_found_is_worth_something_for_as_long_as_its_quarantine() {
         assert_eq!(wrong(), Vec::<String>::new());
         let _awake = Canary::StaleNotFoundCounts.wake();
-        assert_eq!(wrong().len(), 5, "the planted mistake is found");
+        assert_eq!(wrong().len(), 6, "the planted mistake is found");
     }
 }

@@ -3,6 +3,39 @@
 /// So many in a row stop the posts.
 const MAX: u32 = 10;
 
+/// Why a lane is held.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum HeldFor {
+    /// The gateway wants float.
+    #[default]
+    Float,
+    /// One reply after another named what is not ours. It opens when an answer names what is ours, or a person opens it.
+    Misread,
+    /// The gateway had one identifier after another before its first post. It opens when an answer about one of them names what
+    /// is ours, or a person opens it.
+    Taken,
+}
+
+impl HeldFor {
+    /// Returns it as the journal keeps it.
+    #[must_use]
+    pub fn reason(self) -> &'static str {
+        match self {
+            Self::Float => "the gateway wants float (230)",
+            Self::Misread => "ten replies in a row named another amount, currency or number",
+            Self::Taken => "ten first posts in a row were answered with 229",
+        }
+    }
+
+    /// Reads it back.
+    #[must_use]
+    pub fn of_reason(text: &str) -> Self {
+        let others = [Self::Misread, Self::Taken];
+        let found = others.into_iter().find(|held| held.reason() == text);
+        found.unwrap_or_default()
+    }
+}
+
 /// Counts what must not come again and again, and remembers where it began.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Streak {

@@ -220,7 +220,7 @@ pub enum Anomaly {
     #[error("the gateway refuses a payment that it had accepted")]
     RefusedAfterAcceptance,
     /// The gateway speaks of a payment that was never posted.
-    #[error("the gateway knows a payment that was never posted")]
+    #[error("the gateway knows a payment that was never posted, or whose post it had not taken")]
     NeverPosted,
     /// The gateway has had the identifier since before our first post.
     #[error(

@@ -165,7 +165,7 @@ impl<Q: BillQueries> Bills<Q> {
                 None,
                 "account_number",
                 format!(
-                    "{rival} takes what is due on this account of {} already",
+                    "{rival} pays this account of {} already: what is due is known once that has ended",
                     row.service
                 ),
             )

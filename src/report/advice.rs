@@ -57,7 +57,7 @@ pub(super) fn remedy(state: StateName, code: Option<i64>, header: &BatchHeader) 
             "Do not pay by any other way. “{run}” asks the gateway again. If it cannot tell, ask its \
              support and record the answer with “disburse resolve {batch} ID”."
         ),
-        (StateName::Failed, code) => failed(code, batch),
+        (StateName::Failed, code) => remedy_of_failure(code, batch),
         (StateName::Rejected, _) => {
             "Mend the lines as the last column says and load them again.".to_owned()
         }
@@ -76,8 +76,10 @@ pub(super) fn remedy(state: StateName, code: Option<i64>, header: &BatchHeader) 
     }
 }
 
+/// Returns what to do about a payment that failed with this code; none: an operator recorded it.
 // The codes of section 7.2 whose remedy is known. The gateway's own description is shown beside it.
-fn failed(code: Option<i64>, batch: &BatchName) -> String {
+#[must_use]
+pub fn remedy_of_failure(code: Option<i64>, batch: &BatchName) -> String {
     let Some(code) = code else {
         return format!(
             "See the evidence of each with “disburse explain {batch} ID”. If it is to be paid after all, “disburse retry {batch}”: \
@@ -85,20 +87,18 @@ fn failed(code: Option<i64>, batch: &BatchName) -> String {
         );
     };
     let retry = format!("“disburse retry {batch} --code {code}”");
+    let add = format!("“disburse load failed.csv --batch {batch} --amend”");
     match code {
         106 => format!("Ask the gateway to activate the service, then {retry}."),
-        109 | 110 | 120 => {
-            "Correct the recipient and load the corrected rows as a new batch.".to_owned()
-        }
-        111 | 146 => "Correct the invoice and load the corrected rows as a new batch.".to_owned(),
+        109 | 110 | 120 => format!("Correct the recipient in failed.csv, then {add}."),
+        111 | 146 => format!("Correct the invoice in failed.csv, then {add}."),
         115 | 167 => format!(
             "Check service and currency with the gateway. Once it has set them up, {retry}; if the file is wrong, load \
              corrected rows as a new batch."
         ),
         230 => format!("Top up the float account, then {retry}."),
         231 | 232 => {
-            "Bring the amount within the limits of the service and load the rows as a new batch."
-                .to_owned()
+            format!("Bring the amount within the limits of the service in failed.csv, then {add}.")
         }
         _ => format!("Ask the recipient or the gateway for the reason. When it is gone, {retry}."),
     }

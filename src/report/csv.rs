@@ -10,7 +10,7 @@ use super::writer::Row;
 use super::{Error, output, text};
 
 /// The first columns are fixed for the readers of the file; new ones are added behind them.
-const COLUMNS: [&str; 21] = [
+pub(super) const COLUMNS: [&str; 28] = [
     "line",
     "reference",
     "payer_transaction_id",
@@ -32,6 +32,13 @@ const COLUMNS: [&str; 21] = [
     "electricity_token",
     "electricity_units",
     "application_id",
+    "customer_names",
+    "bank_code",
+    "bank_name",
+    "bank_account_name",
+    "bank_account_number",
+    "narration",
+    "invoice_number",
 ];
 
 /// Rows are gathered up to so many bytes.
@@ -91,6 +98,13 @@ impl Sheet {
             None => out.extend_from_slice(b",,"),
         }
         push_text(out, entry.application_id);
+        push_text(out, entry.customer_names);
+        push_text(out, entry.bank.bank_code);
+        push_text(out, entry.bank.bank_name);
+        push_text(out, entry.bank.account_name);
+        push_text(out, entry.bank.account_number);
+        push_text(out, entry.narration);
+        push_text(out, entry.invoice_number);
         out.push(b'\n');
         if self.rows.len() >= BUFFER {
             self.flush()?;
@@ -134,7 +148,7 @@ fn push_plain(out: &mut Vec<u8>, text: &str) {
 fn push_quoted(out: &mut Vec<u8>, cell: &str) {
     if !cell
         .bytes()
-        .any(|b| matches!(b, b',' | b'"' | b'\r' | b'\n'))
+        .any(|b| matches!(b, b',' | b';' | b'"' | b'\r' | b'\n'))
     {
         return push_plain(out, cell);
     }
@@ -157,7 +171,7 @@ const BYTES: [u8; 256] = {
     let mut byte = 0x20;
     while byte < 0x7f {
         table[byte] = match byte as u8 {
-            b'"' | b',' => 0,
+            b'"' | b',' | b';' | b'|' => 0,
             b' ' | b'0'..=b'9' | b'.' | b':' | b'/' | b'-' | b'%' | b'e' | b'E' | b'+' | b'$' => {
                 SAFE
             }
@@ -199,6 +213,10 @@ mod tests {
 
     // The writer of the csv crate, which knows when a cell is in quotes.
     fn by_the_book(cell: &str) -> String {
+        // Quoted for programs that split at it as well.
+        if cell.contains(';') {
+            return format!(",\"{}\"\n", cell.replace('"', "\"\""));
+        }
         let mut out = csv::Writer::from_writer(Vec::new());
         out.write_record(["", cell]).unwrap();
         String::from_utf8(out.into_inner().unwrap()).unwrap()

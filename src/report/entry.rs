@@ -3,7 +3,9 @@
 use std::fmt;
 
 use super::Deed;
-use crate::domain::{BatchName, ControlTotals, Money, Originator, ServiceCode, Timestamp};
+use crate::domain::{
+    BankAccount, BatchName, ControlTotals, Money, Originator, ServiceCode, Timestamp, WireZone,
+};
 use crate::ledger::Purpose;
 use crate::ledger::generations::PaidTwice;
 
@@ -80,6 +82,24 @@ impl StateName {
             Self::Rejected => "rejected",
             Self::Cancelled => "cancelled",
             Self::Conflict => "conflict",
+        }
+    }
+
+    /// Returns what the state says, to a reader who does not know the program.
+    #[must_use]
+    pub fn in_words(self) -> &'static str {
+        match self {
+            Self::Unpriced => "waits for its bill",
+            Self::Ready => "not sent yet",
+            Self::Posting => "being sent",
+            Self::InDoubt => "outcome unknown",
+            Self::Acknowledged => "accepted, not settled",
+            Self::Delivered => "at the bank, not settled",
+            Self::Paid => "paid",
+            Self::Failed => "not paid",
+            Self::Rejected => "row refused",
+            Self::Cancelled => "withdrawn",
+            Self::Conflict => "answers disagree",
         }
     }
 
@@ -163,6 +183,14 @@ pub struct Entry<'a> {
     pub posted_at: Option<Timestamp>,
     /// The final evidence.
     pub settled_at: Option<Timestamp>,
+    /// `customerNames`; as what follows, empty of a rejected row.
+    pub customer_names: &'a str,
+    /// `narration`.
+    pub narration: &'a str,
+    /// `invoiceNumber`.
+    pub invoice_number: &'a str,
+    /// The bank and the account at it, of a bank payment.
+    pub bank: BankAccount<'a>,
     /// Errors of a rejected row, the reason of an operator's decision, what a retry replaces.
     pub note: &'a str,
 }
@@ -212,6 +240,8 @@ pub struct BatchHeader {
     pub gateway: String,
     /// The account at the gateway that it belongs to; empty before its first run.
     pub account: String,
+    /// The zone that the page tells times in; the other files tell them in UTC.
+    pub zone: WireZone,
     /// When the batch was first loaded.
     pub created_at: Timestamp,
     /// The files, in the order they were loaded.
@@ -232,4 +262,11 @@ pub struct BatchHeader {
     pub paid_twice: Vec<PaidTwice>,
     /// How many these are in all.
     pub paid_twice_count: u64,
+}
+
+impl BatchHeader {
+    /// Returns how many rows the report is to list.
+    pub(super) fn rows(&self) -> u64 {
+        self.control.total().count + self.rejected_lines
+    }
 }

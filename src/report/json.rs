@@ -106,6 +106,13 @@ fn push_payment(out: &mut Vec<u8>, row: &Row<'_>) {
     push_present(out, "electricity_token", &token);
     push_present(out, "electricity_units", &units);
     push_present(out, "application_id", entry.application_id);
+    push_present(out, "customer_names", entry.customer_names);
+    push_present(out, "bank_code", entry.bank.bank_code);
+    push_present(out, "bank_name", entry.bank.bank_name);
+    push_present(out, "bank_account_name", entry.bank.account_name);
+    push_present(out, "bank_account_number", entry.bank.account_number);
+    push_present(out, "narration", entry.narration);
+    push_present(out, "invoice_number", entry.invoice_number);
     out.push(b'}');
 }
 

@@ -1,8 +1,9 @@
-//! The reconciliation report: a pure fold of a batch's entries, and the three files made from it.
+//! The reconciliation report: a pure fold of a batch's entries, and the four files made from it.
 //!
 //! ```text
 //! Entry, Entry, …  ──▶ Writer ──┬─▶ Reconciliation   counts and amounts, compared with the control totals
 //!                               ├─▶ payments.csv     one row for each entry, streamed
+//!                               ├─▶ payments.xlsx    the same cells as texts, for a spreadsheet; bounded in size
 //!                               ├─▶ report.json      totals first, then every entry, streamed
 //!                               └─▶ report.html      the page that is read, printed and signed; bounded in size
 //! ```
@@ -27,6 +28,8 @@ mod reconciliation;
 mod text;
 mod timeline;
 mod writer;
+mod xlsx;
+mod zip;
 
 #[cfg(test)]
 mod tests;
@@ -34,6 +37,7 @@ mod tests;
 use std::io;
 use std::path::{Path, PathBuf};
 
+pub use advice::remedy_of_failure;
 pub use difference::Difference;
 pub use entry::{BatchHeader, Entry, Load, Prepaid, StateName};
 pub use exceptions::ExceptionGroup;
@@ -78,7 +82,12 @@ pub enum Error {
 }
 
 /// The files of a report.
-const FILES: [&str; 3] = [csv::Sheet::NAME, json::Document::NAME, html::Page::NAME];
+const FILES: [&str; 4] = [
+    csv::Sheet::NAME,
+    xlsx::Book::NAME,
+    json::Document::NAME,
+    html::Page::NAME,
+];
 
 /// Finds out whether a report can be written to this folder, before anything hangs on it. Leaves no trace.
 ///

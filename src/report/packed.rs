@@ -1,13 +1,13 @@
 //! Entries on their way to the thread that writes the files: many of them in one text.
 
 use super::{Entry, Prepaid, StateName};
-use crate::domain::{Money, Timestamp};
+use crate::domain::{BankAccount, Money, Timestamp};
 
 /// A batch of entries is full with so many bytes of text or so many entries, whichever comes first.
 const TEXT_FULL: usize = 128 * 1024;
 const ENTRIES_FULL: usize = 1024;
 
-const TEXTS: usize = 13;
+const TEXTS: usize = 20;
 
 /// Entries whose texts stand one behind the other.
 #[derive(Default)]
@@ -66,8 +66,18 @@ impl Packed {
             attempts,
             posted_at,
             settled_at,
+            customer_names,
+            narration,
+            invoice_number,
+            bank,
             note,
         } = *entry;
+        let BankAccount {
+            bank_code,
+            bank_name,
+            account_name,
+            account_number: bank_account_number,
+        } = bank;
         let texts = [
             reference,
             id,
@@ -82,6 +92,13 @@ impl Packed {
             application_id,
             receiver_narration,
             note,
+            customer_names,
+            narration,
+            invoice_number,
+            bank_code,
+            bank_name,
+            account_name,
+            bank_account_number,
         ];
         let ends = texts.map(|text| {
             self.text.push_str(text);
@@ -118,6 +135,13 @@ impl Packed {
                 application_id,
                 receiver_narration,
                 note,
+                customer_names,
+                narration,
+                invoice_number,
+                bank_code,
+                bank_name,
+                account_name,
+                bank_account_number,
             ] = numbers.ends.map(|end| {
                 let text = &self.text[begin..end];
                 begin = end;
@@ -144,6 +168,15 @@ impl Packed {
                 attempts: numbers.attempts,
                 posted_at: numbers.posted_at,
                 settled_at: numbers.settled_at,
+                customer_names,
+                narration,
+                invoice_number,
+                bank: BankAccount {
+                    bank_code,
+                    bank_name,
+                    account_name,
+                    account_number: bank_account_number,
+                },
                 note,
             }
         })

@@ -1,7 +1,7 @@
 //! Who loaded, ran and decided.
 
 use super::text;
-use crate::domain::{Actor, Timestamp};
+use crate::domain::{Actor, Timestamp, WireZone};
 
 /// What somebody did to the batch.
 #[derive(Clone, Debug)]
@@ -22,7 +22,7 @@ pub struct Deed {
 const REASONS_MAX: usize = 20;
 
 /// Returns the orders about the whole batch for which a reason was given: `("account-moved acme-ltd", "…: by ana on desk-7")`.
-pub(super) fn reasons(deeds: &[Deed]) -> Vec<(String, String)> {
+pub(super) fn reasons(deeds: &[Deed], zone: &WireZone) -> Vec<(String, String)> {
     let with_reason = deeds
         .iter()
         .filter_map(|deed| Some((deed, deed.reason.as_deref()?)));
@@ -31,8 +31,8 @@ pub(super) fn reasons(deeds: &[Deed]) -> Vec<(String, String)> {
             Some(about) => format!("{} {about}", deed.act),
             None => deed.act.clone(),
         };
-        let at = text::instant(&deed.at.to_string());
-        (what, format!("“{reason}”, by {}, {at} UTC", deed.by))
+        let at = zone.format(deed.at);
+        (what, format!("“{reason}”, by {}, {at}", deed.by))
     });
     lines.take(REASONS_MAX).collect()
 }
@@ -52,7 +52,7 @@ fn kind(act: &str) -> &'static str {
 }
 
 /// Returns who did what, each person once for each kind: `("Run by", "ana on desk-7, 3 times, …")`.
-pub(super) fn named(deeds: &[Deed]) -> Vec<(&'static str, String)> {
+pub(super) fn named(deeds: &[Deed], zone: &WireZone) -> Vec<(&'static str, String)> {
     let mut lines = Vec::new();
     for title in KINDS {
         let mut people: Vec<(&Actor, u64, Timestamp, Timestamp)> = Vec::new();
@@ -64,7 +64,10 @@ pub(super) fn named(deeds: &[Deed]) -> Vec<(&'static str, String)> {
         }
         let more = people.len().saturating_sub(NAMED_MAX);
         for (by, times, first, last) in people.into_iter().take(NAMED_MAX) {
-            lines.push((title, line(by, times, first, last)));
+            lines.push((
+                title,
+                line(by, times, &zone.format(first), &zone.format(last)),
+            ));
         }
         if more > 0 {
             lines.push((
@@ -76,16 +79,10 @@ pub(super) fn named(deeds: &[Deed]) -> Vec<(&'static str, String)> {
     lines
 }
 
-fn line(by: &Actor, times: u64, first: Timestamp, last: Timestamp) -> String {
-    let moment = |at: Timestamp| text::instant(&at.to_string());
+fn line(by: &Actor, times: u64, first: &str, last: &str) -> String {
     match times {
-        1 => format!("{by}, {} UTC", moment(first)),
-        _ => format!(
-            "{by}, {} times, {} UTC to {} UTC",
-            text::count(times),
-            moment(first),
-            moment(last)
-        ),
+        1 => format!("{by}, {first}"),
+        _ => format!("{by}, {} times, {first} to {last}", text::count(times)),
     }
 }
 
@@ -95,6 +92,7 @@ mod tests {
 
     #[test]
     fn everybody_is_named_once_for_what_they_did() {
+        let zone = WireZone::from_name("Africa/Nairobi").unwrap();
         let deed = |secs: i64, act: &str, user: &str| Deed {
             at: Timestamp::from_millis(1_795_845_600_000 + secs * 1000),
             act: act.to_owned(),
@@ -111,40 +109,32 @@ mod tests {
             deed(5, "account-moved", "eva"),
         ];
         assert_eq!(
-            named(&deeds),
+            named(&deeds, &zone),
             [
-                (
-                    "Loaded by",
-                    "ana on desk-7, 2026-11-28 06:00:00 UTC".to_owned()
-                ),
+                ("Loaded by", "ana on desk-7, 2026-11-28 09:00:00".to_owned()),
                 (
                     "Run by",
-                    "ana on desk-7, 2 times, 2026-11-28 06:00:01 UTC to 2026-11-28 06:00:03 UTC"
-                        .to_owned()
+                    "ana on desk-7, 2 times, 2026-11-28 09:00:01 to 2026-11-28 09:00:03".to_owned()
                 ),
-                (
-                    "Run by",
-                    "eva on desk-7, 2026-11-28 06:00:04 UTC".to_owned()
-                ),
+                ("Run by", "eva on desk-7, 2026-11-28 09:00:04".to_owned()),
                 (
                     "Decided by",
-                    "eva on desk-7, 2 times, 2026-11-28 06:00:02 UTC to 2026-11-28 06:00:05 UTC"
-                        .to_owned()
+                    "eva on desk-7, 2 times, 2026-11-28 09:00:02 to 2026-11-28 09:00:05".to_owned()
                 ),
             ]
         );
-        assert_eq!(reasons(&deeds), []);
+        assert_eq!(reasons(&deeds, &zone), []);
         deeds[5].about = Some("acme-ltd".to_owned());
         deeds[5].reason = Some("renamed by the gateway".to_owned());
         assert_eq!(
-            reasons(&deeds),
+            reasons(&deeds, &zone),
             [(
                 "account-moved acme-ltd".to_owned(),
-                "“renamed by the gateway”, by eva on desk-7, 2026-11-28 06:00:05 UTC".to_owned()
+                "“renamed by the gateway”, by eva on desk-7, 2026-11-28 09:00:05".to_owned()
             )]
         );
         deeds.extend((0..30).map(|n| deed(9, "load", &format!("u{n}"))));
-        let loaded = named(&deeds)
+        let loaded = named(&deeds, &zone)
             .into_iter()
             .filter(|(title, _)| *title == "Loaded by");
         let loaded: Vec<_> = loaded.collect();

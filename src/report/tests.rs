@@ -1,4 +1,4 @@
-//! The three files, read back.
+//! The files, read back.
 
 mod batch;
 mod files;

@@ -12,7 +12,28 @@ pub(super) fn for_spreadsheet(text: &str) -> Cow<'_, str> {
     let kept = text
         .chars()
         .filter(|c| !c.is_control() || matches!(c, '\t' | '\n' | '\r'));
-    defused(kept.collect())
+    let kept = split_elsewhere(kept.collect());
+    defused(kept)
+}
+
+/// Shields what would begin a cell where a program splits lines at another sign than the comma.
+///
+/// Quotes do not help there: a cell that begins in the middle of a field has none of its own.
+fn split_elsewhere(text: String) -> String {
+    const SPLITS: [char; 5] = [';', '\t', '|', '\n', '\r'];
+    if !text.contains(SPLITS) {
+        return text;
+    }
+    let mut shielded = String::with_capacity(text.len() + 4);
+    for part in text.split_inclusive(SPLITS) {
+        let begins =
+            part.trim_start_matches(|c: char| c.is_whitespace() || matches!(c, '"' | '\''));
+        if !shielded.is_empty() && begins.starts_with(begins_a_formula) {
+            shielded.push('\'');
+        }
+        shielded.push_str(part);
+    }
+    shielded
 }
 
 /// Returns a cell that a spreadsheet shows as it was written, and takes for no formula: an identifier, or free text.
@@ -56,7 +77,8 @@ pub(super) fn for_page(text: &str) -> Cow<'_, str> {
 
 // The usual case, decided on bytes: printable ASCII that begins with a letter, a digit or anything else harmless.
 fn is_plain(text: &str) -> bool {
-    text.bytes().all(|b| (0x20..0x7f).contains(&b))
+    text.bytes()
+        .all(|b| (0x20..0x7f).contains(&b) && !matches!(b, b';' | b'|'))
         && !text.trim_start().starts_with(begins_a_formula)
 }
 
@@ -131,14 +153,6 @@ pub(super) fn grouped(decimal: &str) -> String {
     text
 }
 
-/// Returns `2026-11-28 06:00:07` for `2026-11-28T06:00:07.123Z`, and anything else as it is.
-pub(super) fn instant(iso: &str) -> String {
-    match (iso.get(..10), iso.get(10..11), iso.get(11..19)) {
-        (Some(date), Some("T"), Some(time)) => format!("{date} {time}"),
-        _ => iso.to_owned(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -150,15 +164,20 @@ mod tests {
             ("", "", ""),
             ("plain text", "plain text", "plain text"),
             ("a=b", "a=b", "a=b"),
+            ("a;=1+1", "a;'=1+1", "a;=1+1"),
+            ("a; \"=1+1", "a;' \"=1+1", "a; \"=1+1"),
+            ("a|-1", "a|'-1", "a|-1"),
+            ("a\n@b", "a\n'@b", "a @b"),
+            ("late; paid", "late; paid", "late; paid"),
             ("=1+1", "'=1+1", "'=1+1"),
             ("+254712345678", "'+254712345678", "'+254712345678"),
             ("-5", "'-5", "'-5"),
             ("@SUM(A1)", "'@SUM(A1)", "'@SUM(A1)"),
-            ("\t=1", "'\t=1", "' =1"),
+            ("\t=1", "'\t'=1", "' =1"),
             ("\tx", "'\tx", "' x"),
             ("\rx", "'\rx", "' x"),
             ("  =1", "'  =1", "'  =1"),
-            ("\n=1", "'\n=1", "' =1"),
+            ("\n=1", "\n'=1", "' =1"),
             ("\u{1b}=1", "'=1", "'=1"),
             ("\u{0}-1", "'-1", "'-1"),
             ("\u{ff1d}1", "'\u{ff1d}1", "'\u{ff1d}1"),

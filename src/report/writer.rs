@@ -1,4 +1,4 @@
-//! One pass over the entries that feeds the fold and the three files, on a thread of its own: whoever reads the journal
+//! One pass over the entries that feeds the fold and the four files, on a thread of its own: whoever reads the journal
 //! has the next entries ready meanwhile.
 
 use std::path::{Path, PathBuf};
@@ -10,13 +10,14 @@ use super::figures::{Instants, write_money};
 use super::html::Page;
 use super::json::Document;
 use super::packed::Packed;
+use super::xlsx::Book;
 use super::{BatchHeader, Entry, Error, FILES, Owner, Prepaid, Reconciliation, output, own};
 use crate::domain::Electricity;
 
 /// How many batches of entries wait for the thread.
 const WAITING_MAX: usize = 2;
 
-/// An entry with its texts as the files show them, made once for all three.
+/// An entry with its texts as the files show them, made once for all of them.
 pub(super) struct Row<'a> {
     pub(super) entry: &'a Entry<'a>,
     pub(super) amount: &'a str,
@@ -38,6 +39,8 @@ impl Row<'_> {
 pub struct Paths {
     /// Every entry, for spreadsheets.
     pub csv: PathBuf,
+    /// The same, for a spreadsheet.
+    pub xlsx: PathBuf,
     /// Everything, for programs.
     pub json: PathBuf,
     /// The page, for people.
@@ -63,7 +66,7 @@ pub struct Writer {
 }
 
 impl Writer {
-    /// Opens the three files beside their future places in `dir`, which is made when it is missing.
+    /// Opens the files beside their future places in `dir`, which is made when it is missing.
     ///
     /// # Errors
     /// The folder cannot be made or written.
@@ -143,12 +146,13 @@ impl Drop for Writer {
     }
 }
 
-/// The fold and the three files that are written aside.
+/// The fold and the files that are written aside.
 struct Files {
     dir: PathBuf,
     header: BatchHeader,
     reconciliation: Reconciliation,
     sheet: Sheet,
+    book: Book,
     document: Document,
     page: Page,
     instants: Instants,
@@ -163,8 +167,9 @@ impl Files {
             dir: dir.to_owned(),
             reconciliation: Reconciliation::new(&header),
             sheet: Sheet::create(dir)?,
+            book: Book::create(dir, header.rows())?,
             document: Document::create(dir)?,
-            page: Page::create(dir)?,
+            page: Page::create(dir, header.zone.clone())?,
             header,
             instants: Instants::default(),
             amount: String::new(),
@@ -213,6 +218,9 @@ impl Files {
         self.sheet
             .add(&row)
             .map_err(Error::write(Sheet::NAME, &self.dir))?;
+        self.book
+            .add(&row)
+            .map_err(Error::write(Book::NAME, &self.dir))?;
         self.document
             .add(&row)
             .map_err(Error::write(Document::NAME, &self.dir))?;
@@ -231,6 +239,7 @@ impl Files {
             .sheet
             .finish()
             .map_err(Error::write(Sheet::NAME, dir))?;
+        let book = self.book.finish().map_err(Error::write(Book::NAME, dir))?;
         let document = self
             .document
             .finish(&header, &reconciliation)
@@ -241,6 +250,7 @@ impl Files {
             .map_err(Error::write(Page::NAME, dir))?;
         let staged = vec![
             (Sheet::NAME, sheet),
+            (Book::NAME, book),
             (Document::NAME, document),
             (Page::NAME, page),
         ];
@@ -248,6 +258,7 @@ impl Files {
         Ok(Report {
             paths: Paths {
                 csv: dir.join(Sheet::NAME),
+                xlsx: dir.join(Book::NAME),
                 json: dir.join(Document::NAME),
                 html: dir.join(Page::NAME),
             },

@@ -52,7 +52,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 pub use faults::{Fault, Faults, FloatShortage};
-pub use options::{Options, Service};
+pub use options::{Options, SERVICES_MAX, Service};
 use state::Gateway;
 pub use verdict::{Execution, FloatAccount, Standing, Verdict};
 

@@ -10,7 +10,7 @@ use super::{Error, Faults};
 use crate::domain::{Amount, Currency, PaymentKind, Timestamp};
 
 /// How many services a sandbox offers at most.
-const SERVICES_MAX: usize = 256;
+pub const SERVICES_MAX: usize = 256;
 /// The longest delay and token lifetime: a year, which no clock overflows at.
 const WAIT_MAX: Duration = Duration::from_secs(366 * 24 * 60 * 60);
 

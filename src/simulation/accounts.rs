@@ -3,10 +3,10 @@
 
 use tokio_util::sync::CancellationToken;
 
+use super::Scene;
 use super::wire::Packet;
 use super::world::Shape;
-use super::{Scene, batch};
-use crate::domain::PayerTransactionId;
+use crate::domain::{BatchName, PayerTransactionId};
 use crate::gateway::{Gateway, Inquiry, Signal};
 use crate::journal::{AccountMove, Error, Journal};
 use crate::ledger::pin;
@@ -28,13 +28,41 @@ pub(super) fn owner(user: &str) -> u8 {
 }
 
 impl Scene {
+    /// The user name that the operator has for a batch.
+    pub(super) fn account_of(&self, batch: &BatchName) -> &'static str {
+        self.accounts.borrow().get(batch).copied().unwrap_or(OURS)
+    }
+
+    fn set_account(&self, name: &'static str) {
+        self.accounts.borrow_mut().insert(self.batch(), name);
+    }
+
+    /// Whether the account that the operator has for the batch has nothing of it.
+    fn is_nothing_there(&self) -> bool {
+        let batch = self.batch();
+        let ours = owner(self.account_of(&batch));
+        let known = self
+            .generations()
+            .into_iter()
+            .filter(|g| g.batch == batch.as_str());
+        let shape = self.world.lock();
+        let is_there = |id| {
+            shape
+                .ledger
+                .get(&id)
+                .is_some_and(|account| account.owner == Some(ours))
+        };
+        !known.map(|g| g.id).any(is_there)
+    }
+
     /// The user name of the next run.
     ///
-    /// Which account a lost journal had, only the person knows: nobody makes a mistake then.
+    /// Where a lost journal is loaded anew as if nothing had been posted, only the person knows which account it had: nobody makes a
+    /// mistake then.
     pub(super) fn configured(&self) -> &'static str {
         let mut shape = self.world.lock();
-        if self.lost_journal || !shape.chance(|f| f.other_account) {
-            return self.account.get();
+        if self.lost_journal && self.unasked || !shape.chance(|f| f.other_account) {
+            return self.account_of(&self.batch());
         }
         NAMES[shape.rng.usize(0..NAMES.len())]
     }
@@ -45,22 +73,48 @@ impl Scene {
             return;
         }
         let on_record: Option<String> = self.disk.look(|c| {
-            c.query_row("select account from batch", [], |row| row.get(0))
-                .expect("the batch is there")
+            let name = self.batch();
+            c.query_row(
+                "select account from batch where name = ?1",
+                [name.as_str()],
+                |row| row.get(0),
+            )
+            .expect("the batch is there")
         });
         let known = on_record.and_then(|account| NAMES.into_iter().find(|name| *name == account));
         if let Some(name) = known {
-            self.account.set(name);
+            self.set_account(name);
         }
     }
 
-    /// Told which name is on record: whoever is sure of the account takes that one.
+    /// Told which name is on record: whoever is sure of the account takes that one, or knows that the other has nothing.
     pub(super) fn is_told(&self, pinned: &str) -> bool {
         let known = NAMES.into_iter().find(|name| *name == pinned);
-        if let Some(name) = known.filter(|name| owner(name) == owner(self.account.get())) {
-            self.account.set(name);
+        let ours = owner(self.account_of(&self.batch()));
+        if let Some(name) = known
+            && (owner(name) == ours || self.is_nothing_there())
+        {
+            self.set_account(name);
         }
         known.is_some()
+    }
+
+    /// Says which account a lost journal had, where that is the one that is configured; as `disburse run --asked-as` does.
+    pub(super) async fn confirm_payer(
+        &self,
+        journal: &Journal,
+        batch: &BatchName,
+        user: &'static str,
+    ) -> Result<(), Error> {
+        let home = Self::home(user);
+        let unknown = journal.payer_unknown(batch.clone(), home.clone()).await?;
+        if unknown.is_none() || owner(user) != owner(self.account_of(batch)) {
+            return Ok(());
+        }
+        let now = self.world.lock().wall_now();
+        let said = format!("it was posted as {user}");
+        self.world.lock().note(|| said);
+        journal.confirm_payer(batch.clone(), home, now).await
     }
 
     /// Orders that the batch belongs to the account that is configured, if it knows a payment of the batch; as
@@ -71,16 +125,16 @@ impl Scene {
         user: &'static str,
         dead: &CancellationToken,
     ) -> Result<(), Error> {
-        if user == self.account.get() || self.world.lock().rng.bool() {
+        if user == self.account_of(&self.batch()) || self.world.lock().rng.bool() {
             return Ok(());
         }
         let now = self.world.lock().wall_now();
-        let Some(from) = journal.other_account(batch(), user.into()).await? else {
+        let Some(from) = journal.other_account(self.batch(), user.into()).await? else {
             return Ok(());
         };
-        journal.pin(batch(), Self::home(&from), now).await?;
+        journal.pin(self.batch(), Self::home(&from), now).await?;
         let line = self.line((usize::MAX, user), 1, dead, Default::default());
-        for payment in journal.witnesses(batch(), ASKED_MAX).await? {
+        for payment in journal.witnesses(self.batch(), ASKED_MAX).await? {
             let inquiry = Inquiry {
                 id: payment.id,
                 gateway_transaction_id: None,
@@ -99,7 +153,7 @@ impl Scene {
                     witness: payment.id,
                     reason: "renamed".into(),
                 };
-                let moved = journal.move_account(batch(), order, now).await;
+                let moved = journal.move_account(self.batch(), order, now).await;
                 let said = format!("the account is called {user} now: {moved:?}");
                 self.world.lock().note(|| said);
                 return moved;

@@ -5,12 +5,13 @@ use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
+use super::Scene;
 use super::life::policy;
 use super::oracle::Generation;
-use super::{Scene, batch};
 use crate::domain::PayerTransactionId;
 use crate::gateway::{Gateway, Inquiry};
 use crate::journal::{Answered, Decision, Error, Finding, Journal};
+use crate::ledger::HeldFor;
 use crate::ledger::decisions::{Asked, Refusal, is_asked_first};
 use crate::lifecycle::{Moment, Policy, State};
 
@@ -22,7 +23,7 @@ const WAITS_MAX: u32 = 3;
 
 /// What became of an order that a payment failed.
 #[derive(Debug)]
-enum Order {
+pub(super) enum Order {
     Decided,
     Refused(Refusal),
     /// The lifecycle does not allow it, or the journal failed.
@@ -51,7 +52,7 @@ impl Scene {
         }
     }
 
-    fn moment(&self) -> Moment {
+    pub(super) fn moment(&self) -> Moment {
         Moment {
             now: self.world.lock().wall_now(),
             jitter: 0,
@@ -91,7 +92,12 @@ impl Scene {
         let truth = self.truth(id);
         if truth == Truth::Paid && !lies {
             let paid = journal
-                .decide(batch(), id.as_str().into(), decision(true), self.moment())
+                .decide(
+                    self.batch_of(id),
+                    id.as_str().into(),
+                    decision(true),
+                    self.moment(),
+                )
                 .await;
             return format!("{id} is decided, paid: {}", paid.is_ok());
         }
@@ -116,7 +122,11 @@ impl Scene {
     }
 
     /// The same with a second word, and again when the time has come that the refusal names.
-    async fn call_failed_in_time(&self, journal: &Journal, id: PayerTransactionId) -> Order {
+    pub(super) async fn call_failed_in_time(
+        &self,
+        journal: &Journal,
+        id: PayerTransactionId,
+    ) -> Order {
         for _ in 0..WAITS_MAX {
             let order = self.call_failed(journal, id, true).await;
             self.world
@@ -140,13 +150,15 @@ impl Scene {
         id: PayerTransactionId,
         although: bool,
     ) -> Result<Result<(), Refusal>, Error> {
-        let looked = journal.look(batch(), id.as_str().into()).await?;
+        let looked = journal.look(self.batch_of(id), id.as_str().into()).await?;
         let policy = self.patience();
         let (mut seen, mut heard) = (looked.seen, None);
         if is_asked_first(&looked.life) || looked.is_open {
-            let user = self.account.get();
+            let user = self.account_of(&self.batch_of(id));
             let now = self.moment().now;
-            journal.pin(batch(), Self::home(user), now).await?;
+            let batch = self.batch_of(id);
+            self.confirm_payer(journal, &batch, user).await?;
+            journal.pin(batch, Self::home(user), now).await?;
             let inquiry = Inquiry {
                 id: looked.id,
                 gateway_transaction_id: None,
@@ -200,11 +212,13 @@ impl Scene {
             return;
         }
         let journal = self.open(None, &CancellationToken::new());
+        self.open_lanes(&journal).await;
+        self.withdraw_stuck(&journal).await;
         for generation in self.generations() {
             let (id, truth) = (generation.id, self.truth(generation.id));
             // Its retry waits until the gateway says of it what it never says: nothing of it has left.
             if truth == Truth::Taken && generation.replaced {
-                self.cancel_retry_of(&journal, generation.line).await;
+                self.cancel_retry_of(&journal, &generation).await;
             }
             // What the gateway took back, and cannot be asked about or never says again.
             let taken_back = generation.state == State::Failed
@@ -233,26 +247,63 @@ impl Scene {
             }
             if paid {
                 let decided = journal
-                    .decide(batch(), id.as_str().into(), decision(true), self.moment())
+                    .decide(
+                        self.batch_of(id),
+                        id.as_str().into(),
+                        decision(true),
+                        self.moment(),
+                    )
                     .await;
-                if let Err(error) = decided {
+                if let Err(error) = decided
+                    && !self.is_paid(id)
+                {
                     self.cannot_decide(id, &error);
                 }
             }
         }
     }
 
+    /// Opens the lanes that were held because too much of what was heard was not ours: no run does. Those that wait for float
+    /// a run opens.
+    async fn open_lanes(&self, journal: &Journal) {
+        for batch in self.batches() {
+            let standing = journal.standing(batch.clone()).await;
+            let held = standing.map(|standing| standing.held).unwrap_or_default();
+            let now = self.moment().now;
+            for lane in held
+                .into_iter()
+                .filter(|lane| lane.held_for != HeldFor::Float)
+            {
+                let service = lane.service.as_str().into();
+                let opened = journal.resume_lane(batch.clone(), service, now).await;
+                let said = format!("lane {} is opened: {}", lane.service, opened.is_ok());
+                self.world.lock().note(|| said);
+            }
+        }
+    }
+
+    /// Whether it has been learned meanwhile.
+    fn is_paid(&self, id: PayerTransactionId) -> bool {
+        let mut generations = self.generations().into_iter();
+        generations.any(|generation| generation.id == id && generation.state == State::Paid)
+    }
+
     async fn is_open_failure(&self, journal: &Journal, id: PayerTransactionId) -> bool {
-        let looked = journal.look(batch(), id.as_str().into()).await;
+        let looked = journal.look(self.batch_of(id), id.as_str().into()).await;
         looked.is_ok_and(|looked| looked.is_open)
     }
 
-    async fn cancel_retry_of(&self, journal: &Journal, line: u64) {
-        let is_ready =
-            |generation: &Generation| generation.line == line && generation.state == State::Ready;
+    async fn cancel_retry_of(&self, journal: &Journal, replaced: &Generation) {
+        let is_ready = |generation: &Generation| {
+            generation.line == replaced.line
+                && generation.batch == replaced.batch
+                && generation.state == State::Ready
+        };
         if let Some(retry) = self.generations().into_iter().find(is_ready) {
             let name = Some(retry.id.as_str().into());
-            let cancelled = journal.cancel(batch(), name, self.moment()).await;
+            let cancelled = journal
+                .cancel(self.batch_of(retry.id), name, self.moment())
+                .await;
             let said = format!("the retry {} is cancelled: {}", retry.id, cancelled.is_ok());
             self.world.lock().note(|| said);
         }

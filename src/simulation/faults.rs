@@ -57,6 +57,8 @@ pub(super) struct Faults {
     pub callback_doubled: u32,
     /// A payment is executed although the gateway has called it failed.
     pub broken_no: u32,
+    /// After it was called failed, a word comes by which it is under way, or that is about something else, or unreadable.
+    pub late_word: u32,
     /// It is called failed although it was executed, and the gateway has said so.
     pub broken_yes: u32,
     /// It comes before the reply.
@@ -109,6 +111,11 @@ pub(super) struct Faults {
     pub settle_ms: u64,
     /// When the float runs dry, and when it is topped up again.
     pub float_gap: Option<(u64, u64)>,
+}
+
+/// Nothing, or up to so much.
+fn chance_of(rng: &mut Rng, most: u32) -> u32 {
+    if rng.bool() { rng.u32(0..=most) } else { 0 }
 }
 
 impl Faults {
@@ -169,7 +176,7 @@ impl Faults {
             ..Self::default()
         };
         if temper > 0 {
-            let mut chance = |most| if rng.bool() { rng.u32(0..=most) } else { 0 };
+            let mut chance = |most| chance_of(rng, most);
             faults.other_words = chance(300);
             faults.named = chance(1_000);
             faults.junk = chance(100);
@@ -179,6 +186,7 @@ impl Faults {
             faults.beside = chance(Play::Beside.chance(300));
             faults.false_word = chance(Play::FalseWord.chance(700));
             faults.rejects_repeats = rng.bool();
+            faults.late_word = chance_of(rng, 300);
         }
         faults
     }

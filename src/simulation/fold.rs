@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use super::Scene;
 use super::life::policy;
-use super::{Scene, batch};
 use crate::canary::Canary;
 use crate::journal::{ReportRow, Snapshot, TrailEntry};
 use crate::lifecycle::{Life, Moment, Policy, State, step};
@@ -57,7 +57,7 @@ impl Scene {
         let policy = policy(true, self.settle_on);
         let mut read = || {
             self.disk.read(|reader| {
-                let snapshot = reader.snapshot(&batch()).expect("the batch is there");
+                let snapshot = reader.snapshot(&self.batch()).expect("the batch is there");
                 page(&snapshot, &policy, violations)
             })
         };
@@ -65,7 +65,7 @@ impl Scene {
         // The planted mistakes must be found by the books alone.
         if !Canary::ALL.iter().any(|canary| canary.sings()) {
             let found = self.disk.read(|reader| {
-                let snapshot = reader.snapshot(&batch()).expect("the batch is there");
+                let snapshot = reader.snapshot(&self.batch()).expect("the batch is there");
                 snapshot.prove(None).findings
             });
             // The guards against removal are gone: this journal is emptied for its next use.
@@ -73,7 +73,7 @@ impl Scene {
             let found = found.iter().filter(counts);
             violations.extend(found.map(|finding| format!("15: {finding}")));
         }
-        let lines = self.lines().len();
+        let lines = self.rows_of_batch();
         if first.rows != lines {
             violations.push(format!(
                 "12: the report has {} rows, the file {lines}",
@@ -92,7 +92,9 @@ impl Scene {
 
 fn page(snapshot: &Snapshot<'_>, policy: &Policy, violations: &mut Vec<String>) -> Page {
     let standing = snapshot.standing().expect("it can be read");
-    let control = snapshot.control().expect("it can be read").total();
+    let mut control = snapshot.control().expect("it can be read").total();
+    // Rows that were set aside are in no control total.
+    control.add_all(&standing.rejected);
     let total = standing.total();
     let mut counted = std::collections::BTreeMap::<State, u64>::new();
     let mut shouted = BTreeSet::new();

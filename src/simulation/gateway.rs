@@ -32,6 +32,8 @@ fn with(entry: &str, members: &str) -> String {
     format!("{},{members}}}", entry.trim_end_matches('}'))
 }
 
+/// Bodies that come to one address; more than an address may fill by itself.
+const JUNK: u32 = 70;
 /// What stands in an entry about another payment.
 const OTHER: &str = r#""amount":"90,000.00","currencyCode":"KES""#;
 
@@ -122,12 +124,15 @@ impl Shape {
 
     /// An entry that is about another payment, now and then. It is not told of this one.
     pub(super) fn other_words(&mut self, id: PayerTransactionId, number: u64) -> Option<String> {
-        if !self.chance(|f| f.other_words) {
-            return None;
-        }
+        self.chance(|f| f.other_words)
+            .then(|| self.about_another(id, number))
+    }
+
+    /// An entry about another payment.
+    pub(super) fn about_another(&mut self, id: PayerTransactionId, number: u64) -> String {
         let code = [139, 140, 141, 143, 148, 180, 183, 231][self.rng.usize(0..8)];
         self.note(|| format!("words about another payment: {id} {code}"));
-        Some(with(&entry(id.as_str(), code, number), OTHER))
+        with(&entry(id.as_str(), code, number), OTHER)
     }
 
     /// Adds amount and number, now and then, in one of the ways in which they are written.
@@ -142,10 +147,11 @@ impl Shape {
             return entry;
         };
         let row = if row == 8 { 7 } else { row };
+        let shillings = self.account(id).minor / 100;
         let members = match self.rng.u32(0..4) {
-            0 => format!(r#""amount":{row},"MSISDN":"2547{row:08}""#),
-            1 => format!(r#""amount":"{row}.00","MSISDN":"07{row:08}""#),
-            2 => format!(r#""amount":"KES {row}.000","accountNumber":7{row:08}"#),
+            0 => format!(r#""amount":{shillings},"MSISDN":"2547{row:08}""#),
+            1 => format!(r#""amount":"{shillings}.00","MSISDN":"07{row:08}""#),
+            2 => format!(r#""amount":"KES {shillings}.000","accountNumber":7{row:08}"#),
             _ => format!(r#""amount":"***","MSISDN":"2547****{row:04}","currencyCode":"""#),
         };
         with(&entry, &members)
@@ -186,6 +192,7 @@ impl Shape {
             account.owner = Some(owner(packet.user));
             account.callback = packet.callback;
             self.may_recant(packet.id, |f| f.broken_no);
+            self.may_waver(packet.id);
             return code;
         }
         if self.is_dry() && packet.service.ends_with("A") {
@@ -237,6 +244,9 @@ impl Shape {
             (false, true) => 140,
             (false, false) => 183,
         };
+        if fails {
+            self.may_waver(id);
+        }
         let account = self.account(id);
         if !fails {
             account.executions += 1;
@@ -261,7 +271,7 @@ impl Shape {
         }
         let delay = self.delay(|f| f.network_ms);
         if self.chance(|f| f.junk) {
-            self.plan(0, Happening::Junk(id));
+            self.plan(0, Happening::Junk(id, JUNK));
         }
         self.plan(delay, Happening::Push(id, code, 0));
         if self.chance(|f| f.callback_doubled) {

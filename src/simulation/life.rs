@@ -11,11 +11,12 @@ use secrecy::SecretString;
 use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 
+use super::Scene;
+use super::accounts::owner;
 use super::line::Line;
 use super::papers::FileService;
 use super::wire::Hold;
 use super::world::World;
-use super::{Scene, batch};
 use crate::callback::{self, Addresses};
 use crate::domain::{Country, PayerTransactionId, Pulse, WireZone};
 use crate::engine::{self, Clock, Limits, Plan, Progress, Rate, Run, Summary};
@@ -311,8 +312,13 @@ impl Scene {
                 let fenced = shape.runs[run].overtaken_at.is_some();
                 let excused = match &error {
                     Error::Altered { .. } => shape.tampered.is_some(),
+                    Error::PaidElsewhere { what, .. } => self.is_stuck(what),
                     // A copy that was put back may be from before the account had another name.
                     Error::OtherAccount { pinned, .. } => self.is_told(pinned),
+                    // Whoever has the wrong account in the configuration says nothing.
+                    Error::PayerUnknown { account, .. } => {
+                        owner(account) != owner(self.account_of(&self.batch()))
+                    }
                     _ => error.kind() == Kind::Fault && (spoilt || fenced),
                 };
                 if !excused {
@@ -396,12 +402,14 @@ impl Scene {
             Clock::started_at(shape.wall_now()).on(shape.uptime())
         };
         self.move_account(&journal, settings.user, dead).await?;
+        self.confirm_payer(&journal, &self.batch(), settings.user)
+            .await?;
         if self.has_documents {
             let home = Self::home(settings.user);
-            journal.pin(batch(), home, clock.now()).await?;
+            journal.pin(self.batch(), home, clock.now()).await?;
             let uploads = Uploads {
                 journal: journal.clone(),
-                batch: batch(),
+                batch: self.batch(),
                 service: Arc::new(FileService {
                     world: Arc::clone(&self.world),
                 }),
@@ -414,7 +422,7 @@ impl Scene {
             self.world.lock().note(|| format!("{report:?}"));
         }
         let callbacks = limits.callbacks || listened;
-        let shown = journal.shown(batch()).await?;
+        let shown = journal.shown(self.batch()).await?;
         let confirmation = Confirmation::of(shown.open(), shown.bound, Answer::Flag);
         let shown = self.generations().iter().map(|g| g.id).collect();
         let plan = Plan {
@@ -425,7 +433,7 @@ impl Scene {
                 dead,
                 shown,
             )),
-            batch: batch(),
+            batch: self.batch(),
             home: Self::home(settings.user),
             confirmation,
             policy: policy(callbacks, settings.settle_on),

@@ -5,6 +5,7 @@
 //! gateway's ledger is the oracle ([`oracle`]): it counts how often money moved. The same seed gives the same trace.
 
 mod accounts;
+mod again;
 mod decisions;
 mod deployment;
 mod faults;
@@ -35,6 +36,7 @@ use crate::domain::{
 use crate::journal::LoadPlan;
 use crate::journal::inline::{Disk, Shelf};
 use crate::lifecycle::{CodeTable, SettleOn};
+use again::Again;
 use places::Places;
 use world::World;
 
@@ -64,8 +66,9 @@ pub(crate) struct Scene {
     /// Copies of the journal are taken and put back.
     copies: bool,
     places: Places,
-    /// The user name that the operator has in the configuration.
-    account: Cell<&'static str>,
+    again: Again,
+    /// The user names that the operator has in the configuration, by the batch that it is for.
+    accounts: RefCell<BTreeMap<BatchName, &'static str>>,
     /// How long the operator has waited until what is in doubt may be decided.
     waited: Cell<Duration>,
     rows: RefCell<Vec<Instruction>>,
@@ -108,7 +111,8 @@ pub(crate) fn simulate(seed: u64, traced: bool) -> Outcome {
         shelf,
         copies: seed.is_multiple_of(4),
         places: Places::of(seed),
-        account: Cell::new(accounts::OURS),
+        again: Again::of(seed),
+        accounts: RefCell::default(),
         waited: Cell::default(),
         rows: RefCell::new((1..=count).map(|n| row(n, has_documents)).collect()),
         certain: Cell::new(0),
@@ -131,7 +135,7 @@ pub(crate) fn simulate(seed: u64, traced: bool) -> Outcome {
         if number == bad {
             healed_at = scene.world.lock().heal();
         }
-        scene.live(healthy);
+        scene.live_all(healthy);
         scene.amend_again();
         let pause = {
             let mut shape = scene.world.lock();
@@ -139,7 +143,8 @@ pub(crate) fn simulate(seed: u64, traced: bool) -> Outcome {
             shape.rng.u64(0..most)
         };
         scene.world.idle(pause);
-        finished = scene.on_a_runtime(scene.is_finished()) && scene.is_decided();
+        finished = scene.is_decided();
+        scene.of_each_batch(|| finished &= scene.on_a_runtime(scene.is_finished()));
         if finished && healthy && scene.world.lock().is_quiet() {
             break;
         }

@@ -6,8 +6,7 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 use super::oracle::FAILED;
-use super::{Scene, batch, plan, row};
-use crate::domain::Instruction;
+use super::{Scene, plan, row};
 use crate::journal::inline::{Disk, Fuse, Shelf};
 use crate::journal::{Incoming, Journal, LoadPlan, Loaded};
 use crate::lifecycle::Moment;
@@ -74,11 +73,7 @@ impl Scene {
         let (sender, receiver) = std::sync::mpsc::channel();
         let rows = self.lines();
         let count = rows.len();
-        let minor = |row: &Instruction| {
-            let to = row.msisdn.as_str().to_owned();
-            (row.line, (row.money.amount.minor(), to))
-        };
-        self.world.lock().loaded.extend(rows.iter().map(minor));
+        self.world.lock().know(&rows);
         let _ = sender.send(
             rows.into_iter()
                 .map(Incoming::Good)
@@ -102,7 +97,7 @@ impl Scene {
 
     pub(super) async fn is_finished(&self) -> bool {
         let journal = self.open(None, &CancellationToken::new());
-        let standing = journal.standing(batch()).await;
+        let standing = journal.standing(self.batch()).await;
         standing.is_ok_and(|standing| standing.is_finished())
     }
 
@@ -121,10 +116,13 @@ impl Scene {
         if jump == 0 {
             self.world.lock().set_the_clock();
         }
-        if loses {
+        if loses && self.again.count() == 0 {
             self.lose_journal();
         }
-        self.on_a_runtime(self.act());
+        self.on_a_runtime(async {
+            self.act().await;
+            self.load_again().await;
+        });
     }
 
     /// Acts at random moments while a run lives.
@@ -137,6 +135,7 @@ impl Scene {
                 self.world.lock().set_the_clock();
             }
             self.act().await;
+            self.load_again().await;
             self.copy();
         }
     }
@@ -153,29 +152,30 @@ impl Scene {
         };
         let journal = self.open(None, &CancellationToken::new());
         let said = match act {
-            0..=7 => format!(
-                "retry: {:?}",
-                journal.retry(batch(), None, moment.now).await
-            ),
+            0..=7 => format!("retry: {:?}", self.retry(&journal, None, moment.now).await),
             8..=11 => {
                 let code = FAILED[usize::try_from(number).unwrap_or(0) % FAILED.len()];
-                let done = journal.retry(batch(), Some(code), moment.now).await;
+                let done = self.retry(&journal, Some(code), moment.now).await;
                 format!("retry {code}: {done:?}")
             }
             // Of what a lost journal may have posted only the gateway knows: nobody withdraws it unasked.
             12..=20 if self.unasked => return,
             12..=19 => {
                 let id = format!("R{number}");
-                let done = journal.cancel(batch(), Some(id.into()), moment).await;
+                let done = journal
+                    .cancel(self.some_batch(), Some(id.into()), moment)
+                    .await;
                 format!("cancel R{number}: {}", done.is_ok())
             }
             20 => {
-                let done = journal.cancel(batch(), None, moment).await;
+                let done = journal.cancel(self.some_batch(), None, moment).await;
                 format!("cancel all: {done:?}")
             }
             21..=24 => {
+                let batch = self.some_batch();
                 for lane in ["A", "B"] {
-                    let _ = journal.resume_lane(batch(), lane.into(), moment.now).await;
+                    let resumed = journal.resume_lane(batch.clone(), lane.into(), moment.now);
+                    let _ = resumed.await;
                 }
                 "the lanes are open".into()
             }
@@ -239,6 +239,7 @@ impl Scene {
 
     /// The journal is lost, and the file loaded again.
     fn lose_journal(&mut self) {
+        self.again.stop();
         // With all that lay beside it.
         self.shelf = Shelf::default();
         self.disk = Disk::blank(&self.shelf);

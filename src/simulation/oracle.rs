@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use super::Scene;
-use crate::domain::PayerTransactionId;
+use super::wire::NOT_OVER;
+use crate::domain::{PayerTransactionId, Timestamp};
 use crate::lifecycle::{SettleOn, State};
 
 /// Codes that prove an end, as the interface has them.
@@ -18,7 +19,13 @@ const SECOND_MS: u64 = 1_000;
 pub(super) struct Generation {
     pub id: PayerTransactionId,
     pub line: u64,
+    /// The name of its batch.
+    pub batch: String,
+    /// When it was loaded, or ordered.
+    pub received_at: Timestamp,
     pub state: State,
+    /// It may yet be paid.
+    pub is_open: bool,
     code: Option<i32>,
     /// A person decided it.
     decided: bool,
@@ -28,18 +35,26 @@ pub(super) struct Generation {
     pub replaced: bool,
 }
 
+impl Generation {
+    /// Whether it failed by the word of a person alone.
+    pub(super) fn is_decided(&self) -> bool {
+        self.state == State::Failed && self.code.is_none()
+    }
+}
+
 impl Scene {
     /// Every generation of every row.
     pub(super) fn generations(&self) -> Vec<Generation> {
         self.disk.look(|c| {
             let mut statement = c
-                .prepare_cached(
+                .prepare_cached(&format!(
                     "select identifier, line, coalesce(state, 0), replaced_by is not null, code,
                          exists (select 1 from evidence e where e.seq = i.seq and event in (9, 10)),
-                         exists (select 1 from evidence e where e.seq = i.seq and event = 31)
-                     from instruction i left join life l on l.seq = i.seq
+                         exists (select 1 from evidence e where e.seq = i.seq and event = 31),
+                         name, received_at, state is null or {NOT_OVER} and state <> 5
+                     from instruction i join batch b using (batch_id) left join life l on l.seq = i.seq
                      where amount is not null or state is not null order by i.seq",
-                )
+                ))
                 .expect("the schema has these");
             let rows = statement.query_map([], |row| {
                 let id: String = row.get(0)?;
@@ -52,6 +67,9 @@ impl Scene {
                     code: row.get(4)?,
                     decided: row.get(5)?,
                     superseded: row.get(6)?,
+                    batch: row.get(7)?,
+                    received_at: Timestamp::from_millis(row.get(8)?),
+                    is_open: row.get(9)?,
                 })
             });
             rows.expect("they can be read")
@@ -72,7 +90,15 @@ impl Scene {
         self.judge_words(violations);
         self.judge_proofs(&generations, violations);
         self.judge_payments(&generations, violations);
-        let shouted = self.judge_report(violations);
+        let mut shouted = BTreeSet::new();
+        self.of_each_batch(|| {
+            let lines = self.judge_report(violations);
+            shouted.extend(
+                lines
+                    .into_iter()
+                    .map(|line| (self.batch().to_string(), line)),
+            );
+        });
         self.judge_rows(&generations, &shouted, violations);
         self.judge_callbacks(violations);
         self.judge_pace(violations);
@@ -245,7 +271,7 @@ impl Scene {
     fn judge_rows(
         &self,
         generations: &[Generation],
-        shouted: &BTreeSet<u64>,
+        shouted: &BTreeSet<(String, u64)>,
         violations: &mut Vec<String>,
     ) {
         let shape = self.world.lock();
@@ -257,18 +283,38 @@ impl Scene {
             let accounts = || shape.ledger.values().filter(|account| account.line == line);
             let executions: u32 = accounts().map(|account| account.executions).sum();
             let broken: u32 = accounts().map(|account| account.broken).sum();
-            if executions > 1 && executions - broken > 1 {
+            let ordered = 1 + shape.ordered.get(&line).copied().unwrap_or(0);
+            if executions > ordered && executions - broken > ordered {
                 violations.push(format!(
                     "1: line {line} was paid {executions} times, {broken} of them after a no"
                 ));
             }
-            let paid = of_row.iter().filter(|g| g.state == State::Paid).count();
-            if paid > 1 && !shouted.contains(&line) {
-                violations.push(format!(
-                    "21: line {line} was paid {paid} times, and the report does not say so"
-                ));
+            let batches: BTreeSet<_> = of_row.iter().map(|g| g.batch.as_str()).collect();
+            for batch in batches {
+                let is_paid = |g: &&&Generation| g.batch == batch && g.state == State::Paid;
+                let paid = of_row.iter().filter(is_paid).count();
+                if paid > 1 && !shouted.contains(&(batch.to_owned(), line)) {
+                    violations.push(format!(
+                        "21: line {line} was paid {paid} times, and the report does not say so"
+                    ));
+                }
             }
         }
+    }
+
+    /// How many rows the batch has.
+    pub(super) fn rows_of_batch(&self) -> usize {
+        let batch = self.batch();
+        if batch == super::batch() {
+            return self.lines().len();
+        }
+        let of_batch = |generation: &Generation| generation.batch == batch.as_str();
+        let lines = self
+            .generations()
+            .into_iter()
+            .filter(of_batch)
+            .map(|g| g.line);
+        lines.collect::<BTreeSet<_>>().len()
     }
 
     /// Whether two ends were heard of a payment, and no decision has followed.

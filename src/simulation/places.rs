@@ -12,7 +12,8 @@ use crate::journal::inline::{Disk, Image, Shelf};
 /// The copies, with a generator of their own: scenes without copies stay as they are.
 pub(super) struct Places {
     rng: RefCell<Rng>,
-    image: RefCell<Option<Image>>,
+    /// With how many batches it knew.
+    image: RefCell<Option<(Image, usize)>>,
     /// What runs is a copy: the operator knows nothing of it.
     pub(super) is_copy: Cell<bool>,
 }
@@ -37,7 +38,8 @@ impl Scene {
     pub(super) fn copy(&self) {
         // What is edited is taken back, and would stand in a copy for ever.
         if self.by_chance(3) && self.world.lock().tampered.is_none() {
-            self.places.image.replace(Some(self.disk.image()));
+            let copied = (self.disk.image(), self.again.count());
+            self.places.image.replace(Some(copied));
             self.world.lock().note(|| "the journal is copied".into());
         }
     }
@@ -50,13 +52,19 @@ impl Scene {
         if !self.by_chance(4) {
             return;
         }
-        let Some(image) = self.places.image.take() else {
+        let Some((image, batches)) = self.places.image.take() else {
             return;
         };
+        // What was paid under a name that it does not know, a person must know.
+        if batches < self.again.count() {
+            return;
+        }
         if self.by_chance(4) {
             self.shelf = Shelf::default();
         }
+        let ordered = self.orders();
         self.disk = Disk::restored(&image, &self.shelf);
+        self.world.lock().orders_lost = ordered > self.orders();
         self.lost_journal = true;
         self.forget_what_was_heard();
         self.world.lock().note(|| "a copy is put back".into());
@@ -65,14 +73,42 @@ impl Scene {
             if let Err(text) = self.load(&journal, false, true).await {
                 self.world.lock().violation(text);
             }
-            // Whoever gave the orders that are lost does not know of them any more: otherwise nothing would be posted again.
-            let now = self.world.lock().wall_now();
-            if journal.orders_lost().await.is_ok_and(|orders| orders > 0) {
-                let said = journal.orders_given_again("given again".into(), now).await;
-                let said = format!("the lost orders are declared given again: {said:?}");
-                self.world.lock().note(|| said);
-            }
         });
+        // Somebody runs it before anybody thinks of the orders that are lost.
+        if self.world.lock().orders_lost && self.by_chance(2) {
+            self.live(false);
+        }
+        self.on_a_runtime(async {
+            let journal = self.open(None, &CancellationToken::new());
+            self.give_orders_again(&journal).await;
+            self.world.lock().orders_lost = false;
+        });
+    }
+
+    /// Whoever gave the orders that are lost does not know of them any more: otherwise nothing would be posted again.
+    async fn give_orders_again(&self, journal: &Journal) {
+        let now = self.world.lock().wall_now();
+        if journal
+            .orders_lost()
+            .await
+            .is_ok_and(|lost| !lost.is_none())
+        {
+            let said = journal.orders_given_again("given again".into(), now).await;
+            let said = format!("the lost orders are declared given again: {said:?}");
+            self.world.lock().note(|| said);
+        }
+    }
+
+    /// How many orders the journal has that must not be forgotten.
+    fn orders(&self) -> i64 {
+        self.disk.look(|c| {
+            c.query_row(
+                "select coalesce((select value from meta where key = 'orders'), 0)",
+                [],
+                |row| row.get(0),
+            )
+            .expect("it is a number")
+        })
     }
 
     /// Lets the copy run for a while in a place of its own, beside the original, and throws it away.
@@ -86,8 +122,10 @@ impl Scene {
             let keeps_apart = faults.duplicate_check && !faults.rejects_repeats;
             keeps_apart && shape.chance(|f| f.beside)
         };
+        // Beside a journal that has the same rows under other names, it would pay them under its own.
+        let plays = plays && self.again.count() == 0;
         let image = self.places.image.borrow_mut().take_if(|_| plays);
-        let Some(image) = image else { return };
+        let Some((image, _)) = image else { return };
         let shelf = Shelf::default();
         let copy = Disk::restored(&image, &shelf);
         let original = std::mem::replace(&mut self.disk, copy);
@@ -104,6 +142,7 @@ impl Scene {
         });
         let noticed = self.on_a_runtime(async {
             let journal = self.open(None, &CancellationToken::new());
+            self.give_orders_again(&journal).await;
             journal.recovery().await.is_ok_and(|open| open.is_some())
         });
         if was_used && !noticed {

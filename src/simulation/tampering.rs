@@ -1,6 +1,7 @@
 //! Whoever can write the journal's file edits it between two runs, and takes it back after the next one.
 
 use rusqlite::{Connection, OptionalExtension};
+use tokio_util::sync::CancellationToken;
 
 use super::Scene;
 use crate::domain::PayerTransactionId;
@@ -21,12 +22,17 @@ const CLOSED: &str =
     "select seq, identifier, l.state, l.due_at, l.queued, l.exposures from life l join instruction i using (seq)
      where l.state not in (0, 1) and l.replaced_by is null order by seq limit 1";
 
+/// Payments whose rows would be paid anew if they had failed: first those that a retry has replaced already.
+const UNPAID: &str =
+    "select seq, identifier, l.state, l.code, l.due_at, l.queued, l.replaced_by from life l join instruction i using (seq)
+     where l.state in (2, 3, 4) or l.state = 8 and l.replaced_by is not null order by l.replaced_by is null, seq limit 1";
+
 impl Scene {
     /// Edits an amount, a number or a state, now and then.
     pub(super) fn tamper(&self) -> Option<Edited> {
         let which = {
             let mut shape = self.world.lock();
-            shape.chance(|f| f.tampered).then(|| shape.rng.u32(0..3))?
+            shape.chance(|f| f.tampered).then(|| shape.rng.u32(0..4))?
         };
         let found = self.disk.look(|c| match which {
             0 => instruction(c, |minor, _| format!("amount = {}", minor + 1)),
@@ -34,10 +40,20 @@ impl Scene {
                 let last = if to.ends_with('9') { 0 } else { 9 };
                 format!("msisdn = '{}{last}'", &to[..to.len() - 1])
             }),
-            _ => state(c),
+            2 => state(c),
+            _ => failure(c),
         });
         let (id, what, edited) = found?;
         self.edit(edited.guarded, &what);
+        if which == 3 {
+            // Whoever sees a failure orders a retry.
+            let now = self.world.lock().wall_now();
+            let done = self.on_a_runtime(async {
+                let journal = self.open(None, &CancellationToken::new());
+                journal.retry(self.batch_of(id), None, now).await
+            });
+            self.world.lock().note(|| format!("retry: {done:?}"));
+        }
         let mut shape = self.world.lock();
         shape.tampered = Some(id);
         shape.deaf = true;
@@ -122,6 +138,37 @@ fn state(c: &Connection) -> Found {
     // Not as one that has been on the wire: of that one the gateway would be asked first.
     let what = format!(
         "update life set state = 0, due_at = 0, queued = 1, exposures = 0 where seq = {seq}"
+    );
+    Some((id, what, edited))
+}
+
+/// What is under way stands as failed.
+fn failure(c: &Connection) -> Found {
+    let (seq, id, state, code, due_at, queued) = c
+        .query_row(UNPAID, [], |row| {
+            let id: String = row.get(1)?;
+            Ok((
+                row.get::<_, i64>(0)?,
+                id,
+                row.get::<_, i64>(2)?,
+                row.get::<_, Option<i64>>(3)?,
+                row.get::<_, i64>(4)?,
+                row.get::<_, i64>(5)?,
+            ))
+        })
+        .optional()
+        .expect("they can be read")?;
+    let code = code.map_or("null".to_owned(), |code| code.to_string());
+    let edited = Edited {
+        guarded: false,
+        undo: format!(
+            "update life set state = {state}, code = {code}, due_at = {due_at}, queued = {queued} where seq = {seq} and state = 6
+                 and (replaced_by is null or {state} = 8)"
+        ),
+    };
+    let id = PayerTransactionId::parse(&id).expect("we made it");
+    let what = format!(
+        "update life set state = 6, code = 141, due_at = 9223372036854775807, queued = 1 where seq = {seq}"
     );
     Some((id, what, edited))
 }

@@ -13,6 +13,9 @@ use crate::lifecycle::State;
 /// "Not found" counts after the quarantine, which is 60 s; an answer is recorded a little after it came.
 const QUARANTINE_MS: u64 = 59_000;
 
+/// What was not found longer ago than its quarantine is asked about again; it leaves soon after its claim.
+const STALE_MS: u64 = 75_000;
+
 /// A run looks at the journal every second, and learns by then that it was taken over from.
 const LEARNT_MS: u64 = 2_500;
 
@@ -89,6 +92,10 @@ pub(super) struct Departures {
     last_at: u64,
     not_done: bool,
     not_found: Vec<u64>,
+    /// When it was not found last.
+    denied_at: Option<u64>,
+    /// A post of it, and not the last one, may have arrived.
+    exposed: bool,
     under_way: Option<usize>,
 }
 
@@ -127,26 +134,80 @@ fn intent(disk: &Disk, id: PayerTransactionId) -> Option<Intent> {
     })
 }
 
-/// Earlier generations of a payment that are neither failed nor cancelled.
-fn open_ancestors(disk: &Disk, id: PayerTransactionId) -> Vec<(String, &'static str)> {
+/// Why a row is not over with a payment: it has not failed, or whoever said so has spoken of it otherwise since.
+// The gateway's "failed", asked for afterwards, or a person's word gives it again.
+pub(super) const NOT_OVER: &str =
+    "(l.state not in (6, 7) or l.state = 6 and l.known <> 2 and exists (
+    select 1 from evidence t where t.seq = l.seq
+    and (t.event = 20 or t.event in (5, 6, 8, 70, 71, 72) and t.code in (139, 148, 140, 183))
+    and t.evidence_id > (select min(f.evidence_id) from evidence f where f.seq = l.seq
+        and (f.event = 10 or f.event in (5, 6, 8) and f.code in (141, 180, 106, 110, 120, 231)))
+    and not exists (select 1 from evidence g where g.seq = l.seq and g.evidence_id > t.evidence_id
+        and (g.event = 10 or g.event = 6 and g.code in (141, 180, 106, 110, 120, 231)))))";
+
+/// Earlier generations of a payment; how those stand that may yet be paid.
+fn ancestors(
+    disk: &Disk,
+    id: PayerTransactionId,
+) -> Vec<(PayerTransactionId, Option<&'static str>)> {
     disk.look(|c| {
         let mut statement = c
-            .prepare_cached(
+            .prepare_cached(&format!(
                 "with recursive earlier (seq) as (
                      select l.seq from life l join identifier i on l.replaced_by = i.seq where i.identifier = ?1
                      union all select l.seq from life l join earlier e on l.replaced_by = e.seq)
-                 select identifier, state from earlier join life using (seq) join instruction using (seq)
-                 where state not in (6, 7)",
-            )
+                 select identifier, l.state, {NOT_OVER} from earlier join life l using (seq) join instruction using (seq)"
+            ))
             .expect("the schema has these");
         let rows = statement.query_map([id.as_str()], |row| {
-            let state: u8 = row.get(1)?;
-            Ok((row.get(0)?, State::ALL[usize::from(state)].name()))
+            let (id, state, may_be_paid): (String, u8, bool) =
+                (row.get(0)?, row.get(1)?, row.get(2)?);
+            let id = PayerTransactionId::parse(&id).expect("we made it");
+            Ok((id, may_be_paid.then(|| standing(state))))
         });
         rows.expect("they can be read")
             .collect::<Result<_, _>>()
             .expect("they can be read")
     })
+}
+
+/// Payments of a row in other batches that are paid, or may be.
+fn others(
+    disk: &Disk,
+    id: PayerTransactionId,
+    line: u64,
+) -> Vec<(PayerTransactionId, &'static str)> {
+    disk.look(|c| {
+        let mut batches = c
+            .prepare_cached("select count(*) from batch")
+            .expect("the schema has these");
+        if batches.query_row([], |row| row.get::<_, i64>(0)) == Ok(1) {
+            return Vec::new();
+        }
+        let mut statement = c
+            .prepare_cached(&format!(
+                "select i.identifier, coalesce(l.state, 0) from instruction i left join life l on l.seq = i.seq
+                 where i.line = ?2 and i.batch_id <> (select batch_id from identifier join instruction using (seq)
+                     where identifier.identifier = ?1) and (l.state is null or {NOT_OVER})"
+            ))
+            .expect("the schema has these");
+        let rows = statement.query_map(rusqlite::params![id.as_str(), line.cast_signed()], |row| {
+            let (id, state): (String, u8) = (row.get(0)?, row.get(1)?);
+            let id = PayerTransactionId::parse(&id).expect("we made it");
+            Ok((id, standing(state)))
+        });
+        rows.expect("they can be read")
+            .collect::<Result<_, _>>()
+            .expect("they can be read")
+    })
+}
+
+/// How a payment stands that may be paid.
+fn standing(state: u8) -> &'static str {
+    match State::ALL[usize::from(state)] {
+        State::Failed => "failed, which was taken back",
+        state => state.name(),
+    }
 }
 
 /// When a payment was claimed first, by the evidence that it shares with others: `"payments":"1-4 7"`.
@@ -199,10 +260,12 @@ impl Shape {
             self.hold_against_journal(packet, &before, overtaken, disk);
             self.hold_against_proofs(packet, &before, now);
             self.hold_against_ancestors(packet.id, disk);
+            self.hold_against_others(packet, disk);
             let account = self.account(packet.id);
-            account.line = packet.line;
+            (account.line, account.minor) = (packet.line, packet.minor);
             let wire = &mut account.wire;
             wire.digest.get_or_insert(packet.digest);
+            wire.exposed |= wire.count > 0 && !wire.not_done;
             wire.count += 1;
             wire.under_way = Some(run);
             wire.not_done = false;
@@ -223,14 +286,17 @@ impl Shape {
     ) {
         let id = packet.id;
         let loaded = self.loaded.get(&packet.line);
-        if loaded.is_some_and(|(minor, to)| *minor != packet.minor || *to != packet.msisdn) {
-            let (minor, to) = (packet.minor, &packet.msisdn);
+        let (minor, to) = (packet.minor, &packet.msisdn);
+        if loaded.is_some_and(|known| !known.contains(&(minor, to.clone()))) {
             self.violation(format!(
                 "23: {id} leaves otherwise than it was loaded: {minor} to {to}"
             ));
         }
         if self.tampered == Some(id) {
             self.violation(format!("23: {id} leaves, and was edited in the file"));
+        }
+        if self.orders_lost {
+            self.violation(format!("22: {id} leaves, and orders of people are lost"));
         }
         let Some(intent) = intent(disk, id) else {
             return self.violation(format!(
@@ -266,9 +332,31 @@ impl Shape {
         if !Play::Ancestors.is_on() {
             return;
         }
-        for (ancestor, state) in open_ancestors(disk, id) {
+        let (mut ancestors, mut open) = (Vec::new(), Vec::new());
+        for (ancestor, state) in self::ancestors(disk, id) {
+            ancestors.push(ancestor);
+            open.extend(state.map(|state| (ancestor, state)));
+        }
+        for (ancestor, state) in open {
             self.violation(format!(
                 "21: {id} leaves, and its predecessor {ancestor} is {state}"
+            ));
+        }
+        if let Some(edited) = self.tampered.filter(|edited| ancestors.contains(edited)) {
+            self.violation(format!(
+                "21: {id} leaves, and its predecessor {edited} was edited to have failed"
+            ));
+        }
+    }
+
+    /// Of all batches that have a row, one at most pays it, unless a person orders it.
+    fn hold_against_others(&mut self, packet: &Packet, disk: &Disk) {
+        let open = others(disk, packet.id, packet.line);
+        let ordered = self.ordered.get(&packet.line).copied().unwrap_or(0);
+        if open.len() > ordered as usize {
+            let (id, (other, state)) = (packet.id, open[0]);
+            self.violation(format!(
+                "25: {id} leaves, and {other} of the same row is {state} in another batch"
             ));
         }
     }
@@ -292,6 +380,14 @@ impl Shape {
                 now - before.last_at
             ));
         }
+        let age = before.denied_at.map_or(0, |at| now - at);
+        let is_exposed = before.exposed || before.count > 0 && !before.not_done;
+        // By a clock that was set nobody knows how long ago it was.
+        if is_exposed && age > STALE_MS && !self.was_set {
+            self.violation(format!(
+                "9: {id} leaves again, and was not found last {age} ms ago"
+            ));
+        }
     }
 
     /// Takes in what an answer proves, as it comes to the program.
@@ -301,7 +397,10 @@ impl Shape {
             let wire = &mut self.account(*id).wire;
             match proof {
                 Proof::NotDone => wire.not_done = true,
-                Proof::NotFound => wire.not_found.push(now),
+                Proof::NotFound => {
+                    wire.not_found.push(now);
+                    wire.denied_at = Some(now);
+                }
             }
         }
     }

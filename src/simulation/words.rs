@@ -71,6 +71,36 @@ impl Shape {
         self.call_back(id, 140);
     }
 
+    /// Perhaps the gateway will speak otherwise of this payment, which has just failed.
+    pub(super) fn may_waver(&mut self, id: PayerTransactionId) {
+        if self.chance(|f| f.late_word) {
+            let delay = self.delay(|f| f.settle_ms) * self.rng.u64(1..=4);
+            self.plan(delay, Happening::Waver(id));
+        }
+    }
+
+    /// Speaks otherwise of it, where its failure was heard; now and then it is executed then.
+    pub(super) fn waver(&mut self, id: PayerTransactionId) {
+        let fails = |heard: Heard| heard.state == State::Failed && heard.no;
+        if !self.heard(id).is_some_and(fails) || self.account(id).executions > 0 {
+            return;
+        }
+        self.note(|| format!("{id} is spoken of otherwise"));
+        match self.rng.u32(0..4) {
+            0 => self.call_back(id, 139),
+            1 => self.call_back(id, 148),
+            2 => self.plan(0, Happening::Stray(id)),
+            _ => self.plan(0, Happening::Junk(id, 1)),
+        }
+        self.may_recant(id, |f| f.broken_no);
+    }
+
+    /// Words about another payment, for an address of ours.
+    pub(super) fn stray(&mut self, id: PayerTransactionId) -> String {
+        let number = self.account(id).number;
+        self.about_another(id, number)
+    }
+
     /// Whether this callback would say "failed" of an executed payment to somebody who has heard no end of it yet.
     pub(super) fn misleads(&self, id: PayerTransactionId, code: i32) -> bool {
         let executed = self

@@ -11,7 +11,7 @@ use tokio::time::Instant;
 use super::faults::Faults;
 use super::wire::{Answer, Departures, Hold, Packet};
 use crate::callback;
-use crate::domain::{PayerTransactionId, Timestamp, Uptime};
+use crate::domain::{Instruction, PayerTransactionId, Timestamp, Uptime};
 use crate::journal::inline::Disk;
 
 /// A callback is sent so often, until it is acknowledged.
@@ -36,10 +36,14 @@ pub(super) enum Happening {
     Settle(PayerTransactionId),
     /// The gateway breaks its word about a payment that came to its end.
     Recant(PayerTransactionId),
+    /// It speaks otherwise of a payment that it has called failed.
+    Waver(PayerTransactionId),
     /// A callback is sent, for the n-th time.
     Push(PayerTransactionId, i32, u32),
-    /// Bodies that nobody can read are sent to a payment's address.
-    Junk(PayerTransactionId),
+    /// So many bodies that nobody can read are sent to a payment's address.
+    Junk(PayerTransactionId, u32),
+    /// A callback about another payment is sent to its address.
+    Stray(PayerTransactionId),
 }
 
 /// What the gateway knows of one identifier.
@@ -47,6 +51,8 @@ pub(super) enum Happening {
 pub(super) struct Account {
     /// The row it pays.
     pub line: u64,
+    /// Its amount, in the smallest unit.
+    pub minor: i64,
     pub accepted_at: Option<u64>,
     pub number: u64,
     /// Times that money moved.
@@ -99,7 +105,9 @@ pub(super) struct Shape {
     started: Option<Instant>,
     pub ledger: BTreeMap<PayerTransactionId, Account>,
     /// The amounts of the rows of the file, in the smallest unit, and their numbers, by line.
-    pub loaded: BTreeMap<u64, (i64, String)>,
+    pub loaded: BTreeMap<u64, BTreeSet<(i64, String)>>,
+    /// How often a person ordered that a row be paid once more, by line.
+    pub ordered: BTreeMap<u64, u32>,
     /// When how many payments left, at which rate per second.
     pub sends: Vec<(u64, usize, usize)>,
     /// What should not have happened.
@@ -116,9 +124,13 @@ pub(super) struct Shape {
     pub tampered: Option<PayerTransactionId>,
     /// Callbacks find nobody, and nobody orders anything: what was edited must not move before it is taken back.
     pub deaf: bool,
+    /// The journal is a copy that does not know of all orders, and nobody has given them again.
+    pub orders_lost: bool,
     /// How far the clock of whoever listens is ahead.
     pub ahead: Duration,
     pub wall: Timestamp,
+    /// Whether it was ever set.
+    pub was_set: bool,
     pub trace: Option<Vec<String>>,
 }
 
@@ -137,6 +149,7 @@ impl World {
                 started: None,
                 ledger: BTreeMap::new(),
                 loaded: BTreeMap::new(),
+                ordered: BTreeMap::new(),
                 sends: Vec::new(),
                 violations: Vec::new(),
                 runs: Vec::new(),
@@ -145,8 +158,10 @@ impl World {
                 door: None,
                 tampered: None,
                 deaf: false,
+                orders_lost: false,
                 ahead: Duration::ZERO,
                 wall: Timestamp::from_millis(1_795_824_000_000),
+                was_set: false,
                 trace: traced.then(Vec::new),
             }),
             changed: Notify::new(),
@@ -210,8 +225,16 @@ impl World {
             }
             Happening::Settle(id) => shape.settle(id),
             Happening::Recant(id) => shape.recant(id),
+            Happening::Waver(id) => shape.waver(id),
             Happening::Push(id, code, tries) => self.push(shape, id, code, tries),
-            Happening::Junk(id) => self.push_junk(shape, id),
+            Happening::Junk(id, count) => {
+                let body = |number| format!("{{\"junk\":{number}");
+                self.push_bodies(shape, id, (0..count).map(body).collect());
+            }
+            Happening::Stray(id) => {
+                let body = pushed(shape.stray(id));
+                self.push_bodies(shape, id, vec![body]);
+            }
         }
         // What was planned meanwhile may be earlier than what the pump waits for.
         self.changed.notify_one();
@@ -250,20 +273,21 @@ impl World {
     }
 }
 
-/// Bodies that come to one address; more than an address may fill by itself.
-const JUNK: u32 = 70;
-
 impl World {
-    /// Sends bodies that nobody can read, each another one.
-    fn push_junk(self: &Arc<Self>, shape: &mut Shape, id: PayerTransactionId) {
+    /// Sends bodies to a payment's address that say nothing of it.
+    fn push_bodies(
+        self: &Arc<Self>,
+        shape: &mut Shape,
+        id: PayerTransactionId,
+        bodies: Vec<String>,
+    ) {
         let Some(door) = shape.door.clone().filter(|_| !shape.deaf) else {
             return;
         };
-        shape.note(|| format!("junk {id}"));
+        shape.note(|| format!("{} stray bodies for {id}", bodies.len()));
         let now = shape.wall_now();
         tokio::spawn(async move {
-            for number in 0..JUNK {
-                let body = format!("{{\"junk\":{number}");
+            for body in bodies {
                 callback::receive(id, body.as_bytes(), &door, now).await;
             }
         });
@@ -287,6 +311,14 @@ impl Shape {
         self.wall.after(Duration::from_millis(ms))
     }
 
+    /// Keeps in mind what is loaded.
+    pub fn know(&mut self, rows: &[Instruction]) {
+        for row in rows {
+            let known = self.loaded.entry(row.line).or_default();
+            known.insert((row.money.amount.minor(), row.msisdn.as_str().to_owned()));
+        }
+    }
+
     /// Sets it: the program must not care.
     pub fn set_the_clock(&mut self) {
         let hours = self.rng.u64(0..7_200_000);
@@ -295,6 +327,7 @@ impl Shape {
         } else {
             Timestamp::from_millis(self.wall.as_millis() - i64::try_from(hours).unwrap_or(0))
         };
+        self.was_set = true;
         self.note(|| "the clock jumps".into());
     }
 

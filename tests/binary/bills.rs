@@ -121,7 +121,7 @@ const ERRORS: [&str; 6] = [
     "bills.csv:5: amount: section 4.2: expected 2250.50 KES, which is due on the bill of WATER, found 2250.00",
     "bills.csv:6: amount: section 8: expected at most 50000.00 KES for WATER, the bill is 100240.50",
     "bills.csv:7: amount: section 4.2: expected at most 290.50 KES, which is due on the bill of PAYTV, found 290.51",
-    "bills.csv:8: account_number: line 2 takes what is due on this account of WATER already",
+    "bills.csv:8: account_number: line 2 pays this account of WATER already",
 ];
 
 #[test]

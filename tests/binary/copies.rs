@@ -11,6 +11,8 @@ use crate::world::{Done, Setup, World};
 
 const LOAD: [&str; 4] = ["load", "batch.csv", "--batch", "b"];
 const RUN: [&str; 3] = ["run", "b", "--yes"];
+/// Where nobody knows which account posted.
+const NAMED: [&str; 5] = ["run", "b", "--yes", "--asked-as", "acme"];
 const ASKED: &str = "asked about before it is posted";
 const DB: &str = "disburse.db";
 const ALL: [&str; 3] = ["disburse.db", "disburse.db.mark", "disburse.db.lock"];
@@ -63,7 +65,8 @@ fn an_older_journal_that_is_copied_over_with_its_mark_pays_nothing_twice() {
     if tells_time(&world) {
         copy(&world, &ALL, "safe", ".");
         world.expect(0, &["status", "b"]).says("was copied over");
-        world.expect(0, &RUN).says("was copied over").says(ASKED);
+        world.expect(2, &RUN).says("was copied over").says(ASKED);
+        world.expect(0, &NAMED);
         prove_outcome(&world, "b", &rows, &sandbox.ledger());
     }
 }
@@ -86,19 +89,28 @@ fn an_older_journal_that_was_moved_away_and_comes_back_pays_nothing_twice() {
         fs::create_dir(world.path("away")).unwrap();
         mv(".", "away");
         // Without the lock file nothing tells that another journal was here.
-        let paid = world.expect(0, &["pay", "batch.csv", "--batch", "b", "--yes"]);
-        assert_eq!(paid.err.contains(ASKED), !lock_too, "{paid:?}");
+        let pay = ["pay", "batch.csv", "--batch", "b", "--yes"];
+        if lock_too {
+            let paid = world.expect(0, &pay);
+            assert!(!paid.err.contains(ASKED), "{paid:?}");
+        } else {
+            world.expect(2, &pay).says(ASKED);
+            world.expect(4, &NAMED);
+            world.no_order_is_missing(DB);
+            world.expect(0, &RUN);
+        }
         mv("away", ".");
         let what = match lock_too {
             true => "its mark was copied over, moved",
             false => "another journal was in use in this place before",
         };
-        world.expect(0, &RUN).says(what).says(ASKED);
+        world.expect(2, &RUN).says(what).says(ASKED);
+        world.expect(0, &NAMED);
         prove_outcome(&world, "b", &rows, &sandbox.ledger());
     }
 }
 
-/// It costs a question, and blocks nothing.
+/// Nobody can tell it from an older one that was put back with all that lay beside it.
 #[test]
 fn a_mark_whose_mode_was_changed_is_asked_about_and_one_that_was_read_is_not() {
     use std::os::unix::fs::PermissionsExt;
@@ -116,11 +128,16 @@ fn a_mark_whose_mode_was_changed_is_asked_about_and_one_that_was_read_is_not() {
     std::thread::sleep(std::time::Duration::from_millis(100));
     let mark = world.path("disburse.db.mark");
     fs::set_permissions(mark, fs::Permissions::from_mode(0o600)).unwrap();
-    let shown = world.expect(0, &RUN);
-    shown
+    world
+        .expect(2, &RUN)
         .says("or given another name, owner or mode")
         .says(ASKED);
-    shown.says("asking about 6 payments first (less than a minute at 1000/s");
+    world
+        .expect(4, &NAMED)
+        .says("asking about 6 payments first (less than a minute at 1000/s")
+        .says("nothing beside it tells which orders people gave since");
+    world.no_order_is_missing(DB);
+    world.expect(0, &RUN);
     prove_outcome(&world, "b", &rows, &sandbox.ledger());
     world.expect(0, &["recover", "--done", "--yes"]);
     world
@@ -143,7 +160,8 @@ fn whoever_was_withdrawn_after_the_copy_is_not_paid_out_of_it() {
     world.delete_journal();
     fs::copy(world.path("copy.db"), world.path(DB)).unwrap();
 
-    let lost = "1 order by people (cancel, resolve and the like) was on record here";
+    let lost =
+        "1 order by people (cancel, retry, a corrected file and the like) was on record here";
     world.expect(0, &["status", "b"]).says(lost);
     // Nobody has to say yes to questions.
     for run in [&["run", "b"][..], &RUN] {
@@ -158,7 +176,7 @@ fn whoever_was_withdrawn_after_the_copy_is_not_paid_out_of_it() {
     assert_eq!(world.status("b")["orders_lost"], 1);
     world
         .expect(2, &["recover", "--done", "--yes"])
-        .says("this journal knows nothing of them")
+        .says("this journal knows nothing of it")
         .says("disburse cancel");
     world
         .expect(2, &["recover", "--done", "--yes", "--reason", "x"])
@@ -199,6 +217,44 @@ fn whoever_was_withdrawn_after_the_copy_is_not_paid_out_of_it() {
         .says("sound: everything fits");
 }
 
+/// Ordered before the run that asks: there is no moment at which it would be posted.
+#[test]
+fn whoever_is_withdrawn_before_the_gateway_was_asked_is_paid_only_if_he_was_already() {
+    let (world, sandbox, rows) = world(207, 3);
+    let (paid, withdrawn) = (rows[0].reference.as_str(), rows[1].reference.as_str());
+    world.expect(0, &LOAD);
+    world.expect(0, &["backup", "copy.db"]);
+    // The first one alone is paid before the disk is lost.
+    for row in &rows[1..] {
+        world.expect(0, &["cancel", "b", &row.reference]);
+    }
+    world.expect(3, &RUN);
+    assert_eq!(sandbox.ledger().executed_once, 1);
+    world.delete_journal();
+    fs::copy(world.path("copy.db"), world.path(DB)).unwrap();
+
+    for reference in [paid, withdrawn, withdrawn] {
+        world
+            .expect(0, &["cancel", "b", reference])
+            .says("The next run asks the gateway");
+    }
+    assert_eq!(world.count("b", "cancelled"), 0);
+    let word = ["recover", "--orders-given-again", "--reason"];
+    world.expect(0, &[&word[..], &["one is enough", "--yes"]].concat());
+    let run = world.disburse(&RUN);
+    assert!(matches!(run.code, Some(0 | 3)), "{run:?}");
+    assert_eq!(world.count("b", "paid"), 2, "the first and the last one");
+    assert_eq!(world.count("b", "cancelled"), 1);
+    assert_eq!(sandbox.ledger().executed_once, 2);
+    nothing_twice(&sandbox.ledger());
+    world
+        .expect(0, &["explain", "b", withdrawn])
+        .says("Cancelled: it is never paid");
+    world
+        .expect(0, &["verify", "b"])
+        .says("sound: everything fits");
+}
+
 /// The orders stay lost until somebody says so: another copy, put back later, does not forget them either.
 #[test]
 fn orders_that_are_lost_twice_are_still_lost() {
@@ -210,7 +266,7 @@ fn orders_that_are_lost_twice_are_still_lost() {
     for _ in 0..2 {
         world.delete_journal();
         fs::copy(world.path("copy.db"), world.path(DB)).unwrap();
-        world.expect(4, &RUN).says("2 orders by people");
+        world.expect(4, &NAMED).says("2 orders by people");
     }
     // Nor does a journal that is made anew, while the mark of the old one is there.
     world.delete_journal();
@@ -341,4 +397,30 @@ fn a_payment_leaves_only_when_the_evidence_goes_on_from_the_head_that_was_told()
             .read("r/report.html")
             .contains("<dt>Account</dt><dd>acme</dd>")
     );
+}
+
+/// A row that was added, or a repeat that was allowed, may pay what the copy knows as failed.
+#[test]
+fn rows_that_were_added_after_the_copy_are_orders_that_are_given_again() {
+    let (world, sandbox, mut file) = world(210, 3);
+    world.expect(0, &LOAD);
+    world.expect(0, &["backup", "copy.db"]);
+    file.truncate(1);
+    file[0].reference = "ADDED".into();
+    file[0].msisdn = "254722000210".into();
+    world.write_rows("more.csv", &file);
+    let add = ["load", "more.csv", "--batch", "b", "--amend"];
+    world.expect(0, &add);
+    // The same file again adds nothing.
+    world.expect(0, &add);
+    world.delete_journal();
+    fs::copy(world.path("copy.db"), world.path(DB)).unwrap();
+    world
+        .expect(4, &RUN)
+        .says("1 order by people (cancel, retry, a corrected file and the like)");
+    assert_eq!(sandbox.ledger().posts, 0);
+    world.expect(0, &add);
+    world.no_order_is_missing(DB);
+    world.expect(0, &RUN);
+    assert_eq!(sandbox.ledger().executed_once, 4);
 }

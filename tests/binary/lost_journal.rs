@@ -25,7 +25,8 @@ fn lose_the_journal(faults: &str, seed: &str, sandbox: &[&str], again: &[&str]) 
     drop(run);
     let before = sandbox.ledger();
     world.delete_journal();
-    world.until_finished(&[&PAY[..], again].concat());
+    let asked = ["--asked-as", "acme"];
+    world.until_finished(&[&PAY[..], &asked, again].concat());
     let ledger = sandbox.ledger();
     prove_outcome(&world, "b", &rows, &ledger);
     for id in before.identifiers.keys() {

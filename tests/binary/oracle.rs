@@ -12,7 +12,7 @@ use crate::world::World;
 /// One row of payments.csv.
 #[derive(Debug)]
 pub struct Line {
-    cells: BTreeMap<String, String>,
+    pub cells: BTreeMap<String, String>,
 }
 
 impl Line {

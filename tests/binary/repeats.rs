@@ -6,8 +6,6 @@ use crate::files::{Row, rows};
 use crate::sandbox::Sandbox;
 use crate::world::{Done, Setup, World};
 
-const DAY_MS: i64 = 24 * 60 * 60 * 1000;
-
 fn setup() -> Setup {
     Setup {
         references_restart: false,
@@ -24,18 +22,6 @@ fn paid(setup: &Setup, file: &[Row]) -> (World, Sandbox) {
 
 fn pay<'a>(file: &'a str, batch: &'a str) -> [&'a str; 5] {
     ["pay", file, "--batch", batch, "--yes"]
-}
-
-/// Makes everything that is in the journal older by so many days.
-fn let_days_pass(world: &World, days: i64) {
-    let c = Connection::open(world.path("disburse.db")).unwrap();
-    let past = days * DAY_MS;
-    c.execute_batch(&format!(
-        "drop trigger if exists instruction_is_never_changed;
-         update instruction set received_at = received_at - {past};
-         update load set loaded_at = loaded_at - {past};"
-    ))
-    .unwrap();
 }
 
 /// The digest that a refusal names.
@@ -55,6 +41,7 @@ fn two_hundred_people_are_not_paid_again_for_one_changed_amount() {
         .says("again.csv: 200 rows repeat what was loaded before, and may be paid already; nothing was loaded")
         .says("200 of batch b (batch.csv, loaded 20")
         .says("repeats.window")
+        .says("as EMP-00001-2026-12 does; do not change them in this file")
         .says("again.csv:2: reference: \"R00001\" is the reference of line 2 of batch.csv of batch b, loaded 20")
         .says("which is paid");
     assert!(!refused.err.contains("batch name"), "{}", refused.err);
@@ -67,8 +54,15 @@ fn two_hundred_people_are_not_paid_again_for_one_changed_amount() {
 
 #[test]
 fn yesterdays_file_is_refused_and_a_monthly_payroll_passes() {
-    let (world, sandbox) = paid(&setup(), &rows(20, 172));
-    let_days_pass(&world, 1);
+    let (mut world, sandbox) = World::with_sandbox(&setup(), &[]);
+    world.write_rows("batch.csv", &rows(20, 172));
+    // Debug builds load as of an earlier day.
+    world.set("TORTURE_DAYS_AGO", "27");
+    world.expect(0, &pay("batch.csv", "b"));
+    world.set("TORTURE_DAYS_AGO", "1");
+    world.expect(0, &pay("batch.csv", "next-month"));
+    assert_eq!(sandbox.ledger().executed_once, 40);
+    world.unset("TORTURE_DAYS_AGO");
     world
         .expect(2, &pay("batch.csv", "nightly-2"))
         .says("20 rows repeat what was loaded before");
@@ -82,10 +76,95 @@ fn yesterdays_file_is_refused_and_a_monthly_payroll_passes() {
         .expect(2, &bare)
         .says("20 rows repeat")
         .says("--allow-same-content allows nothing any more");
-    assert_eq!(sandbox.ledger().posts, 20);
-    let_days_pass(&world, 27);
-    world.expect(0, &pay("batch.csv", "next-month"));
-    assert_eq!(sandbox.ledger().executed_once, 40);
+    assert_eq!(sandbox.ledger().posts, 40);
+}
+
+/// Runs SQL over the journal, as somebody who may write the file does.
+fn edit(world: &World, sql: &str) {
+    let c = Connection::open(world.path("disburse.db")).unwrap();
+    let triggers: Vec<String> = c
+        .prepare("select name from sqlite_schema where type = 'trigger'")
+        .unwrap()
+        .query_map([], |row| row.get(0))
+        .unwrap()
+        .collect::<Result<_, _>>()
+        .unwrap();
+    for trigger in triggers {
+        c.execute_batch(&format!("drop trigger {trigger}")).unwrap();
+    }
+    c.execute_batch(sql).unwrap();
+}
+
+#[test]
+fn nothing_that_is_edited_in_the_file_lets_a_payment_be_made_again() {
+    for (sql, words, code) in [
+        (
+            "update life set state = 6, code = 110, due_at = 9223372036854775807",
+            "which is not where its evidence says",
+            2,
+        ),
+        (
+            "update life set state = 7",
+            "which is not where its evidence says",
+            2,
+        ),
+        (
+            "update load set loaded_at = loaded_at - 30 * 86400000;
+             update instruction set received_at = received_at - 30 * 86400000",
+            "the load of batch.csv: it is not as it was loaded into batch b",
+            1,
+        ),
+        (
+            "update instruction set received_at = received_at - 30 * 86400000",
+            "which is paid",
+            2,
+        ),
+        (
+            "delete from fingerprints",
+            "the fingerprints of its rows, in batch b, are not all there",
+            1,
+        ),
+        (
+            "delete from meta where key = 'fingerprints'",
+            "the key of its fingerprints is gone",
+            1,
+        ),
+        (
+            "update meta set value = randomblob(16) where key = 'fingerprints'",
+            "its fingerprints are not those of its rows",
+            1,
+        ),
+        (
+            "pragma foreign_keys = off; delete from batch",
+            "its batch is gone",
+            1,
+        ),
+        (
+            "pragma foreign_keys = off; delete from load",
+            "a load: it is not as it was loaded into batch b",
+            1,
+        ),
+        (
+            "pragma foreign_keys = off; update evidence set batch_id = 99 where event = 26; delete from evidence where event = 26",
+            "the chain of evidence does not know it",
+            1,
+        ),
+        (
+            "pragma foreign_keys = off; delete from instruction where seq = 2",
+            "a row of it is gone",
+            1,
+        ),
+        (
+            "update instruction set reference = 'OTHER' || seq, amount = amount + 1 where seq > 1",
+            "it is not as it was loaded",
+            1,
+        ),
+    ] {
+        let (world, sandbox) = paid(&setup(), &rows(3, 181));
+        edit(&world, sql);
+        world.expect(code, &pay("batch.csv", "again")).says(words);
+        assert_eq!(sandbox.ledger().posts, 3, "{sql}");
+    }
 }
 
 #[test]
@@ -220,4 +299,71 @@ fn rehearsals_repeat_nothing_and_are_repeated_by_nothing() {
     assert_eq!(sandbox.ledger().executed_once, 5);
     let again = ["load", "batch.csv", "--batch", "three", "--sandbox"];
     world.expect(0, &again);
+}
+
+/// A row that is left out of a nightly load as a repeat is none the less one when its corrections are added the next day.
+#[test]
+fn a_row_that_was_rejected_as_a_repeat_stays_one_whatever_its_age() {
+    let (mut world, sandbox) = World::with_sandbox(&setup(), &[]);
+    let file = rows(4, 181);
+    world.write_rows("batch.csv", &file[..3]);
+    world.set("TORTURE_DAYS_AGO", "27");
+    world.expect(0, &pay("batch.csv", "b"));
+    world.write_rows("c.csv", &file[1..]);
+    world.set("TORTURE_DAYS_AGO", "25");
+    let skipped = world.expect(
+        3,
+        &[&pay("c.csv", "c")[..], &["--on-error", "skip"]].concat(),
+    );
+    skipped
+        .says("the rows of c.corrections.csv that repeat others are not to be paid, unless")
+        .says("--amend --allow-repeats");
+    assert!(
+        !skipped.err.contains("mend c.corrections.csv"),
+        "{skipped:?}"
+    );
+    assert_eq!(sandbox.ledger().posts, 4);
+    world.unset("TORTURE_DAYS_AGO");
+    // Without its name it is the same row, too.
+    let text = world.read("c.corrections.csv");
+    let unnamed: Vec<String> = text
+        .lines()
+        .map(|line| line.split(',').take(4).collect::<Vec<_>>().join(","))
+        .collect();
+    world.write("unnamed.csv", &unnamed.join("\n"));
+    world
+        .expect(2, &["load", "unnamed.csv", "--batch", "c", "--amend"])
+        .says("2 rows repeat");
+    let add = ["load", "c.corrections.csv", "--batch", "c", "--amend"];
+    let refused = world.expect(2, &add);
+    refused.says("2 rows repeat what was loaded before");
+    world
+        .expect(3, &["run", "c", "--yes"])
+        .says("refused again");
+    assert_eq!(sandbox.ledger().posts, 4);
+    let shown = digest(&refused);
+    let allowed = [&add[..], &["--allow-repeats", &shown]].concat();
+    world.expect(0, &allowed);
+    world.expect(0, &["run", "c", "--yes"]);
+    assert_eq!(sandbox.ledger().executed_once, 6);
+}
+
+#[test]
+fn a_row_without_reference_that_was_loaded_by_another_service_is_not_retried() {
+    let world = World::new(&setup());
+    world.write("faults.toml", "reject = 1.0\n");
+    let sandbox = Sandbox::start(&world, "ledger", &["--faults", "faults.toml"]);
+    let world = world.towards(&sandbox.base_url.clone());
+    let file = |service: &str| {
+        format!("reference,service_code,msisdn,amount\n,{service},254722000182,50.00\n")
+    };
+    world.write("batch.csv", &file("B2C_MPESA"));
+    world.expect(3, &pay("batch.csv", "b"));
+    world.write("other.csv", &file("AIRTIME"));
+    world.expect(0, &["load", "other.csv", "--batch", "c"]);
+    world
+        .expect(2, &["retry", "b", "--yes"])
+        .says("was loaded anew into batch c");
+    world.expect(0, &["cancel", "c", "--yes"]);
+    world.expect(0, &["retry", "b", "--yes"]);
 }

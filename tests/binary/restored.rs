@@ -109,7 +109,7 @@ fn a_journal_without_its_log_after_a_kill_pays_nothing_twice() {
         fs::remove_file(world.path(name)).unwrap();
     }
     world.expect(0, &RUN).says(ASKED);
-    let elsewhere = [&RUN[..], &["--journal", "copy.db"]].concat();
+    let elsewhere = [&RUN[..], &["--asked-as", "acme", "--journal", "copy.db"]].concat();
     world
         .expect(0, &elsewhere)
         .says("its mark is not beside it");
@@ -130,6 +130,8 @@ fn a_folder_that_is_copied_with_the_mark_pays_nothing_twice() {
         return;
     }
     world.expect(0, &LOAD);
+    // Longer than a mark may differ from its time.
+    std::thread::sleep(Duration::from_millis(100));
     fs::create_dir(world.path("moved")).unwrap();
     let copy = |name: &str| fs::copy(world.path(name), world.path("moved").join(name)).unwrap();
     let folder = fs::read_dir(world.path(".")).unwrap();
@@ -141,8 +143,9 @@ fn a_folder_that_is_copied_with_the_mark_pays_nothing_twice() {
     world.expect(0, &RUN);
     let moved = [&RUN[..], &["--journal", "moved/disburse.db"]].concat();
     world
-        .expect(0, &moved)
+        .expect(2, &moved)
         .says("its file is not the one that was in use here");
+    world.expect(0, &[&moved[..], &["--asked-as", "acme"]].concat());
     nothing_twice(&sandbox.ledger());
 }
 
@@ -173,7 +176,9 @@ fn a_mark_that_was_torn_or_removed_asks_before_it_posts() {
         b"turn 1",
         "a reader writes none"
     );
-    world.expect(0, &RUN).says(ASKED);
+    world.expect(4, &RUN).says(ASKED);
+    world.no_order_is_missing("disburse.db");
+    world.expect(0, &RUN);
     prove_outcome(&world, "b", &rows, &sandbox.ledger());
     fs::remove_file(world.path("disburse.db.mark")).unwrap();
     world
@@ -333,7 +338,10 @@ fn a_batch_that_is_there_already_is_given_back_to_asking_by_hand() {
     world
         .expect(0, &["recover", "b", "--presume-posted"])
         .says("0 payments");
-    world.expect(0, &RUN);
+    world
+        .expect(2, &RUN)
+        .says("nobody knows where it was posted");
+    world.expect(0, &[&RUN[..], &["--asked-as", "acme"]].concat());
     prove_outcome(&world, "b", &rows, &sandbox.ledger());
 
     world.write_rows("other.csv", &rows_of_another_batch());
@@ -421,5 +429,25 @@ fn a_run_that_was_stopped_and_overtaken_posts_nothing_more() {
     assert_eq!(done.code, Some(1), "{done:?}");
     done.says("another run has taken over");
     assert_eq!(sandbox.ledger().posts, posts, "{done:?}");
+    prove_outcome(&world, "b", &rows, &sandbox.ledger());
+}
+
+/// A machine slept while outcomes were awaited and nothing was left to post: the run looks who runs the batch, and goes on.
+#[test]
+fn a_run_that_only_waits_for_outcomes_goes_on_after_a_standstill() {
+    use rustix::process::Signal;
+    let (world, sandbox, rows) = world(76);
+    world.expect(0, &LOAD);
+    let mut run = world.start(&["run", "b", "--yes", "--max-wait", "20s"]);
+    run.until("all are posted", |_| {
+        sandbox.ledger().posts >= rows.len() as u64
+    });
+    run.signal(Signal::STOP);
+    // The standstill is what is tested: longer than a silence that is overlooked.
+    std::thread::sleep(Duration::from_millis(2_500));
+    run.signal(Signal::CONT);
+    let done = run.wait();
+    assert_eq!(done.code, Some(0), "{done:?}");
+    done.says("looks whether another run has taken over");
     prove_outcome(&world, "b", &rows, &sandbox.ledger());
 }

@@ -114,3 +114,84 @@ fn a_run_demands_the_head_that_the_load_printed() {
     assert_eq!(done.code, Some(0), "{done:?}");
     assert_eq!(server.posts().len(), 5);
 }
+
+#[test]
+fn a_batch_that_is_edited_to_belong_elsewhere_is_neither_run_nor_forgotten() {
+    let server = Server::start(healthy);
+    let world = World::new(&Setup::default()).towards(&server.url());
+    world.write_rows("batch.csv", &rows(2, 142));
+    world.expect(0, &["load", "batch.csv", "--batch", "r", "--sandbox"]);
+    world.expect(0, &["load", "batch.csv", "--batch", "b"]);
+    let batch = |what: &str, name: &str| {
+        sql(
+            &world,
+            &format!("update batch set {what} where name = '{name}'"),
+        );
+    };
+    let refused = |code: i32, command: &[&str], what: &str| {
+        world
+            .expect(code, command)
+            .says("was changed from outside")
+            .says(what)
+            .says("disburse verify");
+    };
+    // A rehearsal is no payment, whoever says so in the file.
+    batch("rehearsal = 0", "r");
+    refused(
+        1,
+        &["run", "r", "--yes"],
+        "whether the batch is a rehearsal",
+    );
+    batch("rehearsal = 1", "r");
+    assert_eq!(server.posts().len(), 0);
+    world.expect(0, &RUN);
+    assert_eq!(server.posts().len(), 2);
+    // Nor is what was paid a rehearsal, which nothing would repeat.
+    batch("rehearsal = 1", "b");
+    let again = ["load", "batch.csv", "--batch", "again"];
+    refused(1, &again, "whether the batch is a rehearsal");
+    batch("rehearsal = 0", "b");
+    for (edit, back, what) in [
+        ("account = 'other'", "account = 'acme'", "the account"),
+        ("account = null", "account = 'acme'", "the account"),
+        (
+            "gateway = gateway || 'x'",
+            "gateway = rtrim(gateway, 'x')",
+            "the gateway",
+        ),
+        (
+            "wire = wire || 'x'",
+            "wire = rtrim(wire, 'x')",
+            "the gateway",
+        ),
+    ] {
+        batch(edit, "b");
+        refused(1, &RUN, what);
+        batch(back, "b");
+    }
+    world.expect(0, &RUN);
+    assert_eq!(server.posts().len(), 2);
+}
+
+#[test]
+fn a_payment_that_was_edited_never_to_be_due_is_named_and_paid() {
+    let server = Server::start(healthy);
+    let world = World::new(&Setup::default()).towards(&server.url());
+    world.write_rows("batch.csv", &rows(3, 143));
+    world.expect(0, &["load", "batch.csv", "--batch", "b"]);
+    // Its life begins, and it waits for its turn for ever.
+    let c = Connection::open(world.path("disburse.db")).unwrap();
+    c.execute_batch(
+        "insert into life (seq, batch_id, service_id, state, due_at)
+             select seq, batch_id, service_id, 0, 9223372036854775807 from instruction where seq = 1;
+         update lane set fresh_from = 2",
+    )
+    .unwrap();
+    drop(c);
+    world
+        .expect(1, &["verify", "b"])
+        .says("due at a time that no wait can come to");
+    world.expect(0, &RUN);
+    assert_eq!(server.posts().len(), 3);
+    world.expect(0, &["verify", "b"]);
+}

@@ -251,6 +251,17 @@ impl World {
         done
     }
 
+    /// Says of a journal that no order of anybody is missing from it.
+    #[allow(dead_code, reason = "for the tests that put copies back")]
+    #[track_caller]
+    pub fn no_order_is_missing(&self, journal: &str) {
+        let order = ["recover", "--orders-given-again", "--yes"];
+        let why = ["--reason", "nobody ordered anything since"];
+        let of = ["--journal", journal];
+        self.expect(0, &[&order[..], &why, &of].concat())
+            .says("runs post again");
+    }
+
     /// Repeats a command until it has finished the batch; returns its last exit code, 0 or 3.
     #[track_caller]
     pub fn until_finished(&self, arguments: &[&str]) -> i32 {

@@ -98,8 +98,8 @@ fn a_name_taken_by_other_content_shows_what_is_new_gone_and_changed() {
             format!("{HEADER}{}", ROWS.lines().next().unwrap()),
         );
     let never = "hint: rows of a batch never change. Where the old row was never posted, withdraw it with `disburse cancel`, and add \
-                 the new one with --amend under a reference of its own. Where it has failed, load the new one in a file of its own, \
-                 with its reference as it was, under a new batch name: `disburse retry` leaves the failed one alone then";
+                 the new one with --amend under a reference of its own. Where it has failed, mend it in the failed.csv of \
+                 `disburse report`, and add that with --amend";
     let others = [
         "  changed: line 2, reference R-1: differs in msisdn",
         "  changed: line 3, reference R-2: amount was KES 200.50, is KES 205.00",

@@ -118,8 +118,8 @@ fn corrections_are_mended_and_loaded_again() {
     let status = desk.run(&["status", "b", "--json"]).finished(0).json();
     assert_eq!(status["states"]["ready"]["count"], 5);
     assert_eq!(
-        status["states"]["rejected"]["count"], 2,
-        "what was rejected stays on record"
+        status["states"]["rejected"]["count"], 0,
+        "a mended row takes the place of the rejected one"
     );
 }
 

@@ -37,6 +37,8 @@ fn a_load_for_programs() {
         "amounts": {"KES": "600.50"},
         "unpriced": 0,
         "rejected": {"count": 0, "amounts": {}},
+        "mended": 0,
+        "replaced": 0,
         "services": [
             {"service_code": "B2C_AIRTEL", "currency_code": "KES", "count": 1, "amount": "200.50"},
             {"service_code": "B2C_MPESA", "currency_code": "KES", "count": 2, "amount": "400.00"},
@@ -99,11 +101,12 @@ fn the_standing_has_the_shape_of_the_contract() {
         "count": 3,
         "amounts": {"KES": "600.50"},
         "states": all,
+        "loaded_anew": [],
         "named_otherwise": 0,
         "held_lanes": [],
         "waiting": [],
         "waiting_count": 0,
-                "orders_lost": 0,
+                "orders_lost": 0, "orders_unknown": false,
                 "recovery": null,
                 "paid_twice": [],
             })
@@ -125,7 +128,7 @@ fn the_standing_has_the_shape_of_the_contract() {
 #[test]
 fn a_report_lists_its_files_and_repeats_itself_to_the_byte() {
     let desk = paid();
-    let listing = "r/report.html\nr/payments.csv\nr/report.json\n";
+    let listing = "r/report.html\nr/payments.csv\nr/payments.xlsx\nr/report.json\n";
     assert_eq!(
         desk.run(&["report", "b", "--out", "r"]).finished(0).out,
         listing
@@ -135,24 +138,54 @@ fn a_report_lists_its_files_and_repeats_itself_to_the_byte() {
         .finished(0);
     assert_eq!(
         said.json(),
-        json!({"html": "s/report.html", "csv": "s/payments.csv", "json": "s/report.json", "finished": true, "adds_up": true})
+        json!({"html": "s/report.html", "csv": "s/payments.csv", "xlsx": "s/payments.xlsx", "json": "s/report.json", "finished": true, "adds_up": true})
     );
-    for name in ["report.html", "payments.csv", "report.json"] {
-        let (first, second) = (
-            desk.text(&format!("r/{name}")),
-            desk.text(&format!("s/{name}")),
-        );
+    for name in [
+        "report.html",
+        "payments.csv",
+        "payments.xlsx",
+        "report.json",
+    ] {
+        let bytes = |folder: &str| fs::read(desk.path(&format!("{folder}/{name}"))).unwrap();
+        let (first, second) = (bytes("r"), bytes("s"));
         assert!(first == second, "{name}");
     }
     let header = "line,reference,payer_transaction_id,service_code,msisdn,account_number,amount,currency_code,state,status_code,\
                   status_description,gateway_transaction_id,receipt_number,receiver_narration,attempts,posted_at,settled_at,note,\
-                  electricity_token,electricity_units,application_id";
+                  electricity_token,electricity_units,application_id,customer_names,bank_code,bank_name,bank_account_name,\
+                  bank_account_number,narration,invoice_number";
     let csv = desk.text("r/payments.csv");
     assert_eq!(
         csv.trim_start_matches('\u{feff}').lines().next(),
         Some(header)
     );
     assert_eq!(csv.lines().count(), 4);
+}
+
+#[test]
+fn people_are_named_with_their_bank_and_account() {
+    let desk = Desk::new().sample("bank.csv");
+    desk.run(&["load", "bank.csv", "--batch", "b", "--sandbox"])
+        .finished(0);
+    desk.run(&["report", "b", "--out", "r"]).finished(0);
+    let row = ",Ochieng Kiprotich,49,Baraka Community Bank,Ochieng Kiprotich,'0099427588438,Wages November 2026,\n";
+    assert!(desk.text("r/payments.csv").contains(row));
+    let document: serde_json::Value = serde_json::from_str(&desk.text("r/report.json")).unwrap();
+    let payment = &document["payments"][0];
+    assert_eq!(payment["customer_names"], "Ochieng Kiprotich");
+    assert_eq!(payment["bank_account_number"], "0099427588438");
+    assert_eq!(payment["narration"], "Wages November 2026");
+    let page = desk.text("r/report.html");
+    for part in [
+        "<small>0099427588438</small><small>Baraka Community Bank (49)</small>",
+        "<dd>Africa/Nairobi</dd>",
+        "0 of 48 paid, 48 not finished: run it again.",
+    ] {
+        assert!(page.contains(part), "{part}");
+    }
+    let told = desk.run(&["explain", "b", "BK-0001"]).finished(0).out;
+    let account = r#", account *********8438 at "Baraka Community Bank" (49)"#;
+    assert!(told.contains(account), "{told}");
 }
 
 #[test]
@@ -303,7 +336,7 @@ fn orders_of_an_operator_tell_what_they_did() {
     nothing(
         &["resume-lane", "b", "B2C_MPESA"],
         "lane B2C_MPESA was not held\n",
-        "no lane of batch b is held for want of float\n",
+        "no lane of batch b is held\n",
     );
     desk.refuses(
         &[

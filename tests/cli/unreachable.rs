@@ -59,7 +59,7 @@ fn without_a_yes_the_total_is_named_that_would_have_moved() {
         &["run", "b"],
         2,
         &[
-            "error: this would post 3 payments of batch b, KES 600.50, through http://127.0.0.1:9/; nothing was sent",
+            "error: this would pay 3 payments of batch b, KES 600.50, through http://127.0.0.1:9/; nothing was sent",
             "hint: say --yes to do it without being asked",
         ],
     );
@@ -163,7 +163,9 @@ fn a_batch_stays_with_the_gateway_it_was_started_with() {
         &[
             "error: batch b was started with gateway http://127.0.0.1:9/v1/global-api/payments; this run is configured for \
              http://127.0.0.1:10/v1/global-api/payments",
-            "hint: a batch stays with its gateway: another one does not know what was paid. Choose the right profile",
+            "hint: a batch stays with its gateway: another one does not know what was paid. Choose the right profile. If \
+             the same gateway has another address now: disburse run BATCH --gateway-moved --reason TEXT, which asks there about a \
+             payment of the batch first",
         ],
     );
     let said = desk.run(&["run", "b", "--sandbox"]).finished(2);

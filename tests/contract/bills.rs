@@ -300,7 +300,7 @@ async fn a_second_row_for_the_same_account_is_refused_without_being_asked_about(
     assert!(
         report.refusals[0]
             .what
-            .starts_with("line 2 takes what is due")
+            .starts_with("line 2 pays this account")
     );
     let rows = world.report_rows();
     let ReportRow::Unpriced(left) = &rows[1] else {

@@ -295,6 +295,17 @@ impl World {
             .unwrap()
     }
 
+    /// Says that an earlier journal posted from where the runs of this one go.
+    pub async fn confirm_payer(&self, secs: i64) {
+        let (home, now) = (terms(secs).home, at(secs));
+        let unknown = self.journal.payer_unknown(batch(), home.clone()).await;
+        assert!(unknown.unwrap().is_some());
+        let confirmed = self.journal.confirm_payer(batch(), home.clone(), now).await;
+        confirmed.unwrap();
+        let unknown = self.journal.payer_unknown(batch(), home).await;
+        assert!(unknown.unwrap().is_none());
+    }
+
     pub async fn claim(&self, token: RunToken, limit: usize, secs: i64) -> Vec<Claim> {
         let policy = Arc::clone(&self.policy);
         let claimed = self.journal.claim(token, limit, at(secs), policy).await;

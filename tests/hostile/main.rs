@@ -11,6 +11,7 @@ mod decisions;
 mod forms;
 mod gateway;
 mod generations;
+mod late_words;
 mod ledger;
 mod losses;
 mod lost_words;

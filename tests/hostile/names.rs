@@ -1,5 +1,8 @@
 //! A gateway that speaks of other payments under our identifiers: other amounts, currencies and numbers.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use serde_json::Value;
 
 use super::callbacks::body;
@@ -99,6 +102,57 @@ fn ten_replies_in_a_row_about_other_amounts_stop_the_posts() {
     assert!(posts < 20, "{posts} posts");
     check("in cents", &gateway, &office, ended.code);
     assert!(payments(&office).values().all(|row| row.state != "paid"));
+    // The next run posts nothing more: it asks, and says why, until a person has opened the lanes again.
+    let ended = office.call(&["run", BATCH, "--yes", "--max-wait", "1s"]);
+    assert_eq!(ended.code, Some(5), "{ended:?}");
+    assert_eq!(gateway.ledger.posts(), posts, "{ended:?}");
+    let told = "because ten replies in a row named another amount, currency or number";
+    let status = office.call(&["status", BATCH]).out;
+    assert!(status.contains(told), "{status}");
+    let lanes = status.lines().filter(|line| line.contains("resume-lane"));
+    for lane in lanes {
+        let service = lane.rsplit([' ', ')']).find(|word| !word.is_empty());
+        let opened = office.call(&["resume-lane", BATCH, service.unwrap()]);
+        assert_eq!(opened.code, Some(0), "{opened:?}");
+    }
+    let ended = office.call(&["run", BATCH, "--yes", "--max-wait", "1s"]);
+    assert_eq!(ended.code, Some(5), "{ended:?}");
+    assert!(gateway.ledger.posts() > posts, "{ended:?}");
+}
+
+#[test]
+fn posts_that_were_stopped_go_on_once_an_answer_names_what_is_ours() {
+    let honest = Arc::new(AtomicBool::new(false));
+    let is_honest = Arc::clone(&honest);
+    let gateway = Gateway::start(Both(
+        |_: &Post<'_>| Conduct {
+            form: Form::Names(r#""amount":"AMOUNT00""#),
+            ..Conduct::honest()
+        },
+        move |query: &Query<'_>| Answer {
+            form: match is_honest.load(Ordering::SeqCst) {
+                true => Form::Names(r#""amount":AMOUNT,"MSISDN":"NUMBER""#),
+                false => Form::Names(r#""amount":"0.07""#),
+            },
+            ..Answer::honest(query)
+        },
+    ));
+    let office = Office::open(
+        &gateway,
+        Setup {
+            rows: 30,
+            rate: "20/s",
+            concurrency: 1,
+            ..Setup::default()
+        },
+    );
+    let ended = office.pay();
+    assert_eq!(ended.code, Some(5), "{ended:?}");
+    let posts = gateway.ledger.posts();
+    honest.store(true, Ordering::SeqCst);
+    let ended = office.call(&["run", BATCH, "--yes", "--max-wait", "8s"]);
+    assert!(gateway.ledger.posts() > posts, "{ended:?}");
+    check("in cents for a while", &gateway, &office, ended.code);
 }
 
 #[test]

@@ -154,6 +154,21 @@ fn ten_duplicates_in_a_row_look_like_a_lost_journal() {
             .values()
             .all(|row| row.state != "paid")
     );
+    // The next run posts nothing more, and a service that is added meanwhile is stopped with the others.
+    let text = std::fs::read_to_string(office.path("batch.csv")).unwrap();
+    let more = format!("{text}ADDED,LANE_9,254799000001,1.00,KES,more,ADDED\n");
+    std::fs::write(office.path("batch.csv"), more).unwrap();
+    let added = office.call(&["load", "batch.csv", "--batch", BATCH, "--amend"]);
+    assert_eq!(added.code, Some(0), "{added:?}");
+    for _ in 0..2 {
+        let ended = office.call(&["run", BATCH, "--yes", "--max-wait", "1s"]);
+        assert_eq!(ended.code, Some(5), "{ended:?}");
+        assert_eq!(gateway.ledger.posts(), posts, "{ended:?}");
+    }
+    let opened = office.call(&["resume-lane", BATCH, "LANE_9"]);
+    assert_eq!(opened.code, Some(0), "{opened:?}");
+    office.call(&["run", BATCH, "--yes", "--max-wait", "1s"]);
+    assert_eq!(gateway.ledger.posts(), posts + 1);
 }
 
 fn payments_after_report(

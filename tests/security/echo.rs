@@ -6,7 +6,7 @@ use std::fs;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
-use data_encoding::BASE64;
+use data_encoding::{BASE64, HEXLOWER, HEXUPPER};
 use serde_json::{Value, json};
 
 use crate::mouth;
@@ -90,6 +90,10 @@ fn a_password_that_the_gateway_repeats_is_in_no_file() {
     let address = reqwest::Url::parse_with_params("https://x", [("p", PASSWORD)]).unwrap();
     let form = address.query().unwrap().to_owned();
     let basic = BASE64.encode(format!("acme:{PASSWORD}").as_bytes());
+    let percent = PASSWORD
+        .bytes()
+        .map(|byte| format!("%{byte:02x}"))
+        .collect();
     let cut = |at: usize| format!("{}{PASSWORD}", "x".repeat(at));
     let forms = vec![
         PASSWORD.to_owned(),
@@ -99,6 +103,12 @@ fn a_password_that_the_gateway_repeats_is_in_no_file() {
         PASSWORD.replace('"', "&quot;").replace('&', "&amp;"),
         PASSWORD.replace("vogel", "\nvo\r\ngel"),
         format!("Basic {basic}"),
+        PASSWORD.to_uppercase(),
+        PASSWORD.to_lowercase(),
+        PASSWORD.chars().rev().collect(),
+        HEXLOWER.encode(PASSWORD.as_bytes()),
+        HEXUPPER.encode(PASSWORD.as_bytes()),
+        percent,
         cut(495),
         cut(500),
         cut(508),
@@ -123,6 +133,13 @@ fn a_password_that_the_gateway_repeats_is_in_no_file() {
         "narienv",
         "nvogel",
         "gel4711",
+        "KANARI",
+        "kanari",
+        "1174leg",
+        "NVOGEL",
+        "4b616e61",
+        "4B616E61",
+        "%4b%61%6e",
         &basic[8..18],
         &basic[16..26],
     ];

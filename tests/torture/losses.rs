@@ -94,6 +94,23 @@ pub fn intents_lost(scene: &Scene) -> usize {
         .count()
 }
 
+/// What a person says of a journal that is behind: nobody gave it an order.
+fn give_orders_again(scene: &Scene) {
+    // The first one that writes notices it, and asks.
+    let _ = scene
+        .world
+        .disburse(&["run", "b", "--yes", "--no-wait", "--asked-as", "acme"]);
+    let word = [
+        "recover",
+        "--orders-given-again",
+        "--reason",
+        "no order was given",
+        "--yes",
+    ];
+    let done = scene.world.disburse(&word);
+    assert!(matches!(done.code, Some(0 | 2)), "{done:?}");
+}
+
 /// Loses power `losses` times on the way through one batch, then brings it to its end.
 fn one_world(library: &Path, seed: u64, losses: usize, synchronous: &str) -> Count {
     let mut rng = Rng::with_seed(seed);
@@ -114,7 +131,12 @@ fn one_world(library: &Path, seed: u64, losses: usize, synchronous: &str) -> Cou
             .expect(0, &["load", "batch.csv", "--batch", "b"]);
         scene.world.set("TORTURE_SYNCHRONOUS", synchronous);
     }
-    let slowly = [&PAY[..], &["--rate", "30/s"]].concat();
+    let mut pay = PAY.to_vec();
+    if synchronous != "full" {
+        // The journal that is made anew does not know who posted before it.
+        pay.extend(["--asked-as", "acme"]);
+    }
+    let slowly = [&pay[..], &["--rate", "30/s"]].concat();
     let mut count = Count::default();
     for _ in 0..losses {
         if !end_somewhere(&mut scene, &slowly, &mut rng) {
@@ -129,8 +151,11 @@ fn one_world(library: &Path, seed: u64, losses: usize, synchronous: &str) -> Cou
         count.bytes_lost += loss.bytes_lost;
         count.bytes_kept += loss.bytes_kept;
         count.intents_lost += intents_lost(&scene);
+        if synchronous != "full" {
+            give_orders_again(&scene);
+        }
     }
-    scene.world.until_finished(&PAY);
+    scene.world.until_finished(&pay);
     let ledger = scene.sandbox.ledger();
     count.posts = ledger.posts;
     count.executed_more = ledger.executed_more;

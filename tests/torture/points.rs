@@ -182,7 +182,12 @@ fn a_journal_whose_making_was_cut_off_is_made_again() {
 
 /// What the files of a report hold, those that are there.
 fn report(world: &World, folder: &str) -> BTreeMap<String, Vec<u8>> {
-    let names = ["payments.csv", "report.html", "report.json"];
+    let names = [
+        "payments.csv",
+        "payments.xlsx",
+        "report.html",
+        "report.json",
+    ];
     names
         .iter()
         .filter_map(|name| {
@@ -208,11 +213,11 @@ fn a_report_killed_at_any_point_leaves_whole_files_and_is_written_again() {
     world.until_finished(&PAY);
     world.expect(0, &["report", "b", "--out", "final"]);
     let (late, mut kills) = (report(world, "final"), 0);
-    assert_eq!((early.len(), late.len()), (3, 3));
+    assert_eq!((early.len(), late.len()), (4, 4));
     let rows = (1..=WALLETS.wallets as u64).step_by(100 / rounds(10).clamp(1, 100));
     let moments = rows
         .map(|row| ("in-report", row))
-        .chain((1..=3).map(|file| ("in-publish", file)));
+        .chain((1..=4).map(|file| ("in-publish", file)));
     for (point, passage) in moments {
         world.set("TORTURE_KILL_AT", format!("{point}:{passage}"));
         assert_eq!(world.disburse(&["report", "b", "--out", "r"]).code, None);

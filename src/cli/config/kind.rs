@@ -52,7 +52,7 @@ pub enum Kind {
 }
 
 /// The longest span of time a key takes.
-const LONGEST: Duration = Duration::from_secs(366 * 24 * 60 * 60);
+const LONGEST: Duration = crate::ledger::due::LONGEST_WAIT;
 
 impl Kind {
     /// Checks a text against the kind and its limits.

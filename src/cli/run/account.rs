@@ -1,17 +1,15 @@
-//! The same account under another name: `--account-moved`.
+//! The account that a batch is asked about from: the same one under another name (`--account-moved`), or that of a journal which
+//! is lost (`--asked-as`).
 
 use std::sync::Arc;
 
-use super::super::{Error, gateway, output};
+use super::super::ask::{Typed, ask, is_attended};
+use super::super::{Error, output};
 use super::Job;
-use crate::domain::{GatewayTransactionId, PayerTransactionId, Timestamp};
-use crate::engine::Pacer;
-use crate::gateway::{Gateway, HttpGateway, Inquiry, Signal, StopReason};
-use crate::journal::{AccountMove, Home, Question};
-use crate::ledger::pin;
-
-/// Payments that the new account is asked about at most; one that it knows suffices.
-const ASKED_MAX: usize = 20;
+use super::moved::{ASKED_MAX, What};
+use crate::domain::Timestamp;
+use crate::gateway::HttpGateway;
+use crate::journal::{AccountMove, Home};
 
 impl Job<'_> {
     /// Moves the batch to the account that is configured, once the gateway tells this one of a payment of the batch.
@@ -55,7 +53,7 @@ impl Job<'_> {
             )));
         }
         let asked = witnesses.len() as u64;
-        let Some(witness) = self.witness(client, witnesses).await? else {
+        let Some(witness) = self.witness(client, What::Account, witnesses).await? else {
             return Err(Error::refused(format!(
                 "account {to} knows none of the {} of batch {batch} that it was asked about; {}",
                 output::counted(asked, "payment"),
@@ -78,61 +76,37 @@ impl Job<'_> {
         Ok(())
     }
 
-    /// Asks about payments, one after the other, until the gateway tells of one.
-    async fn witness(
-        &self,
-        client: &HttpGateway,
-        payments: Vec<Question>,
-    ) -> Result<Option<PayerTransactionId>, Error> {
-        let pacer = Pacer::new(gateway::rate(self.settings.profile.limits.query_rate)?, 1);
-        for payment in payments {
-            while let Err(pause) = pacer.pass() {
-                tokio::time::sleep(pause).await;
-            }
-            let inquiry = Inquiry {
-                id: payment.id,
-                gateway_transaction_id: payment
-                    .gateway_transaction_id
-                    .as_deref()
-                    .and_then(|id| GatewayTransactionId::parse(id).ok()),
-            };
-            let asked = tokio::select! {
-                asked = client.query(std::slice::from_ref(&inquiry)) => asked,
-                () = self.drain.cancelled() => return Err(super::beforehand::ended()),
-            };
-            let unanswered = |why: &str| {
-                format!(
-                    "payment {} was asked about for --account-moved: {why}; nothing was posted",
-                    payment.id
-                )
-            };
-            match asked.signal {
-                Signal::Healthy => {}
-                Signal::Stop(StopReason::Credentials(why)) => {
-                    return Err(Error::credentials(unanswered(&why)));
-                }
-                Signal::Stop(StopReason::Misconfigured(why)) => {
-                    return Err(Error::stopped(unanswered(&why)));
-                }
-                Signal::Unreachable(why) | Signal::Lost(why) => {
-                    return Err(Error::unavailable(unanswered(&why)).hint("say it again later"));
-                }
-                Signal::SlowDown(_) => {
-                    return Err(Error::unavailable(unanswered(
-                        "the gateway asks for fewer requests",
-                    ))
-                    .hint("say it again later"));
-                }
-            }
-            for outcome in asked.outcomes {
-                // Another account may have a payment of its own under the identifier: another journal uses our names.
-                if pin::shows(outcome.event)
-                    && self.journal.may_be(payment.seq, outcome.said).await?
-                {
-                    return Ok(Some(payment.id));
-                }
-            }
+    /// Makes sure that the gateway's answers about the batch prove something: where an earlier journal may have posted it, from
+    /// an account that nobody knows, a person names it.
+    pub(super) async fn know_the_payer(&self, home: &Home) -> Result<(), Error> {
+        let (journal, batch, account) = (self.journal, self.batch, &home.account);
+        let named = self.options.asked_as.as_deref();
+        if let Some(named) = named.filter(|named| named != account) {
+            return Err(Error::refused(format!(
+                "--asked-as names account {named}, and the one that is configured is {account}; nothing was sent"
+            ))
+            .hint("choose the profile with the account that posted the batch"));
         }
-        Ok(None)
+        let Some(unknown) = journal.payer_unknown(batch.clone(), home.clone()).await? else {
+            return Ok(());
+        };
+        if named.is_none() {
+            if !is_attended() {
+                return Err(unknown.into());
+            }
+            ask(
+                &format!("{unknown}."),
+                Typed::Text(account),
+                "nothing was sent",
+            )
+            .await?;
+        }
+        journal
+            .confirm_payer(batch.clone(), home.clone(), Timestamp::now())
+            .await?;
+        self.session.note(&format!(
+            "on record: batch {batch} was posted as {account}, if it was; the gateway is asked about it as {account}"
+        ));
+        Ok(())
     }
 }

@@ -84,7 +84,7 @@ impl Declared {
 }
 
 fn nobody_to_ask(what: &str) -> Error {
-    Error::refused(format!("this would post {what}; nothing was sent"))
+    Error::refused(format!("this would pay {what}; nothing was sent"))
         .hint("say --yes to do it without being asked")
 }
 
@@ -115,7 +115,7 @@ pub(super) async fn confirm(
     if !is_attended() {
         return Err(nobody_to_ask(&what));
     }
-    ask(&format!("Post {what}?"), Typed::Yes, "nothing was sent").await?;
+    ask(&format!("Pay {what}?"), Typed::Yes, "nothing was sent").await?;
     Ok(Confirmation::of(open, shown.bound, Answer::Asked))
 }
 

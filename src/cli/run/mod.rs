@@ -7,6 +7,7 @@ mod account;
 mod beforehand;
 mod confirm;
 mod door;
+mod moved;
 mod verdict;
 
 use std::path::PathBuf;
@@ -25,18 +26,20 @@ use super::{
     verify,
 };
 use crate::callback::{self, Addresses};
-use crate::domain::{Amount, BatchName, Currency, Money, Pulse, Timestamp};
+use crate::domain::{Amount, BatchName, Currency, Money, Pulse, Timestamp, WireZone};
 use crate::engine::{self, Clock, Plan, Run, Summary};
 use crate::gateway::{HttpGateway, Secrets};
 use crate::journal::{Home, Journal, Moved, Proof, Reader, RunLock, Standing};
 use crate::ledger::Purpose;
 use crate::ledger::confirmation::{Answer, Bound, Confirmation};
 use crate::ledger::intact::{Extends, extends};
+use crate::ledger::recovery::OrdersLost;
 use crate::ledger::standstill::SILENCE_MAX;
 use crate::report::Owner;
 use crate::sandbox::Sandbox;
 use confirm::Declared;
 use door::Door;
+use moved::What;
 use verdict::conclude;
 
 /// Payments moved by callbacks that wait for the run to hear of them.
@@ -57,7 +60,11 @@ pub(super) async fn run(session: &Session, arguments: RunArguments) -> Result<Ve
     let journal = session.journal()?;
     recover::warn(&journal).await?;
     let orders = Orders {
-        account_moved: account_moved(arguments.account_moved, arguments.reason)?,
+        moved: moved(
+            arguments.account_moved,
+            arguments.gateway_moved,
+            arguments.reason,
+        )?,
         head: arguments.head.as_deref().map(verify::digest).transpose()?,
         declared: Declared {
             count: arguments.expect_count,
@@ -100,8 +107,9 @@ pub(super) async fn pay(session: &Session, arguments: PayArguments) -> Result<Ve
     let out = arguments
         .out
         .unwrap_or_else(|| PathBuf::from("reports").join(batch.as_str()));
-    let input =
-        Input::open(&arguments.file, &settings)?.presuming_posted(arguments.load.presume_posted);
+    let input = Input::open(&arguments.file, &settings)?
+        .presuming_posted(arguments.load.presume_posted)
+        .setting_aside(plan.skip_bad_rows.then_some(&plan.batch));
     // Better told now than when the money has moved.
     crate::report::usable(&out, &Owner::new(&batch, purpose), Some(input.identity()?))?;
     if arguments.load.lookup {
@@ -131,7 +139,7 @@ pub(super) async fn pay(session: &Session, arguments: PayArguments) -> Result<Ve
         load::note_if_cancelled(session, &journal, &batch).await?;
     }
     let orders = Orders {
-        account_moved: None,
+        moved: None,
         head,
         declared,
         resume: "To resume: the same command again".to_owned(),
@@ -142,8 +150,8 @@ pub(super) async fn pay(session: &Session, arguments: PayArguments) -> Result<Ve
 
 /// What a person orders for one run, beside its options.
 struct Orders {
-    /// Why the account that is configured is the one of the batch, under another name.
-    account_moved: Option<String>,
+    /// What of where the batch belongs has another name now, and why.
+    moved: Option<(What, String)>,
     /// A head that the evidence of the batch must have had.
     head: Option<[u8; 32]>,
     /// What the whole batch is to come to.
@@ -156,14 +164,25 @@ fn money((currency, amount): (Currency, Amount)) -> Money {
     Money { amount, currency }
 }
 
-fn account_moved(ordered: bool, reason: Option<String>) -> Result<Option<String>, Error> {
-    match reason {
-        Some(reason) if ordered && reason.trim().is_empty() => {
-            Err(Error::refused("--reason is empty")
-                .hint("the order is kept for ever: say why the account has another name"))
-        }
-        reason => Ok(reason.filter(|_| ordered)),
+fn moved(
+    account: bool,
+    gateway: bool,
+    reason: Option<String>,
+) -> Result<Option<(What, String)>, Error> {
+    let what = match (account, gateway) {
+        (true, _) => What::Account,
+        (false, true) => What::Gateway,
+        (false, false) => return Ok(None),
+    };
+    let reason = reason.unwrap_or_default();
+    if reason.trim().is_empty() {
+        return Err(Error::refused("--reason is empty").hint(format!(
+            "the order is kept for ever: say why the {} has another {}",
+            what.name().0,
+            what.name().1
+        )));
     }
+    Ok(Some((what, reason)))
 }
 
 /// What a run came to.
@@ -172,7 +191,7 @@ struct Outcome {
     /// A run asks whether held lanes have float again.
     reopens_lanes: bool,
     /// Orders of people that the journal does not know of: nothing was posted because of them.
-    orders_lost: u64,
+    orders_lost: OrdersLost,
     ledger: Option<crate::sandbox::Verdict>,
 }
 
@@ -199,13 +218,17 @@ async fn carry_out(
     options: &RunOptions,
     orders: Orders,
 ) -> Result<Outcome, Error> {
-    let orders_lost = journal.orders_lost().await?;
+    let orders_lost = match options.sandbox {
+        // A rehearsal moves nothing.
+        true => OrdersLost::default(),
+        false => journal.orders_lost().await?,
+    };
     let shown = journal.shown(batch.clone()).await?;
     refuse_other_purpose(batch, &shown.standing, options.sandbox)?;
     if !options.sandbox {
         orders.declared.check(batch, &shown.standing)?;
         // It asks, and posts nothing: that takes nobody's yes.
-        if orders_lost == 0 {
+        if orders_lost.is_none() {
             confirm::refuse_unattended(&settings, batch, &shown, options.yes)?;
         }
     }
@@ -256,7 +279,7 @@ struct Job<'a> {
     options: &'a RunOptions,
     orders: Orders,
     /// Orders of people that the journal does not know of: nothing is posted until they were given again.
-    orders_lost: u64,
+    orders_lost: OrdersLost,
     drain: CancellationToken,
 }
 
@@ -270,9 +293,12 @@ impl Job<'_> {
                 .map_err(|error| Error::refused(format!("gateway: {error}")))?
                 .with_pulse(Arc::clone(&pulse)),
         );
-        if let Some(reason) = &self.orders.account_moved {
-            self.move_account(&client, &home, reason).await?;
+        match &self.orders.moved {
+            Some((What::Account, reason)) => self.move_account(&client, &home, reason).await?,
+            Some((What::Gateway, reason)) => self.move_gateway(&client, &home, reason).await?,
+            None => {}
         }
+        self.know_the_payer(&home).await?;
         if let Some(head) = self.orders.head {
             self.goes_on_from(head).await?;
         }
@@ -288,7 +314,7 @@ impl Job<'_> {
         let confirmation = match sandbox {
             // A rehearsal moves nothing.
             Some(_) => Confirmation::of(shown.open(), shown.bound, Answer::Rehearsal),
-            None if self.orders_lost > 0 => {
+            None if !self.orders_lost.is_none() => {
                 Confirmation::of(shown.open(), Bound::NOTHING, Answer::Flag)
             }
             None => {
@@ -302,7 +328,7 @@ impl Job<'_> {
                 confirm::confirm(self.settings, self.batch, &shown, yes).await?
             }
         };
-        if self.orders_lost == 0 {
+        if self.orders_lost.is_none() {
             self.upload(&home).await?;
         }
         self.post(client, home, confirmation, door, pulse).await
@@ -365,7 +391,12 @@ impl Job<'_> {
             None => None,
         };
         let (watched, watcher) = watch::channel(progress::blank());
-        let screen = tokio::spawn(progress::show(watcher, self.session.common.quiet));
+        let zone = self.settings.profile.time_zone.clone();
+        let screen = tokio::spawn(progress::show(
+            watcher,
+            zone.unwrap_or_else(WireZone::utc),
+            self.session.common.quiet,
+        ));
         let plan = Plan {
             journal: self.journal.clone(),
             gateway: client,

@@ -9,6 +9,7 @@ use super::Outcome;
 use crate::domain::BatchName;
 use crate::engine::Ending;
 use crate::journal::{Journal, Reader, Standing, StandingRow};
+use crate::ledger::HeldFor;
 use crate::lifecycle::State;
 
 /// Writes the report, prints where the batch stands, and chooses the exit code.
@@ -103,7 +104,8 @@ fn misread(session: &Session, batch: &BatchName, first: i64) -> Result<Verdict, 
         "hint",
         &format!(
             "ask the gateway's support how it writes them, with: disburse explain {batch} {id}. Nothing that they said was \
-             believed: what was posted is in doubt, and the next run asks about it first"
+             believed: what was posted is in doubt. The next run asks about it, and posts nothing more until an answer names what \
+             is ours, or `disburse resume-lane` opens the services again"
         ),
     );
     Ok(Verdict::Stopped)
@@ -120,7 +122,7 @@ fn shout_paid_twice(standing: &Standing) {
     let rows = output::counted(standing.paid_twice_count, "row");
     output::complain(
         "error",
-        &format!("PAID TWICE: {rows}. The gateway paid what it had said would not be paid"),
+        &format!("PAID TWICE: {rows}. What had been called failed was paid, too"),
     );
     for row in standing.paid_twice.iter().take(SHOUTED) {
         output::complain("error", &format!("PAID TWICE: {}", row.sentence()));
@@ -156,7 +158,8 @@ fn tell_who_is_not_paid(batch: &BatchName, standing: &Standing, out: Option<&Pat
     if conflict > 0 {
         let hint = format!(
             "what is in conflict may have been paid: pay none of it by another way before it is decided. What was said of it: \
-             disburse explain {batch} ID; then disburse resolve {batch} ID"
+             disburse explain {batch} ID; then disburse resolve {batch} ID{}",
+            sandbox_flag(standing.purpose)
         );
         output::complain("hint", &hint);
     }
@@ -172,7 +175,8 @@ fn tell_who_is_not_paid(batch: &BatchName, standing: &Standing, out: Option<&Pat
     }
     if rejected > 0 {
         let hint = format!(
-            "rejected rows were never sent: mend the corrections file, then: disburse load FILE --batch {batch} --amend{}",
+            "rejected rows were never sent: mend the corrections file, then: disburse load FILE --batch {batch} --amend{}. A row that was \
+             rejected as a repeat is refused again, unless --allow-repeats says that it is a debt of its own",
             sandbox_flag(standing.purpose)
         );
         output::complain("hint", &hint);
@@ -185,6 +189,30 @@ fn tell_who_is_not_paid(batch: &BatchName, standing: &Standing, out: Option<&Pat
     }
 }
 
+/// Tells that nothing is posted since an earlier run stopped over words that are not about us; returns whether that is so.
+fn stands_stopped(batch: &BatchName, outcome: &Outcome, standing: &Standing) -> bool {
+    let waited = matches!(
+        outcome.summary.ending,
+        Ending::Held | Ending::TimedOut | Ending::NeedsDecision
+    );
+    let mut lanes = standing.held.iter();
+    let lane = lanes.find(|lane| lane.held_for != HeldFor::Float);
+    let Some(lane) = lane.filter(|_| waited && standing.of(State::Ready).count > 0) else {
+        return false;
+    };
+    let why = status::held_for(lane.held_for);
+    let text = format!("nothing more is posted {why}, and no answer has explained it since");
+    output::complain("error", &text);
+    let hint = format!(
+        "ask the gateway's people about it. Once you know that these payments may be posted: disburse resume-lane {batch} {}, the \
+         same for each other service that `disburse status {batch}` calls held, and then: {}",
+        lane.service,
+        run_command(batch, standing.purpose)
+    );
+    output::complain("hint", &hint);
+    true
+}
+
 fn verdict(
     batch: &BatchName,
     outcome: &Outcome,
@@ -193,11 +221,15 @@ fn verdict(
 ) -> Verdict {
     let all_paid = standing.rejected.count == 0
         && standing.paid_twice_count == 0
+        && standing.doubtful == 0
         && standing
             .rows
             .iter()
             .all(|row| row.state == State::Paid || row.tally.count == 0);
     shout_paid_twice(standing);
+    for text in status::waiting_texts(batch, standing) {
+        output::complain("warning", &text);
+    }
     if standing.is_finished() {
         if all_paid {
             return Verdict::Done;
@@ -213,9 +245,6 @@ fn verdict(
         output::complain("hint", &format!("{run} --pay-due"));
         return Verdict::Unfinished;
     }
-    for text in status::waiting_texts(standing) {
-        output::complain("warning", &text);
-    }
     let lanes: Vec<&str> = standing
         .held
         .iter()
@@ -228,6 +257,9 @@ fn verdict(
         .map(|row| row.tally.count)
         .sum();
     let open = output::counted(open, "payment");
+    if stands_stopped(batch, outcome, standing) {
+        return Verdict::Stopped;
+    }
     let (verdict, why, next) = match &outcome.summary.ending {
         Ending::Held => (
             Verdict::Stopped,
@@ -249,7 +281,7 @@ fn verdict(
                 .to_owned(),
             format!("to upload them: {run}"),
         ),
-        Ending::Unconfirmed if outcome.orders_lost > 0 => (
+        Ending::Unconfirmed if !outcome.orders_lost.is_none() => (
             Verdict::Unfinished,
             format!(
                 "{} of {} not posted: {}",
@@ -298,8 +330,9 @@ fn verdict(
             Verdict::Unfinished,
             "what is left waits for a callback or for a decision".to_owned(),
             format!(
-                "what is known of one: disburse explain {batch} ID; to decide it: disburse resolve {batch} ID --paid or --failed; \
-                 to wait for callbacks: disburse listen, or {run}"
+                "what is known of one: disburse explain {batch} ID; to decide it: disburse resolve {batch} ID{} --paid or --failed; \
+                 to wait for callbacks: disburse listen, or {run}",
+                sandbox_flag(standing.purpose)
             ),
         ),
         Ending::TimedOut => (

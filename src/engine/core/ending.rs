@@ -65,7 +65,11 @@ impl Core {
 
     /// Ends the run when the journal shows that nothing is left to do.
     pub(super) fn conclude(&mut self, standing: &Standing) {
-        if standing.is_finished() {
+        // What the gateway took back is asked about, although all has ended.
+        let is_asked_again = standing.doubtful > 0
+            && !self.limits.no_wait
+            && (self.stale || !self.is_idle() || self.due.ask.is_some());
+        if standing.is_finished() && !is_asked_again {
             return self.end(Ending::Finished);
         }
         // Something happened while the journal was read: what it showed may be over, and it is read again.

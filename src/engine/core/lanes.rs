@@ -2,6 +2,7 @@
 
 use super::{Core, Currency, Effect, ServiceCode, Timestamp, earliest, is_due};
 use crate::journal::Lane;
+use crate::ledger::HeldFor;
 
 /// A lane that wants float.
 #[derive(Debug)]
@@ -11,6 +12,8 @@ pub(super) struct Held {
     pub(super) asks_at: Option<Timestamp>,
     /// Its name, once the journal has told it.
     pub(super) service: Option<ServiceCode>,
+    /// Float is what it waits for; otherwise nothing that this run asks opens it.
+    pub(super) for_float: bool,
 }
 
 impl Core {
@@ -27,6 +30,7 @@ impl Core {
                 // It has just been found too low.
                 asks_at: self.limits.float_poll.map(|pause| now.after(pause)),
                 service: None,
+                for_float: true,
             },
         );
         let released = self.claimed.take_lane(lane);
@@ -108,7 +112,7 @@ impl Core {
             && self
                 .held
                 .values()
-                .any(|held| held.service.as_ref().is_none_or(waits))
+                .any(|held| held.for_float && held.service.as_ref().is_none_or(waits))
     }
 
     /// Takes over which lanes the journal holds: the operator may have opened one.
@@ -117,11 +121,13 @@ impl Core {
         self.held
             .retain(|lane, _| found.iter().any(|held| held.id == *lane));
         for lane in found {
+            let for_float = lane.held_for == HeldFor::Float;
             let held = self.held.entry(lane.id).or_insert(Held {
-                reopens_at: retry_at,
+                reopens_at: retry_at.filter(|_| for_float),
                 // It may have been topped up since an earlier run.
-                asks_at: self.limits.float_poll.map(|_| now),
+                asks_at: self.limits.float_poll.map(|_| now).filter(|_| for_float),
                 service: None,
+                for_float,
             });
             held.service = Some(lane.service.clone());
         }

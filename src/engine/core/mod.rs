@@ -10,7 +10,7 @@ use crate::domain::{Currency, ServiceCode, Tally, Timestamp, Totals};
 use crate::journal::{Claim, Due, Moved, Question, Standing};
 use crate::lifecycle::{Action, Life, State};
 
-use super::{Breaker, Gate, Rate};
+use super::{Awaited, Breaker, Gate, Rate};
 
 mod claimed;
 mod ending;
@@ -470,6 +470,25 @@ impl Core {
         .filter(|at| *at > now)
         .min()
         .unwrap_or(deadline)
+    }
+
+    /// Returns when the gateway is asked next, when posts that losses paused are tried again, and when a held lane is looked at.
+    #[must_use]
+    pub fn awaits(&self, now: Timestamp) -> Awaited {
+        let later = |at: &Timestamp| *at > now;
+        let lanes = self.held.values();
+        Awaited {
+            ask: self.due.ask.filter(later),
+            posts: match self.breaker.gate(now) {
+                Gate::ShutUntil(until) => Some(until),
+                Gate::Open | Gate::Probe | Gate::Waiting => None,
+            },
+            lane: lanes
+                .flat_map(|held| [held.reopens_at, held.asks_at])
+                .flatten()
+                .filter(later)
+                .min(),
+        }
     }
 
     /// Returns count and amounts per state, and whether the circuit is open.

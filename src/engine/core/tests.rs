@@ -7,6 +7,7 @@ use crate::domain::{
     Amount, Country, Currency, Instruction, Money, Msisdn, PayerTransactionId, Payment,
 };
 use crate::journal::{ChainHead, Heard, Lane, StandingRow};
+use crate::ledger::HeldFor;
 
 mod balances;
 mod endings;
@@ -129,7 +130,9 @@ fn standing(states: &[(State, u64)], held: &[i64]) -> Box<Standing> {
         paid_twice: Vec::new(),
         waiting: Vec::new(),
         waiting_count: 0,
+        doubtful: 0,
         paid_twice_count: 0,
+        loaded_anew: Vec::new(),
         named_otherwise: 0,
         evidence: ChainHead::default(),
         gateway: None,
@@ -139,6 +142,7 @@ fn standing(states: &[(State, u64)], held: &[i64]) -> Box<Standing> {
             .map(|lane| Lane {
                 id: *lane,
                 service: service(*lane),
+                held_for: HeldFor::Float,
             })
             .collect(),
     })

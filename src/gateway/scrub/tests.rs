@@ -96,6 +96,18 @@ fn a_secret_is_hidden_in_every_form_that_another_program_gives_it() {
             basic.replace('+', "-").replace('/', "_"),
         ),
         ("base 64 in lines", wrapped.join("\r\n")),
+        ("large letters", PASSWORD.to_uppercase()),
+        ("other letters", "hUNter2/GE HeIm\"<&>\\Ü".to_owned()),
+        (
+            "large, as an address",
+            "HUNTER2%2FGE%20HEIM%22%3C%26%3E%5C%C3%9C".to_owned(),
+        ),
+        ("backwards", PASSWORD.chars().rev().collect()),
+        ("hexadecimal", HEXLOWER.encode(PASSWORD.as_bytes())),
+        (
+            "hexadecimal, large",
+            data_encoding::HEXUPPER.encode(PASSWORD.as_bytes()),
+        ),
         ("cut off", "hunter2/ge hei".to_owned()),
     ] {
         for (before, after) in [
@@ -119,6 +131,11 @@ fn a_secret_is_hidden_in_every_form_that_another_program_gives_it() {
                 "%2fge",
                 "&#117;",
                 "u0075",
+                "UNTER2",
+                "Nter2",
+                "2retnuh",
+                "68756e",
+                "68756E",
             ] {
                 assert!(!shown.contains(part), "{form}: {part} in {shown}");
             }

@@ -77,7 +77,7 @@ impl Findings {
         for (index, column) in layout.columns.iter().enumerate() {
             let cell = record.cell(index).trim();
             if cell.starts_with('#')
-                && *column != Column::Error
+                && *column != Column::Note
                 && let Some(cause) = damage::of_cell(cell)
             {
                 self.push(layout.name(index), format!("{cause} ({})", quoted(cell)));

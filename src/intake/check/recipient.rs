@@ -98,6 +98,9 @@ fn account(
             );
             found.add(field, message);
         }
+        if kind.is_some() && !found.has(Field::BankAccountNumber) {
+            refuse_short(Field::BankAccountNumber, bank_account, found);
+        }
         return bank_account.to_owned();
     }
     if account.is_empty() {
@@ -114,7 +117,23 @@ fn account(
     if kind.is_some_and(PaymentKind::account_defaults_to_msisdn) {
         return phone_account(account, country, msisdn, found);
     }
+    if kind.is_some() && !found.has(field) {
+        refuse_short(field, &account, found);
+    }
     account
+}
+
+/// What has fewer characters is no account at a bank, a biller or a meter, but a number of a line, or what a spreadsheet left.
+const ACCOUNT_CHARACTERS_MIN: usize = 5;
+
+fn refuse_short(field: Field, account: &str, found: &mut Findings) {
+    let characters = account.chars().count();
+    if characters > 0 && characters < ACCOUNT_CHARACTERS_MIN {
+        let cause = format!(
+            "expected an account of at least {ACCOUNT_CHARACTERS_MIN} characters, found {characters}"
+        );
+        found.cell(field, cause, account);
+    }
 }
 
 /// Brings the account of a mobile service into the wire's form when it is a phone number (section 2.3).

@@ -202,6 +202,10 @@ fn every_mistake_is_named() {
             "2: account_number: expected the account that POWER pays to (bill_prepaid), found nothing",
         ),
         (
+            &[("service_code", "POWER"), ("account_number", "12")],
+            "2: account_number: expected an account of at least 5 characters, found 2 (\"12\")",
+        ),
+        (
             &[("bank_code", "01")],
             r#"2: bank_code: expected nothing, B2C_MPESA pays to no bank (mobile_money; section 2.3), found "01""#,
         ),

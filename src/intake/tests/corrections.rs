@@ -9,7 +9,7 @@ fn corrections(file: &str) -> String {
     let mut out = Corrections::create(Vec::new(), &reader.form()).unwrap();
     for row in reader {
         if let Row::Bad(bad) = row.unwrap() {
-            out.write(&bad).unwrap();
+            out.write(&bad, "").unwrap();
         }
     }
     String::from_utf8(out.finish().unwrap()).unwrap()
@@ -21,8 +21,8 @@ fn bad_rows_are_kept_as_they_were_and_can_be_mended() {
     let written = corrections(file);
     assert_eq!(
         written,
-        "service_code;msisdn;amount;narration;error\n\
-         B2C_MPESA; 254712;50;\"a;\"\"b\"\"\";\"msisdn: expected 12 digits for KE, found 6 (\"\"254712\"\")\"\n"
+        "service_code;msisdn;amount;narration;rejected_row;error\n\
+         B2C_MPESA; 254712;50;\"a;\"\"b\"\"\";;\"msisdn: expected 12 digits for KE, found 6 (\"\"254712\"\")\"\n"
     );
     // Loaded as it is, it says the same again, and has still one column of errors.
     assert_eq!(corrections(&written), written);
@@ -37,11 +37,11 @@ fn misshapen_rows_stay_misshapen() {
     let rows: Vec<&str> = written.lines().collect();
     assert_eq!(
         rows[1],
-        "B2C_MPESA,254712345678,1,\"expected 3 cells as in the header, found 4\",500"
+        "B2C_MPESA,254712345678,1,,\"expected 3 cells as in the header, found 4\",500"
     );
     assert_eq!(
         rows[2],
-        "B2C_MPESA,,,\"expected 3 cells as in the header, found 1\""
+        "B2C_MPESA,,,,\"expected 3 cells as in the header, found 1\""
     );
     assert_eq!(errors(&read(written)).len(), 3);
 }
@@ -53,7 +53,7 @@ fn rows_of_json_become_rows_of_csv() {
     let header = written.lines().next().unwrap();
     assert!(
         header.starts_with("reference,service_code,msisdn,")
-            && header.ends_with(",document,extra,error")
+            && header.ends_with(",document,rejected_row,replaces,extra,error")
     );
     assert!(!written.starts_with('\u{feff}'));
     let mended = written
@@ -67,6 +67,56 @@ fn rows_of_json_become_rows_of_csv() {
     assert_eq!(good(&rows[0]).extra, [pair("a", "x, y"), pair("b", "2")]);
     // Nothing is lost on the way: a row without any cell is no empty row.
     assert_eq!(read(written).len(), 3);
+}
+
+#[test]
+fn formulas_are_shielded_and_the_shield_comes_off_again() {
+    let file = "service_code,msisdn,amount,narration\nB2C_MPESA,254712,-5,=1+1\nB2C_MPESA,254712,50,'tis\n";
+    let written = corrections(file);
+    assert!(
+        written.contains("\nB2C_MPESA,254712,'-5,'=1+1,,"),
+        "{written}"
+    );
+    assert_eq!(
+        corrections(&written),
+        written,
+        "it goes round without a change"
+    );
+    let mended = written
+        .replace("254712,", "254712345678,")
+        .replace("'-5", "50");
+    let rows = read(mended);
+    assert_eq!(good(&rows[0]).narration, "=1+1");
+    assert_eq!(good(&rows[1]).narration, "'tis");
+    // In a file that nobody wrote for a spreadsheet, it is what somebody wrote.
+    let rows = read("service_code,msisdn,amount,narration\nB2C_MPESA,254712345678,50,'=1\n");
+    assert_eq!(good(&rows[0]).narration, "'=1");
+}
+
+#[test]
+fn a_rejected_row_has_its_name_in_the_corrections() {
+    let file = "service_code,msisdn,amount\nB2C_MPESA,254712,50\n";
+    let mut reader = open(file, rules()).unwrap();
+    let mut out = Corrections::create(Vec::new(), &reader.form()).unwrap();
+    let Some(Ok(Row::Bad(bad))) = reader.next() else {
+        panic!("the row is bad");
+    };
+    assert_eq!(reader.corrects(), None);
+    out.write(&bad, "row-1").unwrap();
+    let written = String::from_utf8(out.finish().unwrap()).unwrap();
+    assert!(
+        written.starts_with(
+            "service_code,msisdn,amount,rejected_row,error\nB2C_MPESA,254712,50,row-1,"
+        )
+    );
+    let mut reader = open(written, rules()).unwrap();
+    reader.next().unwrap().unwrap();
+    assert_eq!(
+        reader.corrects(),
+        Some(&crate::ledger::correction::Corrects::Rejected(
+            "row-1".into()
+        ))
+    );
 }
 
 #[test]

@@ -66,6 +66,18 @@ impl Chained {
         self.act(batch_id, at, act, Value::Null, Some(reason))
     }
 
+    /// Counts an order that a copy must not forget.
+    pub(super) fn count_order(&self) -> Result<(), Error> {
+        // The mark says how many there were: a copy that knows of fewer posts nothing.
+        let orders: i64 = self
+            .prepare_cached(
+                "insert into meta (key, value) values ('orders', 1) on conflict do update set value = value + 1 returning value",
+            )?
+            .query_row([], |row| row.get(0))?;
+        self.mark_orders(orders.unsigned_abs());
+        Ok(())
+    }
+
     pub(super) fn act(
         &self,
         batch_id: i64,
@@ -75,13 +87,7 @@ impl Chained {
         reason: Option<&str>,
     ) -> Result<(), Error> {
         if must_not_be_forgotten(act) {
-            // The mark says how many there were: a copy that knows of fewer posts nothing.
-            let orders: i64 = self
-                .prepare_cached(
-                    "insert into meta (key, value) values ('orders', 1) on conflict do update set value = value + 1 returning value",
-                )?
-                .query_row([], |row| row.get(0))?;
-            self.mark_orders(orders.unsigned_abs());
+            self.count_order()?;
         }
         let Some(actor) = self.actor() else {
             return Ok(());

@@ -3,7 +3,7 @@
 use rusqlite::{Connection, params};
 
 use super::load::Load;
-use super::repeats::SAME_FILE;
+use super::repeats::{SAME_BILL, SAME_FILE, SAME_REFERENCE};
 use super::row::corrupt;
 use super::run::known_batch;
 use super::sorted::Sorted;
@@ -28,6 +28,8 @@ impl Load<'_> {
         for (load_id, other) in loads.into_iter().take(SHOWN) {
             let kind = match load_id {
                 SAME_FILE => AlikeKind::SameFile,
+                SAME_BILL => AlikeKind::SameBill,
+                SAME_REFERENCE => AlikeKind::SameReference,
                 _ => kind,
             };
             let lines: Vec<u64> = self

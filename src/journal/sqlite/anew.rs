@@ -3,13 +3,20 @@
 
 use rusqlite::{Connection, params};
 
-use super::fingerprints::{Key, entry_of, join};
-use super::on_record::{OnRecord, Other, loads_on_record, other};
+use super::chain::Chained;
+use super::fingerprints::{Entry, Key, entry_of};
+use super::generations::of_row;
+use super::joins::{has_open, join, join_open};
+use super::on_record::{OnRecord, Other, Which, loads_on_record, other};
 use super::repeats::day;
-use super::row::{PAYMENT_COLUMNS, PAYMENT_WIDTH, Stored, corrupt, stored_of};
-use crate::domain::{Instruction, Timestamp};
+use super::row::{PAYMENT_COLUMNS, PAYMENT_WIDTH, Stored, corrupt, service_of, stored_of};
+use super::vouched::{Vouched, check_loads, check_row};
+use crate::domain::{Instruction, ServiceCode, Timestamp, Written};
 use crate::journal::{Error, RepeatPlan};
-use crate::ledger::repeats::{Likeness, References, Standing, is_same_payment, judge, likeness};
+use crate::ledger::repeats::{
+    Likeness, References, Standing, is_of_failure, judge, likeness, may_be_same_person,
+    may_stand_for, pays_failure,
+};
 
 /// What the rows of failures are compared with.
 pub(super) struct Anew<'a> {
@@ -17,6 +24,8 @@ pub(super) struct Anew<'a> {
     plan: &'a RepeatPlan,
     key: Key,
     loads: Vec<OnRecord>,
+    has_open: bool,
+    vouched: Vouched,
     now: Timestamp,
 }
 
@@ -34,12 +43,11 @@ impl<'a> Anew<'a> {
     pub(super) fn begin(
         c: &'a Connection,
         batch_id: i64,
-        judged: Option<&'a (RepeatPlan, Timestamp)>,
+        judged: Option<(&'a RepeatPlan, Timestamp)>,
     ) -> Result<Option<Self>, Error> {
         let Some((plan, now)) = judged else {
             return Ok(None);
         };
-        let now = *now;
         let is_rehearsal: bool = c.query_row(
             "select coalesce(rehearsal, gateway like 'sandbox %', false) from batch where batch_id = ?1",
             [batch_id],
@@ -48,6 +56,14 @@ impl<'a> Anew<'a> {
         if is_rehearsal {
             return Ok(None);
         }
+        check_loads(c)?;
+        // Whatever came after the first row of the batch may pay what of it has failed.
+        let first: Option<i64> = c.query_row(
+            "select min(load_id) from load where batch_id = ?1",
+            [batch_id],
+            |row| row.get(0),
+        )?;
+        let which = first.map_or(Which::All, Which::After);
         let Some(key) = Key::of(c)? else {
             return Ok(None);
         };
@@ -55,36 +71,81 @@ impl<'a> Anew<'a> {
             c,
             plan,
             key,
-            loads: loads_on_record(c, plan, now)?,
+            loads: loads_on_record(c, plan, (key, which), now)?,
+            has_open: has_open(c)?,
+            vouched: Vouched::default(),
             now,
         }))
     }
 
-    /// Looks for the debt of a row in all loads but its own.
+    /// Looks for the debt of a failed row in all loads but its own.
     pub(super) fn find(&self, seq: i64) -> Result<Elsewhere, Error> {
         let (load_id, row) = self.row(seq)?;
-        let mut entries: Vec<u64> = self
-            .key
-            .hashes(&row, row.money.written())
-            .into_iter()
-            .map(entry_of)
-            .collect();
+        // A corrected row came with another load than the payment that it replaces.
+        let own = of_row(self.c, seq)?.iter().map(|own| own.seq).collect();
+        self.find_as(load_id, own, (&row, row.money.written()))
+    }
+
+    /// The same, by what a person corrected in a failed row.
+    pub(super) fn find_corrected<M: Written + Clone>(
+        &self,
+        seq: i64,
+        row: &Instruction<M>,
+    ) -> Result<Elsewhere, Error> {
+        let mut found = self.find(seq)?;
+        let (load_id, _) = self.row(seq)?;
+        let own = of_row(self.c, seq)?.iter().map(|own| own.seq).collect();
+        let amount = row.money.known().map(|amount| amount.minor());
+        let corrected = self.find_as(load_id, own, (row, amount))?;
+        found.counts = found.counts.or(corrected.counts);
+        found.failed.extend(corrected.failed);
+        Ok(found)
+    }
+
+    fn find_as<M: Written + Clone>(
+        &self,
+        load_id: i64,
+        own: Vec<i64>,
+        (row, amount): (&Instruction<M>, Option<i64>),
+    ) -> Result<Elsewhere, Error> {
+        let mut of_service = row.clone();
+        let mut entries = Vec::new();
+        // Where no references tell them apart, a row of another service may have been loaded in its place.
+        for service in self.services()? {
+            of_service.service = service;
+            let hashes = self.key.hashes(&of_service, amount);
+            entries.extend(hashes.into_iter().map(entry_of));
+        }
         entries.sort_unstable();
+        entries.dedup();
         let mut found = Elsewhere::default();
         for load in self.loads.iter().filter(|load| load.load_id != load_id) {
-            join(self.c, load.load_id, &entries, |_, seqs| {
-                for (seq, _) in seqs {
-                    if let Some(other) = load.other(self.c, *seq)? {
-                        self.take_in(&row, &other, &mut found)?;
+            let mut take = |_: &[Entry], seqs: &[(i64, Entry)]| {
+                for (seq, entry) in seqs.iter().filter(|(seq, _)| !own.contains(seq)) {
+                    if let Some(other) = load.other(self.c, &self.vouched, *seq)? {
+                        check_row(self.key, *entry, &other)?;
+                        self.take_in((row, own[0]), &other, &mut found)?;
                     }
                 }
                 Ok(())
-            })?;
+            };
+            join(self.c, load.load_id, &entries, &mut take)?;
+            join_open(self.c, load.load_id, &entries, self.has_open, &mut take)?;
             if found.counts.is_some() {
                 break;
             }
         }
         Ok(found)
+    }
+
+    fn services(&self) -> Result<Vec<ServiceCode>, Error> {
+        let mut statement = self.c.prepare_cached("select code from service")?;
+        let mut rows = statement.query([])?;
+        let mut services = Vec::new();
+        while let Some(row) = rows.next()? {
+            services.push(service_of(&row.get::<_, String>(0)?)?);
+        }
+        Ok(services)
     }
 
     fn row(&self, seq: i64) -> Result<(i64, Instruction<Stored>), Error> {
@@ -98,23 +159,34 @@ impl<'a> Anew<'a> {
         Ok((row.get(PAYMENT_WIDTH)?, stored_of(row, 0)?.instruction))
     }
 
-    fn take_in(
+    /// `first`: the oldest generation of the row.
+    fn take_in<M: Written>(
         &self,
-        row: &Instruction<Stored>,
+        (row, first): (&Instruction<M>, i64),
         other: &Other,
         found: &mut Elsewhere,
     ) -> Result<(), Error> {
         let terms = self.plan.terms.of(&row.service);
         let reference = row.reference.as_ref().map(|reference| reference.as_str());
         let references = References::of(reference, other.reference());
-        let same = is_same_payment(row, &other.row);
+        let same = may_stand_for(references, row, &other.row);
         let age = self.now.since(other.newest);
-        if judge(references, same, other.standing, age, &terms) == Likeness::Repeat {
+        let came_later = other.generations.iter().any(|seq| *seq > first);
+        let of_failure = came_later
+            && is_of_failure(
+                references,
+                same,
+                may_be_same_person(row, &other.row),
+                &terms,
+            );
+        if judge(references, same, other.standing, age, &terms) == Likeness::Repeat
+            || of_failure && pays_failure(other.standing)
+        {
             if found.counts.is_none() {
                 found.counts = Some(batch_of(self.c, other.seq)?);
             }
         } else if other.standing == Standing::Failed
-            && likeness(references, same, &terms) == Likeness::Repeat
+            && (of_failure || likeness(references, same, &terms) == Likeness::Repeat)
         {
             found.failed.push(other.seq);
         }
@@ -141,23 +213,32 @@ pub(super) fn watch(c: &Connection, seq: i64, failed: &[i64]) -> Result<(), Erro
 /// Says of payments that are about to be claimed, in their order, which of them another row has paid by now, or may have: it
 /// had failed when the payment was loaded.
 // Of most journals nothing is watched: then this is a look at an empty table.
-pub(super) fn paid_elsewhere(c: &Connection, seqs: &[i64]) -> Result<Option<String>, Error> {
+pub(super) fn paid_elsewhere(c: &Chained, seqs: &[i64]) -> Result<Option<String>, Error> {
+    #[cfg(test)]
+    if crate::canary::Canary::RepeatJudgedOnce.sings() {
+        return Ok(None);
+    }
     let (Some(first), Some(last)) = (seqs.first(), seqs.last()) else {
         return Ok(None);
     };
     let mut statement = c.prepare_cached(
-        "select seq, other from watched where seq between ?1 and ?2 order by seq, other",
+        "select seq, other, by_word from watched where seq between ?1 and ?2 order by seq, other",
     )?;
     let mut rows = statement.query(params![first, last])?;
+    let vouched = Vouched::default();
     while let Some(row) = rows.next()? {
+        // What was learned in this transaction is read as well.
+        c.flush()?;
         let (seq, seq_of_other): (i64, i64) = (row.get(0)?, row.get(1)?);
         if seqs.binary_search(&seq).is_err() {
             continue;
         }
-        let Some(other) = other(c, seq_of_other)? else {
+        let Some(other) = other(c, &vouched, seq_of_other)? else {
             continue;
         };
-        if !matches!(other.standing, Standing::Failed | Standing::Cancelled) {
+        // That a payment is made although a person's word alone denies the other one was allowed; nothing was said of it since.
+        let is_as_allowed = row.get(2)? && other.by_word;
+        if !matches!(other.standing, Standing::Failed | Standing::Cancelled) && !is_as_allowed {
             return told(c, seq, &other).map(Some);
         }
     }
@@ -179,7 +260,7 @@ fn told(c: &Connection, seq: i64, other: &Other) -> Result<String, Error> {
     let day = day(Timestamp::from_millis(loaded_at));
     Ok(format!(
         "payment {id}, line {line} of {source}, is of the same debt as {of}, line {other_line} of {other_source} of batch {batch}, \
-         loaded {day}, which had failed then and is {} now",
+         loaded {day}, which had failed when this one was loaded, and now is {}",
         other.state
     ))
 }

@@ -19,7 +19,7 @@ impl Load<'_> {
             self.c.execute(
                 "insert into life (seq, batch_id, service_id, state, due_at, exposures, quarantine_from)
                  select seq, batch_id, service_id, 2, 0, 1, ?2 from instruction not indexed
-                 where seq > ?1 and amount is not null order by seq",
+                 where seq > ?1 and generation = 0 and amount is not null order by seq",
                 params![self.base, self.plan.now.as_millis()],
             )?;
             State::InDoubt
@@ -28,7 +28,7 @@ impl Load<'_> {
             self.c.execute(
                 "insert into life (seq, batch_id, service_id, state, due_at)
                  select seq, batch_id, service_id, 0, 0 from instruction indexed by instruction_with_document
-                 where batch_id = ?2 and document is not null and seq > ?1 and amount is not null order by seq",
+                 where batch_id = ?2 and document is not null and seq > ?1 and generation = 0 and amount is not null order by seq",
                 params![self.base, self.batch_id],
             )?;
             State::Ready
@@ -41,7 +41,10 @@ impl Load<'_> {
             let (batch_id, now) = (self.batch_id, self.plan.now);
             seal::file(c, chain, batch_id, self.load_id, now)?;
             if self.altered {
-                return blocks::seal(c, chain, batch_id, self.base, now);
+                // What replaces a payment is on the chain with that one.
+                let last = self.corrections.first_replacement();
+                let last = last.map_or(i64::MAX, |first| first - 1);
+                return blocks::seal(c, chain, batch_id, (self.base + 1, last), now);
             }
             self.blocks
                 .iter()
@@ -60,7 +63,7 @@ impl Load<'_> {
         let add = "on conflict do update set count = count + excluded.count, amount = amount + excluded.amount";
         if self.altered {
             let of_table = "select batch_id, service_id, currency, iif(amount is null, ?3, ?2), count(*), coalesce(sum(amount), 0)
-                 from instruction where seq > ?1 group by batch_id, service_id, currency, amount is null";
+                 from instruction where seq > ?1 and generation = 0 group by batch_id, service_id, currency, amount is null";
             self.c.execute(
                 &format!("insert into tally (batch_id, service_id, currency, state, count, amount) {of_table} {add}"),
                 params![self.base, state, UNPRICED],
@@ -92,9 +95,9 @@ impl Load<'_> {
     }
 
     fn presume_posted(&self) -> Result<(), Error> {
-        let mut statement = self
-            .c
-            .prepare("select seq from instruction where seq > ?1 order by seq")?;
+        let mut statement = self.c.prepare(
+            "select seq from instruction where seq > ?1 and generation = 0 order by seq",
+        )?;
         let mut rows = statement.query([self.base])?;
         while let Some(row) = rows.next()? {
             self.c.append(&Evidence {

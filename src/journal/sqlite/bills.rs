@@ -5,6 +5,7 @@ use serde_json::json;
 
 use super::chain::{Chained, Evidence};
 use super::fresh::{fresh_from, has_fresh};
+use super::rivals::name_rivals;
 use super::row::{
     BILLED, PRESUMED_POSTED, add_to_tally, corrupt, currency_of, identifier_of, service_of,
     state_number,
@@ -78,19 +79,6 @@ fn to_be_compared() -> String {
     )
 }
 
-// A bill is due until its payment has settled. Asked twice in between, it would be paid twice: a row above for the same
-// account has it, unless that one ended unpaid; and so has a row of another batch whose payment is still open.
-const RIVAL: &str =
-    "select iif(other.batch_id = own.batch_id, null, b.name), other.line
-     from instruction own cross join instruction other indexed by taken_from_bill
-         on other.service_id = own.service_id and coalesce(other.account_number, other.msisdn) = coalesce(own.account_number, own.msisdn)
-             and other.as_due = 1
-     cross join batch b on b.batch_id = other.batch_id left join life l on l.seq = other.seq
-     where own.seq = ?2 and other.seq <> own.seq
-         and (other.batch_id = ?1 and other.seq < own.seq and (l.state is null or l.state not in (6, 7))
-             or other.batch_id <> ?1 and l.state in (0, 1, 2, 3, 4))
-     limit 1";
-
 fn to_ask(
     c: &Connection,
     batch: &BatchName,
@@ -102,23 +90,12 @@ fn to_ask(
     let mut rows = Vec::new();
     let limit = limit.max(1);
     if !from.checks {
-        let mut rivals = c.prepare_cached(RIVAL)?;
         let mut statement = c.prepare_cached(&without_amount())?;
         take(
             &mut rows,
             statement.query(params![batch_id, from.after, count(limit)])?,
         )?;
-        for row in &mut rows {
-            row.rival = rivals
-                .query_row(params![batch_id, row.seq], |found| {
-                    let (batch, line): (Option<String>, i64) = (found.get(0)?, found.get(1)?);
-                    Ok(match batch {
-                        Some(batch) => format!("line {line} of batch {batch}"),
-                        None => format!("line {line}"),
-                    })
-                })
-                .optional()?;
-        }
+        name_rivals(c, batch_id, &mut rows)?;
         if rows.len() == limit {
             return Ok(page(rows, false));
         }
@@ -459,10 +436,6 @@ mod tests {
             (
                 to_be_compared(),
                 "SEARCH i USING INTEGER PRIMARY KEY (rowid>?)",
-            ),
-            (
-                RIVAL.to_owned(),
-                "USING INDEX taken_from_bill (service_id=? AND <expr>=?)",
             ),
         ] {
             let mut statement = c.prepare(&format!("explain query plan {sql}")).unwrap();

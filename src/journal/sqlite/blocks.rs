@@ -111,15 +111,15 @@ pub(super) fn stored(
     open.map_or(Ok(()), |rest| take(finish(rest)))
 }
 
-/// Puts the instructions beyond `after` on the chain, in blocks.
+/// Puts the instructions from the first number to the last on the chain, in blocks.
 pub(super) fn seal(
     c: &Connection,
     chain: &mut Chain,
     batch_id: i64,
-    after: i64,
+    (first, last): (i64, i64),
     at: Timestamp,
 ) -> Result<(), Error> {
-    stored(c, batch_id, (after + 1, i64::MAX), BLOCK, |loaded| {
+    stored(c, batch_id, (first, last), BLOCK, |loaded| {
         append(c, chain, batch_id, &loaded, at)
     })
 }

@@ -1,16 +1,18 @@
 //! Callbacks: stored once, applied once, and never at the cost of one that counts.
 
-use rusqlite::params;
+use rusqlite::{OptionalExtension, params};
 
 use super::agreed::{hastened, judged, note_other};
 use super::chain::{Chained, Evidence, Words};
 use super::evidence::{Subject, apply, batch_of, detail_with, find, payment};
-use super::generations;
-use super::row::{NOTED_CALLBACK, OTHER_CALLBACK, event_numbers, save_life};
+use super::generations::{self, Member};
+use super::inquiries::is_taken_back;
+use super::row::{NOTED_CALLBACK, OTHER_CALLBACK, event_numbers, save_life, state_of};
 use super::taken::recognise;
 use crate::journal::{CallbackNote, Error, Heard, Received};
+use crate::ledger::failure::Mark;
 use crate::ledger::{Brings, Kept, has_room};
-use crate::lifecycle::{Class, Event, Moment, Policy, step};
+use crate::lifecycle::{Class, Event, Moment, Policy, State, step};
 
 /// The callbacks of payment ?1 that are stored: words, junk, words of this class and code, and those with digest ?4.
 // The index is named: statistics of a journal that was only just loaded say that there is next to no evidence, and that
@@ -69,18 +71,27 @@ pub(super) fn callback(
         },
     };
     let known = c.recent(seq);
-    let kept = match known.and_then(|known| known.callbacks) {
-        Some(0) => Kept::default(),
-        _ => match kept(c, seq, note)? {
-            (_, true) => return Ok(Received::Repeat),
-            (kept, false) => kept,
-        },
+    let (kept, is_repeat) = match known.and_then(|known| known.callbacks) {
+        Some(0) => (Kept::default(), false),
+        _ => kept(c, seq, note)?,
     };
+    // Nearly every repeat is of what was paid, or is under way.
+    if is_repeat && !known.is_some_and(|known| has_ended_unpaid(known.moved.life.state)) {
+        let state = state(c, seq)?;
+        if !state.is_some_and(has_ended_unpaid) {
+            return Ok(Received::Repeat);
+        }
+    }
     let Some(mut subject) = payment(c, seq)? else {
         return note_early(c, seq, note, kept, moment);
     };
     let judgement = judged(c, &subject, &note.said)?;
+    let is_doubt = casts_doubt(c, &subject, note, judgement.differs.is_some())?;
+    if is_repeat && !is_doubt {
+        return Ok(Received::Repeat);
+    }
     let brings = match (note.event, &judgement.differs) {
+        _ if is_doubt => Brings::Doubt,
         (Some(event), None) => words(&subject, event, moment, policy),
         _ => Brings::Junk,
     };
@@ -105,6 +116,42 @@ pub(super) fn callback(
         }
     }
     Ok(Received::Stored(Some(subject.moved)))
+}
+
+fn has_ended_unpaid(state: State) -> bool {
+    matches!(state, State::Failed | State::Cancelled)
+}
+
+/// Returns where a payment stands; `None` when its life has not begun.
+fn state(c: &Chained, seq: i64) -> Result<Option<State>, Error> {
+    let number: Option<i64> = c
+        .prepare_cached("select state from life where seq = ?1")?
+        .query_row([seq], |row| row.get(0))
+        .optional()?;
+    number.map(state_of).transpose()
+}
+
+/// Returns whether a callback is the first since the gateway's last word that makes the end of an unpaid payment doubtful.
+// What came before that word says nothing of it, be there as much as may be kept, or the same: else the retry would leave.
+fn casts_doubt(
+    c: &Chained,
+    subject: &Subject,
+    note: &CallbackNote,
+    differs: bool,
+) -> Result<bool, Error> {
+    let life = subject.moved.life;
+    let mark = match note.event {
+        Some(Event::Callback(verdict)) if differs => Mark::Otherwise(verdict.class),
+        Some(Event::Callback(verdict)) => Mark::Callback(verdict.class),
+        _ => Mark::Unreadable,
+    };
+    // What the gateway has under an identifier that is somebody else's is not ours, whatever is said of it.
+    if !has_ended_unpaid(life.state) || life.taken || !mark.casts_doubt() {
+        return Ok(false);
+    }
+    c.flush()?;
+    let seq = subject.moved.seq;
+    Ok(!is_taken_back(c, &Member { seq, life })?)
 }
 
 fn words(subject: &Subject, event: Event, moment: Moment, policy: &Policy) -> Brings {

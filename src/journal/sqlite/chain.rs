@@ -27,6 +27,7 @@ use crate::domain::{Actor, Money, PayerTransactionId, Said, Timestamp};
 use crate::journal::Error;
 use crate::journal::mark::Place;
 use crate::ledger::confirmation::Allowance;
+use crate::ledger::payer::{Payer, Payers};
 use crate::ledger::recovery::{JournalId, Marked, Position};
 use crate::lifecycle::{Policy, State};
 
@@ -321,6 +322,8 @@ pub(super) struct Chained {
     new_epoch: Cell<Option<i64>>,
     /// A person gave an order in this transaction: so many are on record now.
     new_orders: Cell<Option<u64>>,
+    /// Batches that were taken for an account in this transaction.
+    new_payers: RefCell<Payers>,
 }
 
 /// The mark of a journal, and what never changes of it.
@@ -346,6 +349,7 @@ impl Chained {
             mark: None,
             new_epoch: Cell::default(),
             new_orders: Cell::default(),
+            new_payers: RefCell::default(),
         }
     }
 
@@ -371,15 +375,21 @@ impl Chained {
         self.new_orders.set(Some(orders));
     }
 
+    /// Lets the mark say from which account a batch is posted.
+    pub(super) fn mark_payer(&self, batch: &str, payer: &Payer) {
+        self.new_payers.borrow_mut().take(batch, payer);
+    }
+
     /// Writes what a commit moved into the mark, before anything that rests on it leaves.
     pub(super) fn advance_mark(&mut self) -> Result<(), Error> {
         let marking = std::mem::take(&mut self.chain.borrow_mut().marking);
         let (epoch, orders) = (self.new_epoch.take(), self.new_orders.take());
+        let payers = self.new_payers.take();
         let Some(mark) = &mut self.mark else {
             return Ok(());
         };
         let positions: Vec<Position> = marking.into_values().flatten().collect();
-        if positions.is_empty() && epoch.is_none() && orders.is_none() {
+        if positions.is_empty() && epoch.is_none() && orders.is_none() && payers.is_empty() {
             return Ok(());
         }
         mark.epoch = epoch.unwrap_or(mark.epoch).max(mark.epoch);
@@ -390,6 +400,7 @@ impl Chained {
             epoch: mark.epoch,
             orders: mark.orders,
             positions,
+            payers,
         })
     }
 
@@ -432,12 +443,16 @@ impl Chained {
         self.tallies.take();
         self.recent.take();
         self.intact.take();
+        self.new_payers.take();
     }
 
     /// Notes that a payment stands elsewhere now; the tally is written once for a transaction, or before it is read.
     pub(super) fn moved(&self, subject: &Subject, from: State) -> Result<(), Error> {
         let (from, to) = match subject.has_generations {
-            false => (from, subject.moved.life.state),
+            false => {
+                let minor = subject.moved.money.amount.minor();
+                ((from, minor), (subject.moved.life.state, minor))
+            }
             true => generations::counted(&self.connection, subject.moved.seq, from)?,
         };
         self.tallies.borrow_mut().moved(subject, from, to);

@@ -29,11 +29,14 @@ pub(super) fn checked_digest(c: &Connection, seq: i64) -> Result<Option<Vec<u8>>
 impl Load<'_> {
     /// Notes the document of the row that was counted last.
     pub(super) fn note_document<M>(&self, row: &Instruction<M>) -> Result<(), Error> {
+        self.note_document_of(self.newest(), row)
+    }
+
+    /// The same of the instruction with this number.
+    pub(super) fn note_document_of<M>(&self, seq: i64, row: &Instruction<M>) -> Result<(), Error> {
         let Some(digest) = row.document.as_ref().and_then(|document| document.digest) else {
             return Ok(());
         };
-        let counted = self.lanes.iter().map(|lane| lane.priced + lane.unpriced);
-        let seq = self.base + counted.sum::<i64>();
         self.c
             .prepare_cached("insert into temp.checked values (?1, ?2)")?
             .execute(params![seq, &digest[..]])?;

@@ -11,6 +11,7 @@ use super::evidence::{record, subject};
 use super::inquiries::is_open_to_decision;
 use super::names::rows_named;
 use super::operator::{RETRIABLE, acted_on, cancel, order, refuse_without_amount, retry};
+use super::payers::assert_none_lost;
 use super::row::{LIFE_COLUMNS, currency_of, identifier_of, life_of};
 use super::run::known_batch;
 use super::turns::Manner;
@@ -335,7 +336,10 @@ fn to_retry(
     repeats: Option<&(RepeatPlan, Timestamp)>,
 ) -> Result<ByCode, Error> {
     let batch_id = known_batch(c, batch)?;
-    let anew = Anew::begin(c, batch_id, repeats)?;
+    if repeats.is_some() {
+        assert_none_lost(c)?;
+    }
+    let anew = Anew::begin(c, batch_id, repeats.map(|(plan, now)| (plan, *now)))?;
     let mut statement = c.prepare(&format!(
         "select l.code, i.currency, 1, i.amount, l.seq from life l cross join instruction i using (seq)
          where {RETRIABLE} order by l.code nulls last, l.seq"

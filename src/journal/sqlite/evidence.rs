@@ -10,6 +10,7 @@ use super::agreed::{apply_other, judged};
 use super::chain::{Chained, Evidence, Words};
 use super::fresh::begin_life;
 use super::generations;
+use super::held::open_all;
 use super::inquiries;
 use super::row::{
     LIFE_COLUMNS, add_to_tally, assert_changed, corrupt, currency_of, due_number, event_numbers,
@@ -18,6 +19,8 @@ use super::row::{
 use super::taken::{conclude_other, conclude_taken, recognise};
 use crate::domain::{Amount, Money, PayerTransactionId, Said};
 use crate::journal::{Error, Finding, Heard, Moved};
+use crate::ledger::HeldFor;
+use crate::ledger::withdrawal::is_due;
 use crate::lifecycle::{Anomaly, Class, Event, Life, Moment, Policy, State, Step, step};
 
 /// A payment in the middle of a transaction.
@@ -80,27 +83,26 @@ pub(super) fn payment(c: &Chained, seq: i64) -> Result<Option<Subject>, Error> {
     }))
 }
 
+/// Where a row is counted, and its minor units there.
+pub(super) type Counted = (State, i64);
+
 /// Sums what moved between states, so that the tally is written once per group.
 #[derive(Default)]
 pub(super) struct Tallies(BTreeMap<(i64, i64, &'static str, State), (i64, i64)>);
 
 impl Tallies {
     /// The row of a payment was counted at `from`, and is counted at `to` now.
-    pub(super) fn moved(&mut self, subject: &Subject, from: State, to: State) {
+    pub(super) fn moved(&mut self, subject: &Subject, from: Counted, to: Counted) {
         if from == to {
             return;
         }
-        let money = subject.moved.money;
-        for (state, sign) in [(from, -1), (to, 1)] {
-            let key = (
-                subject.batch_id,
-                subject.moved.lane,
-                money.currency.code(),
-                state,
-            );
+        // A corrected row has another amount, in the same lane and currency.
+        let currency = subject.moved.money.currency.code();
+        for ((state, minor), sign) in [(from, -1), (to, 1)] {
+            let key = (subject.batch_id, subject.moved.lane, currency, state);
             let sum = self.0.entry(key).or_default();
             sum.0 += sign;
-            sum.1 += sign * money.amount.minor();
+            sum.1 += sign * minor;
         }
     }
 
@@ -136,6 +138,14 @@ pub(super) fn apply(
         if let Some(differs) = judgement.differs {
             apply_other(c, subject, event, said, &differs, moment, policy)?;
             return conclude_other(c, subject, event, moment, policy);
+        }
+        if judgement.is_ours {
+            // It names what is ours: whatever the posts were stopped for has an end.
+            let why = match subject.moved.life.taken {
+                true => HeldFor::Taken,
+                false => HeldFor::Misread,
+            };
+            open_all(c, subject.batch_id, why)?;
         }
         recognise(c, subject, judgement.is_ours, moment, policy)?;
     }
@@ -317,7 +327,7 @@ pub(super) fn record(
             policy,
         )?;
         c.moved(&subject, from)?;
-        if subject.has_generations {
+        if subject.has_generations || from.is_finished() || is_due(&subject.moved.life) {
             generations::settle(c, &mut subject, moment, Some(policy))?;
             if matches!(finding.event, Event::Answer(_) | Event::NoAnswer) {
                 inquiries::put_off(c, finding.seq, moment, policy)?;

@@ -2,6 +2,8 @@
 //!
 //! A row has two: a keyed hash of its reference, and one of its recipient, amount and service. Those of a load are kept sorted,
 //! so that another load is compared with them in one pass. What they find is only a candidate: rows are compared in full.
+//! Rows of one recipient and service are neighbours, those whose amount waits for a bill before the others: such a row is
+//! compared with all of them.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -11,10 +13,11 @@ use rusqlite::{CachedStatement, Connection, OptionalExtension, params};
 use super::row::{PAYMENT_COLUMNS, PAYMENT_WIDTH, corrupt, stored_of};
 use crate::domain::{Instruction, Written};
 use crate::journal::Error;
+use crate::ledger::likeness::of_reference;
 use crate::ledger::repeats::recipient;
 
 /// Bits of an entry below its hash: whether its row has a reference, and where that stands in its load.
-const PLACE_BITS: u32 = 30;
+pub(super) const PLACE_BITS: u32 = 30;
 const NAMED: Entry = 1 << (PLACE_BITS - 1);
 /// Entries of a part that wait in memory; there are as many parts as an entry's first byte has values.
 const WAITING: usize = 512;
@@ -25,8 +28,14 @@ const SLICE: usize = 64 * 1024;
 /// Entries of one row of the journal: they fill a page.
 const CHUNK: usize = 500;
 
-/// A hash (34 bits, the last of which says what it is of), whether its row has a reference (1 bit), and its place (29 bits).
+/// A hash (34 bits), whether its row has a reference (1 bit), and its place (29 bits). The first bit of a hash says what it is of:
+/// a reference, or (set) a payment, whose next 24 bits are of recipient, service and currency, and the last 9 of the amount.
 pub(super) type Entry = u64;
+
+const OF_PAYMENT: u64 = 1 << 33;
+pub(super) const AMOUNT_BITS: u32 = 9;
+/// Amounts have numbers from 1 on; 0 is one that waits for its bill.
+const AMOUNTS: u64 = (1 << AMOUNT_BITS) - 1;
 
 /// Returns the entry of a hash, of the first row.
 pub(super) fn entry_of(hash: u64) -> Entry {
@@ -40,7 +49,17 @@ pub(super) fn hash_of(entry: Entry) -> u64 {
 
 /// Returns whether an entry is of recipient, amount and service.
 pub(super) fn is_of_payment(entry: Entry) -> bool {
-    hash_of(entry) & 1 == 1
+    hash_of(entry) & OF_PAYMENT != 0
+}
+
+/// Returns what the entries of one recipient, service and currency have in common.
+pub(super) fn account_of(entry: Entry) -> u64 {
+    hash_of(entry) >> AMOUNT_BITS
+}
+
+/// Returns whether an entry is of a payment whose amount waits for a bill.
+pub(super) fn is_open(entry: Entry) -> bool {
+    is_of_payment(entry) && hash_of(entry) & AMOUNTS == 0
 }
 
 /// Returns the place of an entry's row among the instructions of its load, from 0.
@@ -73,15 +92,25 @@ impl Key {
 
     /// Returns the key of a journal, which has one from now on.
     pub(super) fn made(c: &Connection) -> Result<Self, Error> {
-        c.prepare_cached(
-            "insert into meta (key, value) values ('fingerprints', randomblob(16)) on conflict do nothing",
-        )?
-        .execute([])?;
+        let made = c
+            .prepare_cached(
+                "insert into meta (key, value) values ('fingerprints', randomblob(16)) on conflict do nothing",
+            )?
+            .execute([])?;
+        if made > 0
+            && c.query_row("select exists (select 1 from fingerprints)", [], |row| {
+                row.get(0)
+            })?
+        {
+            return Err(Error::AlteredLoad {
+                what: "the key of its fingerprints is gone".to_owned(),
+            });
+        }
         Self::of(c)?.ok_or_else(|| corrupt("fingerprints without a key"))
     }
 
     fn of_reference(self, reference: &str) -> u64 {
-        (siphash::<1, 3>(self.0, reference.as_bytes()) >> (PLACE_BITS + 1)) << 1
+        siphash::<1, 3>(self.0, of_reference(reference).as_bytes()) >> (PLACE_BITS + 1)
     }
 
     fn of_payment<M: Written>(
@@ -92,17 +121,39 @@ impl Key {
     ) -> u64 {
         let (account, bank) = recipient(row);
         bytes.clear();
-        bytes.extend_from_slice(&amount.unwrap_or(0).to_le_bytes());
         for part in [
             row.money.currency().code(),
             row.service.as_str(),
-            bank,
-            account,
+            &bank,
+            &account,
         ] {
             bytes.extend_from_slice(part.as_bytes());
             bytes.push(0);
         }
-        (siphash::<1, 3>(self.0, bytes) >> (PLACE_BITS + 1)) << 1 | 1
+        let account = siphash::<1, 3>(self.0, bytes) >> (PLACE_BITS + 1 + AMOUNT_BITS);
+        // Few as they are, anybody can find two amounts of one number; a product spreads them.
+        let amount = amount.map_or(0, |minor| {
+            let spread = (minor.cast_unsigned() ^ self.0[0]).wrapping_mul(self.0[1] | 1);
+            1 + (spread >> 32) % AMOUNTS
+        });
+        OF_PAYMENT | account << AMOUNT_BITS | amount
+    }
+
+    /// Returns the hash of a row whose amount is not known yet.
+    pub(super) fn of_account<M: Written>(self, row: &Instruction<M>) -> u64 {
+        self.of_payment(row, None, &mut Vec::new())
+    }
+
+    /// Makes it the key of a journal that has none: what is loaded there is compared with another one.
+    pub(super) fn keep(self, c: &Connection) -> Result<(), Error> {
+        let mut bytes = [0; 16];
+        bytes[..8].copy_from_slice(&self.0[0].to_le_bytes());
+        bytes[8..].copy_from_slice(&self.0[1].to_le_bytes());
+        c.prepare_cached(
+            "insert into meta (key, value) values ('fingerprints', ?1) on conflict do nothing",
+        )?
+        .execute([bytes])?;
+        Ok(())
     }
 
     /// Returns the hashes of a row, whose amount is the one that its file has.
@@ -187,7 +238,7 @@ impl Collector {
         Ok(())
     }
 
-    /// Hands over all entries in their order, in slices that part no two of the same hash.
+    /// Hands over all entries in their order, in slices that part no two of the same hash, nor of the same recipient and service.
     pub(super) fn each_slice(
         &mut self,
         mut take: impl FnMut(&[Entry]) -> Result<(), Error>,
@@ -238,14 +289,14 @@ fn part_of(entry: Entry) -> usize {
     usize::from(entry.to_be_bytes()[0])
 }
 
-fn entries_of(bytes: &[u8]) -> impl Iterator<Item = Entry> + '_ {
+pub(super) fn entries_of(bytes: &[u8]) -> impl Iterator<Item = Entry> + '_ {
     bytes
         .chunks_exact(8)
         .map(|entry| Entry::from_le_bytes(entry.try_into().unwrap_or_default()))
 }
 
 /// An entry as SQLite keeps it: in the same order, with a sign.
-fn signed(entry: Entry) -> i64 {
+pub(super) fn signed(entry: Entry) -> i64 {
     (entry ^ (1 << 63)).cast_signed()
 }
 
@@ -294,145 +345,6 @@ impl<'c> Store<'c> {
         }
         Ok(())
     }
-}
-
-/// The fingerprints of a load on record, a chunk at a time.
-struct Recorded<'c> {
-    before: CachedStatement<'c>,
-    after: CachedStatement<'c>,
-    load_id: i64,
-    /// What the chunk that is in memory begins with, as it is stored.
-    least: i64,
-    first: i64,
-    chunk: Vec<Entry>,
-    at: usize,
-}
-
-impl<'c> Recorded<'c> {
-    fn of(c: &'c Connection, load_id: i64) -> Result<Self, Error> {
-        Ok(Self {
-            before: c.prepare_cached(
-                "select least, first_seq, entries from fingerprints indexed by fingerprints_by_load
-                 where load_id = ?1 and least <= ?2 order by least desc limit 1",
-            )?,
-            after: c.prepare_cached(
-                "select least, first_seq, entries from fingerprints indexed by fingerprints_by_load
-                 where load_id = ?1 and least > ?2 order by least limit 1",
-            )?,
-            load_id,
-            least: 0,
-            first: 0,
-            chunk: Vec::new(),
-            at: 0,
-        })
-    }
-
-    fn current(&self) -> Option<Entry> {
-        self.chunk.get(self.at).copied()
-    }
-
-    /// Goes to the first entry that is not less than this one.
-    fn seek(&mut self, entry: Entry) -> Result<(), Error> {
-        if self.chunk.last().is_none_or(|last| *last < entry) {
-            if !self.read(true, signed(entry))? && !self.read(false, signed(entry))? {
-                return Ok(());
-            }
-            self.at = 0;
-        }
-        self.at += self.chunk[self.at..].partition_point(|known| *known < entry);
-        if self.at == self.chunk.len() {
-            self.next_chunk()?;
-        }
-        Ok(())
-    }
-
-    fn advance(&mut self) -> Result<(), Error> {
-        self.at += 1;
-        match self.at == self.chunk.len() {
-            true => self.next_chunk(),
-            false => Ok(()),
-        }
-    }
-
-    fn next_chunk(&mut self) -> Result<(), Error> {
-        let least = self.least;
-        self.read(false, least)?;
-        Ok(())
-    }
-
-    fn read(&mut self, before: bool, bound: i64) -> Result<bool, Error> {
-        let statement = match before {
-            true => &mut self.before,
-            false => &mut self.after,
-        };
-        let mut rows = statement.query(params![self.load_id, bound])?;
-        self.chunk.clear();
-        self.at = 0;
-        let Some(row) = rows.next()? else {
-            return Ok(false);
-        };
-        (self.least, self.first) = (row.get(0)?, row.get(1)?);
-        let bytes = row
-            .get_ref(2)?
-            .as_blob()
-            .map_err(|_| corrupt("fingerprints that are none"))?;
-        self.chunk.extend(entries_of(bytes));
-        Ok(!self.chunk.is_empty())
-    }
-}
-
-/// Rows on record that are handed over at once.
-const TOGETHER: usize = 1024;
-
-/// Finds the hashes that a slice and a load on record have in common: hands over the entries of the slice that have one, and
-/// the instructions on record, each with whether it has a reference, no more than [`TOGETHER`] at once.
-pub(super) fn join(
-    c: &Connection,
-    load_id: i64,
-    slice: &[Entry],
-    mut found: impl FnMut(&[Entry], &[(i64, bool)]) -> Result<(), Error>,
-) -> Result<(), Error> {
-    let mut recorded = Recorded::of(c, load_id)?;
-    let mut rest = slice;
-    while let Some(entry) = rest.first() {
-        let hash = hash_of(*entry);
-        recorded.seek(hash << PLACE_BITS)?;
-        let Some(known) = recorded.current() else {
-            return Ok(());
-        };
-        if hash_of(known) > hash {
-            rest = &rest[until(rest, hash_of(known))..];
-            continue;
-        }
-        let (group, later) = rest.split_at(until(rest, hash + 1));
-        let mut seqs = Vec::new();
-        while let Some(known) = recorded.current().filter(|known| hash_of(*known) == hash) {
-            seqs.push((recorded.first + place_of(known), is_named(known)));
-            recorded.advance()?;
-            if seqs.len() == TOGETHER {
-                found(group, &seqs)?;
-                seqs.clear();
-            }
-        }
-        if !seqs.is_empty() {
-            found(group, &seqs)?;
-        }
-        rest = later;
-    }
-    Ok(())
-}
-
-/// Returns how many entries stand before the first one of this hash or a greater one.
-// Most often it is near.
-fn until(entries: &[Entry], hash: u64) -> usize {
-    let is_before = |entry: &Entry| hash_of(*entry) < hash;
-    let mut reach = 1;
-    while entries.get(reach - 1).is_some_and(is_before) {
-        reach *= 2;
-    }
-    let known = reach / 2;
-    let window = &entries[known..entries.len().min(reach)];
-    known + window.partition_point(is_before)
 }
 
 /// Makes the fingerprints of what an earlier version loaded.

@@ -2,15 +2,22 @@
 //!
 //! Rows without a retry come here never: each question begins with whether there is one.
 
+use std::collections::BTreeSet;
+
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::NEVER;
 use super::chain::Chained;
-use super::evidence::{Subject, apply, subject};
-use super::inquiries::{ask, forget, words};
-use super::row::{LIFE_COLUMNS, PAYMENT_COLUMNS, add_to_tally, corrupt, life_of, payment_of};
-use crate::domain::{Said, Timestamp};
-use crate::journal::{Clearance, Error, PAID_TWICE_SHOWN};
+use super::evidence::{Counted, Subject, apply, subject};
+use super::inquiries::{ask, doubt, forget, words};
+use super::linked::paid_beside;
+use super::row::{
+    LIFE_COLUMNS, PAYMENT_COLUMNS, add_to_tally, corrupt, currency_of, life_of, payment_of,
+};
+use super::stale;
+use super::withdrawal;
+use crate::domain::{Currency, Said, Timestamp};
+use crate::journal::{Clearance, Error, Moved, PAID_TWICE_SHOWN};
 use crate::ledger::generations::{self, Order, PaidTwice, Twice, stands_for};
 use crate::lifecycle::{Event, Life, Moment, Policy, State};
 
@@ -65,17 +72,53 @@ pub(super) fn standing_for(c: &Connection, seq: i64) -> Result<i64, Error> {
 }
 
 /// Returns where the row of a payment was counted until now, and where it is: the payment stood at `from`.
-pub(super) fn counted(c: &Connection, seq: i64, from: State) -> Result<(State, State), Error> {
+pub(super) fn counted(c: &Connection, seq: i64, from: State) -> Result<(Counted, Counted), Error> {
     let row = of_row(c, seq)?;
     let mut states = states(&row);
-    let after = states[stands_for(&states)];
+    let mut amount = c.prepare_cached("select amount from instruction where seq = ?1")?;
+    let mut at = |states: &[State]| -> Result<Counted, Error> {
+        let place = stands_for(states);
+        let minor = amount.query_row([row[place].seq], |row| row.get(0))?;
+        Ok((states[place], minor))
+    };
+    let after = at(&states)?;
     if let Some(place) = row.iter().position(|member| member.seq == seq) {
         states[place] = from;
     }
-    Ok((states[stands_for(&states)], after))
+    Ok((at(&states)?, after))
 }
 
-/// Returns the rows of a batch that were paid more than once, those that are named first and how many they are.
+/// Returns what the corrected rows of a batch come to beyond what they came to when they were loaded first, by service and
+/// currency: a row counts with the amount of the generation that stands for it.
+pub(super) fn corrected(
+    c: &Connection,
+    batch_id: i64,
+) -> Result<Vec<(i64, Currency, i128)>, Error> {
+    let mut statement = c.prepare_cached(
+        "select l.seq, o.service_id, o.currency from life l indexed by replaced
+             cross join instruction o on o.seq = l.seq cross join instruction n on n.seq = l.replaced_by
+         where l.batch_id = ?1 and l.replaced_by is not null and n.amount <> o.amount",
+    )?;
+    let mut rows = statement.query([batch_id])?;
+    let mut first_seen = BTreeSet::new();
+    let mut corrected = Vec::new();
+    while let Some(row) = rows.next()? {
+        let members = of_row(c, row.get(0)?)?;
+        let first = members[0].seq;
+        if !first_seen.insert(first) {
+            continue;
+        }
+        let stands = members[stands_for(&states(&members))].seq;
+        let mut amount = c.prepare_cached("select amount from instruction where seq = ?1")?;
+        let was: i64 = amount.query_row([first], |row| row.get(0))?;
+        let is: i64 = amount.query_row([stands], |row| row.get(0))?;
+        let currency = currency_of(&row.get::<_, String>(2)?)?;
+        corrected.push((row.get(1)?, currency, i128::from(is) - i128::from(was)));
+    }
+    Ok(corrected)
+}
+
+/// Returns the rows of a batch that were paid more than once, in it or beside another load, those that are named first and how many they are.
 pub(super) fn paid_twice(c: &Connection, batch_id: i64) -> Result<(Vec<PaidTwice>, u64), Error> {
     // One that was replaced, and is paid or in conflict; the row may have another one.
     let mut statement = c.prepare_cached(
@@ -101,11 +144,17 @@ pub(super) fn paid_twice(c: &Connection, batch_id: i64) -> Result<(Vec<PaidTwice
             rows.push(named(c, &members, matches!(twice, Twice::Paid(_)))?);
         }
     }
+    count += paid_beside(c, batch_id, &mut rows)?;
     Ok((rows, count))
 }
 
-fn named(c: &Connection, members: &[&Member], certain: bool) -> Result<PaidTwice, Error> {
+pub(super) fn named(
+    c: &Connection,
+    members: &[&Member],
+    certain: bool,
+) -> Result<PaidTwice, Error> {
     let mut ids = Vec::with_capacity(members.len());
+    let mut amounts = Vec::with_capacity(members.len());
     let mut first = None;
     for member in members {
         let mut statement = c.prepare_cached(&format!(
@@ -113,6 +162,7 @@ fn named(c: &Connection, members: &[&Member], certain: bool) -> Result<PaidTwice
         ))?;
         let payment = statement.query_row([member.seq], |row| Ok(payment_of(row, 0)))??;
         ids.push(payment.id);
+        amounts.push(payment.instruction.money);
         first.get_or_insert(payment);
     }
     let row = first.ok_or_else(|| corrupt("a row without a payment"))?;
@@ -121,6 +171,8 @@ fn named(c: &Connection, members: &[&Member], certain: bool) -> Result<PaidTwice
         reference: row.instruction.reference,
         ids,
         money: row.instruction.money,
+        amounts,
+        batches: Vec::new(),
         certain,
     })
 }
@@ -134,8 +186,12 @@ pub(super) fn settle(
     moment: Moment,
     policy: Option<&Policy>,
 ) -> Result<Order, Error> {
+    let is_withdrawn = withdrawal::carry_out(c, moved, moment)?;
+    if is_withdrawn && !moved.has_generations {
+        return Ok(Order::Nothing);
+    }
     if !moved.has_generations {
-        return Ok(Order::Leave);
+        return settle_alone(c, moved, moment, policy);
     }
     let row = of_row(c, moved.moved.seq)?;
     let (newest, earlier) = split(&row)?;
@@ -152,9 +208,32 @@ pub(super) fn settle(
     }
     match (order, policy) {
         (Order::Ask(_), Some(policy)) => ask(c, moved.batch_id, &row, moment, policy)?,
+        (Order::Nothing, _) => doubt(c, moved.batch_id, &row, moment, policy)?,
         _ => forget(c, earlier)?,
     }
     Ok(order)
+}
+
+/// The same of a payment without a retry. Where it has ended unpaid, and more is said of it, it may have to be asked about again.
+fn settle_alone(
+    c: &Chained,
+    moved: &Subject,
+    moment: Moment,
+    policy: Option<&Policy>,
+) -> Result<Order, Error> {
+    let Moved {
+        seq, from, life, ..
+    } = moved.moved;
+    let member = Member { seq, life };
+    // What was posted once may have been spoken of before it was withdrawn.
+    let is_withdrawn = life.state == State::Cancelled && life.attempts > 0;
+    let had_ended = matches!(from, State::Failed | State::Cancelled);
+    if had_ended && life.state == from || is_withdrawn {
+        doubt(c, moved.batch_id, &[member], moment, policy)?;
+    } else if had_ended {
+        forget(c, &[member])?;
+    }
+    Ok(Order::Leave)
 }
 
 pub(super) fn split(row: &[Member]) -> Result<(&Member, &[Member]), Error> {
@@ -232,7 +311,13 @@ pub(super) fn settle_all(
     now: Timestamp,
     policy: &Policy,
 ) -> Result<(), Error> {
-    c.execute("delete from inquiry where batch_id = ?1", [batch_id])?;
+    let listed: Vec<i64> = c
+        .prepare_cached(
+            "delete from inquiry where batch_id = ?1 returning iif(alone = 1, seq, null)",
+        )?
+        .query_map([batch_id], |row| row.get::<_, Option<i64>>(0))?
+        .filter_map(Result::transpose)
+        .collect::<Result<_, _>>()?;
     let open: Vec<i64> = c
         .prepare_cached(
             "select n.seq from life l indexed by replaced cross join life n on n.seq = l.replaced_by
@@ -240,7 +325,7 @@ pub(super) fn settle_all(
         )?
         .query_map([batch_id], |row| row.get(0))?
         .collect::<Result<_, _>>()?;
-    for seq in open {
+    for seq in open.into_iter().chain(listed) {
         let mut newest = subject(c, seq)?;
         settle(c, &mut newest, Moment { now, jitter: 0 }, Some(policy))?;
     }
@@ -254,29 +339,29 @@ pub(super) fn clearance(
     now: Timestamp,
     policy: &Policy,
 ) -> Result<Clearance, Error> {
-    let found: Option<(i64, i64)> = c
-        .prepare_cached(
-            "select l.state, i.generation from life l join instruction i using (seq) where l.seq = ?1",
-        )?
-        .query_row([seq], |row| Ok((row.get(0)?, row.get(1)?)))
+    let found = c
+        .prepare_cached(&format!(
+            "select {LIFE_COLUMNS}, i.generation from life l join instruction i using (seq) where l.seq = ?1"
+        ))?
+        .query_row([seq], |row| Ok((life_of(row, 0), row.get::<_, i64>(10)?)))
         .optional()?;
+    let Some((life, generation)) = found else {
+        return Ok(Clearance::Settled);
+    };
+    let life = life?;
+    if life.state != State::Posting {
+        return Ok(Clearance::Settled);
+    }
     #[cfg(test)]
     if crate::canary::Canary::RetryJudgedOnce.sings() {
-        let waits = found.is_some_and(|(state, _)| state == 1);
-        return Ok(if waits {
-            Clearance::Leaves
-        } else {
-            Clearance::Settled
-        });
+        return Ok(Clearance::Leaves);
     }
     let moment = Moment { now, jitter: 0 };
-    Ok(match found {
-        Some((1, 0)) => Clearance::Leaves,
-        Some((1, _)) if judge(c, &of_row(c, seq)?, moment, Some(policy))? == Order::Leave => {
-            Clearance::Leaves
-        }
-        Some((1, _)) => Clearance::Withheld,
-        _ => Clearance::Settled,
+    let waits = generation > 0 && judge(c, &of_row(c, seq)?, moment, Some(policy))? != Order::Leave
+        || stale::rests_on_stale(c, seq, &life, now, policy)?;
+    Ok(match waits {
+        true => Clearance::Withheld,
+        false => Clearance::Leaves,
     })
 }
 

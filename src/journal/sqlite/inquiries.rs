@@ -1,5 +1,7 @@
 //! What is asked about earlier generations before a retry of their row leaves. The rule is in [`crate::ledger::failure`].
 
+use std::collections::BTreeSet;
+
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::NEVER;
@@ -10,9 +12,9 @@ use super::row::{
     identifier_of, state_number,
 };
 use crate::domain::{PayerTransactionId, Timestamp};
-use crate::journal::{Error, WAITING_SHOWN, Waiting, WaitsFor};
+use crate::journal::{Doubt, Error, WAITING_SHOWN, Waiting, WaitsFor};
 use crate::ledger::decisions;
-use crate::ledger::failure::{Mark, word};
+use crate::ledger::failure::{Mark, is_spoken_of, word};
 use crate::ledger::generations::{self, Earlier, Order, Word, is_patient};
 use crate::lifecycle::{Class, Life, Moment, Policy, State};
 
@@ -72,14 +74,20 @@ fn word_of(
     Ok((found, could_ask))
 }
 
-/// Returns whether the failure of a payment was taken back: the gateway, or whoever calls back in its name, has spoken of it
-/// otherwise since.
+/// Returns whether a payment that has ended unpaid may be paid all the same: the gateway, or whoever calls back in its name, has
+/// spoken of it otherwise since.
 pub(super) fn is_taken_back(c: &Connection, member: &Member) -> Result<bool, Error> {
-    if member.life.state != State::Failed {
-        return Ok(false);
+    match member.life.state {
+        State::Failed => {
+            let (word, _) = word_of(c, member, 0, None)?;
+            Ok(word == Word::TakenBack)
+        }
+        State::Cancelled => {
+            let (marks, _) = marks(c, member.seq)?;
+            Ok(is_spoken_of(marks.into_iter().map(|(_, mark)| mark)))
+        }
+        _ => Ok(false),
     }
-    let (word, _) = word_of(c, member, 0, None)?;
-    Ok(word == Word::TakenBack)
 }
 
 /// Returns whether the gateway had its time to end what it holds.
@@ -102,6 +110,20 @@ fn last(c: &Connection, seq: i64, event: i64) -> Result<i64, Error> {
 /// What is on record of an ended payment, by its evidence, and whether any of it was recorded when the gateway could be asked.
 type Marks = (Vec<(i64, Mark)>, bool);
 
+/// Returns what evidence of a kind and a class says of an ended payment; `expressly`: the second word of a person.
+fn mark_of(kind: i64, class: Option<i64>, expressly: bool) -> Result<Option<Mark>, Error> {
+    let class = || class.map(class_of).transpose();
+    Ok(match kind {
+        REPLIED => class()?.map(Mark::Reply),
+        ANSWERED => class()?.map(Mark::Answer),
+        CALLED => class()?.map(Mark::Callback),
+        OTHER_REPLY | OTHER_ANSWER | OTHER_CALLBACK => class()?.map(Mark::Otherwise),
+        NOTED_CALLBACK => Some(Mark::Unreadable),
+        DECIDED_FAILED => Some(Mark::Decided { expressly }),
+        _ => None,
+    })
+}
+
 fn marks(c: &Connection, seq: i64) -> Result<Marks, Error> {
     let mut statement = c.prepare_cached(
         "select e.evidence_id, e.event, e.class, coalesce(e.detail ->> 'although_accepted', 0),
@@ -112,21 +134,7 @@ fn marks(c: &Connection, seq: i64) -> Result<Marks, Error> {
     let (mut marks, mut could_ask) = (Vec::new(), false);
     while let Some(row) = rows.next()? {
         could_ask |= row.get::<_, bool>(4)?;
-        let class = || -> Result<Option<Class>, Error> {
-            row.get::<_, Option<i64>>(2)?.map(class_of).transpose()
-        };
-        let mark = match row.get(1)? {
-            REPLIED => class()?.map(Mark::Reply),
-            ANSWERED => class()?.map(Mark::Answer),
-            CALLED => class()?.map(Mark::Callback),
-            OTHER_REPLY | OTHER_ANSWER | OTHER_CALLBACK => class()?.map(Mark::Otherwise),
-            NOTED_CALLBACK => Some(Mark::Unreadable),
-            DECIDED_FAILED => Some(Mark::Decided {
-                expressly: row.get(3)?,
-            }),
-            _ => None,
-        };
-        if let Some(mark) = mark {
+        if let Some(mark) = mark_of(row.get(1)?, row.get(2)?, row.get(3)?)? {
             marks.push((row.get(0)?, mark));
         }
     }
@@ -164,6 +172,80 @@ pub(super) fn waits_for(c: &Connection, row: &[Member]) -> Result<Option<WaitsFo
         (State::Failed, _) => WaitsFor::Answer(id),
         _ => WaitsFor::Decision(id),
     }))
+}
+
+/// Returns what is said of an ended payment that is asked about again, though nothing waits for the answer; `None` of any other.
+pub(super) fn doubted(c: &Connection, seq: i64, life: &Life) -> Result<Option<WaitsFor>, Error> {
+    let is_asked: bool = c
+        .prepare_cached("select exists (select 1 from inquiry where seq = ?1 and alone = 1)")?
+        .query_row([seq], |row| row.get(0))?;
+    if !is_asked {
+        return Ok(None);
+    }
+    let mut statement = c.prepare_cached(
+        "select event, class, code from evidence indexed by evidence_by_payment where seq = ?1 order by evidence_id desc",
+    )?;
+    let mut rows = statement.query([seq])?;
+    let mut said = Doubt::Missed;
+    while let Some(row) = rows.next()? {
+        let Some(mark) = mark_of(row.get(0)?, row.get(1)?, false)? else {
+            continue;
+        };
+        if mark.casts_doubt() {
+            // Why it was asked tells more than an answer that says nothing.
+            let is_vague = mark == Mark::Answer(Class::InDoubt);
+            let code = || row.get::<_, Option<i32>>(2).map(Option::unwrap_or_default);
+            said = match mark {
+                Mark::Unreadable => Doubt::Unreadable,
+                Mark::Otherwise(_) => Doubt::Otherwise(code()?),
+                _ if is_vague && said != Doubt::Missed => continue,
+                _ => Doubt::Code(code()?),
+            };
+            if !is_vague {
+                break;
+            }
+        }
+    }
+    Ok(Some(WaitsFor::Itself {
+        code: life.code,
+        withdrawn: life.state == State::Cancelled,
+        said,
+    }))
+}
+
+/// Returns every such payment of a batch.
+pub(super) fn all_doubted(c: &Connection, batch_id: i64) -> Result<BTreeSet<i64>, Error> {
+    let mut statement = c.prepare("select seq from inquiry where batch_id = ?1 and alone = 1")?;
+    let found = statement.query_map([batch_id], |row| row.get(0))?;
+    Ok(found.collect::<Result<_, _>>()?)
+}
+
+/// Returns the ended payments of a batch that are asked about again, the first of them and how many they are.
+pub(super) fn doubtful(c: &Connection, batch_id: i64) -> Result<(Vec<Waiting>, u64), Error> {
+    const LISTED: &str =
+        "from inquiry q indexed by inquiry_queue where q.batch_id = ?1 and q.alone = 1";
+    let count: i64 = c
+        .prepare_cached(&format!("select count(*) {LISTED}"))?
+        .query_row([batch_id], |row| row.get(0))?;
+    let mut found = Vec::new();
+    if count == 0 {
+        return Ok((found, 0));
+    }
+    let shown = i64::try_from(WAITING_SHOWN).unwrap_or(i64::MAX);
+    let first: Vec<i64> = c
+        .prepare_cached(&format!("select q.seq {LISTED} order by q.seq limit ?2"))?
+        .query_map([batch_id, shown], |row| row.get(0))?
+        .collect::<Result<_, _>>()?;
+    for seq in first {
+        let row = of_row(c, seq)?;
+        let life = row.iter().find(|member| member.seq == seq);
+        let life = life.ok_or_else(|| corrupt("a payment that is not in its row"))?;
+        if let Some(waits_for) = doubted(c, seq, &life.life)? {
+            let id = id_of(c, seq)?;
+            found.push(Waiting { id, waits_for });
+        }
+    }
+    Ok((found, count.unsigned_abs()))
 }
 
 pub(super) fn id_of(c: &Connection, seq: i64) -> Result<PayerTransactionId, Error> {
@@ -236,9 +318,42 @@ pub(super) fn ask(
     for (member, word) in earlier.iter().zip(words(c, row, Some((moment, policy)))?) {
         if matches!(word.word, Word::Person { .. } | Word::TakenBack) {
             c.prepare_cached(
-                "insert into inquiry (seq, batch_id, due_at, since) values (?1, ?2, 0, ?3) on conflict do nothing",
+                "insert into inquiry (seq, batch_id, due_at, since) values (?1, ?2, 0, ?3) on conflict do update set alone = 0",
             )?
             .execute(params![member.seq, batch_id, moment.now.as_millis()])?;
+        } else {
+            forget(c, std::slice::from_ref(member))?;
+        }
+    }
+    Ok(())
+}
+
+/// Puts those of ended payments on the list that may be paid all the same, and takes the others off it. Nothing waits for them.
+pub(super) fn doubt(
+    c: &Chained,
+    batch_id: i64,
+    members: &[Member],
+    moment: Moment,
+    policy: Option<&Policy>,
+) -> Result<(), Error> {
+    c.flush()?;
+    // Where nobody can be asked, it is named all the same.
+    let due_at = match policy {
+        Some(policy) if !policy.status_query => NEVER,
+        _ => 0,
+    };
+    for member in members {
+        if is_taken_back(c, member)? {
+            c.prepare_cached(
+                "insert into inquiry (seq, batch_id, due_at, since, alone) values (?1, ?2, ?3, ?4, 1)
+                 on conflict do update set alone = 1",
+            )?
+            .execute(params![
+                member.seq,
+                batch_id,
+                due_at,
+                moment.now.as_millis()
+            ])?;
         } else {
             forget(c, std::slice::from_ref(member))?;
         }
@@ -254,20 +369,24 @@ pub(super) fn forget(c: &Connection, members: &[Member]) -> Result<(), Error> {
     Ok(())
 }
 
+/// So many answers that settle nothing are enough where nothing waits for another one.
+const ALONE_MAX: u32 = 3;
+
 /// Puts off the next question about a payment that was just asked about without an end. What was asked for long enough is left
 /// to a person; the next run asks again.
 pub(super) fn put_off(c: &Chained, seq: i64, moment: Moment, policy: &Policy) -> Result<(), Error> {
-    let found: Option<(u32, i64)> = c
+    let found: Option<(u32, i64, bool)> = c
         .prepare_cached(
-            "update inquiry set queries = queries + 1 where seq = ?1 returning queries, since",
+            "update inquiry set queries = queries + 1 where seq = ?1 returning queries, since, alone",
         )?
-        .query_row([seq], |row| Ok((row.get(0)?, row.get(1)?)))
+        .query_row([seq], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
         .optional()?;
-    let Some((queries, since)) = found else {
+    let Some((queries, since, alone)) = found else {
         return Ok(());
     };
     let asked_for = moment.now.since(Timestamp::from_millis(since));
-    let due_at = match is_patient(asked_for, policy.give_up_after) {
+    let enough = alone && queries >= ALONE_MAX || is_patient(asked_for, policy.give_up_after);
+    let due_at = match enough {
         true => NEVER,
         false => policy.next_inquiry(queries, moment).as_millis(),
     };

@@ -251,22 +251,33 @@ pub(super) fn check_generations(
     seq: i64,
 ) -> Result<Option<String>, Error> {
     c.flush()?;
-    let row = of_row(c, seq)?;
+    let found = c.intact(batch_id, |intact| misfit(intact, c, (batch_id, lane), seq))?;
+    match found {
+        Some((seq, mismatch)) => told(c, seq, mismatch).map(Some),
+        None => Ok(None),
+    }
+}
+
+/// Returns the first generation of a payment's row that does not fit the chain, and what does not.
+pub(super) fn misfit(
+    intact: &mut Intact,
+    c: &Connection,
+    (batch_id, lane): (i64, i64),
+    seq: i64,
+) -> Result<Option<(i64, Mismatch)>, Error> {
+    intact.refresh(c, batch_id)?;
     let mut number = c.prepare_cached("select generation from instruction where seq = ?1")?;
-    c.intact(batch_id, |intact| {
-        intact.refresh(c, batch_id)?;
-        for (place, member) in (0_i64..).zip(&row) {
-            let found: i64 = number.query_row([member.seq], |row| row.get(0))?;
-            if found != place {
-                return told(c, seq, Mismatch::Generations).map(Some);
-            }
-            let replayed = replay(intact, c, lane, member.seq, &mut Evidence::default())?;
-            if let Err(mismatch) = generation(&member.life, &replayed) {
-                return told(c, member.seq, mismatch).map(Some);
-            }
+    for (place, member) in (0_i64..).zip(&of_row(c, seq)?) {
+        let found: i64 = number.query_row([member.seq], |row| row.get(0))?;
+        if found != place {
+            return Ok(Some((seq, Mismatch::Generations)));
         }
-        Ok(None)
-    })
+        let replayed = replay(intact, c, lane, member.seq, &mut Evidence::default())?;
+        if let Err(mismatch) = generation(&member.life, &replayed) {
+            return Ok(Some((member.seq, mismatch)));
+        }
+    }
+    Ok(None)
 }
 
 /// Compares a payment's instruction, and every generation of its row, with the chain, before anything is moved that was not

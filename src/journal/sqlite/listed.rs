@@ -1,21 +1,22 @@
 //! The rows of a batch as a report lists them: one pass over one query, and nothing copied of what there is most of.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::NEVER;
 use super::agreed::all_named_otherwise;
+use super::inquiries::all_doubted;
 use super::read::Snapshot;
 use super::row::{corrupt, currency_of, stamp, state_of};
-use crate::domain::{Amount, Currency, Money, Msisdn, PayerTransactionId};
+use crate::domain::{Amount, BankAccount, Currency, Money, Msisdn, PayerTransactionId};
 use crate::journal::{Error, ListedPayment, ListedRow};
 use crate::lifecycle::State;
 
 const COLUMNS: &str = "i.seq, i.load_id, i.line, i.identifier, i.reference, i.service_id, i.msisdn, i.account_number, i.amount, \
      i.currency, l.state, l.code, l.attempts, l.posted_at, l.due_at, l.settled_at, l.replaced_by, l.gateway_transaction_id, \
-     l.receipt_number, l.receiver_narration, l.phrase_id, l.application_id";
+     l.receipt_number, l.receiver_narration, l.phrase_id, l.application_id, i.customer_names, i.narration, i.invoice_number, i.extra";
 
 impl Snapshot<'_> {
     /// Tells every row of the batch in the order of its files, as [`Snapshot::rows`] has them.
@@ -67,8 +68,12 @@ struct Known {
     currency: Option<Currency>,
     /// What the gateway said, by its number.
     phrases: HashMap<i64, String>,
+    /// The members of `extraData` of the row before.
+    extra: Vec<(String, String)>,
     /// Payments about which it named something that is not ours.
     named_otherwise: BTreeMap<i64, String>,
+    /// Ended payments that are asked about again.
+    doubted: BTreeSet<i64>,
 }
 
 /// Phrases that are kept in memory.
@@ -87,7 +92,9 @@ impl Known {
             service: 0,
             currency: None,
             phrases: HashMap::new(),
+            extra: Vec::new(),
             named_otherwise: all_named_otherwise(snapshot.c, snapshot.batch_id)?,
+            doubted: all_doubted(snapshot.c, snapshot.batch_id)?,
         })
     }
 
@@ -105,7 +112,9 @@ impl Known {
         let code = number(row, 11)?;
         let has_more = match state {
             // A decision leaves no code.
-            State::Paid | State::Failed => code.is_none(),
+            State::Paid => code.is_none(),
+            // All of its row is needed to mend it.
+            State::Failed => true,
             State::InDoubt => number(row, 14)? == Some(NEVER),
             State::Ready
             | State::Posting
@@ -114,7 +123,8 @@ impl Known {
             | State::Cancelled
             | State::Conflict => false,
         };
-        if has_more || self.named_otherwise.contains_key(&integer(row, 0)?) {
+        let seq = integer(row, 0)?;
+        if has_more || self.named_otherwise.contains_key(&seq) || self.doubted.contains(&seq) {
             return Ok(None);
         }
         let currency = text(row, 9)?;
@@ -141,6 +151,12 @@ impl Known {
         if let Some(phrase) = phrase {
             self.find_phrase(c, phrase)?;
         }
+        self.extra = match text(row, 25)? {
+            "" => Vec::new(),
+            extra => {
+                serde_json::from_str(extra).map_err(|_| corrupt("extra data that is not JSON"))?
+            }
+        };
         let narrow = |number: i64| i32::try_from(number).map_err(|_| corrupt("a code"));
         Ok(Some(ListedPayment {
             line: integer(row, 2)?.unsigned_abs(),
@@ -160,6 +176,10 @@ impl Known {
             receipt_number: text(row, 18)?,
             application_id: text(row, 21)?,
             receiver_narration: text(row, 19)?,
+            customer_names: text(row, 22)?,
+            narration: text(row, 23)?,
+            invoice_number: text(row, 24)?,
+            bank: BankAccount::among(&self.extra),
             attempts: u32::try_from(number(row, 12)?.unwrap_or(0))
                 .map_err(|_| corrupt("attempts"))?,
             posted_at: stamp(number(row, 13)?),

@@ -11,7 +11,9 @@ use super::NEVER;
 use super::blocks::Block;
 use super::chain::{Chain, Chained};
 use super::checked;
+use super::corrections::Corrections;
 use super::fingerprints::Key;
+use super::held::hold_added;
 use super::insert::{Insert, Placed};
 use super::open;
 use super::pin::{bind, purpose};
@@ -19,6 +21,7 @@ use super::prepare::{self, Preparer};
 use super::recovery::open_recovery;
 use super::row::{batch_id, corrupt, currency_of, service_id, service_of};
 use super::sorted::Sorted;
+use super::vouched::check_loads;
 use crate::domain::{
     ContentDigest, Currency, Instruction, PayerTransactionId, ServiceCode, Tally, Written,
 };
@@ -64,7 +67,9 @@ pub(super) struct Load<'a> {
     /// Rows were dropped or given another identifier since: what is said of the instructions is read from their table.
     pub(super) altered: bool,
     /// What the fingerprints are made with.
-    pub(super) key: Option<Key>,
+    pub(super) key: Key,
+    /// Rows of the file that correct what the journal has.
+    pub(super) corrections: Corrections,
 }
 
 /// What the rows of one service and one currency come to.
@@ -132,13 +137,20 @@ impl<'a> Load<'a> {
         let presumes = plan.presume_posted || open_recovery(c)?.is_some();
         let record = plan.repeats.as_ref().and_then(|plan| plan.record.as_ref());
         let on_record = match record {
-            Some(path) => Key::of(&open::for_reading(path)?)?,
+            Some(path) => {
+                let record = open::for_reading(path)?;
+                check_loads(&record)?;
+                Key::of(&record)?
+            }
             None => None,
         };
-        let key = match on_record {
-            None => Some(Key::made(c)?),
-            on_record => on_record,
-        };
+        if plan.repeats.is_some() {
+            check_loads(c)?;
+        }
+        if let Some(key) = on_record {
+            key.keep(c)?;
+        }
+        let key = Key::made(c)?;
         let batch_id = match existing {
             Some(batch_id) => batch_id,
             None => {
@@ -175,13 +187,14 @@ impl<'a> Load<'a> {
             blocks: Vec::new(),
             altered: false,
             key,
+            corrections: Corrections::default(),
         }))
     }
 
     fn take_in(mut self, rows: Receiver<Vec<Incoming>>) -> Result<Loaded, Error> {
         let mut seen = Seen::default();
         let mut insert = Insert::new(self.c)?;
-        let preparer = Preparer::new(self.plan, (self.load_id, self.base), self.key);
+        let preparer = Preparer::new(self.plan, (self.load_id, self.base), Some(self.key));
         let prepared = prepare::each(preparer, rows, |rows, ids| {
             self.block(&mut insert, rows, ids, &mut seen)
         })?;
@@ -221,6 +234,10 @@ impl<'a> Load<'a> {
         }
         let mut sorted = self.sort_out(order)?;
         let skips = self.plan.skip_bad_rows;
+        let is_added = self.existed && self.plan.amend;
+        if !is_added && let Some(refusal) = self.refuse_corrections(&mut sorted)? {
+            return Ok(Loaded::Refused(refusal));
+        }
         if self.existed {
             if bad > 0 {
                 sorted.set_aside_before = self.drop_set_aside_before()?;
@@ -231,6 +248,9 @@ impl<'a> Load<'a> {
             if let Some(refusal) = self.compare(&sorted)? {
                 return Ok(Loaded::Refused(refusal));
             }
+        }
+        if is_added && let Some(refusal) = self.refuse_corrections(&mut sorted)? {
+            return Ok(Loaded::Refused(refusal));
         }
         self.find_repeats(fingerprints, &mut sorted)?;
         if !sorted.late.is_empty() && !skips {
@@ -250,6 +270,9 @@ impl<'a> Load<'a> {
         for lane in &self.lanes {
             total.add_minor(lane.currency, lane.minor);
         }
+        self.corrections
+            .replacing()
+            .for_each(|money| total.add(money));
         if self.existed {
             let mut statement = self.c.prepare(&format!(
                 "select currency, sum(amount / {COARSE}) from instruction
@@ -278,6 +301,9 @@ impl<'a> Load<'a> {
         let total = summary.total();
         let mut known = sorted.unchanged;
         known.add_all(&sorted.set_aside_before);
+        known.add_all(&self.corrections.still_bad);
+        summary.mended = self.corrections.mended();
+        summary.replaced = self.corrections.links().count() as u64;
         if total.count + summary.rejected.count + known.count == 0 {
             return Ok(Loaded::Refused(LoadRefusal::NoRows));
         }
@@ -304,6 +330,22 @@ impl<'a> Load<'a> {
             ],
         )?;
         self.begin_lives()?;
+        self.carry_out_corrections()?;
+        self.carry_out_replacements()?;
+        if self.existed {
+            hold_added(self.c, self.batch_id, self.load_id)?;
+        }
+        // A copy that has lost it knows what was corrected as it was, and would take another correction for the first one; and
+        // what failed may be paid by a row that was added.
+        match summary.mended + summary.replaced {
+            0 if self.existed && total.count > 0 => self.c.count_order()?,
+            0 => {}
+            _ => {
+                let source = self.plan.source.as_str().into();
+                self.c
+                    .acted(self.batch_id, self.plan.now, "correct", source)?;
+            }
+        }
         Ok(Loaded::New(summary))
     }
 
@@ -321,15 +363,33 @@ impl<'a> Load<'a> {
         };
         for row in rows {
             match row {
+                Incoming::Good(row) if self.corrections.is_replacement_next() => {
+                    let others = self.newest() - self.base;
+                    self.corrections
+                        .take_replacement(row.line, Some(row), others);
+                }
+                Incoming::Unpriced(row) if self.corrections.is_replacement_next() => {
+                    let others = self.newest() - self.base;
+                    self.corrections.take_replacement(row.line, None, others);
+                }
                 Incoming::Good(row) => {
                     let minor = row.money.amount.minor();
                     self.insert(insert, row, next()?, Some(minor))?;
+                    self.corrections.take(row.line, Some(self.newest()));
                 }
-                Incoming::Unpriced(row) => self.insert(insert, row, next()?, None)?,
+                Incoming::Unpriced(row) => {
+                    self.insert(insert, row, next()?, None)?;
+                    self.corrections.take(row.line, Some(self.newest()));
+                }
                 Incoming::Bad(row) => {
                     seen.take_bad(row);
-                    self.reject(row)?;
+                    // What it was to correct stays as it is.
+                    match self.corrections.take(row.line, None) {
+                        true => self.corrections.count_still_bad(row.money),
+                        false => self.reject(row)?,
+                    }
                 }
+                Incoming::Corrects(corrects) => self.corrections.announce(corrects),
                 Incoming::End => seen.ended = true,
             }
         }
@@ -350,6 +410,12 @@ impl<'a> Load<'a> {
         };
         self.note_document(row)?;
         insert.row(&placed, id, 0, self.plan.now.as_millis(), row, amount)
+    }
+
+    /// Returns the number of the instruction that was inserted last.
+    pub(super) fn newest(&self) -> i64 {
+        let counted = self.lanes.iter().map(|lane| lane.priced + lane.unpriced);
+        self.base + counted.sum::<i64>()
     }
 
     /// Counts a row in its lane; returns its service's number.

@@ -23,8 +23,10 @@ use super::run::known_batch;
 use super::turns::Manner;
 use super::unpriced::{withdraw, withdraw_all, without_amount};
 use super::unretried;
-use crate::domain::{BatchName, Originator, PayerTransactionId, RowKey, Timestamp};
+use super::withdrawal;
+use crate::domain::{BatchName, Currency, Originator, PayerTransactionId, Timestamp};
 use crate::journal::{Decision, Error, Lane, Moved, RepeatPlan};
+use crate::ledger::HeldFor;
 use crate::ledger::names::PaymentName;
 use crate::ledger::recovery::retry_is_presumed;
 use crate::lifecycle::{Event, Moment, Policy, State, step};
@@ -63,7 +65,8 @@ impl Journal {
         .await
     }
 
-    /// Withdraws one payment, or every payment of the batch that was never posted; returns how many.
+    /// Withdraws one payment, or every payment of the batch that was never posted; returns how many. None: an earlier journal
+    /// may have posted it, and it is withdrawn once the gateway does not know it.
     ///
     /// # Errors
     /// [`Error::UnknownPayment`], [`Error::TwoPayments`], [`Error::NotAllowed`].
@@ -182,7 +185,7 @@ fn carry_out(
     if !open && (after.anomaly.is_some() || after.life.state == from) {
         let why = match (event, from, subject.moved.life.attempts) {
             (Event::Withdrawn, State::InDoubt, 0) => {
-                "an earlier journal may have posted it: let `disburse run` ask the gateway first; what it does not know can be cancelled"
+                "an earlier journal has posted it, as the gateway knows it: let `disburse run` wait for its end"
             }
             (Event::Withdrawn, State::Ready, 1..) => {
                 "it was posted once: `disburse resolve --failed` asks the gateway, and keeps it from being posted again"
@@ -228,7 +231,8 @@ fn why_not(event: Event, state: State) -> &'static str {
         (Event::Withdrawn, _) => "only a payment that was never posted can be cancelled",
         (_, State::Ready) => "it was never posted: cancel it instead",
         (_, State::Posting) => "a post is under way: let the run end first",
-        (_, State::Paid | State::Failed | State::Cancelled) => "it has ended, on evidence",
+        (_, State::Paid | State::Failed) => "its outcome is on record, and cannot be changed",
+        (_, State::Cancelled) => "it was withdrawn before it was posted",
         _ => "its state does not allow this",
     }
 }
@@ -247,6 +251,11 @@ pub(super) fn cancel(
             Some(state) => {
                 let why = why_not(Event::Withdrawn, State::Cancelled);
                 return Err(not_allowed(c, seq, state, why)?);
+            }
+            // Of what may have been posted the gateway is asked first.
+            None if withdrawal::order(c, seq, moment)? => {
+                acted_on(c, seq, "cancel", moment)?;
+                return Ok(0);
             }
             None => {
                 order(c, seq, Event::Withdrawn, None, moment)?;
@@ -294,7 +303,7 @@ pub(super) fn retry(
     now: Timestamp,
 ) -> Result<u64, Error> {
     let batch_number = known_batch(c, batch)?;
-    let anew = Anew::begin(c, batch_number, repeats)?;
+    let anew = Anew::begin(c, batch_number, repeats.map(|(plan, now)| (plan, *now)))?;
     c.mark(batch_number);
     let originator: String = c.query_row(
         "select originator from batch where batch_id = ?1",
@@ -364,15 +373,9 @@ fn replace(
     };
     let generation = old.generation + 1;
     let row = &old.instruction;
-    let id = match &row.reference {
-        Some(reference) => {
-            PayerTransactionId::derive(originator, batch, &RowKey::Reference(reference), generation)
-        }
-        None => {
-            let key = RowKey::of_predecessor(old.id);
-            PayerTransactionId::derive(originator, batch, &key, generation)
-        }
-    };
+    let id = old
+        .id
+        .of_retry(originator, batch, row.reference.as_ref(), old.generation);
     let placed = Placed {
         batch_id: batch_number,
         load_id,
@@ -387,6 +390,43 @@ fn replace(
         "insert into identifier (identifier, seq) values (?1, ?2)",
         params![id.as_str(), new],
     )?;
+    let minors = (minor, minor);
+    let link = Link {
+        batch_number,
+        lane,
+        seq,
+        new,
+        id,
+        minors,
+        currency: row.money.currency,
+    };
+    succeed(c, &link, now)?;
+    Ok(new)
+}
+
+/// A payment that failed, and the one that is paid instead.
+pub(super) struct Link {
+    pub(super) batch_number: i64,
+    pub(super) lane: i64,
+    pub(super) seq: i64,
+    pub(super) new: i64,
+    pub(super) id: PayerTransactionId,
+    /// Their amounts.
+    pub(super) minors: (i64, i64),
+    pub(super) currency: Currency,
+}
+
+/// Makes a payment whose instruction is there the next generation of one that failed.
+pub(super) fn succeed(c: &Chained, link: &Link, now: Timestamp) -> Result<(), Error> {
+    let Link {
+        batch_number,
+        lane,
+        seq,
+        new,
+        id,
+        minors,
+        currency,
+    } = *link;
     // A lost journal may have retried and posted this one too: then it is asked about first, as its predecessor was.
     c.flush()?;
     let was_presumed: bool = c
@@ -440,10 +480,17 @@ fn replace(
         detail: Some(&detail),
         ..Evidence::default()
     })?;
-    let currency = row.money.currency.code();
-    add_to_tally(c, batch_number, lane, currency, State::Failed, -1, -minor)?;
-    add_to_tally(c, batch_number, lane, currency, state, 1, minor)?;
-    Ok(new)
+    let currency = currency.code();
+    add_to_tally(
+        c,
+        batch_number,
+        lane,
+        currency,
+        State::Failed,
+        -1,
+        -minors.0,
+    )?;
+    add_to_tally(c, batch_number, lane, currency, state, 1, minors.1)
 }
 
 /// Opens a held lane by the name of its service.
@@ -458,14 +505,16 @@ pub(super) fn resume_lane(
             name: batch.to_string(),
         });
     };
-    let held: Option<i64> = c
+    let held: Option<(i64, String)> = c
         .query_row(
-            "select service_id from held_lane join service using (service_id) where batch_id = ?1 and code = ?2",
+            "select service_id, reason from held_lane join service using (service_id) where batch_id = ?1 and code = ?2",
             params![batch_number, service],
-            |row| row.get(0),
+            |row| Ok((row.get(0)?, row.get(1)?)),
         )
         .optional()?;
-    let Some(id) = held else { return Ok(None) };
+    let Some((id, reason)) = held else {
+        return Ok(None);
+    };
     c.execute(
         "delete from held_lane where batch_id = ?1 and service_id = ?2",
         params![batch_number, id],
@@ -474,5 +523,6 @@ pub(super) fn resume_lane(
     Ok(Some(Lane {
         id,
         service: service_of(service)?,
+        held_for: HeldFor::of_reason(&reason),
     }))
 }

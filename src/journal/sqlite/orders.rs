@@ -9,36 +9,39 @@ use super::turns::Manner;
 use super::{Journal, Reader};
 use crate::domain::Timestamp;
 use crate::journal::Error;
-use crate::ledger::recovery::orders_lost;
+use crate::ledger::recovery::{OrdersLost, orders_lost};
 
 impl Journal {
-    /// Returns how many orders of people are lost, of which nobody has said that they were given again.
+    /// Returns the orders of people that are lost, of which nobody has said that they were given again.
     ///
     /// # Errors
     /// Faults of the journal.
-    pub async fn orders_lost(&self) -> Result<u64, Error> {
+    pub async fn orders_lost(&self) -> Result<OrdersLost, Error> {
         self.ask(Manner::Shared, |c| lost_orders(c)).await
     }
 
-    /// Takes a person's word that the orders which are lost were given again: from now on runs post. Returns how many
-    /// orders.
+    /// Takes a person's word that the orders which are lost were given again: from now on runs post. Returns what was lost.
     ///
     /// # Errors
     /// [`Error::NoOrdersLost`].
-    pub async fn orders_given_again(&self, reason: String, now: Timestamp) -> Result<u64, Error> {
+    pub async fn orders_given_again(
+        &self,
+        reason: String,
+        now: Timestamp,
+    ) -> Result<OrdersLost, Error> {
         self.ask(Manner::Alone, move |c| {
             let lost = lost_orders(c)?;
-            if lost == 0 {
+            if lost.is_none() {
                 return Err(Error::NoOrdersLost);
             }
-            let detail = json!({"reason": reason, "orders": lost}).to_string();
+            let detail = json!({"reason": reason, "orders": lost.count}).to_string();
             for batch_id in batches(c)? {
                 c.mark(batch_id);
                 c.acted_because(batch_id, now, "recover --orders-given-again", &reason)?;
                 note(c, batch_id, ORDERS_GIVEN_AGAIN, Some(&detail), now)?;
             }
             c.execute(
-                "update recovery set orders_reason = ?1 where orders_lost > 0 and orders_reason is null",
+                "update recovery set orders_reason = ?1 where (orders_lost > 0 or orders_unknown = 1) and orders_reason is null",
                 [&reason],
             )?;
             Ok(lost)
@@ -48,14 +51,21 @@ impl Journal {
 }
 
 impl Reader {
-    /// Returns how many orders of people are lost, of which nobody has said that they were given again.
+    /// Returns the orders of people that are lost, of which nobody has said that they were given again.
     ///
     /// # Errors
     /// Faults of the journal.
-    pub fn orders_lost(&self) -> Result<u64, Error> {
+    pub fn orders_lost(&self) -> Result<OrdersLost, Error> {
         let (_, found) = look(&self.connection, &self.traces, self.born)?;
         // What nobody has opened for writing yet is noticed by whoever does.
-        Ok(lost_orders(&self.connection)? + orders_lost(&self.traces, &found))
+        let (known, new) = (
+            lost_orders(&self.connection)?,
+            orders_lost(&self.traces, &found),
+        );
+        Ok(OrdersLost {
+            count: known.count + new.count,
+            unknown: known.unknown || new.unknown,
+        })
     }
 }
 
@@ -68,12 +78,15 @@ pub(super) fn orders(c: &Connection) -> Result<u64, Error> {
     Ok(found.unwrap_or(0).unsigned_abs())
 }
 
-/// Returns how many orders of people are lost, of which nobody has said that they were given again.
-pub(super) fn lost_orders(c: &Connection) -> Result<u64, Error> {
-    let lost: i64 = c
+/// Returns the orders of people that are lost, of which nobody has said that they were given again.
+pub(super) fn lost_orders(c: &Connection) -> Result<OrdersLost, Error> {
+    let (count, unknown): (i64, bool) = c
         .prepare_cached(
-            "select coalesce(sum(orders_lost), 0) from recovery where orders_reason is null",
+            "select coalesce(sum(orders_lost), 0), coalesce(max(orders_unknown), 0) from recovery where orders_reason is null",
         )?
-        .query_row([], |row| row.get(0))?;
-    Ok(lost.unsigned_abs())
+        .query_row([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    Ok(OrdersLost {
+        count: count.unsigned_abs(),
+        unknown,
+    })
 }

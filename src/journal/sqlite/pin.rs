@@ -5,8 +5,10 @@ use serde_json::json;
 
 use super::Journal;
 use super::agreed::judged;
+use super::belongs::assert_as_recorded;
 use super::chain::{Chained, Evidence};
 use super::evidence::subject;
+use super::payers;
 use super::row::{ACCOUNT_MOVED, ACCOUNT_TAKEN, LIFE_COLUMNS, corrupt, identifier_of, life_of};
 use super::run::known_batch;
 use super::seal;
@@ -14,6 +16,7 @@ use super::turns::Manner;
 use crate::domain::{BatchName, PayerTransactionId, Said, Timestamp};
 use crate::journal::{AccountMove, Error, Home, Question};
 use crate::ledger::Purpose;
+use crate::ledger::payer::Payer;
 use crate::ledger::pin::{self, Pin};
 use crate::lifecycle::Life;
 
@@ -21,7 +24,7 @@ impl Journal {
     /// Pins a batch to its gateway and its account before anything of it is sent there.
     ///
     /// # Errors
-    /// [`Error::UnknownBatch`], [`Error::OtherGateway`], [`Error::OtherWire`], [`Error::OtherAccount`].
+    /// [`Error::UnknownBatch`], [`Error::OtherGateway`], [`Error::OtherWire`], [`Error::OtherAccount`], [`Error::PayerUnknown`].
     pub async fn pin(&self, batch: BatchName, home: Home, now: Timestamp) -> Result<(), Error> {
         self.ask(Manner::Alone, move |c| {
             pin(c, &batch, &home, now).map(|_| ())
@@ -87,7 +90,11 @@ impl Journal {
 }
 
 /// Refuses a batch that was loaded for something else than what it is to be used for.
-fn assert_purpose(c: &Connection, batch: &BatchName, comes_as: Purpose) -> Result<(), Error> {
+pub(super) fn assert_purpose(
+    c: &Connection,
+    batch: &BatchName,
+    comes_as: Purpose,
+) -> Result<(), Error> {
     let purpose = purpose(c, known_batch(c, batch)?)?;
     if purpose.agrees(comes_as) {
         return Ok(());
@@ -141,6 +148,7 @@ pub(super) fn pin(
     home: &Home,
     now: Timestamp,
 ) -> Result<(i64, Option<i64>), Error> {
+    assert_as_recorded(c, known_batch(c, batch)?, batch)?;
     assert_purpose(c, batch, Purpose::of_gateway(&home.gateway))?;
     let found = c
         .query_row(
@@ -177,6 +185,8 @@ pub(super) fn pin(
     if judged == Pin::Refused {
         return Err(other_account(batch, on_record, &home.account));
     }
+    payers::assert_known(c, batch_id, batch, home)?;
+    mark_payer(c, batch, &home.gateway, &home.account);
     c.execute(
         "update batch set gateway = ?2, wire = ?3 where batch_id = ?1",
         params![batch_id, home.gateway, home.wire],
@@ -218,6 +228,23 @@ fn judge(
     let differs = on_record.is_some_and(|account| account != configured);
     let bound = differs && !lives(c, batch_id, 1, pin::binds)?.is_empty();
     Ok(pin::judge(on_record, configured, bound))
+}
+
+/// Returns whether something of a batch is known to be at the account on record.
+pub(super) fn is_bound(c: &Connection, batch_id: i64) -> Result<bool, Error> {
+    Ok(account(c, batch_id)?.is_some() && may_be_there(c, batch_id)?)
+}
+
+/// Returns whether something of a batch may be at its gateway.
+pub(super) fn may_be_there(c: &Connection, batch_id: i64) -> Result<bool, Error> {
+    Ok(!lives(c, batch_id, 1, pin::binds)?.is_empty())
+}
+
+/// Lets the mark say who posts a batch.
+pub(super) fn mark_payer(c: &Chained, batch: &BatchName, gateway: &str, account: &str) {
+    if Purpose::of_gateway(gateway) != Purpose::Rehearsal {
+        c.mark_payer(batch.as_str(), &Payer::of(gateway, account));
+    }
 }
 
 fn take(
@@ -264,7 +291,11 @@ fn lives(
     Ok(found)
 }
 
-fn witnesses(c: &Connection, batch_id: i64, limit: usize) -> Result<Vec<Question>, Error> {
+pub(super) fn witnesses(
+    c: &Connection,
+    batch_id: i64,
+    limit: usize,
+) -> Result<Vec<Question>, Error> {
     let mut statement = c.prepare_cached(
         "select i.identifier, l.gateway_transaction_id from instruction i join life l using (seq) where seq = ?1",
     )?;
@@ -307,10 +338,18 @@ fn move_account(
         order.to.as_str().into(),
         Some(&order.reason),
     )?;
+    let gateway: Option<String> = c
+        .prepare_cached("select gateway from batch where batch_id = ?1")?
+        .query_row([batch_id], |row| row.get(0))?;
+    mark_payer(c, batch, &gateway.unwrap_or_default(), &order.to);
     take(c, batch_id, &order.to, ACCOUNT_MOVED, &detail, now)
 }
 
-fn assert_belongs(c: &Connection, batch_id: i64, id: PayerTransactionId) -> Result<(), Error> {
+pub(super) fn assert_belongs(
+    c: &Connection,
+    batch_id: i64,
+    id: PayerTransactionId,
+) -> Result<(), Error> {
     let belongs: bool = c.query_row(
         "select exists (select 1 from identifier d cross join instruction i using (seq) where d.identifier = ?1 and i.batch_id = ?2)",
         params![id.as_str(), batch_id],

@@ -2,12 +2,15 @@
 
 use std::sync::mpsc::{Receiver, sync_channel};
 
+use sha2::{Digest, Sha256};
+
 use super::blocks::Passing;
 use super::fingerprints::{Collector, Key};
 use super::order::{Entry, Order};
 use super::row::corrupt;
 use crate::domain::{ContentDigest, Instruction, Originator, PayerTransactionId, RowKey, Written};
 use crate::journal::{Error, Incoming, LoadPlan};
+use crate::ledger::correction::Corrects;
 
 /// Blocks of rows that wait to be inserted.
 const BLOCKS: usize = 4;
@@ -21,6 +24,8 @@ pub(super) struct Preparer {
     pub(super) order: Order,
     pub(super) passing: Passing,
     pub(super) fingerprints: Option<Collector>,
+    /// What the next row corrects.
+    corrects: Option<Corrects>,
     /// The digest is all that is asked for.
     content_only: bool,
 }
@@ -36,6 +41,7 @@ impl Preparer {
             order: Order::new(),
             passing: Passing::new(load_id, plan.now),
             fingerprints: key.map(Collector::new),
+            corrects: None,
             content_only: false,
         }
     }
@@ -60,7 +66,15 @@ impl Preparer {
             let id = match row {
                 Incoming::Good(row) => self.row(row, Some(row.money.amount.minor()))?,
                 Incoming::Unpriced(row) => self.row(row, None)?,
-                Incoming::Bad(_) | Incoming::End => continue,
+                Incoming::Corrects(corrects) => {
+                    self.corrects = Some(corrects.clone());
+                    continue;
+                }
+                Incoming::Bad(_) => {
+                    self.corrects = None;
+                    continue;
+                }
+                Incoming::End => continue,
             };
             ids.extend(id);
         }
@@ -73,8 +87,22 @@ impl Preparer {
         amount: Option<i64>,
     ) -> Result<Option<PayerTransactionId>, Error> {
         let hash = row.content_hash();
-        self.digest.add(&hash);
-        if self.content_only {
+        let corrects = self.corrects.take();
+        let replaces = matches!(corrects, Some(Corrects::Failed(_)));
+        match corrects {
+            None => self.digest.add(&hash),
+            // What it corrects tells the file from one with the same rows.
+            Some(corrects) => self.digest.add(
+                &Sha256::new()
+                    .chain_update(hash)
+                    .chain_update(corrects.column())
+                    .chain_update(corrects.written())
+                    .finalize()
+                    .into(),
+            ),
+        }
+        // One that replaces a payment is inserted when all rows are seen.
+        if self.content_only || replaces {
             return Ok(None);
         }
         let id = identifier(&self.plan.originator, &self.plan, row, hash, 0);

@@ -7,8 +7,10 @@ use rusqlite::{Connection, OptionalExtension, Row};
 use super::agreed::named_otherwise;
 use super::bills::{bills, last_bill};
 use super::fresh::{FirstClaim, first_claim};
-use super::generations::{of_row, paid_twice, standing_for};
-use super::inquiries::{id_of, waiting, waits_for};
+use super::generations::{corrected, of_row, paid_twice, standing_for};
+use super::held::held_lanes;
+use super::inquiries::{doubted, doubtful, id_of, waiting, waits_for};
+use super::linked::{Side, linked, loaded_anew};
 use super::names::rows_named;
 use super::open;
 use super::row::{
@@ -23,9 +25,10 @@ use super::unpriced::unpriced;
 use crate::domain::{
     BatchName, ControlTotals, Currency, Originator, PayerTransactionId, Tally, Timestamp,
 };
+use crate::journal::Linked;
 use crate::journal::{
-    BatchRecord, BillRecord, Error, Lane, LoadRecord, PaymentRecord, Standing, StandingRow,
-    TrailEntry, UnpricedRecord,
+    BatchRecord, BillRecord, Error, LoadRecord, PaymentRecord, Standing, StandingRow, TrailEntry,
+    UnpricedRecord,
 };
 use crate::ledger::names::PaymentName;
 use crate::ledger::recovery::Traces;
@@ -147,7 +150,9 @@ impl Snapshot<'_> {
             |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)),
         )?;
         let mut statement = self.c.prepare(
-            "select source, digest, loaded_at, accepted, rejected from load where batch_id = ?1 order by load_id",
+            "select source, digest, loaded_at, accepted, rejected - (select count(*) from rejected r
+                 where r.load_id = load.load_id and r.replaced_by is not null)
+             from load where batch_id = ?1 order by load_id",
         )?;
         let loads = statement
             .query_map([self.batch_id], |row| {
@@ -199,6 +204,14 @@ impl Snapshot<'_> {
             }
             lanes[last].2 += 1;
             lanes[last].3 += i128::from(row.get::<_, Option<i64>>(2)?.unwrap_or(0));
+        }
+        drop(rows);
+        for (service, currency, more) in corrected(self.c, self.batch_id)? {
+            let is_lane =
+                |lane: &&mut (i64, Currency, u64, i128)| lane.0 == service && lane.1 == currency;
+            if let Some(lane) = lanes.iter_mut().find(is_lane) {
+                lane.3 += more;
+            }
         }
         let mut control = ControlTotals::default();
         let mut code_of = self
@@ -288,6 +301,14 @@ impl Snapshot<'_> {
     /// Faults of the journal.
     pub fn bills(&self, seq: i64) -> Result<Vec<BillRecord>, Error> {
         bills(self.c, seq)
+    }
+
+    /// Returns the rows of the same debt that had failed when a payment was loaded.
+    ///
+    /// # Errors
+    /// Faults of the journal.
+    pub fn failed_before(&self, seq: i64) -> Result<Vec<Linked>, Error> {
+        linked(self.c, seq, Side::Older)
     }
 
     /// Returns everything that was learned about a payment, oldest first.
@@ -384,11 +405,18 @@ impl Snapshot<'_> {
             named_otherwise: named_otherwise(self.c, self.batch_id, seq)?,
             replaced_by: None,
             waits_for: None,
+            loaded_anew: Vec::new(),
             payment,
         };
         let is_replaced = row.get::<_, Option<i64>>(at + 7)?.is_some();
         if record.payment.generation > 0 || is_replaced {
             self.add_generations(&mut record)?;
+        }
+        if matches!(record.life.state, State::Failed | State::Cancelled) {
+            record.waits_for = doubted(self.c, seq, &record.life)?;
+        }
+        if matches!(record.life.state, State::Failed | State::Conflict) {
+            record.loaded_anew = linked(self.c, seq, Side::Newer)?;
         }
         // What the gateway ended has its code; only a decision leaves none.
         if record.life.code.is_none() && matches!(record.life.state, State::Paid | State::Failed) {
@@ -534,7 +562,7 @@ pub(super) fn standing(c: &Connection, batch: &BatchName) -> Result<Standing, Er
         });
     }
     let mut statement = c.prepare_cached(
-        "select count(*), currency, sum(amount), count(amount) from rejected where batch_id = ?1 group by iif(amount is null, null, currency)",
+        "select count(*), currency, sum(amount), count(amount) from rejected where batch_id = ?1 and replaced_by is null group by iif(amount is null, null, currency)",
     )?;
     let mut rows = statement.query([batch_id])?;
     while let Some(row) = rows.next()? {
@@ -547,22 +575,18 @@ pub(super) fn standing(c: &Connection, batch: &BatchName) -> Result<Standing, Er
                 .add_minor(currency, i128::from(row.get::<_, i64>(2)?));
         }
     }
-    let mut statement = c.prepare_cached(
-        "select service_id, code from held_lane join service using (service_id) where batch_id = ?1 order by code",
-    )?;
-    let mut rows = statement.query([batch_id])?;
-    while let Some(row) = rows.next()? {
-        standing.held.push(Lane {
-            id: row.get(0)?,
-            service: service_of(&row.get::<_, String>(1)?)?,
-        });
-    }
+    standing.held = held_lanes(c, batch_id)?;
     standing.unpriced = unpriced(c, batch_id)?;
     standing.named_otherwise = c
         .prepare_cached("select count(*) from named_otherwise where batch_id = ?1")?
         .query_row([batch_id], |row| row.get::<_, i64>(0))?
         .unsigned_abs();
     (standing.paid_twice, standing.paid_twice_count) = paid_twice(c, batch_id)?;
+    standing.loaded_anew = loaded_anew(c, batch_id)?;
     (standing.waiting, standing.waiting_count) = waiting(c, batch_id)?;
+    let (asked_again, count) = doubtful(c, batch_id)?;
+    standing.waiting.extend(asked_again);
+    standing.waiting_count += count;
+    standing.doubtful = count;
     Ok(standing)
 }

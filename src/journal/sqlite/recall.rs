@@ -44,6 +44,8 @@ impl Load<'_> {
                         seen.take_bad(row);
                         self.count_rejected(row);
                     }
+                    // The digest has it.
+                    Incoming::Corrects(_) => {}
                     Incoming::End => seen.ended = true,
                 }
             }

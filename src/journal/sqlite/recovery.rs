@@ -8,21 +8,23 @@ use serde_json::{Value, json};
 use super::chain::{Beside, Chained, Evidence};
 use super::evidence::subject;
 use super::fresh::begin_all;
+use super::held::open_all;
 use super::open;
 use super::orders::{lost_orders, orders};
-use super::row::{
-    LIFE_COLUMNS, PRESUMED_POSTED, RECOVERY_BEGAN, RECOVERY_DONE, RELEASED, corrupt, life_of,
-    save_life,
-};
+use super::payers;
+use super::presumed::presumptions;
+use super::row::{PRESUMED_POSTED, RECOVERY_BEGAN, RECOVERY_DONE, RELEASED, corrupt, save_life};
 use super::run::known_batch;
 use super::turns::Manner;
 use super::{Journal, Reader};
 use crate::domain::{BatchName, Timestamp};
 use crate::journal::mark::{self, Held, Place};
-use crate::journal::{Error, Missed, Presumed, Recovery};
+use crate::journal::{Error, Missed, Recovery};
+use crate::ledger::HeldFor;
+use crate::ledger::payer::Payers;
 use crate::ledger::recovery::{
-    Cause, Found, JournalId, Mark, Marked, Since, Traces, Verdict, is_presumed, judge, may_be_done,
-    may_be_released, orders_lost,
+    Cause, Found, JournalId, Mark, Marked, OrdersLost, Told, Traces, Verdict, is_presumed, judge,
+    may_be_done, may_be_released, orders_lost, payers_kept, told,
 };
 use crate::lifecycle::{Fact, Policy, State, fold};
 
@@ -75,7 +77,7 @@ impl Journal {
                 Ok(()) => end_recovery(c, None, now),
                 Err(NotDone::NotOpen) => Err(Error::NoRecovery),
                 Err(NotDone::Unasked(payments)) => Err(Error::Unasked { payments }),
-                Err(NotDone::OrdersLost(orders)) => Err(Error::OrdersLost { orders }),
+                Err(NotDone::OrdersLost(lost)) => Err(Error::OrdersLost { lost }),
             }
         })
         .await
@@ -125,14 +127,6 @@ impl Reader {
             since: Some(recovery.since),
         })))
     }
-
-    /// Returns what is known of the payments that were presumed posted, batch by batch.
-    ///
-    /// # Errors
-    /// Faults of the journal.
-    pub fn presumed(&self) -> Result<Vec<Presumed>, Error> {
-        presumptions(&self.connection)
-    }
 }
 
 /// Reads what lies beside a journal, and when the journal's file was born.
@@ -158,12 +152,21 @@ pub(super) fn take_place(
         let (verdict, found) = look(c, &traces, born)?;
         match verdict {
             Verdict::Current => {}
-            Verdict::Fresh => first_mark(c, &mut held, born)?,
+            Verdict::Fresh => {
+                let kept = payers_kept(&traces, &found);
+                first_mark(c, &mut held, marked(c, born, kept)?)?;
+            }
             Verdict::Behind(cause) | Verdict::Copy(cause) => {
                 assert_whole(c, path)?;
-                let orders = (found.orders, orders_lost(&traces, &found));
-                begin(c, cause, orders)?;
-                held.write(marked(c, born)?, true)?;
+                let missed = Missing {
+                    cause,
+                    known: found.orders,
+                    lost: orders_lost(&traces, &found),
+                    told: told(&traces, &found, &payers::on_record(c)?),
+                };
+                begin(c, &missed)?;
+                let kept = payers_kept(&traces, &found);
+                held.write(marked(c, born, kept)?, true)?;
             }
         }
         verdict
@@ -238,20 +241,21 @@ fn epoch(c: &Connection) -> Result<i64, Error> {
     Ok(found.unwrap_or(0))
 }
 
-fn marked(c: &Connection, born: Option<u64>) -> Result<Marked, Error> {
+fn marked(c: &Connection, born: Option<u64>, payers: Payers) -> Result<Marked, Error> {
     Ok(Marked {
         journal: name(c)?,
         born,
         epoch: epoch(c)?,
         orders: orders(c)?,
         positions: Vec::new(),
+        payers,
     })
 }
 
 /// Gives a journal its first mark, and then notes that it has one.
 // In this order: a crash between the two leaves a mark that fits, where the other one would leave a journal that has lost its mark.
-fn first_mark(c: &Connection, held: &mut Held<'_>, born: Option<u64>) -> Result<(), Error> {
-    held.write(marked(c, born)?, true)?;
+fn first_mark(c: &Connection, held: &mut Held<'_>, marked: Marked) -> Result<(), Error> {
+    held.write(marked, true)?;
     c.execute(
         "insert into meta (key, value) values ('marked', 1) on conflict do nothing",
         [],
@@ -276,12 +280,22 @@ fn assert_whole(c: &Connection, path: &Path) -> Result<(), Error> {
     }
 }
 
+/// What shows when it is noticed that a journal may have missed something.
+struct Missing {
+    cause: Cause,
+    /// Orders of people that are on record.
+    known: u64,
+    /// Orders that are not.
+    lost: OrdersLost,
+    told: Told,
+}
+
 /// Begins a recovery: the journal gets a new name, and all that is ready is presumed posted.
-fn begin(c: &mut Chained, cause: Cause, orders: (u64, u64)) -> Result<(), Error> {
+fn begin(c: &mut Chained, missing: &Missing) -> Result<(), Error> {
     c.prepare_cached("begin immediate")?.execute([])?;
     let done = c
         .begin()
-        .and_then(|()| noticed(c, cause, orders))
+        .and_then(|()| noticed(c, missing))
         .and_then(|()| c.save());
     if let Err(error) = done {
         c.forget();
@@ -292,7 +306,8 @@ fn begin(c: &mut Chained, cause: Cause, orders: (u64, u64)) -> Result<(), Error>
     Ok(())
 }
 
-fn noticed(c: &Chained, cause: Cause, (known, lost): (u64, u64)) -> Result<(), Error> {
+fn noticed(c: &Chained, missing: &Missing) -> Result<(), Error> {
+    let Missing { cause, lost, .. } = missing;
     // SQLite's clock: who opens a journal brings none along, and no wait rests on it, as the next run begins all of them anew.
     let now: i64 = c.query_row(
         "select cast(unixepoch('subsec') * 1000 as integer)",
@@ -310,21 +325,28 @@ fn noticed(c: &Chained, cause: Cause, (known, lost): (u64, u64)) -> Result<(), E
         [],
     )?;
     c.execute(
-        "insert into recovery (begun_at, cause, newest_seq, newest_evidence, orders_lost)
-         select ?1, ?2, coalesce(max(seq), 0), (select coalesce(max(evidence_id), 0) from evidence), ?3 from instruction",
-        params![now.as_millis(), cause.number(), i64::try_from(lost).unwrap_or(i64::MAX)],
+        "insert into recovery (begun_at, cause, newest_seq, newest_evidence, orders_lost, orders_unknown)
+         select ?1, ?2, coalesce(max(seq), 0), (select coalesce(max(evidence_id), 0) from evidence), ?3, ?4 from instruction",
+        params![
+            now.as_millis(),
+            cause.number(),
+            i64::try_from(lost.count).unwrap_or(i64::MAX),
+            lost.unknown
+        ],
     )?;
-    if lost > 0 {
+    payers::told(c, &missing.told)?;
+    if lost.count > 0 {
         // Counted from here on, so that the next copy of now does not miss them once more.
-        let both = i64::try_from(known.saturating_add(lost)).unwrap_or(i64::MAX);
+        let both = missing.known.saturating_add(lost.count);
+        let both = i64::try_from(both).unwrap_or(i64::MAX);
         c.execute(
             "insert into meta (key, value) values ('orders', ?1) on conflict do update set value = ?1",
             [both],
         )?;
     }
     let mut detail = json!({"cause": cause.sentence()});
-    if lost > 0 {
-        detail["orders_lost"] = lost.into();
+    if lost.count > 0 {
+        detail["orders_lost"] = lost.count.into();
     }
     let detail = detail.to_string();
     for batch_id in batches(c)? {
@@ -373,6 +395,8 @@ fn presume(c: &Chained, batch_id: i64, reach: Reach, now: Timestamp) -> Result<u
     begin_all(c, batch_id)?;
     c.flush()?;
     presume_unpriced(c, batch_id, now)?;
+    // All of it is asked about first now.
+    open_all(c, batch_id, HeldFor::Taken)?;
     let before = "and not exists (select 1 from evidence e indexed by evidence_by_payment where e.seq = l.seq and e.event = 21)";
     let which = match reach {
         Reach::Unasked => format!("l.state = 0 {before}"),
@@ -529,47 +553,12 @@ fn end_recovery(c: &Chained, reason: Option<&str>, now: Timestamp) -> Result<(),
         "update recovery set done_at = ?1, reason = ?2 where done_at is null",
         params![now.as_millis(), reason],
     )?;
-    Ok(())
-}
-
-/// Whether evidence of one of these kinds came after the presumption `p`.
-fn happened(kinds: &str) -> String {
-    format!(
-        "exists (select 1 from evidence a indexed by evidence_by_payment
-             where a.seq = p.seq and a.evidence_id > p.evidence_id and a.event in ({kinds}))"
-    )
-}
-
-/// Returns what is known of the payments that were presumed posted, batch by batch.
-pub(super) fn presumptions(c: &Connection) -> Result<Vec<Presumed>, Error> {
-    let mut statement = c.prepare(&format!(
-        "select b.name, {LIFE_COLUMNS}, {}, {}, {}, {}
-         from (select seq, batch_id, max(evidence_id) as evidence_id from evidence where event = ?1 and seq > 0 group by seq, batch_id) p
-         cross join life l on l.seq = p.seq cross join batch b on b.batch_id = p.batch_id
-         order by b.batch_id, p.seq",
-        happened("5, 6, 8"),
-        happened("0"),
-        happened("9, 10, 11"),
-        happened("52"),
-    ))?;
-    let mut rows = statement.query([PRESUMED_POSTED])?;
-    let mut found: Vec<Presumed> = Vec::new();
-    while let Some(row) = rows.next()? {
-        let name: String = row.get(0)?;
-        let life = life_of(row, 1)?;
-        let since = Since {
-            answered: row.get(11)?,
-            posted: row.get(12)?,
-            decided: row.get(13)?,
-            released: row.get(14)?,
-        };
-        if found.last().is_none_or(|last| last.batch.as_str() != name) {
-            let batch = BatchName::parse(&name).map_err(|_| corrupt("a batch name"))?;
-            found.push(Presumed::none_of(batch));
-        }
-        if let Some(batch) = found.last_mut() {
-            batch.count(&life, since);
-        }
+    if let Some(reason) = reason {
+        // Nobody gave an order either, but for those that are known of.
+        c.execute(
+            "update recovery set orders_reason = ?1 where orders_lost = 0 and orders_unknown = 1 and orders_reason is null",
+            [reason],
+        )?;
     }
-    Ok(found)
+    Ok(())
 }

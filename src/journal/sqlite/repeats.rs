@@ -9,59 +9,70 @@ use std::collections::BTreeMap;
 use rusqlite::{Connection, OptionalExtension};
 use sha2::{Digest, Sha256};
 
-use super::fingerprints::{
-    Collector, Entry, Key, Store, hash_of, is_named, is_of_payment, join, place_of,
-};
+use super::fingerprints::{Collector, Entry, Store, is_named, is_of_payment, place_of};
+use super::joins::{has_open, join, join_open};
 use super::load::Load;
-use super::on_record::{OnRecord, Other, loads_on_record, other};
+use super::on_record::{OnRecord, Other, Which, loads_on_record, other};
 use super::open;
 use super::row::{PAYMENT_COLUMNS, PAYMENT_WIDTH, Stored, corrupt, stored_of};
 use super::sorted::{LATE_MAX, Sorted};
-use crate::domain::{ContentDigest, Instruction, Timestamp};
+use super::vouched::{Vouched, check_row};
+use crate::domain::{ContentDigest, Instruction, Timestamp, Written};
 use crate::journal::{
     ALIKE_MAX, AlikeKind, Error, LateError, REPEATED_LOADS, RepeatPlan, RepeatedLoad, Repeats,
 };
-use crate::ledger::likeness::folded;
 use crate::ledger::repeats::{
-    Likeness, References, Standing, is_same_payment, is_watched, likeness, recipient,
+    Likeness, References, Standing, is_of_failure, is_same_payment, is_watched, likeness,
+    may_be_same_person, recipient,
 };
 
-/// In the place of a load on record: the file itself.
+/// In the place of a load on record: the file itself, by what rows of it have in common.
 pub(super) const SAME_FILE: i64 = 0;
-/// Names that rows of one file with the same recipient and amount are compared by.
-const NAMES: usize = 64;
+pub(super) const SAME_BILL: i64 = -1;
+pub(super) const SAME_REFERENCE: i64 = -2;
 /// Failures of one load that a row is watched for.
 const WATCHED: usize = 16;
 
 /// What is found while the fingerprints are compared: the row of the file, the load on record, its row.
-struct Found<'c> {
+pub(super) struct Found<'c> {
     c: &'c Connection,
 }
 
 /// The tables of what is found.
 #[derive(Clone, Copy)]
-enum Table {
+pub(super) enum Table {
     Repeat,
     Alike,
     Watched,
+    /// Repeats of what failed by the word of a person: allowed, they are watched as well.
+    ByWord,
 }
 
 impl Found<'_> {
     fn begin(c: &Connection) -> Result<Found<'_>, Error> {
         c.execute_batch(
             "drop table if exists temp.repeat; drop table if exists temp.alike_found; drop table if exists temp.watched_found;
+             drop table if exists temp.by_word;
              create temp table repeat (seq integer, load_id integer, other integer, primary key (seq, load_id)) without rowid;
              create temp table alike_found (seq integer, load_id integer, other integer, primary key (seq, load_id)) without rowid;
-             create temp table watched_found (seq integer, load_id integer, other integer, primary key (seq, other)) without rowid;",
+             create temp table watched_found (seq integer, load_id integer, other integer, primary key (seq, other)) without rowid;
+             create temp table by_word (seq integer, load_id integer, other integer, primary key (seq, other)) without rowid;",
         )?;
         Ok(Found { c })
     }
 
-    fn add(&self, table: Table, seq: i64, load_id: i64, other: i64) -> Result<(), Error> {
+    pub(super) fn add(
+        &self,
+        table: Table,
+        seq: i64,
+        load_id: i64,
+        other: i64,
+    ) -> Result<(), Error> {
         let sql = match table {
             Table::Repeat => "insert or ignore into temp.repeat values (?1, ?2, ?3)",
             Table::Alike => "insert or ignore into temp.alike_found values (?1, ?2, ?3)",
             Table::Watched => "insert or ignore into temp.watched_found values (?1, ?2, ?3)",
+            Table::ByWord => "insert or ignore into temp.by_word values (?1, ?2, ?3)",
         };
         self.c.prepare_cached(sql)?.execute([seq, load_id, other])?;
         Ok(())
@@ -78,26 +89,31 @@ impl Found<'_> {
 struct SamePayment {
     /// One that counts, with a reference and without.
     counting: [Option<Other>; 2],
+    /// One that counts against rows alone that were refused before, likewise.
+    old: [Option<Other>; 2],
     failed: Vec<Other>,
 }
 
-/// What tells payments from one another whose hashes are the same.
-fn payment_key(row: &Instruction<Stored>) -> String {
+/// What tells payments from one another whose hashes are the same: who receives, through which service, and the amount, which
+/// may be open.
+pub(super) type PaymentKey = (String, Option<i64>);
+
+pub(super) fn payment_key(row: &Instruction<Stored>) -> PaymentKey {
     let (account, bank) = recipient(row);
-    let amount = row.money.written().unwrap_or(0);
-    format!(
-        "{amount} {} {} {bank} {account}",
-        row.money.currency, row.service
-    )
+    let to = format!("{} {} {bank} {account}", row.money.currency, row.service);
+    (to, row.money.known().map(|amount| amount.minor()))
 }
 
 /// Where the rows come from that are compared.
-struct Sides<'a, 'b> {
+pub(super) struct Sides<'a, 'b> {
     load: &'a Load<'b>,
     record: &'a Connection,
     plan: &'a RepeatPlan,
-    found: Found<'a>,
+    pub(super) found: Found<'a>,
     alike: Counted,
+    vouched: Vouched,
+    /// The batch has set rows aside.
+    has_set_aside: bool,
 }
 
 /// How many rows were found by load.
@@ -116,7 +132,7 @@ impl Counted {
 
 impl Sides<'_, '_> {
     /// Returns the row of the file at an entry.
-    fn row(&self, entry: Entry) -> Result<(i64, Instruction<Stored>), Error> {
+    pub(super) fn row(&self, entry: Entry) -> Result<(i64, Instruction<Stored>), Error> {
         let seq = self.load.base + 1 + place_of(entry);
         Ok((seq, self.load.instruction(seq)?))
     }
@@ -126,7 +142,7 @@ impl Sides<'_, '_> {
         &self,
         load: OnRecord,
         entries: &[Entry],
-        seqs: &[(i64, bool)],
+        seqs: &[(i64, Entry)],
     ) -> Result<(), Error> {
         let load_id = load.load_id;
         // Rows with references on both sides are alike at most: what is paid every day is not read in full every day.
@@ -135,11 +151,17 @@ impl Sides<'_, '_> {
             .all(|entry| is_of_payment(*entry) && is_named(*entry));
         let enough = all_named && self.alike.get(load_id) >= ALIKE_MAX;
         let mut others = Vec::new();
-        for (seq, named) in seqs {
-            if !(enough && *named) {
-                others.extend(load.other(self.record, *seq)?);
+        for (seq, entry) in seqs {
+            if enough && is_named(*entry) {
+                continue;
+            }
+            if let Some(other) = load.other(self.record, &self.vouched, *seq)? {
+                check_row(self.load.key, *entry, &other)?;
+                others.push(other);
             }
         }
+        // A corrected row is no repeat of what it replaces.
+        others.retain(|other| !self.load.corrections.replaces(other.seq));
         if others.is_empty() {
             return Ok(());
         }
@@ -168,24 +190,32 @@ impl Sides<'_, '_> {
         others: Vec<Other>,
     ) -> Result<(), Error> {
         let now = self.load.plan.now;
-        let mut payments: BTreeMap<String, SamePayment> = BTreeMap::new();
+        let mut payments: BTreeMap<PaymentKey, SamePayment> = BTreeMap::new();
         for other in others {
             let terms = self.plan.terms.of(&other.row.service);
             let same = payments.entry(payment_key(&other.row)).or_default();
+            let place = usize::from(other.reference().is_none());
             if other.counts(now, &terms) {
-                let place = usize::from(other.reference().is_none());
                 same.counting[place].get_or_insert(other);
+            } else if other.counts(now, &terms.for_row(self.has_set_aside)) {
+                same.old[place].get_or_insert(other);
             } else if other.standing == Standing::Failed && same.failed.len() < WATCHED {
                 same.failed.push(other);
             }
         }
         for entry in entries {
             let (seq, row) = self.row(*entry)?;
-            let Some(same) = payments.get(&payment_key(&row)) else {
-                continue;
-            };
-            for other in same.counting.iter().flatten().chain(&same.failed) {
-                self.judge(load_id, (seq, &row), other, true)?;
+            let (to, amount) = payment_key(&row);
+            let of_account = (to.clone(), None)..=(to, Some(i64::MAX));
+            for ((_, other_amount), same) in payments.range(of_account) {
+                if amount.is_some() && other_amount.is_some() && amount != *other_amount {
+                    continue;
+                }
+                let counting = same.counting.iter().chain(&same.old).flatten();
+                for other in counting.chain(&same.failed) {
+                    let is_same = is_same_payment(&row, &other.row);
+                    self.judge(load_id, (seq, &row), other, is_same)?;
+                }
             }
         }
         Ok(())
@@ -198,13 +228,23 @@ impl Sides<'_, '_> {
         other: &Other,
         same_payment: bool,
     ) -> Result<(), Error> {
-        let terms = self.plan.terms.of(&row.service);
+        let refused = self.has_set_aside && self.load.has_set_aside_row(row)?;
+        let terms = self.plan.terms.of(&row.service).for_row(refused);
         let reference = row.reference.as_ref().map(|reference| reference.as_str());
-        let likeness = likeness(
-            References::of(reference, other.reference()),
-            same_payment,
-            &terms,
-        );
+        let references = References::of(reference, other.reference());
+        let likeness = match other.is_retried() {
+            // Its reference comes again because it had failed.
+            true if is_of_failure(
+                references,
+                same_payment,
+                may_be_same_person(row, &other.row),
+                &terms,
+            ) =>
+            {
+                Likeness::Repeat
+            }
+            _ => likeness(references, same_payment, &terms),
+        };
         if is_watched(likeness, other.standing) {
             return self.found.add(Table::Watched, seq, load_id, other.seq);
         }
@@ -217,29 +257,13 @@ impl Sides<'_, '_> {
                 self.alike.count(load_id);
                 self.found.add(Table::Alike, seq, load_id, other.seq)
             }
-            Likeness::Repeat => self.found.add(Table::Repeat, seq, load_id, other.seq),
-        }
-    }
-
-    /// Looks for equal people among rows of the file with the same recipient, amount and service.
-    fn compare_within(&self, entries: &[Entry]) -> Result<(), Error> {
-        let mut names: Vec<(String, i64)> = Vec::new();
-        for entry in entries {
-            let (seq, row) = self.row(*entry)?;
-            let name = folded(&row.customer_names);
-            if name.is_empty() {
-                continue;
-            }
-            let key = format!("{} {name}", payment_key(&row));
-            match names.iter().find(|(known, _)| *known == key) {
-                Some((_, first)) => {
-                    self.found.add(Table::Alike, seq, SAME_FILE, *first)?;
+            Likeness::Repeat => {
+                if other.by_word {
+                    self.found.add(Table::ByWord, seq, load_id, other.seq)?;
                 }
-                None if names.len() < NAMES => names.push((key, seq)),
-                None => {}
+                self.found.add(Table::Repeat, seq, load_id, other.seq)
             }
         }
-        Ok(())
     }
 }
 
@@ -279,28 +303,32 @@ impl Load<'_> {
             None => None,
         };
         let record: &Connection = reader.as_ref().unwrap_or(self.c);
-        let mut loads = loads_on_record(record, plan, self.plan.now)?;
-        if reader.is_none() {
-            loads.retain(|load| load.load_id != self.load_id);
-        }
+        let which = match reader {
+            None => Which::Not(self.load_id),
+            Some(_) => Which::All,
+        };
+        let has_set_aside = self.has_set_aside_any()?;
+        let mut widest = plan.clone();
+        widest.terms.default = widest.terms.default.for_row(has_set_aside);
+        let loads = loads_on_record(record, &widest, (self.key, which), self.plan.now)?;
         let sides = Sides {
             load: self,
             record,
             plan,
             found: Found::begin(self.c)?,
             alike: Counted::default(),
+            vouched: Vouched::default(),
+            has_set_aside,
         };
+        let recorded_open = has_open(record)?;
         collector.each_slice(|slice| {
             store.take(slice)?;
-            for group in slice.chunk_by(|a, b| hash_of(*a) == hash_of(*b)) {
-                if group.len() > 1 && is_of_payment(group[0]) {
-                    sides.compare_within(group)?;
-                }
-            }
+            sides.compare_file(slice)?;
             loads.iter().try_for_each(|load| {
-                join(record, load.load_id, slice, |entries, seqs| {
-                    sides.compare(*load, entries, seqs)
-                })
+                let mut compare =
+                    |entries: &[Entry], seqs: &[(i64, Entry)]| sides.compare(*load, entries, seqs);
+                join(record, load.load_id, slice, &mut compare)?;
+                join_open(record, load.load_id, slice, recorded_open, &mut compare)
             })
         })?;
         store.flush()?;
@@ -308,11 +336,21 @@ impl Load<'_> {
         self.conclude(record, plan, sorted)
     }
 
+    /// Keeps the fingerprints of the rows that are left, once those that repeat others were set aside.
+    fn store_again(&self) -> Result<(), Error> {
+        self.c.execute(
+            "delete from fingerprints where load_id = ?1",
+            [self.load_id],
+        )?;
+        let mut store = Store::new(self.c, self.load_id, self.base + 1)?;
+        self.collect_again()?
+            .each_slice(|slice| store.take(slice))?;
+        store.flush()
+    }
+
     /// The fingerprints of the rows that are left, after some were dropped.
     fn collect_again(&self) -> Result<Collector, Error> {
-        // A file that is checked is compared with what another journal has.
-        let key = Key::made(self.c)?;
-        let mut collector = Collector::new(self.key.unwrap_or(key));
+        let mut collector = Collector::new(self.key);
         let mut statement = self.c.prepare(&format!(
             "select {PAYMENT_COLUMNS}, i.seq from instruction i cross join service s on s.service_id = i.service_id
              where i.seq > ?1 order by i.seq"
@@ -350,6 +388,9 @@ impl Load<'_> {
                 self.note(record, "temp.repeat", AlikeKind::Allowed, sorted)?;
             } else {
                 self.refuse_repeats(record, sorted)?;
+                if self.plan.skip_bad_rows {
+                    self.store_again()?;
+                }
                 sorted.repeats = Some(Repeats {
                     allowed_other: plan.allowed.is_some(),
                     ..repeats
@@ -358,8 +399,9 @@ impl Load<'_> {
         }
         self.note(record, "temp.alike_found", AlikeKind::OtherLoad, sorted)?;
         self.c.execute(
-            "insert or ignore into watched (seq, other) select seq, other from temp.watched_found
-             where seq in (select seq from instruction)",
+            "insert or ignore into watched (seq, other, by_word)
+             select seq, other, 0 from temp.watched_found where seq in (select seq from instruction)
+             union all select seq, other, 1 from temp.by_word where seq in (select seq from instruction)",
             [],
         )?;
         Ok(())
@@ -370,7 +412,10 @@ impl Load<'_> {
         let mut digest = ContentDigest::default();
         let mut statement = self
             .c
-            .prepare("select seq, other from temp.repeat order by seq, load_id")?;
+            .prepare(
+                "select seq, other, exists (select 1 from temp.by_word b where b.seq = r.seq and b.other = r.other)
+                 from temp.repeat r order by seq, load_id",
+            )?;
         let mut found = statement.query([])?;
         let mut current: Option<(i64, [u8; 32])> = None;
         while let Some(row) = found.next()? {
@@ -383,10 +428,16 @@ impl Load<'_> {
             let id: String = record
                 .prepare_cached("select identifier from instruction where seq = ?1")?
                 .query_row([other], |row| row.get(0))?;
+            // What was allowed while the other one was open says nothing of a person's decision, and the other way round.
+            let by_word: &[u8] = match row.get(2)? {
+                true => b"by word",
+                false => b"",
+            };
             digest.add(
                 &Sha256::new()
                     .chain_update(content)
                     .chain_update(id)
+                    .chain_update(by_word)
                     .finalize()
                     .into(),
             );
@@ -428,7 +479,7 @@ impl Load<'_> {
 
     fn load_of(&self, record: &Connection, load_id: i64, rows: u64) -> Result<RepeatedLoad, Error> {
         let (c, load_id) = match load_id {
-            SAME_FILE => (self.c as &Connection, self.load_id),
+            ..=SAME_FILE => (self.c as &Connection, self.load_id),
             load_id => (record, load_id),
         };
         let found = c
@@ -450,6 +501,7 @@ impl Load<'_> {
     /// Makes an error of every row that repeats another one.
     fn refuse_repeats(&mut self, record: &Connection, sorted: &mut Sorted) -> Result<(), Error> {
         let mut after = self.base;
+        let vouched = Vouched::default();
         loop {
             // The newest load that has the debt; read in pages, as rows are removed meanwhile.
             let page: Vec<(i64, i64, i64)> = self
@@ -464,8 +516,8 @@ impl Load<'_> {
             };
             after = *last;
             for (seq, load_id, seq_of_other) in page {
-                let other =
-                    other(record, seq_of_other)?.ok_or_else(|| corrupt("a row on record"))?;
+                let other = other(record, &vouched, seq_of_other)?
+                    .ok_or_else(|| corrupt("a row on record"))?;
                 let load = self.load_of(record, load_id, 0)?;
                 let row = self.instruction(seq)?;
                 let error = LateError {
@@ -513,7 +565,19 @@ pub(super) fn told(row: &Instruction<Stored>, other: &Other, load: &RepeatedLoad
     let (column, message) = match (same, &row.reference) {
         (References::Same, Some(reference)) => (
             "reference",
-            format!("{:?} is the reference of {whose}", reference.as_str()),
+            match other.reference() {
+                Some(other) if other != reference.as_str() => format!(
+                    "{:?} reads like {other:?}, the reference of {whose}",
+                    reference.as_str()
+                ),
+                _ => format!("{:?} is the reference of {whose}", reference.as_str()),
+            },
+        ),
+        _ if row.money.known() != other.row.money.known() => (
+            "",
+            format!(
+                "same recipient and service as {whose}; one of them takes its amount from the bill, and not both have a reference"
+            ),
         ),
         _ => (
             "",
@@ -525,6 +589,7 @@ pub(super) fn told(row: &Instruction<Stored>, other: &Other, load: &RepeatedLoad
         line: row.line,
         column,
         message,
+        digest: row.content_hash(),
     }
 }
 

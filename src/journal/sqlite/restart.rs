@@ -69,9 +69,19 @@ pub(super) fn bring_back(c: &Chained, batch_id: i64, now: Timestamp) -> Result<(
 pub(super) const RESTART_POSTS: &str = "update life indexed by post_queue set due_at = 0
      where batch_id = ?1 and service_id in (select service_id from service) and state = 0 and due_at > 0 and due_at < ?2";
 
+/// Makes the first generations due at once that are never due: nobody wrote that but by an edit, as retries alone wait for a word.
+pub(super) const NEVER_DUE: &str = "update life indexed by post_queue set due_at = 0
+     where batch_id = ?1 and service_id in (select service_id from service) and state = 0 and due_at = ?2
+     and (select generation from instruction i where i.seq = life.seq) = 0";
+
 /// Begins the waits anew that rest on the wall clock of an earlier process: a clock that jumped must neither end a
 /// quarantine early nor put off a question for ever.
-pub(super) fn restart_waits(c: &Chained, batch_id: i64, terms: &RunTerms) -> Result<(), Error> {
+pub(super) fn restart_waits(
+    c: &Chained,
+    batch_id: i64,
+    terms: &RunTerms,
+    policy: &Policy,
+) -> Result<(), Error> {
     c.forget_recent();
     let now = terms.now.as_millis();
     let latest = terms.now.after(terms.longest_wait).as_millis();
@@ -81,12 +91,15 @@ pub(super) fn restart_waits(c: &Chained, batch_id: i64, terms: &RunTerms) -> Res
         params![batch_id, now],
     )?;
     for state in ASKED_ABOUT {
-        // What an earlier run had given up is asked about once more.
-        c.prepare_cached(GIVEN_UP)?
-            .execute(params![batch_id, state, NEVER, soon])?;
+        // What an earlier run had given up is asked about once more, where the gateway can be asked.
+        if policy.status_query {
+            c.prepare_cached(GIVEN_UP)?
+                .execute(params![batch_id, state, NEVER, soon])?;
+        }
         c.prepare_cached(PUT_OFF)?
             .execute(params![batch_id, state, latest, NEVER, soon])?;
     }
     c.execute(RESTART_POSTS, params![batch_id, NEVER])?;
+    c.execute(NEVER_DUE, params![batch_id, NEVER])?;
     Ok(())
 }

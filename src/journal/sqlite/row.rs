@@ -203,6 +203,10 @@ impl Written for Stored {
             _ => String::new(),
         }
     }
+
+    fn known(&self) -> Option<Amount> {
+        self.amount
+    }
 }
 
 /// An instruction that may have no amount, with its identifier.
@@ -383,6 +387,8 @@ pub(super) const PINNED: i64 = 27;
 pub(super) const MIGRATED: i64 = 28;
 /// The document of the payment was checked; the digest is that of its bytes. The newest one counts.
 pub(super) const DOCUMENT_CHECKED: i64 = 95;
+/// The mended row of a rejected one was loaded; the detail names both.
+pub(super) const MENDED: i64 = 96;
 /// Where the payment stood then.
 pub(super) const STOOD: i64 = 29;
 /// First claims of several payments; the detail names them.
@@ -408,6 +414,12 @@ pub(super) const NOT_OURS: i64 = 74;
 pub(super) const OUTDATED: i64 = 80;
 /// A failure that the gateway has taken back is decided by a person.
 pub(super) const REOPENED: i64 = 81;
+/// A person's word from which account of which gateway an earlier journal may have posted the batch; the detail names both.
+pub(super) const PAYER_CONFIRMED: i64 = 82;
+/// By a person's order the payment is withdrawn, if the gateway does not know it.
+pub(super) const WITHDRAWAL_ORDERED: i64 = 83;
+/// The batch was moved to another address of its gateway by order; the detail names both, the payment that showed it, and the reason.
+pub(super) const GATEWAY_MOVED: i64 = 85;
 
 /// Returns whether what the gateway said with a row of evidence is about another payment.
 pub(super) fn is_about_another(number: i64) -> bool {
@@ -441,10 +453,13 @@ pub(super) fn fact_of(
     Ok(match number {
         PRESUMED_POSTED => Fact::PresumedPosted,
         STOOD => Fact::Stood(super::seal::Standing::of_detail(detail)?.life),
-        NOTED_CALLBACK..=MIGRATED | CLAIMED_TOGETHER | ACTED | DOCUMENT_CHECKED => Fact::Note,
+        NOTED_CALLBACK..=MIGRATED | CLAIMED_TOGETHER | ACTED | DOCUMENT_CHECKED | MENDED => {
+            Fact::Note
+        }
         number if ABOUT_RUNS.contains(&number) => Fact::Note,
         RELEASED => Fact::Released,
         RECOVERY_BEGAN | RECOVERY_DONE | ORDERS_GIVEN_AGAIN => Fact::Note,
+        PAYER_CONFIRMED | WITHDRAWAL_ORDERED | GATEWAY_MOVED => Fact::Note,
         _ => event_of(number, class, code)?.map_or(Fact::Note, Fact::Event),
     })
 }
@@ -480,7 +495,7 @@ pub(super) fn event_of(
         SUPERSEDED => Event::Superseded,
         OUTDATED => Event::Outdated,
         REOPENED => Event::Reopened,
-        NOTED_CALLBACK..=CLAIMED_TOGETHER | ACTED | DOCUMENT_CHECKED => return Ok(None),
+        NOTED_CALLBACK..=CLAIMED_TOGETHER | ACTED | DOCUMENT_CHECKED | MENDED => return Ok(None),
         number if ABOUT_RUNS.contains(&number) => return Ok(None),
         OTHER_REPLY => Event::Lost,
         OTHER_ANSWER => Event::NoAnswer,
@@ -488,6 +503,7 @@ pub(super) fn event_of(
         NOT_OURS => Event::NotOurs,
         OTHER_CALLBACK => return Ok(None),
         RECOVERY_BEGAN..=RELEASED | ORDERS_GIVEN_AGAIN => return Ok(None),
+        PAYER_CONFIRMED | WITHDRAWAL_ORDERED | GATEWAY_MOVED => return Ok(None),
         other => return Err(corrupt(format!("evidence of kind {other}"))),
     }))
 }
@@ -511,6 +527,7 @@ pub(super) fn event_name(number: i64) -> &'static str {
         REPLACED => "replaced by a retry",
         UPLOADED => "document uploaded",
         DOCUMENT_CHECKED => "document checked",
+        MENDED => "rejected row mended",
         BILLED => "bill",
         ROWS_LOADED => "rows loaded",
         FILE_LOADED => "file loaded",
@@ -533,6 +550,9 @@ pub(super) fn event_name(number: i64) -> &'static str {
         NOT_OURS => "not known to be ours, left to a person",
         SUPERSEDED => "not paid a second time",
         OUTDATED => "not found too long ago, to be asked about again",
+        PAYER_CONFIRMED => "by the operator's word, posted from this account if from anywhere",
+        WITHDRAWAL_ORDERED => "to be withdrawn unless the gateway knows it",
+        GATEWAY_MOVED => "moved to another address of its gateway by order",
         REOPENED => "called failed, and spoken of otherwise since: open to a decision",
         _ => "unknown",
     }

@@ -85,8 +85,8 @@ impl<'a> Rows<'a> {
     fn fill_rejected(&mut self, (load_id, line, nth): (i64, i64, i64)) -> Result<(), Error> {
         let mut statement = self.snapshot.c.prepare_cached(
             "select load_id, line, coalesce(reference, ''), coalesce(service_code, ''), coalesce(msisdn, ''),
-                 coalesce(account_number, ''), coalesce(amount_text, ''), coalesce(currency, ''), amount, errors, nth
-             from rejected where batch_id = ?1 and (load_id, line, nth) > (?2, ?3, ?4) order by load_id, line, nth limit ?5",
+                 coalesce(account_number, ''), coalesce(amount_text, ''), coalesce(currency, ''), amount, errors, nth, digest, coalesce(cells, '')
+             from rejected where batch_id = ?1 and replaced_by is null and (load_id, line, nth) > (?2, ?3, ?4) order by load_id, line, nth limit ?5",
         )?;
         let mut rows =
             statement.query(params![self.snapshot.batch_id, load_id, line, nth, PAGE])?;
@@ -114,8 +114,9 @@ impl<'a> Rows<'a> {
                     currency_code,
                     money,
                     errors: row.get(9)?,
-                    // It tells one row from another while they are loaded.
-                    digest: [0; 32],
+                    // Earlier versions kept none.
+                    digest: row.get::<_, Option<[u8; 32]>>(11)?.unwrap_or_default(),
+                    cells: row.get(12)?,
                 },
             ));
         }

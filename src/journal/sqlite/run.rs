@@ -12,6 +12,7 @@ use super::confirmed;
 use super::evidence::{Subject, apply, claim_one, subject};
 use super::fresh::{claim_fresh, has_fresh};
 use super::generations;
+use super::held::held_lanes;
 use super::intact::{check_generations, check_touched, told};
 use super::orders::lost_orders;
 use super::pin::pin;
@@ -19,19 +20,20 @@ use super::rest::{What, disturb, last};
 use super::restart::{bring_back, doubt_anew, restart_waits};
 use super::row::{
     LIFE_COLUMNS, PAYMENT_COLUMNS, PAYMENT_WIDTH, batch_id, corrupt, identifier_of, life_of,
-    payment_of, service_of, stamp,
+    payment_of, stamp,
 };
 use super::stale;
 use super::upload::DOCUMENT_IS_THERE;
 use super::waits::Waits;
 use crate::domain::{BatchName, Said, Timestamp};
 use crate::journal::{
-    Acquired, Claim, Clearance, Due, Error, Halt, Heard, Lane, Moved, Question, RunTerms, RunToken,
+    Acquired, Claim, Clearance, Due, Error, Halt, Heard, Moved, Question, RunTerms, RunToken,
 };
+use crate::ledger::Purpose;
 use crate::ledger::confirmation::{Bound, Confirmation};
 use crate::ledger::generations::Order;
 use crate::ledger::intact::Mismatch;
-use crate::ledger::recovery::held_back;
+use crate::ledger::recovery::{OrdersLost, held_back};
 use crate::lifecycle::{Event, Moment, Policy, State};
 
 /// Takes a batch for a run.
@@ -43,8 +45,13 @@ pub(super) fn acquire(
 ) -> Result<Acquired, Error> {
     c.mark(known_batch(c, batch)?);
     let (batch_id, last_claim_at) = pin(c, batch, &terms.home, terms.now)?;
+    let lost = match Purpose::of_gateway(&terms.home.gateway) {
+        // It moves nothing.
+        Purpose::Rehearsal => OrdersLost::default(),
+        Purpose::Gateway | Purpose::Unknown => lost_orders(c)?,
+    };
     let confirmation = Confirmation {
-        bound: held_back(terms.confirmation.bound, lost_orders(c)?),
+        bound: held_back(terms.confirmation.bound, lost),
         ..terms.confirmation.clone()
     };
     c.execute(
@@ -78,7 +85,7 @@ pub(super) fn acquire(
     }
     doubt_anew(c, batch_id, terms.now, policy)?;
     let abandoned = abandon(c, batch_id, terms.now, policy)?;
-    restart_waits(c, batch_id, terms)?;
+    restart_waits(c, batch_id, terms, policy)?;
     stale::ask_all_again(c, batch_id, terms.now, policy)?;
     generations::settle_all(c, batch_id, terms.now, policy)?;
     c.begin_waits(batch_id, Waits::begin(c, batch_id, terms)?);
@@ -95,7 +102,8 @@ pub(super) fn acquire(
 /// Returns whether a run has anything to do: one that finds all ended leaves no trace, so that its report is the same again.
 fn is_open(c: &Connection, batch_id: i64) -> Result<bool, Error> {
     Ok(c.prepare_cached(
-        "select exists (select 1 from tally where batch_id = ?1 and count > 0 and state not in (5, 6, 7, 8))",
+        "select exists (select 1 from tally where batch_id = ?1 and count > 0 and state not in (5, 6, 7, 8))
+             or exists (select 1 from inquiry where batch_id = ?1)",
     )?
     .query_row([batch_id], |row| row.get(0))?)
 }
@@ -157,21 +165,6 @@ pub(super) fn abandon(
         generations::settle(c, &mut subject, moment, Some(policy))?;
     }
     Ok(seqs.len() as u64)
-}
-
-fn held_lanes(c: &Connection, batch_id: i64) -> Result<Vec<Lane>, Error> {
-    let mut statement = c.prepare_cached(
-        "select service_id, code from held_lane join service using (service_id) where batch_id = ?1 order by code",
-    )?;
-    let mut rows = statement.query([batch_id])?;
-    let mut lanes = Vec::new();
-    while let Some(row) = rows.next()? {
-        lanes.push(Lane {
-            id: row.get(0)?,
-            service: service_of(&row.get::<_, String>(1)?)?,
-        });
-    }
-    Ok(lanes)
 }
 
 /// Lanes of a batch that are not held and have something ready.
@@ -419,7 +412,7 @@ pub(super) fn due_questions() -> String {
 pub(super) const NEXT_QUESTION: &str = "select min(due_at) from life indexed by ask_queue
      where batch_id = ?1 and state = ?2 and state >= 2 and state <= 4 and queued = 1 and due_at < ?3";
 
-/// Payments that have ended, and are asked about before a retry of their row leaves: those due by ?2, no more than ?3.
+/// Payments that have ended, and are asked about all the same: those due by ?2, no more than ?3.
 const DUE_INQUIRIES: &str = "select q.seq, i.identifier, l.gateway_transaction_id
      from inquiry q indexed by inquiry_queue cross join instruction i using (seq) cross join life l on l.seq = q.seq
      where q.batch_id = ?1 and q.due_at <= ?2 order by q.due_at, q.seq limit ?3";
@@ -521,32 +514,6 @@ pub(super) fn due(c: &Chained, token: RunToken, now: Timestamp) -> Result<Due, E
         document,
         unconfirmed,
     })
-}
-
-/// Holds a lane for want of float.
-pub(super) fn hold_lane(
-    c: &Connection,
-    token: RunToken,
-    lane: i64,
-    reason: &str,
-    now: Timestamp,
-) -> Result<(), Error> {
-    assert_current(c, token)?;
-    c.execute(
-        "insert into held_lane (batch_id, service_id, held_at, reason) values (?1, ?2, ?3, ?4) on conflict do nothing",
-        params![token.batch_id, lane, now.as_millis(), reason],
-    )?;
-    Ok(())
-}
-
-/// Opens a held lane.
-pub(super) fn reopen_lane(c: &Connection, token: RunToken, lane: i64) -> Result<(), Error> {
-    assert_current(c, token)?;
-    c.execute(
-        "delete from held_lane where batch_id = ?1 and service_id = ?2",
-        params![token.batch_id, lane],
-    )?;
-    Ok(())
 }
 
 /// Returns the key of the callback addresses.

@@ -10,6 +10,7 @@ use super::canon::{Canon, Digest};
 use super::chain::{Chain, Evidence};
 use super::pin::{loaded_for, rehearsal};
 use super::row::{FILE_LOADED, LIFE_COLUMNS, MIGRATED, PINNED, STOOD, UPLOADED, corrupt, life_of};
+use super::vouched::chunks_of;
 use crate::domain::Timestamp;
 use crate::journal::Error;
 use crate::lifecycle::{Life, State};
@@ -71,7 +72,7 @@ pub(super) fn file_digest(c: &Connection, load_id: i64) -> Result<Option<(Digest
     }
     // Versions before 5 had neither, and what they recorded is still to be proven.
     let mut known = c.prepare_cached(
-        "select nth, digest from rejected where load_id = ?1 and digest is not null order by line, nth",
+        "select nth, digest, cells from rejected where load_id = ?1 and digest is not null order by line, nth",
     )?;
     let mut rows = known.query([load_id])?;
     while let Some(row) = rows.next()? {
@@ -80,7 +81,7 @@ pub(super) fn file_digest(c: &Connection, load_id: i64) -> Result<Option<(Digest
     Ok(Some((canon.finish(), count)))
 }
 
-/// Puts a load and the rows that it set aside on the chain.
+/// Puts a load, the rows that it set aside, and how many fingerprints it has on the chain.
 pub(super) fn file(
     c: &Connection,
     chain: &mut Chain,
@@ -90,7 +91,17 @@ pub(super) fn file(
 ) -> Result<(), Error> {
     let (digest, rejected) =
         file_digest(c, load_id)?.ok_or_else(|| corrupt("a load that is not there"))?;
-    let mut detail = json!({"load": load_id, "rejected": rejected});
+    let (loaded_at, accepted) = c
+        .prepare_cached("select loaded_at, accepted from load where load_id = ?1")?
+        .query_row([load_id], |row| {
+            Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?))
+        })?;
+    let mut detail = json!({"load": load_id, "rejected": rejected, "loaded_at": loaded_at, "accepted": accepted});
+    match chunks_of(c, load_id)? {
+        // An earlier version had none when it was sealed.
+        0 => {}
+        chunks => detail["fingerprints"] = chunks.into(),
+    }
     if let Some(rehearsal) = rehearsal(loaded_for(c, batch_id)?) {
         detail["rehearsal"] = rehearsal.into();
     }
@@ -305,7 +316,7 @@ pub(super) fn seal_version_1(c: &Connection) -> Result<(), Error> {
         if !numbers(c, pinned, batch_id)?.is_empty() {
             pin(c, &mut chain, batch_id, now)?;
         }
-        blocks::seal(c, &mut chain, batch_id, 0, now)?;
+        blocks::seal(c, &mut chain, batch_id, (1, i64::MAX), now)?;
     }
     chain.save(c)
 }

@@ -4,8 +4,8 @@ use rusqlite::{Connection, params};
 
 use super::insert::line_number;
 use super::load::Load;
-use super::row::currency_of;
-use crate::domain::Tally;
+use super::row::{Stored, currency_of};
+use crate::domain::{Instruction, Tally};
 use crate::journal::{Error, RejectedRow};
 
 impl Load<'_> {
@@ -23,9 +23,9 @@ impl Load<'_> {
         self.c
             .prepare_cached(
                 "insert into rejected (load_id, line, nth, batch_id, reference, service_code, msisdn, account_number,
-                     amount_text, amount, currency, errors, digest)
+                     amount_text, amount, currency, errors, digest, cells)
                  values (?1, ?2, (select coalesce(max(nth) + 1, 0) from rejected where load_id = ?1 and line = ?2),
-                     ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
+                     ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
             )?
             .execute(params![
                 self.load_id,
@@ -40,6 +40,7 @@ impl Load<'_> {
                 full(&row.currency_code),
                 row.errors,
                 &row.digest[..],
+                full(&row.cells),
             ])?;
         Ok(())
     }
@@ -67,6 +68,28 @@ impl Load<'_> {
                 .add_minor(currency, minor - self.rejected.amounts.minor(currency));
         }
         Ok(tally)
+    }
+
+    /// Returns whether an earlier load of the batch has set rows aside that nothing has taken the place of.
+    pub(super) fn has_set_aside_any(&self) -> Result<bool, Error> {
+        Ok(self.c.query_row(
+            "select exists (select 1 from rejected where batch_id = ?1 and load_id <> ?2 and digest is not null and replaced_by is null)",
+            [self.batch_id, self.load_id],
+            |row| row.get(0),
+        )?)
+    }
+
+    /// Returns whether an earlier load of the batch has set this very row aside, which has no error of its own.
+    pub(super) fn has_set_aside_row(&self, row: &Instruction<Stored>) -> Result<bool, Error> {
+        Ok(self
+            .c
+            .prepare_cached(
+                "select exists (select 1 from rejected where batch_id = ?1 and digest = ?3 and load_id <> ?2 and replaced_by is null)",
+            )?
+            .query_row(
+                params![self.batch_id, self.load_id, &row.content_hash()[..]],
+                |row| row.get(0),
+            )?)
     }
 
     /// Returns whether the load with this digest, in the form of versions before 5, has set aside the rows with errors that this

@@ -2,6 +2,7 @@
 
 use rusqlite::{OptionalExtension, params};
 
+use super::corrections::cells_text;
 use super::insert::Appender;
 use super::load::Load;
 use super::order::{Entry, Order};
@@ -44,8 +45,14 @@ impl Load<'_> {
         let mut sorted = Sorted::default();
         if self.existed {
             self.c.execute_batch(
-                "drop table if exists temp.kept; create temp table kept (seq integer primary key);",
+                "drop table if exists temp.kept; create temp table kept (seq integer primary key);
+                 drop table if exists temp.mended; create temp table mended (seq integer primary key);",
             )?;
+            for seq in self.corrections.seqs() {
+                self.c
+                    .prepare_cached("insert into temp.mended values (?1)")?
+                    .execute([seq])?;
+            }
         }
         let mut entries = order.sorted()?.begin()?;
         let head = "insert into identifier (identifier, seq)";
@@ -98,6 +105,7 @@ impl Load<'_> {
                     good_row: self.good_row(seq),
                     column: "reference",
                     message,
+                    digest: row.content_hash(),
                 },
                 sorted,
             );
@@ -114,6 +122,7 @@ impl Load<'_> {
                     good_row: self.good_row(seq),
                     column: "",
                     message,
+                    digest: row.content_hash(),
                 },
                 sorted,
             );
@@ -135,7 +144,7 @@ impl Load<'_> {
 
     pub(super) fn good_row(&self, seq: i64) -> u64 {
         // Rows are numbered in the order of the file.
-        (seq - self.base).unsigned_abs()
+        self.corrections.good_row(seq, seq - self.base)
     }
 
     /// Returns whether an earlier load brought this row; then it is dropped from this one.
@@ -177,6 +186,7 @@ impl Load<'_> {
                 ));
             }
         }
+        self.corrections.became(seq, Some(earlier));
         self.c
             .prepare_cached("insert or ignore into temp.kept values (?1)")?
             .execute([earlier])?;
@@ -206,7 +216,10 @@ impl Load<'_> {
         error: LateError,
         sorted: &mut Sorted,
     ) -> Result<(), Error> {
-        if self.plan.skip_bad_rows {
+        if self.corrections.became(seq, None) {
+            // What it was to correct stays as it is.
+            self.corrections.count_still_bad(i.money.money());
+        } else if self.plan.skip_bad_rows {
             let errors = if error.column.is_empty() {
                 error.message.clone()
             } else {
@@ -226,7 +239,8 @@ impl Load<'_> {
                 currency_code: i.money.currency.code().to_owned(),
                 money: i.money.money(),
                 errors,
-                digest: i.content_hash(),
+                digest: error.digest,
+                cells: cells_text(i.cells()),
             })?;
         }
         self.remove(seq)?;
@@ -245,7 +259,11 @@ impl Load<'_> {
         };
         let new = count("select count(*) from instruction where batch_id = ?1 and seq > ?2")?
             .unsigned_abs();
-        if self.plan.amend && sorted.changed == 0 && !self.is_ambiguous(new, sorted)? {
+        let unnamed = count(
+            "select count(*) from instruction where batch_id = ?1 and seq > ?2 and seq not in (select seq from temp.mended)",
+        )?
+        .unsigned_abs();
+        if self.plan.amend && sorted.changed == 0 && !self.is_ambiguous(unnamed, sorted)? {
             return Ok(None);
         }
         let before = count(
@@ -279,7 +297,7 @@ impl Load<'_> {
         }))
     }
 
-    /// Returns whether a row that is new in an amendment may be a mended one.
+    /// Returns whether a row that is new in an amendment, and says not what it corrects, may be a mended one.
     fn is_ambiguous(&self, new: u64, sorted: &Sorted) -> Result<bool, Error> {
         if new == 0 {
             return Ok(false);
@@ -307,7 +325,7 @@ impl Load<'_> {
         if gone == 0 {
             return Ok(false);
         }
-        let (_, new_nameless) = counts("where batch_id = ?1 and seq > ?2")?;
+        let (_, new_nameless) = counts(NEW_UNNAMED)?;
         let rejected: i64 = self.c.query_row(
             "select count(*) from rejected where batch_id = ?1 and load_id <> ?2",
             params![self.batch_id, self.load_id],
@@ -327,7 +345,7 @@ impl Load<'_> {
             amendment.same_recipient = self.c.query_row(
                 &format!(
                     "select exists (select 1 from instruction {gone_and_live} and (msisdn, account_number) in
-                         (select msisdn, account_number from instruction where batch_id = ?1 and seq > ?2))"
+                         (select msisdn, account_number from instruction {NEW_UNNAMED}))"
                 ),
                 params![self.batch_id, self.base],
                 |row| row.get(0),
@@ -336,6 +354,10 @@ impl Load<'_> {
         Ok(amendment::is_ambiguous(&amendment))
     }
 }
+
+/// New rows that say not what they correct.
+const NEW_UNNAMED: &str =
+    "where batch_id = ?1 and seq > ?2 and seq not in (select seq from temp.mended)";
 
 impl Load<'_> {
     fn examples(&self, what: &str, which: &'static str) -> Result<Vec<String>, Error> {

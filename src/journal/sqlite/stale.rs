@@ -25,6 +25,17 @@ fn not_found_at(c: &Chained, seq: i64) -> Result<Option<Timestamp>, Error> {
     Ok(at.map(Timestamp::from_millis))
 }
 
+/// Returns whether a claim rests on a "not found" that is too old by now.
+pub(super) fn rests_on_stale(
+    c: &Chained,
+    seq: i64,
+    life: &Life,
+    now: Timestamp,
+    policy: &Policy,
+) -> Result<bool, Error> {
+    Ok(life.is_exposed() && is_stale(life, not_found_at(c, seq)?, now, policy))
+}
+
 /// Puts a ready payment back to asking, where it is not to be posted unasked; returns whether it did.
 pub(super) fn ask_again(
     c: &Chained,
@@ -33,11 +44,7 @@ pub(super) fn ask_again(
     now: Timestamp,
     policy: &Policy,
 ) -> Result<bool, Error> {
-    if !life.is_exposed() {
-        return Ok(false);
-    }
-    let not_found_at = not_found_at(c, seq)?;
-    if !is_stale(life, not_found_at, now, policy) {
+    if !rests_on_stale(c, seq, life, now, policy)? {
         return Ok(false);
     }
     let mut subject = subject(c, seq)?;

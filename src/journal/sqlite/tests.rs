@@ -8,7 +8,7 @@ use rusqlite::Connection;
 use super::callbacks::STORED_CALLBACKS;
 use super::chain::Chained;
 use super::open::{Missing, for_reading, for_writing};
-use super::restart::{DOUBTS, GIVEN_UP, PUT_OFF, RESTART_POSTS};
+use super::restart::{DOUBTS, GIVEN_UP, NEVER_DUE, PUT_OFF, RESTART_POSTS};
 use super::run::{NEXT_QUESTION, due_in_lane, next_in_lane};
 use super::upload::without_upload;
 use super::{APPLICATION_ID, SCHEMA_VERSION, load};
@@ -221,6 +221,10 @@ fn no_statement_of_the_dispatch_scans_the_payments() {
         (
             RESTART_POSTS,
             "post_queue (batch_id=? AND service_id=? AND due_at>",
+        ),
+        (
+            NEVER_DUE,
+            "post_queue (batch_id=? AND service_id=? AND due_at=?)",
         ),
         (
             "select seq from identifier where identifier = 'x'",

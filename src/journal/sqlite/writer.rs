@@ -11,13 +11,14 @@ use super::chain::Chained;
 use super::open::{self, Missing};
 use super::recovery::take_place;
 use super::turns::{Asker, Job, Manner, Work, serve};
-use super::{callbacks, evidence, load, recall, run};
+use super::{callbacks, evidence, held, load, recall, run};
 use crate::domain::{Actor, BatchName, PayerTransactionId, Timestamp, Uptime};
 use crate::journal::mark::{self, Place};
 use crate::journal::{
     Acquired, CallbackNote, Claim, Clearance, Due, Error, Finding, Halt, Incoming, LoadPlan,
     Loaded, Moved, Question, Received, RunTerms, RunToken, Standing,
 };
+use crate::ledger::HeldFor;
 use crate::lifecycle::{Moment, Policy};
 
 /// Verbs that wait for the writer; a sender waits when there are more.
@@ -297,6 +298,20 @@ impl Journal {
         .await
     }
 
+    /// Holds every lane of a batch, so that neither this run nor a later one posts more.
+    ///
+    /// # Errors
+    /// [`Error::Fenced`] when another run has taken over.
+    pub async fn hold_all(
+        &self,
+        token: RunToken,
+        why: HeldFor,
+        now: Timestamp,
+    ) -> Result<(), Error> {
+        self.ask(Manner::Shared, move |c| held::hold_all(c, token, why, now))
+            .await
+    }
+
     /// Says of claims, just before they leave, whether they still may.
     ///
     /// # Errors
@@ -404,7 +419,7 @@ impl Journal {
         now: Timestamp,
     ) -> Result<(), Error> {
         self.ask(Manner::Shared, move |c| {
-            run::hold_lane(c, token, lane, &reason, now)
+            held::hold_lane(c, token, lane, &reason, now)
         })
         .await
     }
@@ -414,7 +429,7 @@ impl Journal {
     /// # Errors
     /// [`Error::Fenced`] when another run has taken over.
     pub async fn reopen_lane(&self, token: RunToken, lane: i64) -> Result<(), Error> {
-        self.ask(Manner::Shared, move |c| run::reopen_lane(c, token, lane))
+        self.ask(Manner::Shared, move |c| held::reopen_lane(c, token, lane))
             .await
     }
 

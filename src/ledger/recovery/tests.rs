@@ -23,6 +23,7 @@ fn marked() -> Marked {
         epoch: 3,
         orders: 2,
         positions: vec![position(1, 10, 7), position(2, 20, 8)],
+        payers: Payers::NONE,
     }
 }
 
@@ -195,6 +196,7 @@ fn a_mark_goes_forward_only_and_never_over_that_of_another_journal() {
         epoch,
         orders: 2,
         positions: positions.to_vec(),
+        payers: Payers::NONE,
     };
     let table = [
         (
@@ -360,9 +362,16 @@ fn a_retry_is_presumed_wherever_a_missed_journal_may_have_made_it() {
 
 #[test]
 fn a_recovery_is_done_when_everything_presumed_was_asked_about() {
-    assert_eq!(may_be_done(true, 0, 0), Ok(()));
-    assert_eq!(may_be_done(true, 7, 2), Err(NotDone::Unasked(7)));
-    assert_eq!(may_be_done(true, 0, 2), Err(NotDone::OrdersLost(2)));
-    assert_eq!(may_be_done(false, 0, 0), Err(NotDone::NotOpen));
-    assert_eq!(may_be_done(false, 7, 0), Err(NotDone::NotOpen));
+    let lost = |count, unknown| OrdersLost { count, unknown };
+    let none = OrdersLost::default();
+    assert_eq!(may_be_done(true, 0, none), Ok(()));
+    assert_eq!(
+        may_be_done(true, 7, lost(2, false)),
+        Err(NotDone::Unasked(7))
+    );
+    for lost in [lost(2, false), lost(0, true), lost(2, true)] {
+        assert_eq!(may_be_done(true, 0, lost), Err(NotDone::OrdersLost(lost)));
+    }
+    assert_eq!(may_be_done(false, 0, none), Err(NotDone::NotOpen));
+    assert_eq!(may_be_done(false, 7, none), Err(NotDone::NotOpen));
 }

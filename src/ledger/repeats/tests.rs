@@ -1,4 +1,5 @@
 use super::*;
+use crate::canary::Canary;
 use crate::domain::{Amount, Country, Currency, Money, Msisdn};
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
@@ -193,7 +194,7 @@ fn recipient_amount_and_service_make_the_same_payment() {
         extra: bank("01"),
         ..row()
     };
-    let table: [(&str, Instruction, Instruction, bool); 9] = [
+    let table: [(&str, Instruction, Instruction, bool); 10] = [
         ("equal", row(), row(), true),
         (
             "other narration and name",
@@ -228,6 +229,16 @@ fn recipient_amount_and_service_make_the_same_payment() {
             row(),
             Instruction {
                 msisdn: Msisdn::from_digits("254700000002").unwrap(),
+                ..row()
+            },
+            true,
+        ),
+        (
+            "the account in another manner",
+            of_bank(),
+            Instruction {
+                account_number: "00 01-10".into(),
+                extra: bank("1"),
                 ..row()
             },
             true,
@@ -269,7 +280,110 @@ fn recipient_amount_and_service_make_the_same_payment() {
         assert_eq!(is_same_payment(&b, &a), expected, "{name}");
     }
     let open = row().with_money(Currency::from_code("KES").unwrap());
-    assert!(is_same_payment(&open, &open) && !is_same_payment(&open, &row()));
+    assert!(is_same_payment(&open, &open));
+    assert!(is_same_payment(&open, &row()) && is_same_payment(&row(), &open));
+    let elsewhere = Instruction {
+        account_number: "254700000002".into(),
+        ..row()
+    };
+    assert!(!is_same_payment(&open, &elsewhere));
+    let _awake = Canary::OpenAmountIsAnother.wake();
+    assert!(!is_same_payment(&open, &row()), "the table finds it");
+}
+
+#[test]
+fn a_row_of_another_service_may_stand_for_a_failed_one_where_no_references_tell_them_apart() {
+    let failed = row();
+    let with = |change: fn(&mut Instruction)| {
+        let mut row = row();
+        change(&mut row);
+        row
+    };
+    let service = with(|row| row.service = ServiceCode::parse("OTHER").unwrap());
+    let amount = with(|row| {
+        row.service = ServiceCode::parse("OTHER").unwrap();
+        row.money.amount = Amount::from_minor(7).unwrap();
+    });
+    use References::{Differ, Missing, Same};
+    for (references, row, expected) in [
+        (Missing, &failed, true),
+        (Differ, &failed, true),
+        (Missing, &service, true),
+        (Differ, &service, false),
+        (Same, &service, false),
+        (Missing, &amount, false),
+    ] {
+        assert_eq!(
+            may_stand_for(references, &failed, row),
+            expected,
+            "{references:?} {row:?}"
+        );
+    }
+}
+
+#[test]
+fn what_was_refused_as_a_repeat_stays_one() {
+    let year = DAY * 365;
+    for (refused, standing, expected) in [
+        (false, Standing::Ended, false),
+        (true, Standing::Ended, true),
+        (true, Standing::Unfinished, true),
+        // What it repeated has failed since, and is paid by nobody.
+        (true, Standing::Failed, false),
+        (true, Standing::Cancelled, false),
+    ] {
+        let terms = RESTART.for_row(refused);
+        assert!(terms.references_restart);
+        assert_eq!(counts(standing, year, &terms), expected, "{standing:?}");
+    }
+}
+
+#[test]
+fn references_are_compared_as_a_person_reads_them() {
+    let table = [
+        (Some("INV-1"), Some("INV-1"), References::Same),
+        (Some("INV-1"), Some("inv\u{2011}1"), References::Same),
+        (Some("0012"), Some("12"), References::Same),
+        (Some("INV-1"), Some("INV-2"), References::Differ),
+        (Some("INV-1"), None, References::Missing),
+        (None, None, References::Missing),
+    ];
+    for (a, b, expected) in table {
+        assert_eq!(References::of(a, b), expected, "{a:?} {b:?}");
+        assert_eq!(References::of(b, a), expected, "{a:?} {b:?}");
+    }
+    let _awake = Canary::ReferencesAsWritten.wake();
+    assert!(
+        table
+            .iter()
+            .any(|(a, b, expected)| References::of(*a, *b) != *expected)
+    );
+}
+
+#[test]
+fn a_bill_is_asked_for_once_whatever_else_pays_the_account_has_ended() {
+    use Standing::{Cancelled, Ended, Failed, Unfinished};
+    // Standing, in the same batch, above, waits for its bill itself, whether it holds the bill.
+    let table = [
+        (Failed, true, true, false, false),
+        (Failed, false, false, false, false),
+        (Cancelled, true, true, true, false),
+        (Unfinished, true, true, false, true),
+        (Unfinished, true, false, false, true),
+        (Unfinished, false, false, false, true),
+        (Unfinished, true, true, true, true),
+        (Unfinished, true, false, true, false),
+        (Unfinished, false, false, true, false),
+        (Ended, true, false, false, true),
+        (Ended, false, false, false, false),
+    ];
+    for (standing, same_batch, above, waits, expected) in table {
+        assert_eq!(
+            holds_bill(standing, same_batch, above, waits),
+            expected,
+            "{standing:?} {same_batch} {above} {waits}"
+        );
+    }
 }
 
 #[test]
@@ -293,4 +407,32 @@ fn a_service_may_have_terms_of_its_own() {
         Terms::default()
     );
     assert_eq!(terms.longest(), DAY * 25);
+}
+
+#[test]
+fn what_is_of_the_debt_of_a_failure() {
+    // References, the same payment, the same person, what it is, and what it is where references begin anew.
+    let table = [
+        (References::Same, true, true, true, true),
+        (References::Same, false, true, true, true),
+        (References::Same, false, false, true, false),
+        (References::Missing, true, true, true, true),
+        (References::Missing, false, true, false, false),
+        (References::Missing, false, false, false, false),
+        (References::Differ, true, true, false, false),
+        (References::Differ, false, false, false, false),
+    ];
+    for (references, payment, person, expected, restarting) in table {
+        let of = |terms: Terms| is_of_failure(references, payment, person, &terms);
+        assert_eq!(of(Terms::default()), expected, "{references:?} {payment}");
+        assert_eq!(of(RESTART), restarting, "{references:?} {payment}");
+    }
+    for (standing, expected) in [
+        (Standing::Cancelled, false),
+        (Standing::Failed, false),
+        (Standing::Ended, true),
+        (Standing::Unfinished, true),
+    ] {
+        assert_eq!(pays_failure(standing), expected, "{standing:?}");
+    }
 }

@@ -101,7 +101,7 @@ struct Group<'a> {
 {%- endif %}
 {%- for group in groups %}
 <div class="group">
-<h3><span class="badge s-{{ group.state }}">{{ group.state }}</span> {{ group.outcome }}
+<h3><span class="badge s-{{ group.state }}">{{ group.state.in_words() }}</span> {{ group.outcome }}
 <span class="sum">{{ group.count }}{% if !group.amounts.is_empty() %} · {{ group.amounts }}{% endif %}</span></h3>
 <p class="meaning">{{ group.meaning }} <b>What to do:</b> {{ group.remedy }}</p>
 <details{% if group.unfolded %} open{% endif %}><summary>{{ group.rows.len() }} {% if group.rows.len() == 1 %}row{% else %}rows{% endif %}</summary>
@@ -109,7 +109,7 @@ struct Group<'a> {
 <thead><tr><th class="n">Line</th><th>Reference</th><th>Recipient</th><th class="n">Amount</th><th>Evidence</th></tr></thead>
 <tbody>
 {%- for row in group.rows %}
-<tr><td class="n">{{ row.line }}</td><td>{{ row.reference }}<small class="id">{{ row.id }}</small></td><td>{{ row.msisdn }}{% if !row.account.is_empty() %}<small>{{ row.account }}</small>{% endif %}<small>{{ row.service }}</small></td><td class="n">{{ row.amount }}<small>{{ row.currency }}</small></td><td>{% if row.outcome != group.outcome && !row.outcome.is_empty() %}{{ row.outcome }}{% if !row.detail.is_empty() %} · {% endif %}{% endif %}{{ row.detail }}<small>{{ row.at }}</small></td></tr>
+<tr><td class="n">{{ row.line }}</td><td>{{ row.reference }}<small class="id">{{ row.id }}</small>{% if !row.about.is_empty() %}<small>{{ row.about }}</small>{% endif %}</td><td>{% if !row.name.is_empty() %}{{ row.name }}<small>{{ row.msisdn }}</small>{% else %}{{ row.msisdn }}{% endif %}{% if !row.account.is_empty() %}<small>{{ row.account }}</small>{% endif %}{% if !row.bank.is_empty() %}<small>{{ row.bank }}</small>{% endif %}<small>{{ row.service }}</small></td><td class="n">{{ row.amount }}<small>{{ row.currency }}</small></td><td>{% if row.outcome != group.outcome && !row.outcome.is_empty() %}{{ row.outcome }}{% if !row.detail.is_empty() %} · {% endif %}{% endif %}{{ row.detail }}<small>{{ row.at }}</small></td></tr>
 {%- endfor %}
 </tbody>
 </table>

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::io;
 
+use crate::domain::WireZone;
 use crate::report::writer::Row;
 use crate::report::{StateName, text};
 
@@ -12,9 +13,15 @@ pub(super) struct Listed {
     pub(super) line: u64,
     pub(super) reference: String,
     pub(super) id: String,
+    /// Invoice and narration of the payer.
+    pub(super) about: String,
+    /// The customer's names.
+    pub(super) name: String,
     pub(super) msisdn: String,
     /// Empty when it is the phone number itself.
     pub(super) account: String,
+    /// The bank, and whose account it is there, where that is not the customer's name.
+    pub(super) bank: String,
     pub(super) service: String,
     /// With thousands separators.
     pub(super) amount: String,
@@ -32,25 +39,24 @@ pub(super) struct Listed {
 }
 
 impl Listed {
-    pub(super) fn new(row: &Row<'_>) -> Self {
+    pub(super) fn new(row: &Row<'_>, zone: &WireZone) -> Self {
         let entry = row.entry;
         let shown = |raw: &str| text::for_page(raw).into_owned();
         let differs = entry.account_number != entry.msisdn;
-        let at = if row.settled_at.is_empty() {
-            row.posted_at
-        } else {
-            row.settled_at
-        };
+        let at = entry.settled_at.or(entry.posted_at);
         Self {
             line: entry.line,
             reference: shown(entry.reference),
             id: shown(entry.id),
+            about: joined([entry.invoice_number, entry.narration]),
+            name: shown(entry.customer_names),
             msisdn: shown(entry.msisdn),
             account: if differs {
                 shown(entry.account_number)
             } else {
                 String::new()
             },
+            bank: bank(row),
             service: shown(entry.service_code),
             amount: entry
                 .money
@@ -61,7 +67,7 @@ impl Listed {
                 .map_or_else(String::new, |money| money.amount.minor().to_string()),
             state: entry.state,
             code: entry.status_code,
-            at: text::instant(at),
+            at: at.map(|at| zone.format(at)).unwrap_or_default(),
             outcome: if has_receipt(row) {
                 format!("receipt {}", text::for_page(entry.receipt_number))
             } else {
@@ -87,6 +93,9 @@ impl Listed {
             &self.at,
             &self.outcome,
             &self.detail,
+            &self.name,
+            &self.bank,
+            &self.about,
         );
         // No text can end the element or open a comment: the three characters that markup needs are written as escapes.
         for byte in serde_json::to_vec(&cells)? {
@@ -99,6 +108,30 @@ impl Listed {
         }
         Ok(())
     }
+}
+
+/// Returns the texts that are there, with a point between them.
+fn joined<const N: usize>(texts: [&str; N]) -> String {
+    let there = texts.into_iter().filter(|text| !text.is_empty());
+    there.map(text::for_page).collect::<Vec<_>>().join(" · ")
+}
+
+fn bank(row: &Row<'_>) -> String {
+    let bank = &row.entry.bank;
+    let bank_and_code = match (bank.bank_name, bank.bank_code) {
+        (name, "") => name.to_owned(),
+        ("", code) => format!("bank {code}"),
+        (name, code) => format!("{name} ({code})"),
+    };
+    let holder = match bank.account_name == row.entry.customer_names {
+        true => "",
+        false => bank.account_name,
+    };
+    let account = match bank.account_number == row.entry.account_number {
+        true => "",
+        false => bank.account_number,
+    };
+    joined([account, &bank_and_code, holder])
 }
 
 /// Returns a status code and its description in one text.

@@ -22,6 +22,7 @@ use self::exceptions::Kept;
 use self::listed::Listed;
 use super::writer::Row;
 use super::{BatchHeader, Error, Reconciliation, StateName, output};
+use crate::domain::WireZone;
 
 /// A larger batch lists its exceptions only.
 const LISTED_MAX: u64 = 20_000;
@@ -53,6 +54,7 @@ const SCRIPT: &str = include_str!("page.js");
 /// Gathers what the page lists, in bounded memory.
 pub(super) struct Page {
     staged: NamedTempFile,
+    zone: WireZone,
     rows: u64,
     data: Vec<u8>,
     markup: Vec<Listed>,
@@ -62,9 +64,10 @@ pub(super) struct Page {
 impl Page {
     pub(super) const NAME: &'static str = "report.html";
 
-    pub(super) fn create(dir: &Path) -> Result<Self, Error> {
+    pub(super) fn create(dir: &Path, zone: WireZone) -> Result<Self, Error> {
         Ok(Self {
             staged: output::stage(dir, Self::NAME)?,
+            zone,
             rows: 0,
             data: Vec::new(),
             markup: Vec::new(),
@@ -84,7 +87,7 @@ impl Page {
         if !listed && !exception {
             return Ok(());
         }
-        let cells = Listed::new(row);
+        let cells = Listed::new(row, &self.zone);
         if listed {
             append(&mut self.data, &cells)?;
         }
@@ -103,6 +106,10 @@ impl Page {
         reconciliation: &Reconciliation,
     ) -> io::Result<NamedTempFile> {
         let complete = self.rows <= LISTED_MAX;
+        let listed = match complete {
+            true => self.rows,
+            false => self.kept.iter().count() as u64,
+        };
         if !complete {
             for cells in self.kept.iter() {
                 append(&mut self.data, cells)?;
@@ -124,11 +131,12 @@ impl Page {
         totals::write(&mut out, reconciliation)?;
         out.write_all(b"<div class=\"charts\">\n")?;
         outcomes::write(&mut out, reconciliation)?;
-        progress::write(&mut out, reconciliation)?;
+        progress::write(&mut out, reconciliation, &header.zone)?;
         out.write_all(b"</div>\n</div>\n")?;
+        summary::write_origin(&mut out, header, reconciliation)?;
         summary::write_signatures(&mut out, header)?;
         exceptions::write(&mut out, header, reconciliation, &self.kept)?;
-        payments::write(&mut out, reconciliation, complete, &self.markup)?;
+        payments::write(&mut out, reconciliation, complete, listed, &self.markup)?;
         out.write_all(b"</main>\n<script type=\"application/json\" id=\"rows\">[")?;
         out.write_all(&self.data)?;
         write!(

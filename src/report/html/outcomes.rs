@@ -8,7 +8,7 @@ use super::ON_PAGE;
 use crate::report::{Reconciliation, StateName, text};
 
 const ROW_PX: u64 = 30;
-const BAR_PX: u64 = 250;
+const BAR_PX: u64 = 200;
 
 pub(super) fn write(out: &mut impl io::Write, reconciliation: &Reconciliation) -> io::Result<()> {
     let total = reconciliation.total().count;
@@ -62,9 +62,9 @@ struct Bar {
 <p class="quiet">The batch is empty.</p>
 {%- else %}
 <svg viewBox="0 0 480 {{ height }}" role="img" aria-labelledby="outcomes-title">
-<title id="outcomes-title">Outcomes: {% for bar in bars %}{{ bar.state }} {{ bar.label }}; {% endfor %}</title>
+<title id="outcomes-title">Outcomes: {% for bar in bars %}{{ bar.state.in_words() }} {{ bar.label }}; {% endfor %}</title>
 {%- for bar in bars %}
-<g transform="translate(0 {{ bar.y }})"><text x="102" y="19" class="end">{{ bar.state }}</text><rect x="110" y="6" width="{{ bar.width }}" height="18" rx="2" class="fill s-{{ bar.state }}"/><text x="{{ bar.width + 117 }}" y="19" class="value">{{ bar.label }}</text></g>
+<g transform="translate(0 {{ bar.y }})"><text x="152" y="19" class="end">{{ bar.state.in_words() }}</text><rect x="160" y="6" width="{{ bar.width }}" height="18" rx="2" class="fill s-{{ bar.state }}"/><text x="{{ bar.width + 167 }}" y="19" class="value">{{ bar.label }}</text></g>
 {%- endfor %}
 </svg>
 {%- endif %}

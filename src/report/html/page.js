@@ -1,12 +1,13 @@
 'use strict';
 (() => {
-  // [line, reference, id, msisdn, account, service, amount, currency, minor, state, at, outcome, detail]
+  // [line, reference, id, msisdn, account, service, amount, currency, minor, state, at, outcome, detail, name, bank, about]
   const rows = JSON.parse(document.getElementById('rows').textContent);
   const find = document.getElementById('find');
   const body = document.querySelector('#list tbody');
   const [q, state, size, found, back, next] =
     ['q', 'state', 'size', 'found', 'back', 'next'].map((id) => document.getElementById(id));
-  const texts = rows.map((row) => row.join('\n').toLowerCase());
+  const words = new Map([...state.options].map((option) => [option.value, option.dataset.words]));
+  const texts = rows.map((row) => [...row, words.get(row[9])].join('\n').toLowerCase());
   let hits = rows;
   let first = 0;
 
@@ -26,10 +27,10 @@
     const tr = element('tr');
     tr.append(
       cell('n', r[0]),
-      cell('', r[1], [r[2], 'id']),
-      cell('', r[3], [r[4]], [r[5]]),
+      cell('', r[1], [r[2], 'id'], [r[15]]),
+      r[13] ? cell('', r[13], [r[3]], [r[4]], [r[14]], [r[5]]) : cell('', r[3], [r[4]], [r[14]], [r[5]]),
       cell('n', r[6], [r[7]]),
-      cell('', element('span', r[9], 'badge s-' + r[9]), [r[10]]),
+      cell('', element('span', words.get(r[9]), 'badge s-' + r[9]), [r[10]]),
       cell('', r[11], [r[12]]));
     return tr;
   };
@@ -69,6 +70,27 @@
     first = 0;
     show();
   };
+
+  // On paper every row that was asked for, up to a number that nobody prints by mistake; else how many are missing.
+  const PRINTED_MAX = 5000;
+  const unprinted = document.getElementById('unprinted');
+  const folded = [...document.querySelectorAll('details:not([open])')];
+  let screen;
+  addEventListener('beforeprint', () => {
+    screen = [size.value, first];
+    if (hits.length <= PRINTED_MAX) { size.value = '0'; show(); }
+    for (const details of folded) details.open = true;
+    const missing = rows.length - body.rows.length;
+    unprinted.hidden = missing === 0;
+    unprinted.textContent = group(String(missing)) + ' of the ' + group(String(rows.length)) +
+      ' rows of this list are not printed: ' + (hits.length < rows.length ? 'a search or a state is chosen. ' : 'choose “Rows: all” to print them. ') + 'payments.csv has every payment.';
+  });
+  addEventListener('afterprint', () => {
+    for (const details of folded) details.open = false;
+    unprinted.hidden = true;
+    [size.value, first] = screen;
+    show();
+  });
 
   let timer;
   q.addEventListener('input', () => { clearTimeout(timer); timer = setTimeout(search, 120); });

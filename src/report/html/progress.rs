@@ -5,7 +5,7 @@ use std::io;
 
 use askama::Template;
 
-use crate::domain::Timestamp;
+use crate::domain::{Timestamp, WireZone};
 use crate::report::{Bucket, Reconciliation, text};
 
 // The plot's edges within the drawing, in its units.
@@ -19,8 +19,12 @@ const LABEL_GAP: i128 = 14;
 
 const DAY_MS: i64 = 86_400_000;
 
-pub(super) fn write(out: &mut impl io::Write, reconciliation: &Reconciliation) -> io::Result<()> {
-    Progress::new(reconciliation).write_into(out)
+pub(super) fn write(
+    out: &mut impl io::Write,
+    reconciliation: &Reconciliation,
+    zone: &WireZone,
+) -> io::Result<()> {
+    Progress::new(reconciliation, zone).write_into(out)
 }
 
 struct Tick {
@@ -70,7 +74,7 @@ struct Progress {
 }
 
 impl Progress {
-    fn new(reconciliation: &Reconciliation) -> Self {
+    fn new(reconciliation: &Reconciliation, zone: &WireZone) -> Self {
         let timeline = reconciliation.timeline();
         let buckets: Vec<_> = timeline.iter().collect();
         let (Some((first, _)), Some((last, _)), Some((from, to))) =
@@ -98,12 +102,12 @@ impl Progress {
         Self {
             title: format!(
                 "From {} to {}: {} payments posted, {} brought to their end.",
-                text::instant(&from.to_string()),
-                text::instant(&to.to_string()),
+                zone.format(from),
+                zone.format(to),
                 text::count(posted_total),
                 text::count(settled_total)
             ),
-            caption: caption(from, to, timeline.width_ms()),
+            caption: caption(from, to, timeline.width_ms(), zone),
             rows: (0..)
                 .map(|index| index * step)
                 .take_while(|value| i128::from(*value) <= plot.top)
@@ -112,7 +116,7 @@ impl Progress {
                     label: text::count(value),
                 })
                 .collect(),
-            columns: plot.columns(),
+            columns: plot.columns(zone),
             posted: plot.line(&buckets, posted),
             settled: plot.line(&buckets, settled),
             posted_y: tenths(posted_y),
@@ -156,7 +160,7 @@ impl Plot {
         path
     }
 
-    fn columns(&self) -> Vec<Tick> {
+    fn columns(&self, zone: &WireZone) -> Vec<Tick> {
         let count = (self.span / self.width).clamp(1, 4);
         // Ticks stand at the edges of buckets, which are round times.
         let every = (self.span / self.width / count).max(1) * self.width;
@@ -165,13 +169,14 @@ impl Plot {
             .filter(|at| *at <= self.from + self.span)
             .map(|at| Tick {
                 at: tenths(self.x(at)),
-                label: self.label(at),
+                label: self.label(at, zone),
             })
             .collect()
     }
 
-    fn label(&self, millis: i128) -> String {
-        let iso = Timestamp::from_millis(i64::try_from(millis).unwrap_or(i64::MAX)).to_string();
+    fn label(&self, millis: i128, zone: &WireZone) -> String {
+        let at = Timestamp::from_millis(i64::try_from(millis).unwrap_or(i64::MAX));
+        let iso = format!("{}.{:03}", zone.format(at), millis.rem_euclid(1_000));
         let part = match self.span {
             span if span < 5_000 => 14..21,
             span if span < 3_600_000 => 11..19,
@@ -182,8 +187,8 @@ impl Plot {
     }
 }
 
-fn caption(from: Timestamp, to: Timestamp, width_ms: i64) -> String {
-    let (from_text, to_text) = (from.to_string(), to.to_string());
+fn caption(from: Timestamp, to: Timestamp, width_ms: i64, zone: &WireZone) -> String {
+    let (from_text, to_text) = (zone.format(from), zone.format(to));
     let date = |iso: &str| iso.get(..10).unwrap_or(iso).to_owned();
     let days = if date(&from_text) == date(&to_text) {
         date(&from_text)
@@ -192,7 +197,10 @@ fn caption(from: Timestamp, to: Timestamp, width_ms: i64) -> String {
     };
     let took = i64::try_from(to.since(from).as_millis()).unwrap_or(i64::MAX);
     let (took, width) = (duration(took), duration(width_ms));
-    format!("{days}, UTC; {took} from first to last, in steps of {width}")
+    format!(
+        "{days}, {}; {took} from first to last, in steps of {width}",
+        zone.name()
+    )
 }
 
 /// Moves two labels apart when they would cover each other.

@@ -1,11 +1,11 @@
-//! The first screen: which batch this is, whether it adds up, and the headline figures.
+//! The first screen: who was paid and what is to be done, whether it adds up, the headline figures, and whose work it was.
 
 use std::io;
 
 use askama::Template;
 
 use super::ON_PAGE;
-use crate::domain::{BatchName, Tally, Timestamp};
+use crate::domain::{BatchName, Tally};
 use crate::ledger::Purpose;
 use crate::report::{BatchHeader, Difference, Reconciliation, StateName, advice, people, text};
 
@@ -15,33 +15,11 @@ pub(super) fn write(
     reconciliation: &Reconciliation,
 ) -> io::Result<()> {
     let shown = |raw: &str| text::for_page(raw).into_owned();
-    let moment = |instant: Timestamp| text::instant(&instant.to_string());
     Summary {
         batch: &header.name,
         run: advice::run_command(header),
         is_rehearsal: header.purpose == Purpose::Rehearsal,
-        originator: shown(header.originator.as_str()),
-        gateway: shown(&header.gateway),
-        account: shown(&header.account),
-        loads: header
-            .loads
-            .iter()
-            .map(|load| {
-                let file = shown(load.file_name());
-                (file, moment(load.loaded_at), shown(&load.digest))
-            })
-            .collect(),
-        people: people::named(&header.people)
-            .into_iter()
-            .map(|(title, who)| (title, shown(&who)))
-            .collect(),
-        reasons: people::reasons(&header.people)
-            .into_iter()
-            .map(|(what, why)| (shown(&what), shown(&why)))
-            .collect(),
-        period: reconciliation
-            .period()
-            .map(|(from, to)| period(&moment(from), &moment(to))),
+        verdict: Verdict::of(header, reconciliation),
         count: text::count(reconciliation.total().count),
         paid_twice: header
             .paid_twice
@@ -60,6 +38,87 @@ pub(super) fn write(
         cards: cards(reconciliation),
     }
     .write_into(out)
+}
+
+/// Writes where the batch comes from: gateway, files, and who loaded, ran and decided.
+pub(super) fn write_origin(
+    out: &mut impl io::Write,
+    header: &BatchHeader,
+    reconciliation: &Reconciliation,
+) -> io::Result<()> {
+    let shown = |raw: &str| text::for_page(raw).into_owned();
+    let zone = &header.zone;
+    Origin {
+        zone: zone.name(),
+        originator: shown(header.originator.as_str()),
+        gateway: shown(&header.gateway),
+        account: shown(&header.account),
+        loads: header
+            .loads
+            .iter()
+            .map(|load| {
+                let file = shown(load.file_name());
+                (file, zone.format(load.loaded_at), shown(&load.digest))
+            })
+            .collect(),
+        people: people::named(&header.people, zone)
+            .into_iter()
+            .map(|(title, who)| (title, shown(&who)))
+            .collect(),
+        reasons: people::reasons(&header.people, zone)
+            .into_iter()
+            .map(|(what, why)| (shown(&what), shown(&why)))
+            .collect(),
+        period: reconciliation
+            .period()
+            .map(|(from, to)| period(&zone.format(from), &zone.format(to))),
+    }
+    .write_into(out)
+}
+
+/// What a reader wants to know first: how many were paid, how many were not, and whether somebody has to act.
+struct Verdict {
+    class: &'static str,
+    counts: String,
+    action: &'static str,
+}
+
+impl Verdict {
+    fn of(header: &BatchHeader, reconciliation: &Reconciliation) -> Self {
+        let of = |state| reconciliation.state(state).count;
+        let total = reconciliation.total().count;
+        let paid = of(StateName::Paid);
+        let unpaid = of(StateName::Failed) + of(StateName::Rejected);
+        let (withdrawn, conflict) = (of(StateName::Cancelled), of(StateName::Conflict));
+        let open = reconciliation.open().count;
+        let mut counts = match total {
+            0 => "The batch is empty".to_owned(),
+            _ if paid == total => format!("All {} paid", text::count(total)),
+            _ => format!("{} of {} paid", text::count(paid), text::count(total)),
+        };
+        for (count, what) in [
+            (header.paid_twice_count, "paid twice"),
+            (unpaid, "not paid"),
+            (withdrawn, "withdrawn"),
+            (conflict, "with answers that disagree"),
+            (open, "not finished"),
+        ] {
+            if count > 0 {
+                counts.push_str(&format!(", {} {what}", text::count(count)));
+            }
+        }
+        let (class, action) = match (conflict + unpaid + header.paid_twice_count, open) {
+            _ if !reconciliation.adds_up() => ("bad", "do not rely on it, it does not add up"),
+            (0, 0) => ("good", "no action needed"),
+            (0, _) => ("waiting", "run it again"),
+            _ => ("waiting", "action needed"),
+        };
+        Self {
+            class,
+            counts,
+            action,
+        }
+    }
 }
 
 pub(super) fn write_signatures(out: &mut impl io::Write, header: &BatchHeader) -> io::Result<()> {
@@ -118,7 +177,7 @@ fn cards(reconciliation: &Reconciliation) -> Vec<Card> {
             .iter()
             .map(|state| (state, reconciliation.state(*state).count))
             .filter(|(_, count)| *count > 0)
-            .map(|(state, count)| format!("{} {state}", text::count(count)))
+            .map(|(state, count)| format!("{} {}", text::count(count), state.in_words()))
             .collect::<Vec<_>>()
             .join(" · ")
     };
@@ -157,29 +216,13 @@ fn cards(reconciliation: &Reconciliation) -> Vec<Card> {
     source = r#"<header>
 <p class="eyebrow">Reconciliation report</p>
 <h1>{{ batch }}</h1>
-<dl>
-<div><dt>Originator</dt><dd>{{ originator }}</dd></div>
-<div><dt>Gateway</dt><dd>{{ gateway }}</dd></div>
-{%- if !account.is_empty() %}
-<div><dt>Account</dt><dd>{{ account }}</dd></div>
-{%- endif %}
-<div><dt>Period</dt><dd>{% if let Some(period) = period %}{{ period }} UTC{% else %}nothing posted yet{% endif %}</dd></div>
-</dl>
-{%- for (file, loaded_at, digest) in loads %}
-<p class="load"><b>{{ file }}</b> loaded {{ loaded_at }} UTC <code>{{ digest }}</code></p>
-{%- endfor %}
-{%- for (title, who) in people %}
-<p class="load"><b>{{ title }}</b> {{ who }}</p>
-{%- endfor %}
-{%- for (what, why) in reasons %}
-<p class="load"><b>{{ what }}</b> {{ why }}</p>
-{%- endfor %}
 </header>
 {%- if is_rehearsal %}
 <p class="verdict waiting"><b>Rehearsal.</b> The sandbox stood in for the gateway: no money moved, whatever is called paid below.</p>
 {%- endif %}
+<p class="verdict {{ verdict.class }} headline"><b>{{ verdict.counts }}: {{ verdict.action }}.</b></p>
 {%- if !paid_twice.is_empty() %}
-<div class="verdict bad" role="alert"><b>Paid twice: {{ paid_twice_count }}.</b> The gateway paid what it had said would not be paid.
+<div class="verdict bad" role="alert"><b>Paid twice: {{ paid_twice_count }}.</b> What had been called failed was paid, too.
 <ul>
 {%- for row in paid_twice %}
 <li>{{ row }}</li>
@@ -217,13 +260,7 @@ struct Summary<'a> {
     batch: &'a BatchName,
     run: String,
     is_rehearsal: bool,
-    originator: String,
-    gateway: String,
-    account: String,
-    loads: Vec<(String, String, String)>,
-    people: Vec<(&'static str, String)>,
-    reasons: Vec<(String, String)>,
-    period: Option<String>,
+    verdict: Verdict,
     count: String,
     paid_twice: Vec<String>,
     paid_twice_count: String,
@@ -251,4 +288,41 @@ struct Signatures<'a> {
     digests: String,
     evidence_rows: String,
     evidence_head: &'a str,
+}
+
+#[derive(Template)]
+#[template(
+    ext = "html",
+    source = r#"<section id="origin">
+<h2>Where it comes from</h2>
+<dl>
+<div><dt>Originator</dt><dd>{{ originator }}</dd></div>
+<div><dt>Gateway</dt><dd>{{ gateway }}</dd></div>
+{%- if !account.is_empty() %}
+<div><dt>Account</dt><dd>{{ account }}</dd></div>
+{%- endif %}
+<div><dt>Period</dt><dd>{% if let Some(period) = period %}{{ period }}{% else %}nothing posted yet{% endif %}</dd></div>
+<div><dt>Times</dt><dd>{{ zone }}</dd></div>
+</dl>
+{%- for (file, loaded_at, digest) in loads %}
+<p class="load"><b>{{ file }}</b> loaded {{ loaded_at }} <code>{{ digest }}</code></p>
+{%- endfor %}
+{%- for (title, who) in people %}
+<p class="load"><b>{{ title }}</b> {{ who }}</p>
+{%- endfor %}
+{%- for (what, why) in reasons %}
+<p class="load"><b>{{ what }}</b> {{ why }}</p>
+{%- endfor %}
+</section>
+"#
+)]
+struct Origin<'a> {
+    zone: &'a str,
+    originator: String,
+    gateway: String,
+    account: String,
+    loads: Vec<(String, String, String)>,
+    people: Vec<(&'static str, String)>,
+    reasons: Vec<(String, String)>,
+    period: Option<String>,
 }

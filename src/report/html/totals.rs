@@ -92,7 +92,7 @@ impl Block {
 {%- for block in section.blocks %}
 <tbody>
 {%- for (state, count, amount) in block.states %}
-<tr><th scope="row">{% if loop.first %}{{ block.service }}{% endif %}</th><td><span class="badge s-{{ state }}">{{ state }}</span></td><td class="n">{{ count }}</td><td class="n">{{ amount }}</td></tr>
+<tr><th scope="row">{% if loop.first %}{{ block.service }}{% endif %}</th><td><span class="badge s-{{ state }}">{{ state.in_words() }}</span></td><td class="n">{{ count }}</td><td class="n">{{ amount }}</td></tr>
 {%- endfor %}
 <tr class="found"><th scope="row">{% if block.states.is_empty() %}{{ block.service }}{% endif %}</th><td>accounted for</td><td class="n">{{ block.found.0 }}</td><td class="n">{{ block.found.1 }}</td></tr>
 <tr><th></th><td>control total</td><td class="n">{{ block.control.0 }}</td><td class="n">{{ block.control.1 }}</td></tr>

@@ -120,6 +120,8 @@ struct Twice<'a> {
     currency_code: &'static str,
     surplus: usize,
     certain: bool,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    batches: &'a [String],
 }
 
 impl<'a> Twice<'a> {
@@ -132,6 +134,7 @@ impl<'a> Twice<'a> {
             currency_code: row.money.currency.code(),
             surplus: row.surplus(),
             certain: row.certain,
+            batches: &row.batches,
         }
     }
 }

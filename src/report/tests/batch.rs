@@ -4,7 +4,8 @@ use std::fs;
 use std::path::Path;
 
 use crate::domain::{
-    Actor, Amount, BatchName, ControlTotals, Currency, Money, Originator, ServiceCode, Timestamp,
+    Actor, Amount, BankAccount, BatchName, ControlTotals, Currency, Money, Originator, ServiceCode,
+    Timestamp,
 };
 use crate::report::{BatchHeader, Deed, Entry, Load, Report, StateName, Writer};
 
@@ -51,6 +52,7 @@ pub(super) fn header(entries: &[Entry<'_>]) -> BatchHeader {
         evidence_head: "5f".repeat(32),
         held_lanes: Vec::new(),
         account: "acme".to_owned(),
+        zone: crate::domain::WireZone::from_name("Africa/Nairobi").unwrap(),
         people: vec![Deed {
             reason: None,
             at: at(-60_000).unwrap(),
@@ -102,6 +104,9 @@ pub(super) fn paid(line: u64) -> Entry<'static> {
         status_description: "accepted",
         gateway_transaction_id: "9007199254740993",
         receipt_number: "SKT4ABC123",
+        customer_names: "Esther Njoroge",
+        narration: "Salary November 2026",
+        invoice_number: "INV-77",
         attempts: 1,
         posted_at: at(250),
         settled_at: at(3_007),
@@ -152,6 +157,12 @@ pub(super) fn mixed() -> Vec<Entry<'static>> {
         Entry {
             service_code: "RTGS_UG",
             account_number: "01109876543210",
+            bank: BankAccount {
+                bank_code: "02",
+                bank_name: "Bonde Commercial Bank",
+                account_name: "Tausi Printers",
+                account_number: "01109876543210",
+            },
             money: Some(money(3_700_000, "UGX")),
             status_code: Some(148),
             ..open(9, "00000000000000000000000009", StateName::Delivered)

@@ -62,10 +62,23 @@ fn files_are_for_their_owner_only_and_nothing_else_stays() {
     let report = write(&dir, header(&[paid(2)]), &[paid(2)]);
     let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
     assert_eq!(mode(&dir), 0o700);
-    for path in [&report.paths.csv, &report.paths.json, &report.paths.html] {
+    for path in [
+        &report.paths.csv,
+        &report.paths.xlsx,
+        &report.paths.json,
+        &report.paths.html,
+    ] {
         assert_eq!(mode(path), 0o600, "{}", path.display());
     }
-    assert_eq!(names(&dir), ["payments.csv", "report.html", "report.json"]);
+    assert_eq!(
+        names(&dir),
+        [
+            "payments.csv",
+            "payments.xlsx",
+            "report.html",
+            "report.json"
+        ]
+    );
 }
 
 #[test]
@@ -77,11 +90,11 @@ fn a_report_that_is_not_finished_leaves_the_earlier_one() {
     mixed().iter().for_each(|entry| writer.add(entry).unwrap());
     drop(writer);
     assert_eq!(read(dir.path()), before);
-    assert_eq!(names(dir.path()).len(), 3);
+    assert_eq!(names(dir.path()).len(), 4);
 }
 
 #[test]
-fn a_file_that_cannot_be_replaced_leaves_all_three() {
+fn a_file_that_cannot_be_replaced_leaves_all_of_them() {
     let dir = tempfile::tempdir().unwrap();
     write(dir.path(), header(&[paid(2)]), &[paid(2)]);
     let before = fs::read_to_string(dir.path().join("payments.csv")).unwrap();
@@ -98,7 +111,7 @@ fn a_file_that_cannot_be_replaced_leaves_all_three() {
     assert!(error.hint().contains("--out"));
     let after = fs::read_to_string(dir.path().join("payments.csv")).unwrap();
     assert_eq!(after, before);
-    assert_eq!(names(dir.path()).len(), 3);
+    assert_eq!(names(dir.path()).len(), 4);
 }
 
 #[test]
@@ -135,12 +148,30 @@ fn the_page_says_what_a_reader_has_to_know() {
         "<b>Not finished.</b> Open payments: 6.",
         "disburse resume-lane payroll-2026-11 B2C_MPESA",
         "invalid customer MSISDN",
-        "load the corrected rows as a new batch",
+        "Correct the recipient in failed.csv, then",
         "01109876543210",
+        "1 of 11 paid, 2 not paid, 1 withdrawn, 1 with answers that disagree, 6 not finished: action needed.",
+        "<small>01109876543210</small><small>Bonde Commercial Bank (02) · Tausi Printers</small>",
+        "Esther Njoroge<small>254700000001</small>",
+        "<small>INV-77 · Salary November 2026</small>",
+        "2026-11-28 09:00:03",
+        "<dd>Africa/Nairobi</dd>",
+        "outcome unknown</span>",
     ] {
         assert!(page.contains(part), "{part}");
     }
     assert!(!page.contains("Does not add up"));
+    // The verdict comes first, then the proof, then the figures, then whose work it was.
+    let order = [
+        "<h1>",
+        "action needed.",
+        "<b>Adds up.</b>",
+        "class=\"cards\"",
+        "Loaded by",
+        "id=\"payments\"",
+    ];
+    let places = order.map(|part| page.find(part).unwrap());
+    assert!(places.is_sorted(), "{places:?}");
 
     header.rejected_lines = 2;
     write(dir.path(), header, &entries);
@@ -185,7 +216,9 @@ fn a_large_batch_lists_its_exceptions_only_and_the_urgent_ones_first() {
     assert_eq!(sheet.lines().count(), 20_002);
     let document: serde_json::Value = serde_json::from_str(&document).unwrap();
     assert_eq!(document["payments"].as_array().unwrap().len(), 20_001);
-    assert!(page.contains("Listed here are exceptions only"));
+    assert!(
+        page.contains("Listed here are exceptions only, 5,000 rows, and 15,001 payments are not")
+    );
     assert!(page.contains("LATE-CONFLICT"));
     assert_eq!(rows(&page).len(), 5_000);
     assert!(page.contains("1,001 more are in payments.csv"));
@@ -312,5 +345,5 @@ fn what_somebody_edited_put_there_or_linked_is_not_overwritten() {
         fs::read_to_string(dir.path().join("payments.csv")).unwrap(),
         "mine"
     );
-    assert_eq!(names(dir.path()).len(), 3);
+    assert_eq!(names(dir.path()).len(), 4);
 }

@@ -142,6 +142,15 @@ async fn what_another_process_wrote_is_read_and_not_taken_from_memory() {
     world
         .record(vec![finding(claims[1].seq, answer(Class::Failed, 141))], 5)
         .await;
+    // Said again after "failed" it is no repeat, however alike: it takes that word back. After that it is one.
+    let again = heard(2, Class::Acknowledged, 139, 6).await;
+    let Received::Stored(Some(again)) = again else {
+        panic!("{again:?}");
+    };
+    assert_eq!(
+        (again.from, again.life.state),
+        (State::Failed, State::Failed)
+    );
     let repeated = heard(2, Class::Acknowledged, 139, 6).await;
     assert!(matches!(repeated, Received::Repeat), "{repeated:?}");
     let late = heard(3, Class::Failed, 141, 6).await;

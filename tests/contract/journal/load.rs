@@ -256,6 +256,7 @@ async fn presumed_posted_payments_are_asked_about_before_anything_is_posted() {
     };
     world.load_new(presume, rows(1..=3)).await;
     assert_eq!(world.count(State::InDoubt), 3);
+    world.confirm_payer(1).await;
     let token = world.acquire(1).await.token;
     assert!(world.claim(token, 10, 2).await.is_empty());
     let (questions, _) = world
@@ -290,6 +291,7 @@ async fn the_retry_of_a_payment_presumed_posted_is_presumed_posted_too() {
         ..plan()
     };
     world.load_new(presume, rows(1..=1)).await;
+    world.confirm_payer(1).await;
     let token = world.acquire(1).await.token;
     let first = world.payments().remove(0);
     world

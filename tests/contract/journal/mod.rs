@@ -1,17 +1,21 @@
 //! The contract of the journal: every verb, and what holds whatever was called before.
 
 mod acts;
+mod anew;
 mod bills;
 mod blocks;
 mod callback;
 mod claim;
 mod confirmed;
+mod corrections;
 mod documents;
 mod faults;
 mod generations;
 mod groups;
 mod identity;
 mod intact;
+mod late_words;
+mod likeness;
 mod load;
 mod mark;
 mod migration;
@@ -21,6 +25,7 @@ mod operator;
 mod record;
 mod reload;
 mod repeats;
+mod replacements;
 mod sequences;
 mod stale;
 mod taken_back;

@@ -229,9 +229,21 @@ async fn a_decision_ends_what_is_unknown_and_nothing_else() {
             false,
             "a post is under way: let the run end first",
         ),
-        (&paid, false, "it has ended, on evidence"),
-        (&failed(120), false, "it has ended, on evidence"),
-        (&[Event::Withdrawn], false, "it has ended, on evidence"),
+        (
+            &paid,
+            false,
+            "its outcome is on record, and cannot be changed",
+        ),
+        (
+            &failed(120),
+            false,
+            "its outcome is on record, and cannot be changed",
+        ),
+        (
+            &[Event::Withdrawn],
+            false,
+            "it was withdrawn before it was posted",
+        ),
     ];
     let ends: Vec<&[Event]> = cases.iter().map(|(events, ..)| *events).collect();
     for is_paid in [true, false] {

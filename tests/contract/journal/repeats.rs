@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
-use disburse::domain::{Actor, BatchName, Reference, ServiceCode};
+use disburse::domain::{Actor, BatchName, PayerTransactionId, Reference, ServiceCode};
 use disburse::journal::{
-    AlikeKind, Halt, LoadPlan, LoadRefusal, Loaded, RepeatPlan, Repeats, WhyUnretried,
+    AlikeKind, Halt, Home, Linked, LoadPlan, LoadRefusal, Loaded, RepeatPlan, Repeats, WhyUnretried,
 };
+use disburse::ledger::Purpose;
 use disburse::ledger::names::PaymentName;
 use disburse::ledger::repeats::{Terms, TermsByService};
 use disburse::lifecycle::Class;
@@ -333,15 +334,15 @@ async fn rows_that_an_amendment_brings_again_are_no_repeats_and_those_it_adds_ma
 #[tokio::test]
 async fn a_rehearsal_repeats_nothing_and_is_repeated_by_nothing() {
     // As it was loaded; and as an earlier release ran it, which knew no rehearsals at the load.
-    for known_by in ["rehearsal = 1", "rehearsal = null, gateway = 'sandbox 7'"] {
-        let world = World::loaded(3).await;
-        let rehearsal = LoadPlan {
-            repeats: None,
-            ..other_batch("rehearsal", 1)
-        };
+    for purpose in [Purpose::Rehearsal, Purpose::Unknown] {
+        let world = World::new();
+        let rehearsal = LoadPlan { purpose, ..plan() };
         world.load_new(rehearsal, rows(1..=3)).await;
-        let sql = format!("update batch set {known_by}");
-        world.sql().execute(&sql, []).unwrap();
+        let home = Home {
+            gateway: "sandbox 7".into(),
+            ..terms(1).home
+        };
+        world.journal.pin(batch(), home, at(1)).await.unwrap();
         world.load_new(other_batch("real", 1), rows(1..=3)).await;
     }
 }
@@ -473,6 +474,75 @@ async fn a_row_does_not_leave_once_the_failure_that_it_replaces_proves_paid() {
             .await;
         let (claims, _, halt) = claimed.unwrap();
         assert_eq!((claims.len(), halt), (1, None));
+    }
+}
+
+#[tokio::test]
+async fn what_failed_and_what_was_loaded_in_its_place_are_told_of_each_other_and_shouted_when_both_are_paid()
+ {
+    let world = World::loaded(2).await;
+    all_end(&world, Class::Failed, 141).await;
+    let first = world.identifiers()[0];
+    let again = other_batch("again", 1);
+    let name = again.batch.clone();
+    world.load_new(again, rows(1..=2)).await;
+    let policy = std::sync::Arc::clone(&world.policy);
+    let acquired = world
+        .journal
+        .acquire(name.clone(), terms(DAY + 1), policy.clone())
+        .await
+        .unwrap();
+    let claimed = world
+        .journal
+        .claim(acquired.token, 100, at(DAY + 2), policy)
+        .await;
+    let (claims, _, halt) = claimed.unwrap();
+    assert_eq!((claims.len(), halt), (2, None));
+    let second = claims[0].payment.id;
+    world
+        .callback(note(second, Class::Paid, 140, 2), DAY + 3)
+        .await;
+    let reader = world.reader();
+    let standing = |batch: &BatchName| reader.snapshot(batch).unwrap().standing().unwrap();
+    let record = |batch: &BatchName, id: PayerTransactionId| {
+        let snapshot = reader.snapshot(batch).unwrap();
+        let found = snapshot.find(PaymentName::from(id.to_string().as_str()));
+        let record = found.unwrap().remove(0);
+        let before = snapshot.failed_before(record.seq).unwrap();
+        (record, before)
+    };
+    let (old, before) = record(&batch(), first);
+    assert!(before.is_empty());
+    let told = |other: &Linked| (other.id, other.batch.clone(), other.state);
+    assert_eq!(
+        old.loaded_anew.iter().map(told).collect::<Vec<_>>(),
+        [(second, "again".to_owned(), "paid")]
+    );
+    let (new, before) = record(&name, second);
+    assert!(new.loaded_anew.is_empty());
+    assert_eq!(
+        before.iter().map(told).collect::<Vec<_>>(),
+        [(first, batch().to_string(), "failed")]
+    );
+    assert_eq!(standing(&batch()).loaded_anew, [("again".to_owned(), 2)]);
+    assert_eq!(standing(&name).loaded_anew, []);
+    for of in [&batch(), &name] {
+        assert_eq!(standing(of).paid_twice_count, 0);
+    }
+    world
+        .callback(note(first, Class::Paid, 140, 3), DAY + 4)
+        .await;
+    for (of, ids) in [(batch(), [first, second]), (name, [second, first])] {
+        let standing = standing(&of);
+        assert_eq!(standing.paid_twice_count, 1, "{of}");
+        let twice = &standing.paid_twice[0];
+        assert_eq!((&twice.ids[..], twice.certain), (&ids[..], false));
+        let sentence = twice.sentence();
+        assert!(
+            sentence.contains(&format!("{first} of batch {}", batch()))
+                && sentence.contains(&format!("{second} of batch again")),
+            "{sentence}"
+        );
     }
 }
 

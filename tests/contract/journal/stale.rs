@@ -1,6 +1,6 @@
 //! Payments that may have left: what was not found long ago is asked about before it is posted again.
 
-use disburse::journal::Claim;
+use disburse::journal::{Claim, Clearance};
 use disburse::lifecycle::{Class, Event, State};
 
 use crate::fold::assert_evidence_adds_up;
@@ -58,6 +58,30 @@ async fn what_was_not_found_just_now_is_posted_at_once() {
     let (world, _) = vanished().await;
     let token = world.acquire(150).await.token;
     assert_eq!(world.claim(token, 9, 180).await.len(), 1);
+}
+
+#[tokio::test]
+async fn a_claim_that_slept_is_withheld_and_asked_about_again() {
+    let (world, claim) = vanished().await;
+    let token = world.acquire(121).await.token;
+    assert!(world.claim(token, 9, 130).await[0].looked_at_last);
+    // It waited for its turn; then the machine slept, and the first copy may have come to the gateway meanwhile.
+    for (secs, expected) in [(179, Clearance::Leaves), (181, Clearance::Withheld)] {
+        let policy = std::sync::Arc::clone(&world.policy);
+        let looked = world
+            .journal
+            .clearances(token, vec![claim.seq], at(secs), policy)
+            .await;
+        assert_eq!(looked.unwrap(), [(claim.seq, expected)], "{secs}");
+    }
+    world
+        .record(vec![finding(claim.seq, Event::Unsent)], 181)
+        .await;
+    assert!(world.claim(token, 9, 200).await.is_empty());
+    not_found_twice(&world, claim.seq, 210).await;
+    assert_eq!(world.claim(token, 9, 231).await.len(), 1);
+    assert_eq!(world.find("EMP-1").life.exposures, 1, "no further post");
+    assert_proven(&world);
 }
 
 #[tokio::test]

@@ -21,10 +21,14 @@ enum Word {
     Unreadable,
 }
 
-const WORDS: [Word; 8] = [
+const WORDS: [Word; 12] = [
     Word::Callback(Class::Acknowledged, 139),
     Word::Callback(Class::Delivered, 148),
+    Word::Callback(Class::InDoubt, 229),
+    Word::Callback(Class::InDoubt, 999),
+    Word::Callback(Class::NotFound, 143),
     Word::Reply(Class::Acknowledged, 139),
+    Word::Reply(Class::Duplicate, 229),
     Word::Answer(Class::Acknowledged, 139),
     Word::Answer(Class::Delivered, 148),
     Word::OtherCallback,

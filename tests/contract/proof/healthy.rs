@@ -25,6 +25,7 @@ async fn payments_presumed_posted_and_their_retries_are_sound() {
         ..plan()
     };
     world.load_new(presume, rows(1..=3)).await;
+    world.confirm_payer(1).await;
     world.acquire(1).await;
     let first = world.payments().remove(0);
     let failed = finding(first.seq, answer(Class::Failed, 141));

@@ -1,3 +1,4 @@
+use super::super::joins::{TOGETHER, join, join_open};
 use super::super::open;
 use super::*;
 
@@ -118,4 +119,58 @@ fn a_join_finds_every_pair_with_the_same_hash_and_no_other() {
         found.sort_unstable();
         assert!(found == pairs(&new, &old), "case {seed}");
     }
+}
+
+#[test]
+fn an_amount_that_waits_for_its_bill_meets_every_amount_of_its_account() {
+    let payment = |account: u64, amount: u64, place: u64| {
+        (OF_PAYMENT | account << AMOUNT_BITS | amount) << PLACE_BITS | place
+    };
+    // Accounts of which new, recorded, both or none of the rows wait; more on record than are handed over at once.
+    let mut random = fastrand::Rng::with_seed(3);
+    let mut of_load = |count: u64, open: &[u64]| -> Vec<Entry> {
+        let mut entries: Vec<Entry> = (0..count)
+            .map(|place| {
+                let account = random.u64(0..4);
+                let amount = match open.contains(&account) && random.bool() {
+                    true => 0,
+                    false => random.u64(1..AMOUNTS),
+                };
+                payment(account, amount, place)
+            })
+            .collect();
+        // A reference between them.
+        entries.push(5 << PLACE_BITS | count);
+        entries
+    };
+    let (new, old) = (of_load(300, &[1, 2]), of_load(12_000, &[2, 3]));
+    let c = open::in_memory().unwrap();
+    let mut store = Store::new(&c, 7, 1000).unwrap();
+    collected(&old)
+        .each_slice(|slice| store.take(slice))
+        .unwrap();
+    store.flush().unwrap();
+    let mut found = Vec::new();
+    collected(&new)
+        .each_slice(|slice| {
+            join_open(&c, 7, slice, true, |entries, seqs| {
+                assert!(seqs.len() <= TOGETHER);
+                for entry in entries {
+                    found.extend(seqs.iter().map(|(seq, _)| (*entry, *seq)));
+                }
+                Ok(())
+            })
+        })
+        .unwrap();
+    found.sort_unstable();
+    let mut expected = Vec::new();
+    for a in new.iter().filter(|entry| is_of_payment(**entry)) {
+        for b in old.iter().filter(|entry| is_of_payment(**entry)) {
+            if account_of(*a) == account_of(*b) && is_open(*a) != is_open(*b) {
+                expected.push((*a, 1000 + place_of(*b)));
+            }
+        }
+    }
+    expected.sort_unstable();
+    assert!(!expected.is_empty() && found == expected);
 }

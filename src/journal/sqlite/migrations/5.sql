@@ -3,6 +3,9 @@
 -- Who loaded, ran and decided (evidence of kind 40) is found without reading all evidence of a batch.
 create index acts on evidence (batch_id, evidence_id) where event = 40;
 
+-- What is on the chain of each load (evidence of kind 26) is compared with it before anything else is compared with its rows.
+create index files on evidence (batch_id, evidence_id) where event = 26;
+
 -- The account at the gateway that the batch belongs to: another one at the same address knows nothing of its payments. Null:
 -- it has not been run yet, or by earlier versions alone; it takes the account of its next run.
 alter table batch add column account text;
@@ -56,21 +59,38 @@ create table recovery (
     done_at     integer,
     reason      text,                       -- in the words of whoever said that nothing has run since
     orders_lost integer not null default 0, -- orders of people that were on record here, and that it knew nothing of
+    orders_unknown integer not null default 0 check (orders_unknown in (0, 1)), -- 1: nothing tells whether there were more
     orders_reason text                      -- in the words of whoever said that they were given again
 ) strict;
 
 -- What a retry replaces is found by it: before a retry leaves, all earlier generations of its row are looked at.
 create index predecessor on life (replaced_by) where replaced_by is not null;
 
--- Payments that a person decided to have failed, or that the gateway has spoken of since it called them failed: it is asked
--- about them before a retry of their row leaves. It is a list of what to ask, and proves nothing: what the gateway said is
--- looked up in the evidence.
+-- From which account of which gateway batches were posted that an earlier journal may have posted: as the mark beside the
+-- journal told when it was noticed, or a person. Under the empty name: all batches that are not named; without a gateway: nobody posted any.
+create table payer (
+    batch     text not null primary key,
+    gateway   text not null,
+    account   text not null,
+    by_person integer not null check (by_person in (0, 1))
+) strict, without rowid;
+
+-- What the evidence says of where a batch belongs: its loads, its gateway, its account.
+create index belongs on evidence (batch_id, evidence_id) where event in (26, 27, 60, 61, 85);
+
+-- Whether an earlier journal may have posted something of a batch (evidence of kind 21).
+create index presumed on evidence (batch_id, evidence_id) where event = 21;
+
+-- Payments that have ended unpaid and are asked about all the same: a person decided it, and a retry of their row waits for the
+-- gateway's word; or the gateway has spoken of them otherwise since. It is a list of what to ask, and proves nothing: what the
+-- gateway said is looked up in the evidence.
 create table inquiry (
     seq      integer primary key,
     batch_id integer not null,
     due_at   integer not null,              -- next question; the largest integer: not in this run
     queries  integer not null default 0,    -- queries in a row that brought no agreement
-    since    integer not null default 0     -- when this run began to ask
+    since    integer not null default 0,    -- when this run began to ask
+    alone    integer not null default 0     -- 1: no retry of its row waits for the answer
 ) strict;
 create index inquiry_queue on inquiry (batch_id, due_at, seq);
 
@@ -92,17 +112,19 @@ create table rejected (
     currency       text,
     errors         text not null,
     digest         blob,                    -- SHA-256 over its cells: set aside again it is the same row; null: not known
+    cells          text,                    -- its cells by the names of their columns, as JSON; null: not known
+    replaced_by    integer,                 -- the payment that its mended row became: it is counted there
     primary key (load_id, line, nth)
 ) strict, without rowid;
 insert into rejected
-select load_id, line, 0, batch_id, reference, service_code, msisdn, account_number, amount_text, amount, currency, errors, null
+select load_id, line, 0, batch_id, reference, service_code, msisdn, account_number, amount_text, amount, currency, errors, null, null, null
 from rejected_by_line;
 drop table rejected_by_line;
 create index rejected_by_batch on rejected (batch_id, digest);
 
--- Fingerprints of the rows of each load, sorted: 64 bits each, of which 33 are a keyed hash (the key is in meta), one says of
--- what, a reference or recipient with amount and service, one whether the row has a reference, and 29 are its place among the
--- instructions of its load. A load is compared with those before it, so that nothing is paid again unseen. They prove nothing: rows are compared in full.
+-- Fingerprints of the rows of each load, sorted: 64 bits each, of which one says of what, a reference or recipient with service
+-- and amount, 33 are a keyed hash (the key is in meta; of a payment the first 24 are of recipient and service), one says whether
+-- the row has a reference, and 29 are its place among the instructions of its load. A load is compared with those before it, so that nothing is paid again unseen. They prove nothing: rows are compared in full.
 create table fingerprints (
     fingerprints_id integer primary key,
     load_id         integer not null,
@@ -117,7 +139,7 @@ create index fingerprints_by_load on fingerprints (load_id, least);
 create table alike (
     alike_id  integer primary key,
     load_id   integer not null,
-    kind      integer not null check (kind between 0 and 2),
+    kind      integer not null check (kind between 0 and 4),
     batch     text not null,                -- the other load: its batch, its file, its time
     source    text not null,
     loaded_at integer not null,
@@ -131,5 +153,7 @@ create index alike_by_load on alike (load_id);
 create table watched (
     seq   integer not null,
     other integer not null,
+    by_word integer not null default 0 check (by_word in (0, 1)),   -- that it had failed was the word of a person alone
     primary key (seq, other)
 ) strict, without rowid;
+create index watched_other on watched (other);

@@ -12,8 +12,8 @@ use crate::journal::sqlite::chain::genesis;
 use crate::journal::sqlite::fresh::Together;
 use crate::journal::sqlite::pin::{account, loaded_for, rehearsal};
 use crate::journal::sqlite::row::{
-    ACCOUNT_MOVED, ACCOUNT_TAKEN, BILLED, CLAIMED_TOGETHER, FILE_LOADED, MIGRATED, PINNED,
-    REPLACED, ROWS_LOADED, UPLOADED,
+    ACCOUNT_MOVED, ACCOUNT_TAKEN, BILLED, CLAIMED_TOGETHER, FILE_LOADED, GATEWAY_MOVED, MENDED,
+    MIGRATED, PINNED, REPLACED, ROWS_LOADED, UPLOADED,
 };
 use crate::journal::sqlite::seal::{
     EVIDENCE, EVIDENCE_WIDTH, SAID, bill_digest, file_digest, pin_digest, upload_digest,
@@ -27,7 +27,10 @@ struct Covered {
     bills: i64,
     loads: i64,
     rejected: i64,
+    mended: i64,
     pinned: bool,
+    /// Of the address that the batch was tied or moved to last.
+    gateway: Option<Digest>,
     /// Whether the batch was loaded as a rehearsal; `None`: earlier versions loaded it.
     rehearsal: Option<bool>,
     /// The account that the batch was moved to last.
@@ -78,6 +81,9 @@ impl Prover<'_> {
         self.compare_counts(&covered)?;
         if account(self.c, self.batch_id)? != covered.account {
             self.find("the account that the batch belongs to is not as it was recorded");
+        }
+        if covered.pinned && pin_digest(self.c, self.batch_id)? != covered.gateway {
+            self.find("the gateway that the batch is tied to is not as it was recorded");
         }
         if rehearsal(loaded_for(self.c, self.batch_id)?) != covered.rehearsal {
             self.find("what the batch was loaded for is not as it was recorded");
@@ -143,7 +149,10 @@ impl Prover<'_> {
             }
         }
         if !(REPLACED..=MIGRATED).contains(&event)
-            && !matches!(event, ACCOUNT_TAKEN | ACCOUNT_MOVED)
+            && !matches!(
+                event,
+                ACCOUNT_TAKEN | ACCOUNT_MOVED | GATEWAY_MOVED | MENDED
+            )
         {
             return Ok(());
         }
@@ -169,10 +178,10 @@ impl Prover<'_> {
                     bill_digest(self.c, bill)?,
                 )
             }
-            PINNED => {
+            PINNED | GATEWAY_MOVED => {
                 covered.pinned = true;
-                let what = "the gateway that the batch is tied to".to_owned();
-                (what, pin_digest(self.c, self.batch_id)?)
+                covered.gateway = digest;
+                return Ok(());
             }
             FILE_LOADED => {
                 covered.loads += 1;
@@ -197,6 +206,18 @@ impl Prover<'_> {
                 self.proof.instructions += 1;
                 let id = detail["replaced_by"].as_str().unwrap_or_default();
                 (format!("the retry {id}"), self.retry(id)?)
+            }
+            MENDED => {
+                covered.mended += 1;
+                let place = [number("load"), number("line"), number("nth")];
+                let id = detail["payment"].as_str().unwrap_or_default();
+                if !self.is_mended_by(place, id)? {
+                    self.find(format!(
+                        "the rejected row of line {} is not mended by payment {id}, as was recorded",
+                        place[1]
+                    ));
+                }
+                return Ok(());
             }
             ACCOUNT_TAKEN | ACCOUNT_MOVED => {
                 covered.account = detail["account"].as_str().map(str::to_owned);
@@ -224,6 +245,16 @@ impl Prover<'_> {
         })?;
         self.proof.instructions += count as u64;
         Ok(digest)
+    }
+
+    fn is_mended_by(&self, [load, line, nth]: [i64; 3], id: &str) -> Result<bool, Error> {
+        Ok(self
+            .c
+            .prepare_cached(
+                "select exists (select 1 from rejected r cross join identifier i on i.seq = r.replaced_by
+                     where r.load_id = ?1 and r.line = ?2 and r.nth = ?3 and r.batch_id = ?4 and i.identifier = ?5)",
+            )?
+            .query_row(params![load, line, nth, self.batch_id, id], |row| row.get(0))?)
     }
 
     fn retry(&self, id: &str) -> Result<Option<Digest>, Error> {
@@ -255,6 +286,11 @@ impl Prover<'_> {
                 "rows set aside",
                 covered.rejected,
                 "select count(*) from rejected where batch_id = ?1",
+            ),
+            (
+                "mended rows",
+                covered.mended,
+                "select count(*) from rejected where batch_id = ?1 and replaced_by is not null",
             ),
             (
                 "uploads",

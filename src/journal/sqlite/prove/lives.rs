@@ -7,8 +7,9 @@ use rusqlite::{OptionalExtension, Row, params};
 
 use super::Prover;
 use super::learn::{said_in, word};
-use crate::domain::{BatchName, Originator, PayerTransactionId, RowKey};
+use crate::domain::{BatchName, Originator, PayerTransactionId, RowKey, Timestamp};
 use crate::journal::Error;
+use crate::journal::sqlite::NEVER;
 use crate::journal::sqlite::agreed::all_named_otherwise;
 use crate::journal::sqlite::fresh::{FirstClaim, FirstClaims, fresh_from};
 use crate::journal::sqlite::generations::{of_row, states};
@@ -17,6 +18,7 @@ use crate::journal::sqlite::row::{
     is_about_another, state_number, stored_of,
 };
 use crate::journal::sqlite::seal::{SAID, Standing, WORDS, standing_columns};
+use crate::ledger::due::is_possible;
 use crate::ledger::generations::stands_for;
 use crate::lifecycle::{Event, Fact, Life, Policy, State, proven};
 
@@ -48,6 +50,8 @@ struct Subject {
     standing: Option<Standing>,
     life_belongs: bool,
     replaced_by: Option<i64>,
+    /// The largest integer: never.
+    due_at: Option<i64>,
 }
 
 /// What is known of the payments of one service.
@@ -90,7 +94,7 @@ impl Prover<'_> {
         let originator = self.originator()?;
         let mut statement = self.c.prepare(&format!(
             "select {PAYMENT_COLUMNS}, {}, i.seq, i.service_id, l.batch_id = i.batch_id and l.service_id = i.service_id,
-                 l.replaced_by, l.seq is not null, l.known in (0, 1, 2)
+                 l.replaced_by, l.seq is not null, l.known in (0, 1, 2), l.due_at
              from instruction i not indexed left join life l on l.seq = i.seq cross join service s on s.service_id = i.service_id
              where i.batch_id = ?1 order by i.seq",
             standing_columns()
@@ -99,6 +103,7 @@ impl Prover<'_> {
         let mut counted = Counted::default();
         let mut lanes: BTreeMap<i64, Lane> = BTreeMap::new();
         let mut named_otherwise = all_named_otherwise(self.c, self.batch_id)?;
+        let latest = self.latest()?;
         while let Some(row) = rows.next()? {
             let seq: i64 = row.get(PAYMENT_WIDTH + 16)?;
             let outcome = subject(row).and_then(|mut subject| {
@@ -119,6 +124,7 @@ impl Prover<'_> {
                     subject.standing = Some(Standing::NEW);
                     subject.life_belongs = true;
                 }
+                self.due(&subject, latest);
                 self.compare(&originator, &subject, &folded)
             });
             if let Err(error) = outcome {
@@ -145,6 +151,30 @@ impl Prover<'_> {
         Ok(())
     }
 
+    /// Returns the last time that is on record: a run that sets a due time has recorded its beginning.
+    fn latest(&self) -> Result<Timestamp, Error> {
+        let recorded: Option<i64> = self
+            .c
+            .prepare("select max(at) from evidence where batch_id = ?1")?
+            .query_row([self.batch_id], |row| row.get(0))?;
+        Ok(Timestamp::from_millis(recorded.unwrap_or(0)))
+    }
+
+    /// What is due when is in no evidence: it is only held against what any wait can come to.
+    fn due(&mut self, subject: &Subject, latest: Timestamp) {
+        let (Some(standing), Some(due_at)) = (&subject.standing, subject.due_at) else {
+            return;
+        };
+        let is_retry = subject.row.generation > 0;
+        let due_at = (due_at != NEVER).then(|| Timestamp::from_millis(due_at));
+        if !is_possible(standing.life.state, is_retry, due_at, latest) {
+            self.find(format!(
+                "payment {}: it is due at a time that no wait can come to, or never",
+                subject.row.id
+            ));
+        }
+    }
+
     fn lane(&self, service_id: i64) -> Result<Lane, Error> {
         Ok(Lane {
             fresh_from: fresh_from(self.c, self.batch_id, service_id)?.unwrap_or(i64::MAX),
@@ -166,12 +196,12 @@ impl Prover<'_> {
             ));
         }
         let derived = match &row.instruction.reference {
+            // That of a retry comes from the payment it replaces, and is compared there.
+            _ if row.generation > 0 => true,
             Some(reference) => {
                 let key = RowKey::Reference(reference);
                 PayerTransactionId::derive(originator, &self.batch, &key, row.generation) == row.id
             }
-            // That of a retry comes from the payment it replaces, and is compared there.
-            None if row.generation > 0 => true,
             None => {
                 let hash = row.instruction.content_hash();
                 self.above.derives(originator, &self.batch, hash, row.id)
@@ -290,13 +320,11 @@ impl Prover<'_> {
                 "payment {id}: its life is of another batch or service"
             ));
         }
-        if let Some(state) = self.counted_as(subject, standing)? {
+        if let Some((state, minor)) = self.counted_as(subject, standing)? {
             let key = (subject.service_id, currency, state_number(state));
             let sum = self.tallies.entry(key).or_default();
             sum.0 += 1;
-            sum.1 = sum
-                .1
-                .saturating_add(money.amount.map_or(0, |amount| amount.minor()));
+            sum.1 = sum.1.saturating_add(minor);
         }
         let Some(amount) = money.amount else {
             // Without an amount it was never posted; a callback or a presumption about it may be on record all the same.
@@ -329,13 +357,24 @@ impl Prover<'_> {
         self.successor(originator, subject, folded)
     }
 
-    /// Returns where a payment is counted; a row with retries is counted once, at its first generation.
-    fn counted_as(&self, subject: &Subject, standing: &Standing) -> Result<Option<State>, Error> {
+    /// Returns where a payment is counted, and with what; a row with retries is counted once, at its first generation.
+    fn counted_as(
+        &self,
+        subject: &Subject,
+        standing: &Standing,
+    ) -> Result<Option<(State, i64)>, Error> {
+        let own = subject.row.instruction.money.amount;
         Ok(match (subject.row.generation, subject.replaced_by) {
-            (0, None) => Some(standing.life.state),
+            (0, None) => Some((standing.life.state, own.map_or(0, |amount| amount.minor()))),
             (0, Some(_)) => {
-                let states = states(&of_row(self.c, subject.seq)?);
-                Some(states[stands_for(&states)])
+                let row = of_row(self.c, subject.seq)?;
+                let states = states(&row);
+                let place = stands_for(&states);
+                let minor: Option<i64> = self
+                    .c
+                    .prepare_cached("select amount from instruction where seq = ?1")?
+                    .query_row([row[place].seq], |row| row.get(0))?;
+                Some((states[place], minor.unwrap_or(0)))
             }
             _ => None,
         })
@@ -366,7 +405,7 @@ impl Prover<'_> {
             .query_row([seq], |row| row.get(0))?)
     }
 
-    /// A retry repeats its instruction under the next identifier.
+    /// A retry repeats its instruction under the next identifier; a corrected row has one that comes from what it says.
     fn successor(
         &mut self,
         originator: &Originator,
@@ -374,49 +413,76 @@ impl Prover<'_> {
         folded: &Folded,
     ) -> Result<(), Error> {
         let row = &subject.row;
-        let retry: Option<(String, u32, bool)> = match subject.replaced_by {
+        let next = match subject.replaced_by {
             None => None,
-            Some(by) => self
-                .c
-                .prepare_cached(
-                    "select b.identifier, b.generation, a.batch_id = b.batch_id and a.load_id = b.load_id and a.line = b.line
-                         and a.reference is b.reference and a.service_id = b.service_id and a.msisdn = b.msisdn
-                         and a.account_number is b.account_number and a.amount = b.amount and a.currency = b.currency
-                         and a.country = b.country and a.narration is b.narration and a.customer_names is b.customer_names
-                         and a.invoice_number is b.invoice_number and a.payment_mode is b.payment_mode
-                         and a.hub_id is b.hub_id and a.extra is b.extra and a.document is b.document
-                     from instruction a cross join instruction b where a.seq = ?1 and b.seq = ?2",
-                )?
-                .query_row(params![subject.seq, by], |row| {
-                    Ok((row.get(0)?, row.get(1)?, row.get(2)?))
-                })
-                .optional()?,
+            Some(by) => self.next_of(subject.seq, by)?,
         };
-        let told = retry.as_ref().map(|(id, _, _)| id.as_str());
-        if told != folded.replaced_by.as_deref() {
+        let told = next.as_ref().map(|next| next.row.id.as_str().to_owned());
+        if told != folded.replaced_by {
             self.find(format!(
                 "payment {}: its retry is not the one that was recorded",
                 row.id
             ));
         }
-        let Some((id, generation, same)) = retry else {
+        let Some(next) = next else {
             return Ok(());
         };
-        if !same || Some(generation) != row.generation.checked_add(1) {
+        let id = next.row.id;
+        let reference = row.instruction.reference.as_ref();
+        let retry = row
+            .id
+            .of_retry(originator, &self.batch, reference, row.generation);
+        let key = RowKey::Corrected {
+            predecessor: row.id,
+            hash: next.row.instruction.content_hash(),
+        };
+        let corrected =
+            PayerTransactionId::derive(originator, &self.batch, &key, next.row.generation);
+        let repeats = next.repeats || id == corrected && next.corrects;
+        if !repeats || Some(next.row.generation) != row.generation.checked_add(1) {
             self.find(format!("the retry {id} does not repeat {}", row.id));
         }
-        if row.instruction.reference.is_none() {
-            let key = RowKey::of_predecessor(row.id);
-            let derived = PayerTransactionId::derive(originator, &self.batch, &key, generation);
-            if derived.as_str() != id {
-                self.find(format!(
-                    "the retry {id}: its identifier does not come from {}",
-                    row.id
-                ));
-            }
+        if id != retry && id != corrected {
+            self.find(format!(
+                "the retry {id}: its identifier does not come from {}",
+                row.id
+            ));
         }
         Ok(())
     }
+
+    fn next_of(&self, seq: i64, by: i64) -> Result<Option<Next>, Error> {
+        let mut statement = self.c.prepare_cached(&format!(
+            "select {PAYMENT_COLUMNS}, a.batch_id = i.batch_id and a.reference is i.reference and a.service_id = i.service_id
+                     and a.currency = i.currency,
+                 a.batch_id = i.batch_id and a.load_id = i.load_id and a.line = i.line
+                     and a.reference is i.reference and a.service_id = i.service_id and a.msisdn = i.msisdn
+                     and a.account_number is i.account_number and a.amount = i.amount and a.currency = i.currency
+                     and a.country = i.country and a.narration is i.narration and a.customer_names is i.customer_names
+                     and a.invoice_number is i.invoice_number and a.payment_mode is i.payment_mode
+                     and a.hub_id is i.hub_id and a.extra is i.extra and a.document is i.document
+             from instruction a cross join instruction i cross join service s on s.service_id = i.service_id
+             where a.seq = ?1 and i.seq = ?2"
+        ))?;
+        let mut rows = statement.query(params![seq, by])?;
+        let Some(row) = rows.next()? else {
+            return Ok(None);
+        };
+        Ok(Some(Next {
+            row: stored_of(row, 0)?,
+            corrects: row.get(PAYMENT_WIDTH)?,
+            repeats: row.get(PAYMENT_WIDTH + 1)?,
+        }))
+    }
+}
+
+/// The generation after a payment.
+struct Next {
+    row: StoredRow,
+    /// It is of the same row, whatever was mended in it.
+    corrects: bool,
+    /// It is the same instruction.
+    repeats: bool,
 }
 
 impl Above {
@@ -474,6 +540,7 @@ fn subject(row: &Row<'_>) -> Result<Subject, Error> {
         },
         life_belongs: row.get::<_, Option<bool>>(at + 2)?.unwrap_or(false),
         replaced_by: row.get(at + 3)?,
+        due_at: row.get(at + 6)?,
     })
 }
 

@@ -113,14 +113,25 @@ fn an_older_journal_that_comes_back_with_its_mark_shows_by_its_time_or_by_the_lo
             Verdict::Behind(C::LaterRun),
         ),
     ];
-    for (case, stamp, witness, expected) in table {
-        let traces = Traces {
-            mark: Mark::Written(marked()),
-            stamp,
-            witness,
+    let wrong = || -> Vec<&str> {
+        let is_wrong = |(_, stamp, witness, expected): &&(_, _, _, Verdict)| {
+            let traces = Traces {
+                mark: Mark::Written(marked()),
+                stamp: *stamp,
+                witness: *witness,
+                payers: Payers::NONE,
+            };
+            judge(&traces, &found()) != *expected
         };
-        assert_eq!(judge(&traces, &found()), expected, "{case}");
-    }
+        table
+            .iter()
+            .filter(is_wrong)
+            .map(|(case, ..)| *case)
+            .collect()
+    };
+    assert_eq!(wrong(), Vec::<&str>::new());
+    let _awake = crate::canary::Canary::MarkTimeIgnored.wake();
+    assert!(wrong().len() > 3, "the planted mistake is found");
     // Journal and mark were removed, and another one is made.
     let traces = Traces {
         witness: Some(seen),
@@ -136,7 +147,7 @@ fn an_older_journal_that_comes_back_with_its_mark_shows_by_its_time_or_by_the_lo
         ..found()
     };
     assert_eq!(judge(&traces, &new), Verdict::Copy(C::OtherJournal));
-    assert_eq!(orders_lost(&traces, &new), 2);
+    assert_eq!(orders_lost(&traces, &new).count, 2);
 }
 
 #[test]
@@ -184,8 +195,9 @@ fn orders_that_a_journal_does_not_know_hold_its_posts_back() {
             mark,
             stamp: None,
             witness,
+            payers: Payers::NONE,
         };
-        assert_eq!(orders_lost(&traces, &found()), lost, "{case}");
+        assert_eq!(orders_lost(&traces, &found()).count, lost, "{case}");
         if lost > 0 {
             assert!(judge(&traces, &found()).cause().is_some(), "{case}");
         }
@@ -194,14 +206,20 @@ fn orders_that_a_journal_does_not_know_hold_its_posts_back() {
         instruction: 7,
         bill: 2,
     };
-    assert_eq!(held_back(shown, 0), shown);
-    assert!(!held_back(Bound::EVERYTHING, 1).covers(1, None));
+    assert_eq!(held_back(shown, OrdersLost::default()), shown);
+    for (count, unknown) in [(1, false), (0, true)] {
+        let lost = OrdersLost { count, unknown };
+        assert!(!held_back(Bound::EVERYTHING, lost).covers(1, None));
+    }
     for (act, kept) in [
         ("cancel", true),
         ("resolve", true),
         ("account-moved", true),
         ("recover --nothing-ran-since", true),
-        ("retry", false),
+        ("retry", true),
+        ("correct", true),
+        ("load --allow-repeats", true),
+        ("gateway-moved", true),
         ("run", false),
         ("load", false),
         ("resume-lane", false),
@@ -279,4 +297,160 @@ fn what_became_of_a_presumed_payment_is_told_apart() {
     ] {
         assert_eq!(became(&stands, since), expected, "{case}");
     }
+}
+
+/// What lies beside a journal, and whether it tells the newest of its past.
+#[test]
+fn what_may_have_been_put_back_with_a_journal_tells_neither_orders_nor_who_posted() {
+    let (acme, other) = (Payer::of("g", "acme"), Payer::of("g", "other"));
+    let payers_of = |batches: &[(&str, &Payer)]| {
+        let mut payers = Payers::NONE;
+        for (batch, payer) in batches {
+            payers.take(batch, payer);
+        }
+        payers
+    };
+    let as_written = Some(Stamp {
+        named: 7,
+        changed: 7,
+        started: None,
+    });
+    let touched = Some(Stamp {
+        named: 7,
+        changed: 9_000_000_000,
+        started: None,
+    });
+    let mark = |journal| {
+        Mark::Written(Marked {
+            journal,
+            payers: payers_of(&[("b", &acme)]),
+            ..marked()
+        })
+    };
+    let same = Some(Witness::of(&marked()));
+    let ahead = Some(Witness {
+        epoch: 4,
+        ..Witness::of(&marked())
+    });
+    let behind = Found {
+        epoch: 2,
+        ..found()
+    };
+    let backup = Found {
+        is_backup: true,
+        ..behind.clone()
+    };
+    let new = Found {
+        journal: OTHER,
+        was_marked: false,
+        epoch: 0,
+        evidence: 0,
+        orders: 0,
+        heads: Vec::new(),
+        ..found()
+    };
+    let moved_here = Found {
+        journal: OTHER,
+        ..found()
+    };
+    let (by_mark, by_lock) = (Some(&acme), Some(&other));
+    for (case, mark, stamp, witness, found, expected) in [
+        (
+            "an older file put back",
+            mark(OURS),
+            as_written,
+            same,
+            &behind,
+            by_mark,
+        ),
+        (
+            "a backup put back",
+            mark(OURS),
+            as_written,
+            same,
+            &backup,
+            by_mark,
+        ),
+        (
+            "with its mark, and not the lock file",
+            mark(OURS),
+            touched,
+            ahead,
+            &behind,
+            by_lock,
+        ),
+        (
+            "with all that lay beside it",
+            mark(OURS),
+            touched,
+            same,
+            &found(),
+            None,
+        ),
+        (
+            "with its mark, and no lock file",
+            mark(OURS),
+            touched,
+            None,
+            &found(),
+            None,
+        ),
+        ("a clock of its own", mark(OURS), None, same, &behind, None),
+        ("made anew", mark(OURS), as_written, same, &new, by_mark),
+        (
+            "another one moved here",
+            mark(OURS),
+            as_written,
+            same,
+            &moved_here,
+            None,
+        ),
+        ("no mark", Mark::Missing, None, ahead, &behind, None),
+        ("a torn mark", Mark::Unreadable, None, ahead, &behind, None),
+    ] {
+        let traces = Traces {
+            mark,
+            stamp,
+            witness,
+            payers: payers_of(&[("b", &other)]),
+        };
+        assert!(judge(&traces, found).cause().is_some(), "{case}");
+        let heard = told(&traces, found, &[]);
+        assert_eq!(
+            heard.batches.first().map(|(_, payer)| payer),
+            expected,
+            "{case}"
+        );
+        // It was the only one in this place, so that others were posted from there as well.
+        assert_eq!(heard.others, expected.cloned().map(Posted::By), "{case}");
+        let unlike = told(&traces, found, &[Payer::of("g2", "acme")]);
+        assert_eq!(unlike.others, None, "{case}");
+        assert_eq!(
+            orders_lost(&traces, found).unknown,
+            expected.is_none(),
+            "{case}"
+        );
+        let kept = payers_kept(&traces, found);
+        assert_eq!(kept.only(), expected, "{case}");
+        let mut later = kept;
+        later.take("c", &acme);
+        assert_eq!(later.only().is_some(), expected == by_mark, "{case}");
+    }
+    let unused = Traces {
+        mark: Mark::Written(marked()),
+        stamp: as_written,
+        ..Traces::NONE
+    };
+    assert_eq!(told(&unused, &behind, &[]).others, Some(Posted::ByNobody));
+    assert_eq!(
+        told(&unused, &behind, std::slice::from_ref(&acme)).others,
+        None
+    );
+    let blank = Found {
+        was_marked: false,
+        ..new
+    };
+    let mut kept = payers_kept(&Traces::NONE, &blank);
+    kept.take("c", &acme);
+    assert_eq!(kept.only(), Some(&acme), "a journal that was just made");
 }

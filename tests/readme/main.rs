@@ -1,12 +1,17 @@
 //! README and docs speak of keys, variables, commands, flags and tests that exist; of all keys, and of all planted mistakes.
 
+// A test fails by panicking, its helpers too.
+#![allow(clippy::unwrap_used)]
+
+mod walk;
+
 use std::collections::BTreeMap;
 use std::process::Command;
 
 use disburse::cli::config::KEYS;
 
-const README: &str = include_str!("../README.md");
-const PROOF: &str = include_str!("../docs/reliability.md");
+const README: &str = include_str!("../../README.md");
+const PROOF: &str = include_str!("../../docs/reliability.md");
 
 #[test]
 fn every_key_has_its_row() {
@@ -66,7 +71,7 @@ fn every_test_that_the_proof_names_exists() {
 
 #[test]
 fn every_planted_mistake_has_its_row_in_the_proof() {
-    let canary = include_str!("../src/canary.rs");
+    let canary = include_str!("../../src/canary.rs");
     let all = canary
         .split("enum Canary {")
         .nth(1)
@@ -103,6 +108,39 @@ fn sources_below(folder: &str) -> String {
         }
     }
     text
+}
+
+#[test]
+fn every_section_that_is_cited_is_in_the_interface_document() {
+    let sources = sources_below("src") + README;
+    let mut cited = std::collections::BTreeSet::new();
+    for (start, _) in sources.match_indices("ection") {
+        if !sources[..start].ends_with(['s', 'S']) {
+            continue;
+        }
+        let rest = sources[start..].trim_start_matches(|c: char| c.is_ascii_lowercase());
+        let list = rest
+            .split(|c: char| !(c.is_ascii_digit() || ".,and ".contains(c)))
+            .next()
+            .unwrap();
+        let numbers = list
+            .split([',', ' '])
+            .map(|word| word.trim_end_matches('.'));
+        cited.extend(numbers.filter(|word| {
+            word.starts_with(|c: char| c.is_ascii_digit())
+                && word.bytes().all(|b| b.is_ascii_digit() || b == b'.')
+        }));
+    }
+    let headings: Vec<&str> = include_str!("../../docs/interface.md")
+        .lines()
+        .filter(|line| line.starts_with('#'))
+        .filter_map(|line| line.split(' ').nth(1))
+        .map(|number| number.trim_end_matches('.'))
+        .collect();
+    for number in &cited {
+        assert!(headings.contains(number), "no section {number}");
+    }
+    assert!(cited.len() > 15, "only {cited:?} are cited");
 }
 
 #[test]

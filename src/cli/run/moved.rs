@@ -1,0 +1,161 @@
+//! What shows that a batch has not changed hands where its account or its gateway is called otherwise: the word about one of
+//! its payments. And the gateway that has another address (`--gateway-moved`).
+
+use std::sync::Arc;
+
+use super::super::{Error, gateway, output};
+use super::Job;
+use crate::domain::{GatewayTransactionId, PayerTransactionId, Timestamp};
+use crate::engine::Pacer;
+use crate::gateway::{Gateway, HttpGateway, Inquiry, Signal, StopReason};
+use crate::journal::{GatewayMoved, Home, Question};
+use crate::ledger::pin::{self, GatewayMove};
+
+/// Payments that are asked about at most; one that is known suffices.
+pub(super) const ASKED_MAX: usize = 20;
+
+/// What is called otherwise now.
+#[derive(Clone, Copy)]
+pub(super) enum What {
+    Account,
+    Gateway,
+}
+
+impl What {
+    /// Returns what it is, and what of it has changed.
+    pub(super) fn name(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Account => ("account", "name"),
+            Self::Gateway => ("gateway", "address"),
+        }
+    }
+}
+
+impl Job<'_> {
+    /// Moves the batch to the address that is configured, once that one tells of a payment of the batch.
+    ///
+    /// Asked before anything is posted: another gateway knows nothing of what this batch has paid.
+    pub(super) async fn move_gateway(
+        &self,
+        client: &Arc<HttpGateway>,
+        home: &Home,
+        reason: &str,
+    ) -> Result<(), Error> {
+        let (journal, batch, to) = (self.journal, self.batch, &home.gateway);
+        let (from, needs) = journal.gateway_move(batch.clone(), to.clone()).await?;
+        let stays = format!("batch {batch} stays with gateway {from}, and nothing was sent");
+        let witnesses = match needs {
+            GatewayMove::Needless => {
+                self.session.note(&format!(
+                    "batch {batch} may be run with gateway {to} as it is: --gateway-moved changes nothing"
+                ));
+                return Ok(());
+            }
+            GatewayMove::Impossible => {
+                return Err(Error::refused(format!(
+                    "no payment of batch {batch} was ever known to the gateway, so that nothing can show that {to} is the same one; {stays}"
+                ))
+                .hint(format!(
+                    "run it with the old address while that answers. Where it is gone: settle each payment that was posted, once the bank or \
+                     the gateway's people have said what became of it: disburse resolve {batch} ID --paid, or --failed \
+                     --although-accepted. When none is left, say the same again"
+                )));
+            }
+            GatewayMove::Proof => journal.witnesses(batch.clone(), ASKED_MAX).await?,
+            GatewayMove::Free => Vec::new(),
+        };
+        // The address alone may be another one.
+        let before = Home {
+            gateway: from.clone(),
+            ..home.clone()
+        };
+        let now = Timestamp::now();
+        journal.pin(batch.clone(), before, now).await?;
+        let asked = witnesses.len() as u64;
+        let witness = self.witness(client, What::Gateway, witnesses).await?;
+        if needs == GatewayMove::Proof && witness.is_none() {
+            return Err(Error::refused(format!(
+                "gateway {to} knows none of the {} of batch {batch} that it was asked about; {stays}",
+                output::counted(asked, "payment"),
+            ))
+            .hint("choose the profile with the gateway that it was started with"));
+        }
+        let order = GatewayMoved {
+            from: from.clone(),
+            to: to.clone(),
+            witness,
+            reason: reason.to_owned(),
+        };
+        journal
+            .move_gateway(batch.clone(), order, Timestamp::now())
+            .await?;
+        let why = match witness {
+            Some(witness) => format!("the new address told of payment {witness}"),
+            None => "nothing of it can be at the old one".to_owned(),
+        };
+        self.session.note(&format!(
+            "batch {batch} is moved from gateway {from} to {to}: {why}"
+        ));
+        Ok(())
+    }
+
+    /// Asks about payments, one after the other, until the gateway tells of one.
+    pub(super) async fn witness(
+        &self,
+        client: &HttpGateway,
+        what: What,
+        payments: Vec<Question>,
+    ) -> Result<Option<PayerTransactionId>, Error> {
+        let pacer = Pacer::new(gateway::rate(self.settings.profile.limits.query_rate)?, 1);
+        for payment in payments {
+            while let Err(pause) = pacer.pass() {
+                tokio::time::sleep(pause).await;
+            }
+            let inquiry = Inquiry {
+                id: payment.id,
+                gateway_transaction_id: payment
+                    .gateway_transaction_id
+                    .as_deref()
+                    .and_then(|id| GatewayTransactionId::parse(id).ok()),
+            };
+            let asked = tokio::select! {
+                asked = client.query(std::slice::from_ref(&inquiry)) => asked,
+                () = self.drain.cancelled() => return Err(super::beforehand::ended()),
+            };
+            let unanswered = |why: &str| {
+                format!(
+                    "payment {} was asked about for --{}-moved: {why}; nothing was posted",
+                    payment.id,
+                    what.name().0
+                )
+            };
+            match asked.signal {
+                Signal::Healthy => {}
+                Signal::Stop(StopReason::Credentials(why)) => {
+                    return Err(Error::credentials(unanswered(&why)));
+                }
+                Signal::Stop(StopReason::Misconfigured(why)) => {
+                    return Err(Error::stopped(unanswered(&why)));
+                }
+                Signal::Unreachable(why) | Signal::Lost(why) => {
+                    return Err(Error::unavailable(unanswered(&why)).hint("say it again later"));
+                }
+                Signal::SlowDown(_) => {
+                    return Err(Error::unavailable(unanswered(
+                        "the gateway asks for fewer requests",
+                    ))
+                    .hint("say it again later"));
+                }
+            }
+            for outcome in asked.outcomes {
+                // Another account may have a payment of its own under the identifier: another journal uses our names.
+                if pin::shows(outcome.event)
+                    && self.journal.may_be(payment.seq, outcome.said).await?
+                {
+                    return Ok(Some(payment.id));
+                }
+            }
+        }
+        Ok(None)
+    }
+}

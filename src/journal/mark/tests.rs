@@ -1,0 +1,175 @@
+use super::*;
+use crate::ledger::payer::{PAYERS_MAX, Payer};
+use crate::ledger::recovery::POSITIONS_MAX;
+
+fn marked(epoch: i64) -> Marked {
+    Marked {
+        journal: [7; 16],
+        born: Some(u64::MAX),
+        epoch,
+        orders: u64::MAX,
+        positions: vec![
+            Position {
+                batch_id: i64::MAX,
+                length: u64::MAX,
+                evidence_id: i64::MAX,
+                head: [255; 32],
+            };
+            POSITIONS_MAX
+        ],
+        payers: {
+            let mut payers = Payers::NONE;
+            for batch in 0..2 * PAYERS_MAX {
+                let long = format!("{batch}{}", "é".repeat(200));
+                let plain = format!("{batch:0>80}");
+                payers.take(&plain, &Payer::of(&plain, &long));
+            }
+            payers
+        },
+    }
+}
+
+fn place() -> (tempfile::TempDir, Place) {
+    let folder = tempfile::tempdir().unwrap();
+    let place = Place::of(&folder.path().join("j.db"));
+    (folder, place)
+}
+
+#[test]
+fn the_largest_mark_fits_into_its_page_and_is_read_back() {
+    let (folder, place) = place();
+    assert_eq!(place.look().unwrap().mark, Mark::Missing);
+    for epoch in 1..=5 {
+        place
+            .hold()
+            .unwrap()
+            .write(marked(i64::MAX - epoch), true)
+            .unwrap();
+        assert_eq!(
+            place.look().unwrap().mark,
+            Mark::Written(marked(i64::MAX - epoch))
+        );
+    }
+    let file = folder.path().join("j.db.mark").metadata().unwrap();
+    assert_eq!(file.len(), 2 * PAGE as u64);
+    assert_eq!(file.mode() & 0o7777, 0o600);
+}
+
+#[test]
+fn a_torn_page_leaves_the_mark_before_it_and_two_leave_none_that_can_be_read() {
+    let (folder, place) = place();
+    let path = folder.path().join("j.db.mark");
+    place.hold().unwrap().write(marked(1), false).unwrap();
+    place.hold().unwrap().write(marked(2), false).unwrap();
+    let whole = std::fs::read(&path).unwrap();
+    // The second turn is on the first page.
+    for at in [60, 500, 2_000] {
+        let mut torn = whole.clone();
+        torn[at] ^= 1;
+        std::fs::write(&path, &torn).unwrap();
+        assert_eq!(
+            place.look().unwrap().mark,
+            Mark::Written(marked(1)),
+            "byte {at}"
+        );
+        torn[PAGE + at] ^= 1;
+        std::fs::write(&path, &torn).unwrap();
+        assert_eq!(place.look().unwrap().mark, Mark::Unreadable, "byte {at}");
+    }
+    for (what, left) in [("zeros", vec![0; PAGE]), ("text", b"mark".to_vec())] {
+        std::fs::write(&path, left).unwrap();
+        assert_eq!(place.look().unwrap().mark, Mark::Unreadable, "{what}");
+    }
+    std::fs::write(&path, "").unwrap();
+    assert_eq!(place.look().unwrap().mark, Mark::Missing);
+}
+
+#[test]
+fn a_mark_of_another_journal_is_not_written_over() {
+    let (_folder, place) = place();
+    place.advance(&marked(1)).unwrap();
+    let other = Marked {
+        journal: [8; 16],
+        ..marked(9)
+    };
+    assert!(matches!(place.advance(&other), Err(Error::Displaced)));
+    assert_eq!(place.look().unwrap().mark, Mark::Written(marked(1)));
+}
+
+#[test]
+fn a_mark_names_the_time_of_its_file_and_shows_whatever_was_done_to_it_since() {
+    use std::os::unix::fs::PermissionsExt;
+    let (folder, place) = place();
+    let path = folder.path().join("j.db.mark");
+    let is_as_written = || {
+        let stamp = place.look().unwrap().stamp.unwrap();
+        let held = place.hold().unwrap().traces().unwrap().stamp.unwrap();
+        assert_eq!(stamp.named, held.named);
+        assert_eq!(stamp.is_as_written(), held.is_as_written());
+        stamp.is_as_written()
+    };
+    let anew = || place.hold().unwrap().write(marked(1), false).unwrap();
+    anew();
+    if place.look().unwrap().stamp.is_none() {
+        // A file system with a clock of its own.
+        return;
+    }
+    assert!(is_as_written());
+    let copy = folder.path().join("copy");
+    std::fs::copy(&path, &copy).unwrap();
+    let aside = folder.path().join("aside");
+    type Deed<'a> = &'a dyn Fn();
+    let deeds: [(&str, Deed<'_>); 3] = [
+        ("copied over", &|| {
+            std::fs::copy(&copy, &path).unwrap();
+        }),
+        ("moved away and back", &|| {
+            std::fs::rename(&path, &aside).unwrap();
+            std::fs::rename(&aside, &path).unwrap();
+        }),
+        ("another mode", &|| {
+            std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o640)).unwrap();
+        }),
+    ];
+    for (deed, do_it) in deeds {
+        anew();
+        assert!(is_as_written(), "before it is {deed}");
+        std::thread::sleep(2 * STAMP_SLACK);
+        do_it();
+        assert!(!is_as_written(), "{deed}");
+    }
+    // Nobody has done anything to it, however long it lies there.
+    anew();
+    std::thread::sleep(2 * STAMP_SLACK);
+    std::fs::read(&path).unwrap();
+    assert!(is_as_written());
+}
+
+#[test]
+fn a_mark_without_a_time_is_compared_with_none() {
+    let (_folder, place) = place();
+    let Place::Beside(path, _) = &place else {
+        unreachable!()
+    };
+    let file = open(path, true).unwrap();
+    assert_eq!(write_stamped(&file, &marked(1), 1, 0).unwrap(), None);
+    let traces = place.look().unwrap();
+    assert_eq!(
+        (traces.mark, traces.stamp),
+        (Mark::Written(marked(1)), None)
+    );
+    assert_eq!(traces.witness, None);
+    place.advance(&marked(2)).unwrap();
+    assert_eq!(place.look().unwrap().witness, Some(Witness::of(&marked(2))));
+}
+
+#[test]
+fn a_link_in_the_place_of_the_mark_is_not_followed() {
+    let (folder, place) = place();
+    let victim = folder.path().join("victim");
+    std::fs::write(&victim, "mine").unwrap();
+    std::os::unix::fs::symlink(&victim, folder.path().join("j.db.mark")).unwrap();
+    assert!(matches!(place.look(), Err(Error::Mark { .. })));
+    assert!(matches!(place.hold().map(drop), Err(Error::Mark { .. })));
+    assert_eq!(std::fs::read_to_string(&victim).unwrap(), "mine");
+}

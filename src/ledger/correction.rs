@@ -1,0 +1,333 @@
+//! Rows of a file that correct a row which was set aside: which one they name, and whether a spreadsheet has taken digits of it.
+//!
+//! A rejected row is known by what stood in it and by its batch, so that it has the same name whenever its file is loaded.
+
+use std::fmt;
+
+use crate::domain::BatchName;
+
+/// What a row of a file says that it corrects, as it is written there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Corrects {
+    /// A rejected row, by its name: the column `rejected_row`.
+    Rejected(String),
+    /// A failed payment, by its identifier: the column `replaces`.
+    Failed(String),
+}
+
+impl Corrects {
+    /// Returns the column that says so.
+    #[must_use]
+    pub fn column(&self) -> &'static str {
+        match self {
+            Self::Rejected(_) => "rejected_row",
+            Self::Failed(_) => "replaces",
+        }
+    }
+
+    /// Returns what is written there.
+    #[must_use]
+    pub fn written(&self) -> &str {
+        match self {
+            Self::Rejected(text) | Self::Failed(text) => text,
+        }
+    }
+}
+
+/// The name of a rejected row: `row-9f86d081884c7d65-of-payroll-2026-11`.
+// It begins with a word, so that no spreadsheet takes it for a number, a date or a formula.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct RejectedName {
+    /// How the digest of what stands in it begins.
+    pub digest: [u8; 8],
+    /// Its batch.
+    pub batch: BatchName,
+}
+
+impl RejectedName {
+    /// Names a row by the digest of what stands in it. Rows with equal contents have equal names.
+    #[must_use]
+    pub fn of(batch: &BatchName, digest: &[u8; 32]) -> Self {
+        let mut start = [0; 8];
+        start.copy_from_slice(&digest[..8]);
+        Self {
+            digest: start,
+            batch: batch.clone(),
+        }
+    }
+
+    /// Reads a name; `None` when the text is none.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        let (digits, batch) = text.strip_prefix("row-")?.split_once("-of-")?;
+        let is_hex = |c: u8| c.is_ascii_digit() || (b'a'..=b'f').contains(&c);
+        if digits.len() != 16 || !digits.bytes().all(is_hex) {
+            return None;
+        }
+        Some(Self {
+            digest: u64::from_str_radix(digits, 16).ok()?.to_be_bytes(),
+            batch: BatchName::parse(batch).ok()?,
+        })
+    }
+}
+
+impl fmt::Display for RejectedName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let digits = u64::from_be_bytes(self.digest);
+        write!(f, "row-{digits:016x}-of-{}", self.batch)
+    }
+}
+
+/// A rejected row with the name that a row of a file says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Candidate {
+    /// The payment that its mended row became, or another row of this file that names it.
+    pub taken_by: Option<i64>,
+}
+
+/// Why a row cannot correct what it names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// The text is no name of a rejected row.
+    NoName,
+    /// It is the name of a row of another batch.
+    OtherBatch(BatchName),
+    /// The file is not added to a batch that is there.
+    NotAdded,
+    /// The batch has set no such row aside.
+    Unknown,
+    /// Every row of this name has its mended one already.
+    Taken,
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoName => f.write_str(
+                "is not the name of a rejected row; take it from the corrections file as it stands there",
+            ),
+            Self::OtherBatch(batch) => write!(
+                f,
+                "names a rejected row of batch {batch}; add the file to that batch: --batch {batch} --amend"
+            ),
+            Self::NotAdded => f.write_str(
+                "names a rejected row, and the file is not added to a batch; say --amend with the name of the batch that rejected it",
+            ),
+            Self::Unknown => f.write_str(
+                "names a row that this batch has not set aside; take the name from the corrections file of its last load",
+            ),
+            Self::Taken => f.write_str(
+                "names a rejected row that has its mended row already; remove this row, or, if it is a payment of its own, empty this cell",
+            ),
+        }
+    }
+}
+
+/// Returns which of the rejected rows with the name that is written a row corrects. `became`: the payment that the row is
+/// already, where an earlier load brought it.
+///
+/// # Errors
+/// Why it corrects none.
+pub fn corrected(
+    name: Option<&RejectedName>,
+    batch: &BatchName,
+    is_added: bool,
+    candidates: &[Candidate],
+    became: Option<i64>,
+) -> Result<usize, Refusal> {
+    let name = name.ok_or(Refusal::NoName)?;
+    if name.batch != *batch {
+        return Err(Refusal::OtherBatch(name.batch.clone()));
+    }
+    if !is_added {
+        return Err(Refusal::NotAdded);
+    }
+    if candidates.is_empty() {
+        return Err(Refusal::Unknown);
+    }
+    let place = |taken_by| candidates.iter().position(|row| row.taken_by == taken_by);
+    became
+        .and_then(|seq| place(Some(seq)))
+        .or_else(|| place(None))
+        .ok_or(Refusal::Taken)
+}
+
+/// Columns of which a spreadsheet takes digits.
+pub const DIGITS: [&str; 5] = [
+    "reference",
+    "msisdn",
+    "account_number",
+    "bank_account_number",
+    "invoice_number",
+];
+
+/// How a value lost digits on its way through a spreadsheet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lost {
+    /// The zeros in front.
+    LeadingZeros,
+    /// Digits in front.
+    Front,
+    /// Digits at the end.
+    End,
+    /// The last digits became zeros: those beyond the fifteenth, or those that `2.54715E+11` does not show.
+    Rounded,
+}
+
+impl fmt::Display for Lost {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::LeadingZeros => "the zeros in front are gone",
+            Self::Front => "digits in front are gone",
+            Self::End => "digits at the end are gone",
+            Self::Rounded => "the last digits became zeros",
+        })
+    }
+}
+
+/// Digits of a spreadsheet's number; what comes behind them is rounded.
+const KEPT: usize = 15;
+
+/// Returns how the digits of a rejected row were lost in the mended one; `None` when the value is the same, or another one.
+#[must_use]
+pub fn lost_digits(was: &str, is: &str) -> Option<Lost> {
+    let (was, is) = (was.trim(), is.trim());
+    let all_digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    if was == is || !all_digits(was) || !all_digits(is) {
+        return None;
+    }
+    if is.len() < was.len() {
+        let gone = was.len() - is.len();
+        // One digit may stand at either end of many a number: what is left must be most of it.
+        let is_most = is.len() * 2 > was.len();
+        if was.ends_with(is) {
+            let zeros = was[..gone].bytes().all(|b| b == b'0');
+            return (zeros || is_most).then_some(if zeros {
+                Lost::LeadingZeros
+            } else {
+                Lost::Front
+            });
+        }
+        return (is_most && was.starts_with(is)).then_some(Lost::End);
+    }
+    let rounded = was.len() == is.len() && is_rounded(was, is);
+    rounded.then_some(Lost::Rounded)
+}
+
+/// Returns whether a number of as many digits is the other one rounded, with zeros at its end in the place of other digits.
+fn is_rounded(was: &str, is: &str) -> bool {
+    let zeros = is.len() - is.trim_end_matches('0').len();
+    // Fewer zeros stand at the end of many a number, but for the digits that no spreadsheet keeps.
+    let is_many = zeros >= 3 || is.len() > KEPT && zeros > 0;
+    let place = u32::try_from(zeros)
+        .ok()
+        .and_then(|zeros| 10_u128.checked_pow(zeros));
+    match (was.parse::<u128>(), is.parse::<u128>(), place) {
+        (Ok(was), Ok(is), Some(place)) => is_many && was % place != 0 && was.abs_diff(is) < place,
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn batch(name: &str) -> BatchName {
+        BatchName::parse(name).unwrap()
+    }
+
+    proptest! {
+        #[test]
+        fn names_of_rejected_rows_survive_text(digest in any::<[u8; 32]>(), name in "[A-Za-z0-9._-]{1,64}") {
+            let name = RejectedName::of(&batch(&name), &digest);
+            prop_assert_eq!(RejectedName::parse(&name.to_string()), Some(name));
+        }
+    }
+
+    #[test]
+    fn other_texts_are_no_names() {
+        for text in [
+            "",
+            "row-",
+            "row-9f86d081884c7d65",
+            "row-9f86d081884c7d65-of-",
+            "row-9F86D081884C7D65-of-b",
+            "row-9f86d081884c7d6-of-b",
+            "row-+f86d081884c7d65-of-b",
+            "9f86d081884c7d65-of-b",
+            "row-9f86d081884c7d65-of-a b",
+        ] {
+            assert_eq!(RejectedName::parse(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_rejected_row_is_corrected_once() {
+        let (own, name) = (batch("own"), RejectedName::of(&batch("own"), &[7; 32]));
+        let open = Candidate { taken_by: None };
+        let taken = |seq| Candidate {
+            taken_by: Some(seq),
+        };
+        type Case<'a> = (&'a [Candidate], Option<i64>, Result<usize, Refusal>);
+        let table: [Case<'_>; 8] = [
+            (&[], None, Err(Refusal::Unknown)),
+            (&[open], None, Ok(0)),
+            (&[taken(4)], None, Err(Refusal::Taken)),
+            // The same row again is the one that it was.
+            (&[taken(4)], Some(4), Ok(0)),
+            (&[taken(4)], Some(5), Err(Refusal::Taken)),
+            // Equal rows are corrected one after the other.
+            (&[taken(4), open], None, Ok(1)),
+            (&[taken(4), taken(5)], Some(5), Ok(1)),
+            // A row that was added without the name may name it later.
+            (&[open, open], Some(9), Ok(0)),
+        ];
+        for (candidates, became, expected) in table {
+            let found = corrected(Some(&name), &own, true, candidates, became);
+            assert_eq!(found, expected, "{candidates:?} {became:?}");
+        }
+        let other = batch("other");
+        assert_eq!(
+            corrected(Some(&name), &other, true, &[open], None),
+            Err(Refusal::OtherBatch(own.clone()))
+        );
+        assert_eq!(
+            corrected(Some(&name), &own, false, &[open], None),
+            Err(Refusal::NotAdded)
+        );
+        assert_eq!(
+            corrected(None, &own, true, &[open], None),
+            Err(Refusal::NoName)
+        );
+    }
+
+    #[test]
+    fn digits_that_a_spreadsheet_took_are_noticed() {
+        use Lost::{End, Front, LeadingZeros, Rounded};
+        let table = [
+            ("0099427588438", "99427588438", Some(LeadingZeros)),
+            ("007", "7", Some(LeadingZeros)),
+            ("254712000001", "712000001", Some(Front)),
+            ("99427588438", "994275884", Some(End)),
+            ("1234567890123456", "1234567890123450", Some(Rounded)),
+            ("12345678901234567", "12345678901234600", Some(Rounded)),
+            ("254715056716", "254715000000", Some(Rounded)),
+            ("254715556716", "254716000000", Some(Rounded)),
+            ("254715056716", "254715056700", None),
+            ("254715000000", "254716000000", None),
+            ("1234567890123456", "1234567890123999", None),
+            ("99427588438", "99427588438", None),
+            // What was too short becomes whole, and a wrong one another one.
+            ("99427588438", "0099427588438", None),
+            ("25471200000", "254712000001", None),
+            ("99427588438", "11427588438", None),
+            ("99427588438", "38", None),
+            ("", "123", None),
+            ("2.54712E+11", "254712000001", None),
+        ];
+        for (was, is, expected) in table {
+            assert_eq!(lost_digits(was, is), expected, "{was} -> {is}");
+        }
+    }
+}

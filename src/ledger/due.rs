@@ -1,0 +1,69 @@
+//! What may stand as the time at which something is due.
+//!
+//! No evidence holds these times: they are hints, and a run makes them anew. One that nobody can have written would let a
+//! payment wait for ever, though, and must not.
+
+use std::time::Duration;
+
+use crate::domain::Timestamp;
+use crate::lifecycle::State;
+
+/// The longest wait that can be configured.
+pub const LONGEST_WAIT: Duration = Duration::from_secs(366 * 24 * 60 * 60);
+
+/// Returns whether a payment in this state may be due then (`None`: never), where `latest` is the last time that anything of
+/// its journal can come from.
+///
+/// Only a retry is ready and never due: it waits for the word about what it replaces.
+#[must_use]
+pub fn is_possible(
+    state: State,
+    is_retry: bool,
+    due_at: Option<Timestamp>,
+    latest: Timestamp,
+) -> bool {
+    let within_reach = |due_at| due_at <= latest.after(LONGEST_WAIT);
+    match state {
+        State::Ready => due_at.map_or(is_retry, within_reach),
+        // Never: it was given up, or waits for its callback.
+        State::InDoubt | State::Acknowledged | State::Delivered => due_at.is_none_or(within_reach),
+        // Nothing waits for a time.
+        State::Posting | State::Paid | State::Failed | State::Cancelled | State::Conflict => true,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_is_due_later_than_the_longest_wait_reaches() {
+        let latest = Timestamp::from_millis(1_800_000_000_000);
+        let at_once = Some(Timestamp::from_millis(0));
+        let last = latest.after(LONGEST_WAIT);
+        let beyond = Some(last.after(Duration::from_millis(1)));
+        for (state, is_retry, due_at, expected) in [
+            (State::Ready, false, at_once, true),
+            (State::Ready, false, Some(last), true),
+            (State::Ready, false, beyond, false),
+            (State::Ready, false, None, false),
+            (State::Ready, true, None, true),
+            (State::Ready, true, beyond, false),
+            (State::InDoubt, false, None, true),
+            (State::InDoubt, false, Some(last), true),
+            (State::InDoubt, false, beyond, false),
+            (State::Acknowledged, false, None, true),
+            (State::Acknowledged, true, beyond, false),
+            (State::Delivered, false, Some(last), true),
+            (State::Delivered, false, beyond, false),
+            (State::Posting, false, None, true),
+            (State::Paid, false, None, true),
+        ] {
+            assert_eq!(
+                is_possible(state, is_retry, due_at, latest),
+                expected,
+                "{state:?} {is_retry} {due_at:?}"
+            );
+        }
+    }
+}

@@ -1,0 +1,361 @@
+//! A failed payment whose row was corrected: the corrected row becomes the next generation of it, with an identifier of its own.
+//!
+//! From then on it is held to the rules of every retry ([`super::generations`]): it leaves only while every earlier generation
+//! is proven failed. Here it is said whether there may be one at all.
+
+use std::fmt;
+
+use super::correction::{DIGITS, Lost, lost_digits};
+use super::generations::may_be_retried;
+use crate::domain::{BatchName, Instruction, PayerTransactionId, Reference, Written};
+use crate::lifecycle::State;
+
+/// The payment that a corrected row names, as the journal knows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Predecessor {
+    /// Its batch.
+    pub batch: BatchName,
+    /// Where the generations of its row stand, the oldest first.
+    pub states: Vec<State>,
+    /// What replaced it already.
+    pub replaced_by: Option<PayerTransactionId>,
+    /// The batch into which its row was loaded anew, where that is paid, or may be.
+    pub elsewhere: Option<String>,
+    /// What of the row is another one than it was.
+    pub changed: Changed,
+}
+
+/// How a corrected row differs from what it replaces.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Changed {
+    /// Something does.
+    pub anything: bool,
+    /// Its reference.
+    pub reference: bool,
+    /// Its service.
+    pub service: bool,
+    /// Its currency.
+    pub currency: bool,
+    /// One of the two names a document that was uploaded for an identifier.
+    pub names_a_document: bool,
+    /// A column whose digits a spreadsheet took.
+    pub lost: Option<(&'static str, Lost)>,
+}
+
+impl Changed {
+    /// Compares a corrected row with what it replaces.
+    #[must_use]
+    pub fn between<A: Written, B: Written>(was: &Instruction<A>, is: &Instruction<B>) -> Self {
+        fn names<M>(row: &Instruction<M>) -> bool {
+            row.extra_members()
+                .any(|(name, _)| name == "supportDocument")
+        }
+        fn reference<M>(row: &Instruction<M>) -> Option<&str> {
+            row.reference.as_ref().map(Reference::as_str)
+        }
+        Self {
+            anything: was.content_hash() != is.content_hash(),
+            reference: reference(was) != reference(is),
+            service: was.service != is.service,
+            currency: was.money.currency() != is.money.currency(),
+            names_a_document: names(was) || names(is),
+            lost: lost(&was.cells(), &is.cells()),
+        }
+    }
+}
+
+/// Returns the column whose digits were lost in a corrected row, and how.
+///
+/// Nobody knows which column was wrong: a number that is right without them is not told from one that a spreadsheet spoilt.
+fn lost(was: &[(String, String)], is: &[(String, String)]) -> Option<(&'static str, Lost)> {
+    let cell = |cells: &[(String, String)], column| {
+        let found = cells.iter().find(|(name, _)| name == column);
+        found.map(|(_, value)| value.clone()).unwrap_or_default()
+    };
+    DIGITS.into_iter().find_map(|column| {
+        let lost = lost_digits(&cell(was, column), &cell(is, column))?;
+        Some((column, lost))
+    })
+}
+
+/// Why a corrected row does not replace what it names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// The text is no identifier of a payment of this journal.
+    Unknown,
+    /// It is a payment of another batch.
+    OtherBatch(BatchName),
+    /// The file is not added to a batch that is there.
+    NotAdded,
+    /// Another row of the file names the same payment.
+    Twice,
+    /// It was replaced before.
+    Replaced(PayerTransactionId),
+    /// It is not proven to have failed.
+    NotFailed(State),
+    /// An earlier generation of its row is paid, or may be.
+    EarlierMayBePaid,
+    /// Its row was loaded anew into this batch, and is paid there, or may be.
+    LoadedAnew(String),
+    /// The row has another reference.
+    OtherReference,
+    /// The row is paid by another service.
+    OtherService,
+    /// The row has another currency.
+    OtherCurrency,
+    /// The row leaves its amount to the bill.
+    NoAmount,
+    /// The document that is named was uploaded for another identifier.
+    NamesADocument,
+    /// A column has lost digits, as in a spreadsheet.
+    LostDigits(&'static str, Lost),
+    /// The row is as it was.
+    Unchanged,
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unknown => f.write_str(
+                "names no payment of this journal; take the identifier from the failed.csv of the batch's report as it stands there",
+            ),
+            Self::OtherBatch(batch) => write!(
+                f,
+                "names a payment of batch {batch}; add the file to that batch: --batch {batch} --amend"
+            ),
+            Self::NotAdded => f.write_str(
+                "names a failed payment, and the file is not added to its batch; say --amend with the name of that batch",
+            ),
+            Self::Twice => {
+                f.write_str("names a payment that another row of the file replaces; keep one of the two rows")
+            }
+            Self::Replaced(id) => write!(
+                f,
+                "names a payment of which {id} took the place already. Where that one has failed too, write {id} here. Where it is ready and wrong, withdraw it \
+                 (`disburse cancel` of its batch, with --id {id}), and load this row, with its reference and without `replaces`, under a new batch name. Else remove this row"
+            ),
+            Self::NotFailed(State::Cancelled) => f.write_str(
+                "names a payment that was cancelled; to pay its row all the same, load it, with its reference and without `replaces`, under a new batch name",
+            ),
+            Self::NotFailed(state) => write!(
+                f,
+                "names a payment that is {}; only one that is proven to have failed is replaced: remove this row",
+                state.name()
+            ),
+            Self::EarlierMayBePaid => f.write_str(
+                "names a payment of which an earlier one of the same row is paid, or may be; `disburse explain` shows it: remove this row",
+            ),
+            Self::LoadedAnew(batch) => write!(
+                f,
+                "names a payment whose row, as it was or as it is now, was loaded anew into batch {batch}, and is paid there, or may be: remove this row. Where it is a \
+                 debt of its own all the same, load it as a row of a new batch: that load asks for the word that it may be paid again"
+            ),
+            Self::OtherReference => f.write_str(
+                "names a payment with another reference; write the reference as it was",
+            ),
+            Self::OtherService => f.write_str(
+                "names a payment of another service; write the service_code as it was. To pay by another service, load the row in a file of \
+                 its own under a new batch name, with its reference as it was or, where it has none, with recipient and amount as they were: \
+                 `disburse retry` leaves the failed one alone then",
+            ),
+            Self::OtherCurrency => {
+                f.write_str("names a payment in another currency; write the currency_code as it was")
+            }
+            Self::NoAmount => f.write_str("names a failed payment, and the row has no amount; write the amount"),
+            Self::NamesADocument => f.write_str(
+                "names a payment with extra.supportDocument, which was uploaded for its own identifier; load the row with the column \
+                 document, with its reference as it was, under a new batch name",
+            ),
+            Self::LostDigits(column, lost) => write!(
+                f,
+                "names a failed payment, of which {column} was another one: {lost}, as a spreadsheet does it. Write the value as it was. If the new one is right, \
+                 load the row, with its reference and without `replaces`, under a new batch name"
+            ),
+            Self::Unchanged => f.write_str(
+                "names a failed payment, and nothing of the row was mended; remove this row, or pay it as it is with `disburse retry`",
+            ),
+        }
+    }
+}
+
+/// Says whether a corrected row may replace the payment that it names.
+///
+/// # Errors
+/// Why not.
+pub fn may_replace(
+    predecessor: Option<&Predecessor>,
+    batch: &BatchName,
+    is_added: bool,
+) -> Result<(), Refusal> {
+    let Some(Predecessor {
+        batch: own,
+        states,
+        replaced_by,
+        elsewhere,
+        changed,
+    }) = predecessor
+    else {
+        return Err(Refusal::Unknown);
+    };
+    if own != batch {
+        return Err(Refusal::OtherBatch(own.clone()));
+    }
+    if !is_added {
+        return Err(Refusal::NotAdded);
+    }
+    if let Some(id) = replaced_by {
+        return Err(Refusal::Replaced(*id));
+    }
+    match states.last() {
+        Some(State::Failed) => {}
+        Some(state) => return Err(Refusal::NotFailed(*state)),
+        None => return Err(Refusal::Unknown),
+    }
+    if !may_be_retried(states) {
+        return Err(Refusal::EarlierMayBePaid);
+    }
+    if let Some(batch) = elsewhere {
+        return Err(Refusal::LoadedAnew(batch.clone()));
+    }
+    let mismatches = [
+        (changed.reference, Refusal::OtherReference),
+        (changed.service, Refusal::OtherService),
+        (changed.currency, Refusal::OtherCurrency),
+        (changed.names_a_document, Refusal::NamesADocument),
+        (!changed.anything, Refusal::Unchanged),
+    ];
+    let mismatch = mismatches.into_iter().find(|(is_so, _)| *is_so);
+    match (mismatch, changed.lost) {
+        (Some((_, refusal)), _) => Err(refusal),
+        (None, Some((column, lost))) => Err(Refusal::LostDigits(column, lost)),
+        (None, None) => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use State::{Cancelled, Conflict, Failed, InDoubt, Paid, Ready};
+
+    fn named(name: &str) -> BatchName {
+        BatchName::parse(name).unwrap()
+    }
+
+    fn failed() -> Predecessor {
+        Predecessor {
+            batch: named("own"),
+            states: vec![Failed],
+            replaced_by: None,
+            elsewhere: None,
+            changed: Changed {
+                anything: true,
+                ..Changed::default()
+            },
+        }
+    }
+
+    #[test]
+    fn only_what_is_proven_to_have_failed_is_replaced() {
+        let own = named("own");
+        let table: [(&[State], Result<(), Refusal>); 9] = [
+            (&[Failed], Ok(())),
+            (&[Failed, Cancelled, Failed], Ok(())),
+            (&[Paid], Err(Refusal::NotFailed(Paid))),
+            (&[Ready], Err(Refusal::NotFailed(Ready))),
+            (&[InDoubt], Err(Refusal::NotFailed(InDoubt))),
+            (&[Conflict], Err(Refusal::NotFailed(Conflict))),
+            (&[Failed, Cancelled], Err(Refusal::NotFailed(Cancelled))),
+            (&[Paid, Failed], Err(Refusal::EarlierMayBePaid)),
+            (&[Conflict, Failed], Err(Refusal::EarlierMayBePaid)),
+        ];
+        for (states, expected) in table {
+            let predecessor = Predecessor {
+                states: states.to_vec(),
+                ..failed()
+            };
+            assert_eq!(
+                may_replace(Some(&predecessor), &own, true),
+                expected,
+                "{states:?}"
+            );
+        }
+        for state in State::ALL {
+            let predecessor = Predecessor {
+                states: vec![state],
+                ..failed()
+            };
+            let may = may_replace(Some(&predecessor), &own, true).is_ok();
+            assert_eq!(may, state == Failed, "{state:?}");
+        }
+    }
+
+    #[test]
+    fn digits_that_a_spreadsheet_took_of_a_corrected_row_are_noticed() {
+        let row = |msisdn: &str, account: &str| {
+            let cells = [("msisdn", msisdn), ("bank_account_number", account)];
+            cells.map(|(name, value)| (name.to_owned(), value.to_owned()))
+        };
+        let was = row("254711642920", "0099427588438");
+        for (is, expected) in [
+            (row("254711642921", "0099427588438"), None),
+            (
+                row("254711642921", "99427588438"),
+                Some(("bank_account_number", Lost::LeadingZeros)),
+            ),
+            (
+                row("254712000000", "0099427588438"),
+                Some(("msisdn", Lost::Rounded)),
+            ),
+        ] {
+            assert_eq!(lost(&was, &is), expected);
+        }
+    }
+
+    #[test]
+    fn a_row_that_is_not_the_corrected_one_is_refused_with_its_reason() {
+        let own = named("own");
+        let id = PayerTransactionId::parse("0123456789ABCDEFGHJKMNPQR1").unwrap();
+        let changed = |change: fn(&mut Changed)| {
+            let mut predecessor = failed();
+            change(&mut predecessor.changed);
+            predecessor
+        };
+        let replaced = Predecessor {
+            replaced_by: Some(id),
+            ..failed()
+        };
+        let anew = Predecessor {
+            elsewhere: Some("c".to_owned()),
+            ..failed()
+        };
+        let table = [
+            (anew, Refusal::LoadedAnew("c".to_owned())),
+            (replaced, Refusal::Replaced(id)),
+            (changed(|c| c.reference = true), Refusal::OtherReference),
+            (changed(|c| c.service = true), Refusal::OtherService),
+            (changed(|c| c.currency = true), Refusal::OtherCurrency),
+            (
+                changed(|c| c.names_a_document = true),
+                Refusal::NamesADocument,
+            ),
+            (changed(|c| c.anything = false), Refusal::Unchanged),
+            (
+                changed(|c| c.lost = Some(("msisdn", Lost::Rounded))),
+                Refusal::LostDigits("msisdn", Lost::Rounded),
+            ),
+        ];
+        for (predecessor, expected) in table {
+            let found = may_replace(Some(&predecessor), &own, true);
+            assert_eq!(found, Err(expected));
+        }
+        assert_eq!(may_replace(None, &own, true), Err(Refusal::Unknown));
+        assert_eq!(
+            may_replace(Some(&failed()), &own, false),
+            Err(Refusal::NotAdded)
+        );
+        assert_eq!(
+            may_replace(Some(&failed()), &named("other"), true),
+            Err(Refusal::OtherBatch(own))
+        );
+    }
+}

@@ -1,0 +1,248 @@
+//! The road back: what was rejected is mended, what failed is corrected, and the batch ends with everybody paid.
+
+use crate::files::{Row, csv, rows};
+use crate::oracle::{Line, nothing_twice, payments};
+use crate::sandbox::ledger_beside_journal;
+use crate::world::{Setup, World};
+
+const GOOD: [&str; 3] = ["--sandbox", "--faults", "none"];
+
+/// Rewrites the cells of a CSV file, row by row.
+fn mend(world: &World, from: &str, to: &str, mut each: impl FnMut(&mut Line)) {
+    let mut reader = csv::Reader::from_path(world.path(from)).unwrap();
+    let header = reader.headers().unwrap().clone();
+    let mut writer = csv::Writer::from_path(world.path(to)).unwrap();
+    writer.write_record(&header).unwrap();
+    for record in reader.records() {
+        let record = record.unwrap();
+        let cells = header.iter().zip(record.iter());
+        let mut line = Line {
+            cells: cells
+                .map(|(name, cell)| (name.to_owned(), cell.to_owned()))
+                .collect(),
+        };
+        each(&mut line);
+        writer
+            .write_record(header.iter().map(|name| line.get(name)))
+            .unwrap();
+    }
+    writer.flush().unwrap();
+}
+
+fn set(line: &mut Line, name: &str, cell: &str) {
+    line.cells.insert(name.to_owned(), cell.to_owned());
+}
+
+/// 200 rows, of which three have a number that is too short.
+fn batch() -> (Vec<Row>, String) {
+    let rows = rows(200, 301);
+    let mut text = csv(&rows);
+    for row in &rows[..3] {
+        let short = &row.msisdn[..row.msisdn.len() - 1];
+        text = text.replacen(&format!(",{},", row.msisdn), &format!(",{short},"), 1);
+    }
+    (rows, text)
+}
+
+#[test]
+fn what_was_rejected_or_failed_is_mended_added_and_paid_and_the_batch_ends_with_0() {
+    let world = World::new(&Setup::default());
+    let (rows, text) = batch();
+    world.write("batch.csv", &text);
+    let load = [
+        "load",
+        "batch.csv",
+        "--batch",
+        "b",
+        "--sandbox",
+        "--on-error",
+        "skip",
+    ];
+    world.expect(0, &load).says("3 rows set aside as rejected");
+    // The rejected rows are mended and added: the third one is still wrong, and is told with its name again.
+    let number = |line: &Line| {
+        let own = rows
+            .iter()
+            .find(|row| row.reference == line.get("reference"));
+        own.unwrap().msisdn.clone()
+    };
+    mend(&world, "batch.corrections.csv", "mended.csv", |line| {
+        set(line, "msisdn", &number(line));
+    });
+    let amend = ["load", "mended.csv", "--batch", "b", "--sandbox", "--amend"];
+    world
+        .expect(0, &amend)
+        .says("3 mended rows take the place of what was rejected");
+    world.expect(0, &amend).says("already there, unchanged");
+    assert_eq!(world.count("b", "rejected"), 0);
+    assert_eq!(world.status("b")["count"], 200);
+
+    // Some fail at once, by codes that speak of the recipient.
+    world.write("faults.toml", "refuse = 0.05\n");
+    let run = ["run", "b", "--yes"];
+    let bad = ["--sandbox", "--faults", "faults.toml"];
+    world.expect(3, &[&run[..], &bad].concat());
+    let failed = world.count("b", "failed");
+    assert!(failed >= 3, "{failed} failed");
+    world
+        .expect(0, &["report", "b", "--out", "first"])
+        .says("first/failed.csv")
+        .says("--batch b --amend --sandbox");
+    let before = payments(&world, "first");
+
+    // A file in which nothing was mended pays nobody; one row is left out here, and another amount stands in all others.
+    let add = |file| ["load", file, "--batch", "b", "--sandbox", "--amend"];
+    world
+        .expect(2, &add("first/failed.csv"))
+        .says("nothing of the row was mended")
+        .says("disburse retry");
+    let mut corrected = 0;
+    mend(&world, "first/failed.csv", "corrected.csv", |line| {
+        assert!(!line.get("reason").is_empty() && !line.get("what_to_do").is_empty());
+        corrected += 1;
+        set(line, "msisdn", &format!("254722{corrected:06}"));
+        set(line, "amount", &format!("{corrected}00.50"));
+    });
+    assert_eq!(corrected, failed);
+    world
+        .expect(
+            2,
+            &["load", "corrected.csv", "--batch", "other", "--sandbox"],
+        )
+        .says("add the file to that batch: --batch b --amend");
+    world
+        .expect(0, &add("corrected.csv"))
+        .says(&format!("{failed} failed payments are paid anew"));
+    world
+        .expect(0, &add("corrected.csv"))
+        .says("already there, unchanged");
+    assert_eq!(world.count("b", "ready"), failed);
+    assert_eq!(world.status("b")["count"], 200, "each row is counted once");
+
+    world.expect(0, &[&run[..], &GOOD].concat());
+    world.expect(0, &["report", "b", "--out", "second"]);
+    assert!(!world.path("second/failed.csv").exists(), "nobody is left");
+    let after = payments(&world, "second");
+    assert_eq!(after.len(), 200, "one line per row");
+    assert!(after.iter().all(|line| line.get("state") == "paid"));
+    let ids = |lines: &[Line], state: &str| -> Vec<String> {
+        let of_state = lines.iter().filter(|line| line.get("state") == state);
+        of_state
+            .map(|line| line.get("payer_transaction_id").to_owned())
+            .collect()
+    };
+    for id in ids(&before, "failed") {
+        let new = after.iter().find(|line| line.get("note").contains(&id));
+        assert!(new.unwrap().get("amount").ends_with("00.50"));
+    }
+    let ledger = ledger_beside_journal(&world);
+    nothing_twice(&ledger);
+    assert_eq!(ledger.executed_once, 200);
+    world
+        .expect(0, &["verify", "b"])
+        .says("sound: everything fits");
+
+    // The same commands again change nothing.
+    world.expect(0, &load);
+    world.expect(0, &amend);
+    world.expect(0, &add("corrected.csv"));
+    world.expect(0, &[&run[..], &GOOD].concat());
+    assert_eq!(world.status("b")["count"], 200);
+    assert_eq!(
+        ledger_beside_journal(&world).identifiers.len(),
+        ledger.identifiers.len()
+    );
+    world
+        .expect(2, &add("first/failed.csv"))
+        .says("took the place already");
+}
+
+#[test]
+fn a_file_that_a_person_mended_is_never_overwritten_and_no_shield_is_paid() {
+    let world = World::new(&Setup::default());
+    let text = "reference,service_code,msisdn,amount,currency_code,narration\n\
+         A-1,B2C_MPESA,25471234567,50.00,KES,=2+3\nA-2,B2C_MPESA,254712345679,60.00,KES,fine\n";
+    world.write("batch.csv", text);
+    let load = [
+        "load",
+        "batch.csv",
+        "--batch",
+        "b",
+        "--sandbox",
+        "--on-error",
+        "skip",
+    ];
+    world.expect(0, &load);
+    assert!(world.read("batch.corrections.csv").contains(",'=2+3,"));
+    mend(&world, "batch.corrections.csv", "mended.csv", |line| {
+        set(line, "msisdn", "254712345678");
+    });
+    let mended = world.read("mended.csv");
+    world.write("batch.corrections.csv", &mended);
+    let other = ["--batch", "c", "--sandbox", "--on-error", "skip"];
+    world.expect(0, &[&["load", "batch.csv"][..], &other].concat());
+    assert_eq!(world.read("batch.corrections.csv"), mended);
+    assert!(world.path("batch.corrections-2.csv").exists());
+    let amend = [
+        "load",
+        "batch.corrections.csv",
+        "--batch",
+        "b",
+        "--sandbox",
+        "--amend",
+    ];
+    world.expect(0, &amend);
+    let run = [&["run", "b", "--yes"][..], &GOOD].concat();
+    world.expect(0, &run);
+    world.expect(0, &["report", "b", "--out", "out"]);
+    let report: serde_json::Value = serde_json::from_str(&world.read("out/report.json")).unwrap();
+    assert!(
+        report.to_string().contains("\"=2+3\""),
+        "the narration has no shield"
+    );
+}
+
+#[test]
+fn a_correction_that_a_copy_has_lost_is_an_order_that_is_given_again() {
+    let world = World::new(&Setup::default());
+    world.write_rows("batch.csv", &rows(3, 302));
+    world.write("faults.toml", "refuse = 1.0\n");
+    let run = ["run", "b", "--yes"];
+    let bad = ["--sandbox", "--faults", "faults.toml"];
+    world.expect(0, &["load", "batch.csv", "--batch", "b", "--sandbox"]);
+    world.expect(3, &[&run[..], &bad].concat());
+    assert_eq!(world.count("b", "failed"), 3);
+    world.expect(0, &["report", "b", "--out", "first"]);
+    let mut corrected = 0;
+    mend(&world, "first/failed.csv", "corrected.csv", |line| {
+        corrected += 1;
+        set(line, "msisdn", &format!("254722{corrected:06}"));
+    });
+    world.expect(0, &["backup", "copy.db"]);
+    let amend = [
+        "load",
+        "corrected.csv",
+        "--batch",
+        "b",
+        "--sandbox",
+        "--amend",
+    ];
+    world.expect(0, &amend);
+    world.expect(0, &[&run[..], &GOOD].concat());
+    let paid = ledger_beside_journal(&world);
+    assert_eq!(paid.executed_once, 3);
+
+    world.delete_journal();
+    std::fs::copy(world.path("copy.db"), world.path("disburse.db")).unwrap();
+    // Paid anew under identifiers that nobody has posted: the gateway cannot tell that they were paid.
+    world.expect(0, &["status", "b"]).says(
+        "1 order by people (cancel, retry, a corrected file and the like) was on record here",
+    );
+    // Given again, it is the payment that the gateway knows.
+    world.expect(0, &amend);
+    world.expect(0, &[&run[..], &GOOD].concat());
+    let after = ledger_beside_journal(&world);
+    nothing_twice(&after);
+    assert_eq!(after.executed_once, 3);
+    assert_eq!(world.count("b", "paid"), 3);
+}
