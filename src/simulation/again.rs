@@ -38,10 +38,15 @@ pub(super) struct Again {
 }
 
 impl Again {
+    /// Whether rows are loaded again in a seed.
+    pub(super) fn plays(seed: u64) -> bool {
+        seed % EVERY == 2
+    }
+
     pub(super) fn of(seed: u64) -> Self {
         let mut rng = Rng::with_seed(seed ^ 0xA6A1);
         Self {
-            is_on: Cell::new(seed % EVERY == 2),
+            is_on: Cell::new(Self::plays(seed)),
             window: match rng.bool() {
                 true => WINDOW,
                 false => Terms::default().window,

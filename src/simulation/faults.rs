@@ -191,6 +191,18 @@ impl Faults {
         faults
     }
 
+    /// The same gateway, that calls many payments failed and takes some of it back: what is loaded again then has something to
+    /// repeat.
+    pub fn with_failures(self) -> Self {
+        Self {
+            failure: self.failure.max(300),
+            refusal: self.refusal.max(150),
+            late_word: self.late_word.max(400),
+            callback_lost: self.callback_lost.min(200),
+            ..self
+        }
+    }
+
     /// The same gateway after its bad days.
     pub fn healed(&self) -> Self {
         Self {

@@ -75,7 +75,7 @@ impl Scene {
             }
         });
         // Somebody runs it before anybody thinks of the orders that are lost.
-        if self.world.lock().orders_lost && self.by_chance(2) {
+        if self.world.lock().orders_lost {
             self.live(false);
         }
         self.on_a_runtime(async {

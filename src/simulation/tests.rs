@@ -1,11 +1,13 @@
 //! Seeds by the thousand.
 
+use std::collections::HashMap;
 use std::fmt::Write as _;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::Instant;
+use std::sync::{LazyLock, Mutex};
+use std::thread::ThreadId;
+use std::time::{Duration, Instant};
 
-use super::simulate;
+use super::Outcome;
 use crate::canary::Canary;
 use crate::domain::PayerTransactionId;
 
@@ -19,6 +21,43 @@ const TWICE: u64 = 200;
 const TELL_EVERY: u64 = 10_000;
 /// Failing seeds that are told, at most.
 const FAILURES_MAX: usize = 5;
+
+/// A seed takes some ten milliseconds; one that takes longer than this never ends.
+const SEED_MAX: Duration = Duration::from_secs(120);
+
+/// The seed that each thread is at, and since when.
+static UNDER_WAY: LazyLock<Mutex<HashMap<ThreadId, (u64, Instant)>>> = LazyLock::new(|| {
+    std::thread::spawn(end_what_hangs);
+    Mutex::default()
+});
+
+/// A seed that hangs cannot be interrupted: it is named, and the whole process ends.
+fn end_what_hangs() {
+    loop {
+        std::thread::sleep(Duration::from_secs(1));
+        let under_way = UNDER_WAY.lock().expect("nobody panics with it");
+        if let Some((seed, _)) = under_way.values().find(|(_, at)| at.elapsed() > SEED_MAX) {
+            eprintln!("seed {seed} has not ended within {} s", SEED_MAX.as_secs());
+            std::process::abort();
+        }
+    }
+}
+
+/// Simulates one seed, which must end.
+fn simulate(seed: u64, traced: bool) -> Outcome {
+    let me = std::thread::current().id();
+    let note = |at: Option<(u64, Instant)>| {
+        let mut under_way = UNDER_WAY.lock().expect("nobody panics with it");
+        match at {
+            Some(at) => under_way.insert(me, at),
+            None => under_way.remove(&me),
+        };
+    };
+    note(Some((seed, Instant::now())));
+    let outcome = super::simulate(seed, traced);
+    note(None);
+    outcome
+}
 
 fn number(name: &str) -> Option<u64> {
     std::env::var(name).ok()?.parse().ok()

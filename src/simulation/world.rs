@@ -8,6 +8,7 @@ use fastrand::Rng;
 use tokio::sync::{Notify, oneshot};
 use tokio::time::Instant;
 
+use super::again::Again;
 use super::faults::Faults;
 use super::wire::{Answer, Departures, Hold, Packet};
 use crate::callback;
@@ -137,7 +138,10 @@ pub(super) struct Shape {
 impl World {
     pub fn new(seed: u64, traced: bool) -> Arc<Self> {
         let mut rng = Rng::with_seed(seed);
-        let faults = Faults::draw(&mut rng);
+        let faults = match Faults::draw(&mut rng) {
+            faults if Again::plays(seed) => faults.with_failures(),
+            faults => faults,
+        };
         Arc::new(Self {
             state: Mutex::new(Shape {
                 rng,
