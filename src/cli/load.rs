@@ -14,8 +14,8 @@ use super::session::{Session, batch_name, run_command};
 use super::verify;
 use super::writeback::Writeback;
 use super::{Error, Verdict, arguments::FileArguments, networks, output, recover, repeats};
-use crate::domain::{BatchName, Tally, Timestamp};
-use crate::journal::{Journal, LoadPlan, LoadRefusal, LoadSummary, Loaded, RunLock};
+use crate::domain::{BatchName, Originator, Tally, Timestamp};
+use crate::journal::{Journal, LoadPlan, LoadRefusal, LoadSummary, Loaded, Reader, RunLock};
 use crate::ledger::{Before, Purpose};
 
 /// `disburse load`.
@@ -178,6 +178,10 @@ pub(super) async fn open_and_load(
     if path.symlink_metadata().is_ok() {
         let journal = Journal::open(path)?.acting_as(actor());
         recover::warn(&journal).await?;
+        let plan = LoadPlan {
+            originator: originator(path, &plan)?,
+            ..plan
+        };
         let (summary, fresh) = into_journal(session, &journal, input, plan).await?;
         return Ok((journal, summary, fresh));
     }
@@ -213,6 +217,25 @@ pub(super) async fn open_and_load(
     // Another one may have been in this place before.
     recover::warn(&journal).await?;
     Ok((journal, summary, fresh))
+}
+
+/// Returns who pays: of a rehearsal that is there already, whoever it was begun with.
+// A person rehearses before anything is configured, and again when it is: nobody is paid by either, and the same command
+// must go on.
+fn originator(path: &Path, plan: &LoadPlan) -> Result<Originator, Error> {
+    let configured = plan.originator.clone();
+    if plan.purpose != Purpose::Rehearsal {
+        return Ok(configured);
+    }
+    let record = match Reader::open(path)?.snapshot(&plan.batch) {
+        Ok(snapshot) => snapshot.record()?,
+        Err(crate::journal::Error::UnknownBatch { .. }) => return Ok(configured),
+        Err(error) => return Err(error.into()),
+    };
+    Ok(match record.purpose {
+        Purpose::Rehearsal => record.originator,
+        Purpose::Gateway | Purpose::Unknown => configured,
+    })
 }
 
 /// A name that nobody else has: process numbers come again, in containers at every start, and what a killed load left
@@ -318,9 +341,7 @@ pub(super) async fn into_journal(
     };
     match loaded {
         Loaded::New(summary) => {
-            for alike in &summary.alike {
-                output::complain("warning", &repeats::alike_text(alike));
-            }
+            repeats::warn_alike(&summary.alike);
             if let Some(repeats) = &summary.repeats {
                 output::complain("warning", &repeats::skipped_text(repeats));
             }
@@ -357,7 +378,13 @@ pub(super) async fn into_journal(
             }
             Ok((summary, false))
         }
-        Loaded::Refused(refusal) => Err(refused(input, &batch, bad, &refusal)),
+        Loaded::Refused(refusal) => {
+            // Whoever mends the errors mends these in the same go.
+            if let LoadRefusal::BadRows { alike, .. } = &refusal {
+                repeats::warn_alike(alike);
+            }
+            Err(refused(input, &batch, bad, &refusal))
+        }
     }
 }
 
@@ -375,7 +402,7 @@ fn replaced_text(replaced: u64) -> String {
         _ => ("are", "their corrected rows"),
     };
     format!(
-        "{} {is} paid anew by {its}, each under a new identifier",
+        "{} {is} to be paid again by {its}, each under a new identifier",
         output::counted(replaced, "failed payment")
     )
 }

@@ -130,3 +130,35 @@ fn what_an_earlier_release_loaded_goes_where_it_is_run() {
         said.err
     );
 }
+
+#[test]
+fn a_rehearsal_that_was_begun_without_a_configuration_goes_on_with_one() {
+    let desk = Desk::with_rows();
+    let pay = [
+        "pay",
+        "ok.csv",
+        "--batch",
+        "b",
+        "--sandbox",
+        "--faults=none",
+    ];
+    desk.run(&pay).finished(0);
+    // As the built-in profile has it: every repeat of a post has the same bytes.
+    let airtime = "\n[services.AIRTIME]\nkind = \"airtime\"\ncurrency_code = \"KES\"\ndate_payment_received = \"empty\"\n";
+    let desk = desk.file(
+        "disburse.toml",
+        format!("{}{airtime}", crate::desk::CONFIGURATION),
+    );
+    let said = desk.run(&pay).finished(0);
+    assert!(
+        said.err.contains("loaded before; the run goes on"),
+        "{}",
+        said.err
+    );
+    // Nobody was paid a second time, and what is paid for good has the name that is configured.
+    let status = desk.run(&["status", "b", "--json"]).finished(0).json();
+    assert_eq!(status["count"], 3);
+    desk.run(&["load", "ok.csv", "--batch", "c", "--sandbox"])
+        .finished(0);
+    assert!(desk.run(&["verify", "b"]).finished(0).out.contains("sound"));
+}

@@ -109,7 +109,10 @@ fn its_commands_work_from_top_to_bottom() {
     // The first command needs no configuration; those below it are said with the one that the README prints.
     let mut exports = "";
     for line in blocks("sh") {
-        if let Some(variables) = line.strip_prefix("export ") {
+        if let Some(variables) = line
+            .strip_prefix("export ")
+            .filter(|variables| variables.starts_with("DISBURSE_"))
+        {
             exports = variables;
             fs::write(folder.join("disburse.toml"), blocks("toml").join("\n")).unwrap();
         }
@@ -139,6 +142,19 @@ fn its_commands_work_from_top_to_bottom() {
         println!("{:>6} ms  {words}", begun.elapsed().as_millis());
     }
     assert!(said > 35, "only {said} commands were said");
+    // Somebody opens another terminal in the same folder, with the configuration, and goes on where the first command ended.
+    for line in blocks("sh") {
+        let words = line.strip_prefix("cargo run --release -- ");
+        let Some(words) = words.filter(|words| words.contains("--sandbox")) else {
+            continue;
+        };
+        let output = say(folder, &gateway.address, "", words);
+        assert!(
+            is_expected(words, output.status.code().unwrap()),
+            "said again, without the variables: disburse {words}\n{}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+    }
     // The mistakes that it shows are those that this configuration finds.
     let output = say(
         folder,
