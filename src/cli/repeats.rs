@@ -146,6 +146,13 @@ pub(super) fn set_aside_hint(corrections: &str, rows: u64) -> String {
     )
 }
 
+/// Warns of rows that a person should see before money moves.
+pub(super) fn warn_alike(all: &[Alike]) {
+    for alike in all {
+        output::complain("warning", &alike_text(alike));
+    }
+}
+
 /// Says what a person should see before money moves.
 pub(super) fn alike_text(alike: &Alike) -> String {
     let count = alike.other.rows;
@@ -161,7 +168,15 @@ pub(super) fn alike_text(alike: &Alike) -> String {
     };
     let file = output::name(&alike.file);
     let other = load_text(&alike.other);
-    let mut lines: Vec<String> = alike.lines.iter().map(u64::to_string).collect();
+    let mut lines: Vec<String> = alike
+        .lines
+        .iter()
+        .enumerate()
+        .map(|(at, line)| match alike.others.get(at) {
+            Some(other) => format!("{line} (like {other})"),
+            None => line.to_string(),
+        })
+        .collect();
     if alike.lines.len() as u64 != count {
         lines.push("…".to_owned());
     }

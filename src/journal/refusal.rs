@@ -1,6 +1,6 @@
 //! Why a file is not loaded.
 
-use crate::journal::repeats::Repeats;
+use crate::journal::repeats::{Alike, Repeats};
 use crate::journal::types::LateError;
 use crate::ledger::Purpose;
 
@@ -15,6 +15,8 @@ pub enum LoadRefusal {
         late: Vec<LateError>,
         /// Those of them that repeat rows of other loads.
         repeats: Option<Repeats>,
+        /// Rows without an error that a person should see.
+        alike: Vec<Alike>,
     },
     /// Rows that say what they correct, and cannot.
     Corrections(Vec<LateError>),

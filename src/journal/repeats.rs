@@ -1,5 +1,6 @@
 //! What the verbs take and give about rows that repeat rows of other loads.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use crate::domain::Timestamp;
@@ -58,6 +59,26 @@ pub struct Alike {
     pub other: RepeatedLoad,
     /// The first of their lines.
     pub lines: Vec<u64>,
+    /// For each of them the line of the same file that it looks like; empty where that is a row of another load, and where an
+    /// earlier release loaded it.
+    pub others: Vec<u64>,
+}
+
+impl Alike {
+    /// Leaves out the lines of rows that are never paid, and of those that look like such a row.
+    pub(super) fn leave_out(&mut self, cancelled: &BTreeSet<u64>) {
+        let (mut lines, mut others) = (Vec::new(), Vec::new());
+        for (at, line) in self.lines.iter().enumerate() {
+            let other = self.others.get(at);
+            if cancelled.contains(line) || other.is_some_and(|other| cancelled.contains(other)) {
+                self.other.rows = self.other.rows.saturating_sub(1);
+                continue;
+            }
+            lines.push(*line);
+            others.extend(other);
+        }
+        (self.lines, self.others) = (lines, others);
+    }
 }
 
 /// Why rows are shown.
@@ -91,3 +112,39 @@ pub const ALIKE_MAX: u64 = 1000;
 
 /// Lines that are named one by one.
 pub const ALIKE_LINES: usize = 10;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_that_are_never_paid_are_not_shown_again() {
+        let both = |lines: &[u64], others: &[u64], rows| Alike {
+            kind: AlikeKind::SameFile,
+            file: "f.csv".to_owned(),
+            other: RepeatedLoad {
+                batch: "b".to_owned(),
+                source: "f.csv".to_owned(),
+                loaded_at: Timestamp::from_millis(0),
+                rows,
+            },
+            lines: lines.to_vec(),
+            others: others.to_vec(),
+        };
+        let all: (&[u64], &[u64]) = (&[3, 5, 9], &[2, 4, 8]);
+        for (case, cancelled, left) in [
+            ("nothing", &[][..], both(all.0, all.1, 30)),
+            ("another row", &[7], both(all.0, all.1, 30)),
+            ("a row", &[5], both(&[3, 9], &[2, 8], 29)),
+            ("what it is like", &[2], both(&[5, 9], &[4, 8], 29)),
+            ("both of a pair", &[2, 3], both(&[5, 9], &[4, 8], 29)),
+        ] {
+            let mut alike = both(all.0, all.1, 30);
+            alike.leave_out(&cancelled.iter().copied().collect());
+            assert_eq!(alike, left, "{case}");
+        }
+        let mut of_another_load = both(&[3, 5], &[], 2);
+        of_another_load.leave_out(&[3, 5].into());
+        assert_eq!(of_another_load.other.rows, 0);
+    }
+}

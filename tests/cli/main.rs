@@ -12,6 +12,7 @@ mod damage;
 mod decided;
 mod desk;
 mod doors;
+mod doubled;
 mod formats;
 mod full_disk;
 mod help;

@@ -1,6 +1,9 @@
 //! Rows that a person is shown before they are paid.
 
+use std::collections::BTreeSet;
+
 use rusqlite::{Connection, params};
+use serde_json::{Value, json};
 
 use super::load::Load;
 use super::repeats::{SAME_BILL, SAME_FILE, SAME_REFERENCE};
@@ -32,31 +35,63 @@ impl Load<'_> {
                 SAME_REFERENCE => AlikeKind::SameReference,
                 _ => kind,
             };
-            let lines: Vec<u64> = self
-                .c
-                .prepare(&format!(
-                    "select i.line from {table} t cross join instruction i on i.seq = t.seq where t.load_id = ?1 order by i.seq limit {ALIKE_LINES}"
-                ))?
-                .query_map([load_id], |row| row.get::<_, i64>(0))?
-                .map(|line| Ok(line?.unsigned_abs()))
-                .collect::<Result<_, Error>>()?;
-            let file = self.plan.source.clone();
+            let (lines, others) = self.lines_of(table, load_id)?;
             let alike = Alike {
                 kind,
-                file,
+                file: self.plan.source.clone(),
                 other,
                 lines,
+                others,
             };
             save(self.c, self.load_id, &alike)?;
             sorted.alike.push(alike);
         }
         Ok(())
     }
+
+    /// Returns the first lines of what was found, and where they are like rows of the same file, the lines of those.
+    fn lines_of(&self, table: &str, load_id: i64) -> Result<(Vec<u64>, Vec<u64>), Error> {
+        let is_same_file = load_id <= SAME_FILE;
+        let mut statement = self.c.prepare(&format!(
+            "select i.line, o.line from {table} t cross join instruction i on i.seq = t.seq
+             left join instruction o on ?2 and o.seq = t.other where t.load_id = ?1 order by i.seq limit {ALIKE_LINES}"
+        ))?;
+        let mut rows = statement.query(params![load_id, is_same_file])?;
+        let (mut lines, mut others) = (Vec::new(), Vec::new());
+        while let Some(row) = rows.next()? {
+            lines.push(row.get::<_, i64>(0)?.unsigned_abs());
+            others.extend(row.get::<_, Option<i64>>(1)?.map(i64::unsigned_abs));
+        }
+        if others.len() != lines.len() {
+            others.clear();
+        }
+        Ok((lines, others))
+    }
+}
+
+/// Returns lines as they are kept: earlier releases kept those of the rows alone.
+fn lines_json(alike: &Alike) -> Value {
+    match alike.others.is_empty() {
+        true => json!(alike.lines),
+        false => json!({"lines": alike.lines, "others": alike.others}),
+    }
+}
+
+fn lines_from(text: &str) -> Result<(Vec<u64>, Vec<u64>), Error> {
+    let bad = || corrupt("lines");
+    let list = |value: Value| serde_json::from_value::<Vec<u64>>(value).map_err(|_| bad());
+    match serde_json::from_str(text).map_err(|_| bad())? {
+        Value::Object(mut both) => {
+            let mut take = |name| list(both.remove(name).unwrap_or_default());
+            Ok((take("lines")?, take("others")?))
+        }
+        lines => Ok((list(lines)?, Vec::new())),
+    }
 }
 
 fn save(c: &Connection, load_id: i64, alike: &Alike) -> Result<(), Error> {
     let kind = AlikeKind::ALL.iter().position(|kind| *kind == alike.kind);
-    let lines = serde_json::to_string(&alike.lines).map_err(|_| corrupt("lines"))?;
+    let lines = lines_json(alike).to_string();
     c.prepare_cached(
         "insert into alike (load_id, kind, batch, source, loaded_at, count, lines) values (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
     )?
@@ -85,9 +120,14 @@ impl Journal {
 
 fn alike(c: &Connection, batch_id: i64) -> Result<Vec<Alike>, Error> {
     let mut statement = c.prepare_cached(
-        "select a.kind, l.source, a.batch, a.source, a.loaded_at, a.count, a.lines
+        "select a.kind, l.source, a.batch, a.source, a.loaded_at, a.count, a.lines, l.load_id
          from load l cross join alike a on a.load_id = l.load_id where l.batch_id = ?1 order by a.alike_id",
     )?;
+    let has_cancelled: bool = c
+        .prepare_cached(
+            "select exists (select 1 from tally where batch_id = ?1 and state = 7 and count > 0)",
+        )?
+        .query_row([batch_id], |row| row.get(0))?;
     let mut rows = statement.query([batch_id])?;
     let mut found = Vec::new();
     while let Some(row) = rows.next()? {
@@ -95,8 +135,8 @@ fn alike(c: &Connection, batch_id: i64) -> Result<Vec<Alike>, Error> {
         let kind = usize::try_from(kind)
             .ok()
             .and_then(|kind| AlikeKind::ALL.get(kind));
-        let lines: String = row.get(6)?;
-        found.push(Alike {
+        let (lines, others) = lines_from(&row.get::<_, String>(6)?)?;
+        let mut alike = Alike {
             kind: *kind.ok_or_else(|| corrupt("rows that are alike"))?,
             file: row.get(1)?,
             other: RepeatedLoad {
@@ -105,8 +145,35 @@ fn alike(c: &Connection, batch_id: i64) -> Result<Vec<Alike>, Error> {
                 loaded_at: Timestamp::from_millis(row.get(4)?),
                 rows: row.get::<_, i64>(5)?.unsigned_abs(),
             },
-            lines: serde_json::from_str(&lines).map_err(|_| corrupt("lines"))?,
-        });
+            lines,
+            others,
+        };
+        if has_cancelled {
+            let cancelled = cancelled(c, batch_id, row.get(7)?, &alike)?;
+            alike.leave_out(&cancelled);
+        }
+        if alike.other.rows > 0 {
+            found.push(alike);
+        }
     }
     Ok(found)
+}
+
+/// Returns which of these lines are of rows that were cancelled.
+fn cancelled(
+    c: &Connection,
+    batch_id: i64,
+    load_id: i64,
+    alike: &Alike,
+) -> Result<BTreeSet<u64>, Error> {
+    let lines: Vec<u64> = [&alike.lines[..], &alike.others].concat();
+    c.prepare_cached(
+        "select i.line from life l cross join instruction i on i.seq = l.seq
+         where l.batch_id = ?1 and l.state = 7 and i.load_id = ?2 and i.line in (select value from json_each(?3))",
+    )?
+    .query_map(params![batch_id, load_id, json!(lines).to_string()], |row| {
+        row.get::<_, i64>(0)
+    })?
+    .map(|line| Ok(line?.unsigned_abs()))
+    .collect()
 }

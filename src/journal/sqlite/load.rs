@@ -559,6 +559,7 @@ fn bad_rows(rejected: u64, sorted: Sorted) -> LoadRefusal {
         rejected,
         late: sorted.late,
         repeats: sorted.repeats,
+        alike: sorted.alike,
     }
 }
 
