@@ -7,14 +7,12 @@ use std::time::{Duration, Instant};
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use tokio::sync::watch;
 
-use super::output;
+use super::{output, status};
 use crate::domain::{Timestamp, WireZone};
 use crate::engine::Progress;
 use crate::lifecycle::State;
 
 const LINE_EVERY: Duration = Duration::from_secs(10);
-/// The length of a date with the blank behind it.
-const DATE: usize = "2026-11-28 ".len();
 
 static SCREEN: Mutex<Option<MultiProgress>> = Mutex::new(None);
 
@@ -77,7 +75,15 @@ async fn show_lines(progress: &mut watch::Receiver<Progress>, zone: &WireZone) {
     ticks.tick().await;
     loop {
         tokio::select! {
-            changed = progress.changed() => if changed.is_err() { return },
+            changed = progress.changed() => {
+                if changed.is_err() {
+                    return;
+                }
+                if pace.is_new() {
+                    let now = progress.borrow();
+                    pace.at(now.posted, now.finished_of().0);
+                }
+            }
             _ = ticks.tick() => {
                 let now = progress.borrow_and_update().clone();
                 let text = format!("{}  {}", describe(&now, &mut pace), states(&now, zone));
@@ -94,6 +100,11 @@ struct Pace {
 }
 
 impl Pace {
+    /// Returns whether nothing was noted yet, from which a speed could be told.
+    fn is_new(&self) -> bool {
+        self.marks.is_empty()
+    }
+
     /// Returns payments posted and ended per second.
     fn at(&mut self, posted: u64, finished: u64) -> (f64, f64) {
         let now = Instant::now();
@@ -114,6 +125,12 @@ impl Pace {
     }
 }
 
+/// Returns whether something is yet to be sent. What was sent has its outcome when the gateway says so: no speed tells when.
+fn still_to_send(progress: &Progress) -> bool {
+    let count = |state| progress.states.get(&state).map_or(0, |tally| tally.count);
+    count(State::Ready) + count(State::Posting) > 0
+}
+
 /// How far the run is, what has moved, how fast, and how long it will take.
 fn describe(progress: &Progress, pace: &mut Pace) -> String {
     let (finished, total) = progress.finished_of();
@@ -131,7 +148,7 @@ fn describe(progress: &Progress, pace: &mut Pace) -> String {
         clippy::cast_sign_loss,
         reason = "a guess"
     )]
-    if left > 0 && ending > 0.5 {
+    if left > 0 && ending > 0.5 && still_to_send(progress) {
         parts.push(format!("ETA {}", clock((left as f64 / ending) as u64)));
     }
     parts.join("  ")
@@ -139,10 +156,10 @@ fn describe(progress: &Progress, pace: &mut Pace) -> String {
 
 /// What holds the run up, then where the payments stand that are not paid.
 fn states(progress: &Progress, zone: &WireZone) -> String {
-    let clock = |at: Timestamp| zone.format(at).split_off(DATE);
+    let clock = |at: Timestamp| zone.clock(at);
     let mut parts: Vec<String> = Vec::new();
     if progress.draining {
-        parts.push("ending".into());
+        parts.push("ending: what is under way is waited for;".into());
     }
     if progress.circuit_open {
         parts.push(match progress.awaited.posts {
@@ -156,13 +173,20 @@ fn states(progress: &Progress, zone: &WireZone) -> String {
             .iter()
             .map(|service| service.as_str())
             .collect();
+        let (the_float, it) = match lanes.len() {
+            1 => ("the float", "it"),
+            _ => ("the floats", "they"),
+        };
         let until = match progress.awaited.lane {
-            Some(at) => format!("tried again at {}", clock(at)),
-            None => "until it is topped up and resume-lane is said".to_owned(),
+            Some(at) => format!("looked at again at {}", clock(at)),
+            None => format!(
+                "paused until {it} {} topped up, and resume-lane is said",
+                if it == "it" { "is" } else { "are" }
+            ),
         };
         parts.push(format!(
-            "held, its float is used up (230): {}, {until};",
-            lanes.join(" ")
+            "{the_float} of {} cannot pay what is next (230), {until};",
+            lanes.join(", ")
         ));
     }
     let states = [
@@ -178,19 +202,49 @@ fn states(progress: &Progress, zone: &WireZone) -> String {
         .into_iter()
         .filter_map(|state| {
             let count = progress.states.get(&state).map_or(0, |tally| tally.count);
-            (count > 0).then(|| format!("{} {}", state.name(), output::grouped(&count.to_string())))
+            (count > 0).then(|| {
+                let words = status::words(state);
+                format!("{words}: {}", output::grouped(&count.to_string()))
+            })
         })
         .collect();
-    parts.extend(counts);
+    if !counts.is_empty() {
+        parts.push(format!("{};", counts.join(", ")));
+    }
     let unsettled: u64 = [State::InDoubt, State::Acknowledged, State::Delivered]
         .into_iter()
         .filter_map(|state| progress.states.get(&state))
         .map(|tally| tally.count)
         .sum();
     if let Some(at) = progress.awaited.ask.filter(|_| unsettled > 0) {
-        parts.push(format!("the gateway is asked next at {}", clock(at)));
+        parts.push(asked_again(unsettled, &clock(at), progress.awaited.nth));
     }
-    parts.join("  ")
+    let text = parts.join(" ");
+    text.trim_end_matches(';').to_owned()
+}
+
+/// Says when the gateway is asked about what has no outcome yet, and for which time.
+fn asked_again(unsettled: u64, at: &str, nth: Option<u32>) -> String {
+    let payments = output::counted(unsettled, "payment");
+    match nth {
+        Some(nth) => format!(
+            "{payments}: the gateway is asked again at {at}, {} time",
+            ordinal(nth)
+        ),
+        None => format!("{payments}: the gateway is asked at {at}"),
+    }
+}
+
+/// Returns `1st`, `2nd`, `3rd`, `4th`.
+fn ordinal(number: u32) -> String {
+    let ending = match (number % 10, number % 100) {
+        (_, 11..=13) => "th",
+        (1, _) => "st",
+        (2, _) => "nd",
+        (3, _) => "rd",
+        _ => "th",
+    };
+    format!("{number}{ending}")
 }
 
 fn clock(seconds: u64) -> String {
@@ -236,21 +290,52 @@ mod tests {
             ..blank()
         };
         let told = states(&progress, &nairobi);
-        assert_eq!(told, "in_doubt 4  the gateway is asked next at 09:01:05");
+        assert_eq!(
+            told,
+            "outcome unknown: 4; 4 payments: the gateway is asked at 09:01:05 EAT"
+        );
+        progress.awaited.nth = Some(3);
+        let told = states(&progress, &nairobi);
+        assert_eq!(
+            told,
+            "outcome unknown: 4; 4 payments: the gateway is asked again at 09:01:05 EAT, 3rd time"
+        );
         progress.states.clear();
         progress.circuit_open = true;
         progress.awaited.posts = at(5);
         let told = states(&progress, &nairobi);
-        assert_eq!(told, "cannot reach the gateway, trying again at 09:00:05;");
+        assert_eq!(
+            told,
+            "cannot reach the gateway, trying again at 09:00:05 EAT"
+        );
         progress.circuit_open = false;
         progress.held = vec![ServiceCode::parse("B2C_MPESA").unwrap()];
         for (lane, until) in [
-            (at(30), "tried again at 09:00:30"),
-            (None, "until it is topped up and resume-lane is said"),
+            (at(30), "looked at again at 09:00:30 EAT"),
+            (
+                None,
+                "paused until it is topped up, and resume-lane is said",
+            ),
         ] {
             progress.awaited.lane = lane;
-            let told = format!("held, its float is used up (230): B2C_MPESA, {until};");
+            let told = format!("the float of B2C_MPESA cannot pay what is next (230), {until}");
             assert_eq!(states(&progress, &nairobi), told);
+        }
+    }
+
+    #[test]
+    fn a_count_is_said_as_a_person_says_it() {
+        for (number, told) in [
+            (2, "2nd"),
+            (3, "3rd"),
+            (4, "4th"),
+            (11, "11th"),
+            (12, "12th"),
+            (13, "13th"),
+            (21, "21st"),
+            (112, "112th"),
+        ] {
+            assert_eq!(ordinal(number), told);
         }
     }
 

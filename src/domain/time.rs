@@ -95,6 +95,24 @@ impl WireZone {
         text
     }
 
+    /// Returns `2026-11-28 03:00:00 EAT`, for a person: the time of this zone, and which zone that is.
+    #[must_use]
+    pub fn format_named(&self, instant: Timestamp) -> String {
+        format!("{} {}", self.format(instant), self.abbreviation(instant))
+    }
+
+    /// Returns `03:00:00 EAT`.
+    #[must_use]
+    pub fn clock(&self, instant: Timestamp) -> String {
+        self.format_named(instant).split_off("2026-11-28 ".len())
+    }
+
+    fn abbreviation(&self, instant: Timestamp) -> String {
+        let instant =
+            jiff::Timestamp::from_millisecond(instant.0).unwrap_or(jiff::Timestamp::UNIX_EPOCH);
+        self.0.to_offset_info(instant).abbreviation().to_owned()
+    }
+
     /// Returns universal time.
     #[must_use]
     pub fn utc() -> Self {
@@ -118,6 +136,14 @@ mod tests {
         assert_eq!(
             zone.format(Timestamp::from_millis(1_795_824_000_000)),
             "2026-11-28 03:00:00"
+        );
+        assert_eq!(
+            zone.clock(Timestamp::from_millis(1_795_824_000_000)),
+            "03:00:00 EAT"
+        );
+        assert_eq!(
+            WireZone::utc().format_named(Timestamp::from_millis(1_795_824_000_000)),
+            "2026-11-28 00:00:00 UTC"
         );
         assert!(WireZone::from_name("Mars/Olympus").is_none());
         for (instant, year) in [(253_370_764_800_000, "9999"), (-62_167_219_200_000, "0000")] {

@@ -10,6 +10,8 @@ use crate::lifecycle::State;
 pub struct Awaited {
     /// The next question to the gateway.
     pub ask: Option<Timestamp>,
+    /// Which question in a row about its payment that one is, where that is known.
+    pub nth: Option<u32>,
     /// The next post, after losses in a row.
     pub posts: Option<Timestamp>,
     /// The next look at a lane that is held for want of float.

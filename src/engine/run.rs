@@ -289,7 +289,7 @@ impl<G: Gateway> Shell<G> {
 
     // Dispatch ends with the first failure of the journal: what it holds is no longer known.
     fn fail(&mut self, error: Error, now: Timestamp) {
-        tracing::error!(%error, "the journal failed; no further payment is posted");
+        tracing::error!(%error, "the journal cannot be written; no further payment is posted, and the run ends");
         self.core.tell(News::Drain, now);
         self.core.forget_journal();
         self.findings.forget();
@@ -389,7 +389,7 @@ impl<G: Gateway> Shell<G> {
                 }
                 Err(OperationError::Credentials { what, .. }) => News::Stop(what),
                 Err(error) => {
-                    tracing::warn!(%service, %error, "the balance of a held lane is not known");
+                    tracing::warn!(%service, %error, "the balance of a paused service cannot be asked for; it stays paused");
                     News::Balance(lane, None)
                 }
             };
@@ -409,7 +409,7 @@ impl<G: Gateway> Shell<G> {
             if payments > 0 {
                 tracing::warn!(
                     payments,
-                    "intents without an outcome; they will be asked about"
+                    "payments were handed out for sending and nothing is known of them; the gateway is asked about them"
                 );
             }
             Ok(())

@@ -73,7 +73,7 @@ impl Manner {
             self.pass().await?;
             match (request().await, pauses.next()) {
                 (Err(OperationError::Unavailable(why)), Some(pause)) => {
-                    tracing::warn!(%why, ?pause, "not available; tried again after a pause");
+                    tracing::warn!(%why, ?pause, "the gateway does not answer; asked again after the pause");
                     self.wait(*pause).await?;
                 }
                 (outcome, _) => return Some(outcome),

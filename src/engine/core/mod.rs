@@ -17,6 +17,7 @@ mod ending;
 mod lanes;
 mod news;
 mod repeats;
+mod rounds;
 #[cfg(test)]
 mod tests;
 mod words;
@@ -25,6 +26,7 @@ use claimed::Claimed;
 pub use ending::Ending;
 use lanes::Held;
 pub use news::{Effect, Health, News};
+use rounds::Rounds;
 use words::Words;
 
 /// The bounds of a run.
@@ -77,6 +79,7 @@ pub struct Core {
     /// Something happened since the journal was last looked at.
     stale: bool,
     due: Due,
+    rounds: Rounds,
     /// Held lanes, and when they open by themselves.
     held: BTreeMap<i64, Held>,
     states: BTreeMap<State, Tally>,
@@ -114,6 +117,7 @@ impl Core {
                 ask: Some(now),
                 ..Due::default()
             },
+            rounds: Rounds::default(),
             held: BTreeMap::new(),
             states: BTreeMap::new(),
             waiting: BTreeMap::new(),
@@ -251,7 +255,11 @@ impl Core {
             Action::Post(at) if !self.held.contains_key(&lane) => {
                 self.due.post = earliest(self.due.post, Some(at.unwrap_or(now)));
             }
-            Action::Ask(at) => self.due.ask = earliest(self.due.ask, Some(at)),
+            Action::Ask(at) => {
+                self.due.ask = earliest(self.due.ask, Some(at));
+                self.rounds.forget_before(now);
+                self.rounds.note(at, life.queries);
+            }
             Action::Post(_) | Action::Wait | Action::Nothing => {}
         }
     }
@@ -477,8 +485,10 @@ impl Core {
     pub fn awaits(&self, now: Timestamp) -> Awaited {
         let later = |at: &Timestamp| *at > now;
         let lanes = self.held.values();
+        let ask = self.due.ask.filter(later);
         Awaited {
-            ask: self.due.ask.filter(later),
+            ask,
+            nth: ask.and_then(|at| self.rounds.nth(at)),
             posts: match self.breaker.gate(now) {
                 Gate::ShutUntil(until) => Some(until),
                 Gate::Open | Gate::Probe | Gate::Waiting => None,
