@@ -55,10 +55,10 @@ pub(super) fn sentence(record: &PaymentRecord, commands: Commands<'_>) -> Option
             let why = life
                 .code
                 .map_or_else(|| decision(record), |code| failure(code).0.to_owned());
-            format!("Not paid: {why}{code}. It was ordered anew, see its retry")
+            format!("Not paid: {why}{code}. It is to be paid again: see its retry")
         }
         (State::Failed, None) => format!(
-            "Not paid: {}. To pay it anew: disburse retry {batch}, which asks the gateway about it first",
+            "Not paid: {}. To pay it again: disburse retry {batch}, which asks the gateway about it first",
             decision(record)
         ),
         (State::Failed, Some(number)) => match failure(number) {
@@ -66,7 +66,7 @@ pub(super) fn sentence(record: &PaymentRecord, commands: Commands<'_>) -> Option
                 format!("Not paid: {why}{code}. Correct it and add the corrected row")
             }
             (why, Remedy::PayAnew(first)) => format!(
-                "Not paid: {why}{code}. {first}; to pay it anew: disburse retry {batch} --code {number}"
+                "Not paid: {why}{code}. {first}; to pay it again: disburse retry {batch} --code {number}"
             ),
         },
         (State::Cancelled, _) => format!(

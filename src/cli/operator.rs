@@ -12,6 +12,7 @@ use crate::domain::{BatchName, Tally, Timestamp};
 use crate::journal::{Journal, Standing, Unretried, WhyUnretried};
 use crate::ledger::decisions::ByCode;
 use crate::lifecycle::{Moment, State};
+use crate::report::StateName;
 
 fn now() -> Moment {
     Moment {
@@ -41,7 +42,7 @@ pub(super) async fn retry(session: &Session, arguments: RetryArguments) -> Resul
     }
     if total.count > 0 {
         let what = format!(
-            "pay {} of batch {batch} anew, {}, each under a new identifier: {}",
+            "pay {} of batch {batch} again, {}, each under a new identifier: {}",
             output::counted(total.count, "failed payment"),
             output::amounts(&total.amounts),
             by_code(&shown)
@@ -87,10 +88,10 @@ pub(super) async fn retry(session: &Session, arguments: RetryArguments) -> Resul
         session,
         json!({"retried": count, "not_retried": unretried.iter().map(unretried_json).collect::<Vec<_>>()}),
         &match count {
-            0 => "nothing is paid anew".to_owned(),
-            1 => "1 failed payment is paid anew, under a new identifier".to_owned(),
+            0 => "nothing is to be paid again".to_owned(),
+            1 => "1 failed payment is to be paid again, under a new identifier".to_owned(),
             _ => format!(
-                "{} are paid anew, each under a new identifier",
+                "{} are to be paid again, each under a new identifier",
                 output::counted(count, "failed payment")
             ),
         },
@@ -166,11 +167,11 @@ async fn tell_nothing_to_retry(
 fn states(standing: &Standing) -> String {
     let counted = State::ALL
         .into_iter()
-        .map(|state| (state.name(), standing.of(state).count));
+        .map(|state| (status::words(state), standing.of(state).count));
     let parts: Vec<String> = counted
         .chain([
-            ("rejected", standing.rejected.count),
-            ("unpriced", standing.unpriced),
+            (StateName::Rejected.in_words(), standing.rejected.count),
+            (StateName::Unpriced.in_words(), standing.unpriced),
         ])
         .filter(|(_, count)| *count > 0)
         .map(|(state, count)| format!("{} {state}", output::grouped(&count.to_string())))
@@ -299,8 +300,8 @@ pub(super) async fn resume_lane(
         .resume_lane(batch.clone(), arguments.service.clone(), Timestamp::now())
         .await?;
     let text = match &lane {
-        Some(lane) => format!("lane {} is open again", lane.service),
-        None => format!("lane {} was not held", arguments.service),
+        Some(lane) => format!("{} is open again: the next run pays it", lane.service),
+        None => format!("{} was not paused", arguments.service),
     };
     tell(
         session,
@@ -313,10 +314,10 @@ pub(super) async fn resume_lane(
     } else {
         for lane in &standing.held {
             let why = status::held_for(lane.held_for);
-            session.note(&format!("held {why}: {}", lane.service));
+            session.note(&format!("{} is paused {why}", lane.service));
         }
         if standing.held.is_empty() {
-            session.note(&format!("no lane of batch {batch} is held"));
+            session.note(&format!("no service of batch {batch} is paused"));
         }
     }
     Ok(Verdict::Done)

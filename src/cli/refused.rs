@@ -29,7 +29,7 @@ pub(super) fn refused(input: &Input, batch: &str, bad: u64, refusal: &LoadRefusa
             .hint("say the same command again; if it comes back, copy the file to another disk first"),
         LoadRefusal::OtherContent(difference) => {
             let message = format!(
-                "batch {batch} exists with other rows: {}; nothing was loaded{}",
+                "batch {batch} is there already, and differs from the file: {}; nothing was loaded{}",
                 difference_text(difference),
                 examples(difference)
             );
@@ -127,6 +127,7 @@ fn corrections(file: &str, errors: &[LateError]) -> Error {
 const DECLARED: &str =
     "rows may be missing or doubled in the file, or it is another file: ask whoever declared it";
 
+/// Says how a file differs from its batch, as a sentence goes on behind "the batch has other rows than the file: ".
 fn difference_text(difference: &Difference) -> String {
     let Difference {
         new,
@@ -134,11 +135,47 @@ fn difference_text(difference: &Difference) -> String {
         changed,
         rejected,
         ..
-    } = difference;
-    match (new + gone + changed, rejected) {
-        (0, 0) => "rows with errors are gone".to_owned(),
-        (_, 0) => format!("{new} new, {gone} gone, {changed} changed"),
-        _ => format!("{new} new, {gone} gone, {changed} changed, {rejected} new with errors"),
+    } = *difference;
+    let rows = |count| output::counted(count, "row");
+    let (is, are) = (
+        |count: u64| if count == 1 { "is" } else { "are" },
+        |count: u64| {
+            if count == 1 { "has" } else { "have" }
+        },
+    );
+    let mut parts = Vec::new();
+    if gone > 0 {
+        parts.push(format!(
+            "{} of the batch {} not in the file",
+            rows(gone),
+            is(gone)
+        ));
+    }
+    if changed > 0 {
+        parts.push(format!(
+            "{} of the file {} another content in the batch",
+            rows(changed),
+            are(changed)
+        ));
+    }
+    if new > 0 {
+        parts.push(format!(
+            "{} of the file {} not in the batch",
+            rows(new),
+            is(new)
+        ));
+    }
+    if rejected > 0 {
+        parts.push(format!(
+            "{} of the file {} errors, and {} not set aside when the batch was loaded",
+            rows(rejected),
+            are(rejected),
+            if rejected == 1 { "was" } else { "were" }
+        ));
+    }
+    match parts.is_empty() {
+        true => "rows with errors that were set aside are not in the file".to_owned(),
+        false => parts.join("; "),
     }
 }
 

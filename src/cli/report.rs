@@ -348,7 +348,7 @@ fn note(record: &PaymentRecord, commands: Commands<'_>) -> String {
     parts.join("; ")
 }
 
-fn state_name(state: State) -> StateName {
+pub(super) fn state_name(state: State) -> StateName {
     match state {
         State::Ready => StateName::Ready,
         State::Posting => StateName::Posting,

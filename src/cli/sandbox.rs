@@ -193,7 +193,7 @@ pub(super) async fn serve(
 /// Returns the ledger's own verdict, for a person.
 pub(super) fn verdict_text(verdict: &sandbox::Verdict) -> String {
     format!(
-        "sandbox ledger: executed once: {}, twice: {}, amount moved: {}",
+        "sandbox ledger, over all batches it was ever given: executed once: {}, twice: {}, amount moved: {}",
         verdict.executed_once,
         verdict.executed_more,
         output::amounts(&verdict.amounts)

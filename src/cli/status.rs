@@ -6,12 +6,13 @@ use super::arguments::StatusArguments;
 use super::bills::unpriced_text;
 use super::session::{Commands, Session, batch_name, run_command};
 use super::verify::head_json;
-use super::{Error, Verdict, explain, output, recover};
+use super::{Error, Verdict, explain, output, recover, report};
 use crate::domain::{BatchName, Tally};
 use crate::journal::{Reader, Standing, Waiting, WaitsFor};
 use crate::ledger::generations::PaidTwice;
 use crate::ledger::{HeldFor, Purpose};
 use crate::lifecycle::State;
+use crate::report::StateName;
 
 /// `disburse status`.
 pub(super) fn status(session: &Session, arguments: &StatusArguments) -> Result<Verdict, Error> {
@@ -30,10 +31,10 @@ pub(super) fn status(session: &Session, arguments: &StatusArguments) -> Result<V
     }
 }
 
-/// Says why a lane is held, behind "held".
+/// Says why a service is paused, behind "is paused".
 pub(super) fn held_for(why: HeldFor) -> &'static str {
     match why {
-        HeldFor::Float => "for want of float",
+        HeldFor::Float => "because its float cannot pay what is next (230)",
         HeldFor::Misread => "because ten replies in a row named another amount, currency or number",
         HeldFor::Taken => "because ten first posts in a row were answered with 229",
     }
@@ -77,9 +78,9 @@ fn one(session: &Session, reader: &Reader, batch: &BatchName) -> Result<Verdict,
         }
         for lane in &standing.held {
             output::line(&format!(
-                "held {}: {} (disburse resume-lane {batch} {})",
-                held_for(lane.held_for),
+                "{} is paused {}; when that is put right: disburse resume-lane {batch} {}",
                 lane.service,
+                held_for(lane.held_for),
                 lane.service
             ));
         }
@@ -272,7 +273,13 @@ fn amounts(tally: &Tally) -> Value {
     json!(tally.amounts.decimals())
 }
 
+/// Returns what a state says to a person; programs have its name.
+pub(super) fn words(state: State) -> &'static str {
+    report::state_name(state).in_words()
+}
+
 /// Returns the table of counts and amounts per state, with the total they add up to.
+// Not a control total: that is what the valid rows came to at the load, and this has the rejected ones too.
 pub(super) fn table(standing: &Standing) -> String {
     let row = |name: &str, tally: &Tally| {
         vec![
@@ -284,8 +291,8 @@ pub(super) fn table(standing: &Standing) -> String {
     let mut rows: Vec<Vec<String>> = states(standing)
         .iter()
         .filter(|(_, tally)| tally.count > 0)
-        .map(|(name, tally)| row(name, tally))
+        .map(|(name, tally)| row(StateName::words_of(name), tally))
         .collect();
-    rows.push(row("control total", &standing.total()));
+    rows.push(row("all rows", &standing.total()));
     output::table(&["state", "count", "amount"], rows, &[1, 2])
 }

@@ -97,10 +97,17 @@ impl StateName {
             Self::Delivered => "at the bank, not settled",
             Self::Paid => "paid",
             Self::Failed => "not paid",
-            Self::Rejected => "row refused",
-            Self::Cancelled => "withdrawn",
+            Self::Rejected => "rejected",
+            Self::Cancelled => "cancelled",
             Self::Conflict => "answers disagree",
         }
+    }
+
+    /// Returns the words of the state that has this name in files; a name that no state has stays as it is.
+    #[must_use]
+    pub fn words_of(name: &'static str) -> &'static str {
+        let named = Self::ALL.into_iter().find(|state| state.as_str() == name);
+        named.map_or(name, Self::in_words)
     }
 
     /// Returns whether the program has something left to do for the payment.

@@ -56,7 +56,7 @@ fn a_lane_without_float_is_held_with_5_until_the_operator_reopens_it() {
     prove(&world, "b", &rows, &sandbox.ledger());
     world
         .expect(0, &["resume-lane", "b", "B2C_MPESA"])
-        .says("was not held");
+        .says("was not paused");
 }
 
 #[test]

@@ -23,23 +23,23 @@ fn a_retry_pays_failures_under_a_new_identifier_and_reports_each_row_once() {
     world
         .expect(2, &["retry", "b"])
         .says(&format!(
-            "this would pay {failed} failed payments of batch b anew, KES "
+            "this would pay {failed} failed payments of batch b again, KES "
         ))
         .says(&format!("{failed} with code 141, KES "));
     assert_eq!(world.count("b", "ready"), 0, "nothing was ordered");
     let before = payments(&world, "reports/b");
     world
         .expect(0, &["retry", "b", "--code", "999"])
-        .says("nothing is paid anew")
+        .says("nothing is to be paid again")
         .says(&format!(
             "with code 999; what has failed: {failed} with code 141, KES "
         ));
     world
         .expect(0, &["retry", "b", "--code", "141", "--yes"])
         .says(&format!(
-            "pay {failed} failed payments of batch b anew, KES "
+            "pay {failed} failed payments of batch b again, KES "
         ))
-        .says(&format!("{failed} failed payments are paid anew"));
+        .says(&format!("{failed} failed payments are to be paid again"));
     assert_eq!(world.count("b", "ready"), failed);
     world.expect(0, &[&PAY[..], &good].concat());
     let after = payments(&world, "reports/b");
@@ -160,7 +160,9 @@ fn rows_that_are_new_are_added_only_when_told_to() {
     world.write_rows("batch.csv", &rows[..20]);
     world.expect(0, &PAY);
     world.write_rows("batch.csv", &rows);
-    world.expect(2, &PAY).says("10 new, 0 gone, 0 changed");
+    world
+        .expect(2, &PAY)
+        .says("10 rows of the file are not in the batch");
     assert_eq!(sandbox.ledger().posts, 20);
     let amend = [&PAY[..], &["--amend"]].concat();
     world.expect(0, &amend);

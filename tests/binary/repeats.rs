@@ -272,7 +272,7 @@ fn what_failed_or_was_cancelled_is_paid_elsewhere_and_not_retried_then() {
     world.expect(0, &["cancel", "again", "--yes"]);
     world
         .expect(0, &["retry", "b", "--yes"])
-        .says("6 failed payments are paid anew");
+        .says("6 failed payments are to be paid again");
     world
         .expect(2, &["load", "batch.csv", "--batch", "third"])
         .says("6 rows repeat");

@@ -112,7 +112,7 @@ fn what_was_rejected_or_failed_is_mended_added_and_paid_and_the_batch_ends_with_
         .says("add the file to that batch: --batch b --amend");
     world
         .expect(0, &add("corrected.csv"))
-        .says(&format!("{failed} failed payments are paid anew"));
+        .says(&format!("{failed} failed payments are to be paid again"));
     world
         .expect(0, &add("corrected.csv"))
         .says("already there, unchanged");

@@ -79,7 +79,7 @@ fn a_name_that_could_be_a_path_is_no_batch_name() {
     }
 }
 
-const TAKEN: &str = "error: batch b exists with other rows: ";
+const TAKEN: &str = "error: batch b is there already, and differs from the file: ";
 
 #[test]
 fn a_name_taken_by_other_content_shows_what_is_new_gone_and_changed() {
@@ -111,7 +111,9 @@ fn a_name_taken_by_other_content_shows_what_is_new_gone_and_changed() {
         let mut lines: Vec<&str> = said.err.lines().collect();
         // The order of rows that changed is that of their identifiers.
         lines[1..3].sort_unstable();
-        let first = format!("{TAKEN}1 new, 1 gone, 2 changed; nothing was loaded");
+        let first = format!(
+            "{TAKEN}1 row of the batch is not in the file; 2 rows of the file have another content in the batch; 1 row of the file is not in the batch; nothing was loaded"
+        );
         assert_eq!(lines, [&[&*first], &others[..], &[never]].concat());
         assert_eq!((said.code, &*said.out), (2, ""));
     }
@@ -119,7 +121,7 @@ fn a_name_taken_by_other_content_shows_what_is_new_gone_and_changed() {
         &["load", "more.csv", "--batch", "b", "--sandbox"],
         2,
         &[
-            &format!("{TAKEN}1 new, 0 gone, 0 changed; nothing was loaded"),
+            &format!("{TAKEN}1 row of the file is not in the batch; nothing was loaded"),
             "  new: line 5, reference R-4",
             "hint: add the new rows to the batch with --amend, which leaves the others as they are",
         ],
@@ -128,7 +130,7 @@ fn a_name_taken_by_other_content_shows_what_is_new_gone_and_changed() {
         &["pay", "less.csv", "--batch", "b", "--sandbox"],
         2,
         &[
-            &format!("{TAKEN}0 new, 2 gone, 0 changed; nothing was loaded"),
+            &format!("{TAKEN}2 rows of the batch are not in the file; nothing was loaded"),
             "  gone: line 3, reference R-2",
             "  gone: line 4, reference R-3",
             "hint: withdraw what is no longer to be paid with `disburse cancel`",

@@ -88,7 +88,7 @@ fn what_an_operator_called_failed_is_not_called_proven_and_stays_in_the_report()
     }
     let said = desk.run(&["retry", "b", "--yes"]).finished(0);
     assert!(
-        said.err.contains("pay 1 failed payment of batch b anew, KES 100.00, each under a new identifier: 1 by an operator's decision, KES 100.00"),
+        said.err.contains("pay 1 failed payment of batch b again, KES 100.00, each under a new identifier: 1 by an operator's decision, KES 100.00"),
         "{}",
         said.err
     );
@@ -99,7 +99,7 @@ fn what_an_operator_called_failed_is_not_called_proven_and_stays_in_the_report()
     );
     assert_eq!(
         said.out,
-        "1 failed payment is paid anew, under a new identifier\n"
+        "1 failed payment is to be paid again, under a new identifier\n"
     );
     desk.run(&["report", "b", "--out", "r"]).finished(0);
     let notes = desk.text("r/payments.csv");
@@ -152,7 +152,7 @@ fn a_finished_run_says_who_is_not_paid_and_what_to_say_next() {
         said.err.lines().collect::<Vec<_>>(),
         [
             "warning: finished, and not everybody is paid: 2 failed, 1 cancelled",
-            "hint: why each failed: disburse report b --out reports/b. To pay failed ones anew: disburse retry b, which first \
+            "hint: why each failed: disburse report b --out reports/b. To pay failed ones again: disburse retry b, which first \
              says how many and how much, by code, and asks",
         ]
     );

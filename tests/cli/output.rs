@@ -196,7 +196,7 @@ fn nobody_to_hear_it_changes_nothing() {
     ));
     said.finished(4);
     assert!(
-        desk.text("out").contains("control total    200"),
+        desk.text("out").contains("all rows                 200"),
         "{}",
         desk.text("out")
     );

@@ -325,7 +325,7 @@ fn orders_of_an_operator_tell_what_they_did() {
     };
     nothing(
         &["retry", "b"],
-        "nothing is paid anew\n",
+        "nothing is to be paid again\n",
         "no payment of batch b that can be retried has failed; its payments are: 3 cancelled\n",
     );
     nothing(
@@ -335,8 +335,8 @@ fn orders_of_an_operator_tell_what_they_did() {
     );
     nothing(
         &["resume-lane", "b", "B2C_MPESA"],
-        "lane B2C_MPESA was not held\n",
-        "no lane of batch b is held\n",
+        "B2C_MPESA was not paused\n",
+        "no service of batch b is paused\n",
     );
     desk.refuses(
         &[

@@ -24,7 +24,7 @@ fn a_gateway_that_cannot_be_reached_leaves_every_payment_ready() {
             .finished(4);
         assert_eq!(said.err.lines().collect::<Vec<_>>(), NOBODY);
         assert!(
-            said.out.contains("ready              3  KES 600.50"),
+            said.out.contains("not sent yet      3  KES 600.50"),
             "{}",
             said.out
         );
@@ -59,7 +59,7 @@ fn without_a_yes_the_total_is_named_that_would_have_moved() {
         &["run", "b"],
         2,
         &[
-            "error: this would pay 3 payments of batch b, KES 600.50, through http://127.0.0.1:9/; nothing was sent",
+            "error: this would pay KES 600.50 in 3 payments (batch b, gateway 127.0.0.1:9); nothing was sent",
             "hint: say --yes to do it without being asked",
         ],
     );

@@ -100,7 +100,10 @@ fn what_the_gateway_says_is_paid_is_not_recorded_as_failed() {
     refuses(&ended, "the gateway says that it is paid (140");
     assert_eq!(state(&office), "paid", "by that very answer");
     let retried = office.call(&["retry", BATCH, "--yes"]);
-    assert!(retried.out.contains("nothing is paid anew"), "{retried:?}");
+    assert!(
+        retried.out.contains("nothing is to be paid again"),
+        "{retried:?}"
+    );
     assert_eq!(mouth.gateway.ledger.executions(), 1);
 }
 

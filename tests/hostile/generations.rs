@@ -259,7 +259,10 @@ fn a_retry_is_withdrawn_after_a_question_that_says_what_it_means() {
     let done = office.call(&["cancel", BATCH, "ROW-00000", "--yes"]);
     assert_eq!(done.code, Some(0), "{done:?}");
     let retried = office.call(&["retry", BATCH, "--yes"]);
-    assert!(retried.out.contains("nothing is paid anew"), "{retried:?}");
+    assert!(
+        retried.out.contains("nothing is to be paid again"),
+        "{retried:?}"
+    );
     assert_eq!(office.pay().code, Some(3));
     assert_eq!(gateway.ledger.posts(), 3, "it was never posted again");
 }

@@ -1,5 +1,7 @@
 //! The question before money moves.
 
+use reqwest::Url;
+
 use super::super::ask::{Typed, ask, is_attended};
 use super::super::config::Settings;
 use super::super::{Error, output};
@@ -22,12 +24,20 @@ fn what(
     }
     let first =
         asked_first(settings, shown).map_or_else(String::new, |first| format!(", after {first}"));
+    // A row is a payment, and one person may have several: people are not counted.
     Ok(Some(format!(
-        "{} of batch {batch}, {}, through {}{first}",
-        output::counted(open.count, "payment"),
+        "{} in {} (batch {batch}, gateway {}){first}",
         output::amounts(&open.amounts),
-        gateway.base_url
+        output::counted(open.count, "payment"),
+        host(gateway.base_url)
     )))
+}
+
+/// Returns the gateway as a person knows it: without the scheme, and without a path that says nothing.
+fn host(base_url: &Url) -> String {
+    let text = base_url.as_str();
+    let text = text.split_once("://").map_or(text, |(_, rest)| rest);
+    text.trim_end_matches('/').to_owned()
 }
 
 /// Says of how many payments the gateway is asked before any of them is posted, and how long that takes at least.
@@ -121,6 +131,17 @@ pub(super) async fn confirm(
 
 #[cfg(test)]
 mod tests {
+    #[test]
+    fn a_gateway_is_called_by_its_host() {
+        for (url, told) in [
+            ("http://127.0.0.1:8480/", "127.0.0.1:8480"),
+            ("https://gateway.example/", "gateway.example"),
+            ("https://gateway.example/v2/", "gateway.example/v2"),
+        ] {
+            assert_eq!(super::host(&url.parse().unwrap()), told);
+        }
+    }
+
     #[test]
     fn a_time_is_told_as_a_person_reads_it() {
         for (seconds, expected) in [

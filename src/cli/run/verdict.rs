@@ -169,7 +169,7 @@ fn tell_who_is_not_paid(batch: &BatchName, standing: &Standing, out: Option<&Pat
             None => format!("why each failed: disburse report {batch} --out reports/{batch}"),
         };
         let hint = format!(
-            "{why}. To pay failed ones anew: disburse retry {batch}, which first says how many and how much, by code, and asks"
+            "{why}. To pay failed ones again: disburse retry {batch}, which first says how many and how much, by code, and asks"
         );
         output::complain("hint", &hint);
     }

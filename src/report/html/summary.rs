@@ -99,7 +99,7 @@ impl Verdict {
         for (count, what) in [
             (header.paid_twice_count, "paid twice"),
             (unpaid, "not paid"),
-            (withdrawn, "withdrawn"),
+            (withdrawn, "cancelled"),
             (conflict, "with answers that disagree"),
             (open, "not finished"),
         ] {
