@@ -366,12 +366,15 @@ pub(super) struct NameArguments {
     pub id: Option<Option<String>>,
 }
 
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub(super) struct ExplainArguments {
-    /// The batch
-    pub batch: String,
+    /// The batch; without it, the row is looked for in all of them
+    pub batch: Option<String>,
     #[command(flatten)]
     pub name: NameArguments,
+    /// The phone number, or account, that the row pays
+    #[arg(long, value_name = "NUMBER", conflicts_with_all = ["payment", "reference", "id"])]
+    pub phone: Option<String>,
     /// Show prepaid tokens: whoever has one can use it
     #[arg(long)]
     pub reveal: bool,

@@ -3,34 +3,57 @@
 use serde_json::json;
 
 use super::arguments::ExplainArguments;
+use super::found::{self, Asked};
 use super::report::Kinds;
-use super::session::{Commands, Session, batch_name, needed_payment};
-use super::{Error, Verdict, ended, output, people, unpriced};
-use crate::domain::{BankAccount, Electricity, Instruction, PayerTransactionId, Timestamp};
-use crate::journal::{Doubt, Linked, PaymentRecord, Reader, Snapshot, TrailEntry, WaitsFor};
+use super::session::{Commands, Session};
+use super::{Error, Verdict, ended, output, people, report, status, unpriced};
+use crate::domain::{
+    BankAccount, Electricity, Instruction, PayerTransactionId, Timestamp, WireZone,
+};
+use crate::journal::{
+    self, Doubt, Linked, PaymentRecord, Reader, Snapshot, SourceFile, TrailEntry, WaitsFor,
+};
+use crate::ledger::Purpose;
 use crate::lifecycle::{Action, Event, State, Verdict as Said};
 use crate::report::Prepaid;
 
 /// `disburse explain`.
 pub(super) fn explain(session: &Session, arguments: ExplainArguments) -> Result<Verdict, Error> {
     let reader = Reader::open(session.journal_path())?;
-    let batch = batch_name(&arguments.batch)?;
-    let name = needed_payment(arguments.name)?;
+    let reveal = arguments.reveal;
+    let (batch, name) = match found::asked(session, &reader, arguments)? {
+        Asked::Row(batch, name) => (batch, name),
+        Asked::Told(verdict) => return Ok(verdict),
+    };
     let snapshot = reader.snapshot(&batch)?;
-    if let Some(record) = snapshot.find_unpriced(&name)? {
-        unpriced::explain(session, &snapshot, &record, &batch)?;
+    let purpose = snapshot.standing()?.purpose;
+    let zone = report::zone(session, purpose == Purpose::Rehearsal);
+    let unpriced = match snapshot.find_unpriced(&name) {
+        Err(error @ journal::Error::UnknownPayment { .. }) => {
+            // What was set aside is no payment.
+            let rejected = snapshot.rejected_named(&name)?;
+            if rejected.is_empty() {
+                return Err(error.into());
+            }
+            found::tell_rejected(session, &batch, purpose, &rejected, &zone);
+            return Ok(Verdict::Done);
+        }
+        other => other?,
+    };
+    if let Some(record) = unpriced {
+        unpriced::explain(session, &snapshot, &record, &batch, &zone)?;
         return Ok(Verdict::Done);
     }
     let records = snapshot.find(name)?;
     let kinds = Kinds::of(session);
-    let purpose = snapshot.standing()?.purpose;
     let shown = Shown {
         kinds: &kinds,
         commands: Commands {
             batch: &batch,
             purpose,
         },
-        reveal: arguments.reveal,
+        reveal,
+        zone: &zone,
     };
     if session.common.json {
         let values: Result<Vec<_>, Error> = records
@@ -47,7 +70,11 @@ pub(super) fn explain(session: &Session, arguments: ExplainArguments) -> Result<
         .map(|record| Ok((snapshot.bills(record.seq)?, snapshot.trail(record.seq)?)))
         .collect::<Result<Vec<_>, Error>>()?;
     for (record, (bills, trail)) in records.iter().zip(&told) {
-        print_record(record, shown);
+        let file = snapshot.file_of(record.seq)?;
+        print_record(record, &file, shown);
+        for text in found::place_taken(&snapshot, record.seq)? {
+            output::line(&text);
+        }
         for other in snapshot.failed_before(record.seq)? {
             output::line(&format!(
                 "  {} of batch {} had failed with the same debt when this one was loaded, and is {} now",
@@ -55,11 +82,11 @@ pub(super) fn explain(session: &Session, arguments: ExplainArguments) -> Result<
             ));
         }
         for bill in bills {
-            output::line(&unpriced::bill_text(bill));
+            output::line(&unpriced::bill_text(bill, &zone));
         }
         let before = before(record, &records).map_or(&[][..], |at| &told[at].1);
-        let acts = people::about(&acts, subject(record, trail, before));
-        people::print(&acts, trail, arguments.reveal);
+        let acts = people::about(&acts, subject(record, trail, before, file.loaded_at));
+        people::print(&acts, trail, reveal, &zone);
     }
     Ok(Verdict::Done)
 }
@@ -76,12 +103,14 @@ fn subject<'a>(
     record: &'a PaymentRecord,
     trail: &'a [TrailEntry],
     before: &'a [TrailEntry],
+    loaded_at: Timestamp,
 ) -> people::Subject<'a> {
     people::Subject {
         id: record.payment.id,
         service: record.payment.instruction.service.as_str(),
         trail,
         before,
+        loaded_at,
         withdrawn_at: None,
     }
 }
@@ -92,6 +121,8 @@ struct Shown<'a> {
     kinds: &'a Kinds,
     commands: Commands<'a>,
     reveal: bool,
+    /// The zone of whoever reads it.
+    zone: &'a WireZone,
 }
 
 /// Stands for what is not shown.
@@ -154,7 +185,7 @@ fn bank_account(row: &Instruction) -> String {
     format!(", account {number} at {:?}{code}", bank.bank_name)
 }
 
-fn print_record(record: &PaymentRecord, shown: Shown<'_>) {
+fn print_record(record: &PaymentRecord, file: &SourceFile, shown: Shown<'_>) {
     let row = &record.payment.instruction;
     let reference = row
         .reference
@@ -162,9 +193,10 @@ fn print_record(record: &PaymentRecord, shown: Shown<'_>) {
         .map(|reference| format!(", reference {reference}"))
         .unwrap_or_default();
     output::line(&format!(
-        "{}: line {}{reference}, {} {} {} to {}{}",
+        "{}: line {} of {}{reference}, {} {} {} to {}{}",
         record.payment.id,
         row.line,
+        output::name(&file.name),
         row.service,
         row.money.currency,
         output::grouped(&row.money.to_string()),
@@ -177,8 +209,8 @@ fn print_record(record: &PaymentRecord, shown: Shown<'_>) {
         .map(|code| format!(" ({code})"))
         .unwrap_or_default();
     let stands = || {
-        let next = next(record, shown.commands);
-        format!("{}{code}; {next}", record.life.state.name())
+        let next = next(record, shown);
+        format!("{}{code}; {next}", status::words(record.life.state))
     };
     let ended = match record.waits_for {
         Some(_) => None,
@@ -276,7 +308,8 @@ const TAKEN: &str = "the gateway had this identifier before our first post, and 
      somebody else, or of an earlier journal. Ask the gateway's people whose it is: disburse resolve --paid if it paid this row; if it did \
      not, --failed --although-accepted, and load the row under another reference to pay it";
 
-fn next(record: &PaymentRecord, commands: Commands<'_>) -> String {
+fn next(record: &PaymentRecord, shown: Shown<'_>) -> String {
+    let (commands, zone) = (shown.commands, shown.zone);
     if let Some(held) = record.waits_for {
         return waits(commands, record.payment.id, held);
     }
@@ -284,20 +317,37 @@ fn next(record: &PaymentRecord, commands: Commands<'_>) -> String {
         return TAKEN.to_owned();
     }
     match record.life.action() {
-        Action::Post(None) => "next: post".to_owned(),
-        Action::Post(Some(at)) => format!("next: post, not before {at}"),
+        Action::Post(None) => format!("next: {} sends it", commands.run()),
+        Action::Post(Some(at)) => format!(
+            "next: {} sends it, not before {}",
+            commands.run(),
+            zone.format_named(at)
+        ),
         // Due long ago: the next run asks at once.
         Action::Ask(at) if at <= Timestamp::now() => {
-            format!("next: ask the gateway, at once: {}", commands.run())
+            format!("next: {} asks the gateway at once", commands.run())
         }
-        Action::Ask(at) => format!("next: ask the gateway at {at}"),
+        Action::Ask(at) => format!(
+            "next: {} asks the gateway, from {} on",
+            commands.run(),
+            zone.format_named(at)
+        ),
         Action::Wait => "waits for its outcome, a callback or an operator's decision".to_owned(),
         Action::Nothing => "nothing is left to do".to_owned(),
     }
 }
 
+/// Returns what an entry is to a person; programs have its name.
+fn in_words(kind: &'static str) -> &'static str {
+    match kind {
+        // It is on disk before the first byte leaves: what came of that is said next, or is not known.
+        "intent recorded" => "handed out for sending",
+        kind => kind,
+    }
+}
+
 pub(super) fn sentence(entry: &TrailEntry, reveal: bool) -> String {
-    let mut text = entry.kind.to_owned();
+    let mut text = in_words(entry.kind).to_owned();
     match entry.event {
         Some(
             Event::Reply(Said { code, .. })
@@ -359,6 +409,7 @@ fn to_json(
         None => Vec::new(),
     };
     let acts = snapshot.acts()?;
+    let file = snapshot.file_of(record.seq)?;
     let trail: Vec<serde_json::Value> = entries
         .iter()
         .map(|entry| {
@@ -377,6 +428,7 @@ fn to_json(
         "payer_transaction_id": record.payment.id.as_str(),
         "generation": record.payment.generation,
         "line": row.line,
+        "file": file.name,
         "reference": row.reference.as_ref().map(|reference| reference.as_str()),
         "service_code": row.service.as_str(),
         "amount": row.money.to_string(),
@@ -393,7 +445,7 @@ fn to_json(
         "electricity_token": electricity.as_ref().map(|(token, _)| token),
         "electricity_units": electricity.as_ref().map(|(_, units)| units).filter(|units| !units.is_empty()),
         "bills": unpriced::bills_json(&snapshot.bills(record.seq)?),
-        "people": people::to_json(&people::about(&acts, subject(record, &entries, &before))),
+        "people": people::to_json(&people::about(&acts, subject(record, &entries, &before, file.loaded_at))),
         "trail": trail,
     }))
 }

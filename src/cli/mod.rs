@@ -14,6 +14,7 @@ mod error;
 mod explain;
 mod failed_rows;
 mod float;
+mod found;
 mod fresh_name;
 mod gateway;
 mod input;

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::explain::sentence;
 use super::output;
-use crate::domain::{PayerTransactionId, Timestamp};
+use crate::domain::{PayerTransactionId, Timestamp, WireZone};
 use crate::journal::{ActRecord, TrailEntry};
 use crate::lifecycle::{Event, Fact};
 
@@ -19,6 +19,8 @@ pub(super) struct Subject<'a> {
     pub(super) trail: &'a [TrailEntry],
     /// The trail of the payment that it replaces; what replaced that one made this one.
     pub(super) before: &'a [TrailEntry],
+    /// When the file was loaded that brought it.
+    pub(super) loaded_at: Timestamp,
     /// When it was withdrawn, where no trail says so.
     pub(super) withdrawn_at: Option<Timestamp>,
 }
@@ -40,6 +42,7 @@ pub(super) fn about<'a>(acts: &'a [ActRecord], subject: Subject<'_>) -> Vec<&'a 
 fn touches(act: &ActRecord, ends: Option<Timestamp>, subject: Subject<'_>) -> bool {
     // What an order does is recorded with its own time.
     let at_once = |trail: &[TrailEntry]| trail.iter().any(|entry| entry.at == act.at);
+    let act_is_at = |at: Timestamp| act.at == at;
     match (act.act.as_str(), &act.about) {
         ("cancel", Some(about)) => about == subject.id.as_str(),
         (act, Some(about)) if act.starts_with("resolve") => about == subject.id.as_str(),
@@ -51,7 +54,9 @@ fn touches(act: &ActRecord, ends: Option<Timestamp>, subject: Subject<'_>) -> bo
         ("run", _) => subject.trail.iter().any(|entry| {
             entry.at >= act.at && ends.is_none_or(|ends| entry.at < ends) && !is_ordered(entry)
         }),
-        // A load brought it; an account that moved is whom it is asked of.
+        // Of many loads one brought it, or mended it: the others brought other rows.
+        (act, _) if act == "load" || act.starts_with("load ") => act_is_at(subject.loaded_at),
+        // An account that moved is whom it is asked of.
         _ => true,
     }
 }
@@ -69,12 +74,12 @@ fn is_ordered(entry: &TrailEntry) -> bool {
 const REPLACED: &str = "replaced by a retry";
 
 /// Prints the trail of a payment with the acts at their times.
-pub(super) fn print(acts: &[&ActRecord], trail: &[TrailEntry], reveal: bool) {
+pub(super) fn print(acts: &[&ActRecord], trail: &[TrailEntry], reveal: bool, zone: &WireZone) {
     let mut trail = trail.iter().peekable();
     let left_out = acts.len().saturating_sub(2 * SHOWN);
     for (index, act) in acts.iter().enumerate() {
         while let Some(entry) = trail.next_if(|entry| entry.at < act.at) {
-            entry_line(entry, reveal);
+            entry_line(entry, reveal, zone);
         }
         if left_out > 0 && index == SHOWN {
             output::line(&format!(
@@ -83,14 +88,15 @@ pub(super) fn print(acts: &[&ActRecord], trail: &[TrailEntry], reveal: bool) {
             ));
         }
         if left_out == 0 || index < SHOWN || index >= acts.len() - SHOWN {
-            output::line(&format!("  {}  {}", act.at, text(act)));
+            output::line(&format!("  {}  {}", zone.format_named(act.at), text(act)));
         }
     }
-    trail.for_each(|entry| entry_line(entry, reveal));
+    trail.for_each(|entry| entry_line(entry, reveal, zone));
 }
 
-fn entry_line(entry: &TrailEntry, reveal: bool) {
-    output::line(&format!("  {}  {}", entry.at, sentence(entry, reveal)));
+fn entry_line(entry: &TrailEntry, reveal: bool, zone: &WireZone) {
+    let at = zone.format_named(entry.at);
+    output::line(&format!("  {at}  {}", sentence(entry, reveal)));
 }
 
 /// Returns what somebody did, for a person.
@@ -176,13 +182,14 @@ mod tests {
                 service: "B2C",
                 trail,
                 before,
+                loaded_at: at(1),
                 withdrawn_at,
             };
             let acts = about(&acts, subject);
             acts.iter().map(|act| act.at.as_millis() / 1000).collect()
         };
-        // The loads, what names the payment or its service, and what moves the whole batch.
-        let always = [1, 20, 23, 26, 27];
+        // The load that brought it, what names the payment or its service, and what moves the whole batch.
+        let always = [1, 20, 23, 26];
         let with = |more: &[i64]| {
             let mut all = [&always[..], more].concat();
             all.sort_unstable();

@@ -115,7 +115,7 @@ pub(super) async fn write(
 }
 
 /// The zone of the profile; universal time without one.
-fn zone(session: &Session, rehearsal: bool) -> WireZone {
+pub(super) fn zone(session: &Session, rehearsal: bool) -> WireZone {
     let settings = session.settings(rehearsal, Vec::new()).ok();
     let zone = settings.and_then(|settings| settings.profile.time_zone);
     zone.unwrap_or_else(WireZone::utc)

@@ -4,8 +4,9 @@ use serde_json::json;
 
 use super::session::{Session, run_command};
 use super::{Error, output, people};
-use crate::domain::BatchName;
+use crate::domain::{BatchName, WireZone};
 use crate::journal::{BillOutcome, BillRecord, Snapshot, UnpricedRecord};
+use crate::report::StateName;
 
 /// Explains a row that has no amount.
 pub(super) fn explain(
@@ -13,6 +14,7 @@ pub(super) fn explain(
     snapshot: &Snapshot<'_>,
     record: &UnpricedRecord,
     batch: &BatchName,
+    zone: &WireZone,
 ) -> Result<(), Error> {
     let row = &record.row;
     let bills = snapshot.bills(record.seq)?;
@@ -21,12 +23,14 @@ pub(super) fn explain(
         None => "unpriced",
     };
     let trail = snapshot.trail(record.seq)?;
+    let file = snapshot.file_of(record.seq)?;
     let acts = snapshot.acts()?;
     let subject = people::Subject {
         id: record.id,
         service: row.service.as_str(),
         trail: &trail,
         before: &[],
+        loaded_at: file.loaded_at,
         withdrawn_at: record.withdrawn_at,
     };
     let acts = people::about(&acts, subject);
@@ -39,6 +43,7 @@ pub(super) fn explain(
             "payer_transaction_id": record.id.as_str(),
             "generation": 0,
             "line": row.line,
+            "file": file.name,
             "reference": row.reference.as_ref().map(|reference| reference.as_str()),
             "service_code": row.service.as_str(),
             "amount": null,
@@ -56,9 +61,10 @@ pub(super) fn explain(
         .map(|reference| format!(", reference {reference}"))
         .unwrap_or_default();
     output::line(&format!(
-        "{}: line {}{reference}, {} {} as its bill says, to {}",
+        "{}: line {} of {}{reference}, {} {} as its bill says, to {}",
         record.id,
         row.line,
+        output::name(&file.name),
         row.service,
         row.money,
         row.msisdn.masked()
@@ -70,16 +76,17 @@ pub(super) fn explain(
             run_command(batch, snapshot.standing()?.purpose)
         ),
     };
-    output::line(&format!("  {state}; {next}"));
+    let words = StateName::words_of(state);
+    output::line(&format!("  {words}; {next}"));
     for bill in &bills {
-        output::line(&bill_text(bill));
+        output::line(&bill_text(bill, zone));
     }
-    people::print(&acts, &trail, false);
+    people::print(&acts, &trail, false, zone);
     Ok(())
 }
 
 /// Returns what a bill said, as a line of the trail.
-pub(super) fn bill_text(bill: &BillRecord) -> String {
+pub(super) fn bill_text(bill: &BillRecord, zone: &WireZone) -> String {
     let code = bill
         .code
         .map(|code| format!(": {code}"))
@@ -94,7 +101,7 @@ pub(super) fn bill_text(bill: &BillRecord) -> String {
         BillOutcome::Fits => ", which the amount fits".to_owned(),
         BillOutcome::Refused => format!("  ! {}", bill.description),
     };
-    format!("  {}  bill{code}{due}{outcome}", bill.at)
+    format!("  {}  bill{code}{due}{outcome}", zone.format_named(bill.at))
 }
 
 /// Returns what bills said, for programs.

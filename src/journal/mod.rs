@@ -42,5 +42,8 @@ pub use repeats::{
 };
 #[cfg(test)]
 pub(crate) use sqlite::inline;
-pub use sqlite::{Backup, Journal, Reader, Snapshot, backup, is_gone, refuse_reserved};
+pub use sqlite::{
+    Backup, FOUND_MAX, FoundRow, Journal, Reader, RejectedFound, Snapshot, SourceFile, backup,
+    is_gone, refuse_reserved,
+};
 pub use types::*;

@@ -14,6 +14,7 @@ mod desk;
 mod doors;
 mod doubled;
 mod formats;
+mod found;
 mod full_disk;
 mod help;
 mod hints;

@@ -261,6 +261,12 @@ fn nobody(text: &str) -> String {
 
 /// Times, identifiers and what the sandbox makes up are not the same twice.
 fn still(text: &str) -> String {
+    // "2026-11-28 03:00:00 EAT" begins a line of the trail.
+    let lines = text.lines().map(|line| match line.strip_prefix("  20") {
+        Some(rest) if rest.len() > 21 => format!("  TIME{}\n", &rest[21..]),
+        _ => format!("{line}\n"),
+    });
+    let text: String = lines.collect();
     let mut still = String::new();
     for word in text.split_inclusive([' ', '\n', ',', ':', '"']) {
         let bare = word.trim_end_matches([' ', '\n', ',', ':', '"']);

@@ -32,6 +32,7 @@ mod joins;
 mod linked;
 mod listed;
 mod load;
+mod looked_for;
 mod lookup;
 #[cfg(test)]
 mod mistakes;
@@ -78,6 +79,7 @@ mod within;
 mod writer;
 
 pub use backup::{Backup, backup};
+pub use looked_for::{FOUND_MAX, FoundRow, RejectedFound, SourceFile};
 pub use open::refuse_reserved;
 pub use read::{Reader, Snapshot};
 pub use writer::Journal;
