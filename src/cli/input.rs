@@ -68,6 +68,8 @@ pub(super) struct Reading {
     /// What good rows correct, by their number among them.
     corrects: BTreeMap<u64, Corrects>,
     notes: Vec<String>,
+    /// What was taken although it is odd.
+    warning: Option<String>,
 }
 
 impl Input {
@@ -135,9 +137,9 @@ impl Input {
         self.objects_told.load(Ordering::Relaxed)
     }
 
-    /// Takes references as they stand, look-alikes too: an earlier journal has made identifiers from them.
+    /// Takes references and accounts as they stand, odd ones too: an earlier journal has made identifiers from them.
     pub(super) fn presuming_posted(mut self, presume_posted: bool) -> Self {
-        Arc::make_mut(&mut self.rules).references_as_they_stand = presume_posted;
+        Arc::make_mut(&mut self.rules).presumes_posted = presume_posted;
         self
     }
 
@@ -424,6 +426,7 @@ fn feed(
         form: reader.form(),
         corrects: BTreeMap::new(),
         notes: Vec::new(),
+        warning: None,
     };
     let mut block = Vec::with_capacity(BLOCK);
     let mut good_rows = 0;
@@ -460,6 +463,7 @@ fn feed(
     block.push(Incoming::End);
     let _ = sender.send(block);
     reading.notes = reader.notes();
+    reading.warning = reader.warning();
     Ok(reading)
 }
 
@@ -478,6 +482,11 @@ impl Reading {
                 .map_err(|error| unwritable(folder, &error)),
             None => Ok(()),
         }
+    }
+
+    /// Returns what was taken although it is odd.
+    pub(super) fn warning(&self) -> Option<&str> {
+        self.warning.as_deref()
     }
 
     /// Returns what is worth telling about how the file was read.

@@ -329,6 +329,9 @@ pub(super) async fn into_journal(
     for note in reading.notes() {
         session.note(&format!("{}: {note}", input.name));
     }
+    if let Some(warning) = reading.warning() {
+        output::complain("warning", &format!("{}: {warning}", input.name));
+    }
     let late = match &loaded {
         Loaded::New(summary) | Loaded::AlreadyThere(summary) => &summary.late,
         Loaded::Refused(LoadRefusal::BadRows { late, .. }) => late,

@@ -22,6 +22,7 @@ pub(super) fn of(settings: &Settings, folder: &Path) -> Result<Rules, Error> {
                     currency: Some(service.currency),
                     min: service.min,
                     max: service.max,
+                    account_format: service.account_format.clone(),
                 };
                 (code.clone(), rule)
             })
@@ -33,7 +34,7 @@ pub(super) fn of(settings: &Settings, folder: &Path) -> Result<Rules, Error> {
         documents: Some(documents(folder, settings)?),
         banks: banks(settings)?,
         columns: settings.columns.clone(),
-        references_as_they_stand: false,
+        presumes_posted: false,
     })
 }
 

@@ -2,6 +2,7 @@
 //!
 //! Everything here is parsed once, at the door, and trusted afterwards. No I/O, no clock but [`Timestamp::now`] and [`Uptime::now`].
 
+mod account_format;
 mod actor;
 mod amount;
 mod batch;
@@ -15,6 +16,7 @@ mod said;
 mod time;
 mod uptime;
 
+pub use account_format::{ACCOUNT_CHARACTERS_MIN, AccountFormat};
 pub use actor::Actor;
 pub use amount::{Amount, AmountError, Currency, Money, Totals};
 pub use batch::{ContentDigest, ControlTotals, Tally};

@@ -34,6 +34,7 @@ static RULES: LazyLock<Arc<Rules>> = LazyLock::new(|| {
             currency: Currency::from_code(currency),
             min: Amount::from_minor(min),
             max: Amount::from_minor(500_000_000_000),
+            account_format: None,
         };
         (ServiceCode::parse(code).unwrap(), rule)
     };

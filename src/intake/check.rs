@@ -31,8 +31,50 @@ pub(super) struct Checker {
     last_currency: Option<Currency>,
     last_country: Option<Country>,
     documents: document::Checked,
+    /// Lines whose accounts do not look like those of their service, and were taken all the same.
+    odd_accounts: OddAccounts,
     /// What the row that was checked last says that it corrects.
     pub(super) corrects: Option<Corrects>,
+}
+
+/// How many there are, and the lines of the first.
+#[derive(Default)]
+struct OddAccounts {
+    count: u64,
+    lines: Vec<u64>,
+}
+
+impl OddAccounts {
+    const SHOWN_MAX: usize = 10;
+
+    fn add(&mut self, line: u64) {
+        self.count += 1;
+        if self.lines.len() < Self::SHOWN_MAX {
+            self.lines.push(line);
+        }
+    }
+
+    fn text(&self) -> Option<String> {
+        let first = self.lines.first()?;
+        let more = self.lines[1..].iter().map(|line| format!(", {line}"));
+        let dots = match self.count > self.lines.len() as u64 {
+            true => ", ...",
+            false => "",
+        };
+        Some(format!(
+            "{} to an account that does not look like one of its service (line{} {first}{}{dots}), and {} taken as {} stand{}: rows that an \
+             earlier journal may have posted must keep their identifiers. Look at them before what the gateway does not know is posted",
+            match self.count {
+                1 => "1 row pays".to_owned(),
+                count => format!("{count} rows pay"),
+            },
+            if self.count == 1 { "" } else { "s" },
+            more.collect::<String>(),
+            if self.count == 1 { "is" } else { "are" },
+            if self.count == 1 { "it" } else { "they" },
+            if self.count == 1 { "s" } else { "" },
+        ))
+    }
 }
 
 /// A service code; its rule is unknown when no service is configured.
@@ -44,7 +86,7 @@ struct Service {
 
 impl Service {
     fn kind(&self) -> Option<PaymentKind> {
-        self.rule.map(|rule| rule.kind)
+        self.rule.as_ref().map(|rule| rule.kind)
     }
 }
 
@@ -56,7 +98,7 @@ impl Checker {
             .iter()
             .map(|(code, rule)| Service {
                 code: code.clone(),
-                rule: Some(*rule),
+                rule: Some(rule.clone()),
             })
             .collect();
         Self {
@@ -66,6 +108,7 @@ impl Checker {
             last_currency: None,
             last_country: None,
             documents: document::Checked::default(),
+            odd_accounts: OddAccounts::default(),
             corrects: None,
         }
     }
@@ -107,6 +150,7 @@ impl Checker {
             self.rules.banks.as_deref(),
             &mut found,
         );
+        self.account_form(service.as_ref(), &recipient.account_number, &mut found);
         let narration = found.text(layout, record, Field::Narration);
         let customer_names = found.text(layout, record, Field::CustomerNames);
         let invoice_number = found.digits(layout, record, Field::InvoiceNumber);
@@ -150,6 +194,26 @@ impl Checker {
         self.documents.left_out()
     }
 
+    /// Returns what was taken although it is odd, as an earlier journal may have posted it; complete once the last row was read.
+    pub(super) fn warning(&self) -> Option<String> {
+        self.odd_accounts.text()
+    }
+
+    fn account_form(&mut self, service: Option<&Service>, account: &str, found: &mut Findings) {
+        let Some((field, cause)) = recipient::oddity_of_account(service, account) else {
+            return;
+        };
+        if found.has(field) {
+            return;
+        }
+        // The identifiers that an earlier journal has made of it must come out again.
+        if self.rules.presumes_posted {
+            self.odd_accounts.add(found.line());
+        } else {
+            found.cell(field, cause, account);
+        }
+    }
+
     fn reference(&self, cell: &str, found: &mut Findings) -> Option<Reference> {
         if cell.is_empty() {
             return None;
@@ -158,7 +222,7 @@ impl Checker {
             found.cell(Field::Reference, cause, cell);
             return None;
         }
-        if !self.rules.references_as_they_stand
+        if !self.rules.presumes_posted
             && let Some(oddity) = likeness::oddity(cell)
         {
             found.cell(Field::Reference, oddity, cell);
@@ -211,7 +275,7 @@ impl Checker {
         found: &mut Findings,
     ) -> Option<Currency> {
         let own = service
-            .and_then(|service| service.rule)
+            .and_then(|service| service.rule.as_ref())
             .and_then(|rule| rule.currency);
         if cell.is_empty() {
             let default = own.or(self.rules.default_currency);

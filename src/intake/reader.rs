@@ -162,6 +162,12 @@ impl Reader {
         notes
     }
 
+    /// Returns what was taken although it is odd; complete once the last row was read.
+    #[must_use]
+    pub fn warning(&self) -> Option<String> {
+        self.checker.warning()
+    }
+
     /// Reads the next row that is not blank into the record, and counts it.
     fn advance(&mut self) -> Result<bool, Error> {
         if !self.advance_record()? {

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::banks::BankDirectory;
-use crate::domain::{Amount, Country, Currency, Money, PaymentKind, ServiceCode};
+use crate::domain::{AccountFormat, Amount, Country, Currency, Money, PaymentKind, ServiceCode};
 
 /// What is known about one service.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServiceRule {
     /// What kind of payment it makes.
     pub kind: PaymentKind,
@@ -17,6 +17,8 @@ pub struct ServiceRule {
     pub min: Option<Amount>,
     /// The largest amount, in minor units of the row's currency.
     pub max: Option<Amount>,
+    /// What the accounts that it pays to look like; any of at least five characters when absent.
+    pub account_format: Option<Arc<AccountFormat>>,
 }
 
 /// The rules that rows are checked by.
@@ -38,8 +40,9 @@ pub struct Rules {
     pub banks: Option<Arc<BankDirectory>>,
     /// Headers of files, and the columns of the contract they stand for.
     pub columns: BTreeMap<String, String>,
-    /// References that look like others are taken: identifiers that were made from them must come out again.
-    pub references_as_they_stand: bool,
+    /// An earlier journal may have posted the rows: references that look like others, and accounts that do not look like those of
+    /// their service, are taken, as the identifiers that were made from them must come out again.
+    pub presumes_posted: bool,
 }
 
 /// Where supporting documents lie, and how large they may be.

@@ -14,7 +14,9 @@ use std::io::Cursor;
 use std::sync::Arc;
 
 use super::*;
-use crate::domain::{Amount, Country, Currency, Instruction, Money, PaymentKind, ServiceCode};
+use crate::domain::{
+    AccountFormat, Amount, Country, Currency, Instruction, Money, PaymentKind, ServiceCode,
+};
 
 /// The services of the samples, and one of every other kind.
 fn rules() -> Arc<Rules> {
@@ -25,6 +27,7 @@ fn rules() -> Arc<Rules> {
             currency: Currency::from_code(currency),
             min: Amount::from_minor(min),
             max: Amount::from_minor(max),
+            account_format: None,
         };
         (ServiceCode::parse(code).unwrap(), rule)
     };

@@ -1,5 +1,6 @@
 //! `[services.NAME]`: what is paid through the gateway, in which currency, within which limits.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use toml::Spanned;
@@ -11,7 +12,7 @@ use super::file::Source;
 use super::kind::{Kind, Value, quoted};
 use super::profile::words;
 use super::suggest;
-use crate::domain::{Amount, BillAmount, Currency, Money, PaymentKind, ServiceCode};
+use crate::domain::{AccountFormat, Amount, BillAmount, Currency, Money, PaymentKind, ServiceCode};
 
 /// One service of the gateway.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,6 +27,8 @@ pub struct Service {
     pub max: Option<Amount>,
     /// The mobile networks it reaches, as the network lookup names them; empty when unknown.
     pub carriers: Vec<String>,
+    /// What the accounts that it pays to look like.
+    pub account_format: Option<Arc<AccountFormat>>,
     /// What a payment of a postpaid bill may come to.
     pub bill_amount: BillAmount,
     /// What `datePaymentReceived` says.
@@ -52,6 +55,7 @@ const ENTRIES: &[&str] = &[
     "min",
     "max",
     "carriers",
+    "account_format",
     "bill_amount",
     "date_payment_received",
     "repeats",
@@ -71,6 +75,12 @@ impl Value for BillAmount {
             "any" => Ok(Self::Any),
             _ => Err("one of exact, at_most, any".to_owned()),
         }
+    }
+}
+
+impl Value for AccountFormat {
+    fn read(text: &str) -> Result<Self, String> {
+        Self::parse(text)
     }
 }
 
@@ -118,6 +128,7 @@ struct Fields {
     min: Option<Entry>,
     max: Option<Entry>,
     carriers: Vec<Entry>,
+    account_format: Option<Entry>,
     bill_amount: Option<Entry>,
     date_payment_received: Option<Entry>,
     repeats_window: Option<Entry>,
@@ -146,6 +157,9 @@ impl Fields {
                             .carriers
                             .push(entry(source, &name, Kind::Text, item)?);
                     }
+                }
+                "account_format" => {
+                    fields.account_format = Some(entry(source, &name, Kind::Text, value)?);
                 }
                 "bill_amount" => {
                     fields.bill_amount = Some(entry(source, &name, BILL_AMOUNTS, value)?);
@@ -208,23 +222,18 @@ impl Fields {
                 ),
             });
         }
-        if kind != PaymentKind::BillPostpaid
-            && let Some(entry) = &self.bill_amount
-        {
-            return Err(Error::Contradiction {
-                place: entry.origin.clone(),
-                problem: format!(
-                    "{table}: bill_amount = {} goes with kind bill_postpaid alone, the kind is {kind}",
-                    entry.text
-                ),
-            });
-        }
+        self.fits_kind(kind, table)?;
         Ok(Service {
             kind,
             currency,
             min,
             max,
             carriers: self.carriers.iter().map(|item| item.text.clone()).collect(),
+            account_format: optional::<AccountFormat>(
+                self.account_format.as_ref(),
+                &format!("{table}.account_format"),
+            )?
+            .map(Arc::new),
             bill_amount: word(
                 self.bill_amount.as_ref(),
                 &format!("{table}.bill_amount"),
@@ -246,6 +255,32 @@ impl Fields {
         })
     }
 
+    /// Refuses entries that say nothing of payments of this kind.
+    fn fits_kind(&self, kind: PaymentKind, table: &str) -> Result<(), Error> {
+        if kind != PaymentKind::BillPostpaid
+            && let Some(entry) = &self.bill_amount
+        {
+            return Err(Error::Contradiction {
+                place: entry.origin.clone(),
+                problem: format!(
+                    "{table}: bill_amount = {} goes with kind bill_postpaid alone, the kind is {kind}",
+                    entry.text
+                ),
+            });
+        }
+        if kind.account_defaults_to_msisdn()
+            && let Some(entry) = &self.account_format
+        {
+            return Err(Error::Contradiction {
+                place: entry.origin.clone(),
+                problem: format!(
+                    "{table}: account_format goes with banks and bills; of kind {kind} the account is a phone number, and is checked as one"
+                ),
+            });
+        }
+        Ok(())
+    }
+
     fn shown(self, table: &str) -> Vec<(String, Entry)> {
         let single = [
             ("kind", self.kind),
@@ -259,6 +294,7 @@ impl Fields {
             .chain(self.carriers.into_iter().map(|entry| ("carriers", entry)))
             .chain(
                 [
+                    ("account_format", self.account_format),
                     ("bill_amount", self.bill_amount),
                     ("date_payment_received", self.date_payment_received),
                     ("repeats.window", self.repeats_window),

@@ -67,7 +67,7 @@ pub(super) fn check(
     };
     let money = Money { amount, currency };
     if let Some(service) = service
-        && let Some(rule) = service.rule
+        && let Some(rule) = &service.rule
         && rule.currency.is_none_or(|own| own == currency)
     {
         let limit = |amount| Money { amount, currency };

@@ -198,6 +198,11 @@ impl Findings {
         }
     }
 
+    /// Returns the line of the row.
+    pub(super) fn line(&self) -> u64 {
+        self.line
+    }
+
     /// Returns whether a column has an error.
     pub(super) fn has(&self, field: Field) -> bool {
         self.errors

@@ -1,6 +1,6 @@
 //! Who is paid: phone number, account, bank, and further members of `extraData`.
 
-use crate::domain::{Country, Msisdn, MsisdnError, PaymentKind};
+use crate::domain::{ACCOUNT_CHARACTERS_MIN, Country, Msisdn, MsisdnError, PaymentKind};
 use crate::ledger::likeness::folded;
 
 use super::super::banks::BankDirectory;
@@ -98,9 +98,6 @@ fn account(
             );
             found.add(field, message);
         }
-        if kind.is_some() && !found.has(Field::BankAccountNumber) {
-            refuse_short(Field::BankAccountNumber, bank_account, found);
-        }
         return bank_account.to_owned();
     }
     if account.is_empty() {
@@ -117,23 +114,37 @@ fn account(
     if kind.is_some_and(PaymentKind::account_defaults_to_msisdn) {
         return phone_account(account, country, msisdn, found);
     }
-    if kind.is_some() && !found.has(field) {
-        refuse_short(field, &account, found);
-    }
     account
 }
 
-/// What has fewer characters is no account at a bank, a biller or a meter, but a number of a line, or what a spreadsheet left.
-const ACCOUNT_CHARACTERS_MIN: usize = 5;
-
-fn refuse_short(field: Field, account: &str, found: &mut Findings) {
+/// Returns the column in which the account of a bank, a biller or a meter does not look like one of the service, and what is expected.
+pub(super) fn oddity_of_account(
+    service: Option<&Service>,
+    account: &str,
+) -> Option<(Field, String)> {
+    let service = service?;
+    let rule = service.rule.as_ref()?;
+    let field = match rule.kind {
+        PaymentKind::Bank | PaymentKind::Rtgs => Field::BankAccountNumber,
+        PaymentKind::BillPrepaid | PaymentKind::BillPostpaid => Field::AccountNumber,
+        PaymentKind::MobileMoney | PaymentKind::Airtime => return None,
+    };
     let characters = account.chars().count();
-    if characters > 0 && characters < ACCOUNT_CHARACTERS_MIN {
-        let cause = format!(
-            "expected an account of at least {ACCOUNT_CHARACTERS_MIN} characters, found {characters}"
-        );
-        found.cell(field, cause, account);
+    if characters == 0 {
+        return None;
     }
+    let cause = match &rule.account_format {
+        Some(format) if format.fits(account) => return None,
+        Some(format) => format!(
+            "expected an account of {}: {format}; found {characters} characters",
+            service.code
+        ),
+        None if characters >= ACCOUNT_CHARACTERS_MIN => return None,
+        None => format!(
+            "expected an account of at least {ACCOUNT_CHARACTERS_MIN} characters, found {characters}"
+        ),
+    };
+    Some((field, cause))
 }
 
 /// Brings the account of a mobile service into the wire's form when it is a phone number (section 2.3).

@@ -414,3 +414,54 @@ fn extra_members_are_refused_when_reserved_or_doubled() {
         "{rows:?}"
     );
 }
+
+/// The rules, with the format of the accounts that one service pays to.
+fn with_format(service: &str, format: &str) -> Arc<Rules> {
+    let mut rules = (*rules()).clone();
+    let code = ServiceCode::parse(service).unwrap();
+    let rule = rules.services.get_mut(&code).unwrap();
+    rule.account_format = Some(Arc::new(AccountFormat::parse(format).unwrap()));
+    Arc::new(rules)
+}
+
+#[test]
+fn an_account_that_does_not_look_like_one_of_its_service_is_refused_with_what_was_expected() {
+    let told = |rules: Arc<Rules>, cells: &[(&str, &str)]| {
+        let rows = read_all(row(cells), rules).unwrap();
+        errors(&rows).join("; ")
+    };
+    let bank = |account: &'static str| {
+        let mut cells = BANK.to_vec();
+        cells[4] = ("bank_account_number", account);
+        cells
+    };
+    let format = || with_format("BANK", "13n | 'AC' 6n");
+    assert_eq!(told(format(), &bank("0110123456789")), "");
+    assert_eq!(told(format(), &bank("AC123456")), "");
+    // A spreadsheet took the zero.
+    assert_eq!(
+        told(format(), &bank("110123456789")),
+        "2: bank_account_number: expected an account of BANK: 13 digits, or \"AC\" and then 6 digits; found 12 characters (\"110123456789\")"
+    );
+    assert!(told(rules(), &bank("12")).contains("at least 5 characters, found 2"));
+    let meter = [("service_code", "POWER"), ("account_number", "123456")];
+    assert_eq!(told(rules(), &meter), "");
+    assert!(told(with_format("POWER", "11n"), &meter).contains(
+        "2: account_number: expected an account of POWER: 11 digits; found 6 characters"
+    ));
+    // What an earlier journal may have posted keeps its identifier.
+    for account in ["110123456789", "12"] {
+        let mut rules = (*format()).clone();
+        rules.presumes_posted = true;
+        let mut reader = open(row(&bank(account)), Arc::new(rules)).unwrap();
+        good(&reader.next().unwrap().unwrap());
+        assert!(reader.next().is_none());
+        let warning = reader.warning().unwrap();
+        assert!(
+            warning.starts_with(
+                "1 row pays to an account that does not look like one of its service (line 2)"
+            ),
+            "{warning}"
+        );
+    }
+}

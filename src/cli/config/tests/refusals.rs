@@ -30,6 +30,26 @@ fn mistakes_in_the_file_are_named_with_their_place() {
             ],
         ),
         (
+            "a format of accounts that is none",
+            "[services.A]\nkind = \"bank\"\ncurrency_code = \"KES\"\naccount_format = \"\\\\d{13}\"\n",
+            &[
+                "disburse.toml:4:18: services.A.account_format: expected counts with a class",
+                r#"found "\\d{13}""#,
+            ],
+        ),
+        (
+            "a format that takes what is no account",
+            "[services.A]\nkind = \"bank\"\ncurrency_code = \"KES\"\naccount_format = \"2-13n\"\n",
+            &[
+                "disburse.toml:4:18: services.A.account_format: expected accounts of at least 5 characters, where this takes 2",
+            ],
+        ),
+        (
+            "a format of accounts where these are phone numbers",
+            "[services.A]\nkind = \"airtime\"\ncurrency_code = \"KES\"\naccount_format = \"13n\"\n",
+            &["disburse.toml:4:18: services.A: account_format goes with banks and bills"],
+        ),
+        (
             "unknown table",
             "[profile.p]\n",
             &[
