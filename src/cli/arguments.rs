@@ -384,6 +384,15 @@ pub(super) struct ExplainArguments {
 pub(super) struct RetryArguments {
     /// The batch
     pub batch: String,
+    /// Only these failures: references of their rows, or payerTransactionIDs
+    #[arg(value_name = "REFERENCE|ID")]
+    pub payments: Vec<String>,
+    /// Only the failure of the row with this reference, whatever else the text may be; may be said again
+    #[arg(long = "reference", value_name = "TEXT")]
+    pub references: Vec<String>,
+    /// Only the failure with this payerTransactionID, whatever else the text may be; may be said again
+    #[arg(long = "id", value_name = "TEXT")]
+    pub ids: Vec<String>,
     /// Only failures with this status code
     #[arg(long, value_name = "N")]
     pub code: Option<i32>,

@@ -9,8 +9,9 @@ use super::ask::confirmed;
 use super::session::{Session, batch_name, payment_name, run_command};
 use super::{Error, Verdict, named, output, repeats, status};
 use crate::domain::{BatchName, Tally, Timestamp};
-use crate::journal::{Journal, Standing, Unretried, WhyUnretried};
+use crate::journal::{Failure, Failures, Journal, Standing, ToRetry, Unretried, WhyUnretried};
 use crate::ledger::decisions::ByCode;
+use crate::ledger::names::{By, PaymentName};
 use crate::lifecycle::{Moment, State};
 use crate::report::StateName;
 
@@ -30,39 +31,28 @@ pub(super) async fn retry(session: &Session, arguments: RetryArguments) -> Resul
     let repeats = repeats::of_retry(session);
     let now = Timestamp::now();
     let judged = || Some((repeats.clone(), now));
+    let which = which_failures(&arguments);
     let shown = journal
-        .to_retry(batch.clone(), arguments.code, judged())
+        .to_retry(batch.clone(), which.clone(), judged())
         .await?;
-    let mut total = Tally::default();
-    for (_, tally) in &shown {
-        total.add_all(tally);
-    }
-    if shown.is_empty() {
+    if shown.by_code.is_empty() && which.named.is_empty() {
         tell_nothing_to_retry(session, &journal, &batch, arguments.code).await?;
     }
-    if total.count > 0 {
-        let what = format!(
-            "pay {} of batch {batch} again, {}, each under a new identifier: {}",
-            output::counted(total.count, "failed payment"),
-            output::amounts(&total.amounts),
-            by_code(&shown)
-        );
-        if arguments.yes {
-            session.note(&what);
-        }
-        confirmed(arguments.yes, &what).await?;
+    if !shown.by_code.is_empty() {
+        confirm_retry(session, &batch, &shown, arguments.yes).await?;
     }
+    // Before: those that are paid anew by then are no failures any more.
+    let unretried = journal
+        .unretried(batch.clone(), which.clone(), judged())
+        .await?;
     let count = journal
         .retry_shown(
             batch.clone(),
-            arguments.code,
-            shown,
+            which,
+            shown.by_code,
             Some(repeats.clone()),
             Timestamp::now(),
         )
-        .await?;
-    let unretried = journal
-        .unretried(batch.clone(), arguments.code, judged())
         .await?;
     let documents = not_retried(&unretried);
     let anew = loaded_anew(&unretried);
@@ -101,6 +91,17 @@ pub(super) async fn retry(session: &Session, arguments: RetryArguments) -> Resul
         output::complain("warning", &format!("{rows} not retried: {DOCUMENT}"));
         output::complain("hint", DOCUMENT_HINT);
     }
+    let earlier = |row: &&Unretried| matches!(row.why, WhyUnretried::EarlierMayBePaid);
+    match unretried.iter().filter(earlier).count() {
+        0 => {}
+        rows => output::complain(
+            "warning",
+            &format!(
+                "{} not retried: {EARLIER}; `disburse explain` shows it",
+                output::counted(rows as u64, "failure")
+            ),
+        ),
+    }
     if !anew.is_empty() {
         output::complain("warning", &format!("not retried: {}", anew_text(&anew)));
         output::complain("hint", ANEW_HINT);
@@ -110,6 +111,76 @@ pub(super) async fn retry(session: &Session, arguments: RetryArguments) -> Resul
         session.note(&format!("next: {}", run_command(&batch, purpose)));
     }
     Ok(Verdict::Done)
+}
+
+fn which_failures(arguments: &RetryArguments) -> Failures {
+    let by = |by| {
+        move |text: &String| PaymentName {
+            text: text.clone(),
+            by,
+        }
+    };
+    let either = arguments.payments.iter().map(by(By::Either));
+    let references = arguments.references.iter().map(by(By::Reference));
+    let ids = arguments.ids.iter().map(by(By::Identifier));
+    Failures {
+        code: arguments.code,
+        named: either.chain(references).chain(ids).collect(),
+    }
+}
+
+/// Shows what is paid anew, the first rows one by one, and asks.
+async fn confirm_retry(
+    session: &Session,
+    batch: &BatchName,
+    shown: &ToRetry,
+    yes: bool,
+) -> Result<(), Error> {
+    let mut total = Tally::default();
+    for (_, tally) in &shown.by_code {
+        total.add_all(tally);
+    }
+    let mut lines: Vec<String> = shown.rows.iter().map(failure_text).collect();
+    match total.count - shown.rows.len() as u64 {
+        0 => {}
+        more => lines.push(format!(
+            "  and {more} more; `disburse report` lists them all"
+        )),
+    }
+    let what = format!(
+        "pay {} of batch {batch} again, {}, each under a new identifier: {}",
+        output::counted(total.count, "failed payment"),
+        output::amounts(&total.amounts),
+        by_code(&shown.by_code)
+    );
+    for line in &lines {
+        match yes {
+            true => session.note(line),
+            false => output::note(line),
+        }
+    }
+    if yes {
+        session.note(&what);
+    }
+    confirmed(yes, &what).await
+}
+
+fn failure_text(row: &Failure) -> String {
+    let reference = row.reference.as_ref();
+    let reference = reference.map_or(String::new(), |reference| {
+        format!(", {}", output::name(reference.as_str()))
+    });
+    let code = match row.code {
+        Some(code) => format!("failed with {code}"),
+        None => "recorded as failed by an operator".to_owned(),
+    };
+    format!(
+        "  line {}{reference}: {} {} to {}, {code}",
+        row.line,
+        row.money.currency,
+        output::grouped(&row.money.to_string()),
+        row.msisdn.masked()
+    )
 }
 
 /// Returns how many failures were loaded anew into which batch.
@@ -148,7 +219,7 @@ async fn tell_nothing_to_retry(
 ) -> Result<(), Error> {
     let with = code.map_or(String::new(), |code| format!(" with code {code}"));
     let others = match code {
-        Some(_) => journal.to_retry(batch.clone(), None, None).await?,
+        Some(_) => journal.to_retry(batch.clone(), None, None).await?.by_code,
         None => Vec::new(),
     };
     let what = if others.is_empty() {
@@ -179,6 +250,7 @@ fn states(standing: &Standing) -> String {
     parts.join(", ")
 }
 
+const EARLIER: &str = "an earlier payment of the same row is paid, or may be";
 const DOCUMENT: &str = "extra.supportDocument names a document that was uploaded for the identifier that failed, and a retry has another one";
 const DOCUMENT_HINT: &str = "load the rows again under another batch name with the file of the document in the column document: it is uploaded for \
      the identifier that is posted";
@@ -192,9 +264,7 @@ fn not_retried(unretried: &[Unretried]) -> usize {
 fn unretried_json(row: &Unretried) -> serde_json::Value {
     let why = match &row.why {
         WhyUnretried::NamesADocument => DOCUMENT.to_owned(),
-        WhyUnretried::EarlierMayBePaid => {
-            "an earlier payment of the same row is paid, or may be".to_owned()
-        }
+        WhyUnretried::EarlierMayBePaid => EARLIER.to_owned(),
         WhyUnretried::LoadedAnew(batch) => {
             format!("its row was loaded anew into batch {batch}, and is paid there, or may be")
         }

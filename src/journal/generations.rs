@@ -1,6 +1,8 @@
 //! What the verbs say of the generations of a row.
 
-use crate::domain::PayerTransactionId;
+use crate::domain::{Currency, Money, Msisdn, PayerTransactionId, Reference};
+use crate::ledger::decisions::ByCode;
+use crate::ledger::names::PaymentName;
 
 /// What a look at a claim says, just before it leaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,6 +68,64 @@ pub struct Waiting {
 
 /// What is held back, or asked about again, is named as far as this.
 pub const WAITING_SHOWN: usize = 20;
+
+/// What the rows of a batch that were paid anew with other amounts come to, in one currency.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Replaced {
+    /// The currency.
+    pub currency: Currency,
+    /// How many there are.
+    pub count: u64,
+    /// What they came to as they were replaced, in minor units.
+    pub was: i128,
+    /// What the rows that replace them come to.
+    pub is: i128,
+}
+
+/// Which failures of a batch are to be paid anew: all of them unless something is said.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Failures {
+    /// Only those with this status code.
+    pub code: Option<i32>,
+    /// Only these payments, as a person names them.
+    pub named: Vec<PaymentName>,
+}
+
+impl From<Option<i32>> for Failures {
+    fn from(code: Option<i32>) -> Self {
+        Self {
+            code,
+            named: Vec::new(),
+        }
+    }
+}
+
+/// Failures that are about to be paid anew are shown as far as this.
+pub const FAILURES_SHOWN: usize = 20;
+
+/// What an order to pay failures anew would do.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ToRetry {
+    /// Counts and amounts, by code.
+    pub by_code: ByCode,
+    /// The first of them, in the order of their rows.
+    pub rows: Vec<Failure>,
+}
+
+/// A failure that is about to be paid anew.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failure {
+    /// The line of its file.
+    pub line: u64,
+    /// The reference of its row.
+    pub reference: Option<Reference>,
+    /// The number that it is paid to.
+    pub msisdn: Msisdn,
+    /// Its amount.
+    pub money: Money,
+    /// The code that it failed with; none: an operator recorded it.
+    pub code: Option<i32>,
+}
 
 /// A failure that is not retried.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -134,6 +134,8 @@ pub struct LoadSummary {
     pub mended: u64,
     /// Failed payments that are paid anew by corrected rows of this file.
     pub replaced: u64,
+    /// Rows that say what they correct, and are checked alone; a load judges whether they may.
+    pub corrects: Vec<(u64, Corrects)>,
     /// Rows of an amendment that were there before.
     pub unchanged: u64,
     /// Rows among them whose document was taken anew.

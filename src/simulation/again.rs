@@ -171,7 +171,7 @@ impl Scene {
         let judged = Some((terms.clone(), now));
         let shown = journal.to_retry(batch.clone(), code, judged).await?;
         journal
-            .retry_shown(batch, code, shown, Some(terms), now)
+            .retry_shown(batch, code, shown.by_code, Some(terms), now)
             .await
     }
 

@@ -10,12 +10,12 @@ use super::load::Load;
 use super::operator::Link;
 use super::row::{MENDED, corrupt};
 use super::sorted::Sorted;
-use crate::domain::{Instruction, Money, Tally};
-use crate::journal::{Error, LateError, LoadRefusal};
-use crate::ledger::Purpose;
+use crate::domain::{Currency, Instruction, Money, ServiceCode, Tally};
+use crate::journal::{Error, LateError, LoadRefusal, LoadSummary};
 use crate::ledger::correction::{
     Candidate, Corrects, DIGITS, RejectedName, corrected, lost_digits,
 };
+use crate::ledger::{Purpose, replacement};
 
 /// Rows of one file that may correct something: they are held in memory.
 const CORRECTIONS_MAX: usize = 100_000;
@@ -206,13 +206,52 @@ impl Load<'_> {
         &mut self,
         sorted: &mut Sorted,
     ) -> Result<Option<LoadRefusal>, Error> {
-        // What is checked alone is added to nothing.
-        if self.corrections.are_none() || !self.existed && self.plan.purpose == Purpose::Unknown {
+        if self.corrections.are_none() {
             return Ok(None);
+        }
+        if self.is_checked_alone() {
+            let without_amount = self
+                .corrections
+                .rows
+                .iter()
+                .filter(|row| row.is_replacement && row.replacement.is_none());
+            let errors = without_amount
+                .map(|row| late(row, "replaces", replacement::Refusal::NoAmount.to_string()));
+            let errors: Vec<_> = errors.take(CORRECTIONS_MAX).collect();
+            return Ok((!errors.is_empty()).then_some(LoadRefusal::Corrections(errors)));
         }
         match self.judge_corrections()? {
             None => self.insert_replacements(sorted),
             refusal => Ok(refusal),
+        }
+    }
+
+    /// Returns whether the file is checked, and added to nothing.
+    pub(super) fn is_checked_alone(&self) -> bool {
+        !self.existed && self.plan.purpose == Purpose::Unknown
+    }
+
+    /// Counts the rows that replace failed payments among those of the file, and names all that correct something.
+    pub(super) fn count_corrections(&self, summary: &mut LoadSummary) {
+        for row in &self.corrections.rows {
+            summary.corrects.push((row.line, row.corrects.clone()));
+            let Some(replacement) = &row.replacement else {
+                continue;
+            };
+            let (service, money) = (&replacement.service, replacement.money);
+            let same = |(code, currency, _): &&mut (ServiceCode, Currency, Tally)| {
+                code == service && *currency == money.currency
+            };
+            match summary.accepted.iter_mut().find(same) {
+                Some((_, _, tally)) => tally.add(money),
+                None => {
+                    let mut tally = Tally::default();
+                    tally.add(money);
+                    summary
+                        .accepted
+                        .push((service.clone(), money.currency, tally));
+                }
+            }
         }
     }
 

@@ -1,23 +1,23 @@
 //! Decisions that rest on what was seen before: by the gateway's answer, and by what was shown to a person.
 
-use rusqlite::{Connection, params};
+use rusqlite::Connection;
 use serde_json::{Value, json};
 
 use super::Journal;
 use super::agreed::judged;
-use super::anew::Anew;
 use super::chain::Chained;
 use super::evidence::{record, subject};
+use super::failures::to_retry;
 use super::inquiries::is_open_to_decision;
 use super::names::rows_named;
-use super::operator::{RETRIABLE, acted_on, cancel, order, refuse_without_amount, retry};
-use super::payers::assert_none_lost;
+use super::operator::{acted_on, cancel, order, refuse_without_amount, retry};
 use super::row::{LIFE_COLUMNS, currency_of, identifier_of, life_of};
 use super::run::known_batch;
 use super::turns::Manner;
-use super::unretried::why_not;
 use crate::domain::{Amount, BatchName, Money, Tally, Timestamp};
-use crate::journal::{Answered, Decision, Error, Finding, Looked, Moved, RepeatPlan, Seen};
+use crate::journal::{
+    Answered, Decision, Error, Failures, Finding, Looked, Moved, RepeatPlan, Seen,
+};
 use crate::ledger::decisions::{About, Asked, ByCode, Heard, Refusal, is_within, may_fail};
 use crate::ledger::names::PaymentName;
 use crate::lifecycle::{Event, Moment, Policy, State, proven};
@@ -133,40 +133,23 @@ impl Journal {
         .await
     }
 
-    /// Returns what [`Self::retry_shown`] would order, by the codes of the failures; `repeats` leaves out those whose rows
-    /// other loads have by now.
-    ///
-    /// # Errors
-    /// [`Error::UnknownBatch`].
-    pub async fn to_retry(
-        &self,
-        batch: BatchName,
-        code: Option<i32>,
-        repeats: Option<(RepeatPlan, Timestamp)>,
-    ) -> Result<ByCode, Error> {
-        self.ask(Manner::Alone, move |c| {
-            to_retry(c, &batch, code, repeats.as_ref())
-        })
-        .await
-    }
-
     /// Makes a new generation of proven failures, if they are no more than what was shown; returns how many.
     ///
     /// # Errors
-    /// [`Error::UnknownBatch`], [`Error::MoreThanShown`].
+    /// [`Error::UnknownBatch`], [`Error::MoreThanShown`], and those of [`Self::to_retry`].
     pub async fn retry_shown(
         &self,
         batch: BatchName,
-        code: Option<i32>,
+        which: impl Into<Failures>,
         shown: ByCode,
         repeats: Option<RepeatPlan>,
         now: Timestamp,
     ) -> Result<u64, Error> {
-        let repeats = repeats.map(|plan| (plan, now));
+        let (which, repeats) = (which.into(), repeats.map(|plan| (plan, now)));
         self.ask(Manner::Alone, move |c| {
-            let found = to_retry(c, &batch, code, repeats.as_ref())?;
-            refuse_more(&batch, &shown, &found)?;
-            retry(c, &batch, code, repeats.as_ref(), now)
+            let found = to_retry(c, &batch, &which, repeats.as_ref())?;
+            refuse_more(&batch, &shown, &found.by_code)?;
+            retry(c, &batch, &which, repeats.as_ref(), now)
         })
         .await
     }
@@ -327,38 +310,6 @@ fn decide_failed(
     )?;
     acted_on(c, seq, "resolve", moment)?;
     Ok(Ok(moved))
-}
-
-fn to_retry(
-    c: &Connection,
-    batch: &BatchName,
-    code: Option<i32>,
-    repeats: Option<&(RepeatPlan, Timestamp)>,
-) -> Result<ByCode, Error> {
-    let batch_id = known_batch(c, batch)?;
-    if repeats.is_some() {
-        assert_none_lost(c)?;
-    }
-    let anew = Anew::begin(c, batch_id, repeats.map(|(plan, now)| (plan, *now)))?;
-    let mut statement = c.prepare(&format!(
-        "select l.code, i.currency, 1, i.amount, l.seq from life l cross join instruction i using (seq)
-         where {RETRIABLE} order by l.code nulls last, l.seq"
-    ))?;
-    let mut rows = statement.query(params![batch_id, code])?;
-    let mut found: ByCode = Vec::new();
-    while let Some(row) = rows.next()? {
-        if why_not(c, anew.as_ref(), row.get(4)?)?.is_some() {
-            continue;
-        }
-        let code: Option<i32> = row.get(0)?;
-        if found.last().is_none_or(|(last, _)| *last != code) {
-            found.push((code, Tally::default()));
-        }
-        if let Some((_, tally)) = found.last_mut() {
-            add_sum(tally, row, 1)?;
-        }
-    }
-    Ok(found)
 }
 
 fn to_cancel(c: &Connection, batch: &BatchName) -> Result<(Tally, u64), Error> {

@@ -298,12 +298,15 @@ impl<'a> Load<'a> {
             (sorted.new_documents, sorted.kept_documents);
         summary.alike = sorted.alike;
         summary.repeats = sorted.repeats;
-        let total = summary.total();
         let mut known = sorted.unchanged;
         known.add_all(&sorted.set_aside_before);
         known.add_all(&self.corrections.still_bad);
         summary.mended = self.corrections.mended();
         summary.replaced = self.corrections.links().count() as u64;
+        if self.is_checked_alone() {
+            self.count_corrections(&mut summary);
+        }
+        let total = summary.total();
         if total.count + summary.rejected.count + known.count == 0 {
             return Ok(Loaded::Refused(LoadRefusal::NoRows));
         }

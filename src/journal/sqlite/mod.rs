@@ -19,6 +19,7 @@ mod confirmed;
 mod corrections;
 mod decided;
 mod evidence;
+mod failures;
 mod fingerprints;
 mod fresh;
 mod generations;

@@ -2,7 +2,9 @@
 
 use rusqlite::{Connection, OptionalExtension, params};
 
-use crate::domain::BatchName;
+use super::read::Reader;
+use super::row::corrupt;
+use crate::domain::{BatchName, PayerTransactionId};
 use crate::journal::Error;
 use crate::ledger::names::{By, Named, PaymentName, Unclear, meant};
 
@@ -40,4 +42,22 @@ pub(super) fn rows_named(
             Unclear::Two => Error::TwoPayments { batch, id },
         }
     })
+}
+
+impl Reader {
+    /// Returns the batch that has a payment with this identifier.
+    ///
+    /// # Errors
+    /// Faults of the journal.
+    pub fn batch_of(&self, id: PayerTransactionId) -> Result<Option<BatchName>, Error> {
+        let mut statement = self.connection.prepare_cached(
+            "select b.name from identifier d join instruction i using (seq) join batch b on b.batch_id = i.batch_id where d.identifier = ?1",
+        )?;
+        let mut rows = statement.query([id.as_str()])?;
+        let Some(row) = rows.next()? else {
+            return Ok(None);
+        };
+        let name = BatchName::parse(&row.get::<_, String>(0)?);
+        name.map(Some).map_err(|_| corrupt("the name of a batch"))
+    }
 }

@@ -8,6 +8,7 @@ use super::anew::{Anew, watch};
 use super::blocks::instruction_digest;
 use super::chain::{Chained, Evidence};
 use super::evidence::{Subject, subject};
+use super::failures::chosen;
 use super::fresh::begin_all;
 use super::generations;
 use super::inquiries::is_open_to_decision;
@@ -25,7 +26,7 @@ use super::unpriced::{withdraw, withdraw_all, without_amount};
 use super::unretried;
 use super::withdrawal;
 use crate::domain::{BatchName, Currency, Originator, PayerTransactionId, Timestamp};
-use crate::journal::{Decision, Error, Lane, Moved, RepeatPlan};
+use crate::journal::{Decision, Error, Failures, Lane, Moved, RepeatPlan};
 use crate::ledger::HeldFor;
 use crate::ledger::names::PaymentName;
 use crate::ledger::recovery::retry_is_presumed;
@@ -82,7 +83,7 @@ impl Journal {
         .await
     }
 
-    /// Makes a new generation of every proven failure (with this code, if given); returns how many. Those that may have none
+    /// Makes a new generation of every proven failure that is meant; returns how many. Those that may have none
     /// are told by [`Journal::unretried`].
     ///
     /// # Errors
@@ -90,10 +91,11 @@ impl Journal {
     pub async fn retry(
         &self,
         batch: BatchName,
-        code: Option<i32>,
+        which: impl Into<Failures>,
         now: Timestamp,
     ) -> Result<u64, Error> {
-        self.ask(Manner::Alone, move |c| retry(c, &batch, code, None, now))
+        let which = which.into();
+        self.ask(Manner::Alone, move |c| retry(c, &batch, &which, None, now))
             .await
     }
 }
@@ -212,7 +214,12 @@ fn carry_out(
     c.moved(subject, from)
 }
 
-fn not_allowed(c: &Connection, seq: i64, state: &'static str, why: &str) -> Result<Error, Error> {
+pub(super) fn not_allowed(
+    c: &Connection,
+    seq: i64,
+    state: &'static str,
+    why: &str,
+) -> Result<Error, Error> {
     let identifier: String = c.query_row(
         "select identifier from instruction where seq = ?1",
         [seq],
@@ -298,7 +305,7 @@ pub(super) const RETRIABLE: &str =
 pub(super) fn retry(
     c: &Chained,
     batch: &BatchName,
-    code: Option<i32>,
+    which: &Failures,
     repeats: Option<&(RepeatPlan, Timestamp)>,
     now: Timestamp,
 ) -> Result<u64, Error> {
@@ -319,14 +326,8 @@ pub(super) fn retry(
             params![batch_number, super::NEVER],
         )?;
     }
-    let failures: Vec<i64> = c
-        .prepare(&format!(
-            "select seq from life l where {RETRIABLE} order by seq"
-        ))?
-        .query_map(params![batch_number, code], |row| row.get(0))?
-        .collect::<Result<_, _>>()?;
     let mut retried = 0;
-    for seq in failures {
+    for seq in chosen(c, batch, which)? {
         if unretried::why_not(c, anew.as_ref(), seq)?.is_none() {
             let lane = c
                 .prepare_cached("select service_id from life where seq = ?1")?
@@ -343,7 +344,11 @@ pub(super) fn retry(
         }
     }
     if retried > 0 {
-        let which = code.map_or(Value::Null, |code| format!("code {code}").into());
+        let which = match (which.named.len(), which.code) {
+            (0, None) => Value::Null,
+            (0, Some(code)) => format!("code {code}").into(),
+            _ => format!("{retried} named").into(),
+        };
         c.acted(batch_number, now, "retry", which)?;
     }
     Ok(retried)

@@ -1,20 +1,20 @@
 //! Failures that have no retry, and why.
 
-use rusqlite::{Connection, params};
+use rusqlite::Connection;
 
 use super::Journal;
 use super::anew::Anew;
+use super::failures::chosen;
 use super::generations::{of_row, states};
-use super::operator::RETRIABLE;
 use super::row::identifier_of;
 use super::run::known_batch;
 use super::turns::Manner;
 use crate::domain::{BatchName, Timestamp};
-use crate::journal::{Error, RepeatPlan, Unretried, WhyUnretried};
+use crate::journal::{Error, Failures, RepeatPlan, Unretried, WhyUnretried};
 use crate::ledger::generations::may_be_retried;
 
 impl Journal {
-    /// Returns the failures (with this code, if given) that [`Journal::retry`] leaves alone; `repeats` with those whose rows
+    /// Returns the failures among those meant that [`Journal::retry`] leaves alone; `repeats` with those whose rows
     /// other loads have by now.
     ///
     /// # Errors
@@ -22,11 +22,12 @@ impl Journal {
     pub async fn unretried(
         &self,
         batch: BatchName,
-        code: Option<i32>,
+        which: impl Into<Failures>,
         repeats: Option<(RepeatPlan, Timestamp)>,
     ) -> Result<Vec<Unretried>, Error> {
+        let which = which.into();
         self.ask(Manner::Alone, move |c| {
-            unretried(c, &batch, code, repeats.as_ref())
+            unretried(c, &batch, &which, repeats.as_ref())
         })
         .await
     }
@@ -35,19 +36,13 @@ impl Journal {
 fn unretried(
     c: &Connection,
     batch: &BatchName,
-    code: Option<i32>,
+    which: &Failures,
     repeats: Option<&(RepeatPlan, Timestamp)>,
 ) -> Result<Vec<Unretried>, Error> {
     let batch_id = known_batch(c, batch)?;
     let anew = Anew::begin(c, batch_id, repeats.map(|(plan, now)| (plan, *now)))?;
-    let failures: Vec<i64> = c
-        .prepare(&format!(
-            "select seq from life l where {RETRIABLE} order by seq"
-        ))?
-        .query_map(params![batch_id, code], |row| row.get(0))?
-        .collect::<Result<_, _>>()?;
     let mut found = Vec::new();
-    for seq in failures {
+    for seq in chosen(c, batch, which)? {
         if let Some(why) = why_not(c, anew.as_ref(), seq)? {
             let (id, line): (String, i64) = c
                 .prepare_cached("select identifier, line from instruction where seq = ?1")?

@@ -370,7 +370,7 @@ async fn a_failure_whose_row_was_loaded_anew_and_paid_is_not_retried() {
     world.load_new(other_batch("again", 1), rows(1..=2)).await;
     // Rows 1 and 2 wait in the other batch; row 3 is nowhere else.
     let shown = world.journal.to_retry(batch(), None, judged(2)).await;
-    let shown = shown.unwrap();
+    let shown = shown.unwrap().by_code;
     assert_eq!(shown.iter().map(|(_, tally)| tally.count).sum::<u64>(), 1);
     let left = world.journal.unretried(batch(), None, judged(2)).await;
     let left = left.unwrap();
