@@ -8,8 +8,10 @@ use super::input::{Input, declared_total};
 use super::load::{into_journal, print_summary, to_json};
 use super::session::{Session, batch_name};
 use super::{Error, Verdict, bills, mistakes, networks, output, repeats};
-use crate::domain::{Originator, Timestamp};
-use crate::journal::{Journal, LoadPlan, RepeatPlan};
+use crate::domain::{Originator, PayerTransactionId, Timestamp};
+use crate::journal::{Journal, LoadPlan, LoadSummary, Reader, RepeatPlan};
+use crate::ledger::correction::{Corrects, RejectedName};
+use crate::ledger::names::{By, PaymentName};
 
 /// `disburse check`.
 pub(super) async fn check(session: &Session, arguments: CheckArguments) -> Result<Verdict, Error> {
@@ -102,6 +104,7 @@ async fn examine(
             .await
             .map_err(|error| error.of_check())?;
     }
+    tell_corrections(session, &summary);
     if session.common.json {
         let mut value = to_json(&summary, None);
         if arguments.bills {
@@ -117,4 +120,70 @@ async fn examine(
         ));
     }
     Ok(Verdict::Done)
+}
+
+/// Rows that correct something are told as far as this.
+const CORRECTIONS_SHOWN: usize = 20;
+
+/// Says what rows of the file correct: they are no payments beside it, and a load judges whether they may.
+fn tell_corrections(session: &Session, summary: &LoadSummary) {
+    if summary.corrects.is_empty() {
+        return;
+    }
+    let journal = journal_there(session).and_then(|path| Reader::open(&path).ok());
+    for (line, corrects) in summary.corrects.iter().take(CORRECTIONS_SHOWN) {
+        session.note(&format!(
+            "line {line} {}",
+            corrected_text(journal.as_ref(), corrects)
+        ));
+    }
+    let more = summary.corrects.len().saturating_sub(CORRECTIONS_SHOWN);
+    let and_more = match more {
+        0 => String::new(),
+        more => format!("and {more} more; "),
+    };
+    session.note(&format!(
+        "{and_more}each is counted once, in the place of what it corrects; whether it may be, `disburse load --batch NAME --amend` says"
+    ));
+}
+
+fn corrected_text(journal: Option<&Reader>, corrects: &Corrects) -> String {
+    let written = output::name(corrects.written());
+    match corrects {
+        Corrects::Rejected(name) => match RejectedName::parse(name) {
+            Some(name) => format!(
+                "takes the place of a row that batch {} rejected ({written})",
+                name.batch
+            ),
+            None => format!("names a rejected row by what is no name of one ({written})"),
+        },
+        Corrects::Failed(id) => match journal.and_then(|journal| failed_text(journal, id)) {
+            Some(text) => format!("replaces payment {written} {text}"),
+            None => format!("replaces payment {written}, which this journal does not have"),
+        },
+    }
+}
+
+/// Says what a payment is that a row names; `None` when the journal has none.
+fn failed_text(journal: &Reader, id: &str) -> Option<String> {
+    let batch = journal.batch_of(PayerTransactionId::parse(id)?).ok()??;
+    let snapshot = journal.snapshot(&batch).ok()?;
+    let name = PaymentName {
+        text: id.to_owned(),
+        by: By::Identifier,
+    };
+    let records = snapshot.find(name).ok()?;
+    let record = records.first()?;
+    let row = &record.payment.instruction;
+    let code = match record.life.code {
+        Some(code) => format!(" ({code})"),
+        None => String::new(),
+    };
+    Some(format!(
+        "of batch {batch}, {} {} to {}: {}{code}",
+        row.money.currency,
+        output::grouped(&row.money.to_string()),
+        row.msisdn.masked(),
+        record.life.state.name()
+    ))
 }

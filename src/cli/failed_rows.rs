@@ -6,13 +6,15 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value};
 use tempfile::NamedTempFile;
 
+use super::session::sandbox_flag;
 use super::{Error, fresh_name, output};
-use crate::domain::BatchName;
+use crate::domain::{BankAccount, BatchName, Instruction, PaymentKind};
 use crate::journal::{Linked, PaymentRecord, RejectedRow};
+use crate::ledger::Purpose;
 use crate::ledger::correction::RejectedName;
 use crate::ledger::shield::shielded;
 use crate::lifecycle::State;
-use crate::report::remedy_of_failure;
+use crate::report::{Leftover, Way, remedy_of_failure, remove_leftover};
 
 const NAME: &str = "failed.csv";
 
@@ -43,6 +45,7 @@ const SAID: [&str; 4] = ["rejected_row", "replaces", "reason", "what_to_do"];
 pub(super) struct FailedRows {
     dir: PathBuf,
     batch: BatchName,
+    purpose: Purpose,
     writer: Option<::csv::Writer<NamedTempFile>>,
     rows: u64,
 }
@@ -55,17 +58,22 @@ pub(super) struct FailedFile {
 }
 
 impl FailedRows {
-    pub(super) fn of(dir: &Path, batch: &BatchName) -> Self {
+    pub(super) fn of(dir: &Path, batch: &BatchName, purpose: Purpose) -> Self {
         Self {
             dir: dir.to_owned(),
             batch: batch.clone(),
+            purpose,
             writer: None,
             rows: 0,
         }
     }
 
-    /// Takes in a payment that has failed; others are none of its rows.
-    pub(super) fn add(&mut self, record: &PaymentRecord) -> Result<(), Error> {
+    /// Takes in a payment that has failed; others are none of its rows. `kind`: what the configuration says of its service.
+    pub(super) fn add(
+        &mut self,
+        record: &PaymentRecord,
+        kind: Option<PaymentKind>,
+    ) -> Result<(), Error> {
         // Where an earlier one may be paid, or the word is not certain, a person decides first.
         if record.life.state != State::Failed || record.replaced_by.is_some() {
             return Ok(());
@@ -87,7 +95,14 @@ impl FailedRows {
             Some(code) => format!("{words} ({code})"),
             None => "an operator recorded it as failed".to_owned(),
         };
-        let what_to_do = remedy_of_failure(record.life.code.map(i64::from), &self.batch);
+        let file = output::name(&self.dir.join(NAME).display().to_string());
+        let way = Way {
+            batch: &self.batch,
+            file: &file,
+            purpose: self.purpose,
+            kind: kind.or_else(|| kind_of(row)),
+        };
+        let what_to_do = remedy_of_failure(record.life.code.map(i64::from), way);
         self.write(
             cells,
             ["", record.payment.id.as_str(), &reason, &what_to_do],
@@ -101,8 +116,14 @@ impl FailedRows {
             return Ok(());
         };
         let name = RejectedName::of(&self.batch, &row.digest).to_string();
-        let what_to_do = "Mend what the reason says, and add the row: its payment takes its place. If another row pays the same already, leave this one out: nobody is missing.";
-        self.write(cells, [&name, "", &row.errors, what_to_do])
+        let file = output::name(&self.dir.join(NAME).display().to_string());
+        let what_to_do = format!(
+            "Mend what the reason says, remove the other rows, then “disburse load {file} --batch {} --amend{}”: its payment takes its \
+             place. If another row pays the same already, or it shall not be paid, leave this one out: nobody is missing.",
+            self.batch,
+            sandbox_flag(self.purpose)
+        );
+        self.write(cells, [&name, "", &row.errors, &what_to_do])
     }
 
     fn write(&mut self, mut cells: Map<String, Value>, said: [&str; 4]) -> Result<(), Error> {
@@ -139,6 +160,7 @@ impl FailedRows {
     pub(super) fn finish(self) -> Result<Option<FailedFile>, Error> {
         let (dir, rows) = (self.dir, self.rows);
         let Some(writer) = self.writer else {
+            remove_leftovers(&dir, None)?;
             return Ok(None);
         };
         let put = || -> io::Result<PathBuf> {
@@ -147,6 +169,7 @@ impl FailedRows {
             fresh_name::put(file, &dir.join(NAME), None)
         };
         let path = put().map_err(|error| unwritable(&dir, &error))?;
+        remove_leftovers(&dir, Some(&path))?;
         Ok(Some(FailedFile { path, rows }))
     }
 }
@@ -184,6 +207,36 @@ fn extra_of(cells: &mut Map<String, Value>) -> String {
         }
     }
     Value::Object(extra).to_string()
+}
+
+/// Removes what earlier reports have left under this name: whoever mends it would mend what is no more so. What a person has
+/// touched stays, and is told.
+fn remove_leftovers(dir: &Path, placed: Option<&Path>) -> Result<(), Error> {
+    for number in 1.. {
+        let path = fresh_name::numbered(&dir.join(NAME), number);
+        if placed == Some(path.as_path()) {
+            continue;
+        }
+        let outcome = remove_leftover(&path);
+        match outcome.map_err(|error| unwritable(dir, &error))? {
+            Leftover::Nothing => break,
+            Leftover::Removed => {}
+            Leftover::Kept => output::note(&format!(
+                "{} is of an earlier report, or somebody's own: it was changed since, stays as it is, and may name rows that have not failed any more",
+                output::name(&path.display().to_string())
+            )),
+        }
+    }
+    Ok(())
+}
+
+/// Tells what kind of payment a row makes by whom it pays; none where a number of another kind stands there.
+fn kind_of(row: &Instruction) -> Option<PaymentKind> {
+    match () {
+        () if !BankAccount::among(&row.extra).account_number.is_empty() => Some(PaymentKind::Bank),
+        () if row.account_number == row.msisdn.as_str() => Some(PaymentKind::MobileMoney),
+        () => None,
+    }
 }
 
 fn unwritable(dir: &Path, error: &io::Error) -> Error {

@@ -38,7 +38,7 @@ pub(super) fn put(
 }
 
 /// Returns `a.csv`, `a-2.csv`, `a-3.csv`.
-fn numbered(path: &Path, number: u32) -> PathBuf {
+pub(super) fn numbered(path: &Path, number: u32) -> PathBuf {
     if number == 1 {
         return path.to_owned();
     }

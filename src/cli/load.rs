@@ -102,6 +102,13 @@ pub(super) async fn load(session: &Session, arguments: LoadArguments) -> Result<
     Ok(Verdict::Done)
 }
 
+/// Returns whether the journal has a batch of this name.
+pub(super) fn is_there(session: &Session, batch: &BatchName) -> bool {
+    let path = session.journal_path();
+    path.symlink_metadata().is_ok()
+        && Reader::open(path).is_ok_and(|reader| reader.snapshot(batch).is_ok())
+}
+
 /// Says what became of the documents of a batch that is there already.
 fn documents_text(summary: &LoadSummary, batch: &str) -> String {
     let kept = match summary.kept_documents {

@@ -80,14 +80,15 @@ pub(super) async fn write(
             zone,
         );
         let mut writer = Writer::create(&out, header)?;
-        let mut failed = FailedRows::of(&out, &batch);
+        let mut failed = FailedRows::of(&out, &batch, standing.purpose);
         snapshot.list(|row| {
             #[cfg(debug_assertions)]
             crate::points::pass("in-report");
             match row {
                 ListedRow::Plain(payment) => add_plain(&mut writer, &kinds, &payment),
                 ListedRow::Other(ReportRow::Payment(record)) => {
-                    failed.add(&record)?;
+                    let service = record.payment.instruction.service.as_str();
+                    failed.add(&record, kinds.kind(service))?;
                     add_payment(&mut writer, &kinds, &record, commands)
                 }
                 ListedRow::Other(ReportRow::Unpriced(record)) => add_unpriced(&mut writer, &record),
@@ -134,6 +135,10 @@ impl Kinds {
             .into_iter()
             .map(|(code, service)| (code.as_str().to_owned(), service.kind));
         Self(kinds.collect())
+    }
+
+    fn kind(&self, service: &str) -> Option<PaymentKind> {
+        self.0.get(service).copied()
     }
 
     pub(super) fn prepaid(&self, service: &str) -> Prepaid {

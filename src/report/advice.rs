@@ -1,7 +1,7 @@
 //! What a state or a status code means for the reader, and what to do about it.
 
 use super::{BatchHeader, StateName};
-use crate::domain::BatchName;
+use crate::domain::{BatchName, PaymentKind};
 use crate::ledger::Purpose;
 
 /// Returns what a state means for the money. What the gateway ended has its code; `is_mixed`: so may these.
@@ -57,7 +57,15 @@ pub(super) fn remedy(state: StateName, code: Option<i64>, header: &BatchHeader) 
             "Do not pay by any other way. “{run}” asks the gateway again. If it cannot tell, ask its \
              support and record the answer with “disburse resolve {batch} ID”."
         ),
-        (StateName::Failed, code) => remedy_of_failure(code, batch),
+        (StateName::Failed, code) => {
+            let way = Way {
+                batch,
+                file: "failed.csv",
+                purpose: header.purpose,
+                kind: None,
+            };
+            remedy_of_failure(code, way)
+        }
         (StateName::Rejected, _) => {
             "Mend the lines as the last column says and load them again.".to_owned()
         }
@@ -76,10 +84,30 @@ pub(super) fn remedy(state: StateName, code: Option<i64>, header: &BatchHeader) 
     }
 }
 
+/// The batch of a failed payment, and the way on which its row comes back to it.
+#[derive(Clone, Copy, Debug)]
+pub struct Way<'a> {
+    /// The batch.
+    pub batch: &'a BatchName,
+    /// The file of failed rows, as a person types its name.
+    pub file: &'a str,
+    /// What the batch is for: a rehearsal takes `--sandbox`.
+    pub purpose: Purpose,
+    /// What its service sells, if that is known.
+    pub kind: Option<PaymentKind>,
+}
+
 /// Returns what to do about a payment that failed with this code; none: an operator recorded it.
 // The codes of section 7.2 whose remedy is known. The gateway's own description is shown beside it.
 #[must_use]
-pub fn remedy_of_failure(code: Option<i64>, batch: &BatchName) -> String {
+pub fn remedy_of_failure(code: Option<i64>, way: Way<'_>) -> String {
+    use PaymentKind::{Airtime, Bank, BillPostpaid, BillPrepaid, MobileMoney, Rtgs};
+    let Way {
+        batch,
+        file,
+        purpose,
+        kind,
+    } = way;
     let Some(code) = code else {
         return format!(
             "See the evidence of each with “disburse explain {batch} ID”. If it is to be paid after all, “disburse retry {batch}”: \
@@ -87,19 +115,100 @@ pub fn remedy_of_failure(code: Option<i64>, batch: &BatchName) -> String {
         );
     };
     let retry = format!("“disburse retry {batch} --code {code}”");
-    let add = format!("“disburse load failed.csv --batch {batch} --amend”");
-    match code {
-        106 => format!("Ask the gateway to activate the service, then {retry}."),
-        109 | 110 | 120 => format!("Correct the recipient in failed.csv, then {add}."),
-        111 | 146 => format!("Correct the invoice in failed.csv, then {add}."),
-        115 | 167 => format!(
+    let sandbox = match purpose {
+        Purpose::Rehearsal => " --sandbox",
+        Purpose::Gateway | Purpose::Unknown => "",
+    };
+    let correct = |what: &str| {
+        format!(
+            "Correct {what} in {file}, remove the other rows, then “disburse load {file} --batch {batch} --amend{sandbox}”."
+        )
+    };
+    match (code, kind) {
+        (106, _) => format!("Ask the gateway to activate the service, then {retry}."),
+        (109 | 110, _) => correct("the msisdn"),
+        (120, Some(Bank | Rtgs)) => correct("the bank_account_number"),
+        // Every post carries the number as its account: it was not the file that left it out.
+        (120, Some(MobileMoney | Airtime)) => format!(
+            "Ask the gateway why it takes the number for no account of this service. If it names another account, write it into \
+             account_number: {} If the gateway mends it, {retry}.",
+            correct("account_number")
+        ),
+        (120, Some(BillPrepaid | BillPostpaid) | None) => {
+            correct("the account_number (at a bank, the bank_account_number)")
+        }
+        (111, Some(BillPrepaid | BillPostpaid)) => correct("the amount, as the bill says it,"),
+        (111, _) => correct("the amount or the invoice_number"),
+        (146, Some(BillPrepaid | BillPostpaid)) => {
+            correct("the account_number or the invoice_number")
+        }
+        (146, _) => correct("the invoice_number"),
+        (115 | 167, _) => format!(
             "Check service and currency with the gateway. Once it has set them up, {retry}; if the file is wrong, load \
              corrected rows as a new batch."
         ),
-        230 => format!("Top up the float account, then {retry}."),
-        231 | 232 => {
-            format!("Bring the amount within the limits of the service in failed.csv, then {add}.")
+        (230, _) => format!("Top up the float account, then {retry}."),
+        (231 | 232, _) => {
+            format!(
+                "Bring the amount within the limits of the service: {}",
+                correct("the amount")
+            )
         }
         _ => format!("Ask the recipient or the gateway for the reason. When it is gone, {retry}."),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_to_be_corrected_depends_on_what_the_service_pays() {
+        use PaymentKind::{Bank, BillPostpaid, MobileMoney};
+        let batch = BatchName::parse("b").unwrap();
+        let told = |code, kind, purpose| {
+            let way = Way {
+                batch: &batch,
+                file: "out/failed.csv",
+                purpose,
+                kind,
+            };
+            remedy_of_failure(Some(code), way)
+        };
+        let add = "remove the other rows, then “disburse load out/failed.csv --batch b --amend”.";
+        for (code, kind, expected) in [
+            (110, Some(Bank), "Correct the msisdn in out/failed.csv, "),
+            (120, Some(Bank), "Correct the bank_account_number in "),
+            (
+                120,
+                Some(MobileMoney),
+                "Ask the gateway why it takes the number for no account",
+            ),
+            (
+                120,
+                None,
+                "Correct the account_number (at a bank, the bank_account_number) in ",
+            ),
+            (
+                146,
+                Some(BillPostpaid),
+                "Correct the account_number or the invoice_number in ",
+            ),
+            (
+                111,
+                Some(BillPostpaid),
+                "Correct the amount, as the bill says it, in ",
+            ),
+            (
+                231,
+                Some(MobileMoney),
+                "Bring the amount within the limits of the service: ",
+            ),
+        ] {
+            let text = told(code, kind, Purpose::Gateway);
+            assert!(text.starts_with(expected) && text.contains(add), "{text}");
+            let rehearsed = told(code, kind, Purpose::Rehearsal);
+            assert!(rehearsed.contains("--amend --sandbox”"), "{rehearsed}");
+        }
     }
 }

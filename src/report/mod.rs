@@ -37,12 +37,12 @@ mod tests;
 use std::io;
 use std::path::{Path, PathBuf};
 
-pub use advice::remedy_of_failure;
+pub use advice::{Way, remedy_of_failure};
 pub use difference::Difference;
 pub use entry::{BatchHeader, Entry, Load, Prepaid, StateName};
 pub use exceptions::ExceptionGroup;
 pub use lane::{Lane, Sum};
-pub use own::{FileIdentity, Owner, Whose, place};
+pub use own::{FileIdentity, Leftover, Owner, Whose, place, remove_leftover};
 pub use people::Deed;
 pub use reconciliation::Reconciliation;
 pub use timeline::{Bucket, Timeline};

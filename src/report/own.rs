@@ -319,6 +319,42 @@ pub fn place(
     }
 }
 
+/// What became of a file that an earlier command has left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Leftover {
+    /// There was none.
+    Nothing,
+    /// It was ours, as we left it, and is gone.
+    Removed,
+    /// It is somebody's, or was changed since, and stays.
+    Kept,
+}
+
+/// Removes a file of ours that nobody has touched since.
+///
+/// # Errors
+/// As the system says.
+pub fn remove_leftover(path: &Path) -> io::Result<Leftover> {
+    let found = look(path, None)?;
+    if found == Found::Nothing {
+        return Ok(Leftover::Nothing);
+    }
+    let dir = match path.parent() {
+        Some(dir) if !dir.as_os_str().is_empty() => dir,
+        _ => Path::new("."),
+    };
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    // Locked, so that no other report puts a new one in its place meanwhile.
+    let own = Own::open(dir, true).ok().flatten();
+    let written = own.as_ref().map_or_else(Vec::new, |own| own.of(&name));
+    let found = look(path, None)?;
+    if !matches!(found, Found::File { .. }) || judge(found, &written, None).is_err() {
+        return Ok(Leftover::Kept);
+    }
+    fs::remove_file(path)?;
+    Ok(Leftover::Removed)
+}
+
 /// Gives a file its name: where there was none a moment ago, it takes the place of nothing that came since.
 pub(super) fn put(file: NamedTempFile, path: &Path) -> Result<(), PersistError> {
     let placed = match fs::symlink_metadata(path) {

@@ -246,3 +246,139 @@ fn a_correction_that_a_copy_has_lost_is_an_order_that_is_given_again() {
     assert_eq!(after.executed_once, 3);
     assert_eq!(world.count("b", "paid"), 3);
 }
+
+#[test]
+fn failures_that_are_named_are_paid_anew_after_a_list_and_no_others() {
+    let world = World::new(&Setup::default());
+    world.write_rows("batch.csv", &rows(40, 401));
+    world.write("faults.toml", "reject = 0.4\n");
+    let pay = ["pay", "batch.csv", "--batch", "b", "--yes", "--sandbox"];
+    world.expect(3, &[&pay[..], &["--faults", "faults.toml"]].concat());
+    let before = payments(&world, "reports/b");
+    let of = |state: &str| -> Vec<&Line> {
+        let of_state = before.iter().filter(|line| line.get("state") == state);
+        of_state.collect()
+    };
+    let (failed, paid) = (of("failed"), of("paid"));
+    assert!(failed.len() >= 4 && !paid.is_empty());
+    let [one, two, three] = [0, 1, 2].map(|at| failed[at].get("reference"));
+    let done = world.expect(2, &["retry", "b", one, two]);
+    done.says("this would pay 2 failed payments of batch b anew, KES ")
+        .says("2 with code 141, KES ");
+    for line in &failed[..2] {
+        let msisdn = line.get("msisdn");
+        let (number, reference) = (line.get("line"), line.get("reference"));
+        done.says(&format!("line {number}, {reference}: KES "));
+        assert!(!done.err.contains(msisdn), "numbers are masked");
+        done.says(&format!("{}, failed with 141", &msisdn[msisdn.len() - 4..]));
+    }
+    assert!(!done.err.contains(three));
+    // The whole batch is listed as far as twenty rows.
+    world
+        .expect(2, &["retry", "b"])
+        .says(&format!("{three}: KES "));
+    for (named, why) in [
+        (
+            vec![paid[0].get("reference")],
+            "only what is proven to have failed is paid anew",
+        ),
+        (vec![one, "nobody"], "no payment nobody in batch b"),
+        (
+            vec![one, "--code", "110"],
+            "it failed with another code than the one that is given, 141",
+        ),
+        (vec!["--id", one], "no payment"),
+    ] {
+        let order = [&["retry", "b", "--yes"][..], &named].concat();
+        world.expect(2, &order).says(why);
+        assert_eq!(world.count("b", "ready"), 0, "nothing was ordered");
+    }
+    let id = failed[1].get("payer_transaction_id");
+    // Whatever is named twice is paid once.
+    let order = [
+        "retry",
+        "b",
+        one,
+        one,
+        "--id",
+        id,
+        "--reference",
+        two,
+        "--yes",
+    ];
+    world
+        .expect(0, &order)
+        .says("2 failed payments are paid anew");
+    assert_eq!(world.count("b", "ready"), 2);
+    assert_eq!(world.count("b", "failed"), failed.len() as u64 - 2);
+    world
+        .expect(2, &["retry", "b", one, "--yes"])
+        .says("only what is proven to have failed");
+    world
+        .expect(2, &["retry", "b", "--id", id, "--yes"])
+        .says("its row is paid anew already");
+    world.expect(3, &[&["run", "b", "--yes"][..], &GOOD].concat());
+    assert_eq!(world.count("b", "paid"), paid.len() as u64 + 2);
+    nothing_twice(&ledger_beside_journal(&world));
+}
+
+#[test]
+fn a_declared_total_is_that_of_the_whole_batch_with_the_newest_amounts() {
+    let world = World::new(&Setup::default());
+    world.write(
+        "batch.csv",
+        "reference,service_code,msisdn,amount,currency_code\n\
+         A-1,B2C_MPESA,254712345678,100.00,KES\nA-2,B2C_MPESA,254712345679,60.00,KES\n",
+    );
+    world.write("refuse.toml", "refuse = 1.0\n");
+    let pay = |total: &'static str, faults: &'static str| {
+        let of = ["pay", "batch.csv", "--batch", "b", "--yes", "--sandbox"];
+        [&of[..], &["--expect-total", total, "--faults", faults]].concat()
+    };
+    world.expect(2, &pay("170.00", "refuse.toml"));
+    world.expect(3, &pay("160.00", "refuse.toml"));
+    let failed = "reports/b/failed.csv";
+    // What a check counts is what is added.
+    let first = payments(&world, "reports/b");
+    let id = first[0].get("payer_transaction_id");
+    world
+        .expect(0, &["check", failed, "--sandbox"])
+        .says("2 rows, no errors")
+        .says("160.00")
+        .says(&format!(
+            "line 2 replaces payment {id} of batch b, KES 100.00 to "
+        ));
+    mend(&world, failed, "mended.csv", |line| {
+        assert!(
+            line.get("what_to_do").contains("reports/b/failed.csv")
+                || line.get("what_to_do").contains("retry")
+        );
+        set(line, "msisdn", &line.get("msisdn").replace("345", "346"));
+        if line.get("reference") == "A-1" {
+            set(line, "amount", "90.00");
+        }
+    });
+    world.expect(
+        0,
+        &["load", "mended.csv", "--batch", "b", "--sandbox", "--amend"],
+    );
+    world
+        .expect(2, &pay("160.00", "none"))
+        .says("a total of KES 160.00 was declared, and it comes to KES 150.00")
+        .says("(KES 160.00 as its files had it, and KES 90.00 instead of KES 100.00 by 1 corrected row)")
+        .says("that of the whole batch");
+    assert_eq!(world.count("b", "ready"), 2, "nothing was sent");
+    world.expect(0, &pay("150.00", "none"));
+    assert!(
+        !world.path(failed).exists(),
+        "the list of an earlier report is gone"
+    );
+    nothing_twice(&ledger_beside_journal(&world));
+
+    // What a person has touched stays, and is told.
+    world.write(failed, "reference\nmine\n");
+    world
+        .expect(0, &["report", "b", "--out", "reports/b"])
+        .says("failed.csv is of an earlier report, or somebody's own");
+    assert_eq!(world.read(failed), "reference\nmine\n");
+}

@@ -5,8 +5,8 @@ use reqwest::Url;
 use super::super::ask::{Typed, ask, is_attended};
 use super::super::config::Settings;
 use super::super::{Error, output};
-use crate::domain::{BatchName, Money};
-use crate::journal::{Shown, Standing};
+use crate::domain::{BatchName, Money, Tally, Totals};
+use crate::journal::{Journal, Replaced, Shown, Standing};
 use crate::ledger::confirmation::{Answer, Confirmation, Difference, compare};
 use crate::lifecycle::State;
 
@@ -70,7 +70,12 @@ pub(super) struct Declared {
 
 impl Declared {
     /// Refuses a batch that is not what was declared, as a whole: rows that were set aside, and those that have ended, count.
-    pub(super) fn check(&self, batch: &BatchName, standing: &Standing) -> Result<(), Error> {
+    pub(super) async fn check(
+        &self,
+        journal: &Journal,
+        batch: &BatchName,
+        standing: &Standing,
+    ) -> Result<(), Error> {
         let whole = standing.total();
         let difference = compare(&whole, standing.unpriced, self.count, self.total);
         let text = match difference {
@@ -81,15 +86,44 @@ impl Declared {
                 output::grouped(&found.to_string())
             ),
             Some(Difference::Total(total)) => format!(
-                "batch {batch}: a total of {} {total} was declared, and it comes to {}; nothing was sent",
+                "batch {batch}: a total of {} {total} was declared, and it comes to {}{}; nothing was sent",
                 total.currency,
-                output::amounts(&whole.amounts)
+                output::amounts(&whole.amounts),
+                made_up(&whole, &journal.replaced(batch.clone()).await?)
             ),
         };
         Err(Error::refused(text).hint(format!(
-            "rows may have been added to the batch: `disburse report {batch} --out DIR` lists every row with its file; ask whoever \
+            "the total is that of the whole batch: every row once, paid, rejected and cancelled ones too, and a failed payment that a \
+             corrected row replaces with its newest amount. Rows may have been added to it: `disburse report {batch} --out DIR` lists every row with its file; ask whoever \
              declared it"
         )))
+    }
+}
+
+/// Returns how a total is made up, where rows were paid anew with other amounts.
+fn made_up(whole: &Tally, replaced: &[Replaced]) -> String {
+    let parts = replaced.iter().map(|of_currency| {
+        let currency = of_currency.currency;
+        let (was, is) = (of_currency.was, of_currency.is);
+        let mut loaded = Totals::default();
+        loaded.add_minor(currency, whole.amounts.minor(currency) - is + was);
+        let amount = |minor| {
+            let mut one = Totals::default();
+            one.add_minor(currency, minor);
+            output::amounts(&one)
+        };
+        format!(
+            "{} as its files had it, and {} instead of {} by {}",
+            output::amounts(&loaded),
+            amount(is),
+            amount(was),
+            output::counted(of_currency.count, "corrected row")
+        )
+    });
+    let parts: Vec<String> = parts.collect();
+    match parts.is_empty() {
+        true => String::new(),
+        false => format!(" ({})", parts.join("; ")),
     }
 }
 

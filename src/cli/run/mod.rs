@@ -94,7 +94,7 @@ pub(super) async fn pay(session: &Session, arguments: PayArguments) -> Result<Ve
         settings.gateway()?;
     }
     let purpose = Purpose::of_command(options.sandbox);
-    let plan = load::plan(&arguments.file, &arguments.load, &settings, purpose)?;
+    let mut plan = load::plan(&arguments.file, &arguments.load, &settings, purpose)?;
     let batch = plan.batch.clone();
     // Rows that are added to a batch are a part of it; else the file is the batch, and nobody has added anything.
     let declared = match plan.amend {
@@ -104,6 +104,11 @@ pub(super) async fn pay(session: &Session, arguments: PayArguments) -> Result<Ve
             total: plan.expect_total.map(money),
         },
     };
+    // The batch may come to more than the file by now, or a corrected row to another amount: the run compares the whole batch, before
+    // anything is sent. Another file than the one that was loaded is refused whatever it comes to.
+    if !plan.amend && load::is_there(session, &batch) {
+        (plan.expect_count, plan.expect_total) = (None, None);
+    }
     let out = arguments
         .out
         .unwrap_or_else(|| PathBuf::from("reports").join(batch.as_str()));
@@ -226,7 +231,10 @@ async fn carry_out(
     let shown = journal.shown(batch.clone()).await?;
     refuse_other_purpose(batch, &shown.standing, options.sandbox)?;
     if !options.sandbox {
-        orders.declared.check(batch, &shown.standing)?;
+        orders
+            .declared
+            .check(journal, batch, &shown.standing)
+            .await?;
         // It asks, and posts nothing: that takes nobody's yes.
         if orders_lost.is_none() {
             confirm::refuse_unattended(&settings, batch, &shown, options.yes)?;
@@ -305,7 +313,10 @@ impl Job<'_> {
         let door = door::open(self.settings, self.options, self.journal).await?;
         self.bills(&client, &home).await?;
         let shown = self.journal.shown(self.batch.clone()).await?;
-        self.orders.declared.check(self.batch, &shown.standing)?;
+        let declared = self.orders.declared;
+        declared
+            .check(self.journal, self.batch, &shown.standing)
+            .await?;
         self.forecast(&*client, &shown.standing).await?;
         let journal_recovers = self.journal.recovery().await?.is_some();
         if journal_recovers && let Some(first) = confirm::asked_first(self.settings, &shown) {

@@ -148,7 +148,7 @@ fn the_page_says_what_a_reader_has_to_know() {
         "<b>Not finished.</b> Open payments: 6.",
         "disburse resume-lane payroll-2026-11 B2C_MPESA",
         "invalid customer MSISDN",
-        "Correct the recipient in failed.csv, then",
+        "Correct the msisdn in failed.csv, remove the other rows, then",
         "01109876543210",
         "1 of 11 paid, 2 not paid, 1 cancelled, 1 with answers that disagree, 6 not finished: action needed.",
         "<small>01109876543210</small><small>Bonde Commercial Bank (02) · Tausi Printers</small>",
