@@ -263,7 +263,7 @@ fn failures_that_are_named_are_paid_anew_after_a_list_and_no_others() {
     assert!(failed.len() >= 4 && !paid.is_empty());
     let [one, two, three] = [0, 1, 2].map(|at| failed[at].get("reference"));
     let done = world.expect(2, &["retry", "b", one, two]);
-    done.says("this would pay 2 failed payments of batch b anew, KES ")
+    done.says("this would pay 2 failed payments of batch b again, KES ")
         .says("2 with code 141, KES ");
     for line in &failed[..2] {
         let msisdn = line.get("msisdn");
@@ -280,7 +280,7 @@ fn failures_that_are_named_are_paid_anew_after_a_list_and_no_others() {
     for (named, why) in [
         (
             vec![paid[0].get("reference")],
-            "only what is proven to have failed is paid anew",
+            "only what is proven to have failed is paid again",
         ),
         (vec![one, "nobody"], "no payment nobody in batch b"),
         (
@@ -308,7 +308,7 @@ fn failures_that_are_named_are_paid_anew_after_a_list_and_no_others() {
     ];
     world
         .expect(0, &order)
-        .says("2 failed payments are paid anew");
+        .says("2 failed payments are to be paid again");
     assert_eq!(world.count("b", "ready"), 2);
     assert_eq!(world.count("b", "failed"), failed.len() as u64 - 2);
     world
@@ -316,7 +316,7 @@ fn failures_that_are_named_are_paid_anew_after_a_list_and_no_others() {
         .says("only what is proven to have failed");
     world
         .expect(2, &["retry", "b", "--id", id, "--yes"])
-        .says("its row is paid anew already");
+        .says("its row has been retried or replaced already");
     world.expect(3, &[&["run", "b", "--yes"][..], &GOOD].concat());
     assert_eq!(world.count("b", "paid"), paid.len() as u64 + 2);
     nothing_twice(&ledger_beside_journal(&world));

@@ -108,14 +108,14 @@ fn refusal(c: &Connection, seq: i64) -> Result<Error, Error> {
         .query_row([seq], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
     let state = state_of(state)?;
     let why = match (state, is_replaced, code) {
-        (State::Failed, true, _) => "its row is paid anew already, by a later payment".to_owned(),
+        (State::Failed, true, _) => "its row has been retried or replaced already, by a later payment".to_owned(),
         (State::Failed, false, Some(code)) => {
             format!("it failed with another code than the one that is given, {code}")
         }
         (State::Failed, false, None) => {
             "an operator recorded it as failed, and a code is given".to_owned()
         }
-        _ => "only what is proven to have failed is paid anew".to_owned(),
+        _ => "only what is proven to have failed is paid again".to_owned(),
     };
     not_allowed(c, seq, state.name(), &why)
 }
