@@ -108,7 +108,9 @@ fn refusal(c: &Connection, seq: i64) -> Result<Error, Error> {
         .query_row([seq], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
     let state = state_of(state)?;
     let why = match (state, is_replaced, code) {
-        (State::Failed, true, _) => "its row has been retried or replaced already, by a later payment".to_owned(),
+        (State::Failed, true, _) => {
+            "its row has been retried or replaced already, by a later payment".to_owned()
+        }
         (State::Failed, false, Some(code)) => {
             format!("it failed with another code than the one that is given, {code}")
         }
