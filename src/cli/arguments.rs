@@ -93,7 +93,7 @@ pub(super) enum Command {
     Resolve(ResolveArguments),
     /// Withdraw one payment that was never posted; without its name, all of them
     Cancel(CancelArguments),
-    /// Reopen a lane that is held for want of float
+    /// Open a service again that is paused because its float did not suffice
     ResumeLane(ResumeLaneArguments),
     /// What an older or copied journal may have missed: show it, ask about it, declare it made up for
     Recover(RecoverArguments),

@@ -15,7 +15,7 @@ use crate::journal::{
 };
 use crate::ledger::Purpose;
 use crate::lifecycle::{Action, Event, State, Verdict as Said};
-use crate::report::Prepaid;
+use crate::report::{Prepaid, StateName};
 
 /// `disburse explain`.
 pub(super) fn explain(session: &Session, arguments: ExplainArguments) -> Result<Verdict, Error> {
@@ -78,7 +78,9 @@ pub(super) fn explain(session: &Session, arguments: ExplainArguments) -> Result<
         for other in snapshot.failed_before(record.seq)? {
             output::line(&format!(
                 "  {} of batch {} had failed with the same debt when this one was loaded, and is {} now",
-                other.id, other.batch, other.state
+                other.id,
+                other.batch,
+                StateName::words_of(other.state)
             ));
         }
         for bill in bills {
@@ -234,7 +236,9 @@ fn print_record(record: &PaymentRecord, file: &SourceFile, shown: Shown<'_>) {
     for other in &record.loaded_anew {
         output::line(&format!(
             "  its row was loaded anew as {} in batch {}: {}",
-            other.id, other.batch, other.state
+            other.id,
+            other.batch,
+            StateName::words_of(other.state)
         ));
     }
 }
@@ -342,6 +346,7 @@ fn in_words(kind: &'static str) -> &'static str {
     match kind {
         // It is on disk before the first byte leaves: what came of that is said next, or is not known.
         "intent recorded" => "handed out for sending",
+        "withdrawn" => "cancelled",
         kind => kind,
     }
 }

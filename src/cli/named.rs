@@ -63,7 +63,7 @@ impl Meant {
         match self.generations {
             1 => self.text.clone(),
             many => format!(
-                "{}, the newest of {many} generations, {}",
+                "{}, the newest of {many} payments of its row, {}",
                 self.text, self.id
             ),
         }

@@ -202,13 +202,17 @@ fn anew_text(batches: &BTreeMap<&str, u64>) -> String {
         } else {
             ("were", "are")
         };
-        format!("{rows} {was} loaded anew into batch {batch}, and {is} paid there, or may be")
+        format!(
+            "{rows} {was} loaded anew into batch {batch}: a later row there has the same reference, or without one the same recipient and \
+             amount, and {is} paid, or may be"
+        )
     });
     texts.collect::<Vec<_>>().join("; ")
 }
 
-const ANEW_HINT: &str = "`disburse report` lists what became of them there. Where one is a debt of its own all the same, load it as a row of a new \
-     batch: that load asks for the word that it may be paid again";
+const ANEW_HINT: &str = "`disburse explain REFERENCE` shows both rows. Where the later one was the same debt, nobody is missing, and nothing is to be done. \
+     Where it is another debt, as the next month's wages under the same reference, load the row that failed as a row of a new batch, with \
+     the month in its reference (EMP-00001-2026-10)";
 
 /// Says why there is nothing to retry: what has failed with other codes, and where the batch stands.
 async fn tell_nothing_to_retry(

@@ -87,14 +87,18 @@ pub(super) fn refused(file: &str, repeats: &Repeats, bad: u64) -> Error {
             output::counted(repeats.more_loads, "load")
         ));
     }
-    Error::refused(message).hint(format!(
-        "load with --on-error skip leaves them out, and takes the rest. Where each of them is a debt of its own, whoever answers for that says \
-         --allow-repeats {}, which allows this very list and no other. What is paid more often has a \
-         shorter repeats.window (20d unless set), for all services or for one; where references begin anew, it is \
-         repeats.references_restart. Best, the system that makes the files has each reference name the payment, not the person alone, \
-         as EMP-00001-2026-12 does; do not change them in this file, or what is paid already is paid again",
-        repeats.digest
-    ))
+    Error::refused(message)
+        .hint(format!(
+            "load with --on-error skip leaves them out, and takes the rest. Where each of them is a debt of its own, whoever answers for that says \
+             --allow-repeats {}, which allows this very list and no other",
+            repeats.digest
+        ))
+        .hint(
+            "so that next month's payment is not taken for this one, the system that makes the files has each reference name the payment, not the \
+             person alone, as EMP-00001-2026-12 does; do not change them in this file, or what is paid already is paid again. What is paid more \
+             often than every 20 days has a shorter repeats.window, for all services or for one; where references begin anew, it is \
+             repeats.references_restart",
+        )
 }
 
 fn load_text(load: &RepeatedLoad) -> String {

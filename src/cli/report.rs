@@ -338,7 +338,9 @@ fn note(record: &PaymentRecord, commands: Commands<'_>) -> String {
     for other in &record.loaded_anew {
         parts.push(format!(
             "loaded anew as {} in batch {}: {}",
-            other.id, other.batch, other.state
+            other.id,
+            other.batch,
+            StateName::words_of(other.state)
         ));
     }
     if let Some(waits) = record.waits_for {

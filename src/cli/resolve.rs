@@ -11,6 +11,7 @@ use crate::gateway::{Gateway, HttpGateway, Inquiry, Outcome, Signal, StopReason}
 use crate::journal::{Answered, Decision, Finding, Journal, Looked, Moved, Seen};
 use crate::ledger::decisions::{Asked, Heard, Refusal, is_asked_first};
 use crate::lifecycle::{Event, Moment, Policy, State};
+use crate::report::StateName;
 use crate::sandbox::Sandbox;
 
 /// The seed that a run takes when none is named; without faults, nothing hangs on it.
@@ -236,6 +237,7 @@ impl Order<'_> {
             value["to"] = to.into();
             output::json(&value);
         } else {
+            let (from, to) = (StateName::words_of(from), StateName::words_of(to));
             output::line(&format!("{}: {from} -> {to}{why}", self.meant.text()));
         }
     }

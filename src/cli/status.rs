@@ -6,7 +6,7 @@ use super::arguments::StatusArguments;
 use super::bills::unpriced_text;
 use super::session::{Commands, Session, batch_name, run_command};
 use super::verify::head_json;
-use super::{Error, Verdict, explain, output, recover, report};
+use super::{Error, Verdict, explain, output, recover};
 use crate::domain::{BatchName, Tally};
 use crate::journal::{Reader, Standing, Waiting, WaitsFor};
 use crate::ledger::generations::PaidTwice;
@@ -275,7 +275,7 @@ fn amounts(tally: &Tally) -> Value {
 
 /// Returns what a state says to a person; programs have its name.
 pub(super) fn words(state: State) -> &'static str {
-    report::state_name(state).in_words()
+    state.in_words()
 }
 
 /// Returns the table of counts and amounts per state, with the total they add up to.

@@ -184,7 +184,24 @@ fn is_date(cell: &str) -> bool {
         )
 }
 
+/// Says what `.5` and `5.` are written as: nothing separates thousands in them.
+fn without_whole(cell: &str, currency: Option<Currency>) -> Option<String> {
+    let digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    let meant = match cell.strip_prefix(['.', ',']) {
+        Some(fraction) => digits(fraction).then(|| format!("0.{fraction}"))?,
+        None => {
+            let whole = cell.strip_suffix(['.', ','])?;
+            digits(whole).then(|| whole.to_owned())?
+        }
+    };
+    let fits = currency.is_none_or(|currency| Amount::parse(&meant, currency).is_ok());
+    fits.then(|| format!("Write {meant}"))
+}
+
 fn separators(cell: &str, currency: Option<Currency>) -> Option<String> {
+    if let Some(advice) = without_whole(cell, currency) {
+        return Some(advice);
+    }
     let numeric = cell
         .chars()
         .all(|c| c.is_ascii_digit() || matches!(c, '.' | ',') || BLANKS.contains(&c));

@@ -124,7 +124,7 @@ pub enum Error {
     AlteredRow { batch: BatchName, what: String },
     #[error("the journal was changed from outside: {what}. Nothing was loaded or ordered")]
     AlteredLoad { what: String },
-    #[error("payment {id} is {state}: {why}")]
+    #[error("payment {id}: {why}")]
     NotAllowed {
         id: PayerTransactionId,
         state: &'static str,

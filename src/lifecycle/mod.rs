@@ -62,7 +62,23 @@ impl State {
         Self::Conflict,
     ];
 
-    /// Returns the name used in files and on the screen.
+    /// Returns what the state says to a reader who does not know the program.
+    #[must_use]
+    pub fn in_words(self) -> &'static str {
+        match self {
+            Self::Ready => "not sent yet",
+            Self::Posting => "being sent",
+            Self::InDoubt => "outcome unknown",
+            Self::Acknowledged => "accepted, not settled",
+            Self::Delivered => "at the bank, not settled",
+            Self::Paid => "paid",
+            Self::Failed => "not paid",
+            Self::Cancelled => "cancelled",
+            Self::Conflict => "answers disagree",
+        }
+    }
+
+    /// Returns the name used in files.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {

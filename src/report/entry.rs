@@ -8,6 +8,7 @@ use crate::domain::{
 };
 use crate::ledger::Purpose;
 use crate::ledger::generations::PaidTwice;
+use crate::lifecycle::State;
 
 /// The bucket a row is in. The names are those of the files and of the command line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -90,16 +91,16 @@ impl StateName {
     pub fn in_words(self) -> &'static str {
         match self {
             Self::Unpriced => "waits for its bill",
-            Self::Ready => "not sent yet",
-            Self::Posting => "being sent",
-            Self::InDoubt => "outcome unknown",
-            Self::Acknowledged => "accepted, not settled",
-            Self::Delivered => "at the bank, not settled",
-            Self::Paid => "paid",
-            Self::Failed => "not paid",
+            Self::Ready => State::Ready.in_words(),
+            Self::Posting => State::Posting.in_words(),
+            Self::InDoubt => State::InDoubt.in_words(),
+            Self::Acknowledged => State::Acknowledged.in_words(),
+            Self::Delivered => State::Delivered.in_words(),
+            Self::Paid => State::Paid.in_words(),
+            Self::Failed => State::Failed.in_words(),
             Self::Rejected => "rejected",
-            Self::Cancelled => "cancelled",
-            Self::Conflict => "answers disagree",
+            Self::Cancelled => State::Cancelled.in_words(),
+            Self::Conflict => State::Conflict.in_words(),
         }
     }
 

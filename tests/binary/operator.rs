@@ -173,7 +173,9 @@ fn rows_that_are_new_are_added_only_when_told_to() {
     let mut changed = rows.clone();
     changed[3].minor += 100;
     world.write_rows("batch.csv", &changed);
-    world.expect(2, &amend).says("1 changed");
+    world
+        .expect(2, &amend)
+        .says("1 row of the file has another content in the batch");
 }
 
 #[test]

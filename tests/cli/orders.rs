@@ -78,8 +78,7 @@ fn a_payment_that_was_never_posted_is_not_decided() {
     let order = "resolve b R-1 --paid --reason x --evidence y --sandbox --yes";
     let said = desk.run(&order.split(' ').collect::<Vec<_>>()).finished(2);
     assert!(
-        said.err
-            .contains("is ready: it was never posted: cancel it instead"),
+        said.err.contains("it was never sent: cancel it instead"),
         "{}",
         said.err
     );

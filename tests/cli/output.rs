@@ -195,11 +195,10 @@ fn nobody_to_hear_it_changes_nothing() {
         crate::desk::BINARY
     ));
     said.finished(4);
-    assert!(
-        desk.text("out").contains("all rows                 200"),
-        "{}",
-        desk.text("out")
-    );
+    // How wide the columns are depends on where the payments stood.
+    let out = desk.text("out");
+    let is_total = |line: &str| line.split_whitespace().take(3).eq(["all", "rows", "200"]);
+    assert!(out.lines().any(is_total), "{out}");
 }
 
 fn mode(path: &Path) -> u32 {

@@ -104,6 +104,9 @@ fn every_mistake_is_named() {
             &[("amount", "1,234.50")],
             r#"2: amount: has thousands separators; write 1234.50 ("1,234.50")"#,
         ),
+        (&[("amount", ".1")], r#"2: amount: Write 0.1 (".1")"#),
+        (&[("amount", ",50")], r#"2: amount: Write 0.50 (",50")"#),
+        (&[("amount", "1500.")], r#"2: amount: Write 1500 ("1500.")"#),
         (
             &[("amount", "1.234,50")],
             "has thousands separators; write 1234.50",

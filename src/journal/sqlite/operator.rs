@@ -235,12 +235,23 @@ pub(super) fn not_allowed(
 fn why_not(event: Event, state: State) -> &'static str {
     match (event, state) {
         (Event::Withdrawn, State::Cancelled) => "it is cancelled already",
-        (Event::Withdrawn, _) => "only a payment that was never posted can be cancelled",
-        (_, State::Ready) => "it was never posted: cancel it instead",
-        (_, State::Posting) => "a post is under way: let the run end first",
-        (_, State::Paid | State::Failed) => "its outcome is on record, and cannot be changed",
-        (_, State::Cancelled) => "it was withdrawn before it was posted",
-        _ => "its state does not allow this",
+        (_, State::Paid) => "it is paid already; its outcome is on record, so it cannot be changed",
+        (Event::Withdrawn, State::Failed) => {
+            "it was sent, and is not paid: only what was never sent can be cancelled"
+        }
+        (Event::Withdrawn, State::Conflict) => {
+            "it was sent, and what was said of it contradicts itself: only what was never sent can be cancelled"
+        }
+        (Event::Withdrawn, _) => {
+            "it was sent, and may be paid: only what was never sent can be cancelled"
+        }
+        (_, State::Ready) => "it was never sent: cancel it instead",
+        (_, State::Posting) => "it is being sent: let the run end first",
+        (_, State::Failed) => {
+            "it has ended as not paid; its outcome is on record, so it cannot be changed"
+        }
+        (_, State::Cancelled) => "it was cancelled before it was sent",
+        _ => "as it stands, this cannot be recorded of it",
     }
 }
 

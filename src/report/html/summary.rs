@@ -173,13 +173,19 @@ fn cards(reconciliation: &Reconciliation) -> Vec<Card> {
         tally
     };
     let parts = |states: &[StateName]| {
-        states
+        let counted: Vec<_> = states
             .iter()
-            .map(|state| (state, reconciliation.state(*state).count))
+            .map(|state| (*state, reconciliation.state(*state).count))
             .filter(|(_, count)| *count > 0)
-            .map(|(state, count)| format!("{} {}", text::count(count), state.in_words()))
-            .collect::<Vec<_>>()
-            .join(" · ")
+            .collect();
+        // What is all of one kind, and has the card's own words, is its figure already.
+        if let [(StateName::Failed, _)] = counted[..] {
+            return String::new();
+        }
+        let parts = counted
+            .iter()
+            .map(|(state, count)| format!("{} {}", text::count(*count), state.in_words()));
+        parts.collect::<Vec<_>>().join(" · ")
     };
     let unpaid = [StateName::Failed, StateName::Cancelled, StateName::Rejected];
     let open: Vec<_> = ON_PAGE
@@ -245,7 +251,7 @@ fn cards(reconciliation: &Reconciliation) -> Vec<Card> {
 <p class="verdict waiting"><b>Not finished.</b> Open payments: {{ open }}. Run <code>{{ run }}</code> again; this report holds what is known so far.</p>
 {%- endif %}
 {%- if !held.is_empty() %}
-<p class="verdict waiting"><b>Held for want of float:</b> {% for lane in held %}{% if !loop.first %}, {% endif %}{{ lane }}{% endfor %}. Top up the float, then {% for lane in held %}{% if !loop.first %}, {% endif %}<code>disburse resume-lane {{ batch }} {{ lane }}</code>{% endfor %}.</p>
+<p class="verdict waiting"><b>Paused, as the float does not suffice:</b> {% for lane in held %}{% if !loop.first %}, {% endif %}{{ lane }}{% endfor %}. Top up the float, then {% for lane in held %}{% if !loop.first %}, {% endif %}<code>disburse resume-lane {{ batch }} {{ lane }}</code>{% endfor %}.</p>
 {%- endif %}
 <div class="cards">
 {%- for card in cards %}

@@ -223,26 +223,22 @@ async fn a_decision_ends_what_is_unknown_and_nothing_else() {
         (&acknowledged, true, ""),
         (&delivered, true, ""),
         (&conflict(), true, ""),
-        (&[], false, "it was never posted: cancel it instead"),
-        (
-            &[CLAIMED],
-            false,
-            "a post is under way: let the run end first",
-        ),
+        (&[], false, "it was never sent: cancel it instead"),
+        (&[CLAIMED], false, "it is being sent: let the run end first"),
         (
             &paid,
             false,
-            "its outcome is on record, and cannot be changed",
+            "its outcome is on record, so it cannot be changed",
         ),
         (
             &failed(120),
             false,
-            "its outcome is on record, and cannot be changed",
+            "its outcome is on record, so it cannot be changed",
         ),
         (
             &[Event::Withdrawn],
             false,
-            "it was withdrawn before it was posted",
+            "it was cancelled before it was sent",
         ),
     ];
     let ends: Vec<&[Event]> = cases.iter().map(|(events, ..)| *events).collect();
