@@ -13,7 +13,9 @@ use super::refused::refused;
 use super::session::{Session, batch_name, run_command};
 use super::verify;
 use super::writeback::Writeback;
-use super::{Error, Verdict, arguments::FileArguments, networks, output, recover, repeats};
+use super::{
+    Error, Verdict, arguments::FileArguments, corrected, networks, output, recover, repeats,
+};
 use crate::domain::{BatchName, Originator, Tally, Timestamp};
 use crate::journal::{Journal, LoadPlan, LoadRefusal, LoadSummary, Loaded, Reader, RunLock};
 use crate::ledger::{Before, Purpose};
@@ -356,10 +358,13 @@ pub(super) async fn into_journal(
                 output::complain("warning", &repeats::skipped_text(repeats));
             }
             if summary.mended > 0 {
-                session.note(&mended_text(summary.mended));
+                session.note(&corrected::mended_text(summary.mended));
             }
             if summary.replaced > 0 {
-                session.note(&replaced_text(summary.replaced));
+                session.note(&corrected::replaced_text(summary.replaced));
+            }
+            for text in corrected::changed_texts(&summary.changed) {
+                output::complain("warning", &text);
             }
             if skips && bad > 0 {
                 output::complain(
@@ -396,25 +401,6 @@ pub(super) async fn into_journal(
             Err(refused(input, &batch, bad, &refusal))
         }
     }
-}
-
-fn mended_text(mended: u64) -> String {
-    let verb = if mended == 1 { "takes" } else { "take" };
-    format!(
-        "{} {verb} the place of what was rejected",
-        output::counted(mended, "mended row")
-    )
-}
-
-fn replaced_text(replaced: u64) -> String {
-    let (is, its) = match replaced {
-        1 => ("is", "its corrected row"),
-        _ => ("are", "their corrected rows"),
-    };
-    format!(
-        "{} {is} to be paid again by {its}, each under a new identifier",
-        output::counted(replaced, "failed payment")
-    )
 }
 
 /// Gives what is ready of a batch that is there already back to asking, but for what was asked about before: the same command

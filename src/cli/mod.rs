@@ -9,6 +9,7 @@ mod bill;
 mod bills;
 mod check;
 pub mod config;
+mod corrected;
 mod ended;
 mod error;
 mod explain;

@@ -1,6 +1,7 @@
 //! What the verbs say of the generations of a row.
 
 use crate::domain::{Currency, Money, Msisdn, PayerTransactionId, Reference};
+use crate::ledger::correction::ChangedColumn;
 use crate::ledger::decisions::ByCode;
 use crate::ledger::names::PaymentName;
 
@@ -80,6 +81,29 @@ pub struct Replaced {
     pub was: i128,
     /// What the rows that replace them come to.
     pub is: i128,
+}
+
+/// Corrected rows that say something else are shown as far as this.
+pub const CHANGED_SHOWN: usize = 20;
+
+/// Corrected rows that say something else than what they correct.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ChangedRows {
+    /// How many there are.
+    pub count: u64,
+    /// The first of them.
+    pub rows: Vec<ChangedRow>,
+}
+
+/// A corrected row that says something else.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChangedRow {
+    /// The line of its file.
+    pub line: u64,
+    /// The failed payment that it replaces; none: it takes the place of a rejected row.
+    pub replaces: Option<PayerTransactionId>,
+    /// What was changed; of a rejected row, beside what had an error.
+    pub columns: Vec<ChangedColumn>,
 }
 
 /// Which failures of a batch are to be paid anew: all of them unless something is said.

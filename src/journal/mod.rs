@@ -29,8 +29,9 @@ pub use bills::{
 pub use decisions::{Answered, Decision, Looked, Seen};
 pub use error::{Error, Kind};
 pub use generations::{
-    Clearance, Doubt, FAILURES_SHOWN, Failure, Failures, Halt, PAID_TWICE_SHOWN, Replaced, ToRetry,
-    Unretried, WAITING_SHOWN, Waiting, WaitsFor, WhyUnretried,
+    CHANGED_SHOWN, ChangedRow, ChangedRows, Clearance, Doubt, FAILURES_SHOWN, Failure, Failures,
+    Halt, PAID_TWICE_SHOWN, Replaced, ToRetry, Unretried, WAITING_SHOWN, Waiting, WaitsFor,
+    WhyUnretried,
 };
 pub use listed::{ListedPayment, ListedRow};
 pub use lock::RunLock;

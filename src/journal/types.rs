@@ -7,7 +7,7 @@ use crate::domain::{
     Amount, BatchName, Currency, Instruction, Money, Originator, PayerTransactionId, Payment, Said,
     ServiceCode, Tally, Timestamp, Unpriced,
 };
-use crate::journal::generations::{Waiting, WaitsFor};
+use crate::journal::generations::{ChangedRows, Waiting, WaitsFor};
 use crate::journal::refusal::LoadRefusal;
 use crate::journal::repeats::{Alike, RepeatPlan, Repeats};
 use crate::journal::{ChainHead, UnpricedRecord};
@@ -136,6 +136,8 @@ pub struct LoadSummary {
     pub replaced: u64,
     /// Rows that say what they correct, and are checked alone; a load judges whether they may.
     pub corrects: Vec<(u64, Corrects)>,
+    /// Corrected rows of this file that say something else than what they correct.
+    pub changed: ChangedRows,
     /// Rows of an amendment that were there before.
     pub unchanged: u64,
     /// Rows among them whose document was taken anew.

@@ -7,6 +7,7 @@ use std::fmt;
 
 use super::correction::{DIGITS, Lost, lost_digits};
 use super::generations::may_be_retried;
+use super::repeats::{References, Standing};
 use crate::domain::{BatchName, Instruction, PayerTransactionId, Reference, Written};
 use crate::lifecycle::State;
 
@@ -111,6 +112,8 @@ pub enum Refusal {
     LostDigits(&'static str, Lost),
     /// The row is as it was.
     Unchanged,
+    /// It pays what another row of the batch pays, at this line of this file, and nothing tells the two apart.
+    EqualRow(u64, String),
 }
 
 impl fmt::Display for Refusal {
@@ -171,11 +174,27 @@ impl fmt::Display for Refusal {
                 "names a failed payment, of which {column} was another one: {lost}, as a spreadsheet does it. Write the value as it was. If the new one is right, \
                  load the row, with its reference and without `replaces`, under a new batch name"
             ),
+            Self::EqualRow(line, file) => write!(
+                f,
+                "pays the same recipient, amount and service as line {line} of {file}, and nothing tells the two apart, as one of them has no \
+                 reference. Remove this row if it is the same debt; if both are to be paid, say --allow-equal-rows"
+            ),
             Self::Unchanged => f.write_str(
                 "names a failed payment, and nothing of the row was mended; remove this row, or pay it as it is with `disburse retry`",
             ),
         }
     }
+}
+
+/// Returns whether a corrected row is the payment that another row of its batch is, as far as anybody can tell: equal rows without
+/// references are refused in a first load, too. `same_payment`: they have recipient, amount and service in common.
+#[must_use]
+pub fn is_equal_row(references: References, same_payment: bool, other: Standing) -> bool {
+    let may_be_paid = match other {
+        Standing::Ended | Standing::Unfinished => true,
+        Standing::Cancelled | Standing::Failed => false,
+    };
+    references == References::Missing && same_payment && may_be_paid
 }
 
 /// Says whether a corrected row may replace the payment that it names.
@@ -286,6 +305,27 @@ mod tests {
             };
             let may = may_replace(Some(&predecessor), &own, true).is_ok();
             assert_eq!(may, state == Failed, "{state:?}");
+        }
+    }
+
+    #[test]
+    fn what_nothing_tells_from_another_row_that_may_be_paid_is_an_equal_row() {
+        let standings = [
+            (Standing::Cancelled, false),
+            (Standing::Failed, false),
+            (Standing::Ended, true),
+            (Standing::Unfinished, true),
+        ];
+        for (standing, may_be_paid) in standings {
+            for references in [References::Same, References::Differ, References::Missing] {
+                for same in [true, false] {
+                    assert_eq!(
+                        is_equal_row(references, same, standing),
+                        references == References::Missing && same && may_be_paid,
+                        "{references:?} {same} {standing:?}"
+                    );
+                }
+            }
         }
     }
 

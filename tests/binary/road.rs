@@ -382,3 +382,89 @@ fn a_declared_total_is_that_of_the_whole_batch_with_the_newest_amounts() {
         .says("failed.csv is of an earlier report, or somebody's own");
     assert_eq!(world.read(failed), "reference\nmine\n");
 }
+
+#[test]
+fn what_was_changed_beside_what_was_wrong_is_told_at_the_load_and_before_it_is_paid() {
+    let (world, _sandbox) = World::with_sandbox(&Setup::default(), &["--faults", "none"]);
+    world.write(
+        "batch.csv",
+        "reference,service_code,msisdn,amount,currency_code,customer_names\n\
+         A-1,B2C_MPESA,25471234567,50.00,KES,Ann\nA-2,B2C_MPESA,2547123456,60.00,KES,Ben\n\
+         A-3,B2C_MPESA,254712345679,70.00,KES,Cy\n",
+    );
+    let load = ["load", "batch.csv", "--batch", "b", "--on-error", "skip"];
+    world.expect(0, &load);
+    mend(&world, "batch.corrections.csv", "mended.csv", |line| {
+        let is_first = line.get("reference") == "A-1";
+        let number = if is_first {
+            "254712345678"
+        } else {
+            "254712345670"
+        };
+        set(line, "msisdn", number);
+        if is_first {
+            set(line, "amount", "5000.00");
+            set(line, "customer_names", "Anna");
+        }
+    });
+    let changed = "line 2 changes the rejected row beyond what was wrong with it: amount is 5000.00, was 50.00; customer_names is Anna, was Ann";
+    let amend = ["load", "mended.csv", "--batch", "b", "--amend"];
+    let done = world.expect(0, &amend);
+    done.says(&format!("warning: {changed}"));
+    assert!(!done.err.contains("line 3 changes"), "{done:?}");
+    world
+        .expect(0, &["run", "b", "--yes"])
+        .says(&format!("note: {changed}"));
+    assert_eq!(world.count("b", "paid"), 3);
+    // What is paid is told no more.
+    let done = world.expect(0, &["run", "b", "--yes"]);
+    assert!(!done.err.contains("changes the rejected row"), "{done:?}");
+}
+
+#[test]
+fn corrected_rows_that_nothing_tells_apart_are_refused_unless_they_are_ordered() {
+    let world = World::new(&Setup::default());
+    let header = "service_code,msisdn,amount,currency_code\n";
+    let row = |number: u64| format!("B2C_MPESA,{number},50.00,KES\n");
+    let numbers = [254712345671, 254712345672, 254712345673];
+    world.write(
+        "batch.csv",
+        &format!("{header}{}", numbers.map(row).concat()),
+    );
+    world.write("refuse.toml", "refuse = 1.0\n");
+    let run = |faults| ["run", "b", "--yes", "--sandbox", "--faults", faults];
+    world.expect(0, &["load", "batch.csv", "--batch", "b", "--sandbox"]);
+    world.expect(3, &run("refuse.toml"));
+    // The third one is paid after all.
+    world.expect(0, &["report", "b", "--out", "first"]);
+    let third = payments(&world, "first").remove(2);
+    let id = third.get("payer_transaction_id");
+    world.expect(0, &["retry", "b", "--yes", id]);
+    world.expect(3, &run("none"));
+    world.expect(0, &["report", "b", "--out", "out"]);
+    let add = |file| ["load", file, "--batch", "b", "--sandbox", "--amend"];
+    let mended = |to: &str, numbers: [&str; 2]| {
+        let mut numbers = numbers.into_iter();
+        mend(&world, "out/failed.csv", to, |line| {
+            set(line, "msisdn", numbers.next().unwrap());
+        });
+    };
+    mended("paid.csv", ["254712345673", "254712345674"]);
+    world
+        .expect(2, &add("paid.csv"))
+        .says("pays the same recipient, amount and service as line 4 of batch.csv")
+        .says("--allow-equal-rows");
+    mended("twice.csv", ["254712345675", "254712345675"]);
+    world
+        .expect(2, &add("twice.csv"))
+        .says("pays the same recipient, amount and service as line 2 of twice.csv");
+    assert_eq!(world.count("b", "ready"), 0, "nothing was loaded");
+    // The number of a row that has failed is nobody's payment.
+    mended("swapped.csv", ["254712345672", "254712345671"]);
+    world.expect(0, &add("swapped.csv"));
+    world.expect(0, &run("none"));
+    assert_eq!(world.count("b", "paid"), 3);
+    let ledger = ledger_beside_journal(&world);
+    nothing_twice(&ledger);
+    assert_eq!(ledger.executed_once, 3);
+}

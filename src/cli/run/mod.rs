@@ -22,8 +22,8 @@ use super::config::Settings;
 use super::input::{Input, declared_total};
 use super::session::{Session, batch_name, run_command};
 use super::{
-    Error, Verdict, gateway, load, networks, output, progress, recover, repeats, sandbox, signals,
-    verify,
+    Error, Verdict, corrected, gateway, load, networks, output, progress, recover, repeats,
+    sandbox, signals, verify,
 };
 use crate::callback::{self, Addresses};
 use crate::domain::{Amount, BatchName, Currency, Money, Pulse, Timestamp, WireZone};
@@ -333,6 +333,10 @@ impl Job<'_> {
                     for alike in self.journal.alike(self.batch.clone()).await? {
                         self.session
                             .note(&format!("note: {}", repeats::alike_text(&alike)));
+                    }
+                    let changed = self.journal.changed(self.batch.clone()).await?;
+                    for text in corrected::changed_texts(&changed) {
+                        self.session.note(&format!("note: {text}"));
                     }
                 }
                 let yes = self.options.yes;

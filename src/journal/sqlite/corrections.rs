@@ -127,6 +127,11 @@ impl Corrections {
         self.links.iter().filter(is_good).map(|(_, link)| link)
     }
 
+    /// The same, each with the place of its row.
+    pub(super) fn placed_links(&self) -> impl Iterator<Item = (usize, &Link)> {
+        self.links.iter().map(|(place, link)| (*place, link))
+    }
+
     /// Returns whether a payment is replaced by this file, or is an earlier generation of one that is.
     pub(super) fn replaces(&self, seq: i64) -> bool {
         self.replaced.contains(&seq)

@@ -10,6 +10,7 @@ use rusqlite::params;
 use super::NEVER;
 use super::blocks::Block;
 use super::chain::{Chain, Chained};
+use super::changed::changed;
 use super::checked;
 use super::corrections::Corrections;
 use super::fingerprints::Key;
@@ -335,6 +336,9 @@ impl<'a> Load<'a> {
         self.begin_lives()?;
         self.carry_out_corrections()?;
         self.carry_out_replacements()?;
+        if summary.mended + summary.replaced > 0 {
+            summary.changed = changed(self.c, self.batch_id, self.base)?;
+        }
         if self.existed {
             hold_added(self.c, self.batch_id, self.load_id)?;
         }

@@ -68,6 +68,9 @@ impl Load<'_> {
                 errors.push(late(row, "replaces", refusal.to_string()));
             }
         }
+        if errors.is_empty() {
+            errors = self.equal_replacements()?;
+        }
         Ok((!errors.is_empty()).then_some(LoadRefusal::Corrections(errors)))
     }
 
