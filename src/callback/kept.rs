@@ -7,8 +7,8 @@ const SECRET: [&str; 4] = ["credentials", "password", "passwd", "secret"];
 /// Stands for what is left out.
 const HIDDEN: &str = "[hidden]";
 
-/// Returns what is kept of a body.
-pub(super) fn kept(body: &[u8]) -> String {
+/// Returns what is kept of a body; `length`: of all of it, where that is known.
+pub(super) fn kept(body: &[u8], length: Option<usize>) -> String {
     let cut = body.len() > LENGTH_MAX;
     let head = &body[..body.len().min(LENGTH_MAX)];
     let mut text = String::with_capacity(head.len());
@@ -26,7 +26,10 @@ pub(super) fn kept(body: &[u8]) -> String {
         })
         .collect();
     if cut {
-        shown.push_str(&format!(" … {} bytes in all", body.len()));
+        shown.push_str(" …");
+        if let Some(length) = length {
+            shown.push_str(&format!(" {length} bytes in all"));
+        }
     }
     shown
 }
@@ -146,16 +149,18 @@ mod tests {
                 "username=u&password[hidden]",
             ),
         ] {
-            let shown = kept(body);
+            let shown = kept(body, Some(body.len()));
             assert_eq!(shown, expected);
             assert!(!shown.contains("hunter2"));
         }
-        let long = kept(&[b'a'; 9_999]);
+        let long = kept(&[b'a'; 9_999], Some(9_999));
         assert_eq!(long.len(), LENGTH_MAX + " … 9999 bytes in all".len());
+        let long = kept(&[b'a'; 9_999], None);
+        assert_eq!(long.len(), LENGTH_MAX + " …".len());
         let cut_in_a_character = "ü".repeat(LENGTH_MAX);
-        assert!(kept(&cut_in_a_character.as_bytes()[1..]).contains("\\xbc"));
+        assert!(kept(&cut_in_a_character.as_bytes()[1..], None).contains("\\xbc"));
         let _awake = crate::canary::Canary::CredentialsKept.wake();
-        let shown = kept(br#"{"password":"hunter2"}"#);
+        let shown = kept(br#"{"password":"hunter2"}"#, None);
         assert!(shown.contains("hunter2"), "the table finds it");
     }
 }

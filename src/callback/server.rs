@@ -6,8 +6,8 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use http_body_util::{BodyExt, Full, Limited};
-use hyper::body::{Bytes, Incoming};
+use http_body_util::{BodyExt, Full};
+use hyper::body::{Body, Bytes, Incoming};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode, header};
@@ -178,12 +178,8 @@ async fn genuine(
     options: &Options,
     caller: &Guest,
 ) -> Reply {
-    let body = Limited::new(request.into_body(), BODY_MAX).collect();
-    let body = match tokio::time::timeout(BODY_WITHIN, body).await {
-        Ok(Ok(body)) => body.to_bytes(),
-        Ok(Err(error)) if error.is::<http_body_util::LengthLimitError>() => {
-            return empty(StatusCode::PAYLOAD_TOO_LARGE);
-        }
+    let body = match tokio::time::timeout(BODY_WITHIN, read(request.into_body())).await {
+        Ok(Ok(body)) => body,
         Ok(Err(_)) => return empty(StatusCode::BAD_REQUEST),
         Err(_) => return empty(StatusCode::REQUEST_TIMEOUT),
     };
@@ -191,10 +187,44 @@ async fn genuine(
     if !caller.is(Doing::Stored) {
         return empty(StatusCode::SERVICE_UNAVAILABLE);
     }
-    let note = note_of(id, &body, &options.codes, &options.secrets.scrub());
+    let scrub = options.secrets.scrub();
+    let (note, too_long) = match &body {
+        Read::Whole(body) => (note_of(id, body, &options.codes, &scrub), false),
+        Read::Beginning(head, announced) => (note_of_long(id, head, *announced, &scrub), true),
+    };
     // Not kept while the journal is waited for: the connection reads its next request into the same memory.
     drop(body);
-    take(id, note, options, Timestamp::now()).await
+    let mut reply = take(id, note, options, Timestamp::now()).await;
+    if too_long && reply.status() == StatusCode::OK {
+        // It is kept that it came; what it says nobody has read, so that nothing of it is acknowledged.
+        reply = empty(StatusCode::PAYLOAD_TOO_LARGE);
+    }
+    reply
+}
+
+/// What was read of a body.
+enum Read {
+    Whole(Vec<u8>),
+    /// Its first bytes, as many as are read, and how many it is to have, if it said so.
+    Beginning(Vec<u8>, Option<u64>),
+}
+
+/// Reads a body as far as the longest one that is taken.
+async fn read(mut body: Incoming) -> Result<Read, hyper::Error> {
+    let announced = body.size_hint().exact();
+    let mut read = Vec::new();
+    while let Some(frame) = body.frame().await {
+        // What is no data is a trailer, of which nothing is wanted.
+        let Ok(data) = frame?.into_data() else {
+            continue;
+        };
+        let room = BODY_MAX - read.len();
+        read.extend_from_slice(&data[..data.len().min(room)]);
+        if data.len() > room {
+            return Ok(Read::Beginning(read, announced));
+        }
+    }
+    Ok(Read::Whole(read))
 }
 
 /// Stores what came to the address of a payment, then answers.
@@ -264,14 +294,7 @@ pub(crate) async fn receive(
 
 /// Reads a body. The address has proved who sends it: what cannot be read is kept as it is.
 fn note_of(id: PayerTransactionId, body: &[u8], codes: &CodeTable, scrub: &Scrub) -> CallbackNote {
-    let digest = Sha256::digest(body).into();
-    let blank = CallbackNote {
-        id,
-        event: None,
-        said: crate::domain::Said::default(),
-        digest,
-        body: None,
-    };
+    let blank = blank(id, body);
     match read_callback(body, codes, scrub) {
         Ok(CallbackNotice {
             id: named,
@@ -293,14 +316,45 @@ fn note_of(id: PayerTransactionId, body: &[u8], codes: &CodeTable, scrub: &Scrub
         Err(error) => {
             let mut note = blank;
             note.said.anomaly = Some(format!("not a callback: {error}"));
-            // Before it is cut: half of a secret is not recognised.
-            let text = String::from_utf8_lossy(body);
-            note.body = Some(match scrub.text(&text) {
-                Cow::Borrowed(_) => kept::kept(body),
-                Cow::Owned(text) => kept::kept(text.as_bytes()),
-            });
+            note.body = Some(kept_of(body, Some(body.len()), scrub));
             note
         }
+    }
+}
+
+/// Notes a body that is longer than any that is read: that it came, how long it was to be, and how it began.
+fn note_of_long(
+    id: PayerTransactionId,
+    head: &[u8],
+    announced: Option<u64>,
+    scrub: &Scrub,
+) -> CallbackNote {
+    let long = match announced {
+        Some(length) => format!("{length} bytes, and at most {BODY_MAX} are read"),
+        None => format!("more than {BODY_MAX} bytes, of which no more are read"),
+    };
+    let mut note = blank(id, head);
+    note.said.anomaly = Some(format!("not a callback: {long}"));
+    note.body = Some(kept_of(head, None, scrub));
+    note
+}
+
+fn blank(id: PayerTransactionId, body: &[u8]) -> CallbackNote {
+    CallbackNote {
+        id,
+        event: None,
+        said: crate::domain::Said::default(),
+        digest: Sha256::digest(body).into(),
+        body: None,
+    }
+}
+
+fn kept_of(body: &[u8], length: Option<usize>, scrub: &Scrub) -> String {
+    // Before it is cut: half of a secret is not recognised.
+    let text = String::from_utf8_lossy(body);
+    match scrub.text(&text) {
+        Cow::Borrowed(_) => kept::kept(body, length),
+        Cow::Owned(text) => kept::kept(text.as_bytes(), length),
     }
 }
 

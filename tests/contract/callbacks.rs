@@ -206,7 +206,7 @@ async fn whatever_is_no_address_of_ours_gets_the_same_404() {
 }
 
 #[tokio::test]
-async fn a_body_over_64_kib_is_refused_without_being_read_to_its_end() {
+async fn a_body_over_64_kib_is_refused_and_kept_as_one_that_cannot_be_read() {
     let door = Door::open(1).await;
     let id = door.id(1);
     let padding = |size: usize| {
@@ -216,9 +216,28 @@ async fn a_body_over_64_kib_is_refused_without_being_read_to_its_end() {
     let most = padding(64 * 1024);
     assert_eq!(most.len(), 64 * 1024);
     assert_eq!(status(&door.call(id, &most).await), "200");
-    let before = door.world.contents();
     let reply = door.call(id, &padding(64 * 1024 + 1)).await;
     assert_eq!(status(&reply), "413");
+    // It is kept that it came, how long it was, and how it began.
+    let last = || {
+        let reader = door.world.reader();
+        let snapshot = reader.snapshot(&batch()).unwrap();
+        let trail = snapshot.trail(door.world.find("EMP-1").seq).unwrap();
+        let last = trail.into_iter().next_back().unwrap();
+        (last.anomaly.unwrap(), last.detail.unwrap())
+    };
+    let (anomaly, body) = last();
+    assert_eq!(
+        anomaly,
+        "not a callback: 65537 bytes, and at most 65536 are read"
+    );
+    assert!(body.contains("GATEWAY.push") && body.len() < 5000, "{body}");
+    assert!(!body.contains("\"p\\\""), "without credentials: {body}");
+    let due_at = door.world.find("EMP-1").life.due_at.unwrap();
+    assert!(
+        due_at <= disburse::domain::Timestamp::now(),
+        "the question is hastened"
+    );
     // A gigabyte is announced; the answer comes long before it is there.
     let mut stream = door.connect().await;
     let head = head("POST", &door.path(id), 1 << 30);
@@ -239,7 +258,11 @@ async fn a_body_over_64_kib_is_refused_without_being_read_to_its_end() {
         let _ = stream.write_all(chunk.as_bytes()).await;
     }
     assert_eq!(status(&read_reply(&mut stream).await), "413");
-    assert_eq!(door.world.contents(), before);
+    // What begins alike counts as the same one.
+    assert_eq!(
+        last().0,
+        "not a callback: 1073741824 bytes, and at most 65536 are read"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -142,7 +142,11 @@ fn bodies_of_a_hundred_megabytes_are_cut_off_in_bounded_memory() {
     }
     let grown = front.memory("VmHWM") - before;
     assert!(grown < 24 * 1024, "memory grew by {grown} KiB");
-    assert_eq!(front.evidence(), evidence, "none of it left a trace");
+    let kept = front.evidence() - evidence;
+    assert!(
+        (1..=8).contains(&kept),
+        "{kept}: that they came, and no more"
+    );
     assert_eq!(front.settle(front.ids[0]).status, 200);
     println!("24 bodies of 100 MiB: at most {most} bytes taken from one; memory +{grown} KiB");
 }
