@@ -18,7 +18,7 @@ const NOTE: usize = 512;
 /// Room for that.
 const WORD: usize = 256;
 /// Room for who posted, behind both.
-const PAYERS: usize = 4096;
+const PAYERS: usize = 6144;
 
 /// Held for the length of a run; the system releases it however the process ends.
 #[derive(Debug)]
@@ -208,7 +208,7 @@ fn path_of(journal: &Path) -> PathBuf {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ledger::payer::{PAYERS_MAX, Payer};
+    use crate::ledger::payer::{PAST_MAX, PAYERS_MAX, Payer};
 
     #[test]
     fn a_second_holder_is_refused_and_told_who_has_it() {
@@ -247,7 +247,7 @@ mod tests {
         lookout.write(&seen);
         assert_eq!(lookout.read(), Some(seen));
         let mut payers = Payers::NONE;
-        for batch in 0..2 * PAYERS_MAX {
+        for batch in 0..2 * (PAYERS_MAX + PAST_MAX) {
             let text = format!("{batch:0>80}");
             payers.take(&text, &Payer::of(&text, &text));
         }

@@ -397,6 +397,8 @@ pub struct Told {
     pub batches: Vec<(String, Payer)>,
     /// All others.
     pub others: Option<Posted>,
+    /// Batches that ran before those, as [`super::payer::lost`] reads them.
+    pub unnamed: Vec<String>,
 }
 
 /// Returns who posted, as the place of a journal tells it; `on_record`: the accounts that the journal itself knows.
@@ -417,6 +419,7 @@ pub fn told(traces: &Traces, found: &Found, on_record: &[Payer]) -> Told {
             .map(|(batch, payer)| (batch.to_owned(), payer.clone()))
             .collect(),
         others: others.filter(|_| on_record.iter().all(|known| Some(known) == only)),
+        unnamed: payers.unnamed().collect(),
     }
 }
 

@@ -312,9 +312,10 @@ impl Scene {
                 let fenced = shape.runs[run].overtaken_at.is_some();
                 let excused = match &error {
                     Error::Altered { .. } => shape.tampered.is_some(),
-                    Error::PaidElsewhere { what, .. } => self.is_stuck(what),
+                    Error::PaidElsewhere { found, .. } => self.is_stuck(&found.what),
                     // A copy that was put back may be from before the account had another name.
                     Error::OtherAccount { pinned, .. } => self.is_told(pinned),
+                    Error::PayerElsewhere { told_account, .. } => self.is_told(told_account),
                     // Whoever has the wrong account in the configuration says nothing.
                     Error::PayerUnknown { account, .. } => {
                         owner(account) != owner(self.account_of(&self.batch()))

@@ -90,6 +90,10 @@ impl Job<'_> {
         let Some(unknown) = journal.payer_unknown(batch.clone(), home.clone()).await? else {
             return Ok(());
         };
+        if matches!(unknown, crate::journal::Error::PayerElsewhere { .. }) {
+            // Nobody's word is asked for: what lies beside the journal knows better.
+            return Err(unknown.into());
+        }
         if named.is_none() {
             if !is_attended() {
                 return Err(unknown.into());

@@ -1,5 +1,5 @@
 use super::*;
-use crate::ledger::payer::{PAYERS_MAX, Payer};
+use crate::ledger::payer::{PAST_MAX, PAYERS_MAX, Payer};
 use crate::ledger::recovery::POSITIONS_MAX;
 
 fn marked(epoch: i64) -> Marked {
@@ -19,7 +19,7 @@ fn marked(epoch: i64) -> Marked {
         ],
         payers: {
             let mut payers = Payers::NONE;
-            for batch in 0..2 * PAYERS_MAX {
+            for batch in 0..2 * (PAYERS_MAX + PAST_MAX) {
                 let long = format!("{batch}{}", "é".repeat(200));
                 let plain = format!("{batch:0>80}");
                 payers.take(&plain, &Payer::of(&plain, &long));

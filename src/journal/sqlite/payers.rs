@@ -6,14 +6,16 @@ use serde_json::json;
 use super::Journal;
 use super::chain::{Chained, Evidence};
 use super::pin::is_bound;
-use super::recovery::open_recovery;
+use super::recovery::{ask_anew, open_recovery};
 use super::row::{PAYER_CONFIRMED, RELEASED};
 use super::run::known_batch;
 use super::turns::Manner;
 use crate::domain::{BatchName, Timestamp};
 use crate::journal::{Error, Home};
 use crate::ledger::Purpose;
-use crate::ledger::payer::{Asking, Payer, Posted, judge, key, lost};
+use crate::ledger::payer::{
+    Asking, Lost, Payer, Posted, Teller, Word, judge, judge_word, key, lost,
+};
 use crate::ledger::recovery::Told;
 
 /// Under this name stands who posted all batches that are not named.
@@ -32,17 +34,27 @@ impl Journal {
         self.ask(Manner::Alone, move |c| {
             let batch_id = known_batch(c, &batch)?;
             match assert_known(c, batch_id, &batch, &home) {
-                Err(error @ Error::PayerUnknown { .. }) => Ok(Some(error)),
+                Err(error @ (Error::PayerUnknown { .. } | Error::PayerElsewhere { .. })) => {
+                    Ok(Some(error))
+                }
                 judged => judged.map(|()| None),
             }
         })
         .await
     }
 
+    /// Returns the batches that were posted in the place of this journal and that it does not have.
+    ///
+    /// # Errors
+    /// Faults of the journal.
+    pub async fn batches_lost(&self) -> Result<Lost, Error> {
+        self.ask(Manner::Shared, |c| batches_lost(c)).await
+    }
+
     /// Takes a person's word that a batch was posted from this account of this gateway, if from anywhere.
     ///
     /// # Errors
-    /// [`Error::UnknownBatch`].
+    /// [`Error::UnknownBatch`]; [`Error::PayerElsewhere`] where the place of the journal says otherwise.
     pub async fn confirm_payer(
         &self,
         batch: BatchName,
@@ -56,8 +68,15 @@ impl Journal {
 
 fn confirm(c: &Chained, batch: &BatchName, home: &Home, now: Timestamp) -> Result<(), Error> {
     let batch_id = known_batch(c, batch)?;
-    c.mark(batch_id);
     let payer = Payer::of(&home.gateway, &home.account);
+    let told = who_posted(c, batch)?;
+    let told = told.as_ref().map(|(posted, teller)| (posted, *teller));
+    match judge_word(told, &payer) {
+        Word::Taken => {}
+        Word::Corrects => drop(ask_anew(c, batch_id, now)?),
+        Word::Refused => return Err(unknown(batch, home, told)),
+    }
+    c.mark(batch_id);
     put(c, &key(batch.as_str()), &payer, true)?;
     c.act(
         batch_id,
@@ -82,6 +101,9 @@ pub(super) fn told(c: &Connection, told: &Told) -> Result<(), Error> {
     c.execute("delete from payer", [])?;
     for (batch, payer) in &told.batches {
         put(c, batch, payer, false)?;
+    }
+    for batch in &told.unnamed {
+        put(c, batch, &nobody(), false)?;
     }
     match &told.others {
         Some(Posted::By(payer)) => put(c, OTHERS, payer, false),
@@ -127,49 +149,86 @@ pub(super) fn assert_known(
         return Ok(());
     }
     let presumed = is_presumed(c, batch_id)?;
-    let told = match presumed {
+    let found = match presumed {
         true => who_posted(c, batch)?,
         false => None,
     };
+    let told = found.as_ref().map(|(posted, _)| posted);
     let configured = Payer::of(&home.gateway, &home.account);
     // Every life may have to be read: looked for only where it decides.
-    let is_open = judge(presumed, false, told.as_ref(), &configured) != Asking::Proves;
+    let is_open = judge(presumed, false, told, &configured) != Asking::Proves;
     let bound = is_open && is_bound(c, batch_id)?;
-    match judge(presumed, bound, told.as_ref(), &configured) {
+    match judge(presumed, bound, told, &configured) {
         Asking::Proves => Ok(()),
-        Asking::Unknown | Asking::Elsewhere => Err(Error::PayerUnknown {
-            batch: batch.clone(),
-            gateway: home.gateway.clone(),
-            account: home.account.clone(),
-            told: match told {
-                Some(Posted::By(told)) => {
-                    Some(format!("as {} at {}", told.account(), told.gateway()))
-                }
-                Some(Posted::ByNobody) | None => None,
-            },
-        }),
+        Asking::Unknown | Asking::Elsewhere => Err(unknown(
+            batch,
+            home,
+            found.as_ref().map(|(posted, teller)| (posted, *teller)),
+        )),
     }
 }
 
-fn who_posted(c: &Connection, batch: &BatchName) -> Result<Option<Posted>, Error> {
-    let found: Option<(String, String)> = c
-        .prepare_cached("select gateway, account from payer where batch in (?1, ?2) order by batch desc limit 1")?
+/// Says why the gateway is not asked about a batch from there.
+fn unknown(batch: &BatchName, home: &Home, told: Option<(&Posted, Teller)>) -> Error {
+    let (batch, gateway, account) = (batch.clone(), home.gateway.clone(), home.account.clone());
+    match told {
+        Some((Posted::By(told), Teller::Place)) => Error::PayerElsewhere {
+            batch,
+            gateway,
+            account,
+            told_gateway: told.gateway().to_owned(),
+            told_account: told.account().to_owned(),
+        },
+        Some((Posted::By(told), Teller::Person)) => Error::PayerUnknown {
+            batch,
+            gateway,
+            account,
+            told: Some(format!("as {} at {}", told.account(), told.gateway())),
+        },
+        Some((Posted::ByNobody, _)) | None => Error::PayerUnknown {
+            batch,
+            gateway,
+            account,
+            told: None,
+        },
+    }
+}
+
+fn who_posted(c: &Connection, batch: &BatchName) -> Result<Option<(Posted, Teller)>, Error> {
+    let found: Option<(String, String, bool)> = c
+        .prepare_cached(
+            "select gateway, account, by_person from payer where batch in (?1, ?2) order by batch desc limit 1",
+        )?
         .query_row([key(batch.as_str()).as_str(), OTHERS], |row| {
-            Ok((row.get(0)?, row.get(1)?))
+            Ok((row.get(0)?, row.get(1)?, row.get(2)?))
         })
         .optional()?;
-    let kept = found.map(|(gateway, account)| Payer::kept(gateway, account));
-    Ok(kept.map(|payer| match payer == nobody() {
-        true => Posted::ByNobody,
-        false => Posted::By(payer),
+    Ok(found.map(|(gateway, account, by_person)| {
+        let teller = match by_person {
+            true => Teller::Person,
+            false => Teller::Place,
+        };
+        let payer = Payer::kept(gateway, account);
+        match payer == nobody() {
+            true => (Posted::ByNobody, teller),
+            false => (Posted::By(payer), teller),
+        }
     }))
 }
 
 /// Refuses to pay anew what failed, while a batch that was posted in the place of this journal is not loaded again: it may have
 /// paid it.
 pub(super) fn assert_none_lost(c: &Connection) -> Result<(), Error> {
+    let lost = batches_lost(c)?;
+    match lost.is_none() {
+        true => Ok(()),
+        false => Err(Error::BatchesLost { lost }),
+    }
+}
+
+fn batches_lost(c: &Connection) -> Result<Lost, Error> {
     if open_recovery(c)?.is_none() {
-        return Ok(());
+        return Ok(Lost::default());
     }
     let told: Vec<String> = c
         .prepare("select batch from payer order by batch")?
@@ -180,11 +239,7 @@ pub(super) fn assert_none_lost(c: &Connection) -> Result<(), Error> {
         .query_map([], |row| row.get::<_, String>(0))?
         .map(|name| name.map(|name| key(&name)))
         .collect::<Result<_, _>>()?;
-    let batches = lost(true, told, &known);
-    match batches.is_empty() {
-        true => Ok(()),
-        false => Err(Error::BatchesLost { batches }),
-    }
+    Ok(lost(true, told, &known))
 }
 
 /// Returns whether an earlier journal may have posted something of a batch, and no person's word has released it.

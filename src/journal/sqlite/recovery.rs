@@ -390,6 +390,11 @@ enum Reach {
     Taken,
 }
 
+/// Gives whatever is ready of a batch back to asking, as what was asked before was asked at the wrong account.
+pub(super) fn ask_anew(c: &Chained, batch_id: i64, now: Timestamp) -> Result<u64, Error> {
+    presume(c, batch_id, Reach::Ready, now)
+}
+
 /// Presumes posted whatever is ready of a batch; returns how many payments.
 fn presume(c: &Chained, batch_id: i64, reach: Reach, now: Timestamp) -> Result<u64, Error> {
     begin_all(c, batch_id)?;
