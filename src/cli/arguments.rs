@@ -300,13 +300,13 @@ pub(super) struct RunArguments {
     #[arg(long, value_name = "AMOUNT")]
     pub expect_total: Option<String>,
     /// The gateway has given the account another user name: ask it about a payment of the batch first, then go on
-    #[arg(long, requires = "reason", group = "moved")]
+    #[arg(long, requires = "reason")]
     pub account_moved: bool,
     /// The gateway has another address: ask there about a payment of the batch first, then go on
-    #[arg(long, requires = "reason", group = "moved", conflicts_with = "sandbox")]
+    #[arg(long, requires = "reason", conflicts_with = "sandbox")]
     pub gateway_moved: bool,
     /// Why; it is kept as evidence
-    #[arg(long, value_name = "TEXT", requires = "moved")]
+    #[arg(long, value_name = "TEXT")]
     pub reason: Option<String>,
     #[command(flatten)]
     pub options: RunOptions,

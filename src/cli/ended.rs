@@ -1,8 +1,8 @@
 //! What is said of a payment that has ended: what became of it, and what a person can do now.
 
 use super::session::Commands;
-use crate::journal::PaymentRecord;
-use crate::lifecycle::State;
+use crate::journal::{PaymentRecord, TrailEntry};
+use crate::lifecycle::{Event, State};
 
 /// What helps against a failure.
 enum Remedy {
@@ -41,6 +41,22 @@ fn failure(code: i32) -> (&'static str, Remedy) {
         141 | 180 | 216 => ("the gateway rejected it", ASK),
         _ => ("the gateway says so", ASK),
     }
+}
+
+/// Says of a retry that it has ended because an earlier payment of its row is paid: nobody is to pay the row again.
+pub(super) fn superseded(record: &PaymentRecord, trail: &[TrailEntry]) -> Option<String> {
+    let by_the_earlier = trail
+        .iter()
+        .any(|entry| entry.event == Some(Event::Superseded));
+    let how = match record.life.state {
+        _ if !by_the_earlier => return None,
+        State::Cancelled => "was withdrawn before it was posted",
+        State::Failed => "was not made: the gateway does not have it",
+        _ => return None,
+    };
+    Some(format!(
+        "Nothing is left to pay: an earlier payment of its row is paid, and this retry {how}. Do not load the row again"
+    ))
 }
 
 /// Says what became of a payment that is not paid, or may be, and has ended; `None` of every other.

@@ -159,25 +159,17 @@ impl From<journal::Error> for Error {
             E::NoRecovery => {
                 Some("nothing is to be done: what is loaded is paid without asking first")
             }
-            E::NotAllowed { .. } => Some("`disburse explain BATCH ID` shows how it came to that"),
             E::Corrupt { .. } => Some(
-                "send nothing from this file: `disburse verify BATCH` says what is wrong with it; go on with a copy of the journal from \
-                 before that, which asks about everything first",
+                "send nothing from this file: `disburse status` lists its batches, and `disburse verify` says of each what is wrong with it; go \
+                 on with a copy of the journal from before that, which asks about everything first",
             ),
             E::OldSqlite { .. } => Some("build disburse with the SQLite that it brings along"),
-            E::NotSound { .. } => {
-                Some("see what `disburse verify BATCH` finds; no copy was left behind")
-            }
             E::Foreign { .. } => Some("name another file with --journal"),
             E::Damaged { .. } => Some(DAMAGED),
             E::Storage { cause } if is_damage(cause) => Some(DAMAGED),
             E::Latched { cause } if cause.contains("malformed") => Some(DAMAGED),
             E::UnknownPayment { .. } => Some(
                 "name it by the reference of its row or by its payerTransactionID; payments.csv of the report lists both",
-            ),
-            E::BatchesLost { .. } => Some(
-                "load the files of these batches again, each under its batch name, and run them: the gateway is asked, and nothing is paid twice. \
-                 Then say this again",
             ),
             E::MoreThanShown { .. } => {
                 Some("say the same command again, and look at what it shows")
@@ -199,26 +191,6 @@ impl From<journal::Error> for Error {
             E::Newer { .. } => Some("use the newer disburse for it"),
             E::Held { .. } => Some("wait until it ends, or stop it with Ctrl-C and run again"),
             E::UnknownBatch { .. } => Some("`disburse status` lists the batches of the journal"),
-            E::OtherGateway { .. } => Some(
-                "a batch stays with its gateway: another one does not know what was paid. Choose the right profile. If the same gateway has \
-                 another address now: disburse run BATCH --gateway-moved --reason TEXT, which asks there about a payment of the batch first",
-            ),
-            E::Altered { .. } | E::AlteredRow { .. } | E::AlteredLoad { .. } => Some(
-                "keep the file as it is and send nothing more from it: `disburse verify BATCH` lists what was changed. Go on with a copy of the \
-                 journal from before that; what was posted since is asked about first",
-            ),
-            E::PaidElsewhere { .. } => Some(
-                "withdraw it with `disburse cancel BATCH ID`, and run again: the others are posted. Where it is a debt of its own all the \
-                 same, load it once more as a row of a new batch; that load asks for the word that it may be paid again",
-            ),
-            E::OtherAccount { .. } => Some(
-                "choose the profile with the user name it was started with. If the gateway has given that account another name: \
-                 disburse run BATCH --account-moved --reason TEXT, which asks the gateway about a payment of the batch first",
-            ),
-            E::PayerUnknown { .. } => Some(
-                "where that is the account which posted it, say so: disburse run BATCH --asked-as USER. Where it is another one, choose the \
-                 profile with that one first. Whoever was withdrawn, decided or retried there is to be so here, too, before it runs",
-            ),
             E::OtherWire { .. } => {
                 Some("set the profile back, so that every repeat of a post has the same bytes")
             }
@@ -242,6 +214,7 @@ impl From<journal::Error> for Error {
             ),
             _ => None,
         };
+        let hint = super::hints::named(&error).or_else(|| hint.map(str::to_owned));
         let base = match error.kind() {
             journal::Kind::Fault => Self::unexpected(&error),
             journal::Kind::Refused => match &error {

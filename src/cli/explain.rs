@@ -71,7 +71,7 @@ pub(super) fn explain(session: &Session, arguments: ExplainArguments) -> Result<
         .collect::<Result<Vec<_>, Error>>()?;
     for (record, (bills, trail)) in records.iter().zip(&told) {
         let file = snapshot.file_of(record.seq)?;
-        print_record(record, &file, shown);
+        print_record(record, &file, trail, shown);
         for text in found::place_taken(&snapshot, record.seq)? {
             output::line(&text);
         }
@@ -187,7 +187,7 @@ fn bank_account(row: &Instruction) -> String {
     format!(", account {number} at {:?}{code}", bank.bank_name)
 }
 
-fn print_record(record: &PaymentRecord, file: &SourceFile, shown: Shown<'_>) {
+fn print_record(record: &PaymentRecord, file: &SourceFile, trail: &[TrailEntry], shown: Shown<'_>) {
     let row = &record.payment.instruction;
     let reference = row
         .reference
@@ -216,7 +216,9 @@ fn print_record(record: &PaymentRecord, file: &SourceFile, shown: Shown<'_>) {
     };
     let ended = match record.waits_for {
         Some(_) => None,
-        None => ended::sentence(record, shown.commands),
+        None => {
+            ended::superseded(record, trail).or_else(|| ended::sentence(record, shown.commands))
+        }
     };
     output::line(&format!("  {}", ended.unwrap_or_else(stands)));
     if let Some((token, units)) = shown.electricity(record) {

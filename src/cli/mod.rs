@@ -18,6 +18,7 @@ mod float;
 mod found;
 mod fresh_name;
 mod gateway;
+mod hints;
 mod input;
 mod listen;
 mod load;

@@ -300,47 +300,19 @@ pub(super) async fn cancel(
         Some(name) => Some(named::find(session, &batch, &name)?),
         None => None,
     };
-    let count = match &meant {
-        Some(meant) => {
-            if meant.is_waiting_retry() {
-                let what = format!(
-                    "withdraw {} of batch {batch}, a retry: its row has failed and is never retried again; to pay it after all, it is \
-                     loaded under another reference or batch name",
-                    meant.text()
-                );
-                confirmed(arguments.yes, &what).await?;
-            }
-            journal.cancel(batch, Some(meant.name()), now()).await?
-        }
-        None => {
-            let (shown, retries) = journal.to_cancel(batch.clone()).await?;
-            if shown.count == 0 {
-                let standing = journal.standing(batch.clone()).await?;
-                session.note(&format!(
-                    "nothing of batch {batch} waits to be posted for the first time, and nothing else can be cancelled; its payments \
-                     are: {}",
-                    states(&standing)
-                ));
-            }
-            if shown.count > 0 {
-                let of_retries = match retries {
-                    0 => String::new(),
-                    retries => format!(
-                        " ({} of them retries, whose rows are never retried again)",
-                        output::grouped(&retries.to_string())
-                    ),
-                };
-                let what = format!(
-                    "withdraw {} of batch {batch}{of_retries}, {}: under this batch name they can never be paid",
-                    output::counted(shown.count, "payment"),
-                    output::amounts(&shown.amounts)
-                );
-                confirmed(arguments.yes, &what).await?;
-            }
-            journal.cancel_shown(batch, shown, now()).await?
-        }
+    let Some(meant) = meant else {
+        return cancel_all(session, &journal, batch, arguments.yes).await;
     };
-    if let Some(meant) = meant.as_ref().filter(|_| count == 0) {
+    if meant.is_waiting_retry() {
+        let what = format!(
+            "withdraw {} of batch {batch}, a retry: its row has failed and is never retried again; to pay it after all, it is \
+             loaded under another reference or batch name",
+            meant.text()
+        );
+        confirmed(arguments.yes, &what).await?;
+    }
+    let count = journal.cancel(batch, Some(meant.name()), now()).await?;
+    if count == 0 {
         tell(
             session,
             json!({"cancelled": 0, "ordered": 1}),
@@ -351,14 +323,72 @@ pub(super) async fn cancel(
         );
         return Ok(Verdict::Done);
     }
-    let which = match meant {
-        Some(meant) if meant.is_one_of_many() => format!(": {}", meant.text()),
-        _ => String::new(),
+    let which = match meant.is_one_of_many() {
+        true => format!(": {}", meant.text()),
+        false => String::new(),
     };
     tell(
         session,
         json!({"cancelled": count}),
         &format!("{} cancelled{which}", output::counted(count, "payment")),
+    );
+    Ok(Verdict::Done)
+}
+
+/// Withdraws a whole batch. What an earlier journal may have posted is asked about first, as where it is named alone.
+async fn cancel_all(
+    session: &Session,
+    journal: &Journal,
+    batch: BatchName,
+    yes: bool,
+) -> Result<Verdict, Error> {
+    let shown = journal.to_cancel(batch.clone()).await?;
+    let standing = journal.standing(batch.clone()).await?;
+    if shown.tally.count == 0 {
+        session.note(&format!(
+            "nothing of batch {batch} waits to be posted for the first time, and nothing else can be cancelled; its payments \
+             are: {}",
+            states(&standing)
+        ));
+    }
+    if shown.tally.count > 0 {
+        let of_retries = match shown.retries {
+            0 => String::new(),
+            retries => format!(
+                " ({} of them retries, whose rows are never retried again)",
+                output::grouped(&retries.to_string())
+            ),
+        };
+        let asked_first = match shown.presumed {
+            0 => String::new(),
+            presumed => format!(
+                ". {} of them may have been posted by an earlier journal: the next run asks the gateway, and withdraws what that one does not know",
+                output::grouped(&presumed.to_string())
+            ),
+        };
+        let what = format!(
+            "withdraw {} of batch {batch}{of_retries}, {}: under this batch name they can never be paid{asked_first}",
+            output::counted(shown.tally.count, "payment"),
+            output::amounts(&shown.tally.amounts)
+        );
+        confirmed(yes, &what).await?;
+    }
+    let done = journal
+        .cancel_shown(batch.clone(), shown.tally, now())
+        .await?;
+    let cancelled = format!("{} cancelled", output::counted(done.withdrawn, "payment"));
+    if done.ordered == 0 {
+        tell(session, json!({"cancelled": done.withdrawn}), &cancelled);
+        return Ok(Verdict::Done);
+    }
+    tell(
+        session,
+        json!({"cancelled": done.withdrawn, "ordered": done.ordered}),
+        &format!(
+            "{cancelled}; {} more may have been posted by an earlier journal: {} asks the gateway, and cancels what that one does not know",
+            output::counted(done.ordered, "payment"),
+            run_command(&batch, standing.purpose)
+        ),
     );
     Ok(Verdict::Done)
 }

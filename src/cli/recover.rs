@@ -120,12 +120,18 @@ async fn nothing_ran(
     yes: bool,
 ) -> Result<Verdict, Error> {
     let (journal, _lock) = open(session, "recovery")?;
+    let run = match &batch {
+        Some(batch) => format!("`disburse run {batch}` asks the gateway first"),
+        None => {
+            "a run of each batch, which `disburse recover` lists, asks the gateway first".to_owned()
+        }
+    };
     confirm(
         yes,
         "What was paid since the copy was made, or from a journal that is gone, would be paid a second time, and whoever was \
          withdrawn since would be paid: whatever is presumed posted is posted without asking the gateway.",
         WORD,
-        "where that is not certain, leave it: `disburse run BATCH` asks the gateway first. Where it is, say this at a terminal",
+        &format!("where that is not certain, leave it: {run}. Where it is, say this at a terminal"),
     )
     .await?;
     let ends = batch.is_none();
@@ -157,7 +163,8 @@ async fn orders_again(session: &Session, reason: String, yes: bool) -> Result<Ve
             orders_lost_text(lost)
         ),
         ORDERS,
-        "where that is not certain, leave it: `disburse run BATCH` asks the gateway, and posts nothing. Where it is, say this at a terminal",
+        "where that is not certain, leave it: a run of each batch, which `disburse recover` lists, asks the gateway, and posts nothing. Where it \
+         is, say this at a terminal",
     )
     .await?;
     let lost = journal.orders_given_again(reason, Timestamp::now()).await?;
@@ -177,11 +184,11 @@ async fn orders_again(session: &Session, reason: String, yes: bool) -> Result<Ve
 pub(super) fn orders_lost_text(lost: OrdersLost) -> String {
     match lost.count {
         0 => "this journal is an older copy or a new one, and nothing beside it tells which orders people gave since (cancel, retry, resolve \
-              and the like); nothing is posted until somebody says that they were given again, or that there were none"
+              and the like); nothing but a rehearsal (--sandbox) is posted until somebody says that they were given again, or that there were none"
             .to_owned(),
         count => format!(
             "{} by people (cancel, retry, a corrected file and the like) {} on record here that this journal, an older copy or a new one, does not \
-             know; nothing is posted until they were given again",
+             know; nothing but a rehearsal (--sandbox) is posted until they were given again",
             output::counted(count, "order"),
             if count == 1 { "was" } else { "were" },
         ),
@@ -189,12 +196,7 @@ pub(super) fn orders_lost_text(lost: OrdersLost) -> String {
 }
 
 /// Asks a person to type a word; without a person, `--yes` is the answer.
-async fn confirm(
-    yes: bool,
-    what: &str,
-    word: &'static str,
-    alone: &'static str,
-) -> Result<(), Error> {
+async fn confirm(yes: bool, what: &str, word: &'static str, alone: &str) -> Result<(), Error> {
     if yes {
         return Ok(());
     }

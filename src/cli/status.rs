@@ -7,7 +7,7 @@ use super::bills::unpriced_text;
 use super::session::{Commands, Session, batch_name, run_command};
 use super::verify::head_json;
 use super::{Error, Verdict, explain, output, recover};
-use crate::domain::{BatchName, Tally};
+use crate::domain::{BatchName, PayerTransactionId, Tally};
 use crate::journal::{Reader, Standing, Waiting, WaitsFor};
 use crate::ledger::generations::PaidTwice;
 use crate::ledger::{HeldFor, Purpose};
@@ -62,7 +62,8 @@ fn one(session: &Session, reader: &Reader, batch: &BatchName) -> Result<Verdict,
             ));
         }
         if standing.named_otherwise > 0 {
-            output::line(&named_otherwise_text(batch, &standing));
+            let first = reader.snapshot(batch)?.example_named_otherwise()?;
+            output::line(&named_otherwise_text(batch, &standing, first));
         }
         for (other, rows) in &standing.loaded_anew {
             output::line(&format!(
@@ -262,10 +263,21 @@ pub(super) fn waiting_texts(batch: &BatchName, standing: &Standing) -> Vec<Strin
 }
 
 /// Tells of how many payments the gateway named what is not ours.
-pub(super) fn named_otherwise_text(batch: &BatchName, standing: &Standing) -> String {
+pub(super) fn named_otherwise_text(
+    batch: &BatchName,
+    standing: &Standing,
+    first: Option<PayerTransactionId>,
+) -> String {
     let count = output::counted(standing.named_otherwise, "payment");
+    let example = match first {
+        Some(id) if standing.named_otherwise > 1 => {
+            format!(", the first of them: disburse explain {batch} --id {id}")
+        }
+        Some(id) => format!(": disburse explain {batch} --id {id}"),
+        None => String::new(),
+    };
     format!(
-        "{count} about which the gateway named another amount, currency or number: it was not believed (disburse explain {batch} ID)"
+        "{count} about which the gateway named another amount, currency or number: it was not believed{example}"
     )
 }
 

@@ -11,7 +11,8 @@ use crate::journal::{ChainHead, Proof, Reader};
 /// `disburse verify`.
 pub(super) fn verify(session: &Session, arguments: &VerifyArguments) -> Result<Verdict, Error> {
     let batch = batch_name(&arguments.batch)?;
-    let earlier = arguments.head.as_deref().map(digest).transpose()?;
+    let earlier = arguments.head.as_deref();
+    let earlier = earlier.map(|head| digest(head, &batch)).transpose()?;
     let reader = Reader::open(session.journal_path())?;
     let proof = reader.snapshot(&batch)?.prove(earlier);
     if session.common.json {
@@ -30,15 +31,16 @@ pub(super) fn verify(session: &Session, arguments: &VerifyArguments) -> Result<V
 }
 
 /// Reads a head as reports print it.
-pub(super) fn digest(text: &str) -> Result<[u8; 32], Error> {
+pub(super) fn digest(text: &str, batch: &BatchName) -> Result<[u8; 32], Error> {
     data_encoding::HEXLOWER_PERMISSIVE
         .decode(text.trim().as_bytes())
         .ok()
         .and_then(|bytes| bytes.try_into().ok())
         .ok_or_else(|| {
-            Error::refused("--head: expected 64 hexadecimal digits").hint(
-                "the head is printed by `disburse load`, and stands in report.json, at the foot of report.html, and in `disburse status BATCH --json`",
-            )
+            Error::refused("--head: expected 64 hexadecimal digits").hint(format!(
+                "the head is printed by `disburse load`, and stands in report.json, at the foot of report.html, and in `disburse status {batch} \
+                 --json`"
+            ))
         })
 }
 

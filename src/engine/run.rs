@@ -202,7 +202,7 @@ impl<G: Gateway> Shell<G> {
         let batch = self.plan.batch.clone();
         let halted = self.halted.map(|halt| match halt {
             Halt::Altered(what) => Error::Altered { batch, what },
-            Halt::PaidElsewhere(what) => Error::PaidElsewhere { batch, what },
+            Halt::PaidElsewhere(found) => Error::PaidElsewhere { batch, found },
         });
         match self.fault.or(halted) {
             Some(error) => Err(error),
@@ -266,8 +266,8 @@ impl<G: Gateway> Shell<G> {
                     Halt::Altered(what) => {
                         tracing::error!(%what, "the journal was changed from outside; no further payment is posted");
                     }
-                    Halt::PaidElsewhere(what) => {
-                        tracing::error!(%what, "no further payment is posted");
+                    Halt::PaidElsewhere(found) => {
+                        tracing::error!(what = %found.what, "no further payment is posted");
                     }
                 }
                 self.core.tell(News::Drain, now);

@@ -58,3 +58,23 @@ pub struct Decision {
     /// What it rests on: a statement line, a ticket.
     pub evidence: String,
 }
+
+/// What withdrawing a whole batch would withdraw.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ToCancel {
+    /// All of it.
+    pub tally: crate::domain::Tally,
+    /// Retries among it.
+    pub retries: u64,
+    /// What an earlier journal may have posted: it is asked about first.
+    pub presumed: u64,
+}
+
+/// What became of the order to withdraw a whole batch.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Cancelled {
+    /// Payments that are withdrawn.
+    pub withdrawn: u64,
+    /// Payments that are withdrawn once the gateway does not know them.
+    pub ordered: u64,
+}

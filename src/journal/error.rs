@@ -3,7 +3,9 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use super::DebtElsewhere;
 use crate::domain::{BatchName, PayerTransactionId};
+use crate::ledger::payer::Lost;
 use crate::ledger::recovery::OrdersLost;
 
 /// Whose mistake an [`Error`] is.
@@ -115,17 +117,33 @@ pub enum Error {
         told: Option<String>,
     },
     #[error(
+        "batch {batch} may have been posted by an earlier journal, and would be asked about as {account} at {gateway}; as far as is known, it \
+         was posted as {told_account} at {told_gateway}: that is written beside the journal, and nobody else would be told of it. Nothing \
+         was sent"
+    )]
+    PayerElsewhere {
+        batch: BatchName,
+        gateway: String,
+        account: String,
+        told_gateway: String,
+        told_account: String,
+    },
+    #[error(
         "the journal of batch {batch} was changed from outside: {what}. It was not posted, and the run has ended"
     )]
     Altered { batch: BatchName, what: String },
-    #[error("batch {batch}: {what}. It was not posted, and the run has ended")]
-    PaidElsewhere { batch: BatchName, what: String },
+    #[error("batch {batch}: {}. It was not posted, and the run has ended", found.what)]
+    PaidElsewhere {
+        batch: BatchName,
+        found: DebtElsewhere,
+    },
     #[error("the journal of batch {batch} was changed from outside: {what}. Nothing was ordered")]
     AlteredRow { batch: BatchName, what: String },
     #[error("the journal was changed from outside: {what}. Nothing was loaded or ordered")]
     AlteredLoad { what: String },
     #[error("payment {id}: {why}")]
     NotAllowed {
+        batch: BatchName,
         id: PayerTransactionId,
         state: &'static str,
         why: String,
@@ -155,11 +173,11 @@ pub enum Error {
     )]
     NoOrdersLost,
     #[error(
-        "this journal, an older copy or a new one, does not have batch {}, which was posted from its place, and which may have paid what \
-         failed. Nothing was ordered or loaded",
-        batches.join(", ")
+        "this journal, an older copy or a new one, does not have {}, posted from its place, which may have paid what failed. Nothing was \
+         ordered or loaded",
+        lost.text()
     )]
-    BatchesLost { batches: Vec<String> },
+    BatchesLost { lost: Lost },
     #[error("the journal failed: {cause}")]
     Storage { cause: Arc<rusqlite::Error> },
     #[error("a temporary file failed: {cause}")]

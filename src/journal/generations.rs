@@ -1,6 +1,6 @@
 //! What the verbs say of the generations of a row.
 
-use crate::domain::{Currency, Money, Msisdn, PayerTransactionId, Reference};
+use crate::domain::{BatchName, Currency, Money, Msisdn, PayerTransactionId, Reference};
 use crate::ledger::correction::ChangedColumn;
 use crate::ledger::decisions::ByCode;
 use crate::ledger::names::PaymentName;
@@ -22,7 +22,18 @@ pub enum Halt {
     /// A payment is not what the chain of evidence says of it.
     Altered(String),
     /// A payment is of the same debt as one of another batch that is paid by now, or may be.
-    PaidElsewhere(String),
+    PaidElsewhere(DebtElsewhere),
+}
+
+/// A payment that does not leave, as another batch may have paid its debt.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DebtElsewhere {
+    /// What was found.
+    pub what: String,
+    /// The payment that does not leave.
+    pub id: PayerTransactionId,
+    /// The batch of the other one.
+    pub other: BatchName,
 }
 
 /// What a payment waits for that is held back, or is asked about again.

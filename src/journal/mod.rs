@@ -26,12 +26,12 @@ pub use bills::{
     BillCursor, BillFinding, BillOutcome, BillRecord, BillRow, BillsRecorded, TotalDifference,
     UnpricedRecord,
 };
-pub use decisions::{Answered, Decision, Looked, Seen};
+pub use decisions::{Answered, Cancelled, Decision, Looked, Seen, ToCancel};
 pub use error::{Error, Kind};
 pub use generations::{
-    CHANGED_SHOWN, ChangedRow, ChangedRows, Clearance, Doubt, FAILURES_SHOWN, Failure, Failures,
-    Halt, PAID_TWICE_SHOWN, Replaced, ToRetry, Unretried, WAITING_SHOWN, Waiting, WaitsFor,
-    WhyUnretried,
+    CHANGED_SHOWN, ChangedRow, ChangedRows, Clearance, DebtElsewhere, Doubt, FAILURES_SHOWN,
+    Failure, Failures, Halt, PAID_TWICE_SHOWN, Replaced, ToRetry, Unretried, WAITING_SHOWN,
+    Waiting, WaitsFor, WhyUnretried,
 };
 pub use listed::{ListedPayment, ListedRow};
 pub use lock::RunLock;

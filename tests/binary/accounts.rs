@@ -22,6 +22,13 @@ pub struct Books {
     posted_by: BTreeSet<String>,
 }
 
+impl Books {
+    /// The gateway has another address: what it has executed is known there.
+    pub fn take_over(&mut self, old: &Self) {
+        self.executed = old.executed.clone();
+    }
+}
+
 /// A gateway without duplicate check over its accounts: `acme` (which is called `acme-ltd`, too) and `stranger`.
 pub fn gateway(
     post: impl Fn(&str) -> Option<u32> + Send + Sync + 'static,
@@ -265,7 +272,7 @@ fn where_every_post_was_lost_and_the_account_renamed_people_decide_and_the_batch
 }
 
 /// Loads a batch, copies the journal, and pays the batch as `acme`.
-fn paid_after_a_copy(world: &World, count: usize, seed: u64) {
+pub fn paid_after_a_copy(world: &World, count: usize, seed: u64) {
     world.write_rows("batch.csv", &rows(count, seed));
     world.expect(0, &["load", "batch.csv", "--batch", "b"]);
     world.expect(0, &["backup", "copy.db"]);
@@ -342,6 +349,12 @@ fn the_lock_file_names_the_account_where_journal_and_mark_are_put_back() {
     }
     world.set("DISBURSE_USERNAME", "stranger");
     world.expect(2, &RUN).says("it was posted as acme at");
+    // Nobody's word counts against it.
+    world
+        .expect(2, &[&RUN[..], &["--asked-as", "stranger"]].concat())
+        .says("it was posted as acme at")
+        .says("choose the profile with the user name acme");
+    assert!(!books.lock().unwrap().asked_by.contains("stranger"));
     world.set("DISBURSE_USERNAME", "acme");
     world.expect(0, &RUN);
     assert_executed_once(&books, 2);
@@ -357,7 +370,7 @@ fn where_the_disk_is_lost_a_person_names_the_account_and_says_that_no_order_is_m
     world
         .expect(2, &RUN)
         .says("nobody knows where it was posted from")
-        .says("--asked-as USER");
+        .says("disburse run b --asked-as USER");
     // A name in a script does not follow the configuration.
     let named = ["run", "b", "--yes", "--asked-as", "acme"];
     world
@@ -513,7 +526,7 @@ fn a_gateway_that_has_another_address_shows_that_it_is_the_same() {
         .says("stays with gateway");
     assert!(others.lock().unwrap().posted_by.is_empty());
     // The new address has the books of the old one.
-    moved.lock().unwrap().executed = books.lock().unwrap().executed.clone();
+    moved.lock().unwrap().take_over(&books.lock().unwrap());
     let world = world.towards(&new.url());
     let blank = [&GATEWAY_MOVED[..5], &[" "]].concat();
     world.expect(2, &blank).says("--reason is empty");

@@ -17,6 +17,7 @@ mod kills;
 mod lanes;
 mod lost_batches;
 mod lost_journal;
+mod moves;
 mod openapi;
 mod operator;
 mod oracle;

@@ -34,7 +34,7 @@ fn every_mistake_is_told_with_what_to_do() {
             "payments.csv of the report lists both",
         ),
         (&["explain", "b"], "name it by the reference"),
-        (&["cancel", "b", "R-1"], "`disburse explain BATCH ID` shows"),
+        (&["cancel", "b", "R-1"], "`disburse explain b --id "),
         (&["recover", "--done", "--yes"], "nothing is to be done"),
         (
             &["run", "b", "--sandbox", "--faults", "nowhere.toml"],
@@ -57,7 +57,7 @@ fn every_mistake_is_told_with_what_to_do() {
                 "--yes",
                 "--sandbox",
             ],
-            "`disburse explain BATCH ID` shows",
+            "`disburse explain b --id ",
         ),
     ] {
         let said = desk.run(arguments).finished(2);

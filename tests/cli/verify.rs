@@ -131,7 +131,7 @@ fn a_head_that_is_none_is_refused() {
         2,
         &[
             "error: --head: expected 64 hexadecimal digits",
-            "hint: the head is printed by `disburse load`, and stands in report.json, at the foot of report.html, and in `disburse status BATCH --json`",
+            "hint: the head is printed by `disburse load`, and stands in report.json, at the foot of report.html, and in `disburse status b --json`",
         ],
     );
     let said = desk

@@ -96,6 +96,27 @@ fn a_retry_that_waits_behind_slow_replies_stays_where_the_first_one_is_paid_mean
     assert!(note.contains("waits until it is decided"), "{note}");
     let proof = office.call(&["verify", BATCH]);
     assert_eq!(proof.code, Some(0), "{proof:?}");
+    // Decided paid, nothing of the row is left to pay, and nobody is told to load it again.
+    let order = [
+        "resolve",
+        BATCH,
+        "--id",
+        &last.0,
+        "--paid",
+        "--reason",
+        "x",
+        "--evidence",
+        "y",
+        "--yes",
+    ];
+    let decided = office.call(&order);
+    assert_eq!(decided.code, Some(0), "{decided:?}");
+    let told = office.call(&["explain", BATCH, "ROW-00005"]);
+    assert!(
+        told.out
+            .contains("Nothing is left to pay: an earlier payment of its row is paid"),
+        "{told:?}"
+    );
 }
 
 #[test]

@@ -58,14 +58,15 @@ pub(super) async fn run(session: &Session, arguments: RunArguments) -> Result<Ve
     let options = arguments.options;
     let settings = session.settings(options.sandbox, overrides(&options))?;
     let journal = session.journal()?;
+    let moved = moved(
+        arguments.account_moved,
+        arguments.gateway_moved,
+        arguments.reason,
+    )?;
     recover::warn(&journal).await?;
     let orders = Orders {
-        moved: moved(
-            arguments.account_moved,
-            arguments.gateway_moved,
-            arguments.reason,
-        )?,
-        head: arguments.head.as_deref().map(verify::digest).transpose()?,
+        moved,
+        head: head(arguments.head.as_deref(), &batch)?,
         declared: Declared {
             count: arguments.expect_count,
             total: match &arguments.expect_total {
@@ -88,7 +89,6 @@ pub(super) async fn pay(session: &Session, arguments: PayArguments) -> Result<Ve
     let mut flags = overrides(&options);
     flags.push(("service_code", arguments.file.service.clone()));
     let settings = session.settings(options.sandbox, flags)?;
-    let head = arguments.head.as_deref().map(verify::digest).transpose()?;
     if !options.sandbox {
         // Refused before anything is loaded: a file without a gateway is half a job.
         settings.gateway()?;
@@ -96,6 +96,7 @@ pub(super) async fn pay(session: &Session, arguments: PayArguments) -> Result<Ve
     let purpose = Purpose::of_command(options.sandbox);
     let mut plan = load::plan(&arguments.file, &arguments.load, &settings, purpose)?;
     let batch = plan.batch.clone();
+    let head = head(arguments.head.as_deref(), &batch)?;
     // Rows that are added to a batch are a part of it; else the file is the batch, and nobody has added anything.
     let declared = match plan.amend {
         true => Declared::default(),
@@ -153,6 +154,10 @@ pub(super) async fn pay(session: &Session, arguments: PayArguments) -> Result<Ve
     conclude(session, &journal, &batch, &outcome, Some(out)).await
 }
 
+fn head(text: Option<&str>, batch: &BatchName) -> Result<Option<[u8; 32]>, Error> {
+    text.map(|text| verify::digest(text, batch)).transpose()
+}
+
 /// What a person orders for one run, beside its options.
 struct Orders {
     /// What of where the batch belongs has another name now, and why.
@@ -169,22 +174,31 @@ fn money((currency, amount): (Currency, Amount)) -> Money {
     Money { amount, currency }
 }
 
+/// Reads what of where the batch belongs has another name now, and why.
 fn moved(
     account: bool,
     gateway: bool,
     reason: Option<String>,
 ) -> Result<Option<(What, String)>, Error> {
     let what = match (account, gateway) {
-        (true, _) => What::Account,
+        (true, true) => What::Both,
+        (true, false) => What::Account,
         (false, true) => What::Gateway,
-        (false, false) => return Ok(None),
+        (false, false) => {
+            return match reason {
+                None => Ok(None),
+                Some(_) => Err(Error::refused(
+                    "--reason goes with --account-moved and --gateway-moved",
+                )
+                .hint("leave it out here")),
+            };
+        }
     };
     let reason = reason.unwrap_or_default();
     if reason.trim().is_empty() {
         return Err(Error::refused("--reason is empty").hint(format!(
-            "the order is kept for ever: say why the {} has another {}",
-            what.name().0,
-            what.name().1
+            "the order is kept for ever: say why {}",
+            what.changed()
         )));
     }
     Ok(Some((what, reason)))
@@ -304,6 +318,7 @@ impl Job<'_> {
         match &self.orders.moved {
             Some((What::Account, reason)) => self.move_account(&client, &home, reason).await?,
             Some((What::Gateway, reason)) => self.move_gateway(&client, &home, reason).await?,
+            Some((What::Both, reason)) => self.move_both(&client, &home, reason).await?,
             None => {}
         }
         self.know_the_payer(&home).await?;

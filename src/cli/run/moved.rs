@@ -8,7 +8,7 @@ use super::Job;
 use crate::domain::{GatewayTransactionId, PayerTransactionId, Timestamp};
 use crate::engine::Pacer;
 use crate::gateway::{Gateway, HttpGateway, Inquiry, Signal, StopReason};
-use crate::journal::{GatewayMoved, Home, Question};
+use crate::journal::{AccountMove, GatewayMoved, Home, Question};
 use crate::ledger::pin::{self, GatewayMove};
 
 /// Payments that are asked about at most; one that is known suffices.
@@ -19,14 +19,25 @@ pub(super) const ASKED_MAX: usize = 20;
 pub(super) enum What {
     Account,
     Gateway,
+    Both,
 }
 
 impl What {
-    /// Returns what it is, and what of it has changed.
-    pub(super) fn name(self) -> (&'static str, &'static str) {
+    /// Returns the order as it is typed.
+    fn flags(self) -> &'static str {
         match self {
-            Self::Account => ("account", "name"),
-            Self::Gateway => ("gateway", "address"),
+            Self::Account => "--account-moved",
+            Self::Gateway => "--gateway-moved",
+            Self::Both => "--account-moved --gateway-moved",
+        }
+    }
+
+    /// Says what has changed.
+    pub(super) fn changed(self) -> &'static str {
+        match self {
+            Self::Account => "the account has another name",
+            Self::Gateway => "the gateway has another address",
+            Self::Both => "the account has another name, and the gateway another address",
         }
     }
 }
@@ -99,6 +110,75 @@ impl Job<'_> {
         Ok(())
     }
 
+    /// Moves the batch to the address and the account that are configured, once that address tells that account of a payment of
+    /// the batch: another gateway knows nothing of it, nor does another account.
+    pub(super) async fn move_both(
+        &self,
+        client: &Arc<HttpGateway>,
+        home: &Home,
+        reason: &str,
+    ) -> Result<(), Error> {
+        let (journal, batch) = (self.journal, self.batch);
+        let other = journal.other_account(batch.clone(), home.account.clone());
+        let Some(from_account) = other.await? else {
+            // Nothing of the batch can be at another account, so that the address alone has to be shown.
+            return self.move_gateway(client, home, reason).await;
+        };
+        let (from_gateway, needs) = journal
+            .gateway_move(batch.clone(), home.gateway.clone())
+            .await?;
+        if needs == GatewayMove::Needless {
+            return self.move_account(client, home, reason).await;
+        }
+        // As it was, so that whatever else does not fit is refused before anything is asked.
+        let before = Home {
+            gateway: from_gateway.clone(),
+            account: from_account.clone(),
+            ..home.clone()
+        };
+        journal.pin(batch.clone(), before, Timestamp::now()).await?;
+        let witnesses = journal.witnesses(batch.clone(), ASKED_MAX).await?;
+        let asked = witnesses.len() as u64;
+        let stays = format!(
+            "batch {batch} stays with account {from_account} of gateway {from_gateway}, and nothing was sent"
+        );
+        let Some(witness) = self.witness(client, What::Both, witnesses).await? else {
+            return Err(Error::refused(format!(
+                "account {} of gateway {} knows none of the {} of batch {batch} that it was asked about; {stays}",
+                home.account,
+                home.gateway,
+                output::counted(asked, "payment"),
+            ))
+            .hint("choose the profile with the gateway and the user name that it was started with")
+            .hint(format!(
+                "where these are gone, and the gateway has shown to have no payment of the batch: settle each payment that was posted, once \
+                 the bank or the gateway's people have said what became of it: disburse resolve {batch} ID --paid, or --failed \
+                 --although-accepted. When none is left, say the same again"
+            )));
+        };
+        let gateway = GatewayMoved {
+            from: from_gateway.clone(),
+            to: home.gateway.clone(),
+            witness: Some(witness),
+            reason: reason.to_owned(),
+        };
+        let now = Timestamp::now();
+        journal.move_gateway(batch.clone(), gateway, now).await?;
+        let account = AccountMove {
+            from: from_account.clone(),
+            to: home.account.clone(),
+            witness,
+            reason: reason.to_owned(),
+        };
+        journal.move_account(batch.clone(), account, now).await?;
+        self.session.note(&format!(
+            "batch {batch} is moved from account {from_account} of gateway {from_gateway} to account {} of gateway {}: the new address \
+             told the new name of payment {witness}",
+            home.account, home.gateway
+        ));
+        Ok(())
+    }
+
     /// Asks about payments, one after the other, until the gateway tells of one.
     pub(super) async fn witness(
         &self,
@@ -124,9 +204,9 @@ impl Job<'_> {
             };
             let unanswered = |why: &str| {
                 format!(
-                    "payment {} was asked about for --{}-moved: {why}; nothing was posted",
+                    "payment {} was asked about for {}: {why}; nothing was posted",
                     payment.id,
-                    what.name().0
+                    what.flags()
                 )
             };
             match asked.signal {

@@ -6,10 +6,11 @@ use super::super::bills::unpriced_text;
 use super::super::session::{Session, run_command, sandbox_flag};
 use super::super::{Error, Verdict, output, recover, report, sandbox, status, verify};
 use super::Outcome;
-use crate::domain::BatchName;
+use crate::domain::{BatchName, PayerTransactionId};
 use crate::engine::Ending;
 use crate::journal::{Journal, Reader, Standing, StandingRow};
 use crate::ledger::HeldFor;
+use crate::ledger::payer::Lost;
 use crate::lifecycle::State;
 
 /// Writes the report, prints where the batch stands, and chooses the exit code.
@@ -56,7 +57,10 @@ pub(super) async fn conclude(
         );
     }
     if standing.named_otherwise > 0 {
-        let text = status::named_otherwise_text(batch, &standing);
+        let first = Reader::open(session.journal_path())?
+            .snapshot(batch)?
+            .example_named_otherwise()?;
+        let text = status::named_otherwise_text(batch, &standing, first);
         output::complain("warning", &text);
     }
     match outcome.summary.ending {
@@ -64,7 +68,61 @@ pub(super) async fn conclude(
         Ending::Taken(_) => return Ok(taken(batch)),
         _ => {}
     }
-    Ok(verdict(batch, outcome, &standing, out.as_deref()))
+    let examples = Examples::of(session, journal, batch, &standing).await?;
+    Ok(verdict(
+        batch,
+        outcome,
+        &standing,
+        &examples,
+        out.as_deref(),
+    ))
+}
+
+/// What the hints name, so that their commands can be typed as they stand.
+struct Examples {
+    /// A payment in conflict.
+    conflict: Option<PayerTransactionId>,
+    /// A payment without an outcome.
+    open: Option<PayerTransactionId>,
+    /// Batches that are to be loaded again before what failed is paid anew.
+    lost: Lost,
+}
+
+impl Examples {
+    async fn of(
+        session: &Session,
+        journal: &Journal,
+        batch: &BatchName,
+        standing: &Standing,
+    ) -> Result<Self, Error> {
+        let reader = Reader::open(session.journal_path())?;
+        let snapshot = reader.snapshot(batch)?;
+        let waits = [
+            State::Posting,
+            State::InDoubt,
+            State::Acknowledged,
+            State::Delivered,
+            State::Conflict,
+        ];
+        Ok(Self {
+            conflict: snapshot.example(&[State::Conflict])?,
+            open: snapshot.example(&waits)?,
+            lost: match standing.of(State::Failed).count {
+                0 => Lost::default(),
+                _ => journal.batches_lost().await?,
+            },
+        })
+    }
+}
+
+/// Returns how a payment is named behind a batch, and what is said of the others.
+fn named(example: Option<PayerTransactionId>, count: u64) -> (String, &'static str) {
+    let name = example.map_or_else(|| "ID".to_owned(), |id| format!("--id {id}"));
+    let others = match count {
+        0 | 1 => "",
+        _ => " (the others alike: payments.csv of the report lists them)",
+    };
+    (name, others)
 }
 
 /// Tells what stopped the posts when the gateway has had the identifiers before.
@@ -134,7 +192,12 @@ fn shout_paid_twice(standing: &Standing) {
 }
 
 /// Says of a batch that is finished who is not paid, and what may be done about each kind.
-fn tell_who_is_not_paid(batch: &BatchName, standing: &Standing, out: Option<&Path>) {
+fn tell_who_is_not_paid(
+    batch: &BatchName,
+    standing: &Standing,
+    examples: &Examples,
+    out: Option<&Path>,
+) {
     let failed = standing.of(State::Failed).count;
     let conflict = standing.of(State::Conflict).count;
     let rejected = standing.rejected.count;
@@ -156,9 +219,10 @@ fn tell_who_is_not_paid(batch: &BatchName, standing: &Standing, out: Option<&Pat
     let text = format!("finished, and not everybody is paid: {}", kinds.join(", "));
     output::complain("warning", &text);
     if conflict > 0 {
+        let (name, others) = named(examples.conflict, conflict);
         let hint = format!(
             "what is in conflict may have been paid: pay none of it by another way before it is decided. What was said of it: \
-             disburse explain {batch} ID; then disburse resolve {batch} ID{}",
+             disburse explain {batch} {name}; then disburse resolve {batch} {name}{}, with --paid or --failed{others}",
             sandbox_flag(standing.purpose)
         );
         output::complain("hint", &hint);
@@ -168,9 +232,17 @@ fn tell_who_is_not_paid(batch: &BatchName, standing: &Standing, out: Option<&Pat
             Some(_) => "the report says why each failed".to_owned(),
             None => format!("why each failed: disburse report {batch} --out reports/{batch}"),
         };
-        let hint = format!(
-            "{why}. To pay failed ones again: disburse retry {batch}, which first says how many and how much, by code, and asks"
+        let again = format!(
+            "disburse retry {batch}, which first says how many and how much, by code, and asks"
         );
+        let hint = match examples.lost.is_none() {
+            true => format!("{why}. To pay failed ones again: {again}"),
+            false => format!(
+                "{why}. None of them is paid again while this journal, an older copy or a new one, does not have {}, posted from its place, \
+                 which may have paid them: first load those files again, each under its batch name, and run them. Then: {again}",
+                examples.lost.text()
+            ),
+        };
         output::complain("hint", &hint);
     }
     if rejected > 0 {
@@ -217,6 +289,7 @@ fn verdict(
     batch: &BatchName,
     outcome: &Outcome,
     standing: &Standing,
+    examples: &Examples,
     out: Option<&Path>,
 ) -> Verdict {
     let all_paid = standing.rejected.count == 0
@@ -234,7 +307,7 @@ fn verdict(
         if all_paid {
             return Verdict::Done;
         }
-        tell_who_is_not_paid(batch, standing, out);
+        tell_who_is_not_paid(batch, standing, examples, out);
         return Verdict::Incomplete;
     }
     let run = run_command(batch, standing.purpose);
@@ -329,11 +402,14 @@ fn verdict(
         Ending::NeedsDecision => (
             Verdict::Unfinished,
             "what is left waits for a callback or for a decision".to_owned(),
-            format!(
-                "what is known of one: disburse explain {batch} ID; to decide it: disburse resolve {batch} ID{} --paid or --failed; \
-                 to wait for callbacks: disburse listen, or {run}",
-                sandbox_flag(standing.purpose)
-            ),
+            {
+                let (name, _) = named(examples.open, 1);
+                format!(
+                    "what is known of one: disburse explain {batch} {name}; to decide it: disburse resolve {batch} {name}{} --paid or \
+                     --failed; to wait for callbacks: disburse listen, or {run}",
+                    sandbox_flag(standing.purpose)
+                )
+            },
         ),
         Ending::TimedOut => (
             Verdict::Unfinished,

@@ -9,10 +9,12 @@ use super::generations::of_row;
 use super::joins::{has_open, join, join_open};
 use super::on_record::{OnRecord, Other, Which, loads_on_record, other};
 use super::repeats::day;
-use super::row::{PAYMENT_COLUMNS, PAYMENT_WIDTH, Stored, corrupt, service_of, stored_of};
+use super::row::{
+    PAYMENT_COLUMNS, PAYMENT_WIDTH, Stored, corrupt, identifier_of, service_of, stored_of,
+};
 use super::vouched::{Vouched, check_loads, check_row};
-use crate::domain::{Instruction, ServiceCode, Timestamp, Written};
-use crate::journal::{Error, RepeatPlan};
+use crate::domain::{BatchName, Instruction, ServiceCode, Timestamp, Written};
+use crate::journal::{DebtElsewhere, Error, RepeatPlan};
 use crate::ledger::repeats::{
     Likeness, References, Standing, is_of_failure, judge, likeness, may_be_same_person,
     may_stand_for, pays_failure,
@@ -213,7 +215,7 @@ pub(super) fn watch(c: &Connection, seq: i64, failed: &[i64]) -> Result<(), Erro
 /// Says of payments that are about to be claimed, in their order, which of them another row has paid by now, or may have: it
 /// had failed when the payment was loaded.
 // Of most journals nothing is watched: then this is a look at an empty table.
-pub(super) fn paid_elsewhere(c: &Chained, seqs: &[i64]) -> Result<Option<String>, Error> {
+pub(super) fn paid_elsewhere(c: &Chained, seqs: &[i64]) -> Result<Option<DebtElsewhere>, Error> {
     #[cfg(test)]
     if crate::canary::Canary::RepeatJudgedOnce.sings() {
         return Ok(None);
@@ -245,7 +247,7 @@ pub(super) fn paid_elsewhere(c: &Chained, seqs: &[i64]) -> Result<Option<String>
     Ok(None)
 }
 
-fn told(c: &Connection, seq: i64, other: &Other) -> Result<String, Error> {
+fn told(c: &Connection, seq: i64, other: &Other) -> Result<DebtElsewhere, Error> {
     let place = |seq: i64| -> Result<(String, i64, String, String, i64), Error> {
         Ok(c.prepare_cached(
             "select i.identifier, i.line, l.source, b.name, l.loaded_at from instruction i
@@ -258,9 +260,14 @@ fn told(c: &Connection, seq: i64, other: &Other) -> Result<String, Error> {
     let (id, line, source, ..) = place(seq)?;
     let (of, other_line, other_source, batch, loaded_at) = place(other.seq)?;
     let day = day(Timestamp::from_millis(loaded_at));
-    Ok(format!(
+    let what = format!(
         "payment {id}, line {line} of {source}, is of the same debt as {of}, line {other_line} of {other_source} of batch {batch}, \
          loaded {day}, which had failed when this one was loaded, and now is {}",
         other.state
-    ))
+    );
+    Ok(DebtElsewhere {
+        what,
+        id: identifier_of(&id)?,
+        other: BatchName::parse(&batch).map_err(|_| corrupt("the name of a batch"))?,
+    })
 }

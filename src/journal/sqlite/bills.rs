@@ -5,6 +5,7 @@ use serde_json::json;
 
 use super::chain::{Chained, Evidence};
 use super::fresh::{fresh_from, has_fresh};
+use super::names::batch_name_of;
 use super::rivals::name_rivals;
 use super::row::{
     BILLED, PRESUMED_POSTED, add_to_tally, corrupt, currency_of, identifier_of, service_of,
@@ -231,6 +232,7 @@ fn record(c: &Chained, findings: &[BillFinding], now: Timestamp) -> Result<Bills
         let subject = subject(c, finding.seq)?;
         let refuse = |state, why: &str| {
             Err(Error::NotAllowed {
+                batch: batch_name_of(c, finding.seq)?,
                 id: identifier_of(&subject.identifier)?,
                 state,
                 why: why.into(),

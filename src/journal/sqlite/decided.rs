@@ -1,6 +1,6 @@
 //! Decisions that rest on what was seen before: by the gateway's answer, and by what was shown to a person.
 
-use rusqlite::Connection;
+use rusqlite::params;
 use serde_json::{Value, json};
 
 use super::Journal;
@@ -10,13 +10,15 @@ use super::evidence::{record, subject};
 use super::failures::to_retry;
 use super::inquiries::is_open_to_decision;
 use super::names::rows_named;
-use super::operator::{acted_on, cancel, order, refuse_without_amount, retry};
-use super::row::{LIFE_COLUMNS, currency_of, identifier_of, life_of};
+use super::operator::{acted_on, cancel_all, order, refuse_without_amount, retry};
+use super::row::{LIFE_COLUMNS, WITHDRAWAL_ORDERED, currency_of, identifier_of, life_of};
 use super::run::known_batch;
 use super::turns::Manner;
+use super::withdrawal::WITHDRAWABLE;
 use crate::domain::{Amount, BatchName, Money, Tally, Timestamp};
 use crate::journal::{
-    Answered, Decision, Error, Failures, Finding, Looked, Moved, RepeatPlan, Seen,
+    Answered, Cancelled, Decision, Error, Failures, Finding, Looked, Moved, RepeatPlan, Seen,
+    ToCancel,
 };
 use crate::ledger::decisions::{About, Asked, ByCode, Heard, Refusal, is_within, may_fail};
 use crate::ledger::names::PaymentName;
@@ -154,16 +156,16 @@ impl Journal {
         .await
     }
 
-    /// Returns what withdrawing the whole batch would withdraw, and how many retries are among it; rows without an amount count,
-    /// and add nothing.
+    /// Returns what withdrawing the whole batch would withdraw; rows without an amount count, and add nothing.
     ///
     /// # Errors
     /// [`Error::UnknownBatch`].
-    pub async fn to_cancel(&self, batch: BatchName) -> Result<(Tally, u64), Error> {
+    pub async fn to_cancel(&self, batch: BatchName) -> Result<ToCancel, Error> {
         self.ask(Manner::Alone, move |c| to_cancel(c, &batch)).await
     }
 
-    /// Withdraws what was never posted, if it is no more than what was shown; returns how many.
+    /// Withdraws what was never posted, if it is no more than what was shown. Of what an earlier journal may have posted it orders
+    /// that it be withdrawn once the gateway does not know it.
     ///
     /// # Errors
     /// [`Error::UnknownBatch`], [`Error::MoreThanShown`].
@@ -172,11 +174,11 @@ impl Journal {
         batch: BatchName,
         shown: Tally,
         moment: Moment,
-    ) -> Result<u64, Error> {
+    ) -> Result<Cancelled, Error> {
         self.ask(Manner::Alone, move |c| {
-            let (found, _) = to_cancel(c, &batch)?;
+            let found = to_cancel(c, &batch)?.tally;
             refuse_more(&batch, &vec![(None, shown)], &vec![(None, found)])?;
-            cancel(c, &batch, None, moment)
+            cancel_all(c, &batch, moment)
         })
         .await
     }
@@ -312,19 +314,23 @@ fn decide_failed(
     Ok(Ok(moved))
 }
 
-fn to_cancel(c: &Connection, batch: &BatchName) -> Result<(Tally, u64), Error> {
+fn to_cancel(c: &Chained, batch: &BatchName) -> Result<ToCancel, Error> {
     let batch_id = known_batch(c, batch)?;
-    let mut statement = c.prepare(
-        "select i.currency, count(*), coalesce(sum(i.amount), 0), count(*) filter (where i.generation > 0) from instruction i left join life l on l.seq = i.seq
-         where i.batch_id = ?1 and (l.seq is null or l.state = 0 and (l.exposures = 0 or l.attempts = 0)) group by i.currency",
-    )?;
-    let mut rows = statement.query([batch_id])?;
-    let (mut tally, mut retries) = (Tally::default(), 0);
+    c.flush()?;
+    let mut statement = c.prepare(&format!(
+        "select i.currency, count(*), coalesce(sum(i.amount), 0), count(*) filter (where i.generation > 0), count(*) filter (where l.state = 2)
+         from instruction i left join life l on l.seq = i.seq
+         where i.batch_id = ?1 and (l.seq is null or l.state = 0 and (l.exposures = 0 or l.attempts = 0) or {WITHDRAWABLE})
+         group by i.currency",
+    ))?;
+    let mut rows = statement.query(params![batch_id, WITHDRAWAL_ORDERED])?;
+    let mut found = ToCancel::default();
     while let Some(row) = rows.next()? {
-        add_sum(&mut tally, row, 0)?;
-        retries += row.get::<_, i64>(3)?.unsigned_abs();
+        add_sum(&mut found.tally, row, 0)?;
+        found.retries += row.get::<_, i64>(3)?.unsigned_abs();
+        found.presumed += row.get::<_, i64>(4)?.unsigned_abs();
     }
-    Ok((tally, retries))
+    Ok(found)
 }
 
 /// Adds a sum whose currency, count and amount stand from the column `at` on.

@@ -21,6 +21,7 @@ mod corrections;
 mod decided;
 mod equal_rows;
 mod evidence;
+mod examples;
 mod failures;
 mod fingerprints;
 mod fresh;

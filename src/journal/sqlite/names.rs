@@ -61,3 +61,13 @@ impl Reader {
         name.map(Some).map_err(|_| corrupt("the name of a batch"))
     }
 }
+
+/// Returns the name of the batch of a payment.
+pub(super) fn batch_name_of(c: &Connection, seq: i64) -> Result<BatchName, Error> {
+    let name: String = c
+        .prepare_cached(
+            "select b.name from instruction i join batch b using (batch_id) where i.seq = ?1",
+        )?
+        .query_row([seq], |row| row.get(0))?;
+    BatchName::parse(&name).map_err(|_| super::row::corrupt("the name of a batch"))
+}

@@ -14,19 +14,19 @@ use super::generations;
 use super::inquiries::is_open_to_decision;
 use super::insert::{Insert, Placed};
 use super::intact::check_generations;
-use super::names::rows_named;
+use super::names::{batch_name_of, rows_named};
 use super::recovery::{open_recovery, was_there_when_noticed};
 use super::row::{
-    PAYMENT_COLUMNS, PAYMENT_WIDTH, PRESUMED_POSTED, REPLACED, add_to_tally, batch_id,
-    event_numbers, payment_of, save_life, service_of, state_number,
+    PAYMENT_COLUMNS, PAYMENT_WIDTH, PRESUMED_POSTED, REPLACED, WITHDRAWAL_ORDERED, add_to_tally,
+    batch_id, event_numbers, payment_of, save_life, service_of, state_number,
 };
 use super::run::known_batch;
 use super::turns::Manner;
 use super::unpriced::{withdraw, withdraw_all, without_amount};
 use super::unretried;
-use super::withdrawal;
+use super::withdrawal::{self, WITHDRAWABLE};
 use crate::domain::{BatchName, Currency, Originator, PayerTransactionId, Timestamp};
-use crate::journal::{Decision, Error, Failures, Lane, Moved, RepeatPlan};
+use crate::journal::{Cancelled, Decision, Error, Failures, Lane, Moved, RepeatPlan};
 use crate::ledger::HeldFor;
 use crate::ledger::names::PaymentName;
 use crate::ledger::recovery::retry_is_presumed;
@@ -226,6 +226,7 @@ pub(super) fn not_allowed(
         |row| row.get(0),
     )?;
     Ok(Error::NotAllowed {
+        batch: batch_name_of(c, seq)?,
         id: super::row::identifier_of(&identifier)?,
         state,
         why: why.into(),
@@ -282,30 +283,49 @@ pub(super) fn cancel(
         acted_on(c, seq, "cancel", moment)?;
         return Ok(1);
     }
+    Ok(cancel_all(c, batch, moment)?.withdrawn)
+}
+
+/// Withdraws what was never posted of a whole batch, and orders the same of what an earlier journal may have posted.
+pub(super) fn cancel_all(
+    c: &Chained,
+    batch: &BatchName,
+    moment: Moment,
+) -> Result<Cancelled, Error> {
     let batch_number = known_batch(c, batch)?;
     c.mark(batch_number);
-    let mut after = 0;
-    let mut cancelled = withdraw_all(c, batch_number, moment)?;
+    let mut done = Cancelled {
+        withdrawn: withdraw_all(c, batch_number, moment)?,
+        ordered: 0,
+    };
     begin_all(c, batch_number)?;
-    loop {
-        let seqs: Vec<i64> = c
-            .prepare_cached(
-                "select seq from life where batch_id = ?1 and state = 0 and (exposures = 0 or attempts = 0) and seq > ?2 order by seq limit 1000",
-            )?
-            .query_map(params![batch_number, after], |row| row.get(0))?
-            .collect::<Result<_, _>>()?;
-        let Some(last) = seqs.last() else {
-            if cancelled > 0 {
-                c.acted(batch_number, moment.now, "cancel", Value::Null)?;
+    let never_posted = "l.state = 0 and (l.exposures = 0 or l.attempts = 0) and ?2 > 0";
+    for (which, is_order) in [(never_posted, false), (WITHDRAWABLE, true)] {
+        let mut after = 0;
+        loop {
+            c.flush()?;
+            let seqs: Vec<i64> = c
+                .prepare_cached(&format!(
+                    "select l.seq from life l where l.batch_id = ?1 and {which} and l.seq > ?3 order by l.seq limit ?4"
+                ))?
+                .query_map(params![batch_number, WITHDRAWAL_ORDERED, after, 1000], |row| row.get(0))?
+                .collect::<Result<_, _>>()?;
+            let Some(last) = seqs.last() else { break };
+            after = *last;
+            for seq in &seqs {
+                if is_order {
+                    done.ordered += u64::from(withdrawal::order(c, *seq, moment)?);
+                } else {
+                    order(c, *seq, Event::Withdrawn, None, moment)?;
+                    done.withdrawn += 1;
+                }
             }
-            return Ok(cancelled);
-        };
-        after = *last;
-        for seq in &seqs {
-            order(c, *seq, Event::Withdrawn, None, moment)?;
-            cancelled += 1;
         }
     }
+    if done != Cancelled::default() {
+        c.acted(batch_number, moment.now, "cancel", Value::Null)?;
+    }
+    Ok(done)
 }
 
 /// Proven failures of batch ?1 that may be paid anew unless [`unretried::why_not`], with the code ?2 if there is one, of `life l`.

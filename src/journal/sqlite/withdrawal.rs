@@ -10,6 +10,11 @@ use crate::journal::Error;
 use crate::ledger::withdrawal::{is_due, may_be_ordered};
 use crate::lifecycle::{Event, Moment, Policy};
 
+/// The payments `life l` of which [`may_be_ordered`] holds, and of which it was not ordered (?2) before.
+pub(super) const WITHDRAWABLE: &str =
+    "l.state = 2 and l.attempts = 0 and l.known = 0 and not exists (
+    select 1 from evidence e indexed by evidence_by_payment where e.seq = l.seq and e.event = ?2)";
+
 fn is_ordered(c: &Chained, seq: i64) -> Result<bool, Error> {
     c.flush()?;
     Ok(c.prepare_cached(

@@ -34,7 +34,7 @@ impl World {
         let (claims, _, altered) = claimed.unwrap();
         let altered = altered.map(|halt| match halt {
             Halt::Altered(what) => what,
-            Halt::PaidElsewhere(what) => panic!("{what}"),
+            Halt::PaidElsewhere(found) => panic!("{found:?}"),
         });
         (claims, altered)
     }

@@ -454,12 +454,12 @@ async fn a_row_does_not_leave_once_the_failure_that_it_replaces_proves_paid() {
             continue;
         }
         assert!(claims.is_empty());
-        let Some(Halt::PaidElsewhere(what)) = halt else {
+        let Some(Halt::PaidElsewhere(found)) = halt else {
             panic!("{halt:?}");
         };
         assert!(
-            what.contains(first.as_str()) && what.contains("conflict"),
-            "{what}"
+            found.what.contains(first.as_str()) && found.what.contains("conflict"),
+            "{found:?}"
         );
         // Withdrawn, it holds nobody up.
         let row = PaymentName::from("EMP-1");
