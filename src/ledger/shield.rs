@@ -31,6 +31,8 @@ fn needs_shield(cell: &str) -> bool {
             '=', '+', '-', '@', '\u{ff1d}', '\u{ff0b}', '\u{ff0d}', '\u{ff20}',
         ])
         || loses_digits(cell)
+        || is_exponent(cell)
+        || is_date(cell)
 }
 
 /// Digits that a spreadsheet keeps of a number.
@@ -39,6 +41,55 @@ const KEPT: usize = 15;
 fn loses_digits(cell: &str) -> bool {
     let is_number = !cell.is_empty() && cell.bytes().all(|b| b.is_ascii_digit());
     is_number && (cell.len() > KEPT || cell.len() > 1 && cell.starts_with('0'))
+}
+
+/// Returns whether a spreadsheet takes the cell for a number with an exponent, as in `1E5` or `12e03`.
+fn is_exponent(cell: &str) -> bool {
+    let Some((number, exponent)) = cell.split_once(['e', 'E']) else {
+        return false;
+    };
+    let is_digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    let exponent = exponent.strip_prefix(['+', '-']).unwrap_or(exponent);
+    let (whole, fraction) = number.split_once('.').unwrap_or((number, "0"));
+    is_digits(whole) && is_digits(fraction) && is_digits(exponent)
+}
+
+const MONTHS: [&str; 12] = [
+    "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec",
+];
+
+/// Returns whether a spreadsheet may take the cell for a date, a time or a fraction: two numbers or more with signs of dates between
+/// them, or numbers beside the name of a month.
+// Which of them it takes depends on its country: what may be one is shielded. A decimal has one point, and stays as it is.
+fn is_date(cell: &str) -> bool {
+    let cell = cell.trim();
+    let parts: Vec<&str> = cell.split([' ', '-', '/', ':', '.', ',']).collect();
+    let is_number = |part: &&str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
+    let is_month = |part: &&str| {
+        let start = part.get(..3).map(str::to_ascii_lowercase);
+        start.is_some_and(|start| MONTHS.contains(&start.as_str()))
+            && part.bytes().all(|b| b.is_ascii_alphabetic())
+    };
+    let is_suffix = |part: &&str| part.is_empty() || matches!(*part, "AM" | "PM" | "am" | "pm");
+    let (mut numbers, mut months) = (0, 0);
+    for part in &parts {
+        match part {
+            part if is_number(part) => numbers += 1,
+            part if is_month(part) => months += 1,
+            // `2026-11-30T10:00:00Z`
+            part if part.contains(['T', 'Z'])
+                && part
+                    .bytes()
+                    .all(|b| b.is_ascii_digit() || b == b'T' || b == b'Z') =>
+            {
+                numbers += 1;
+            }
+            part if is_suffix(part) => {}
+            _ => return false,
+        }
+    }
+    let is_decimal = numbers == 2 && cell.matches(['.', ',']).count() == 1 && parts.len() == 2;
+    months == 1 && numbers >= 1 || months == 0 && numbers >= 2 && numbers <= 7 && !is_decimal
 }
 
 #[cfg(test)]
@@ -55,6 +106,44 @@ mod tests {
                 let first = there.trim_start().chars().next();
                 prop_assert!(!matches!(first, Some('=' | '+' | '-' | '@')), "{:?}", there);
             }
+        }
+    }
+
+    #[test]
+    fn what_a_spreadsheet_takes_for_a_date_or_a_power_is_shielded() {
+        for cell in [
+            "1-2",
+            "12/11",
+            "2026-11-01",
+            "01.11.2026",
+            "1E5",
+            "2.5e+11",
+            "10:30",
+            "1/2",
+            "Nov 2026",
+            "11 November 2026",
+            "1-Nov",
+            "2026-11-01T10:00:00Z",
+            "3:15 PM",
+            "1,234.50",
+        ] {
+            assert_eq!(shielded(cell), format!("'{cell}"), "{cell}");
+            assert_eq!(unshielded(&format!("'{cell}")), cell);
+        }
+        for cell in [
+            "1500.50",
+            "0.10",
+            "12",
+            "EMP-1",
+            "row-327271eca2d4b00d-of-b",
+            "Salary November 2026",
+            "E5",
+            "may",
+            "R-2026-11",
+            "254712345678",
+            "",
+        ] {
+            assert_eq!(shielded(cell), cell, "{cell}");
         }
     }
 

@@ -406,3 +406,105 @@ fn electricity_tokens_keep_their_twenty_digits_in_a_spreadsheet() {
         println!("{program}: {} tokens of twenty digits", rows.len());
     }
 }
+
+/// Saves a CSV file as a workbook and that one as CSV again, as a person does who mends it; the separator stays.
+fn saved(program: &str, folder: &Path, file: &str) -> String {
+    let out = folder.join(format!("saved-by-{program}"));
+    fs::create_dir_all(&out).unwrap();
+    let stem = Path::new(file).file_stem().unwrap().to_str().unwrap();
+    for (from, kind) in [
+        (folder.join(file), "ods"),
+        (out.join(format!("{stem}.ods")), "csv"),
+    ] {
+        let mut command = Command::new(program);
+        command
+            .current_dir(&out)
+            .env("HOME", &out)
+            .env("LC_ALL", "en_US.UTF-8");
+        let result = out.join(format!("{stem}.{kind}"));
+        let done = match program {
+            "ssconvert" => command.arg(&from).arg(&result).output().unwrap(),
+            _ => command
+                .arg(format!(
+                    "-env:UserInstallation=file://{}/profile",
+                    out.display()
+                ))
+                .args(["--headless", "--convert-to", kind, "--outdir"])
+                .arg(&out)
+                .arg(&from)
+                .output()
+                .unwrap(),
+        };
+        assert!(result.exists(), "{program}: {done:?}");
+    }
+    fs::read_to_string(out.join(format!("{stem}.csv"))).unwrap()
+}
+
+/// Digits with zeros in front and more than fifteen, a date, a power, a formula and a fraction: all are texts here.
+const HARD: &str = "reference,service_code,msisdn,amount,currency_code,narration,invoice_number,bank_code,bank_name,\
+    bank_account_name,bank_account_number,customer_names,extra.floor\n\
+    00017,BANK_TRANSFER,NUMBER1,1500.50,KES,=2+3,2026-11-01,01,Sample Bank,Esther Were,0099427588438,+Ann,0001\n\
+    1-2,BANK_TRANSFER,NUMBER2,154799.85,KES,12/11,1E5,07,Other Bank,Ben O,1234567890123456789,\"O'Hara, Jr\",1/2\n";
+
+#[test]
+fn corrections_and_failed_rows_survive_a_spreadsheet_and_are_loaded_again() {
+    for program in installed() {
+        let world = World::new(&Setup::default());
+        let bad = HARD
+            .replace("NUMBER1", "25471234567")
+            .replace("NUMBER2", "2547123456");
+        world.write("batch.csv", &bad);
+        let load = ["load", "batch.csv", "--batch", "b", "--sandbox"];
+        world.expect(0, &[&load[..], &["--on-error", "skip"]].concat());
+        let mended = saved(program, &world.path("."), "batch.corrections.csv")
+            .replacen(",25471234567,", ",254712345671,", 1)
+            .replacen(",2547123456,", ",254712345672,", 1);
+        world.write("mended.csv", &mended);
+        let add = |file| ["load", file, "--batch", "b", "--sandbox", "--amend"];
+        let done = world.expect(0, &add("mended.csv"));
+        done.says("2 mended rows take the place of what was rejected");
+        assert!(!done.err.contains("beyond what was wrong"), "{done:?}");
+
+        // Both fail, and go the same way once more.
+        world.write("refuse.toml", "refuse = 1.0\n");
+        let run = |faults| ["run", "b", "--yes", "--sandbox", "--faults", faults];
+        world.expect(3, &run("refuse.toml"));
+        world.expect(0, &["report", "b", "--out", "."]);
+        let mended = saved(program, &world.path("."), "failed.csv")
+            .replacen("254712345671,", "254712345673,", 1)
+            .replacen("254712345672,", "254712345674,", 1);
+        world.write("mended-2.csv", &mended);
+        let done = world.expect(0, &add("mended-2.csv"));
+        done.says("2 failed payments are to be paid again");
+        for line in done
+            .err
+            .lines()
+            .filter(|line| line.contains(" changes payment "))
+        {
+            assert_eq!(
+                line.matches(", was ").count(),
+                1,
+                "the number alone: {line}"
+            );
+        }
+        world.expect(0, &run("none"));
+        world.expect(0, &["report", "b", "--out", "end"]);
+        let report: serde_json::Value =
+            serde_json::from_str(&world.read("end/report.json")).unwrap();
+        let text = report.to_string();
+        for cell in [
+            "\"00017\"",
+            "\"1-2\"",
+            "\"=2+3\"",
+            "\"12/11\"",
+            "\"2026-11-01\"",
+            "\"1E5\"",
+            "\"0099427588438\"",
+            "\"1234567890123456789\"",
+            "\"+Ann\"",
+            "\"O'Hara, Jr\"",
+        ] {
+            assert!(text.contains(cell), "{program}: {cell}");
+        }
+    }
+}
