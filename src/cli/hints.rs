@@ -11,6 +11,13 @@ pub(super) fn named(error: &Error) -> Option<String> {
         Error::NotSound { batch } => {
             format!("see what `disburse verify {batch}` finds; no copy was left behind")
         }
+        Error::OtherGateway {
+            pinned, configured, ..
+        } if pinned.starts_with("sandbox ") && configured.starts_with("sandbox ") => {
+            "a rehearsal goes on where its sandbox remembers what it paid: bring the file beside the old journal whose name ends in .sandbox \
+             along, to the same place beside this one; or rehearse the file anew under another batch name"
+                .to_owned()
+        }
         Error::OtherGateway { pinned, .. } if pinned.starts_with("sandbox ") => return None,
         Error::OtherGateway { batch, .. } => format!(
             "a batch stays with its gateway: another one does not know what was paid. Choose the right profile. If the same gateway has \

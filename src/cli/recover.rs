@@ -312,7 +312,7 @@ fn next(missed: Option<&Missed>, batches: &[Presumed]) -> Vec<String> {
     if missed.is_some() {
         next.push(
             "give the orders again that were given since (disburse cancel, resolve, retry, load --amend of a corrected file): whoever they kept from being paid would be \
-             paid"
+             paid. Where orders are lost, then say that they are there again: disburse recover --orders-given-again --reason TEXT"
                 .to_owned(),
         );
         next.push("load every file again that was loaded since the copy was made, each under its batch name".to_owned());

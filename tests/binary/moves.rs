@@ -129,3 +129,23 @@ fn a_person_who_named_the_wrong_account_corrects_it_and_everything_is_asked_agai
     assert_executed_once(&books, 3);
     world.expect(0, &["verify", "b"]);
 }
+
+/// The sandbox remembers what it paid in a file beside the journal.
+#[test]
+fn a_rehearsal_that_is_moved_without_its_sandbox_says_what_is_missing() {
+    let world = World::new(&Setup::default());
+    world.write_rows("batch.csv", &rows(2, 144));
+    let pay = [&PAY[..], &["--sandbox", "--faults", "none"]].concat();
+    world.expect(0, &pay);
+    world.expect(0, &["backup", "copy.db"]);
+    let there = ["run", "b", "--sandbox", "--journal", "copy.db"];
+    world.expect(2, &there).says("whose name ends in .sandbox");
+    std::fs::copy(
+        world.path("disburse.db.sandbox"),
+        world.path("copy.db.sandbox"),
+    )
+    .unwrap();
+    world
+        .expect(0, &there)
+        .says("nothing but a rehearsal (--sandbox) is posted");
+}

@@ -215,6 +215,10 @@ pub(super) fn watch(c: &Connection, seq: i64, failed: &[i64]) -> Result<(), Erro
 /// Says of payments that are about to be claimed, in their order, which of them another row has paid by now, or may have: it
 /// had failed when the payment was loaded.
 // Of most journals nothing is watched: then this is a look at an empty table.
+//
+// The table is not on the chain of evidence. A row that somebody adds to it ends a run, and asks one question more; one that is
+// taken out of it, or made to rest on a person's word, takes this look away: should the gateway then take back the failure of the
+// other row, both are paid, and the report names the debt as paid twice only where the pair is still there.
 pub(super) fn paid_elsewhere(c: &Chained, seqs: &[i64]) -> Result<Option<DebtElsewhere>, Error> {
     #[cfg(test)]
     if crate::canary::Canary::RepeatJudgedOnce.sings() {
