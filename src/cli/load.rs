@@ -10,7 +10,7 @@ use super::bills::{self, Told};
 use super::config::Settings;
 use super::input::{Input, Pending, Reading, declared_total};
 use super::refused::refused;
-use super::session::{Session, batch_name, run_command};
+use super::session::{Session, batch_name, run_command, sandbox_flag};
 use super::verify;
 use super::writeback::Writeback;
 use super::{
@@ -333,6 +333,8 @@ pub(super) async fn into_journal(
         ..plan
     };
     let (batch, skips) = (plan.batch.to_string(), plan.skip_bad_rows);
+    // What is told is typed: a mended row of a rehearsal is rehearsed.
+    let sandbox = sandbox_flag(plan.purpose);
     let presumed = plan.presume_posted.then(|| plan.batch.clone());
     let (loaded, reading) = load_or_recall(journal, input, plan).await?;
     for note in reading.notes() {
@@ -377,7 +379,7 @@ pub(super) async fn into_journal(
                     output::complain(
                         "hint",
                         &format!(
-                            "mend {corrections}, then add it: disburse load {corrections} --batch {batch} --amend"
+                            "mend {corrections}, then add it: disburse load {corrections} --batch {batch} --amend{sandbox}"
                         ),
                     );
                 }

@@ -230,7 +230,7 @@ fn show(session: &Session, batch: Option<&BatchName>) -> Result<Verdict, Error> 
     }
     match &missed {
         Some(missed) => output::line(&missed_text(missed)),
-        None => output::line("the journal is what its place has seen last"),
+        None => output::line("nothing is missing: the journal is as it was left in this place"),
     }
     if !orders_lost.is_none() {
         output::line(&orders_lost_text(orders_lost));

@@ -5,7 +5,7 @@ use super::ask::confirmed;
 use super::config::Settings;
 use super::named::{self, Meant};
 use super::session::{Session, batch_name, needed_payment};
-use super::{Error, Verdict, gateway, output, sandbox};
+use super::{Error, Verdict, gateway, output, report, sandbox};
 use crate::domain::{BatchName, GatewayTransactionId, Timestamp};
 use crate::gateway::{Gateway, HttpGateway, Inquiry, Outcome, Signal, StopReason};
 use crate::journal::{Answered, Decision, Finding, Journal, Looked, Moved, Seen};
@@ -55,6 +55,7 @@ pub(super) async fn resolve(
         },
         although: arguments.although_accepted,
         yes: arguments.yes,
+        sandbox: arguments.sandbox,
     };
     match arguments.paid {
         true => order.paid().await,
@@ -71,6 +72,7 @@ struct Order<'a> {
     decision: Decision,
     although: bool,
     yes: bool,
+    sandbox: bool,
 }
 
 /// What is recorded of an order that the gateway made needless, or proved wrong.
@@ -388,10 +390,21 @@ impl Order<'_> {
         Error::refused(what).hint(hint)
     }
 
+    /// Returns from when on it may be recorded, in the zone of whoever reads it.
+    fn told_time(&self, refusal: &Refusal) -> String {
+        match refusal {
+            Refusal::TooEarlyForNotFound(from) | Refusal::TooEarly(_, from) => {
+                report::zone(self.session, self.sandbox).format_named(*from)
+            }
+            _ => String::new(),
+        }
+    }
+
     /// Says why a payment is not recorded as failed, and what to do.
     fn refused(&self, refusal: Refusal, said: &str, policy: &Policy) -> Error {
         let payment = self.payment();
         let (batch, id) = (self.batch, self.meant.text());
+        let from = self.told_time(&refusal);
         match refusal {
             Refusal::IsPaid => self.is_paid(said, self.looked.life.state),
             Refusal::LearnedMeanwhile => Error::refused(format!(
@@ -402,13 +415,13 @@ impl Order<'_> {
                 "disburse explain {batch} {} shows it; if it is still to be decided so, say the same again",
                 self.meant.id
             )),
-            Refusal::TooEarlyForNotFound(from) => Error::refused(format!(
+            Refusal::TooEarlyForNotFound(_) => Error::refused(format!(
                 "{payment}: the gateway does not know it yet ({said}), which proves nothing before {from}; it is not recorded as failed"
             ))
             .hint(format!(
                 "say the same again after {from} (resolution.not_found_quarantine), or let `disburse run {batch}` find out"
             )),
-            Refusal::TooEarly(heard, from) => Error::refused(format!(
+            Refusal::TooEarly(heard, _) => Error::refused(format!(
                 "{payment}: {}; before {from} it is not recorded as failed",
                 why(heard, said)
             ))

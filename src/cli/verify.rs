@@ -58,7 +58,7 @@ pub(super) fn head_json(head: &ChainHead) -> serde_json::Value {
 fn print(proof: &Proof) {
     let counted = |count: u64, what: &str| output::counted(count, what);
     let mut covered = format!(
-        "{} folded from their evidence, {} and {} hashed again",
+        "{} compared with their evidence, {} and {} hashed again",
         counted(proof.payments, "payment"),
         counted(proof.evidence, "evidence row"),
         counted(proof.instructions, "instruction"),
@@ -81,7 +81,7 @@ fn print(proof: &Proof) {
     }
     if let Some(at) = proof.earlier_head_at {
         output::line(&format!(
-            "the earlier head is on the chain: it is that of the first {}",
+            "the earlier head is one of this evidence: it is that of the first {}",
             counted(at, "row")
         ));
     }

@@ -177,6 +177,9 @@ fn a_journal_with_two_names() {
     let said = desk.run(&["recover"]);
     assert_eq!(
         (said.code, &*said.out),
-        (0, "the journal is what its place has seen last\n")
+        (
+            0,
+            "nothing is missing: the journal is as it was left in this place\n"
+        )
     );
 }

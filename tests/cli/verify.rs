@@ -34,9 +34,9 @@ fn a_sound_journal_is_told_with_what_was_covered() {
     assert_eq!(
         said.out,
         format!(
-            "3 payments folded from their evidence, {rows} evidence rows and 3 instructions hashed again\n\
+            "3 payments compared with their evidence, {rows} evidence rows and 3 instructions hashed again\n\
              evidence: {rows} rows, head {head}\n\
-             the earlier head is on the chain: it is that of the first 3 rows\n\
+             the earlier head is one of this evidence: it is that of the first 3 rows\n\
              sound: everything fits\n"
         )
     );

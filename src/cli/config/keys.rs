@@ -367,7 +367,7 @@ pub static KEYS: &[Key] = &[
         "DISBURSE_LANE_RETRY_AFTER",
         None,
         at_least(100),
-        "How long until a lane held for want of float reopens by itself. Absent: only `resume-lane` reopens it.",
+        "How long until a service that is paused for want of float is tried again by itself. Absent: only `resume-lane` opens it.",
     ),
     key(
         "repeats.window",
@@ -410,14 +410,14 @@ pub static KEYS: &[Key] = &[
         "DISBURSE_FLOAT_REOPEN_LANES",
         Some("false"),
         Kind::Flag,
-        "Whether a lane held for want of float reopens by itself once the balance covers what waits in it; goes with float.query.",
+        "Whether a service that is paused for want of float goes on by itself once the balance covers what waits for it; goes with float.query.",
     ),
     key(
         "float.poll_every",
         "DISBURSE_FLOAT_POLL_EVERY",
         Some("30s"),
         at_least(100),
-        "How often the balance of a held lane is asked for.",
+        "How often the balance of a paused service is asked for.",
     ),
     key(
         "callback.listen",

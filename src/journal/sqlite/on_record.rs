@@ -39,6 +39,14 @@ pub(super) struct Other {
 }
 
 impl Other {
+    /// Returns its state to a person; what stands in the place of one is in words already.
+    pub(super) fn state_in_words(&self) -> &'static str {
+        let state = State::ALL
+            .into_iter()
+            .find(|state| state.name() == self.state);
+        state.map_or(self.state, State::in_words)
+    }
+
     pub(super) fn reference(&self) -> Option<&str> {
         self.row
             .reference

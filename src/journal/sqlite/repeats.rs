@@ -25,7 +25,6 @@ use crate::ledger::repeats::{
     Likeness, References, Standing, is_of_failure, is_same_payment, is_watched, likeness,
     may_be_same_person, recipient,
 };
-use crate::lifecycle::State;
 
 /// In the place of a load on record: the file itself, by what rows of it have in common.
 pub(super) const SAME_FILE: i64 = 0;
@@ -549,12 +548,6 @@ impl Load<'_> {
     }
 }
 
-/// Returns what a state is to a person; what stands in the place of one is in words already.
-fn in_words(name: &'static str) -> &'static str {
-    let state = State::ALL.into_iter().find(|state| state.name() == name);
-    state.map_or(name, State::in_words)
-}
-
 /// Says that a row repeats another one.
 pub(super) fn told(row: &Instruction<Stored>, other: &Other, load: &RepeatedLoad) -> LateError {
     let whose = format!(
@@ -563,7 +556,7 @@ pub(super) fn told(row: &Instruction<Stored>, other: &Other, load: &RepeatedLoad
         load.source,
         load.batch,
         day(load.loaded_at),
-        in_words(other.state)
+        other.state_in_words()
     );
     let same = References::of(
         row.reference.as_ref().map(|reference| reference.as_str()),
