@@ -89,7 +89,7 @@ fn is_date(cell: &str) -> bool {
         }
     }
     let is_decimal = numbers == 2 && cell.matches(['.', ',']).count() == 1 && parts.len() == 2;
-    months == 1 && numbers >= 1 || months == 0 && numbers >= 2 && numbers <= 7 && !is_decimal
+    months == 1 && numbers >= 1 || months == 0 && (2..=7).contains(&numbers) && !is_decimal
 }
 
 #[cfg(test)]
