@@ -89,7 +89,10 @@ fn is_date(cell: &str) -> bool {
         }
     }
     let is_decimal = numbers == 2 && cell.matches(['.', ',']).count() == 1 && parts.len() == 2;
-    months == 1 && numbers >= 1 || months == 0 && (2..=7).contains(&numbers) && !is_decimal
+    // Separators of thousands stand in amounts, which a person mends.
+    let has_comma = cell.contains(',');
+    months == 1 && numbers >= 1
+        || months == 0 && (2..=7).contains(&numbers) && !is_decimal && !has_comma
 }
 
 #[cfg(test)]
@@ -125,13 +128,13 @@ mod tests {
             "1-Nov",
             "2026-11-01T10:00:00Z",
             "3:15 PM",
-            "1,234.50",
         ] {
             assert_eq!(shielded(cell), format!("'{cell}"), "{cell}");
             assert_eq!(unshielded(&format!("'{cell}")), cell);
         }
         for cell in [
             "1500.50",
+            "1,234.50",
             "0.10",
             "12",
             "EMP-1",
