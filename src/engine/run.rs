@@ -21,7 +21,7 @@ use crate::gateway::{Gateway, OperationError, StopReason};
 use crate::journal::{Clearance, Error, Finding, Halt, Moved, Question, RunTerms, RunToken};
 use crate::ledger::HeldFor;
 use crate::ledger::standstill::is_timely;
-use crate::lifecycle::{Event, Moment};
+use crate::lifecycle::{Event, Moment, State};
 
 /// Outcomes that wait to be recorded; beyond this no further post leaves.
 const BACKLOG_MAX: usize = 4096;
@@ -116,9 +116,10 @@ struct Shell<G> {
     jitter: u8,
 }
 
-/// Returns whether a payment had ended and moved all the same: a retry of its row may have been looked at before.
+/// Returns whether a payment had ended and moved all the same, or had failed and is spoken of: a retry of its row, or another row
+/// of its debt, may have been looked at before.
 fn reopens(moved: &Moved) -> bool {
-    moved.from.is_finished() && moved.from != moved.life.state
+    moved.from == State::Failed || moved.from.is_finished() && moved.from != moved.life.state
 }
 
 impl<G: Gateway> Shell<G> {

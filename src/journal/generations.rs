@@ -12,7 +12,7 @@ pub enum Clearance {
     Leaves,
     /// Evidence has moved it meanwhile: its post is over.
     Settled,
-    /// It must not leave, and has no outcome: an earlier generation of its row may be paid.
+    /// It must not leave, and has no outcome: an earlier generation of its row may be paid, or another row of its debt.
     Withheld,
 }
 

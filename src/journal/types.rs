@@ -262,7 +262,7 @@ pub struct Claim {
     /// The document that the file service has of it; every post of the payment names the same.
     pub support_document: Option<String>,
     /// It is looked at once more just before it leaves: an earlier post of it may have arrived, or an earlier generation of its
-    /// row may prove paid until then.
+    /// row, or another row of its debt, may prove paid until then.
     pub looked_at_last: bool,
 }
 

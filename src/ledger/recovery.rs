@@ -377,6 +377,22 @@ pub fn orders_lost(traces: &Traces, found: &Found) -> OrdersLost {
     }
 }
 
+/// Returns the mark that a journal is to have which knows of more orders than its mark; `None`: it knows of them all.
+///
+/// Whoever gave the last one ended between its commit and the mark. A copy from before would be taken for whole.
+#[must_use]
+pub fn with_orders(traces: &Traces, found: &Found) -> Option<Marked> {
+    match &traces.mark {
+        Mark::Written(marked) if marked.journal == found.journal => Some(marked),
+        Mark::Written(_) | Mark::Missing | Mark::Unreadable => None,
+    }
+    .filter(|marked| marked.orders < found.orders)
+    .map(|marked| Marked {
+        orders: found.orders,
+        ..marked.clone()
+    })
+}
+
 /// Returns what is kept of who posted once a journal has taken its place. What is not certain is not kept: the next
 /// one who looks would take it for certain.
 #[must_use]

@@ -109,15 +109,29 @@ impl Scene {
         let home = Self::home(user);
         let unknown = journal.payer_unknown(batch.clone(), home.clone()).await?;
         // What lies beside the journal is not contradicted.
-        if !matches!(unknown, Some(Error::PayerUnknown { .. }))
-            || owner(user) != owner(self.account_of(batch))
-        {
+        if !matches!(unknown, Some(Error::PayerUnknown { .. })) {
+            return Ok(());
+        }
+        // Whoever is asked looks into the accounts before saying so.
+        if let Some(name) = self.who_has(batch) {
+            self.accounts.borrow_mut().insert(batch.clone(), name);
+        }
+        if owner(user) != owner(self.account_of(batch)) {
             return Ok(());
         }
         let now = self.world.lock().wall_now();
         let said = format!("it was posted as {user}");
         self.world.lock().note(|| said);
         journal.confirm_payer(batch.clone(), home, now).await
+    }
+
+    /// The user name of the account that has payments of a batch.
+    fn who_has(&self, batch: &BatchName) -> Option<&'static str> {
+        let known = self.generations();
+        let shape = self.world.lock();
+        let mut ours = known.iter().filter(|g| g.batch == batch.as_str());
+        let has_it = ours.find_map(|g| shape.ledger.get(&g.id)?.owner)?;
+        NAMES.into_iter().find(|name| owner(name) == has_it)
     }
 
     /// Orders that the batch belongs to the account that is configured, if it knows a payment of the batch; as

@@ -152,18 +152,29 @@ impl Scene {
             if !is_idle {
                 self.know_the_account();
                 self.live(healthy);
+                self.know_the_account();
             }
         });
     }
 
-    /// Pays failures anew, but for those whose debt another batch has.
+    /// Pays failures of some batch anew.
     pub(super) async fn retry(
         &self,
         journal: &Journal,
         code: Option<i32>,
         now: Timestamp,
     ) -> Result<u64, Error> {
-        let batch = self.some_batch();
+        self.retry_of(journal, self.some_batch(), code, now).await
+    }
+
+    /// Pays failures anew, but for those whose debt another batch has.
+    pub(super) async fn retry_of(
+        &self,
+        journal: &Journal,
+        batch: BatchName,
+        code: Option<i32>,
+        now: Timestamp,
+    ) -> Result<u64, Error> {
         if self.again.count() == 0 {
             return journal.retry(batch, code, now).await;
         }
@@ -257,6 +268,16 @@ impl Scene {
         };
         let said = format!("{} rows are loaded again: {text}", rows.len());
         self.world.lock().note(|| said);
+        for row in rows {
+            let reference = row.reference.as_ref().map(|r| r.as_str().to_owned());
+            let (line, minor) = (row.line, row.money.amount.minor());
+            self.world.lock().note(|| {
+                format!(
+                    "  line {line} of {batch} {reference:?} {minor}",
+                    batch = name(Some(number))
+                )
+            });
+        }
         if matches!(loaded, Loaded::New(_)) {
             self.again.loaded.set(number + 1);
             self.world.lock().know(rows);

@@ -310,8 +310,11 @@ impl Scene {
             End::Ended(Err(error)) => {
                 shape.note(|| format!("run {run} {error}"));
                 let fenced = shape.runs[run].overtaken_at.is_some();
+                let tampered = shape.tampered.is_some();
+                // Whoever is asked below looks at the world.
+                drop(shape);
                 let excused = match &error {
-                    Error::Altered { .. } => shape.tampered.is_some(),
+                    Error::Altered { .. } => tampered,
                     Error::PaidElsewhere { found, .. } => self.is_stuck(&found.what),
                     // A copy that was put back may be from before the account had another name.
                     Error::OtherAccount { pinned, .. } => self.is_told(pinned),
@@ -323,7 +326,8 @@ impl Scene {
                     _ => error.kind() == Kind::Fault && (spoilt || fenced),
                 };
                 if !excused {
-                    shape.violation(format!("17: run {run} ends with an error: {error}"));
+                    let text = format!("17: run {run} ends with an error: {error}");
+                    self.world.lock().violation(text);
                 }
             }
         }

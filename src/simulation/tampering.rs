@@ -50,7 +50,7 @@ impl Scene {
             let now = self.world.lock().wall_now();
             let done = self.on_a_runtime(async {
                 let journal = self.open(None, &CancellationToken::new());
-                journal.retry(self.batch_of(id), None, now).await
+                self.retry_of(&journal, self.batch_of(id), None, now).await
             });
             self.world.lock().note(|| format!("retry: {done:?}"));
         }

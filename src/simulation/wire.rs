@@ -171,7 +171,7 @@ fn ancestors(
     })
 }
 
-/// Payments of a row in other batches that are paid, or may be.
+/// Payments of a row in other batches that are paid, or may be, one of each batch.
 fn others(
     disk: &Disk,
     id: PayerTransactionId,
@@ -188,7 +188,8 @@ fn others(
             .prepare_cached(&format!(
                 "select i.identifier, coalesce(l.state, 0) from instruction i left join life l on l.seq = i.seq
                  where i.line = ?2 and i.batch_id <> (select batch_id from identifier join instruction using (seq)
-                     where identifier.identifier = ?1) and (l.state is null or {NOT_OVER})"
+                     where identifier.identifier = ?1) and (l.state is null or {NOT_OVER})
+                 group by i.batch_id"
             ))
             .expect("the schema has these");
         let rows = statement.query_map(rusqlite::params![id.as_str(), line.cast_signed()], |row| {

@@ -212,20 +212,30 @@ pub(super) fn watch(c: &Connection, seq: i64, failed: &[i64]) -> Result<(), Erro
     Ok(())
 }
 
-/// Says of payments that are about to be claimed, in their order, which of them another row has paid by now, or may have: it
-/// had failed when the payment was loaded.
+/// What is known of payments that are about to be claimed, or to leave, because of rows of their debts that had failed when they
+/// were loaded.
+#[derive(Debug, Default)]
+pub(super) struct Watched {
+    /// Those that are held against such a row, in their order.
+    pub(super) seqs: Vec<i64>,
+    /// Which of them such a row has paid by now, or may have.
+    pub(super) paid: Option<DebtElsewhere>,
+}
+
+/// Looks at payments that are about to be claimed, or to leave, in their order.
 // Of most journals nothing is watched: then this is a look at an empty table.
 //
 // The table is not on the chain of evidence. A row that somebody adds to it ends a run, and asks one question more; one that is
 // taken out of it, or made to rest on a person's word, takes this look away: should the gateway then take back the failure of the
 // other row, both are paid, and the report names the debt as paid twice only where the pair is still there.
-pub(super) fn paid_elsewhere(c: &Chained, seqs: &[i64]) -> Result<Option<DebtElsewhere>, Error> {
+pub(super) fn watched(c: &Chained, seqs: &[i64]) -> Result<Watched, Error> {
+    let mut watched = Watched::default();
     #[cfg(test)]
     if crate::canary::Canary::RepeatJudgedOnce.sings() {
-        return Ok(None);
+        return Ok(watched);
     }
     let (Some(first), Some(last)) = (seqs.first(), seqs.last()) else {
-        return Ok(None);
+        return Ok(watched);
     };
     let mut statement = c.prepare_cached(
         "select seq, other, by_word from watched where seq between ?1 and ?2 order by seq, other",
@@ -239,16 +249,18 @@ pub(super) fn paid_elsewhere(c: &Chained, seqs: &[i64]) -> Result<Option<DebtEls
         if seqs.binary_search(&seq).is_err() {
             continue;
         }
+        watched.seqs.push(seq);
         let Some(other) = other(c, &vouched, seq_of_other)? else {
             continue;
         };
         // That a payment is made although a person's word alone denies the other one was allowed; nothing was said of it since.
         let is_as_allowed = row.get(2)? && other.by_word;
         if !matches!(other.standing, Standing::Failed | Standing::Cancelled) && !is_as_allowed {
-            return told(c, seq, &other).map(Some);
+            watched.paid = Some(told(c, seq, &other)?);
+            break;
         }
     }
-    Ok(None)
+    Ok(watched)
 }
 
 fn told(c: &Connection, seq: i64, other: &Other) -> Result<DebtElsewhere, Error> {

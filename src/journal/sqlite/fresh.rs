@@ -9,7 +9,7 @@ use rusqlite::{Connection, OptionalExtension};
 use serde::{Deserialize, Serialize};
 
 use super::NEVER;
-use super::anew::paid_elsewhere;
+use super::anew::{Watched, watched};
 use super::chain::{Chained, Evidence};
 use super::evidence::Subject;
 use super::intact::{check_fresh, told};
@@ -83,6 +83,7 @@ pub(super) fn claim_fresh(
     let up_to = confirmed.instruction;
     let found = read(c, (batch_id, lane), (from, up_to), share)?;
     let seqs: Vec<i64> = found.iter().map(|(seq, _)| *seq).collect();
+    let mut held = Watched::default();
     if !found.is_empty() {
         let altered = check_fresh(c, (batch_id, lane), &seqs)?;
         if altered.is_some() {
@@ -94,7 +95,8 @@ pub(super) fn claim_fresh(
                 return Ok(Some(Halt::Altered(beyond)));
             }
         }
-        if let Some(what) = paid_elsewhere(c, &seqs)? {
+        held = watched(c, &seqs)?;
+        if let Some(what) = held.paid {
             return Ok(Some(Halt::PaidElsewhere(what)));
         }
     }
@@ -171,7 +173,7 @@ pub(super) fn claim_fresh(
             lane,
             payment: Arc::new(payment),
             support_document: None,
-            looked_at_last: false,
+            looked_at_last: held.seqs.binary_search(&seq).is_ok(),
         });
     }
     Ok(None)

@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::NEVER;
+use super::anew::watched;
 use super::chain::Chained;
 use super::evidence::{Counted, Subject, apply, subject};
 use super::inquiries::{ask, doubt, forget, words};
@@ -358,7 +359,8 @@ pub(super) fn clearance(
     }
     let moment = Moment { now, jitter: 0 };
     let waits = generation > 0 && judge(c, &of_row(c, seq)?, moment, Some(policy))? != Order::Leave
-        || stale::rests_on_stale(c, seq, &life, now, policy)?;
+        || stale::rests_on_stale(c, seq, &life, now, policy)?
+        || watched(c, &[seq])?.paid.is_some();
     Ok(match waits {
         true => Clearance::Withheld,
         false => Clearance::Leaves,

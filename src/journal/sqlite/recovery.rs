@@ -24,7 +24,7 @@ use crate::ledger::HeldFor;
 use crate::ledger::payer::Payers;
 use crate::ledger::recovery::{
     Cause, Found, JournalId, Mark, Marked, OrdersLost, Told, Traces, Verdict, is_presumed, judge,
-    may_be_done, may_be_released, orders_lost, payers_kept, told,
+    may_be_done, may_be_released, orders_lost, payers_kept, told, with_orders,
 };
 use crate::lifecycle::{Fact, Policy, State, fold};
 
@@ -151,7 +151,11 @@ pub(super) fn take_place(
         let traces = held.traces()?;
         let (verdict, found) = look(c, &traces, born)?;
         match verdict {
-            Verdict::Current => {}
+            Verdict::Current => {
+                if let Some(marked) = with_orders(&traces, &found) {
+                    held.write(marked, true)?;
+                }
+            }
             Verdict::Fresh => {
                 let kept = payers_kept(&traces, &found);
                 first_mark(c, &mut held, marked(c, born, kept)?)?;

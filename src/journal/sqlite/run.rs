@@ -6,7 +6,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 use serde_json::Value;
 
 use super::NEVER;
-use super::anew::paid_elsewhere;
+use super::anew::watched;
 use super::chain::Chained;
 use super::confirmed;
 use super::evidence::{Subject, apply, claim_one, subject};
@@ -328,16 +328,18 @@ fn claim_lane(
         {
             continue;
         }
-        if let Some(what) = paid_elsewhere(c, &[seq])? {
+        let held = watched(c, &[seq])?;
+        if let Some(what) = held.paid {
             return Ok(Some(Halt::PaidElsewhere(what)));
         }
         if life.attempts == 0 && !c.allows(batch_id, money) {
             let beyond = told(c, seq, Mismatch::Beyond)?;
             return Ok(Some(Halt::Altered(beyond)));
         }
-        leaving.push((subject, payment, support_document));
+        let is_watched = !held.seqs.is_empty();
+        leaving.push((subject, payment, support_document, is_watched));
     }
-    for (mut subject, payment, support_document) in leaving {
+    for (mut subject, payment, support_document, is_watched) in leaving {
         let Moved { seq, life, .. } = subject.moved;
         #[cfg(test)]
         let payment = super::mistakes::mistaken(payment, &life);
@@ -366,7 +368,7 @@ fn claim_lane(
                 lane,
                 payment: Arc::new(payment),
                 support_document,
-                looked_at_last: life.is_exposed() || subject.has_generations,
+                looked_at_last: life.is_exposed() || subject.has_generations || is_watched,
             });
         }
     }

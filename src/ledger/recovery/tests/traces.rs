@@ -202,6 +202,19 @@ fn orders_that_a_journal_does_not_know_hold_its_posts_back() {
             assert!(judge(&traces, &found()).cause().is_some(), "{case}");
         }
     }
+    for (case, mark, brought_to) in [
+        ("all known", marked_with(OURS, 2), None),
+        ("one was not marked any more", marked_with(OURS, 1), Some(2)),
+        ("another journal's", marked_with(OTHER, 0), None),
+        ("none", Mark::Missing, None),
+    ] {
+        let traces = Traces {
+            mark,
+            ..Traces::NONE
+        };
+        let newer = with_orders(&traces, &found());
+        assert_eq!(newer.map(|newer| newer.orders), brought_to, "{case}");
+    }
     let shown = Bound {
         instruction: 7,
         bill: 2,
