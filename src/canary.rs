@@ -149,6 +149,8 @@ pub(crate) enum Canary {
     RepeatedRetryUnjudged,
     /// A row leaves although what had failed instead of it is paid.
     RepeatJudgedOnce,
+    /// A corrected row takes the place of a payment, whatever has become of that.
+    CorrectedUnjudged,
     /// A copy knows of all orders.
     LostOrdersForgotten,
     /// A mark that was written over, or moved, is as it was written.
@@ -157,7 +159,7 @@ pub(crate) enum Canary {
 
 impl Canary {
     /// Those that the simulation finds. The others are found by the tables of tests of their rules.
-    pub(crate) const ALL: [Self; 57] = [
+    pub(crate) const ALL: [Self; 58] = [
         Self::RepostOnLoss,
         Self::LossIsUnsent,
         Self::AbandonedIsUnsent,
@@ -214,6 +216,7 @@ impl Canary {
         Self::TakenBackMayRepeat,
         Self::RepeatedRetryUnjudged,
         Self::RepeatJudgedOnce,
+        Self::CorrectedUnjudged,
         Self::LostOrdersForgotten,
     ];
 

@@ -225,6 +225,10 @@ pub fn may_replace(
     if let Some(id) = replaced_by {
         return Err(Refusal::Replaced(*id));
     }
+    #[cfg(test)]
+    if crate::canary::Canary::CorrectedUnjudged.sings() {
+        return Ok(());
+    }
     match states.last() {
         Some(State::Failed) => {}
         Some(state) => return Err(Refusal::NotFailed(*state)),

@@ -73,7 +73,7 @@ impl Again {
         self.rng.borrow_mut().u32(0..of) == 0
     }
 
-    fn terms(&self) -> RepeatPlan {
+    pub(super) fn terms(&self) -> RepeatPlan {
         RepeatPlan {
             terms: TermsByService {
                 default: Terms {

@@ -13,6 +13,7 @@ mod fold;
 mod gateway;
 mod life;
 mod line;
+mod mended;
 mod office;
 mod oracle;
 mod papers;
@@ -37,6 +38,7 @@ use crate::journal::LoadPlan;
 use crate::journal::inline::{Disk, Shelf};
 use crate::lifecycle::{CodeTable, SettleOn};
 use again::Again;
+use mended::Mended;
 use places::Places;
 use world::World;
 
@@ -67,6 +69,7 @@ pub(crate) struct Scene {
     copies: bool,
     places: Places,
     again: Again,
+    mended: Mended,
     /// The user names that the operator has in the configuration, by the batch that it is for.
     accounts: RefCell<BTreeMap<BatchName, &'static str>>,
     /// How long the operator has waited until what is in doubt may be decided.
@@ -112,6 +115,7 @@ pub(crate) fn simulate(seed: u64, traced: bool) -> Outcome {
         copies: seed.is_multiple_of(4),
         places: Places::of(seed),
         again: Again::of(seed),
+        mended: Mended::of(seed),
         accounts: RefCell::default(),
         waited: Cell::default(),
         rows: RefCell::new((1..=count).map(|n| row(n, has_documents)).collect()),

@@ -116,12 +116,13 @@ impl Scene {
         if jump == 0 {
             self.world.lock().set_the_clock();
         }
-        if loses && self.again.count() == 0 {
+        if loses && self.again.count() == 0 && self.mended.taken.get() == 0 {
             self.lose_journal();
         }
         self.on_a_runtime(async {
             self.act().await;
             self.load_again().await;
+            self.correct().await;
         });
     }
 
@@ -136,6 +137,7 @@ impl Scene {
             }
             self.act().await;
             self.load_again().await;
+            self.correct().await;
             self.copy();
         }
     }

@@ -26,6 +26,10 @@ impl Places {
             is_copy: Cell::new(false),
         }
     }
+
+    pub(super) fn forget_copy(&self) {
+        self.image.take();
+    }
 }
 
 impl Scene {

@@ -1,6 +1,8 @@
 //! Rows whose debt another load has by now: judged when a failure is ordered to be paid anew, and when a row leaves that was
 //! loaded while the other one had failed.
 
+use std::collections::BTreeSet;
+
 use rusqlite::{Connection, params};
 
 use super::chain::Chained;
@@ -38,6 +40,13 @@ pub(super) struct Elsewhere {
     pub(super) counts: Option<String>,
     /// Rows that have failed as well.
     pub(super) failed: Vec<i64>,
+}
+
+impl Elsewhere {
+    fn add(&mut self, more: Self) {
+        self.counts = self.counts.take().or(more.counts);
+        self.failed.extend(more.failed);
+    }
 }
 
 impl<'a> Anew<'a> {
@@ -80,12 +89,18 @@ impl<'a> Anew<'a> {
         }))
     }
 
-    /// Looks for the debt of a failed row in all loads but its own.
+    /// Looks for the debt of a failed row in all loads but its own: as it is, and as it was before it was corrected.
     pub(super) fn find(&self, seq: i64) -> Result<Elsewhere, Error> {
-        let (load_id, row) = self.row(seq)?;
-        // A corrected row came with another load than the payment that it replaces.
-        let own = of_row(self.c, seq)?.iter().map(|own| own.seq).collect();
-        self.find_as(load_id, own, (&row, row.money.written()))
+        let own = self.own(seq)?;
+        let (mut found, mut seen) = (Elsewhere::default(), BTreeSet::new());
+        for member in &own {
+            // A corrected row came with another load than the payment that it replaces.
+            let (load_id, row) = self.row(*member)?;
+            if seen.insert(row.content_hash()) {
+                found.add(self.find_as(load_id, &own, (&row, row.money.written()))?);
+            }
+        }
+        Ok(found)
     }
 
     /// The same, by what a person corrected in a failed row.
@@ -96,18 +111,20 @@ impl<'a> Anew<'a> {
     ) -> Result<Elsewhere, Error> {
         let mut found = self.find(seq)?;
         let (load_id, _) = self.row(seq)?;
-        let own = of_row(self.c, seq)?.iter().map(|own| own.seq).collect();
         let amount = row.money.known().map(|amount| amount.minor());
-        let corrected = self.find_as(load_id, own, (row, amount))?;
-        found.counts = found.counts.or(corrected.counts);
-        found.failed.extend(corrected.failed);
+        found.add(self.find_as(load_id, &self.own(seq)?, (row, amount))?);
         Ok(found)
+    }
+
+    /// All generations of a row, the oldest first.
+    fn own(&self, seq: i64) -> Result<Vec<i64>, Error> {
+        Ok(of_row(self.c, seq)?.iter().map(|own| own.seq).collect())
     }
 
     fn find_as<M: Written + Clone>(
         &self,
         load_id: i64,
-        own: Vec<i64>,
+        own: &[i64],
         (row, amount): (&Instruction<M>, Option<i64>),
     ) -> Result<Elsewhere, Error> {
         let mut of_service = row.clone();

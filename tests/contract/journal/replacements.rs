@@ -285,6 +285,38 @@ async fn a_corrected_row_is_compared_with_everything_but_what_it_replaces() {
 }
 
 #[tokio::test]
+async fn what_was_loaded_anew_as_the_row_was_at_first_holds_a_second_correction_and_a_retry() {
+    let (world, first) = with_one_failed().await;
+    replaced(&world, first, corrected()).await.unwrap();
+    let second = world.find("EMP-1").payment.id;
+    let token = world.acquire(20).await.token;
+    for claim in world.claim(token, 9, 20).await {
+        let failed = finding(claim.seq, reply(Class::Failed, 110));
+        world.record(vec![failed], 21).await;
+    }
+    // Without its reference, and as it was before it was corrected.
+    let anew = nameless(1, 2);
+    let other = LoadPlan {
+        batch: BatchName::parse("other").unwrap(),
+        repeats: Some(RepeatPlan::default()),
+        now: at(30),
+        ..plan()
+    };
+    world.load_new(other, vec![anew]).await;
+    let again = with_amount(corrected(), 4_500);
+    let refused = replaced(&world, second, again).await.unwrap_err();
+    assert!(
+        refused.contains("loaded anew into batch other"),
+        "{refused}"
+    );
+    let judged = Some((RepeatPlan::default(), at(31)));
+    let shown = world.journal.to_retry(batch(), None, judged).await.unwrap();
+    let shown: u64 = shown.iter().map(|(_, tally)| tally.count).sum();
+    assert_eq!(shown, 2, "the others of the batch alone");
+    sound(&world);
+}
+
+#[tokio::test]
 async fn an_edited_corrected_row_is_found_and_not_claimed() {
     let (world, first) = with_one_failed().await;
     replaced(&world, first, corrected()).await.unwrap();
