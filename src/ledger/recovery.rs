@@ -382,12 +382,11 @@ pub fn orders_lost(traces: &Traces, found: &Found) -> OrdersLost {
 /// Whoever gave the last one ended between its commit and the mark. A copy from before would be taken for whole.
 #[must_use]
 pub fn with_orders(traces: &Traces, found: &Found) -> Option<Marked> {
-    match &traces.mark {
-        Mark::Written(marked) if marked.journal == found.journal => Some(marked),
-        Mark::Written(_) | Mark::Missing | Mark::Unreadable => None,
-    }
-    .filter(|marked| marked.orders < found.orders)
-    .map(|marked| Marked {
+    let Mark::Written(marked) = &traces.mark else {
+        return None;
+    };
+    let lacks_some = marked.journal == found.journal && marked.orders < found.orders;
+    lacks_some.then(|| Marked {
         orders: found.orders,
         ..marked.clone()
     })

@@ -298,7 +298,7 @@ impl Scene {
             for other in all.iter().filter(|g| g.line == line && !is_new(g)) {
                 others.entry(&other.batch).or_default().push(other);
             }
-            let mut is_another = false;
+            let mut counted = 0;
             for row in others.values() {
                 let open = row.iter().find(|g| g.is_open);
                 let newest = row.iter().map(|g| g.received_at).max();
@@ -306,7 +306,7 @@ impl Scene {
                 let ended = row
                     .iter()
                     .find(|g| g.state == State::Paid || g.is_decided());
-                is_another |= open.is_some() || ended.is_some();
+                counted += u32::from(open.is_some() || ended.is_some());
                 if let Some(counting) = open.or(ended.filter(|_| is_recent))
                     && !ordered
                 {
@@ -316,8 +316,11 @@ impl Scene {
                     ));
                 }
             }
-            if is_another {
+            if counted > 0 {
                 *shape.ordered.entry(line).or_default() += 1;
+                // Whoever orders it has seen them all.
+                let beside = shape.beside.entry(line).or_default();
+                *beside = counted.max(*beside);
             }
         }
     }

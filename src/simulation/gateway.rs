@@ -143,16 +143,17 @@ impl Shape {
         if self.account(id).taken {
             return entry;
         }
-        let Some(row) = self.account(id).line.checked_sub(1).filter(|row| *row > 0) else {
+        let account = self.account(id);
+        let (to, shillings) = (account.to.clone(), account.minor / 100);
+        let Some(short) = to.strip_prefix("254") else {
             return entry;
         };
-        let row = if row == 8 { 7 } else { row };
-        let shillings = self.account(id).minor / 100;
+        let last = &to[to.len() - 4..];
         let members = match self.rng.u32(0..4) {
-            0 => format!(r#""amount":{shillings},"MSISDN":"2547{row:08}""#),
-            1 => format!(r#""amount":"{shillings}.00","MSISDN":"07{row:08}""#),
-            2 => format!(r#""amount":"KES {shillings}.000","accountNumber":7{row:08}"#),
-            _ => format!(r#""amount":"***","MSISDN":"2547****{row:04}","currencyCode":"""#),
+            0 => format!(r#""amount":{shillings},"MSISDN":"{to}""#),
+            1 => format!(r#""amount":"{shillings}.00","MSISDN":"0{short}""#),
+            2 => format!(r#""amount":"KES {shillings}.000","accountNumber":{short}"#),
+            _ => format!(r#""amount":"***","MSISDN":"2547****{last}","currencyCode":"""#),
         };
         with(&entry, &members)
     }

@@ -67,12 +67,15 @@ impl Scene {
         let may_be_chosen = |g: &Generation| {
             g.batch == batch().as_str() && !g.replaced && (g.state == State::Failed || in_a_hurry)
         };
-        let mut known = self.generations();
-        known.retain(may_be_chosen);
+        let all = self.generations();
+        let known: Vec<_> = all
+            .iter()
+            .filter(|g| may_be_chosen(g) && !self.is_forgotten(&all, g.line))
+            .collect();
         if known.is_empty() {
             return;
         }
-        let chosen = &known[self.mended.rng.borrow_mut().usize(0..known.len())];
+        let chosen = known[self.mended.rng.borrow_mut().usize(0..known.len())];
         let of_line = |row: &Instruction| row.line == chosen.line;
         let Some(row) = self.lines().into_iter().find(of_line) else {
             return;

@@ -1,5 +1,6 @@
 //! What leaves: each departure is held against the journal and against what was proven of the one before.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use rusqlite::{Connection, OptionalExtension};
@@ -264,6 +265,7 @@ impl Shape {
             self.hold_against_others(packet, disk);
             let account = self.account(packet.id);
             (account.line, account.minor) = (packet.line, packet.minor);
+            account.to.clone_from(&packet.msisdn);
             let wire = &mut account.wire;
             wire.digest.get_or_insert(packet.digest);
             wire.exposed |= wire.count > 0 && !wire.not_done;
@@ -353,8 +355,10 @@ impl Shape {
     /// Of all batches that have a row, one at most pays it, unless a person orders it.
     fn hold_against_others(&mut self, packet: &Packet, disk: &Disk) {
         let open = others(disk, packet.id, packet.line);
-        let ordered = self.ordered.get(&packet.line).copied().unwrap_or(0);
-        if open.len() > ordered as usize {
+        let of_line =
+            |counted: &BTreeMap<u64, u32>| counted.get(&packet.line).copied().unwrap_or(0);
+        let seen = of_line(&self.ordered).max(of_line(&self.beside));
+        if open.len() > seen as usize {
             let (id, (other, state)) = (packet.id, open[0]);
             self.violation(format!(
                 "25: {id} leaves, and {other} of the same row is {state} in another batch"

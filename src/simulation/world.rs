@@ -54,6 +54,8 @@ pub(super) struct Account {
     pub line: u64,
     /// Its amount, in the smallest unit.
     pub minor: i64,
+    /// The number that it pays.
+    pub to: String,
     pub accepted_at: Option<u64>,
     pub number: u64,
     /// Times that money moved.
@@ -109,6 +111,8 @@ pub(super) struct Shape {
     pub loaded: BTreeMap<u64, BTreeSet<(i64, String)>>,
     /// How often a person ordered that a row be paid once more, by line.
     pub ordered: BTreeMap<u64, u32>,
+    /// Rows of other batches that a person has seen beside one, by line, at most.
+    pub beside: BTreeMap<u64, u32>,
     /// When how many payments left, at which rate per second.
     pub sends: Vec<(u64, usize, usize)>,
     /// What should not have happened.
@@ -154,6 +158,7 @@ impl World {
                 ledger: BTreeMap::new(),
                 loaded: BTreeMap::new(),
                 ordered: BTreeMap::new(),
+                beside: BTreeMap::new(),
                 sends: Vec::new(),
                 violations: Vec::new(),
                 runs: Vec::new(),

@@ -311,7 +311,7 @@ async fn what_was_loaded_anew_as_the_row_was_at_first_holds_a_second_correction_
     );
     let judged = Some((RepeatPlan::default(), at(31)));
     let shown = world.journal.to_retry(batch(), None, judged).await.unwrap();
-    let shown: u64 = shown.iter().map(|(_, tally)| tally.count).sum();
+    let shown: u64 = shown.by_code.iter().map(|(_, tally)| tally.count).sum();
     assert_eq!(shown, 2, "the others of the batch alone");
     sound(&world);
 }
