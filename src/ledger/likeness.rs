@@ -69,6 +69,26 @@ pub fn folded(name: &str) -> String {
     folded.collect::<String>().trim().to_owned()
 }
 
+/// Returns what a person takes a name for: its words in any order, without case, blanks, full stops, and apostrophes of any form.
+#[must_use]
+pub fn of_name(name: &str) -> String {
+    let plain: String = folded(name)
+        .chars()
+        .filter(|c| {
+            !matches!(
+                c,
+                '\'' | '`' | '\u{b4}' | '\u{2018}' | '\u{2019}' | '\u{2bc}'
+            )
+        })
+        .collect();
+    let mut words: Vec<&str> = plain
+        .split(|c: char| !c.is_alphanumeric())
+        .filter(|word| !word.is_empty())
+        .collect();
+    words.sort_unstable();
+    words.join(" ")
+}
+
 /// Returns what a person takes a reference for: letter case, the form of letters and dashes, blanks that part no digits, and the
 /// leading zeros of a number do not make another one, nor does what a spreadsheet or a program makes of it: `12.0` for `12`, an
 /// apostrophe in front of a text. It is for comparing alone.
@@ -189,6 +209,22 @@ mod tests {
         ("INV-É\u{3000}1", Oddity::Blank('\u{3000}')),
         ("INV-E\u{301} 1", Oddity::Composition),
     ];
+
+    #[test]
+    fn a_name_is_its_words() {
+        for (name, expected) in [
+            ("Bob B", "b bob"),
+            ("Bob  B.", "b bob"),
+            ("B, Bob", "b bob"),
+            ("NDUNG\u{2019}U Ann", "ann ndungu"),
+            ("Ndung'u-Ann", "ann ndungu"),
+            ("Ünal Ö", "ö ünal"),
+            (" . ", ""),
+        ] {
+            assert_eq!(of_name(name), expected, "{name}");
+        }
+        assert_ne!(of_name("Ann A"), of_name("Ann B"));
+    }
 
     #[test]
     fn what_looks_the_same_is_refused_but_for_its_normal_form() {

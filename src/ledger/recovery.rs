@@ -377,9 +377,8 @@ pub fn orders_lost(traces: &Traces, found: &Found) -> OrdersLost {
     }
 }
 
-/// Returns the mark that a journal is to have which knows of more orders than its mark; `None`: it knows of them all.
-///
-/// Whoever gave the last one ended between its commit and the mark. A copy from before would be taken for whole.
+/// Returns the mark that a journal is to have which knows of more orders than its mark; `None`: it knows of them all. Whoever
+/// gave the last one ended between its commit and the mark: a copy from before would be taken for whole.
 #[must_use]
 pub fn with_orders(traces: &Traces, found: &Found) -> Option<Marked> {
     let Mark::Written(marked) = &traces.mark else {

@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use super::likeness::{self, folded};
+use super::likeness::{self, of_name};
 use crate::domain::{Instruction, ServiceCode, Written};
 use crate::lifecycle::State;
 
@@ -201,7 +201,7 @@ pub fn may_be_same_person<M: Written, N: Written>(a: &Instruction<M>, b: &Instru
     if recipient(a) == recipient(b) || a.msisdn == b.msisdn {
         return true;
     }
-    let (name, other) = (folded(&a.customer_names), folded(&b.customer_names));
+    let (name, other) = (of_name(&a.customer_names), of_name(&b.customer_names));
     match name.is_empty() || other.is_empty() {
         true => may_be_same_amount(a, b),
         false => name == other,

@@ -113,7 +113,9 @@ impl Scene {
             return Ok(());
         }
         // Whoever is asked looks into the accounts before saying so.
-        if let Some(name) = self.who_has(batch) {
+        if let Some(name) = self.who_has(batch)
+            && owner(name) != owner(self.account_of(batch))
+        {
             self.accounts.borrow_mut().insert(batch.clone(), name);
         }
         if owner(user) != owner(self.account_of(batch)) {

@@ -59,6 +59,11 @@ impl Again {
         }
     }
 
+    /// For how long what has ended counts in a seed, in milliseconds.
+    pub(super) fn window(seed: u64) -> i64 {
+        i64::try_from(Self::of(seed).window.as_millis()).unwrap_or(i64::MAX)
+    }
+
     /// How many batches have been loaded besides the first one.
     pub(super) fn count(&self) -> usize {
         self.loaded.get()

@@ -235,7 +235,8 @@ impl Scene {
                 State::Paid => account.executions == 1,
                 // What was executed after it had been called failed, and never told again, nobody can know.
                 State::Failed => account.executions == account.broken,
-                State::Cancelled => account.executions == 0,
+                // What a gateway never shows that has it, nobody can know.
+                State::Cancelled => account.executions == 0 || account.hidden,
                 // Finished, they are looked at elsewhere.
                 State::Ready
                 | State::Posting

@@ -136,7 +136,7 @@ fn intent(disk: &Disk, id: PayerTransactionId) -> Option<Intent> {
 }
 
 /// Why a row is not over with a payment: it has not failed, or whoever said so has spoken of it otherwise since.
-// The gateway's "failed", asked for afterwards, or a person's word gives it again.
+// The gateway's "failed", asked for afterwards, or a person's word gives it again; "not found" may be what has ended it.
 pub(super) const NOT_OVER: &str =
     "(l.state not in (6, 7) or l.state = 6 and l.known <> 2 and exists (
     select 1 from evidence t where t.seq = l.seq
@@ -144,7 +144,7 @@ pub(super) const NOT_OVER: &str =
     and t.evidence_id > (select min(f.evidence_id) from evidence f where f.seq = l.seq
         and (f.event = 10 or f.event in (5, 6, 8) and f.code in (141, 180, 106, 110, 120, 231)))
     and not exists (select 1 from evidence g where g.seq = l.seq and g.evidence_id > t.evidence_id
-        and (g.event = 10 or g.event = 6 and g.code in (141, 180, 106, 110, 120, 231)))))";
+        and (g.event = 10 or g.event = 6 and g.code in (141, 143, 180, 106, 110, 120, 231)))))";
 
 /// Earlier generations of a payment; how those stand that may yet be paid.
 fn ancestors(
@@ -172,11 +172,13 @@ fn ancestors(
     })
 }
 
-/// Payments of a row in other batches that are paid, or may be, one of each batch.
+/// Payments of a row in other batches that are paid, or may be, one of each batch. What had failed is compared within the window
+/// alone: what is taken back later is shouted.
 fn others(
     disk: &Disk,
     id: PayerTransactionId,
     line: u64,
+    window: i64,
 ) -> Vec<(PayerTransactionId, &'static str)> {
     disk.look(|c| {
         let mut batches = c
@@ -190,10 +192,13 @@ fn others(
                 "select i.identifier, coalesce(l.state, 0) from instruction i left join life l on l.seq = i.seq
                  where i.line = ?2 and i.batch_id <> (select batch_id from identifier join instruction using (seq)
                      where identifier.identifier = ?1) and (l.state is null or {NOT_OVER})
+                     and (l.state is null or l.state <> 6 or exists (
+                         select 1 from identifier d join instruction o using (seq) where d.identifier = ?1
+                             and (o.generation > 0 or i.received_at > o.received_at - ?3)))
                  group by i.batch_id"
             ))
             .expect("the schema has these");
-        let rows = statement.query_map(rusqlite::params![id.as_str(), line.cast_signed()], |row| {
+        let rows = statement.query_map(rusqlite::params![id.as_str(), line.cast_signed(), window], |row| {
             let (id, state): (String, u8) = (row.get(0)?, row.get(1)?);
             let id = PayerTransactionId::parse(&id).expect("we made it");
             Ok((id, standing(state)))
@@ -354,7 +359,7 @@ impl Shape {
 
     /// Of all batches that have a row, one at most pays it, unless a person orders it.
     fn hold_against_others(&mut self, packet: &Packet, disk: &Disk) {
-        let open = others(disk, packet.id, packet.line);
+        let open = others(disk, packet.id, packet.line, self.window);
         let of_line =
             |counted: &BTreeMap<u64, u32>| counted.get(&packet.line).copied().unwrap_or(0);
         let seen = of_line(&self.ordered).max(of_line(&self.beside));

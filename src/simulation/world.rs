@@ -111,6 +111,8 @@ pub(super) struct Shape {
     pub loaded: BTreeMap<u64, BTreeSet<(i64, String)>>,
     /// How often a person ordered that a row be paid once more, by line.
     pub ordered: BTreeMap<u64, u32>,
+    /// For how long a load counts whose rows have ended, in milliseconds.
+    pub window: i64,
     /// Rows of other batches that a person has seen beside one, by line, at most.
     pub beside: BTreeMap<u64, u32>,
     /// When how many payments left, at which rate per second.
@@ -159,6 +161,7 @@ impl World {
                 loaded: BTreeMap::new(),
                 ordered: BTreeMap::new(),
                 beside: BTreeMap::new(),
+                window: Again::window(seed),
                 sends: Vec::new(),
                 violations: Vec::new(),
                 runs: Vec::new(),

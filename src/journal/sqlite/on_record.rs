@@ -54,9 +54,10 @@ impl Other {
             .map(|reference| reference.as_str())
     }
 
-    /// Returns whether it had failed, and is to be paid anew.
+    /// Returns whether it had failed, and was paid anew, or is to be.
     pub(super) fn is_retried(&self) -> bool {
-        self.generations.len() > 1 && self.standing == Standing::Unfinished
+        self.generations.len() > 1
+            && matches!(self.standing, Standing::Unfinished | Standing::Ended)
     }
 
     pub(super) fn counts(&self, now: Timestamp, terms: &Terms) -> bool {

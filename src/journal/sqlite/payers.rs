@@ -234,12 +234,26 @@ fn batches_lost(c: &Connection) -> Result<Lost, Error> {
         .prepare("select batch from payer order by batch")?
         .query_map([], |row| row.get(0))?
         .collect::<Result<_, _>>()?;
+    // One that was loaded since, and of which repeats were set aside, is not whole: an earlier journal may have paid them.
     let known = c
-        .prepare("select name from batch")?
+        .prepare(
+            "select b.name from batch b where not exists (
+                 select 1 from rejected r where r.batch_id = b.batch_id and r.digest is not null and r.replaced_by is null)
+                 or exists (select 1 from evidence e where e.batch_id = b.batch_id
+                     and e.evidence_id <= (select coalesce(max(newest_evidence), 0) from recovery))",
+        )?
         .query_map([], |row| row.get::<_, String>(0))?
         .map(|name| name.map(|name| key(&name)))
         .collect::<Result<_, _>>()?;
-    Ok(lost(true, told, &known))
+    let unknown = c.query_row(
+        "select coalesce(max(orders_unknown), 0) from recovery where done_at is null",
+        [],
+        |row| row.get(0),
+    )?;
+    Ok(Lost {
+        unknown,
+        ..lost(true, told, &known)
+    })
 }
 
 /// Returns whether an earlier journal may have posted something of a batch, and no person's word has released it.

@@ -228,8 +228,8 @@ impl Sides<'_, '_> {
         other: &Other,
         same_payment: bool,
     ) -> Result<(), Error> {
-        let refused = self.has_set_aside && self.load.has_set_aside_row(row)?;
-        let terms = self.plan.terms.of(&row.service).for_row(refused);
+        // However the row was mended since it was refused: what a person changed of it makes no other debt of it.
+        let terms = self.plan.terms.of(&row.service).for_row(self.has_set_aside);
         let reference = row.reference.as_ref().map(|reference| reference.as_str());
         let references = References::of(reference, other.reference());
         let likeness = match other.is_retried() {

@@ -4,8 +4,8 @@ use rusqlite::{Connection, params};
 
 use super::insert::line_number;
 use super::load::Load;
-use super::row::{Stored, currency_of};
-use crate::domain::{Instruction, Tally};
+use super::row::currency_of;
+use crate::domain::Tally;
 use crate::journal::{Error, RejectedRow};
 
 impl Load<'_> {
@@ -77,19 +77,6 @@ impl Load<'_> {
             [self.batch_id, self.load_id],
             |row| row.get(0),
         )?)
-    }
-
-    /// Returns whether an earlier load of the batch has set this very row aside, which has no error of its own.
-    pub(super) fn has_set_aside_row(&self, row: &Instruction<Stored>) -> Result<bool, Error> {
-        Ok(self
-            .c
-            .prepare_cached(
-                "select exists (select 1 from rejected where batch_id = ?1 and digest = ?3 and load_id <> ?2 and replaced_by is null)",
-            )?
-            .query_row(
-                params![self.batch_id, self.load_id, &row.content_hash()[..]],
-                |row| row.get(0),
-            )?)
     }
 
     /// Returns whether the load with this digest, in the form of versions before 5, has set aside the rows with errors that this
