@@ -58,10 +58,6 @@ pub(super) fn named(error: &Error) -> Option<String> {
         ),
         Error::BatchesLost { lost } => {
             let unnamed = match lost.unnamed {
-                0 if lost.unknown => {
-                    " Nothing beside the journal tells which ones there were: the files and earlier reports do. Where all of them were loaded \
-                     again and run, or none was loaded since, `disburse recover --done` says so."
-                }
                 0 => "",
                 _ => {
                     " Of what ran long ago the names are not kept: earlier reports and the files tell them. Where every file was loaded again and \

@@ -173,7 +173,7 @@ pub enum Error {
     )]
     NoOrdersLost,
     #[error(
-        "this journal, an older copy or a new one, does not have {}, posted from its place: they may have paid what failed. Nothing was \
+        "this journal, an older copy or a new one, does not have {}, posted from its place, or not all of it, which may have paid what failed. Nothing was \
          ordered or loaded",
         lost.text()
     )]

@@ -252,8 +252,6 @@ pub struct Lost {
     pub names: Vec<String>,
     /// How many more there are, or may be, whose names are not kept.
     pub unnamed: u64,
-    /// Nothing in its place tells of any, and there may be some.
-    pub unknown: bool,
 }
 
 impl Lost {
@@ -275,10 +273,7 @@ impl Lost {
             _ => format!("the batches {}", self.names.join(", ")),
         };
         match (self.names.is_empty(), self.unnamed) {
-            (true, 0) => {
-                "the batches that were loaded since it was copied, if there are any".to_owned()
-            }
-            (false, 0) => names,
+            (_, 0) => names,
             (true, unnamed) => format!("{} not named", batches(unnamed)),
             (false, unnamed) => format!(
                 "{names}, and {unnamed} more that {} not named",
@@ -431,7 +426,6 @@ mod tests {
             let expected = Lost {
                 names: texts(expected),
                 unnamed,
-                unknown: false,
             };
             assert_eq!(found, expected, "{told:?} {known:?}");
         }
@@ -439,15 +433,10 @@ mod tests {
             Lost {
                 names: texts(names),
                 unnamed,
-                unknown: names.is_empty() && unnamed == 0,
             }
             .text()
         };
         assert_eq!(text(&["c"], 0), "batch c");
-        assert_eq!(
-            text(&[], 0),
-            "the batches that were loaded since it was copied, if there are any"
-        );
         assert_eq!(
             text(&["c", "d"], 1),
             "the batches c, d, and 1 more that is not named"

@@ -59,6 +59,35 @@ fn what_a_lost_batch_may_have_paid_is_paid_anew_by_nobody() {
     world.expect(0, &["verify", "c"]);
 }
 
+/// Where a repeat is set aside that the lost batch has paid, the batch is not all there.
+#[test]
+fn a_lost_batch_that_comes_back_without_its_repeats_frees_no_retry() {
+    let refused = std::sync::atomic::AtomicBool::new(false);
+    let (server, books) = gateway(move |_| {
+        let first = !refused.swap(true, std::sync::atomic::Ordering::SeqCst);
+        Some(if first { 110 } else { 139 })
+    });
+    let world = World::new(&Setup::default()).towards(&server.url());
+    let rows = rows(2, 133);
+    world.write_rows("batch.csv", &rows[..1]);
+    world.expect(3, &PAY);
+    world.expect(0, &["backup", "copy.db"]);
+    world.write_rows("other.csv", &rows);
+    world.expect(0, &["load", "other.csv", "--batch", "c"]);
+    world.expect(0, &["run", "c", "--yes"]);
+    assert_executed_once(&books, 2);
+    put_back(&world, &[]);
+    world.expect(3, &RUN);
+    world.disburse(&["load", "other.csv", "--batch", "c", "--on-error", "skip"]);
+    assert_eq!(world.count("c", "rejected"), 1);
+    world.disburse(&["run", "c", "--yes"]);
+    world
+        .expect(2, &["retry", "b", "--yes"])
+        .says("batch c, posted from its place, or not all of it");
+    world.disburse(&RUN);
+    assert_executed_once(&books, 2);
+}
+
 #[test]
 fn a_gateway_without_a_status_query_is_asked_by_no_run() {
     let (server, books) = gateway(|_| Some(139));

@@ -245,15 +245,7 @@ fn batches_lost(c: &Connection) -> Result<Lost, Error> {
         .query_map([], |row| row.get::<_, String>(0))?
         .map(|name| name.map(|name| key(&name)))
         .collect::<Result<_, _>>()?;
-    let unknown = c.query_row(
-        "select coalesce(max(orders_unknown), 0) from recovery where done_at is null",
-        [],
-        |row| row.get(0),
-    )?;
-    Ok(Lost {
-        unknown,
-        ..lost(true, told, &known)
-    })
+    Ok(lost(true, told, &known))
 }
 
 /// Returns whether an earlier journal may have posted something of a batch, and no person's word has released it.
