@@ -33,6 +33,8 @@ pub(super) struct Again {
     loaded: Cell<usize>,
     /// The batch that runs; the first one has no number.
     current: Cell<Option<usize>>,
+    /// The lines of the repeats that a person allows.
+    shown: RefCell<BTreeSet<u64>>,
     /// A payment that does not leave, as what had failed instead of it is paid.
     stuck: Cell<Option<PayerTransactionId>>,
 }
@@ -55,6 +57,7 @@ impl Again {
             rng: RefCell::new(rng),
             loaded: Cell::new(0),
             current: Cell::new(None),
+            shown: RefCell::default(),
             stuck: Cell::new(None),
         }
     }
@@ -218,10 +221,13 @@ impl Scene {
             .await;
         if let Ok(Loaded::Refused(LoadRefusal::BadRows {
             repeats: Some(repeats),
+            late,
             ..
         })) = &loaded
             && self.again.by_chance(3)
         {
+            let shown = late.iter().map(|error| error.line).collect();
+            self.again.shown.replace(shown);
             terms.allowed = Some(repeats.digest.clone());
             loaded = self
                 .load_under(&journal, number, &rows, (&terms, skips))
@@ -320,6 +326,9 @@ impl Scene {
                         "25: line {line} is loaded again as {batch}, and {id} is {state}"
                     ));
                 }
+            }
+            if ordered && self.again.shown.borrow().contains(&line) {
+                counted = counted.max(1);
             }
             if counted > 0 {
                 *shape.ordered.entry(line).or_default() += 1;
