@@ -15,6 +15,9 @@ const WORD: &str = "nothing ran since";
 /// What is typed to say that the orders which were lost were given again.
 const ORDERS: &str = "orders given again";
 
+/// What is typed to end a recovery although batches are missing that were posted from its place.
+const WITHOUT_THEM: &str = "done without them";
+
 /// What to do about orders that are lost.
 pub(super) const ORDERS_LOST_HINT: &str = "run first, so that the gateway is asked; then give them again (earlier reports, and whoever gave \
      them, know which: disburse cancel, resolve, retry, load --amend of a corrected file), then, or where there were none: disburse recover \
@@ -95,6 +98,22 @@ pub(super) fn presumed_text(count: u64) -> String {
 
 async fn done(session: &Session, yes: bool) -> Result<Verdict, Error> {
     let (journal, _lock) = open(session, "recovery")?;
+    let lost = journal.batches_lost().await?;
+    if !lost.is_none() {
+        // Said by a job, it would free retries of what these batches have paid.
+        confirm(
+            false,
+            &format!(
+                "This journal does not have {}, posted from its place, or not all of it. What failed here may have been paid by them: once \
+                 the recovery is done, a retry pays it again.",
+                lost.text()
+            ),
+            WITHOUT_THEM,
+            "load the files of these batches again, each under its batch name, and run them; --yes is not enough while they are missing. Where a \
+             file is gone for good, say this at a terminal",
+        )
+        .await?;
+    }
     confirm(
         yes,
         "Has every file been loaded again that was loaded since the copy was made? From now on new files are paid without asking the gateway first.",

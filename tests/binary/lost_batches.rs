@@ -84,6 +84,10 @@ fn a_lost_batch_that_comes_back_without_its_repeats_frees_no_retry() {
     world
         .expect(2, &["retry", "b", "--yes"])
         .says("batch c, posted from its place, or not all of it");
+    world
+        .expect(2, &["recover", "--done", "--yes"])
+        .says("does not have batch c")
+        .says("--yes is not enough");
     world.disburse(&RUN);
     assert_executed_once(&books, 2);
 }
