@@ -378,7 +378,18 @@ async fn cancel_all(
         .await?;
     let cancelled = format!("{} cancelled", output::counted(done.withdrawn, "payment"));
     if done.ordered == 0 {
-        tell(session, json!({"cancelled": done.withdrawn}), &cancelled);
+        // What had left before may be paid yet: who reads "cancelled" takes the whole batch for stopped.
+        let text = match done.withdrawn {
+            0 => cancelled,
+            _ => {
+                let standing = journal.standing(batch.clone()).await?;
+                format!(
+                    "{cancelled}; the payments of batch {batch} are now: {}",
+                    states(&standing)
+                )
+            }
+        };
+        tell(session, json!({"cancelled": done.withdrawn}), &text);
         return Ok(Verdict::Done);
     }
     tell(

@@ -103,6 +103,16 @@ pub fn allowed(heard: Heard, code: i32) -> &'static [Class] {
     }
 }
 
+/// Returns whether what a code means in the reply to a post is the opposite of what it means in a status reply: one of the two
+/// would end a payment wrongly.
+#[must_use]
+pub fn contradict(post: Class, status: Class) -> bool {
+    matches!(
+        (post, status),
+        (Class::Paid, Class::Failed) | (Class::Failed | Class::Refused, Class::Paid)
+    )
+}
+
 /// Returns whether a code may have a class.
 #[must_use]
 pub fn allows(heard: Heard, code: i32, class: Class) -> bool {
@@ -216,6 +226,22 @@ mod tests {
                 "{code}"
             );
             assert!(!allows(Heard::Status, code, Class::NoFloat), "{code}");
+        }
+    }
+
+    #[test]
+    fn no_code_ends_a_payment_in_two_ways() {
+        use Class::{Acknowledged, Failed, InDoubt, Paid, Refused};
+        for (post, status, expected) in [
+            (Paid, Failed, true),
+            (Failed, Paid, true),
+            (Refused, Paid, true),
+            (Refused, Failed, false),
+            (Paid, Paid, false),
+            (Acknowledged, Paid, false),
+            (Failed, InDoubt, false),
+        ] {
+            assert_eq!(contradict(post, status), expected, "{post:?} {status:?}");
         }
     }
 

@@ -100,6 +100,7 @@ pub(super) fn read(
         })?;
         let found = entry(source, &full, Kind::Text, value)?;
         refuse_contradiction(heard, code, &full, &found)?;
+        refuse_opposites(heard, code, &full, &found, document)?;
         if let (Heard::Status, Ok(class)) = (heard, found.text.parse()) {
             document.status_codes.insert(code, class);
         } else if let Ok(class) = found.text.parse() {
@@ -114,6 +115,45 @@ pub(super) fn read(
 fn code(key: &str) -> Option<i32> {
     let code: i32 = key.parse().ok()?;
     (code.to_string() == key).then_some(code)
+}
+
+/// Refuses a class that is the opposite of what the other table says of the code.
+fn refuse_opposites(
+    heard: Heard,
+    code: i32,
+    key: &str,
+    found: &Entry,
+    document: &Document,
+) -> Result<(), Error> {
+    let Ok(class) = found.text.parse::<Class>() else {
+        return Ok(());
+    };
+    let (table, name) = match heard {
+        Heard::Post => (
+            "status_codes",
+            document.status_codes.get(&code).map(|class| class.name()),
+        ),
+        Heard::Status => (
+            "post_codes",
+            document.post_codes.get(&code).map(|class| class.name()),
+        ),
+    };
+    let (Some(name), Some(other)) = (name, name.and_then(|name| name.parse().ok())) else {
+        return Ok(());
+    };
+    let (post, status) = match heard {
+        Heard::Post => (class, other),
+        Heard::Status => (other, class),
+    };
+    if !codes::contradict(post, status) {
+        return Ok(());
+    }
+    Err(Error::Value {
+        place: found.origin.clone(),
+        key: key.to_owned(),
+        expected: format!("the same end as {name} of {table}.{code}, or in_doubt"),
+        found: quoted(&found.text),
+    })
 }
 
 fn refuse_contradiction(heard: Heard, code: i32, key: &str, found: &Entry) -> Result<(), Error> {

@@ -374,6 +374,11 @@ fn mistakes_in_the_file_are_named_with_their_place() {
             &["status_codes.219: expected acknowledged, delivered or in_doubt"],
         ),
         (
+            "an end that is another one in the reply to a post",
+            "[post_codes]\n184 = \"failed\"\n[status_codes]\n184 = \"paid\"\n",
+            &["184: expected the same end as"],
+        ),
+        (
             "success taken for want of float, which pays again and again",
             "[post_codes]\n183 = \"no_float\"\n",
             &["post_codes.183: expected paid, acknowledged, delivered or in_doubt"],
