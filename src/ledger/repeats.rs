@@ -235,7 +235,7 @@ pub fn pays_failure(standing: Standing) -> bool {
     }
 }
 
-/// Returns whether a row that is let in is to be judged once more when it leaves: what failed for now may prove paid until then.
+/// Returns whether a row that is let in is to be judged once more when it leaves: what had failed may prove paid until then.
 #[must_use]
 pub fn is_watched(likeness: Likeness, standing: Standing) -> bool {
     likeness == Likeness::Repeat && standing == Standing::Failed

@@ -220,7 +220,8 @@ fn batch_of(c: &Connection, seq: i64) -> Result<String, Error> {
     .query_row([seq], |row| row.get(0))?)
 }
 
-/// Has a payment looked at again before it leaves, because of rows of its debt that have failed for now.
+/// Has a payment looked at again before it leaves, because of rows of its debt that had failed when it was loaded: the gateway
+/// may take that back.
 pub(super) fn watch(c: &Connection, seq: i64, failed: &[i64]) -> Result<(), Error> {
     for other in failed {
         c.prepare_cached("insert or ignore into watched (seq, other) values (?1, ?2)")?

@@ -89,7 +89,7 @@ impl Found<'_> {
 struct SamePayment {
     /// One that counts, with a reference and without.
     counting: [Option<Other>; 2],
-    /// One that counts against rows alone that were refused before, likewise.
+    /// One that counts only where the batch has set rows aside, likewise.
     old: [Option<Other>; 2],
     failed: Vec<Other>,
 }
