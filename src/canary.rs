@@ -11,6 +11,10 @@ pub(crate) enum Canary {
     RepostOnLoss,
     /// References are compared letter by letter with those of other loads.
     ReferencesAsWritten,
+    /// The service of the new row alone says what is a repeat.
+    TermsOfOneService,
+    /// A mended row that does not name the rejected one is a new one.
+    MendedStandsBeside,
     /// A row without an amount is another payment than one that has its amount.
     OpenAmountIsAnother,
     /// A lost connection counts as proof that nothing left.

@@ -375,6 +375,9 @@ pub(super) struct ExplainArguments {
     /// The phone number, or account, that the row pays
     #[arg(long, value_name = "NUMBER", conflicts_with_all = ["payment", "reference", "id"])]
     pub phone: Option<String>,
+    /// A part of the name of the customer whom the row pays
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["phone", "payment", "reference", "id"])]
+    pub customer: Option<String>,
     /// Show prepaid tokens: whoever has one can use it
     #[arg(long)]
     pub reveal: bool,
@@ -437,7 +440,19 @@ pub(super) struct CancelArguments {
     pub batch: String,
     #[command(flatten)]
     pub name: NameArguments,
-    /// Do not ask before a whole batch is withdrawn
+    /// Withdraw rows that were rejected, and shall not be paid: by their line, reference or name; without any, all of the batch
+    #[arg(
+        long,
+        value_name = "LINE|REFERENCE",
+        num_args = 0..,
+        requires = "reason",
+        conflicts_with_all = ["payment", "reference", "id"]
+    )]
+    pub rejected: Option<Vec<String>>,
+    /// Why rejected rows are not paid; it is kept as evidence
+    #[arg(long, value_name = "TEXT", requires = "rejected")]
+    pub reason: Option<String>,
+    /// Do not ask before a whole batch, or rejected rows are withdrawn
     #[arg(long, short)]
     pub yes: bool,
 }
@@ -467,6 +482,9 @@ pub(super) struct RecoverArguments {
     /// Orders (cancel, retry, resolve) that this copy did not know of were given again, or there were none: runs post again
     #[arg(long, group = "order", requires = "reason", conflicts_with = "batch")]
     pub orders_given_again: bool,
+    /// With --orders-given-again: so many orders that `disburse recover` lists were not given again, and need not be
+    #[arg(long, value_name = "N", requires = "orders_given_again")]
+    pub without: Option<u64>,
     /// How that is known
     #[arg(long, value_name = "TEXT", requires = "order")]
     pub reason: Option<String>,

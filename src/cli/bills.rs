@@ -12,7 +12,7 @@ use super::{Error, gateway, output, sandbox, signals};
 use crate::domain::{BatchName, PaymentKind, ServiceCode, Timestamp};
 use crate::engine::Clock;
 use crate::gateway::{HttpGateway, OperationError};
-use crate::journal::{BillCursor, Journal, LoadSummary, RunLock};
+use crate::journal::{BillCursor, BillRival, Journal, LoadSummary, RunLock};
 use crate::preflight::{BillReport, BillRule, Bills, BillsStop, Manner, RefusedBill};
 use crate::sandbox::Sandbox;
 
@@ -118,7 +118,7 @@ impl Told {
             Some(_) => "; nothing was posted",
             None => "",
         };
-        if let Some(first) = report.refusals.first() {
+        if !report.refusals.is_empty() {
             let more = match report.stopped {
                 Some(_) => "; others were not asked for",
                 None => "",
@@ -132,17 +132,31 @@ impl Told {
                     "their bills"
                 },
             ));
-            return Err(match kept {
-                None => error.hint("mend them in the file, and check it again"),
-                Some(batch) => error
+            let name = |row: &RefusedBill| {
+                let reference = row.reference.clone();
+                reference.unwrap_or_else(|| row.id.to_string())
+            };
+            let (waiting, others): (Vec<_>, Vec<_>) =
+                report.refusals.iter().partition(|row| row.rival.is_some());
+            let error = match (others.first(), kept) {
+                (None, _) => error,
+                (Some(_), None) => error.hint("mend them in the file, and check it again"),
+                (Some(first), Some(batch)) => error
                     .hint(format!(
                         "the batch is not posted while they are in it. Withdraw each: disburse cancel {batch} {}; or say the same command again \
                          when the biller has put its bill right",
-                        first.reference.clone().unwrap_or_else(|| first.id.to_string())
+                        name(first)
                     ))
                     .hint(
                         "what is withdrawn and to be paid all the same is added with --amend, with an amount and a reference of its own",
                     ),
+            };
+            let waits = waiting
+                .first()
+                .and_then(|row| Some((row, row.rival.as_ref()?)));
+            return Err(match waits {
+                Some((row, rival)) => error.hint(rival_hint(kept, &name(row), rival)),
+                None => error,
             });
         }
         match &report.stopped {
@@ -187,6 +201,23 @@ impl Told {
             "taken": {"count": taken.count, "amounts": taken.amounts.decimals()},
             "fitting": self.report.fitting,
         })
+    }
+}
+
+/// Says what to do about a row whose bill another row pays: that one ends first, and where it cannot, this one is left for later.
+// Two batches may wait for one another: each pays in full an account of which the other one takes what is due.
+fn rival_hint(kept: Option<&BatchName>, row: &str, rival: &BillRival) -> String {
+    let later = "is loaded under a new batch name once the other row has ended: its bill then says what is left to pay";
+    match (kept, &rival.batch) {
+        (None, _) => format!("leave the row that has no amount out of the file: it {later}"),
+        (Some(batch), None) => format!(
+            "the batch is not posted while both are in it. Withdraw the row that waits, disburse cancel {batch} {row}, and run the batch: what \
+             was withdrawn {later}"
+        ),
+        (Some(batch), Some(other)) => format!(
+            "first `disburse run {other}`, then say the same command again. If {other} waits for {batch} in its turn, neither is posted until one \
+             gives way: withdraw the row that waits here, disburse cancel {batch} {row}, and run {batch}, then {other}: what was withdrawn {later}"
+        ),
     }
 }
 

@@ -155,6 +155,14 @@ impl From<journal::Error> for Error {
                  decided one by one with `disburse resolve`, or by --nothing-ran-since, where that is certain",
             ),
             E::OrdersLost { .. } => Some(super::recover::ORDERS_LOST_HINT),
+            E::SomethingRan { .. } => Some(
+                "let it be asked: a run of each batch that `disburse recover` lists asks the gateway first, and posts what it does not know. Where \
+                 the gateway cannot be asked, decide the payments one by one with disburse resolve",
+            ),
+            E::OrdersMissing { .. } => Some(
+                "give them again as they were (the same payments, the same order), then say this again. Where one of them was given in another way, or \
+                 need not be given: say how many, as they are listed here, with --without N. Whoever they kept from being paid is paid then",
+            ),
             E::Exists { .. } => Some("name a file that is not there yet"),
             E::NoRecovery => {
                 Some("nothing is to be done: what is loaded is paid without asking first")
@@ -170,6 +178,10 @@ impl From<journal::Error> for Error {
             E::Latched { cause } if cause.contains("malformed") => Some(DAMAGED),
             E::UnknownPayment { .. } => Some(
                 "name it by the reference of its row or by its payerTransactionID; payments.csv of the report lists both",
+            ),
+            E::NoRejectedRow { .. } => Some(
+                "name a rejected row by its line, its reference, or its name (row-...): the corrections file and failed.csv of `disburse report` \
+                 have the name in the column rejected_row. A payment is withdrawn with `disburse cancel BATCH REFERENCE`",
             ),
             E::MoreThanShown { .. } => {
                 Some("say the same command again, and look at what it shows")
@@ -189,7 +201,9 @@ impl From<journal::Error> for Error {
                 "a rehearsal stays a rehearsal: go on with --sandbox, or load the file under another batch name for the gateway",
             ),
             E::Newer { .. } => Some("use the newer disburse for it"),
-            E::Held { .. } => Some("wait until it ends, or stop it with Ctrl-C and run again"),
+            E::Held { .. } => {
+                Some("wait until it ends, or stop it with Ctrl-C, and say the same again")
+            }
             E::UnknownBatch { .. } => Some("`disburse status` lists the batches of the journal"),
             E::OtherWire { .. } => {
                 Some("set the profile back, so that every repeat of a post has the same bytes")
@@ -222,7 +236,10 @@ impl From<journal::Error> for Error {
                 | E::Altered { .. }
                 | E::AlteredRow { .. }
                 | E::AlteredLoad { .. } => Self::unexpected(&error),
-                E::PaidElsewhere { .. } => Self::unfinished(&error),
+                // Nothing is wrong with the command: a job that says it again later comes to its end.
+                E::Held { .. } | E::Busy { .. } | E::PaidElsewhere { .. } => {
+                    Self::unfinished(&error)
+                }
                 _ => Self::refused(&error),
             },
         };

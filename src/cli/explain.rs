@@ -69,13 +69,21 @@ pub(super) fn explain(session: &Session, arguments: ExplainArguments) -> Result<
         .iter()
         .map(|record| Ok((snapshot.bills(record.seq)?, snapshot.trail(record.seq)?)))
         .collect::<Result<Vec<_>, Error>>()?;
-    for (record, (bills, trail)) in records.iter().zip(&told) {
-        let file = snapshot.file_of(record.seq)?;
-        print_record(record, &file, trail, shown);
-        for text in found::place_taken(&snapshot, record.seq)? {
-            output::line(&text);
+    let beside = records
+        .iter()
+        .map(|record| {
+            let file = snapshot.file_of(record.seq)?;
+            let taken = found::place_taken(&snapshot, record.seq)?;
+            Ok((file, taken, snapshot.failed_before(record.seq)?))
+        })
+        .collect::<Result<Vec<_>, Error>>()?;
+    for ((record, (bills, trail)), (file, taken, failed)) in records.iter().zip(&told).zip(&beside)
+    {
+        print_record(record, file, trail, shown);
+        for text in taken {
+            output::line(text);
         }
-        for other in snapshot.failed_before(record.seq)? {
+        for other in failed {
             output::line(&format!(
                 "  {} of batch {} had failed with the same debt when this one was loaded, and is {} now",
                 other.id,
@@ -245,6 +253,19 @@ fn print_record(record: &PaymentRecord, file: &SourceFile, trail: &[TrailEntry],
     }
 }
 
+/// What a payment waits for whose row a batch may have paid that was lost with a journal.
+pub(super) const UNTIL_DONE: &str = "`disburse recover --done` says that all batches that were loaded after the copy are here again";
+
+/// What to do about such payments.
+pub(super) fn until_done_hint(commands: Commands<'_>) -> String {
+    format!(
+        "Load each such file again, whole and under its batch name, and run it; then: disburse recover --done, then: {}. What is not to \
+         be paid any more, withdraw: disburse cancel {}",
+        commands.run(),
+        commands.batch
+    )
+}
+
 /// Says what a payment waits for, and what to do about it.
 pub(super) fn waits(
     commands: Commands<'_>,
@@ -265,6 +286,10 @@ pub(super) fn waits(
             "waits for the gateway's word about {id}, an earlier payment of the same row: it called it failed, and has spoken of it \
              otherwise since. A run asks, until it says failed again. {}",
             way_out(commands, id)
+        ),
+        WaitsFor::Recovered => format!(
+            "waits until {UNTIL_DONE}: one of them may have paid its row. {}",
+            until_done_hint(commands)
         ),
         WaitsFor::Itself {
             withdrawn: true,

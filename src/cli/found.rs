@@ -5,10 +5,11 @@ use serde_json::{Value, json};
 use super::arguments::ExplainArguments;
 use super::session::{Session, batch_name, needed_payment, payment_name, sandbox_flag};
 use super::{Error, Verdict, lookup, output, report};
-use crate::domain::{BatchName, Msisdn, WireZone};
-use crate::journal::{FOUND_MAX, FoundRow, Reader, RejectedFound, Snapshot};
+use crate::domain::{Actor, BatchName, Msisdn, WireZone};
+use crate::journal::{FOUND_MAX, FoundRow, Reader, RejectedFound, Snapshot, Wanted};
 use crate::ledger::Purpose;
 use crate::ledger::names::{By, PaymentName};
+use crate::ledger::set_aside::Withdrawal;
 use crate::report::StateName;
 
 /// What is asked about.
@@ -26,30 +27,38 @@ pub(super) fn asked(
     arguments: ExplainArguments,
 ) -> Result<Asked, Error> {
     let ExplainArguments {
-        batch, name, phone, ..
+        batch,
+        name,
+        phone,
+        customer,
+        ..
     } = arguments;
+    if let Some(names) = customer {
+        let batch = batch.as_deref().map(batch_name).transpose()?;
+        return by_names(session, reader, &names, batch.as_ref());
+    }
     if let Some(number) = phone {
         let batch = batch.as_deref().map(batch_name).transpose()?;
         return by_number(session, reader, &number, batch.as_ref());
     }
     match (batch, payment_name(name.clone())?) {
         (Some(batch), Some(name)) => Ok(Asked::Row(batch_name(&batch)?, name)),
-        (None, Some(name)) => anywhere(reader, name),
+        (None, Some(name)) => anywhere(session, reader, name),
         (Some(text), None) => {
             let is_batch = reader.batches()?.iter().any(|batch| batch.as_str() == text);
             match is_batch {
                 true => Ok(Asked::Row(batch_name(&text)?, needed_payment(name)?)),
-                false => anywhere(reader, PaymentName::from(text)),
+                false => anywhere(session, reader, PaymentName::from(text)),
             }
         }
         (None, None) => Err(Error::refused("no payment is named").hint(
-            "name it by the reference of its row or by its payerTransactionID, or by its number: --phone NUMBER",
+            "name it by the reference of its row or by its payerTransactionID, by its number (--phone NUMBER), or by whom it pays (--customer NAME)",
         )),
     }
 }
 
 /// Finds the one batch in which a text names a row.
-fn anywhere(reader: &Reader, name: PaymentName) -> Result<Asked, Error> {
+fn anywhere(session: &Session, reader: &Reader, name: PaymentName) -> Result<Asked, Error> {
     let mut batches = reader.batches_with(&name)?;
     let text = output::name(&name.text);
     match batches.len() {
@@ -57,11 +66,18 @@ fn anywhere(reader: &Reader, name: PaymentName) -> Result<Asked, Error> {
             "no batch of this journal, and no row of any, is called {text:?}"
         ))
         .hint(
-            "name a row by its reference, its payerTransactionID, or --phone NUMBER; payments.csv of the report lists both, \
-             and `disburse status` lists the batches",
+            "name a row by its reference, its payerTransactionID, --phone NUMBER or --customer NAME; payments.csv of the report lists \
+             references and payerTransactionIDs, and `disburse status` lists the batches",
         )),
         1 => Ok(Asked::Row(batches.remove(0), name)),
         count => {
+            let found = reader.rows_with(Wanted::Reference(&name.text), None)?;
+            let named = named(&found);
+            if named.len() > 1 {
+                let rows = output::counted(named.len().min(FOUND_MAX) as u64, "row");
+                list(session, reader, &format!("{rows} with reference {text}"), &named)?;
+                return Ok(Asked::Told(Verdict::Done));
+            }
             let commands = batches
                 .iter()
                 .take(FOUND_MAX)
@@ -112,35 +128,73 @@ fn by_number(
     batch: Option<&BatchName>,
 ) -> Result<Asked, Error> {
     let number = digits(session, number)?;
-    let found = reader.rows_of_number(number.as_str(), batch)?;
-    let masked = number.masked();
+    let found = reader.rows_with(Wanted::Number(number.as_str()), batch)?;
+    one_or_all(
+        session,
+        reader,
+        &found,
+        ("to", &number.masked().to_string()),
+        batch,
+    )
+}
+
+/// A name that is shorter finds nearly everybody.
+const NAMES_MIN: usize = 3;
+
+fn by_names(
+    session: &Session,
+    reader: &Reader,
+    names: &str,
+    batch: Option<&BatchName>,
+) -> Result<Asked, Error> {
+    let names = names.trim();
+    if names.chars().count() < NAMES_MIN {
+        return Err(Error::refused(format!(
+            "--customer: expected at least {NAMES_MIN} letters of a name, found {names:?}"
+        )));
+    }
+    let found = reader.rows_with(Wanted::Names(names), batch)?;
+    one_or_all(
+        session,
+        reader,
+        &found,
+        ("for", &output::name(names)),
+        batch,
+    )
+}
+
+/// Returns rows with what they are known by.
+fn named(found: &[FoundRow]) -> Vec<(&FoundRow, PaymentName)> {
     let name = |row: &FoundRow| match (&row.id, &row.rejected) {
         (Some(id), _) => Some(id.to_string()),
-        (None, Some(rejected)) => Some(rejected.to_string()),
-        (None, None) => None,
+        (None, rejected) => rejected.as_ref().map(ToString::to_string),
     };
-    let named: Vec<(&FoundRow, PaymentName)> = found
-        .iter()
-        .filter_map(|row| {
-            let text = name(row)?;
-            Some((
-                row,
-                PaymentName {
-                    text,
-                    by: By::Identifier,
-                },
-            ))
-        })
-        .collect();
-    match named.as_slice() {
+    let named = |row| {
+        let text = name(row)?;
+        let by = By::Identifier;
+        Some((row, PaymentName { text, by }))
+    };
+    found.iter().filter_map(named).collect()
+}
+
+/// Names the one row that was found, or lists them.
+fn one_or_all(
+    session: &Session,
+    reader: &Reader,
+    found: &[FoundRow],
+    (to, whom): (&str, &str),
+    batch: Option<&BatchName>,
+) -> Result<Asked, Error> {
+    match named(found).as_slice() {
         [] => Err(Error::refused(match batch {
-            Some(batch) => format!("no row of batch {batch} pays {masked}"),
-            None => format!("no row of this journal pays {masked}"),
+            Some(batch) => format!("no row of batch {batch} pays {whom}"),
+            None => format!("no row of this journal pays {whom}"),
         })
         .hint("another journal may have it (--journal); `disburse status` lists the batches of this one")),
         [(row, name)] => Ok(Asked::Row(row.batch.clone(), name.clone())),
         many => {
-            list(session, reader, &masked, many)?;
+            let rows = output::counted(many.len().min(FOUND_MAX) as u64, "row");
+            list(session, reader, &format!("{rows} {to} {whom}"), many)?;
             Ok(Asked::Told(Verdict::Done))
         }
     }
@@ -185,16 +239,19 @@ fn listed(snapshot: &Snapshot<'_>, name: &PaymentName) -> Result<Option<Listed>,
     Ok(found.map(|found| Listed {
         line: found.line,
         amount: amount_of(&found),
+        state: match found.withdrawn {
+            Some(_) => StateName::Withdrawn,
+            None => StateName::Rejected,
+        },
         file: found.file.name,
-        state: StateName::Rejected,
     }))
 }
 
-/// Lists the rows of one number, each with the command that tells more.
+/// Lists rows, each with the command that tells more.
 fn list(
     session: &Session,
     reader: &Reader,
-    masked: &str,
+    heading: &str,
     rows: &[(&FoundRow, PaymentName)],
 ) -> Result<(), Error> {
     let (mut values, mut lines) = (Vec::new(), Vec::new());
@@ -231,8 +288,7 @@ fn list(
         true => ", and more",
         false => "",
     };
-    let count = output::counted(lines.len() as u64, "row");
-    output::line(&format!("{count} to {masked}{more}"));
+    output::line(&format!("{heading}{more}"));
     lines
         .iter()
         .for_each(|line| output::line(&format!("  {line}")));
@@ -246,7 +302,7 @@ fn amount_of(found: &RejectedFound) -> String {
 }
 
 /// Hides all but the last four of every longer run of digits: errors quote the number that was refused.
-fn without_numbers(text: &str) -> String {
+pub(super) fn without_numbers(text: &str) -> String {
     const SHOWN: usize = 4;
     let mut shown = String::with_capacity(text.len());
     let mut run = String::new();
@@ -284,9 +340,13 @@ pub(super) fn tell_rejected(
                 "service_code": row.service_code,
                 "amount": row.amount,
                 "currency_code": row.currency_code,
-                "state": "rejected",
+                "state": match row.withdrawn {
+                    Some(_) => StateName::Withdrawn.as_str(),
+                    None => StateName::Rejected.as_str(),
+                },
                 "errors": without_numbers(&row.errors),
                 "replaced_by": row.replaced_by.map(|id| id.to_string()),
+                "withdrawn": row.withdrawn.as_ref().map(withdrawal_json),
             })
         });
         output::json(&values.collect());
@@ -308,13 +368,20 @@ pub(super) fn tell_rejected(
             without_numbers(&row.msisdn)
         ));
         output::line(&match row.replaced_by {
+            None if row.withdrawn.is_some() => {
+                "  Rejected and withdrawn: nobody was paid by it, and nobody is".to_owned()
+            }
             Some(id) => format!(
                 "  Rejected, and its mended row has taken its place: disburse explain {batch} --id {id}"
             ),
             None => format!(
                 "  Rejected, and never sent: nobody was paid by it. Mend it, and add it: `disburse report {batch} --out DIR` writes it to \
-                 failed.csv; then: disburse load DIR/failed.csv --batch {batch} --amend{}",
-                sandbox_flag(purpose)
+                 failed.csv; then: disburse load DIR/failed.csv --batch {batch} --amend{}. If it shall not \
+                 be paid: disburse cancel {batch} --rejected {} --reason TEXT",
+                sandbox_flag(purpose),
+                row.name
+                    .as_ref()
+                    .map_or_else(|| row.line.to_string(), ToString::to_string)
             ),
         });
         output::line(&format!(
@@ -322,7 +389,20 @@ pub(super) fn tell_rejected(
             zone.format_named(row.file.loaded_at),
             without_numbers(&row.errors)
         ));
+        if let Some(withdrawal) = &row.withdrawn {
+            let at = zone.format_named(withdrawal.at);
+            output::line(&format!("  {}", withdrawal.text(&at)));
+        }
     }
+}
+
+/// Returns a person's decision for programs.
+fn withdrawal_json(withdrawal: &Withdrawal) -> Value {
+    let by = withdrawal.by.as_ref();
+    json!({
+        "at": withdrawal.at.to_string(), "reason": withdrawal.reason,
+        "user": by.map(Actor::user), "host": by.map(Actor::host), "sudo_of": by.and_then(Actor::sudo_of),
+    })
 }
 
 /// Says whose place a payment took.

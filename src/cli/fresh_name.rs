@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;
 
-use crate::report::{FileIdentity, place};
+use crate::report::{FileIdentity, is_free, place};
 
 /// Names that are tried.
 const NAMES_MAX: u32 = 10_000;
@@ -14,11 +14,12 @@ const NAMES_MAX: u32 = 10_000;
 /// Gives a file this name or, when something else has it, the next one with a number that is free; returns the name. A file of
 /// ours that nobody has touched since is replaced. Where the very same bytes are there already, they stay.
 ///
-/// `input`: the file that the command reads, which keeps its name.
+/// `input`: the file that the command reads, which keeps its name. `may_replace`: whether it may take the place of this one of ours.
 pub(super) fn put(
     mut file: NamedTempFile,
     path: &Path,
     input: Option<FileIdentity>,
+    may_replace: impl Fn(&Path, &Path) -> io::Result<bool>,
 ) -> io::Result<PathBuf> {
     for number in 1..=NAMES_MAX {
         let name = numbered(path, number);
@@ -27,6 +28,7 @@ pub(super) fn put(
             Ok(there) if !there.is_file() && !there.is_symlink() => {
                 return Err(io::Error::other("something that is no file has that name"));
             }
+            Ok(there) if there.is_file() && !may_replace(file.path(), &name)? => continue,
             _ => {}
         }
         match place(file, &name, input)? {
@@ -35,6 +37,14 @@ pub(super) fn put(
         }
     }
     Err(io::Error::other("every name with a number is taken"))
+}
+
+/// Returns the name that [`put`] gives a file with other bytes than those that are there.
+pub(super) fn next(path: &Path) -> PathBuf {
+    (1..=NAMES_MAX)
+        .map(|number| numbered(path, number))
+        .find(|name| is_free(name).unwrap_or(false))
+        .unwrap_or_else(|| path.to_owned())
 }
 
 /// Returns `a.csv`, `a-2.csv`, `a-3.csv`.
@@ -90,7 +100,7 @@ mod tests {
         let put = |text: &str| {
             let mut file = NamedTempFile::new_in(dir.path()).unwrap();
             file.write_all(text.as_bytes()).unwrap();
-            let name = put(file, &path, None).unwrap();
+            let name = put(file, &path, None, |_, _| Ok(true)).unwrap();
             name.file_name().unwrap().to_str().unwrap().to_owned()
         };
         assert_eq!(put("one"), "a.corrections.csv");
@@ -100,7 +110,10 @@ mod tests {
         assert_eq!(put("two"), "a.corrections-2.csv");
         fs::write(dir.path().join("a.corrections-2.csv"), "two, mended").unwrap();
         std::os::unix::fs::symlink("nowhere", dir.path().join("a.corrections-3.csv")).unwrap();
+        let fourth = dir.path().join("a.corrections-4.csv");
+        assert_eq!(next(&path), fourth, "the name is told before");
         assert_eq!(put("three"), "a.corrections-4.csv");
+        assert_eq!(next(&path), fourth, "ours is replaced");
         assert_eq!(fs::read_to_string(&path).unwrap(), "one, mended");
         assert_eq!(
             fs::read_dir(dir.path()).unwrap().count(),
@@ -110,6 +123,6 @@ mod tests {
         let folder = dir.path().join("folder");
         fs::create_dir(&folder).unwrap();
         let file = NamedTempFile::new_in(dir.path()).unwrap();
-        super::put(file, &folder, None).unwrap_err();
+        super::put(file, &folder, None, |_, _| Ok(true)).unwrap_err();
     }
 }

@@ -52,16 +52,17 @@ pub(super) fn named(error: &Error) -> Option<String> {
             ..
         } => format!(
             "choose the profile with the user name {told_account} at {told_gateway}: --asked-as names nobody else here. Where the gateway no \
-             longer lets that name in, ask its people what became of each payment: record what was paid with disburse resolve {batch} ID \
-             --paid (payments.csv of disburse report lists the IDs); once all of that is recorded, say that nothing else was posted: disburse \
-             recover {batch} --nothing-ran-since --reason TEXT"
+             longer lets that name in, ask its people what became of each payment, and record it: disburse resolve {batch} ID --paid or --failed \
+             (payments.csv of disburse report lists the IDs). What failed may be loaded as a batch of another name, once disburse recover --done \
+             has ended the recovery"
         ),
         Error::BatchesLost { lost } => {
             let unnamed = match lost.unnamed {
                 0 => "",
                 _ => {
-                    " Of what ran long ago the names are not kept: earlier reports and the files tell them. Where every file was loaded again and \
-                     run, `disburse recover --done` says so."
+                    " Of what ran long ago the names are not kept: earlier reports and the files tell them. Of what ran before the last 80 nothing is \
+                     kept but how many there were, and no load takes them off that number. Where every file was loaded again and run that may have \
+                     paid what failed here, say so at a terminal: disburse recover --done."
                 }
             };
             format!(

@@ -9,20 +9,19 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, OnceLock};
 
-use rustix::fs::OFlags;
-use sha2::{Digest, Sha256};
-
 use super::arguments::FileArguments;
 use super::config::Settings;
 use super::mistakes::Mistakes;
-use super::{Error, fresh_name, output, rules};
+use super::rejected::{name_of, rejected};
+use super::{Error, fresh_name, links, output, rules};
 use crate::domain::{Amount, BatchName, Currency};
 use crate::intake::{
     self, BadPlaces, BadRow, Corrections, Encoding, Form, Format, Options, Reader, Row, Rules,
 };
-use crate::journal::{Incoming, LateError, RejectedRow};
-use crate::ledger::correction::{Corrects, RejectedName};
+use crate::journal::{Incoming, LateError};
+use crate::ledger::correction::Corrects;
 use crate::report::FileIdentity;
+use rustix::fs::OFlags;
 
 /// Rows that travel together.
 const BLOCK: usize = 512;
@@ -69,7 +68,7 @@ pub(super) struct Reading {
     corrects: BTreeMap<u64, Corrects>,
     notes: Vec<String>,
     /// What was taken although it is odd.
-    warning: Option<String>,
+    pub(super) warnings: Vec<String>,
 }
 
 impl Input {
@@ -271,16 +270,22 @@ impl Input {
                 .into_inner()
                 .map_err(std::io::IntoInnerError::into_error)?;
             file.as_file().sync_all()?;
-            fresh_name::put(file, &self.corrections, FileIdentity::of(&self.file).ok())
+            let input = FileIdentity::of(&self.file).ok();
+            fresh_name::put(file, &self.corrections, input, links::all_kept)
         };
         let kept = keep().map_err(|error| unwritable(&self.corrections, &error))?;
         let name = output::name(&kept.display().to_string());
         let instead = match kept == self.corrections {
             true => String::new(),
-            false => format!(
-                "; {} is another file, and stays as it is",
-                output::name(&self.corrections.display().to_string())
-            ),
+            false => {
+                let other = output::name(&self.corrections.display().to_string());
+                match links::has_some(&self.corrections).unwrap_or(false) {
+                    true => format!(
+                        "; {other} names rows that an earlier load has rejected or that have failed, and stays as it is: mend those there"
+                    ),
+                    false => format!("; {other} is another file, and stays as it is"),
+                }
+            }
         };
         output::note(&format!(
             "the rows with errors are in {name}, each with its errors in the last column{instead}"
@@ -426,7 +431,7 @@ fn feed(
         form: reader.form(),
         corrects: BTreeMap::new(),
         notes: Vec::new(),
-        warning: None,
+        warnings: Vec::new(),
     };
     let mut block = Vec::with_capacity(BLOCK);
     let mut good_rows = 0;
@@ -463,7 +468,7 @@ fn feed(
     block.push(Incoming::End);
     let _ = sender.send(block);
     reading.notes = reader.notes();
-    reading.warning = reader.warning();
+    reading.warnings = reader.warnings();
     Ok(reading)
 }
 
@@ -484,82 +489,10 @@ impl Reading {
         }
     }
 
-    /// Returns what was taken although it is odd.
-    pub(super) fn warning(&self) -> Option<&str> {
-        self.warning.as_deref()
-    }
-
     /// Returns what is worth telling about how the file was read.
     pub(super) fn notes(&self) -> &[String] {
         &self.notes
     }
-}
-
-/// Returns the name that a bad row has in the corrections: that of the rejected row that it was to correct, or its own where
-/// it is set aside.
-fn name_of(corrects: Option<&Corrects>, batch: Option<&BatchName>, digest: &[u8; 32]) -> String {
-    match (corrects, batch) {
-        (Some(Corrects::Rejected(name)), _) => name.clone(),
-        (Some(Corrects::Failed(_)), _) | (None, None) => String::new(),
-        (None, Some(batch)) => RejectedName::of(batch, digest).to_string(),
-    }
-}
-
-fn rejected(row: &BadRow, form: &Form) -> RejectedRow {
-    let cell = |name: &str| {
-        let at = form.header.iter().position(|header| header.trim() == name);
-        at.and_then(|at| row.raw.get(at))
-            .map(|text| text.chars().take(128).collect())
-            .unwrap_or_default()
-    };
-    RejectedRow {
-        line: row.line,
-        reference: row.reference.clone().unwrap_or_default(),
-        service_code: row.service.clone().unwrap_or_default(),
-        msisdn: cell("msisdn"),
-        account_number: cell("account_number"),
-        amount_text: cell("amount"),
-        currency_code: row.amount.map_or_else(
-            || cell("currency_code"),
-            |money| money.currency.code().to_owned(),
-        ),
-        money: row.amount,
-        errors: row.error_text(),
-        digest: content_digest(row, form),
-        cells: own_cells(row, form),
-    }
-}
-
-/// Returns what the row has by the names of the contract, as a JSON object.
-fn own_cells(row: &BadRow, form: &Form) -> String {
-    let cells: serde_json::Map<String, serde_json::Value> = form
-        .names
-        .iter()
-        .zip(&row.raw)
-        .filter(|(name, cell)| !name.is_empty() && !cell.is_empty())
-        .map(|(name, cell)| (name.clone(), cell.as_str().into()))
-        .collect();
-    serde_json::Value::Object(cells).to_string()
-}
-
-/// Returns SHA-256 over what the row has, by the names of the columns: what is wrong with it changes with the rules, and what
-/// an earlier load said of it is not the row's.
-fn content_digest(row: &BadRow, form: &Form) -> [u8; 32] {
-    let mut hash = Sha256::new();
-    let mut part = |text: &str| {
-        hash.update((text.len() as u64).to_be_bytes());
-        hash.update(text);
-    };
-    for (at, cell) in row.raw.iter().enumerate() {
-        let name = form.header.get(at).map_or("", |name| name.trim());
-        // What is beyond the header is the row's, too.
-        let is_own = form.names.get(at).is_none_or(|name| !name.is_empty());
-        if is_own && !cell.is_empty() {
-            part(name);
-            part(cell);
-        }
-    }
-    hash.finalize().into()
 }
 
 /// What to do about a file that is there and does not open.

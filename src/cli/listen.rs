@@ -31,6 +31,12 @@ pub(super) async fn listen(
         .as_ref()
         .map(ToString::to_string)
         .unwrap_or_default();
+    if public_url.is_empty() && !session.common.quiet {
+        output::complain(
+            "warning",
+            "callback.public_url is not set, so no payment names an address, and the gateway calls nobody; set it before the next run",
+        );
+    }
     let options = callback::Options {
         addresses: Addresses::new(&public_url, &journal.callback_key().await?),
         journal,

@@ -1,23 +1,24 @@
 //! `load`, and the loading that `check` and `pay` share.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde_json::json;
 
 use super::actor::actor;
 use super::arguments::{LoadArguments, LoadOptions, OnError};
+use super::aside::{self, Aside};
 use super::bills::{self, Told};
 use super::config::Settings;
 use super::input::{Input, Pending, Reading, declared_total};
 use super::refused::refused;
 use super::session::{Session, batch_name, run_command, sandbox_flag};
 use super::verify;
-use super::writeback::Writeback;
 use super::{
     Error, Verdict, arguments::FileArguments, corrected, networks, output, recover, repeats,
 };
 use crate::domain::{BatchName, Originator, Tally, Timestamp};
 use crate::journal::{Journal, LoadPlan, LoadRefusal, LoadSummary, Loaded, Reader, RunLock};
+use crate::ledger::recovery::Cause;
 use crate::ledger::{Before, Purpose};
 
 /// `disburse load`.
@@ -183,7 +184,9 @@ pub(super) async fn open_and_load(
     plan: LoadPlan,
 ) -> Result<(Journal, LoadSummary, bool), Error> {
     let path = session.journal_path();
+    let (batch, presumes) = (plan.batch.clone(), plan.presume_posted);
     crate::journal::refuse_reserved(path)?;
+    aside::remove_leftovers(path);
     if path.symlink_metadata().is_ok() {
         let journal = Journal::open(path)?.acting_as(actor());
         recover::warn(&journal).await?;
@@ -191,7 +194,21 @@ pub(super) async fn open_and_load(
             originator: originator(path, &plan)?,
             ..plan
         };
-        let (summary, fresh) = into_journal(session, &journal, input, plan).await?;
+        // A recovery is not begun in the middle of a run.
+        let _lock = match presumes {
+            true => {
+                let purpose = format!("load of batch {batch}");
+                Some(RunLock::take(path, &purpose, Timestamp::now())?)
+            }
+            false => None,
+        };
+        let before = journal.recovery().await?;
+        let loaded = into_journal(session, &journal, input, plan).await;
+        recover::warn_missing(&journal).await?;
+        let (summary, fresh) = loaded?;
+        if presumes && fresh && before.is_none() {
+            say_begun(&journal, &batch).await?;
+        }
         return Ok((journal, summary, fresh));
     }
     if crate::journal::is_gone(path) {
@@ -207,25 +224,33 @@ pub(super) async fn open_and_load(
     }
     // Made aside and put in place when it holds something: to remove a journal that another process may have opened
     // meanwhile would lose what that process writes.
-    let aside = aside_of(path);
-    let journal = Journal::aside(&aside)?.acting_as(actor());
-    let writeback = Writeback::of(&aside).map_err(|error| unsynced(path, &error));
+    let (journal, aside) = Aside::begin(path)?;
+    let journal = journal.acting_as(actor());
     let loaded = into_journal(session, &journal, input, plan).await;
     // The last handle closes the file, and takes everything into it.
     drop(journal);
     let placed = loaded.and_then(|loaded| {
-        put_in_place(&aside, path, writeback?)?;
+        aside.put_in_place()?;
         Ok(loaded)
     });
-    for suffix in ["", "-wal", "-shm"] {
-        // What stays holds no more than a file that was refused, or what is in place by now.
-        let _ = std::fs::remove_file(beside(&aside, suffix));
-    }
     let (summary, fresh) = placed?;
     let journal = session.journal()?;
     // Another one may have been in this place before.
     recover::warn(&journal).await?;
+    recover::warn_missing(&journal).await?;
+    if presumes {
+        say_begun(&journal, &batch).await?;
+    }
     Ok((journal, summary, fresh))
+}
+
+/// Says what follows from an order that a batch is presumed posted, where it has begun a recovery.
+async fn say_begun(journal: &Journal, batch: &BatchName) -> Result<(), Error> {
+    let open = journal.recovery().await?;
+    if open.is_some_and(|open| open.cause == Cause::Ordered) {
+        recover::say_begun(batch, 0);
+    }
+    Ok(())
 }
 
 /// Returns who pays: of a rehearsal that is there already, whoever it was begun with.
@@ -247,80 +272,6 @@ fn originator(path: &Path, plan: &LoadPlan) -> Result<Originator, Error> {
     })
 }
 
-/// A name that nobody else has: process numbers come again, in containers at every start, and what a killed load left
-/// behind must not be taken for a beginning.
-fn aside_of(path: &Path) -> PathBuf {
-    let (process, number) = (std::process::id(), fastrand::u64(..));
-    beside(path, &format!(".loading-{process}-{number}"))
-}
-
-fn unsynced(path: &Path, error: &std::io::Error) -> Error {
-    Error::from(crate::journal::Error::Open {
-        path: path.to_owned(),
-        cause: format!("disk I/O error while what was loaded was synced: {error}"),
-    })
-}
-
-/// Gives a journal that was made aside its name, for good.
-fn put_in_place(aside: &Path, path: &Path, writeback: Writeback) -> Result<(), Error> {
-    let failed = |cause: String| {
-        let path = path.to_owned();
-        Error::from(crate::journal::Error::Open { path, cause })
-    };
-    // SQLite removes the log once all of it is in the file. While it is there, the file alone is less than was loaded.
-    if beside(aside, "-wal").symlink_metadata().is_ok() {
-        return Err(failed(
-            "disk I/O error while what was loaded was taken into the file".into(),
-        ));
-    }
-    // SQLite has synced nothing of it.
-    writeback.finish().map_err(|error| unsynced(path, &error))?;
-    let placed = rename_to_nobodys_name(aside, path);
-    placed.map_err(|error| {
-        Error::refused(format!("journal {}: {error}", path.display()))
-            .hint("if another disburse has just made it, say the same command again")
-    })?;
-    // The name is on disk only once its folder is.
-    let folder = match path.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder,
-        _ => Path::new("."),
-    };
-    std::fs::File::open(folder)
-        .and_then(|folder| folder.sync_all())
-        .map_err(|error| failed(error.to_string()))
-}
-
-/// Gives a file a name that must be nobody's, at one stroke: a journal with two names is refused.
-fn rename_to_nobodys_name(from: &Path, to: &Path) -> std::io::Result<()> {
-    use rustix::fs::{CWD, RenameFlags, renameat_with};
-    #[cfg(debug_assertions)]
-    if crate::points::names_are_linked() {
-        return link_to_nobodys_name(from, to);
-    }
-    let renamed = renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE);
-    renamed
-        .map_err(std::io::Error::from)
-        .or_else(|error| match error.kind() {
-            std::io::ErrorKind::AlreadyExists => Err(error),
-            _ => link_to_nobodys_name(from, to),
-        })
-}
-
-/// The same where the file system cannot: in two strokes, or after no more than a look at the name.
-fn link_to_nobodys_name(from: &Path, to: &Path) -> std::io::Result<()> {
-    match std::fs::hard_link(from, to) {
-        Ok(()) => std::fs::remove_file(from),
-        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Err(error),
-        Err(_) => std::fs::rename(from, to),
-    }
-}
-
-fn beside(path: &Path, suffix: &str) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(suffix);
-    name.into()
-}
-
 /// Reads the file into the journal; the flag tells whether its rows are new there.
 pub(super) async fn into_journal(
     session: &Session,
@@ -332,7 +283,8 @@ pub(super) async fn into_journal(
         source: input.source(),
         ..plan
     };
-    let (batch, skips) = (plan.batch.to_string(), plan.skip_bad_rows);
+    let (name, skips) = (plan.batch.clone(), plan.skip_bad_rows);
+    let batch = name.to_string();
     // What is told is typed: a mended row of a rehearsal is rehearsed.
     let sandbox = sandbox_flag(plan.purpose);
     let presumed = plan.presume_posted.then(|| plan.batch.clone());
@@ -340,7 +292,7 @@ pub(super) async fn into_journal(
     for note in reading.notes() {
         session.note(&format!("{}: {note}", input.name));
     }
-    if let Some(warning) = reading.warning() {
+    for warning in &reading.warnings {
         output::complain("warning", &format!("{}: {warning}", input.name));
     }
     let late = match &loaded {
@@ -355,6 +307,7 @@ pub(super) async fn into_journal(
     };
     match loaded {
         Loaded::New(summary) => {
+            note_cancelled(session, &batch, &summary);
             repeats::warn_alike(&summary.alike);
             if let Some(repeats) = &summary.repeats {
                 output::complain("warning", &repeats::skipped_text(repeats));
@@ -400,7 +353,8 @@ pub(super) async fn into_journal(
             if let LoadRefusal::BadRows { alike, .. } = &refusal {
                 repeats::warn_alike(alike);
             }
-            Err(refused(input, &batch, bad, &refusal))
+            let back = journal.comes_back(name).await?;
+            Err(refused(input, &batch, bad, &refusal, back))
         }
     }
 }
@@ -412,10 +366,18 @@ async fn presume(
     journal: &Journal,
     batch: crate::domain::BatchName,
 ) -> Result<(), Error> {
-    let now = Timestamp::now();
-    let _lock = RunLock::take(journal.path(), &format!("load of batch {batch}"), now)?;
-    let count = journal.presume_posted(batch, true, now).await?;
-    session.note(&recover::presumed_text(count));
+    let found = journal
+        .presume_posted(batch.clone(), true, Timestamp::now())
+        .await?;
+    session.note(&recover::presumed_text(found.payments));
+    if found.begins {
+        recover::say_begun(&batch, found.others);
+    } else if journal.recovery().await?.is_none() {
+        session.note(&format!(
+            "no recovery begins, as this batch went through one that is done, or is a rehearsal. Where the journal may have missed \
+             something since: disburse recover {batch} --presume-posted"
+        ));
+    }
     Ok(())
 }
 
@@ -490,6 +452,20 @@ pub(super) async fn note_if_cancelled(
         ));
     }
     Ok(cancelled)
+}
+
+/// Says that rows of the file were cancelled in their batch, so that nobody takes them for loaded anew.
+fn note_cancelled(session: &Session, batch: &str, summary: &LoadSummary) {
+    let (is, stays, it, its) = match summary.cancelled {
+        0 => return,
+        1 => ("is of a payment", "stays", "it", "its row"),
+        _ => ("are of payments", "stay", "them", "their rows"),
+    };
+    session.note(&format!(
+        "{} of the file {is} that batch {batch} has cancelled, and {stays} so: nobody is paid by {it}. To pay {it} all the same, load {its}, \
+         references as they are, under a new batch name",
+        output::counted(summary.cancelled, "row")
+    ));
 }
 
 /// Prints what a file adds up to.
@@ -567,15 +543,4 @@ pub(super) fn to_json(summary: &LoadSummary, batch: Option<(&str, bool)>) -> ser
         value["loaded"] = json!(fresh);
     }
     value
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_journal_in_the_making_shares_its_name_with_no_other_of_the_same_process_number() {
-        let path = Path::new("j.db");
-        assert_ne!(aside_of(path), aside_of(path));
-    }
 }

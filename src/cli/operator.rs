@@ -6,10 +6,13 @@ use serde_json::json;
 
 use super::arguments::{CancelArguments, ResumeLaneArguments, RetryArguments};
 use super::ask::confirmed;
-use super::session::{Session, batch_name, payment_name, run_command};
-use super::{Error, Verdict, named, output, repeats, status};
+use super::session::{Session, batch_name, payment_name, run_command, sandbox_flag};
+use super::{Error, Verdict, named, output, repeats, status, withdraw};
 use crate::domain::{BatchName, Tally, Timestamp};
-use crate::journal::{Failure, Failures, Journal, Standing, ToRetry, Unretried, WhyUnretried};
+use crate::journal::{
+    FAILURES_SHOWN, Failure, Failures, Journal, PaidSince, Standing, ToRetry, Unretried,
+    WhyUnretried,
+};
 use crate::ledger::decisions::ByCode;
 use crate::ledger::names::{By, PaymentName};
 use crate::lifecycle::{Moment, State};
@@ -63,6 +66,15 @@ pub(super) async fn retry(session: &Session, arguments: RetryArguments) -> Resul
         ))
         .hint(ANEW_HINT));
     }
+    let since = not_in_view(&unretried);
+    if count == 0 && documents == 0 && !since.is_empty() {
+        return Err(Error::refused(format!(
+            "no failure of batch {batch} is retried: {} may be paid since, under another reference{}",
+            output::counted(since.len() as u64, "failure"),
+            listed(&since)
+        ))
+        .hint(paid_since_hint(&batch)));
+    }
     if count == 0 && documents > 0 {
         return Err(Error::refused(format!(
             "{} of batch {batch} can be retried: {DOCUMENT}",
@@ -106,6 +118,17 @@ pub(super) async fn retry(session: &Session, arguments: RetryArguments) -> Resul
         output::complain("warning", &format!("not retried: {}", anew_text(&anew)));
         output::complain("hint", ANEW_HINT);
     }
+    if !since.is_empty() {
+        output::complain(
+            "warning",
+            &format!(
+                "{} not retried, which may be paid since, under another reference:{}",
+                output::counted(since.len() as u64, "failure"),
+                listed(&since)
+            ),
+        );
+        output::complain("hint", &paid_since_hint(&batch));
+    }
     if count > 0 {
         let purpose = journal.standing(batch.clone()).await?.purpose;
         session.note(&format!("next: {}", run_command(&batch, purpose)));
@@ -123,9 +146,12 @@ fn which_failures(arguments: &RetryArguments) -> Failures {
     let either = arguments.payments.iter().map(by(By::Either));
     let references = arguments.references.iter().map(by(By::Reference));
     let ids = arguments.ids.iter().map(by(By::Identifier));
+    let named: Vec<PaymentName> = either.chain(references).chain(ids).collect();
     Failures {
         code: arguments.code,
-        named: either.chain(references).chain(ids).collect(),
+        // A person who is asked has them in view; without one, each is named.
+        paid_since: !arguments.yes || !named.is_empty(),
+        named,
     }
 }
 
@@ -140,11 +166,14 @@ async fn confirm_retry(
     for (_, tally) in &shown.by_code {
         total.add_all(tally);
     }
+    for (row, since) in &shown.paid_since {
+        output::complain("warning", &paid_since_text(row, since));
+    }
     let mut lines: Vec<String> = shown.rows.iter().map(failure_text).collect();
     match total.count - shown.rows.len() as u64 {
         0 => {}
         more => lines.push(format!(
-            "  and {more} more; `disburse report` lists them all"
+            "  and {more} more; `disburse report {batch} --out reports/{batch}` lists them all"
         )),
     }
     let what = format!(
@@ -183,6 +212,46 @@ fn failure_text(row: &Failure) -> String {
     )
 }
 
+/// Says by what a failure may be paid since.
+fn paid_since_text(row: &Failure, since: &PaidSince) -> String {
+    format!(
+        "{}: paid since, perhaps, as {} of batch {}, which has the same recipient, amount and service",
+        failure_text(row).trim_start(),
+        output::name(&since.reference),
+        output::name(&since.batch)
+    )
+}
+
+/// Lists the failures that may be paid since, and are left alone.
+fn not_in_view(unretried: &[Unretried]) -> Vec<String> {
+    let texts = unretried.iter().filter_map(|row| match &row.why {
+        WhyUnretried::PaidSince(failure, since) => Some(paid_since_text(failure, since)),
+        _ => None,
+    });
+    texts.collect()
+}
+
+/// Returns the first of them, one a line.
+fn listed(texts: &[String]) -> String {
+    let mut lines: Vec<String> = texts
+        .iter()
+        .take(FAILURES_SHOWN)
+        .map(|text| format!("\n  {text}"))
+        .collect();
+    let more = texts.len() - lines.len();
+    if more > 0 {
+        lines.push(format!("\n  and {more} more"));
+    }
+    lines.concat()
+}
+
+fn paid_since_hint(batch: &BatchName) -> String {
+    format!(
+        "`disburse explain` shows both rows. Where the later one was the same debt, nobody is missing. Where it is another debt, name the row that \
+         failed: disburse retry {batch} REFERENCE"
+    )
+}
+
 /// Returns how many failures were loaded anew into which batch.
 fn loaded_anew(unretried: &[Unretried]) -> BTreeMap<&str, u64> {
     let mut batches = BTreeMap::new();
@@ -212,7 +281,7 @@ fn anew_text(batches: &BTreeMap<&str, u64>) -> String {
 
 const ANEW_HINT: &str = "`disburse explain REFERENCE` shows both rows. Where the later one was the same debt, nobody is missing, and nothing is to be done. \
      Where it is another debt, as the next month's wages under the same reference, load the row that failed as a row of a new batch, with \
-     the month in its reference (EMP-00001-2026-10)";
+     the month in its reference (EMP-00001-2026-10), and recipient and amount as they are: by these a later `retry` knows that it was paid so";
 
 /// Says why there is nothing to retry: what has failed with other codes, and where the batch stands.
 async fn tell_nothing_to_retry(
@@ -239,13 +308,14 @@ async fn tell_nothing_to_retry(
 }
 
 /// Returns `2 paid, 1 cancelled`.
-fn states(standing: &Standing) -> String {
+pub(super) fn states(standing: &Standing) -> String {
     let counted = State::ALL
         .into_iter()
         .map(|state| (status::words(state), standing.of(state).count));
     let parts: Vec<String> = counted
         .chain([
             (StateName::Rejected.in_words(), standing.rejected.count),
+            (StateName::Withdrawn.in_words(), standing.withdrawn.count),
             (StateName::Unpriced.in_words(), standing.unpriced),
         ])
         .filter(|(_, count)| *count > 0)
@@ -269,6 +339,10 @@ fn unretried_json(row: &Unretried) -> serde_json::Value {
     let why = match &row.why {
         WhyUnretried::NamesADocument => DOCUMENT.to_owned(),
         WhyUnretried::EarlierMayBePaid => EARLIER.to_owned(),
+        WhyUnretried::PaidSince(_, since) => format!(
+            "it may be paid since, as {} of batch {}, which has the same recipient, amount and service",
+            since.reference, since.batch
+        ),
         WhyUnretried::LoadedAnew(batch) => {
             format!("its row was loaded anew into batch {batch}, and is paid there, or may be")
         }
@@ -296,6 +370,14 @@ pub(super) async fn cancel(
 ) -> Result<Verdict, Error> {
     let journal = session.journal()?;
     let batch = batch_name(&arguments.batch)?;
+    if let Some(names) = arguments.rejected {
+        let order = withdraw::Order {
+            names,
+            reason: arguments.reason.unwrap_or_default(),
+            yes: arguments.yes,
+        };
+        return withdraw::rejected(session, &journal, batch, order).await;
+    }
     let meant = match payment_name(arguments.name)? {
         Some(name) => Some(named::find(session, &batch, &name)?),
         None => None,
@@ -306,7 +388,7 @@ pub(super) async fn cancel(
     if meant.is_waiting_retry() {
         let what = format!(
             "withdraw {} of batch {batch}, a retry: its row has failed and is never retried again; to pay it after all, it is \
-             loaded under another reference or batch name",
+             loaded with its reference under a new batch name",
             meant.text()
         );
         confirmed(arguments.yes, &what).await?;
@@ -350,6 +432,24 @@ async fn cancel_all(
              are: {}",
             states(&standing)
         ));
+    }
+    // Whoever withdraws a batch takes all of it for stopped: what the next run posts is named before the question.
+    if let Some(example) = shown.posted_once_example {
+        let rows = output::counted(shown.posted_once, "payment");
+        output::complain(
+            "warning",
+            &format!(
+                "{rows} of batch {batch} not withdrawn: posted once without an outcome, not found since, and posted again by the next run"
+            ),
+        );
+        output::complain(
+            "hint",
+            &format!(
+                "to keep each from being posted again: disburse resolve {batch} --id {example}{} --failed --reason TEXT --evidence TEXT, \
+                 which asks the gateway first",
+                sandbox_flag(journal.standing(batch.clone()).await?.purpose)
+            ),
+        );
     }
     if shown.tally.count > 0 {
         let of_retries = match shown.retries {
@@ -438,7 +538,7 @@ pub(super) async fn resume_lane(
     Ok(Verdict::Done)
 }
 
-fn tell(session: &Session, value: serde_json::Value, text: &str) {
+pub(super) fn tell(session: &Session, value: serde_json::Value, text: &str) {
     if session.common.json {
         output::json(&value)
     } else {

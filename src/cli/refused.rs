@@ -4,15 +4,23 @@ use super::input::Input;
 use super::{Error, output, repeats};
 use crate::journal::{Difference, LateError, LoadRefusal};
 use crate::ledger::Purpose;
+use crate::ledger::amendment::{Shared, is_another_batch};
+use crate::ledger::payer::Back;
 
 /// Says why; `bad` is how many rows have errors.
-pub(super) fn refused(input: &Input, batch: &str, bad: u64, refusal: &LoadRefusal) -> Error {
+pub(super) fn refused(
+    input: &Input,
+    batch: &str,
+    bad: u64,
+    refusal: &LoadRefusal,
+    back: Back,
+) -> Error {
     let file = &input.name;
     match refusal {
         LoadRefusal::BadRows {
             repeats: Some(repeats),
             ..
-        } => repeats::refused(file, repeats, bad.saturating_sub(repeats.rows)),
+        } => repeats::refused(file, repeats, bad.saturating_sub(repeats.rows), back),
         LoadRefusal::BadRows { .. } => Error::refused(format!(
             "{file}: {} with errors; nothing was loaded",
             output::counted(bad, "row")
@@ -23,6 +31,19 @@ pub(super) fn refused(input: &Input, batch: &str, bad: u64, refusal: &LoadRefusa
             input.corrections().display()
         )),
         LoadRefusal::Corrections(errors) => corrections(file, errors),
+        LoadRefusal::MayBeMended(count, rows) => Error::refused(format!(
+            "{file}: {} may be {} of batch {batch} that {} rejected, mended now, or new{}; nothing was loaded{}",
+            output::counted(*count, "row"),
+            if *count == 1 { "a row" } else { "rows" },
+            if *count == 1 { "was" } else { "were" },
+            if *count == 1 { "" } else { " ones" },
+            listed(file, rows, *count)
+        ))
+        .hint(format!(
+            "mend the rejected rows in the corrections file of their load, or in the failed.csv of `disburse report {batch}`: it names each \
+             in its column rejected_row, so that the mended row takes its place. Add that with --amend, without the rest. A row that \
+             is really new is loaded under a batch name of its own"
+        )),
         LoadRefusal::NoRows => Error::refused(format!("{file}: holds no payments; nothing was loaded"))
             .hint("is it the right file? It may have been saved before its rows were there"),
         LoadRefusal::Unreadable => Error::unexpected(format!("{file}: was not read to its end; nothing was loaded"))
@@ -33,7 +54,30 @@ pub(super) fn refused(input: &Input, batch: &str, bad: u64, refusal: &LoadRefusa
                 difference_text(difference),
                 examples(difference)
             );
-            let hint = if difference.changed > 0 {
+            if is_another_batch(&Shared {
+                unchanged: difference.unchanged,
+                changed: difference.changed,
+                new: difference.new,
+                gone: difference.gone,
+            }) {
+                return Error::refused(message).hint(format!(
+                    "{} in both: another payroll, as next month's, is loaded under a batch name of its own. If it is batch {batch} with \
+                     rows that were mended, first withdraw the old ones with `disburse cancel {batch} ID`, or both are paid",
+                    match difference.unchanged {
+                        0 => "no row is".to_owned(),
+                        1 => "hardly any row is".to_owned(),
+                        _ => "hardly any rows are".to_owned(),
+                    }
+                ));
+            }
+            let hint = if difference.changed > 0 && difference.changed == difference.changed_person {
+                "a row that pays somebody else than the row of the batch with its reference needs a reference of its own: give it one, and \
+                 add it with --amend. Only where the row of the batch is itself wrong, first withdraw that one with `disburse cancel`"
+            } else if difference.changed > 0 && difference.changed_person > 0 {
+                "rows of a batch never change. A row that pays somebody else than the row of the batch with its reference needs a reference of \
+                 its own. Of one that pays the same person otherwise, withdraw the old row with `disburse cancel` where it was never posted, and \
+                 add the new one with --amend under a reference of its own; where it has failed, mend it in the failed.csv of `disburse report`"
+            } else if difference.changed > 0 {
                 "rows of a batch never change. Where the old row was never posted, withdraw it with `disburse cancel`, and add the new \
                  one with --amend under a reference of its own. Where it has failed, mend it in the failed.csv \
                  of `disburse report`, and add that with --amend"
@@ -41,6 +85,10 @@ pub(super) fn refused(input: &Input, batch: &str, bad: u64, refusal: &LoadRefusa
                 "add the new rows to the batch with --amend, which leaves the others as they are"
             } else {
                 "withdraw what is no longer to be paid with `disburse cancel`"
+            };
+            let hint = match difference.changed > difference.changed_person {
+                true => format!("{hint}. {PAID_ROW}"),
+                false => hint.to_owned(),
             };
             Error::refused(message).hint(hint)
         }
@@ -54,6 +102,15 @@ pub(super) fn refused(input: &Input, batch: &str, bad: u64, refusal: &LoadRefusa
         .hint(format!(
             "a row that was mended would be paid beside the old one: first withdraw the old one with `disburse cancel {batch} ID`, \
              then say this again; load rows that are really new as a batch of their own, without those of {batch}"
+        )),
+        LoadRefusal::Instead(rows) => Error::refused(format!(
+            "{file}: leaves out rows of batch {batch}, and has new ones for the same recipients; nothing was loaded{}",
+            listed(file, rows, rows.len() as u64)
+        ))
+        .hint(format!(
+            "a row that takes the place of another one would be paid beside it. First withdraw the old one with `disburse cancel {batch} REFERENCE`, then \
+             say this again. {PAID_ROW}; where it has failed, mend it in the failed.csv of `disburse report {batch}`, and add that. Where the new row is a \
+             further payment, add it in a file of its own, without the rows of {batch}"
         )),
         LoadRefusal::OtherOriginator(originator) => Error::refused(format!(
             "batch {batch} belongs to originator {originator:?}; nothing was loaded"
@@ -93,35 +150,39 @@ pub(super) fn refused(input: &Input, batch: &str, bad: u64, refusal: &LoadRefusa
     }
 }
 
+const PAID_ROW: &str = "A row that is paid, or may be, cannot be corrected: pay the difference as a row of a new batch";
+
 /// Errors that are shown.
 const SHOWN: usize = 50;
 
 fn corrections(file: &str, errors: &[LateError]) -> Error {
-    let lines: Vec<String> = errors
-        .iter()
-        .take(SHOWN)
-        .map(|error| {
-            format!(
-                "\n  {file}:{}: {}: {}",
-                error.line, error.column, error.message
-            )
-        })
-        .collect();
-    let more = match errors.len().saturating_sub(SHOWN) {
-        0 => String::new(),
-        more => format!("\n  and {more} more"),
-    };
     Error::refused(format!(
-        "{file}: {} cannot correct what {}; nothing was loaded{}{more}",
+        "{file}: {} cannot correct what {}; nothing was loaded{}",
         output::counted(errors.len() as u64, "row"),
         if errors.len() == 1 {
             "it names"
         } else {
             "they name"
         },
-        lines.concat()
+        listed(file, errors, errors.len() as u64)
     ))
     .hint("mend these rows, or remove them, and say the same command again")
+}
+
+/// Lists the first of so many rows.
+fn listed(file: &str, errors: &[LateError], count: u64) -> String {
+    let lines = errors.iter().take(SHOWN).map(|error| {
+        let column = match error.column {
+            "" => String::new(),
+            column => format!(" {column}:"),
+        };
+        format!("\n  {file}:{}:{column} {}", error.line, error.message)
+    });
+    let lines: String = lines.collect();
+    match count.saturating_sub(errors.len().min(SHOWN) as u64) {
+        0 => lines,
+        more => format!("{lines}\n  and {more} more"),
+    }
 }
 
 const DECLARED: &str =

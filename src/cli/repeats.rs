@@ -4,6 +4,8 @@ use super::config::Settings;
 use super::session::Session;
 use super::{Error, output};
 use crate::journal::{ALIKE_MAX, Alike, AlikeKind, RepeatPlan, RepeatedLoad, Repeats};
+use crate::ledger::Became;
+use crate::ledger::payer::Back;
 use crate::ledger::repeats::{Terms, TermsByService};
 
 /// Returns what is a repeat by the configuration.
@@ -49,7 +51,7 @@ pub(super) fn of_retry(session: &Session) -> RepeatPlan {
 }
 
 /// Refuses a file whose rows repeat others; `bad` is how many rows have errors of their own.
-pub(super) fn refused(file: &str, repeats: &Repeats, bad: u64) -> Error {
+pub(super) fn refused(file: &str, repeats: &Repeats, bad: u64, back: Back) -> Error {
     let others = match bad {
         0 => String::new(),
         bad => format!(
@@ -87,18 +89,93 @@ pub(super) fn refused(file: &str, repeats: &Repeats, bad: u64) -> Error {
             output::counted(repeats.more_loads, "load")
         ));
     }
-    Error::refused(message)
-        .hint(format!(
-            "load with --on-error skip leaves them out, and takes the rest. Where each of them is a debt of its own, whoever answers for that says \
-             --allow-repeats {}, which allows this very list and no other",
-            repeats.digest
-        ))
+    let error = Error::refused(message);
+    let (error, is_whole) = match (back, &repeats.whole, repeats.loads.first()) {
+        (Back::No, Some(became), Some(load)) if bad == 0 => {
+            (error.hint(again_text(load, became)), true)
+        }
+        _ => (error, false),
+    };
+    error
+        .hint(what_to_do(back, is_whole, repeats))
         .hint(
             "so that next month's payment is not taken for this one, the system that makes the files has each reference name the payment, not the \
              person alone, as EMP-00001-2026-12 does; do not change them in this file, or what is paid already is paid again. What is paid more \
              often than every 20 days has a shorter repeats.window, for all services or for one; where references begin anew, it is \
              repeats.references_restart",
         )
+}
+
+/// Says that a file is one that was loaded before, and what became of it.
+fn again_text(load: &RepeatedLoad, became: &Became) -> String {
+    let batch = output::name(&load.batch);
+    let states = [
+        (became.paid, "paid"),
+        (became.left, "under way, or not known to be paid"),
+        (became.waiting, "not sent yet"),
+        (became.failed, "failed"),
+        (became.cancelled, "cancelled"),
+    ];
+    let states: Vec<String> = states
+        .iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, state)| format!("{} {state}", output::grouped(&count.to_string())))
+        .collect();
+    let next = match became.left + became.waiting {
+        0 => format!("nothing needs to be done; `disburse status {batch}` shows it"),
+        _ => format!("nothing needs to be loaded; `disburse run {batch}` goes on with it"),
+    };
+    format!(
+        "every row of the file is in {} already, and that has {}: it is the same payroll again, and {next}",
+        load_text(load),
+        states.join(", ")
+    )
+}
+
+/// What is done about rows that repeat others; `is_whole`: nothing is left of the file without them.
+fn what_to_do(back: Back, is_whole: bool, repeats: &Repeats) -> String {
+    let (skip, digest) = (skip_text(repeats), &repeats.digest);
+    let own = "Where each of them is a debt of its own, whoever answers for that says";
+    let whole = "load the whole file, as nobody is asked about rows that are left out";
+    let asked = "the gateway is asked about these rows before any is posted";
+    match back {
+        Back::No if is_whole || repeats.rest == 0 => {
+            format!("{own} --allow-repeats {digest}, which allows this very list and no other")
+        }
+        Back::No => format!(
+            "{own} --allow-repeats {digest}, which allows this very list and no other. {skip}"
+        ),
+        Back::Certainly => format!(
+            "this batch was posted before, from the journal that this one takes the place of: {whole}. With --allow-repeats {digest}, which \
+             allows this very list and no other, {asked}"
+        ),
+        Back::MayBe => format!(
+            "nothing tells whether this batch was posted before, from the journal that this one takes the place of. Where it may have been, \
+             {whole}: with --allow-repeats {digest}, which allows this very list and no other, {asked}. Where it never was: {own} the same word. {skip}"
+        ),
+    }
+}
+
+/// Says whom a load pays that leaves the repeats out: whoever was withdrawn from the other batch, or has another amount now, is there.
+fn skip_text(repeats: &Repeats) -> String {
+    let mut lines: Vec<String> = repeats.rest_lines.iter().map(u64::to_string).collect();
+    if (lines.len() as u64) < repeats.rest {
+        lines.push("…".to_owned());
+    }
+    let (rest, is, word) = match repeats.rest {
+        1 => ("1 row".to_owned(), "is", "line"),
+        rest => (
+            format!("{} rows", output::grouped(&rest.to_string())),
+            "are",
+            "lines",
+        ),
+    };
+    format!(
+        "Load with --on-error skip leaves the repeats out, and takes the rest, which {is} paid: {rest}, {word} {}. First look at {}: a row whose like was \
+         withdrawn there, or was paid with another amount, is no new debt",
+        lines.join(", "),
+        if repeats.rest == 1 { "it" } else { "them" }
+    )
 }
 
 fn load_text(load: &RepeatedLoad) -> String {
@@ -192,6 +269,10 @@ pub(super) fn alike_text(alike: &Alike) -> String {
     match alike.kind {
         AlikeKind::OtherLoad => format!(
             "{rows} of {file} {pays} the same recipient, amount and service as {other}, under another reference: {lines}"
+        ),
+        AlikeKind::OtherService => format!(
+            "{rows} of {file} {pays} the same recipient and amount as {other}, through another service, and no references tell them \
+             apart: {lines}"
         ),
         AlikeKind::SameFile => format!(
             "{rows} of {file} {pays} the same person (number and name) the same amount as another row of it, under another reference: {lines}"

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::arguments::ReportArguments;
-use super::failed_rows::FailedRows;
+use super::failed_rows::{self, FailedRows};
 use super::session::{Commands, Session, batch_name};
 use super::{Error, Verdict, explain, output};
 use crate::domain::{BankAccount, BatchName, ControlTotals, PaymentKind, WireZone};
@@ -78,6 +78,7 @@ pub(super) async fn write(
             snapshot.control()?,
             snapshot.acts()?,
             zone,
+            &out,
         );
         let mut writer = Writer::create(&out, header)?;
         let mut failed = FailedRows::of(&out, &batch, standing.purpose);
@@ -94,7 +95,11 @@ pub(super) async fn write(
                 ListedRow::Other(ReportRow::Unpriced(record)) => add_unpriced(&mut writer, &record),
                 ListedRow::Other(ReportRow::Rejected(row)) => {
                     failed.add_rejected(&row)?;
-                    add_rejected(&mut writer, &row)
+                    add_rejected(&mut writer, &row, StateName::Rejected, &row.errors)
+                }
+                ListedRow::Other(ReportRow::Withdrawn(row, withdrawal)) => {
+                    let note = format!("{}; {withdrawal}", row.errors);
+                    add_rejected(&mut writer, &row, StateName::Withdrawn, &note)
                 }
             }
         })?;
@@ -156,6 +161,7 @@ fn header(
     control: ControlTotals,
     acts: Vec<ActRecord>,
     zone: WireZone,
+    out: &Path,
 ) -> BatchHeader {
     let deed = |act: ActRecord| Deed {
         at: act.at,
@@ -170,6 +176,7 @@ fn header(
         purpose: record.purpose,
         gateway: record.gateway.unwrap_or_default(),
         zone,
+        failed_rows: failed_rows::name_in(out),
         account: record.account.unwrap_or_default(),
         created_at: record.created_at,
         rejected_lines: record.loads.iter().map(|load| load.rejected).sum(),
@@ -295,7 +302,12 @@ fn add_unpriced(writer: &mut Writer, record: &UnpricedRecord) -> Result<(), Erro
     Ok(())
 }
 
-fn add_rejected(writer: &mut Writer, row: &RejectedRow) -> Result<(), Error> {
+fn add_rejected(
+    writer: &mut Writer,
+    row: &RejectedRow,
+    state: StateName,
+    note: &str,
+) -> Result<(), Error> {
     writer.add(&Entry {
         line: row.line,
         reference: &row.reference,
@@ -305,8 +317,8 @@ fn add_rejected(writer: &mut Writer, row: &RejectedRow) -> Result<(), Error> {
         money: row.money,
         amount_text: &row.amount_text,
         currency_text: &row.currency_code,
-        state: StateName::Rejected,
-        note: &row.errors,
+        state,
+        note,
         ..Entry::default()
     })?;
     Ok(())

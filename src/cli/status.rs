@@ -8,7 +8,7 @@ use super::session::{Commands, Session, batch_name, run_command};
 use super::verify::head_json;
 use super::{Error, Verdict, explain, output, recover};
 use crate::domain::{BatchName, PayerTransactionId, Tally};
-use crate::journal::{Reader, Standing, Waiting, WaitsFor};
+use crate::journal::{Reader, Standing, Waiting, WaitsFor, holder};
 use crate::ledger::generations::PaidTwice;
 use crate::ledger::{HeldFor, Purpose};
 use crate::lifecycle::State;
@@ -17,13 +17,13 @@ use crate::report::StateName;
 /// `disburse status`.
 pub(super) fn status(session: &Session, arguments: &StatusArguments) -> Result<Verdict, Error> {
     let reader = Reader::open(session.journal_path())?;
-    let missed = reader.missed()?;
-    if let Some(missed) = missed.as_ref().filter(|_| !session.common.json) {
-        output::complain("warning", &recover::missed_text(missed));
-    }
-    let lost = reader.orders_lost()?;
-    if !lost.is_none() && !session.common.json {
-        output::complain("warning", &recover::orders_lost_text(lost));
+    if !session.common.json
+        && let Some(text) = recover::countdown(&reader)?
+    {
+        output::complain("warning", &text);
+        if let Some(text) = recover::missing_text(&reader.batches_lost()?) {
+            output::complain("warning", &text);
+        }
     }
     match &arguments.batch {
         Some(name) => one(session, &reader, &batch_name(name)?),
@@ -73,6 +73,15 @@ fn one(session: &Session, reader: &Reader, batch: &BatchName) -> Result<Verdict,
                     rows => format!("{} were", output::counted(*rows, "failed row")),
                 }
             ));
+        }
+        if !standing.is_finished() {
+            output::line(&match holder(session.journal_path()) {
+                Some(who) => format!("at work on this journal: {who}"),
+                None => format!(
+                    "not finished, and no run is at work; to go on: {}",
+                    run_command(batch, standing.purpose)
+                ),
+            });
         }
         for text in waiting_texts(batch, &standing) {
             output::line(&text);
@@ -172,6 +181,7 @@ fn states(standing: &Standing) -> Vec<(&'static str, Tally)> {
         .iter()
         .position(|(name, _)| *name == "failed")
         .map_or(0, |at| at + 1);
+    states.insert(after_failed, ("withdrawn", standing.withdrawn.clone()));
     states.insert(after_failed, ("rejected", standing.rejected.clone()));
     states
 }
@@ -243,7 +253,20 @@ fn waiting(commands: Commands<'_>, held: &Waiting) -> Value {
 pub(super) fn waiting_texts(batch: &BatchName, standing: &Standing) -> Vec<String> {
     let purpose = standing.purpose;
     let commands = Commands { batch, purpose };
-    let told = standing.waiting.iter().map(|held| {
+    let until_done = (standing.until_done > 0).then(|| {
+        let (wait, their) = match standing.until_done {
+            1 => ("waits", "its row"),
+            _ => ("wait", "their rows"),
+        };
+        format!(
+            "{} {wait} until {}: one of them may have paid {their}",
+            output::counted(standing.until_done, "payment"),
+            explain::UNTIL_DONE
+        )
+    });
+    let own = |held: &&Waiting| held.waits_for != WaitsFor::Recovered;
+    let named = standing.waiting.iter().filter(own);
+    let told = named.clone().map(|held| {
         let waits = explain::waits(commands, held.id, held.waits_for);
         match held.waits_for {
             WaitsFor::Itself { .. } => format!("payment {}: {waits}", held.id),
@@ -252,14 +275,14 @@ pub(super) fn waiting_texts(batch: &BatchName, standing: &Standing) -> Vec<Strin
     });
     let more = standing
         .waiting_count
-        .saturating_sub(standing.waiting.len() as u64);
+        .saturating_sub(standing.until_done + named.count() as u64);
     let rest = (more > 0).then(|| {
         format!(
             "{} more like these: disburse report {batch} --out reports/{batch} lists them all",
             output::counted(more, "payment")
         )
     });
-    told.chain(rest).collect()
+    told.chain(until_done).chain(rest).collect()
 }
 
 /// Tells of how many payments the gateway named what is not ours.

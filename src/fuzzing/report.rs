@@ -132,6 +132,7 @@ fn write(text: &str) -> Files {
         zone: crate::domain::WireZone::utc(),
         created_at: at(0),
         loads: Vec::new(),
+        failed_rows: "reports/b/failed.csv".to_owned(),
         control,
         rejected_lines: 0,
         held_lanes: Vec::new(),

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use super::raw::Unread;
 use super::text::quoted;
 
 use crate::domain::{Instruction, Money, Unpriced};
@@ -86,6 +87,8 @@ pub struct BadRow {
     pub line: u64,
     /// The cells as they were, in the order of [`super::Form::header`]; those over the limit are cut.
     pub raw: Vec<String>,
+    /// The row could not be read whole: its text is all that is kept of it, as the cells are only what came before the break.
+    pub unread: Option<Unread>,
     /// At least one error, at most one for each column.
     pub errors: Vec<RowError>,
     /// The amount, when it and its currency can be read: the row still counts in control totals.
@@ -97,6 +100,15 @@ pub struct BadRow {
 }
 
 impl BadRow {
+    /// Returns the cells as they may be mended: none of a row that could not be read whole.
+    #[must_use]
+    pub fn cells(&self) -> &[String] {
+        match self.unread {
+            Some(_) => &[],
+            None => &self.raw,
+        }
+    }
+
     /// Returns all errors in one text, for the `error` column.
     #[must_use]
     pub fn error_text(&self) -> String {

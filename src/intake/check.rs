@@ -8,20 +8,24 @@ mod recipient;
 
 use std::sync::Arc;
 
-use crate::domain::{Country, Currency, Instruction, Money, PaymentKind, Reference, ServiceCode};
+use crate::domain::{
+    Country, Currency, Instruction, Money, PayerTransactionId, PaymentKind, Reference, ServiceCode,
+};
 
-use crate::ledger::correction::Corrects;
+use crate::ledger::correction::{Corrects, RejectedName};
 use crate::ledger::likeness;
 
 use super::bad::BadRow;
 use super::columns::{Field, Layout};
 use super::damage;
+use super::raw::Unread;
 use super::record::Record;
 use super::rules::{Rules, ServiceRule};
 use super::suggest::nearest;
 use super::text::quoted;
 pub(super) use amount::Stated;
 use findings::Findings;
+use recipient::Recipient;
 
 /// Checks rows, one after the other. What the previous row looked up is at hand for the next.
 pub(super) struct Checker {
@@ -150,7 +154,7 @@ impl Checker {
             self.rules.banks.as_deref(),
             &mut found,
         );
-        self.account_form(service.as_ref(), &recipient.account_number, &mut found);
+        self.account_form(service.as_ref(), country, &recipient, &mut found);
         let narration = found.text(layout, record, Field::Narration);
         let customer_names = found.text(layout, record, Field::CustomerNames);
         let invoice_number = found.digits(layout, record, Field::InvoiceNumber);
@@ -199,8 +203,17 @@ impl Checker {
         self.odd_accounts.text()
     }
 
-    fn account_form(&mut self, service: Option<&Service>, account: &str, found: &mut Findings) {
-        let Some((field, cause)) = recipient::oddity_of_account(service, account) else {
+    fn account_form(
+        &mut self,
+        service: Option<&Service>,
+        country: Option<Country>,
+        recipient: &Recipient,
+        found: &mut Findings,
+    ) {
+        let account = recipient.account_number.as_str();
+        let oddity = recipient::oddity_of_account(service, account)
+            .or_else(|| recipient::oddity_of_phone(service, country, recipient));
+        let Some((field, cause)) = oddity else {
             return;
         };
         if found.has(field) {
@@ -355,6 +368,21 @@ impl Checker {
 
 /// Returns what a row says that it corrects. Whether there is such a thing, the journal knows.
 fn corrects(layout: &Layout, record: &Record, found: &mut Findings) -> Option<Corrects> {
+    // With a cell too many its name stands in another column, and is like nothing else that stands there.
+    if record.len() != layout.columns.len() && layout.is_to_be_mended() {
+        let mut names = record.cells().map(str::trim).filter_map(|cell| {
+            let is_id = || PayerTransactionId::parse(cell).is_some();
+            match RejectedName::parse(cell) {
+                Some(_) => Some(Corrects::Rejected(cell.to_owned())),
+                None if layout.position(Field::Replaces).is_some() && is_id() => {
+                    Some(Corrects::Failed(cell.to_owned()))
+                }
+                None => None,
+            }
+        });
+        let name = names.next();
+        return name.filter(|_| names.next().is_none());
+    }
     let written = |field| {
         let cell = layout.cell(record, field);
         (!cell.is_empty()).then(|| cell.to_owned())
@@ -378,9 +406,15 @@ fn bad_row(layout: &Layout, record: &Record, found: Findings, amount: Option<Mon
         let cell = layout.cell(record, field);
         (!cell.is_empty()).then(|| cell.to_owned())
     };
+    let is_whole = record.faults.is_empty() && record.len() == layout.columns.len();
+    let unread = match is_whole {
+        false => Some(record.raw.unread(record.line)),
+        true => layout.only_text(record).map(Unread::again),
+    };
     BadRow {
         line: record.line,
         raw: record.cells().map(str::to_owned).collect(),
+        unread,
         errors: found.into_errors(),
         amount,
         reference: text(Field::Reference),

@@ -32,7 +32,10 @@ pub const COLUMNS: [&str; 19] = [
 ];
 
 /// Columns that say something about a row to a person. A reader ignores them.
-pub(super) const NOTES: [&str; 3] = ["error", "reason", "what_to_do"];
+pub(super) const NOTES: [&str; 4] = ["error", "reason", "what_to_do", RAW];
+
+/// The one of them that holds the text of a row which could not be read whole.
+pub(super) const RAW: &str = "raw";
 
 fn is_note(name: &str) -> bool {
     NOTES.contains(&name)
@@ -323,6 +326,15 @@ impl Layout {
         self.columns.contains(&Column::Note)
             || self.position(Field::RejectedRow).is_some()
             || self.position(Field::Replaces).is_some()
+    }
+
+    /// Returns the text that an earlier load kept of a row, where nothing else stands in this one.
+    pub(super) fn only_text<'a>(&self, record: &'a Record) -> Option<&'a str> {
+        let at = self.header.iter().position(|name| name == RAW)?;
+        let text = record.cell(at).trim();
+        let is_own = |index: usize| !self.own_name(index).is_empty();
+        let is_bare = (0..record.len()).all(|at| !is_own(at) || record.cell(at).trim().is_empty());
+        (is_bare && !text.is_empty()).then_some(text)
     }
 
     /// Returns what a column is called in the contract; empty when it is no part of the row.

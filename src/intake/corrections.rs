@@ -4,8 +4,9 @@ use std::borrow::Cow;
 use std::io::{self, Write};
 
 use super::bad::BadRow;
+use super::columns::RAW;
 use super::reader::Form;
-use crate::ledger::shield::shielded;
+use crate::ledger::shield::shielded_in;
 
 /// The column that holds the errors. A reader ignores it.
 const ERROR: &str = "error";
@@ -20,7 +21,10 @@ pub struct Corrections<W: Write> {
     // Where errors and names go: in place of those of an earlier load, else after the last column.
     error_at: usize,
     name_at: usize,
+    raw_at: usize,
     columns: usize,
+    /// What the columns are called in the contract.
+    names: Vec<String>,
 }
 
 impl<W: Write> Corrections<W> {
@@ -40,17 +44,25 @@ impl<W: Write> Corrections<W> {
         let position = |column: &str| form.header.iter().position(|name| name == column);
         let named_at = position(REJECTED_ROW);
         let name_at = named_at.unwrap_or(columns);
-        let error_at = position(ERROR).unwrap_or(columns + usize::from(named_at.is_none()));
+        let kept_at = position(RAW);
+        let behind = columns + usize::from(named_at.is_none());
+        let raw_at = kept_at.unwrap_or(behind);
+        let error_at = position(ERROR).unwrap_or(behind + usize::from(kept_at.is_none()));
         let mut corrections = Self {
             writer,
             error_at,
             name_at,
+            raw_at,
             columns,
+            names: form.names.clone(),
         };
         // The header is that of the file: names of columns are no values.
-        corrections.put(&form.header, REJECTED_ROW, ERROR, |name| {
-            Cow::Borrowed(name)
-        })?;
+        let said = Said {
+            name: REJECTED_ROW,
+            raw: Some(RAW),
+            error: ERROR,
+        };
+        corrections.put(&form.header, &said, |_, name| Cow::Borrowed(name))?;
         Ok(corrections)
     }
 
@@ -59,35 +71,49 @@ impl<W: Write> Corrections<W> {
     /// # Errors
     /// What the output reports.
     pub fn write(&mut self, row: &BadRow, name: &str) -> io::Result<()> {
-        self.write_cells(&row.raw, name, &row.error_text())
+        let mut error = row.error_text();
+        if row.unread.is_some() {
+            error = format!("{error}. {}", unread_advice(!name.is_empty()));
+        }
+        let raw = row.unread.as_ref().map(|unread| unread.text.as_str());
+        let said = Said {
+            name,
+            raw,
+            error: &error,
+        };
+        self.put(row.cells(), &said, shielded_in)
     }
 
-    /// Writes the cells of a row, its name, and what is wrong with them. Cells beyond the header follow the errors.
+    /// Writes the cells of a row that was read whole, its name, and what is wrong with them.
     ///
     /// # Errors
     /// What the output reports.
     pub fn write_cells(&mut self, cells: &[String], name: &str, error: &str) -> io::Result<()> {
-        self.put(cells, name, error, shielded)
+        let said = Said {
+            name,
+            raw: None,
+            error,
+        };
+        self.put(cells, &said, shielded_in)
     }
 
     fn put(
         &mut self,
         cells: &[String],
-        name: &str,
-        error: &str,
-        shield: fn(&str) -> Cow<'_, str>,
+        said: &Said<'_>,
+        shield: for<'c> fn(&str, &'c str) -> Cow<'c, str>,
     ) -> io::Result<()> {
-        let columns = self.columns.max(self.error_at + 1).max(self.name_at + 1);
-        for index in 0..columns {
+        let last = self.error_at.max(self.name_at).max(self.raw_at);
+        for index in 0..self.columns.max(last + 1) {
+            let own = cells.get(index).map_or("", String::as_str);
             let cell = match index {
-                at if at == self.error_at => error,
-                at if at == self.name_at => name,
-                _ => cells.get(index).map_or("", String::as_str),
+                at if at == self.error_at => said.error,
+                at if at == self.name_at => said.name,
+                at if at == self.raw_at => said.raw.unwrap_or(own),
+                _ => own,
             };
-            self.writer.write_field(shield(cell).as_ref())?;
-        }
-        for cell in cells.iter().skip(self.columns) {
-            self.writer.write_field(shield(cell).as_ref())?;
+            let column = self.names.get(index).map_or("", String::as_str);
+            self.writer.write_field(shield(column, cell).as_ref())?;
         }
         self.writer.write_record(None::<&[u8]>)?;
         Ok(())
@@ -101,5 +127,26 @@ impl<W: Write> Corrections<W> {
         self.writer
             .into_inner()
             .map_err(::csv::IntoInnerError::into_error)
+    }
+}
+
+/// What is said of a row beside its cells.
+struct Said<'a> {
+    name: &'a str,
+    /// Its text; none where it stays what it was.
+    raw: Option<&'a str>,
+    error: &'a str,
+}
+
+/// Says how a row is mended that could not be read whole.
+#[must_use]
+pub fn unread_advice(is_named: bool) -> &'static str {
+    match is_named {
+        true => {
+            "Type the cells of the row anew, as they stand in the column raw. If several rows stand there, add a row for each, and leave rejected_row empty in all but the first"
+        }
+        false => {
+            "Type the cells of the row anew, as they stand in the column raw. If several rows stand there, add a row for each"
+        }
     }
 }

@@ -3,6 +3,7 @@
 //! Written here rather than taken from a crate for two reasons: a cell of any length must not fill the memory, and a quote
 //! that is never closed must not swallow rows unseen.
 
+use super::raw::Raw;
 use super::record::{Fault, Fields, Record};
 use super::source::Source;
 use super::{Error, FIELD_BYTES_MAX, ROW_BYTES_MAX};
@@ -16,6 +17,8 @@ pub(super) struct Parser {
     line: u64,
     // How many columns the header has; 0 while it is read.
     columns: usize,
+    /// The line of a last record that ends with the file, and with no line break.
+    unended: Option<u64>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -58,6 +61,7 @@ impl Parser {
                 delimiter,
                 line: line + 1,
                 columns: 0,
+                unended: None,
             });
         }
         let delimiter = detect(first_line(head), known);
@@ -65,12 +69,19 @@ impl Parser {
             delimiter,
             line,
             columns: 0,
+            unended: None,
         })
     }
 
     /// Returns the delimiter.
     pub(super) fn delimiter(&self) -> u8 {
         self.delimiter
+    }
+
+    /// Returns the line of the record that was read last, where it ends with the file, and neither a line break nor a quote says that
+    /// nothing of it is missing.
+    pub(super) fn unended(&self) -> Option<u64> {
+        self.unended
     }
 
     /// Says how many columns the header has.
@@ -100,6 +111,9 @@ impl Parser {
         let mut fields = record.begin(self.line);
         if let Some(length) = plain_line(self.delimiter, source.fill()?, &mut fields) {
             record.finish(fields);
+            if self.columns > 0 && record.len() != self.columns {
+                record.raw.push(&source.fill()?[..length]);
+            }
             source.consume(length);
             self.line += 1;
             return Ok(true);
@@ -107,6 +121,7 @@ impl Parser {
         let mut row = Row {
             fields: &mut fields,
             faults: &mut record.faults,
+            raw: &mut record.raw,
             bytes: 0,
             opened: self.line,
         };
@@ -134,6 +149,9 @@ impl Parser {
                 if state != State::Return {
                     self.end_cell(row)?;
                 }
+                if matches!(state, State::Start | State::Plain) {
+                    self.unended = Some(self.line);
+                }
                 return Ok(());
             };
             let taken = match state {
@@ -151,6 +169,7 @@ impl Parser {
                         None => length,
                         Some(end) => {
                             let end = *end;
+                            row.raw.push(&chunk[..=length]);
                             source.consume(length + 1);
                             self.end_cell(row)?;
                             if end == b'\n' {
@@ -221,6 +240,7 @@ impl Parser {
                     return Ok(());
                 }
             };
+            row.raw.push(&source.fill()?[..taken]);
             source.consume(taken);
         }
     }
@@ -269,6 +289,7 @@ impl Parser {
 struct Row<'a> {
     fields: &'a mut Fields,
     faults: &'a mut Vec<Fault>,
+    raw: &'a mut Raw,
     bytes: u64,
     /// The line the current quoted cell begins in; the current line outside of quotes.
     opened: u64,

@@ -110,6 +110,18 @@ pub(super) fn of_amount(cell: &str, currency: Option<Currency>) -> Option<String
     separators(cell, currency)
 }
 
+/// Returns the amounts that a cell may mean which is none as it stands.
+pub(super) fn meant(cell: &str, currency: Currency) -> Vec<Amount> {
+    let digits = without_currency(cell)
+        .unwrap_or(cell)
+        .trim_start_matches('+');
+    let meant = with_whole(digits).map_or_else(|| meanings(digits), |meant| vec![meant]);
+    let amounts = meant.iter();
+    amounts
+        .filter_map(|text| Amount::parse(text, currency).ok())
+        .collect()
+}
+
 /// Returns what an amount with separators may mean.
 fn meanings(cell: &str) -> Vec<String> {
     match two_ways(cell) {
@@ -186,16 +198,20 @@ fn is_date(cell: &str) -> bool {
 
 /// Says what `.5` and `5.` are written as: nothing separates thousands in them.
 fn without_whole(cell: &str, currency: Option<Currency>) -> Option<String> {
-    let digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
-    let meant = match cell.strip_prefix(['.', ',']) {
-        Some(fraction) => digits(fraction).then(|| format!("0.{fraction}"))?,
-        None => {
-            let whole = cell.strip_suffix(['.', ','])?;
-            digits(whole).then(|| whole.to_owned())?
-        }
-    };
+    let meant = with_whole(cell)?;
     let fits = currency.is_none_or(|currency| Amount::parse(&meant, currency).is_ok());
     fits.then(|| format!("Write {meant}"))
+}
+
+fn with_whole(cell: &str) -> Option<String> {
+    let digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    match cell.strip_prefix(['.', ',']) {
+        Some(fraction) => digits(fraction).then(|| format!("0.{fraction}")),
+        None => {
+            let whole = cell.strip_suffix(['.', ','])?;
+            digits(whole).then(|| whole.to_owned())
+        }
+    }
 }
 
 fn separators(cell: &str, currency: Option<Currency>) -> Option<String> {

@@ -44,6 +44,8 @@ pub struct Reader {
     blank_rows: u64,
     /// Rows that were read, and the line of the last of them.
     read: (u64, u64),
+    /// The line of a last row that may go on where the file ends.
+    unended: Option<u64>,
 }
 
 enum Rows {
@@ -102,6 +104,7 @@ impl Reader {
             ended: false,
             blank_rows: 0,
             read: (0, 0),
+            unended: None,
         };
         if !reader.advance()? {
             return Err(Error::NoRows(if json {
@@ -164,8 +167,14 @@ impl Reader {
 
     /// Returns what was taken although it is odd; complete once the last row was read.
     #[must_use]
-    pub fn warning(&self) -> Option<String> {
-        self.checker.warning()
+    pub fn warnings(&self) -> Vec<String> {
+        let unended = self.unended.map(|line| {
+            format!(
+                "line {line}, the last one, has no line break at its end, as in a file that was cut off: look whether its last cell is whole, as an \
+                 amount may lack digits"
+            )
+        });
+        self.checker.warning().into_iter().chain(unended).collect()
     }
 
     /// Reads the next row that is not blank into the record, and counts it.
@@ -190,6 +199,7 @@ impl Reader {
                         self.blank_rows += 1;
                         continue;
                     }
+                    self.unended = parser.unended();
                     // In other files an apostrophe in front is what somebody wrote.
                     if self.layout.is_to_be_mended() {
                         self.record.unshield();
@@ -199,13 +209,16 @@ impl Reader {
                     let Some(frame) = frames.next(&mut self.source)? else {
                         return Ok(false);
                     };
-                    let bytes = frame.bytes;
+                    let bytes = frame.raw.bytes();
                     if bytes > ROW_BYTES_MAX as u64 {
                         let fields = self.record.begin(frame.line);
                         self.record.finish(fields);
                         self.record.faults.push(Fault::LongRow { bytes });
                     } else {
-                        cells.fill(frame.text, &self.rules, &mut self.record, frame.line);
+                        cells.fill(frame.raw.text(), &self.rules, &mut self.record, frame.line);
+                    }
+                    if !self.record.faults.is_empty() {
+                        frame.raw.clone_into(&mut self.record.raw);
                     }
                 }
             }

@@ -2,6 +2,7 @@
 
 use super::FIELD_BYTES_MAX;
 use super::bad::RowError;
+use super::raw::Raw;
 use super::text::cut;
 use crate::ledger::shield::unshielded;
 
@@ -14,6 +15,8 @@ pub(super) struct Record {
     pub row: Option<u64>,
     /// What was wrong with the row before its cells were looked at.
     pub faults: Vec<Fault>,
+    /// The text of the row, where something is wrong with it as it stands in the file.
+    pub raw: Raw,
     text: String,
     ends: Vec<usize>,
 }
@@ -38,6 +41,7 @@ impl Record {
     pub(super) fn begin(&mut self, line: u64) -> Fields {
         self.line = line;
         self.faults.clear();
+        self.raw.clear();
         let mut bytes = std::mem::take(&mut self.text).into_bytes();
         bytes.clear();
         let mut ends = std::mem::take(&mut self.ends);

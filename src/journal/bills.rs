@@ -47,8 +47,26 @@ pub struct BillRow {
     pub currency: Currency,
     /// The amount of the row; `None` when the bill is to tell it.
     pub amount: Option<Amount>,
-    /// Another row that pays what is due on the same account, such as `line 7`: to pay the bill twice would be a mistake.
-    pub rival: Option<String>,
+    /// Another row that pays what is due on the same account: to pay the bill twice would be a mistake.
+    pub rival: Option<BillRival>,
+}
+
+/// A row that pays the bill of another one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BillRival {
+    /// Its batch, where that is another one.
+    pub batch: Option<String>,
+    /// Its line there.
+    pub line: u64,
+}
+
+impl std::fmt::Display for BillRival {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match &self.batch {
+            None => write!(f, "line {}", self.line),
+            Some(batch) => write!(f, "line {} of batch {batch}", self.line),
+        }
+    }
 }
 
 /// What a bill said of a row, to be recorded.

@@ -68,6 +68,10 @@ pub struct ToCancel {
     pub retries: u64,
     /// What an earlier journal may have posted: it is asked about first.
     pub presumed: u64,
+    /// What waits to be posted once more, and is left out: only a decision that asks the gateway first keeps it from that.
+    pub posted_once: u64,
+    /// One of them.
+    pub posted_once_example: Option<crate::domain::PayerTransactionId>,
 }
 
 /// What became of the order to withdraw a whole batch.
@@ -77,4 +81,16 @@ pub struct Cancelled {
     pub withdrawn: u64,
     /// Payments that are withdrawn once the gateway does not know them.
     pub ordered: u64,
+}
+
+/// Rejected rows that are shown one by one before they are withdrawn.
+pub const WITHDRAWN_SHOWN: usize = 20;
+
+/// What an order to withdraw rejected rows would withdraw.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ToWithdraw {
+    /// All of it, with the amounts that could be read.
+    pub tally: crate::domain::Tally,
+    /// The first of them, in the order of their files.
+    pub rows: Vec<super::RejectedFound>,
 }

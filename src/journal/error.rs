@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::DebtElsewhere;
 use crate::domain::{BatchName, PayerTransactionId};
 use crate::ledger::payer::Lost;
-use crate::ledger::recovery::OrdersLost;
+use crate::ledger::recovery::{Order, OrdersLost};
 
 /// Whose mistake an [`Error`] is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,6 +71,12 @@ pub enum Error {
         "{id} is the reference of one row of batch {batch} and the payerTransactionID of another row; nothing was changed"
     )]
     TwoPayments { batch: BatchName, id: String },
+    #[error("batch {batch}: {text} {why}; nothing was changed")]
+    NoRejectedRow {
+        batch: BatchName,
+        text: String,
+        why: String,
+    },
     #[error("batch {batch} was loaded for its gateway, not for the sandbox; nothing was sent")]
     NotARehearsal { batch: BatchName },
     #[error(
@@ -163,6 +169,10 @@ pub enum Error {
     #[error("this journal has missed nothing that is known of: there is no recovery to end")]
     NoRecovery,
     #[error(
+        "mark and lock file of this journal speak against it: {what}. So something may have been posted since, and nothing is posted unasked"
+    )]
+    SomethingRan { what: String },
+    #[error(
         "{payments} payments are presumed posted, and the gateway has not been asked about them yet"
     )]
     Unasked { payments: u64 },
@@ -172,6 +182,8 @@ pub enum Error {
         "no order of anybody is missing from this journal, as far as is known: there is nothing to say"
     )]
     NoOrdersLost,
+    #[error("{}", orders_missing_text(missing))]
+    OrdersMissing { missing: Vec<Order> },
     #[error(
         "this journal, an older copy or a new one, does not have {}, posted from its place, or not all of it, which may have paid what failed. Nothing was \
          ordered or loaded",
@@ -245,6 +257,25 @@ impl From<rusqlite::Error> for Error {
             cause: Arc::new(cause),
         }
     }
+}
+
+/// Lost orders are named as far as this.
+const NAMED: usize = 20;
+
+/// Says which orders of people nobody has given again.
+fn orders_missing_text(missing: &[Order]) -> String {
+    let mut text = match missing.len() {
+        1 => "1 lost order is known that nobody has given again as it was".to_owned(),
+        count => format!("{count} lost orders are known that nobody has given again as they were"),
+    };
+    for order in missing.iter().take(NAMED) {
+        text.push_str("\n  ");
+        text.push_str(&order.sentence());
+    }
+    if missing.len() > NAMED {
+        text.push_str(&format!("\n  … and {} more", missing.len() - NAMED));
+    }
+    text
 }
 
 #[cfg(test)]

@@ -45,6 +45,8 @@ pub enum WaitsFor {
     Answer(PayerTransactionId),
     /// The gateway's word about this one, which it has called failed, and has spoken of otherwise since.
     Again(PayerTransactionId),
+    /// The word that the recovery of the journal is done: a batch that was lost may have paid its row.
+    Recovered,
     /// The gateway's word about the payment itself, which has ended unpaid, and was spoken of otherwise since.
     Itself {
         /// The code that it failed with, if the gateway said so.
@@ -124,6 +126,8 @@ pub struct Failures {
     pub code: Option<i32>,
     /// Only these payments, as a person names them.
     pub named: Vec<PaymentName>,
+    /// Those as well that may be paid since under another reference: a person has them in view.
+    pub paid_since: bool,
 }
 
 impl From<Option<i32>> for Failures {
@@ -131,6 +135,7 @@ impl From<Option<i32>> for Failures {
         Self {
             code,
             named: Vec::new(),
+            paid_since: false,
         }
     }
 }
@@ -145,6 +150,17 @@ pub struct ToRetry {
     pub by_code: ByCode,
     /// The first of them, in the order of their rows.
     pub rows: Vec<Failure>,
+    /// Those of them that may be paid since under another reference.
+    pub paid_since: Vec<(Failure, PaidSince)>,
+}
+
+/// A later row by which a failure may be paid: it has the same recipient, amount and service, and another reference.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PaidSince {
+    /// Its batch.
+    pub batch: String,
+    /// Its reference.
+    pub reference: String,
 }
 
 /// A failure that is about to be paid anew.
@@ -182,6 +198,8 @@ pub enum WhyUnretried {
     NamesADocument,
     /// Its row was loaded anew into this batch, and is paid there, or may be.
     LoadedAnew(String),
+    /// It may be paid since under another reference, and nobody has said that it is another debt.
+    PaidSince(Box<Failure>, PaidSince),
 }
 
 /// Rows that were paid more than once are named as far as this.

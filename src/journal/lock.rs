@@ -4,6 +4,7 @@ use std::fs::{File, OpenOptions, TryLockError};
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Duration;
 
 use sha2::{Digest, Sha256};
 
@@ -19,6 +20,8 @@ const NOTE: usize = 512;
 const WORD: usize = 256;
 /// Room for who posted, behind both.
 const PAYERS: usize = 6144;
+/// Room for what ends each: a blank, a digest, and the end of its line.
+const CHECK: usize = 64 + 2;
 
 /// Held for the length of a run; the system releases it however the process ends.
 #[derive(Debug)]
@@ -38,7 +41,7 @@ impl RunLock {
             cause: cause.to_string(),
         };
         let file = open_file(&path, true).map_err(open)?;
-        match file.try_lock() {
+        match try_lock(&file) {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
                 // The holder writes its name after it has the lock; until then there is none to tell.
@@ -57,8 +60,20 @@ impl RunLock {
     }
 }
 
+/// Takes the lock. [`holder`] has it for an instant, and is no run: so it is tried a few times, for a tenth of a second.
+fn try_lock(file: &File) -> Result<(), TryLockError> {
+    for _ in 0..10 {
+        match file.try_lock() {
+            Err(TryLockError::WouldBlock) => std::thread::sleep(Duration::from_millis(10)),
+            outcome => return outcome,
+        }
+    }
+    file.try_lock()
+}
+
 /// Returns who runs on a journal, where somebody does.
-pub(super) fn holder(journal: &Path) -> Option<String> {
+#[must_use]
+pub fn holder(journal: &Path) -> Option<String> {
     let file = open_file(&path_of(journal), false).ok()?;
     match file.try_lock_shared() {
         Err(TryLockError::WouldBlock) => note_of(&file),
@@ -139,7 +154,10 @@ impl Lookout {
     pub(super) fn write_payers(&self, payers: &Payers) {
         let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
         if *written != *payers {
-            self.write_at(&with_check(payers.to_lines(), PAYERS), NOTE + WORD);
+            self.write_at(
+                &with_check(payers.to_lines(PAYERS - CHECK), PAYERS),
+                NOTE + WORD,
+            );
             payers.clone_into(&mut written);
         }
     }

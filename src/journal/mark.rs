@@ -14,7 +14,7 @@ use super::Error;
 use super::lock::Lookout;
 use crate::ledger::payer::Payers;
 use crate::ledger::recovery::{
-    Mark, Marked, Position, STAMP_SLACK, Stamp, Traces, Witness, advance,
+    Mark, Marked, Order, Position, STAMP_SLACK, Stamp, Traces, Witness, advance,
 };
 
 /// What is written and lost at once.
@@ -25,6 +25,8 @@ const PATIENCE: Duration = Duration::from_secs(30);
 const TRIES: usize = 3;
 /// How often a mark is read that changes meanwhile.
 const READS: usize = 20;
+/// What ends a page: its digest, and room for the end of its line.
+const CHECK: usize = "check \n\n".len() + 64;
 const HEADING: &str = "mark of a disburse journal; keep it beside the journal";
 
 /// Where the mark of a journal is kept, and its lock file.
@@ -103,6 +105,10 @@ impl Place {
 }
 
 /// The mark, while nobody else can change it.
+#[allow(
+    clippy::large_enum_variant,
+    reason = "one at a time, and never kept; of the small one in tests"
+)]
 pub(super) enum Held<'a> {
     Beside {
         path: &'a Path,
@@ -383,7 +389,20 @@ fn to_text(marked: &Marked, turn: u64, named: Option<u64>) -> String {
             hex(head)
         ));
     }
-    text.push_str(&marked.payers.to_lines());
+    let room = PAGE.saturating_sub(text.len() + CHECK);
+    text.push_str(&marked.payers.to_lines(room));
+    // The newest, as far as they fit: of the others their number is told.
+    let mut lines: Vec<String> = Vec::new();
+    let mut room = PAGE.saturating_sub(text.len() + CHECK);
+    for order in marked.given.iter().rev() {
+        let line = order.to_line();
+        match room.checked_sub(line.len()) {
+            Some(left) => room = left,
+            None => break,
+        }
+        lines.push(line);
+    }
+    text.extend(lines.iter().rev().map(String::as_str));
     let check = hex(&Sha256::digest(text.as_bytes()));
     text.push_str(&format!("check {check}\n"));
     text
@@ -404,7 +423,7 @@ fn parse(page: &[u8]) -> Option<Page> {
     }
     let (mut turn, mut journal, mut born, mut epoch) = (None, None, None, None);
     let (mut named, mut orders) = (None, 0);
-    let mut positions = Vec::new();
+    let (mut positions, mut given) = (Vec::new(), Vec::new());
     let mut payers = Payers::NONE;
     for line in lines {
         let (name, value) = line.split_once(' ')?;
@@ -415,6 +434,7 @@ fn parse(page: &[u8]) -> Option<Page> {
             "written" => named = Some(value.parse().ok()?),
             "epoch" => epoch = Some(value.parse().ok()?),
             "orders" => orders = value.parse().ok()?,
+            "order" => given.push(Order::read(value)?),
             "batch" => {
                 let mut words = value.split(' ');
                 positions.push(Position {
@@ -432,6 +452,7 @@ fn parse(page: &[u8]) -> Option<Page> {
         born,
         epoch: epoch?,
         orders,
+        given,
         positions,
         payers,
     };

@@ -23,20 +23,22 @@ mod types;
 pub use acts::ActRecord;
 pub use beforehand::*;
 pub use bills::{
-    BillCursor, BillFinding, BillOutcome, BillRecord, BillRow, BillsRecorded, TotalDifference,
-    UnpricedRecord,
+    BillCursor, BillFinding, BillOutcome, BillRecord, BillRival, BillRow, BillsRecorded,
+    TotalDifference, UnpricedRecord,
 };
-pub use decisions::{Answered, Cancelled, Decision, Looked, Seen, ToCancel};
+pub use decisions::{
+    Answered, Cancelled, Decision, Looked, Seen, ToCancel, ToWithdraw, WITHDRAWN_SHOWN,
+};
 pub use error::{Error, Kind};
 pub use generations::{
     CHANGED_SHOWN, ChangedRow, ChangedRows, Clearance, DebtElsewhere, Doubt, FAILURES_SHOWN,
-    Failure, Failures, Halt, PAID_TWICE_SHOWN, Replaced, ToRetry, Unretried, WAITING_SHOWN,
-    Waiting, WaitsFor, WhyUnretried,
+    Failure, Failures, Halt, PAID_TWICE_SHOWN, PaidSince, Replaced, ToRetry, Unretried,
+    WAITING_SHOWN, Waiting, WaitsFor, WhyUnretried,
 };
 pub use listed::{ListedPayment, ListedRow};
-pub use lock::RunLock;
+pub use lock::{RunLock, holder};
 pub use proof::{ChainHead, FINDINGS_SHOWN, Proof};
-pub use recovery::{Missed, Presumed, Recovery};
+pub use recovery::{Missed, Presumed, Presuming, Recovery};
 pub use refusal::{Difference, LoadRefusal};
 pub use repeats::{
     ALIKE_LINES, ALIKE_MAX, Alike, AlikeKind, REPEATED_LOADS, RepeatPlan, RepeatedLoad, Repeats,
@@ -44,7 +46,7 @@ pub use repeats::{
 #[cfg(test)]
 pub(crate) use sqlite::inline;
 pub use sqlite::{
-    Backup, FOUND_MAX, FoundRow, Journal, Reader, RejectedFound, Snapshot, SourceFile, backup,
-    is_gone, refuse_reserved,
+    Backup, FOUND_MAX, FoundRow, Journal, Reader, RejectedFound, Snapshot, SourceFile, Wanted,
+    backup, is_gone, refuse_reserved,
 };
 pub use types::*;

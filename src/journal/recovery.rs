@@ -22,6 +22,17 @@ pub struct Missed {
     pub since: Option<Timestamp>,
 }
 
+/// What became of an order that a batch is presumed posted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Presuming {
+    /// Payments of the batch that are asked about first now.
+    pub payments: u64,
+    /// The same of other batches.
+    pub others: u64,
+    /// A recovery began with it.
+    pub begins: bool,
+}
+
 /// What is known of the payments of a batch that were presumed posted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Presumed {

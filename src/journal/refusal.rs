@@ -20,6 +20,8 @@ pub enum LoadRefusal {
     },
     /// Rows that say what they correct, and cannot.
     Corrections(Vec<LateError>),
+    /// So many rows may be mended ones of rejected rows, or new ones; the first of them.
+    MayBeMended(u64, Vec<LateError>),
     /// The file has no rows.
     NoRows,
     /// The file was not read to its end.
@@ -28,6 +30,8 @@ pub enum LoadRefusal {
     OtherContent(Difference),
     /// An amendment with rows that may be new, or mended ones without a reference.
     Ambiguous(Difference),
+    /// An amendment with rows that pay recipients of rows of the batch which it leaves out; the first of them.
+    Instead(Vec<LateError>),
     /// The batch belongs to another originator.
     OtherOriginator(String),
     /// The batch was loaded for this, and the file comes for the other.
@@ -64,6 +68,10 @@ pub struct Difference {
     pub gone: u64,
     /// Rows with a reference of the batch and other content.
     pub changed: u64,
+    /// Those of them that pay somebody else than the row of the batch.
+    pub changed_person: u64,
+    /// Rows that both have.
+    pub unchanged: u64,
     /// Rows with errors that were not set aside when the batch was loaded.
     pub rejected: u64,
     /// The first few of each, as `new: line 7, reference EMP-7`.

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use crate::domain::Timestamp;
+use crate::ledger::Became;
 use crate::ledger::repeats::TermsByService;
 
 /// How a load looks for repeats.
@@ -30,6 +31,12 @@ pub struct Repeats {
     pub digest: String,
     /// Another list was allowed.
     pub allowed_other: bool,
+    /// What became of the batch, where every row of the file is a payment of that one batch again.
+    pub whole: Option<Became>,
+    /// How many rows of the file repeat nothing: they are loaded where the others are left out.
+    pub rest: u64,
+    /// The first of their lines.
+    pub rest_lines: Vec<u64>,
 }
 
 /// Loads that a refusal names one by one.
@@ -94,10 +101,12 @@ pub enum AlikeKind {
     SameBill,
     /// A reference that a person takes for that of another row of the same file.
     SameReference,
+    /// The same recipient and amount as rows of another load, through another service, and no references tell them apart.
+    OtherService,
 }
 
 impl AlikeKind {
-    /// Every kind, at the place of its number in the journal.
+    /// Every kind that has a number in the journal, at the place of it.
     pub(super) const ALL: [Self; 5] = [
         Self::OtherLoad,
         Self::SameFile,

@@ -2,7 +2,7 @@
 
 use crate::domain::Tally;
 use crate::journal::{Standing, StandingRow};
-use crate::ledger::Became;
+use crate::ledger::{Became, HeldFor};
 use crate::lifecycle::State;
 
 impl Standing {
@@ -20,10 +20,27 @@ impl Standing {
     #[must_use]
     pub fn total(&self) -> Tally {
         let mut sum = self.rejected.clone();
+        sum.add_all(&self.withdrawn);
         sum.count += self.unpriced;
         for row in &self.rows {
             sum.add_all(&row.tally);
         }
+        sum
+    }
+
+    /// Returns what is not sent, and waits for the float of its service.
+    #[must_use]
+    pub fn waiting_for_float(&self) -> Tally {
+        let is_held = |row: &&StandingRow| {
+            let mut lanes = self.held.iter();
+            row.state == State::Ready
+                && lanes.any(|lane| lane.held_for == HeldFor::Float && lane.service == row.service)
+        };
+        let mut sum = Tally::default();
+        self.rows
+            .iter()
+            .filter(is_held)
+            .for_each(|row| sum.add_all(&row.tally));
         sum
     }
 

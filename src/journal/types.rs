@@ -15,6 +15,8 @@ use crate::ledger::confirmation::{Bound, Confirmation};
 use crate::ledger::correction::Corrects;
 use crate::ledger::generations::PaidTwice;
 use crate::ledger::pace::Last;
+use crate::ledger::payer::Lost;
+use crate::ledger::set_aside::Withdrawal;
 use crate::ledger::{HeldFor, Purpose};
 use crate::lifecycle::{Event, Fact, Life, State};
 
@@ -140,6 +142,8 @@ pub struct LoadSummary {
     pub changed: ChangedRows,
     /// Rows of an amendment that were there before.
     pub unchanged: u64,
+    /// Rows of the file that are cancelled.
+    pub cancelled: u64,
     /// Rows among them whose document was taken anew.
     pub new_documents: u64,
     /// Rows among them that keep their document, as it is at the file service already, or they were posted.
@@ -367,8 +371,10 @@ pub struct Standing {
     pub purpose: Purpose,
     /// Per lane, currency and state.
     pub rows: Vec<StandingRow>,
-    /// Rows set aside.
+    /// Rows set aside, which may be mended.
     pub rejected: Tally,
+    /// Rows set aside, of which a person has decided that they are not paid.
+    pub withdrawn: Tally,
     /// Rows that leave their amount to the bill, and have none yet.
     pub unpriced: u64,
     /// Lanes held for want of float.
@@ -384,6 +390,8 @@ pub struct Standing {
     pub waiting: Vec<Waiting>,
     /// How many these are in all.
     pub waiting_count: u64,
+    /// Payments among them that wait until the recovery of the journal is declared done.
+    pub until_done: u64,
     /// Payments among them that have ended unpaid, and were spoken of otherwise since.
     pub doubtful: u64,
     /// Payments about which the gateway named another amount, currency or number than ours.
@@ -416,6 +424,8 @@ pub struct Shown {
     pub standing: Standing,
     /// What came later is not confirmed with them.
     pub bound: Bound,
+    /// Batches that are missing, for which it may wait.
+    pub lost: Lost,
 }
 
 impl Shown {
@@ -497,6 +507,8 @@ pub struct PaymentRecord {
     pub named_otherwise: Option<String>,
     /// The identifier of the retry that replaced it, before it proved to be what stands for its row.
     pub replaced_by: Option<PayerTransactionId>,
+    /// Where the last payment of its row stands, where it has been replaced.
+    pub row_stands: Option<State>,
     /// What it waits for before it may leave.
     pub waits_for: Option<WaitsFor>,
     /// Of what failed: rows of the same debt that were loaded since.
@@ -524,6 +536,8 @@ pub enum ReportRow {
     Unpriced(Box<UnpricedRecord>),
     /// A row set aside.
     Rejected(RejectedRow),
+    /// A row set aside that is not paid, by a person's decision.
+    Withdrawn(RejectedRow, Withdrawal),
 }
 
 /// One piece of evidence, for a person.

@@ -46,6 +46,44 @@ pub fn is_ambiguous(amendment: &Amendment) -> bool {
     new > 0 && gone > 0 && nameless && !is_of_corrections
 }
 
+/// Returns whether a new row of an amendment may be another one of the batch under another reference, which the file leaves out;
+/// `pairs`: so many new rows pay the recipient of such a row through the same service.
+// A file with no row of the batch is what is added, and leaves out nothing.
+#[must_use]
+pub fn may_stand_instead(unchanged: u64, pairs: u64) -> bool {
+    unchanged > 0 && pairs > 0
+}
+
+/// What a file and the batch of the same name have in common.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Shared {
+    /// Rows that both have.
+    pub unchanged: u64,
+    /// Rows with a reference of the batch, and other content.
+    pub changed: u64,
+    /// Rows of the file that the batch does not have.
+    pub new: u64,
+    /// Rows of the batch that the file does not have.
+    pub gone: u64,
+}
+
+/// Rows from which on a file that changes them all is taken for another payroll with the same references.
+const MANY: u64 = 10;
+
+/// Returns whether a file is rather another payroll than this batch again: nearly no row is in both.
+#[must_use]
+pub fn is_another_batch(shared: &Shared) -> bool {
+    let Shared {
+        unchanged,
+        changed,
+        new,
+        gone,
+    } = *shared;
+    let common = unchanged + changed;
+    let least = common + new.min(gone);
+    new + changed > 0 && unchanged * 10 <= least && (changed == 0 || least >= MANY)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -97,6 +135,52 @@ mod tests {
     fn a_mended_row_is_never_taken_for_a_new_one() {
         for case in &CASES {
             assert_eq!(judged(case), case.1, "{case:?}");
+        }
+    }
+
+    #[test]
+    fn a_row_that_stands_in_the_place_of_one_that_is_left_out_is_no_further_payment() {
+        for (unchanged, pairs, expected) in [
+            (9, 1, true),
+            (1, 3, true),
+            (9, 0, false),
+            (0, 1, false),
+            (0, 0, false),
+        ] {
+            assert_eq!(
+                may_stand_instead(unchanged, pairs),
+                expected,
+                "{unchanged} {pairs}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_file_that_shares_nearly_nothing_with_its_batch_is_another_one() {
+        // Unchanged, changed, new, gone.
+        let table = [
+            // December's file, with references of its own or those of November.
+            ((0, 0, 200, 200), true),
+            ((0, 200, 0, 0), true),
+            ((3, 150, 60, 47), true),
+            ((0, 0, 1, 1), true),
+            ((0, 0, 12, 200), true),
+            // Rows were mended, added, or left out.
+            ((190, 10, 0, 0), false),
+            ((200, 0, 400, 0), false),
+            ((2, 0, 0, 198), false),
+            ((40, 0, 160, 160), false),
+            ((0, 1, 0, 0), false),
+            ((0, 3, 0, 0), false),
+        ];
+        for ((unchanged, changed, new, gone), expected) in table {
+            let shared = Shared {
+                unchanged,
+                changed,
+                new,
+                gone,
+            };
+            assert_eq!(is_another_batch(&shared), expected, "{shared:?}");
         }
     }
 

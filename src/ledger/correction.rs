@@ -5,6 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
+use super::set_aside::Withdrawal;
 use crate::domain::BatchName;
 
 /// What a row of a file says that it corrects, as it is written there.
@@ -80,10 +81,12 @@ impl fmt::Display for RejectedName {
 }
 
 /// A rejected row with the name that a row of a file says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Candidate {
     /// The payment that its mended row became, or another row of this file that names it.
     pub taken_by: Option<i64>,
+    /// A person's decision that it is not paid.
+    pub withdrawn: Option<Withdrawal>,
 }
 
 /// Why a row cannot correct what it names.
@@ -99,6 +102,8 @@ pub enum Refusal {
     Unknown,
     /// Every row of this name has its mended one already.
     Taken,
+    /// A person has decided that it is not paid.
+    Withdrawn(Withdrawal),
 }
 
 impl fmt::Display for Refusal {
@@ -116,6 +121,11 @@ impl fmt::Display for Refusal {
             ),
             Self::Unknown => f.write_str(
                 "names a row that this batch has not set aside; take the name from the corrections file of its last load",
+            ),
+            Self::Withdrawn(withdrawal) => write!(
+                f,
+                "is that of a rejected row which was {withdrawal}. It is not paid in this batch: remove this row. If it is to be paid after \
+                 all, load it as a row of a new batch"
             ),
             Self::Taken => f.write_str(
                 "names a rejected row that has its mended row already; remove this row, or, if it is a payment of its own, empty this cell",
@@ -146,20 +156,37 @@ pub fn corrected(
     if candidates.is_empty() {
         return Err(Refusal::Unknown);
     }
-    let place = |taken_by| candidates.iter().position(|row| row.taken_by == taken_by);
+    let place = |taken_by| {
+        let is_there = |row: &Candidate| row.taken_by == taken_by && row.withdrawn.is_none();
+        candidates.iter().position(is_there)
+    };
+    let withdrawn = || candidates.iter().find_map(|row| row.withdrawn.clone());
     became
         .and_then(|seq| place(Some(seq)))
         .or_else(|| place(None))
-        .ok_or(Refusal::Taken)
+        .ok_or_else(|| withdrawn().map_or(Refusal::Taken, Refusal::Withdrawn))
 }
 
-/// Columns of which a spreadsheet takes digits.
-pub const DIGITS: [&str; 5] = [
+/// Returns whether a column is among the errors of a rejected row, as they are kept: `msisdn: too short; amount: missing`.
+#[must_use]
+pub fn has_error(errors: &str, column: &str) -> bool {
+    let is_of = |error: &str| {
+        error
+            .strip_prefix(column)
+            .is_some_and(|rest| rest.starts_with(": "))
+    };
+    errors.split("; ").any(is_of)
+}
+
+/// Columns of which a spreadsheet takes digits, beside the members of `extra`.
+pub const DIGITS: [&str; 7] = [
     "reference",
     "msisdn",
     "account_number",
     "bank_account_number",
     "invoice_number",
+    "bank_code",
+    "hub_id",
 ];
 
 /// How a value lost digits on its way through a spreadsheet.
@@ -173,6 +200,8 @@ pub enum Lost {
     End,
     /// The last digits became zeros: those beyond the fifteenth, or those that `2.54715E+11` does not show.
     Rounded,
+    /// The decimals of an amount: `112023` is shown, and was `112023.12`.
+    Decimals,
 }
 
 impl fmt::Display for Lost {
@@ -182,6 +211,7 @@ impl fmt::Display for Lost {
             Self::Front => "digits in front are gone",
             Self::End => "digits at the end are gone",
             Self::Rounded => "the last digits became zeros",
+            Self::Decimals => "its decimals were rounded",
         })
     }
 }
@@ -213,6 +243,15 @@ pub fn lost_digits(was: &str, is: &str) -> Option<Lost> {
     }
     let rounded = was.len() == is.len() && is_rounded(was, is);
     rounded.then_some(Lost::Rounded)
+}
+
+/// Returns whether what is lost in a column was lost in a spreadsheet, and mended by nobody. `had_error`: something was wrong with
+/// the column in the rejected row.
+// A person mends a number that had an error by taking digits away, or by giving a row a reference of its own; but nobody makes
+// zeros of just those digits that no spreadsheet keeps.
+#[must_use]
+pub fn is_spoilt(column: &str, had_error: bool, lost: Lost, is: &str) -> bool {
+    !had_error || column == "reference" && lost == Lost::Rounded && is.trim().len() > KEPT
 }
 
 /// Returns whether a number of as many digits is the other one rounded, with zeros at its end in the place of other digits.
@@ -318,6 +357,7 @@ fn is_same_number(was: &str, is: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::Timestamp;
     use proptest::prelude::*;
 
     fn batch(name: &str) -> BatchName {
@@ -352,23 +392,39 @@ mod tests {
     #[test]
     fn a_rejected_row_is_corrected_once() {
         let (own, name) = (batch("own"), RejectedName::of(&batch("own"), &[7; 32]));
-        let open = Candidate { taken_by: None };
+        let open = Candidate::default;
         let taken = |seq| Candidate {
             taken_by: Some(seq),
+            withdrawn: None,
         };
+        let withdrawal = Withdrawal {
+            at: Timestamp::from_millis(0),
+            by: None,
+            reason: "paid in cash".to_owned(),
+        };
+        let withdrawn = || Candidate {
+            taken_by: None,
+            withdrawn: Some(withdrawal.clone()),
+        };
+        let refused = || Err(Refusal::Withdrawn(withdrawal.clone()));
         type Case<'a> = (&'a [Candidate], Option<i64>, Result<usize, Refusal>);
-        let table: [Case<'_>; 8] = [
+        let table: [Case<'_>; 12] = [
             (&[], None, Err(Refusal::Unknown)),
-            (&[open], None, Ok(0)),
+            (&[open()], None, Ok(0)),
             (&[taken(4)], None, Err(Refusal::Taken)),
             // The same row again is the one that it was.
             (&[taken(4)], Some(4), Ok(0)),
             (&[taken(4)], Some(5), Err(Refusal::Taken)),
             // Equal rows are corrected one after the other.
-            (&[taken(4), open], None, Ok(1)),
+            (&[taken(4), open()], None, Ok(1)),
             (&[taken(4), taken(5)], Some(5), Ok(1)),
             // A row that was added without the name may name it later.
-            (&[open, open], Some(9), Ok(0)),
+            (&[open(), open()], Some(9), Ok(0)),
+            // What a person withdrew is paid by no row; of equal rows the others are.
+            (&[withdrawn()], None, refused()),
+            (&[withdrawn()], Some(9), refused()),
+            (&[taken(4), withdrawn()], None, refused()),
+            (&[withdrawn(), open()], None, Ok(1)),
         ];
         for (candidates, became, expected) in table {
             let found = corrected(Some(&name), &own, true, candidates, became);
@@ -376,15 +432,15 @@ mod tests {
         }
         let other = batch("other");
         assert_eq!(
-            corrected(Some(&name), &other, true, &[open], None),
+            corrected(Some(&name), &other, true, &[open()], None),
             Err(Refusal::OtherBatch(own.clone()))
         );
         assert_eq!(
-            corrected(Some(&name), &own, false, &[open], None),
+            corrected(Some(&name), &own, false, &[open()], None),
             Err(Refusal::NotAdded)
         );
         assert_eq!(
-            corrected(None, &own, true, &[open], None),
+            corrected(None, &own, true, &[open()], None),
             Err(Refusal::NoName)
         );
     }
@@ -450,6 +506,35 @@ mod tests {
             let columns: Vec<&str> = changed.iter().map(|one| one.column.as_str()).collect();
             assert_eq!(columns.join(","), expected, "{was} -> {is}");
         }
+    }
+
+    #[test]
+    fn what_a_person_mended_is_not_spoilt() {
+        for (column, had_error, lost, is, expected) in [
+            ("reference", false, Lost::End, "12345", true),
+            ("msisdn", false, Lost::Front, "712000001", true),
+            ("msisdn", true, Lost::End, "254712000001", false),
+            (
+                "reference",
+                true,
+                Lost::Rounded,
+                "1234567890123450000",
+                true,
+            ),
+            ("reference", true, Lost::Rounded, "1234000", false),
+            ("reference", true, Lost::End, "12345678901234567", false),
+        ] {
+            assert_eq!(
+                is_spoilt(column, had_error, lost, is),
+                expected,
+                "{column} {is}"
+            );
+        }
+        assert!(has_error("msisdn: short; reference: doubled", "reference"));
+        assert!(!has_error(
+            "reference_x: y; amount: reference: z",
+            "reference"
+        ));
     }
 
     #[test]

@@ -14,17 +14,17 @@ pub const LONGEST_WAIT: Duration = Duration::from_secs(366 * 24 * 60 * 60);
 /// Returns whether a payment in this state may be due then (`None`: never), where `latest` is the last time that anything of
 /// its journal can come from.
 ///
-/// Only a retry is ready and never due: it waits for the word about what it replaces.
+/// Only what waits for a word is ready and never due: a retry, for that about what it replaces, or what a lost batch may have paid.
 #[must_use]
 pub fn is_possible(
     state: State,
-    is_retry: bool,
+    may_wait: bool,
     due_at: Option<Timestamp>,
     latest: Timestamp,
 ) -> bool {
     let within_reach = |due_at| due_at <= latest.after(LONGEST_WAIT);
     match state {
-        State::Ready => due_at.map_or(is_retry, within_reach),
+        State::Ready => due_at.map_or(may_wait, within_reach),
         // Never: it was given up, or waits for its callback.
         State::InDoubt | State::Acknowledged | State::Delivered => due_at.is_none_or(within_reach),
         // Nothing waits for a time.
@@ -42,7 +42,7 @@ mod tests {
         let at_once = Some(Timestamp::from_millis(0));
         let last = latest.after(LONGEST_WAIT);
         let beyond = Some(last.after(Duration::from_millis(1)));
-        for (state, is_retry, due_at, expected) in [
+        for (state, may_wait, due_at, expected) in [
             (State::Ready, false, at_once, true),
             (State::Ready, false, Some(last), true),
             (State::Ready, false, beyond, false),
@@ -60,9 +60,9 @@ mod tests {
             (State::Paid, false, None, true),
         ] {
             assert_eq!(
-                is_possible(state, is_retry, due_at, latest),
+                is_possible(state, may_wait, due_at, latest),
                 expected,
-                "{state:?} {is_retry} {due_at:?}"
+                "{state:?} {may_wait} {due_at:?}"
             );
         }
     }

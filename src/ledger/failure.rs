@@ -31,6 +31,19 @@ pub enum Mark {
 }
 
 impl Mark {
+    /// Returns whether the gateway says in it that the payment has failed: what was said before is over.
+    #[must_use]
+    pub fn says_failed(self) -> bool {
+        match self {
+            Self::Callback(class) | Self::Reply(class) | Self::Answer(class) => fails(class),
+            Self::Otherwise(_)
+            | Self::Unreadable
+            | Self::Decided { .. }
+            | Self::Ordered
+            | Self::Missed => false,
+        }
+    }
+
     /// Returns whether it makes doubtful that an ended payment was not paid: whatever is said of it does, but "failed".
     #[must_use]
     pub fn casts_doubt(self) -> bool {

@@ -47,6 +47,8 @@ pub enum Order {
     /// Wait until the gateway has been asked about the earlier one at this place: a person decided that it failed, or what the
     /// gateway said of it is worth nothing any more.
     Ask(usize),
+    /// Wait until the recovery of the journal is declared done ([`super::recovery::waits_until_done`]).
+    UntilDone,
     /// Never leave again: the earlier one at this place is paid. It is ready, so that nothing of it is under way.
     Withdraw(usize),
     /// Never leave again, for the same reason. It may have left, and is asked about like any other.

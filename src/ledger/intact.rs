@@ -4,6 +4,7 @@
 //! a payment is compared with what is about to be posted, and nothing leaves that does not fit.
 
 use std::cmp::Ordering;
+use std::collections::BTreeSet;
 
 use crate::lifecycle::{Life, State, proven};
 
@@ -37,6 +38,11 @@ pub enum Mismatch {
     /// The document that its post names is not the one that was uploaded.
     #[error("its uploaded document is not as it was recorded")]
     Document,
+    /// It would leave without a look at failed rows of its debt.
+    #[error(
+        "the failed rows that it is held against before it leaves are not those that were recorded"
+    )]
+    Watched,
     /// With it, more would be posted than was shown.
     #[error(
         "with it more would be posted than was shown when the run was confirmed: the counts on record are not those of the rows"
@@ -98,6 +104,21 @@ pub fn same<T: PartialEq>(
     match (on_chain, found) {
         (Some(on_chain), Some(found)) if on_chain == found => Ok(()),
         _ => Err(otherwise),
+    }
+}
+
+/// Judges the failed rows that a payment is held against, each with whether a person's word alone said that it had failed: more of
+/// them are asked about, and none that was recorded may be missing.
+///
+/// # Errors
+/// What does not fit.
+pub fn watches(
+    recorded: &BTreeSet<(i64, bool)>,
+    found: &BTreeSet<(i64, bool)>,
+) -> Result<(), Mismatch> {
+    match recorded.is_subset(found) {
+        true => Ok(()),
+        false => Err(Mismatch::Watched),
     }
 }
 
@@ -164,6 +185,24 @@ mod tests {
     use super::*;
     use crate::canary::Canary;
     use crate::domain::Timestamp;
+
+    #[test]
+    fn no_failed_row_that_was_recorded_is_missing() {
+        let set = |pairs: &[(i64, bool)]| pairs.iter().copied().collect::<BTreeSet<_>>();
+        for (recorded, found, fits) in [
+            (&[][..], &[][..], true),
+            (&[(7, false)], &[(7, false)], true),
+            (&[(7, false), (9, true)], &[(7, false)], false),
+            (&[(7, false)], &[], false),
+            // The word of a person alone is what lets a payment leave beside one that is not proven failed.
+            (&[(7, false)], &[(7, true)], false),
+            (&[(7, false)], &[(8, false)], false),
+            (&[(7, false)], &[(7, false), (8, false)], true),
+        ] {
+            let judged = watches(&set(recorded), &set(found));
+            assert_eq!(judged.is_ok(), fits, "{recorded:?} {found:?}");
+        }
+    }
 
     #[test]
     fn a_payment_is_ready_only_where_its_evidence_says_so() {

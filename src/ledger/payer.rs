@@ -4,9 +4,16 @@
 //! account, says "not found" about all of it, and two such answers let a payment be posted again. So an answer proves
 //! something only where it is known that the batch was posted from the account that asks.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
+use data_encoding::HEXLOWER;
 use sha2::{Digest, Sha256};
+
+mod identifiers;
+mod lost;
+
+pub use identifiers::{AsLoaded, Identifiers};
+pub use lost::{Back, Here, Lost, Unlike, back, lost};
 
 /// As many batches are remembered beside a journal by name: those that ran last.
 pub const PAYERS_MAX: usize = 16;
@@ -14,11 +21,22 @@ pub const PAYERS_MAX: usize = 16;
 /// As many more are remembered by a digest of the name, so that each is known when it is loaded again.
 pub const PAST_MAX: usize = 64;
 
+/// As many names are remembered that the journal had before.
+const WAS_MAX: usize = 4;
+
 /// Returns the few letters that stand for the name of a batch.
 fn digest_of(kept: &str) -> String {
     data_encoding::BASE32_NOPAD
         .encode(&Sha256::digest(kept.as_bytes())[..5])
         .to_ascii_lowercase()
+}
+
+/// So many letters are in such a digest; behind that of a name may stand that of the batch's identifiers.
+const DIGEST: usize = 8;
+
+/// Parts what is kept of a batch that ran long ago: the digest of its name, and that of its identifiers, empty where it is not known.
+fn halves(entry: &str) -> (&str, &str) {
+    entry.split_at_checked(DIGEST).unwrap_or((entry, ""))
 }
 
 /// The longest text that is kept as it is.
@@ -30,7 +48,7 @@ fn short(text: &str) -> String {
     if is_plain && (1..=TEXT_MAX).contains(&text.len()) && !text.starts_with('~') {
         return text.to_owned();
     }
-    let digest = data_encoding::HEXLOWER.encode(&Sha256::digest(text.as_bytes())[..8]);
+    let digest = HEXLOWER.encode(&Sha256::digest(text.as_bytes())[..8]);
     let seen: String = text
         .chars()
         .take(40)
@@ -75,6 +93,13 @@ impl Payer {
     }
 }
 
+/// What stands on each line and behind each digest where there is room for it.
+struct Extras<'a> {
+    last: Vec<String>,
+    past: Vec<&'a str>,
+    was: String,
+}
+
 /// Who posted a batch before.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Posted {
@@ -89,21 +114,28 @@ pub enum Posted {
 pub struct Payers {
     /// Batch and payer, the one that ran last at the end.
     last: Vec<(String, Payer)>,
+    /// How each of these was loaded, where that is known.
+    loaded: BTreeMap<String, AsLoaded>,
     /// More than one payer was ever seen here.
     several: bool,
-    /// Digests of the names of batches that ran before these, the last one at the end.
+    /// Digests of the names of batches that ran before these, and of their identifiers, the last one at the end.
     past: Vec<String>,
     /// How many ran before those; one that ran again may count twice.
     beyond: u64,
+    /// The names that the journal had before it was noticed that it may have missed something, the last one at the end: a copy from
+    /// before that has the same past.
+    was: Vec<[u8; 16]>,
 }
 
 impl Payers {
     /// Nothing is kept.
     pub const NONE: Self = Self {
         last: Vec::new(),
+        loaded: BTreeMap::new(),
         several: false,
         past: Vec::new(),
         beyond: 0,
+        was: Vec::new(),
     };
 
     /// Nobody knows who posted before.
@@ -117,28 +149,35 @@ impl Payers {
 
     /// Takes in that a batch runs from an account.
     pub fn take(&mut self, batch: &str, payer: &Payer) {
-        self.insert(short(batch), payer.clone());
+        self.take_as(batch, payer, None);
     }
 
-    fn insert(&mut self, batch: String, payer: Payer) {
+    /// The same, and how the batch was loaded; where that is not known, what was known of it before stays.
+    pub fn take_as(&mut self, batch: &str, payer: &Payer, loaded: Option<AsLoaded>) {
+        self.insert(short(batch), payer.clone(), loaded);
+    }
+
+    fn insert(&mut self, batch: String, payer: Payer, loaded: Option<AsLoaded>) {
         self.several |= self.last.iter().any(|(_, known)| *known != payer);
         self.last.retain(|(known, _)| *known != batch);
         let digest = digest_of(&batch);
-        self.past.retain(|known| *known != digest);
+        self.past.retain(|known| halves(known).0 != digest);
+        if let Some(loaded) = loaded {
+            self.loaded.insert(batch.clone(), loaded);
+        }
         self.last.push((batch, payer));
         let surplus = self.last.len().saturating_sub(PAYERS_MAX);
-        let gone: Vec<String> = self
-            .last
-            .drain(..surplus)
-            .map(|(batch, _)| digest_of(&batch))
-            .collect();
-        for digest in gone {
-            self.pass(digest);
+        let gone: Vec<(String, Payer)> = self.last.drain(..surplus).collect();
+        for (batch, _) in gone {
+            let loaded = self.loaded.remove(&batch);
+            let rows = loaded.map_or_else(String::new, |loaded| loaded.identifiers.digest());
+            self.pass(digest_of(&batch) + &rows);
         }
     }
 
     /// Keeps of a batch that it ran, and no longer its name.
-    fn pass(&mut self, digest: String) {
+    fn pass(&mut self, entry: String) {
+        let (digest, _) = halves(&entry);
         if self
             .last
             .iter()
@@ -146,8 +185,8 @@ impl Payers {
         {
             return;
         }
-        self.past.retain(|known| *known != digest);
-        self.past.push(digest);
+        self.past.retain(|known| halves(known).0 != digest);
+        self.past.push(entry);
         let surplus = self.past.len().saturating_sub(PAST_MAX);
         self.past.drain(..surplus);
         self.beyond = self.beyond.saturating_add(surplus as u64);
@@ -157,20 +196,45 @@ impl Payers {
     #[must_use]
     pub fn and(mut self, later: &Self) -> Self {
         for (batch, payer) in &later.last {
-            self.insert(batch.clone(), payer.clone());
+            let loaded = later.loaded.get(batch).cloned();
+            self.insert(batch.clone(), payer.clone(), loaded);
         }
-        for digest in &later.past {
-            self.pass(digest.clone());
+        for entry in &later.past {
+            self.pass(entry.clone());
         }
         self.several |= later.several;
         self.beyond = self.beyond.saturating_add(later.beyond);
+        later.was.iter().for_each(|name| self.was_called(*name));
         self
+    }
+
+    /// Keeps a name that the journal had.
+    pub fn was_called(&mut self, journal: [u8; 16]) {
+        self.was.retain(|known| *known != journal);
+        self.was.push(journal);
+        let surplus = self.was.len().saturating_sub(WAS_MAX);
+        self.was.drain(..surplus);
+    }
+
+    /// Returns whether this tells of a journal that has such a name.
+    #[must_use]
+    pub fn tell_of(&self, journal: [u8; 16]) -> bool {
+        self.was.contains(&journal)
+    }
+
+    /// Returns how each batch was loaded whose name is kept, where that is known.
+    #[must_use]
+    pub fn loaded(&self) -> &BTreeMap<String, AsLoaded> {
+        &self.loaded
     }
 
     /// Returns the batches that ran here before those whose names are kept, as [`lost`] reads them.
     pub fn unnamed(&self) -> impl Iterator<Item = String> {
-        let past = self.past.iter().map(|digest| format!("{PAST}{digest}"));
-        past.chain((self.beyond > 0).then(|| format!("{BEYOND}{}", self.beyond)))
+        let past = self
+            .past
+            .iter()
+            .map(|digest| format!("{}{digest}", lost::PAST));
+        past.chain((self.beyond > 0).then(|| format!("{}{}", lost::BEYOND, self.beyond)))
     }
 
     /// Returns who posted each batch, where that is kept.
@@ -190,7 +254,7 @@ impl Payers {
     /// Returns whether nobody has ever posted here.
     #[must_use]
     pub fn is_blank(&self) -> bool {
-        *self == Self::NONE
+        self.last.is_empty() && self.past.is_empty() && self.beyond == 0 && !self.several
     }
 
     /// Returns whether nothing is kept.
@@ -199,23 +263,66 @@ impl Payers {
         self.last.is_empty()
     }
 
-    /// Writes it, a line each.
+    /// Writes it, a line each, in so many bytes: how batches were loaded is left out where it does not fit, of the oldest first.
     #[must_use]
-    pub fn to_lines(&self) -> String {
+    pub fn to_lines(&self, room: usize) -> String {
+        let nothing = Extras {
+            last: vec![String::new(); self.last.len()],
+            past: vec![""; self.past.len()],
+            was: String::new(),
+        };
+        let mut room = room.saturating_sub(self.written(&nothing).len());
+        let mut fits = |text: &str| match room.checked_sub(text.len()) {
+            Some(left) => {
+                room = left;
+                true
+            }
+            None => false,
+        };
+        let mut extras = nothing;
+        let was = self
+            .was
+            .iter()
+            .map(|name| format!(" {}", HEXLOWER.encode(name)));
+        let was = format!("payers was{}\n", was.collect::<String>());
+        if !self.was.is_empty() && fits(&was) {
+            extras.was = was;
+        }
+        for ((batch, _), extra) in self.last.iter().zip(&mut extras.last).rev() {
+            let loaded = self.loaded.get(batch);
+            let text = loaded.map(|loaded| format!(" {}", loaded.identifiers.to_words()));
+            *extra = text.filter(|text| fits(text)).unwrap_or_default();
+        }
+        for (entry, extra) in self.past.iter().zip(&mut extras.past).rev() {
+            let (_, rows) = halves(entry);
+            *extra = if fits(rows) { rows } else { "" };
+        }
+        for ((batch, _), extra) in self.last.iter().zip(&mut extras.last).rev() {
+            let loaded = self.loaded.get(batch).filter(|_| !extra.is_empty());
+            let originator = loaded.and_then(|loaded| loaded.originator.as_deref());
+            let text = originator.map(|name| format!(" {}", identifiers::one_word(name)));
+            extra.push_str(&text.filter(|text| fits(text)).unwrap_or_default());
+        }
+        self.written(&extras)
+    }
+
+    fn written(&self, extras: &Extras<'_>) -> String {
         let mut text = String::new();
-        for (batch, Payer { gateway, account }) in &self.last {
-            text.push_str(&format!("payer {batch} {gateway} {account}\n"));
+        for ((batch, Payer { gateway, account }), extra) in self.last.iter().zip(&extras.last) {
+            text.push_str(&format!("payer {batch} {gateway} {account}{extra}\n"));
         }
         if self.several {
             text.push_str("payers several\n");
         }
         if !self.past.is_empty() {
-            text.push_str(&format!("payers past {}\n", self.past.join(" ")));
+            let past = self.past.iter().zip(&extras.past);
+            let past = past.map(|(entry, rows)| format!(" {}{rows}", halves(entry).0));
+            text.push_str(&format!("payers past{}\n", past.collect::<String>()));
         }
         if self.beyond > 0 {
             text.push_str(&format!("payers beyond {}\n", self.beyond));
         }
-        text
+        text + &extras.was
     }
 
     /// Reads one line, split at its first blank; `None`: it is none of ours.
@@ -227,82 +334,27 @@ impl Payers {
                     self.past = digests.split(' ').map(str::to_owned).collect();
                 }
                 Some(("beyond", count)) => self.beyond = count.parse().ok()?,
+                Some(("was", names)) => {
+                    for name in names.split(' ') {
+                        let name = HEXLOWER.decode(name.as_bytes()).ok()?;
+                        self.was_called(name.try_into().ok()?);
+                    }
+                }
                 _ => self.several |= value == "several",
             },
             "payer" => {
-                let mut words = value.split(' ').map(str::to_owned);
-                let (batch, gateway, account) = (words.next()?, words.next()?, words.next()?);
+                let mut words = value.split(' ');
+                let mut next = || words.next().map(str::to_owned);
+                let (batch, gateway, account) = (next()?, next()?, next()?);
+                if let Some(loaded) = AsLoaded::read(words) {
+                    self.loaded.insert(batch.clone(), loaded);
+                }
                 self.last.push((batch, Payer { gateway, account }));
             }
             _ => return None,
         }
         Some(())
     }
-}
-
-/// Before a digest of a name; no name that is kept begins with a blank.
-const PAST: &str = " ";
-/// Before a number of batches of which no more is known.
-const BEYOND: &str = " +";
-
-/// Batches that were posted in the place of a journal and that it does not have.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Lost {
-    /// Their names, as they are kept.
-    pub names: Vec<String>,
-    /// How many more there are, or may be, whose names are not kept.
-    pub unnamed: u64,
-}
-
-impl Lost {
-    /// Returns whether there is none.
-    #[must_use]
-    pub fn is_none(&self) -> bool {
-        *self == Self::default()
-    }
-
-    /// Names them.
-    #[must_use]
-    pub fn text(&self) -> String {
-        let batches = |count: u64| match count {
-            1 => "1 batch that is".to_owned(),
-            count => format!("{count} batches that are"),
-        };
-        let names = match self.names.len() {
-            1 => format!("batch {}", self.names[0]),
-            _ => format!("the batches {}", self.names.join(", ")),
-        };
-        match (self.names.is_empty(), self.unnamed) {
-            (_, 0) => names,
-            (true, unnamed) => format!("{} not named", batches(unnamed)),
-            (false, unnamed) => format!(
-                "{names}, and {unnamed} more that {} not named",
-                if unnamed == 1 { "is" } else { "are" }
-            ),
-        }
-    }
-}
-
-/// Returns the batches that were posted in the place of a journal and that it does not have: what failed of others may have been
-/// paid by them, so that nothing that failed is paid anew before they are loaded again. `told`: as they are kept.
-#[must_use]
-pub fn lost(recovering: bool, told: Vec<String>, known: &BTreeSet<String>) -> Lost {
-    let mut lost = Lost::default();
-    if !recovering {
-        return lost;
-    }
-    let digests: BTreeSet<String> = known.iter().map(|batch| digest_of(batch)).collect();
-    for batch in told {
-        if let Some(count) = batch.strip_prefix(BEYOND) {
-            // Not read: as if there were one, rather than none.
-            lost.unnamed = lost.unnamed.saturating_add(count.parse().unwrap_or(1));
-        } else if let Some(digest) = batch.strip_prefix(PAST) {
-            lost.unnamed += u64::from(!digests.contains(digest));
-        } else if !batch.is_empty() && !known.contains(&batch) {
-            lost.names.push(batch);
-        }
-    }
-    lost
 }
 
 /// Returns what the name of a batch is kept as.
@@ -371,200 +423,4 @@ pub fn judge_word(told: Option<(&Posted, Teller)>, configured: &Payer) -> Word {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_persons_word_counts_where_nobody_else_knows_who_posted() {
-        let ours = Payer::of("https://a", "acme");
-        let same = Posted::By(ours.clone());
-        let user = Posted::By(Payer::of("https://a", "other"));
-        let gateway = Posted::By(Payer::of("https://b", "acme"));
-        let table = [
-            (None, Word::Taken),
-            (Some((&Posted::ByNobody, Teller::Place)), Word::Taken),
-            (Some((&same, Teller::Place)), Word::Taken),
-            (Some((&same, Teller::Person)), Word::Taken),
-            (Some((&user, Teller::Person)), Word::Corrects),
-            (Some((&gateway, Teller::Person)), Word::Corrects),
-            (Some((&user, Teller::Place)), Word::Refused),
-            (Some((&gateway, Teller::Place)), Word::Refused),
-        ];
-        for (told, expected) in table {
-            assert_eq!(judge_word(told, &ours), expected, "{told:?}");
-        }
-    }
-
-    #[test]
-    fn a_batch_is_lost_that_was_posted_here_and_that_nobody_has_loaded_again() {
-        let texts = |names: &[&str]| {
-            names
-                .iter()
-                .map(|name| (*name).to_owned())
-                .collect::<Vec<String>>()
-        };
-        let past = |name: &str| format!("{PAST}{}", digest_of(name));
-        let (old, older) = (past("old"), past("older"));
-        type Case<'a> = (bool, &'a [&'a str], &'a [&'a str], &'a [&'a str], u64);
-        let table: [Case<'_>; 9] = [
-            (true, &["", "b", "c"], &["b"], &["c"], 0),
-            (true, &["", "b", "c"], &["b", "c", "d"], &[], 0),
-            (true, &[], &["b"], &[], 0),
-            // Its recovery is done: a person has said that every file was loaded again.
-            (false, &["b", "c", &old, " +3"], &["b"], &[], 0),
-            (true, &["", "b"], &["b"], &[], 0),
-            // Those that ran before the last ones are counted, and known when they come back.
-            (true, &[&old, &older, "b", "c"], &["b"], &["c"], 2),
-            (true, &[&old, &older, "b"], &["b", "old"], &[], 1),
-            (true, &[&old], &["old"], &[], 0),
-            // Of what ran before those no more is known than how many there were.
-            (true, &[" +3", &old], &["old", "x", "y"], &[], 3),
-        ];
-        for (recovering, told, known, expected, unnamed) in table {
-            let known = texts(known).into_iter().collect();
-            let found = lost(recovering, texts(told), &known);
-            let expected = Lost {
-                names: texts(expected),
-                unnamed,
-            };
-            assert_eq!(found, expected, "{told:?} {known:?}");
-        }
-        let text = |names: &[&str], unnamed| {
-            Lost {
-                names: texts(names),
-                unnamed,
-            }
-            .text()
-        };
-        assert_eq!(text(&["c"], 0), "batch c");
-        assert_eq!(
-            text(&["c", "d"], 1),
-            "the batches c, d, and 1 more that is not named"
-        );
-        assert_eq!(text(&["c"], 2), "batch c, and 2 more that are not named");
-        assert_eq!(text(&[], 1), "1 batch that is not named");
-        assert_eq!(text(&[], 3), "3 batches that are not named");
-    }
-
-    #[test]
-    fn batches_that_ran_long_ago_are_counted_and_no_longer_named() {
-        let ours = Payer::of("g", "acme");
-        let mut payers = Payers::default();
-        let names = |range: std::ops::Range<usize>| range.map(|batch| format!("b{batch}"));
-        let told = |payers: &Payers| {
-            let named = payers.batches().map(|(batch, _)| batch.to_owned());
-            named.chain(payers.unnamed()).collect::<Vec<String>>()
-        };
-        let most = PAYERS_MAX + PAST_MAX;
-        for batch in names(0..most) {
-            payers.take(&batch, &ours);
-        }
-        // One that runs again is named again, and counted once.
-        payers.take("b0", &ours);
-        let found = lost(true, told(&payers), &BTreeSet::new());
-        assert_eq!(
-            (found.names.len(), found.unnamed),
-            (PAYERS_MAX, PAST_MAX as u64)
-        );
-        assert!(found.names.contains(&"b0".to_owned()));
-        let back = names(0..most).collect();
-        assert!(lost(true, told(&payers), &back).is_none(), "all came back");
-        for batch in names(most..most + 5) {
-            payers.take(&batch, &ours);
-        }
-        let mut read = Payers::default();
-        for line in payers.to_lines().lines() {
-            let (name, value) = line.split_once(' ').unwrap();
-            read.read(name, value).unwrap();
-        }
-        assert_eq!(read, payers);
-        let all = names(0..most + 5).collect();
-        assert_eq!(
-            lost(true, told(&read), &all).unnamed,
-            5,
-            "never silently fewer"
-        );
-        // What a process learned since comes to what was there.
-        let mut first = Payers::default();
-        first.take("x", &ours);
-        let both = first.and(&payers);
-        assert_eq!(lost(true, told(&both), &all).unnamed, 6);
-    }
-
-    #[test]
-    fn an_answer_proves_something_where_it_is_known_who_posted() {
-        let ours = Payer::of("https://a", "acme");
-        let same = Posted::By(ours.clone());
-        let user = Posted::By(Payer::of("https://a", "other"));
-        let gateway = Posted::By(Payer::of("https://b", "acme"));
-        for (presumed, bound, told, expected) in [
-            (false, false, None, Asking::Proves),
-            // What was loaded here, and nobody else can have posted, may go anywhere.
-            (false, false, Some(&user), Asking::Proves),
-            (true, false, None, Asking::Unknown),
-            (true, false, Some(&same), Asking::Proves),
-            (true, false, Some(&Posted::ByNobody), Asking::Proves),
-            (true, false, Some(&user), Asking::Elsewhere),
-            (true, false, Some(&gateway), Asking::Elsewhere),
-            // The account on record has shown to have a payment of the batch.
-            (true, true, None, Asking::Proves),
-            (true, true, Some(&user), Asking::Proves),
-        ] {
-            let found = judge(presumed, bound, told, &ours);
-            assert_eq!(found, expected, "{presumed} {bound} {told:?}");
-        }
-        let _awake = crate::canary::Canary::PayerUnasked.wake();
-        assert_eq!(judge(true, false, None, &ours), Asking::Proves);
-    }
-
-    #[test]
-    fn the_payer_of_each_batch_is_kept_and_whether_there_was_ever_another() {
-        let (ours, other) = (Payer::of("g", "acme"), Payer::of("g", "other"));
-        let mut payers = Payers::default();
-        assert_eq!(payers.only(), None);
-        for batch in 0..40 {
-            payers.take(&format!("b{batch}"), &ours);
-        }
-        assert_eq!(payers.only(), Some(&ours));
-        let kept: Vec<_> = payers
-            .batches()
-            .map(|(batch, _)| batch.to_owned())
-            .collect();
-        assert_eq!(kept.len(), PAYERS_MAX);
-        assert_eq!((kept[0].as_str(), kept[15].as_str()), ("b24", "b39"));
-        payers.take("b30", &other);
-        assert_eq!(payers.batches().last(), Some(("b30", &other)));
-        assert_eq!(payers.only(), None);
-        // The other one is forgotten, and that there was one is not.
-        for batch in 0..40 {
-            payers.take(&format!("c{batch}"), &ours);
-        }
-        assert_eq!(payers.only(), None);
-        let mut later = Payers::default();
-        later.take("c1", &other);
-        let both = payers.clone().and(&later);
-        assert_eq!(both.batches().last(), Some(("c1", &other)));
-        let mut one = Payers::default();
-        one.take("b", &ours);
-        assert_eq!(one.and(&later).only(), None);
-    }
-
-    #[test]
-    fn whatever_it_is_called_it_is_read_back_from_a_line() {
-        let long = "x".repeat(500);
-        let odd = ["acme", "", "a b", "a\nb", "~a", "é", &long, "a~b"];
-        let mut payers = Payers::default();
-        for name in odd {
-            payers.take(name, &Payer::of(name, name));
-        }
-        let mut read = Payers::default();
-        for line in payers.to_lines().lines() {
-            assert!(line.len() < 270, "{line}");
-            let (name, value) = line.split_once(' ').unwrap();
-            read.read(name, value).unwrap();
-        }
-        assert_eq!(read, payers);
-        assert_eq!(read.read("orders", "3"), None);
-        assert_ne!(Payer::of("g", "a b"), Payer::of("g", "a?b"));
-    }
-}
+mod tests;

@@ -4,11 +4,28 @@
 //! older than the journal, after a crash or a loss of power, and that means nothing. It is never ahead of the journal that
 //! it was written for: a mark that is ahead speaks of a journal that is not here any more.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
-use super::confirmation::Bound;
-use super::payer::{Payer, Payers, Posted};
-use crate::lifecycle::{Life, State};
+use super::payer::{AsLoaded, Payer, Payers, Posted};
+
+mod on_chain;
+mod ordered;
+mod orders;
+mod presumed;
+mod ran;
+
+pub use on_chain::{OnRecord, Unlike, unlike};
+pub use ordered::{Presumption, begins_recovery};
+pub use orders::{
+    ORDERS_MAX, Order, OrdersLost, held_back, kept_orders, may_be_declared_given, missing_orders,
+    must_not_be_forgotten, not_given, orders_lost, with_orders,
+};
+pub use presumed::{
+    Arrival, Became, NotDone, Since, became, is_presumed, may_be_done, may_be_released,
+    retry_is_presumed, waits_until_done,
+};
+pub use ran::{Ran, ran_since};
 
 /// What tells one journal from another; a copy has the same until it is noticed.
 pub type JournalId = [u8; 16];
@@ -47,6 +64,8 @@ pub struct Marked {
     pub epoch: i64,
     /// How many orders of people it had on record that a copy must not forget.
     pub orders: u64,
+    /// The last of them.
+    pub given: Vec<Order>,
     /// How far its batches had come, the one that moved last at the end.
     pub positions: Vec<Position>,
     /// Who posted its batches, and those of the journals before it in its place.
@@ -131,6 +150,7 @@ impl Traces {
 
 /// What stands beside a journal.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[allow(clippy::large_enum_variant, reason = "one at a time, and never kept")]
 pub enum Mark {
     /// Nothing.
     Missing,
@@ -157,8 +177,18 @@ pub struct Found {
     pub evidence: i64,
     /// How many orders of people it has on record.
     pub orders: u64,
+    /// The last of them.
+    pub given: Vec<Order>,
     /// The hash that it has on record where the mark has each of its positions; `None`: no such evidence.
     pub heads: Vec<Option<[u8; 32]>>,
+}
+
+impl Found {
+    /// Returns whether it was just made: nothing of it was ever in use anywhere.
+    #[must_use]
+    pub fn is_new(&self) -> bool {
+        !self.was_marked && !self.is_backup && self.epoch == 0
+    }
 }
 
 /// What the two come to.
@@ -204,11 +234,13 @@ pub enum Cause {
     MissingEvidence,
     /// Its mark was written over, moved or changed since it was written.
     TouchedMark,
+    /// A person said so, with `--presume-posted`.
+    Ordered,
 }
 
 impl Cause {
     /// Every cause; its number is what the journal stores.
-    pub const ALL: [(i64, Self); 8] = [
+    pub const ALL: [(i64, Self); 9] = [
         (1, Self::Backup),
         (2, Self::NoMark),
         (3, Self::UnreadableMark),
@@ -217,6 +249,7 @@ impl Cause {
         (6, Self::LaterRun),
         (7, Self::MissingEvidence),
         (8, Self::TouchedMark),
+        (9, Self::Ordered),
     ];
 
     /// Returns the number that stands for it in a journal.
@@ -248,6 +281,9 @@ impl Cause {
             Self::TouchedMark => {
                 "its mark was copied over, moved, or given another name, owner or mode since it was written: an older journal \
                  may have been put back together with its mark"
+            }
+            Self::Ordered => {
+                "it was ordered that a batch is presumed posted, by an earlier journal or at a time that this one does not know"
             }
         }
     }
@@ -311,23 +347,6 @@ pub fn judge(traces: &Traces, found: &Found) -> Verdict {
     }
 }
 
-/// Orders of people that a journal does not know of.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct OrdersLost {
-    /// So many were on record in its place.
-    pub count: u64,
-    /// Nothing tells whether there were more: what lies beside it may be as old as it is, or is gone.
-    pub unknown: bool,
-}
-
-impl OrdersLost {
-    /// Returns whether none is lost, as far as anybody can know.
-    #[must_use]
-    pub fn is_none(self) -> bool {
-        self == Self::default()
-    }
-}
-
 /// Returns who posted, as that tells which has seen the newest of a journal's past; `None`: whatever lies beside the journal may
 /// have been put back with it, speaks of another journal, or is gone.
 fn newest<'a>(traces: &'a Traces, found: &Found) -> Option<&'a Payers> {
@@ -335,10 +354,13 @@ fn newest<'a>(traces: &'a Traces, found: &Found) -> Option<&'a Payers> {
         return None;
     };
     // One that was just made has no past elsewhere.
-    let is_new = !found.was_marked && !found.is_backup && found.epoch == 0;
-    let speaks_of_it = |journal: JournalId| is_new || journal == found.journal;
+    let is_new = found.is_new();
+    // A copy from before it was noticed that something was missed has the name of then.
+    let speaks_of_it = |journal: JournalId, payers: &Payers| {
+        is_new || journal == found.journal || payers.tell_of(found.journal)
+    };
     if traces.stamp.is_some_and(Stamp::is_as_written) {
-        return speaks_of_it(marked.journal).then_some(&marked.payers);
+        return speaks_of_it(marked.journal, &marked.payers).then_some(&marked.payers);
     }
     // Who puts back a journal with its mark leaves the lock file, which has seen more.
     let beside = Witness::of(marked);
@@ -349,46 +371,7 @@ fn newest<'a>(traces: &'a Traces, found: &Found) -> Option<&'a Payers> {
             || seen.orders > beside.orders
     };
     let witness = traces.witness.filter(is_ahead)?;
-    speaks_of_it(witness.journal).then_some(&traces.payers)
-}
-
-/// Returns what people ordered in this place that the journal knows nothing of.
-///
-/// Of another journal it may know none: each may have withdrawn a payment that would be paid now.
-#[must_use]
-pub fn orders_lost(traces: &Traces, found: &Found) -> OrdersLost {
-    #[cfg(test)]
-    if crate::canary::Canary::LostOrdersForgotten.sings() {
-        return OrdersLost::default();
-    }
-    let lost = |(journal, orders): (JournalId, u64)| match journal == found.journal {
-        true => orders.saturating_sub(found.orders),
-        false => orders,
-    };
-    let marked = match &traces.mark {
-        Mark::Written(marked) => Some((marked.journal, marked.orders)),
-        Mark::Missing | Mark::Unreadable => None,
-    };
-    let witness = traces.witness.map(|seen| (seen.journal, seen.orders));
-    let all = marked.into_iter().chain(witness);
-    OrdersLost {
-        count: all.map(lost).max().unwrap_or(0),
-        unknown: judge(traces, found).cause().is_some() && newest(traces, found).is_none(),
-    }
-}
-
-/// Returns the mark that a journal is to have which knows of more orders than its mark; `None`: it knows of them all. Whoever
-/// gave the last one ended between its commit and the mark: a copy from before would be taken for whole.
-#[must_use]
-pub fn with_orders(traces: &Traces, found: &Found) -> Option<Marked> {
-    let Mark::Written(marked) = &traces.mark else {
-        return None;
-    };
-    let lacks_some = marked.journal == found.journal && marked.orders < found.orders;
-    lacks_some.then(|| Marked {
-        orders: found.orders,
-        ..marked.clone()
-    })
+    speaks_of_it(witness.journal, &traces.payers).then_some(&traces.payers)
 }
 
 /// Returns what is kept of who posted once a journal has taken its place. What is not certain is not kept: the next
@@ -398,9 +381,17 @@ pub fn payers_kept(traces: &Traces, found: &Found) -> Payers {
     match judge(traces, found) {
         Verdict::Fresh if found.epoch == 0 => Payers::NONE,
         Verdict::Fresh => Payers::unknown(),
-        Verdict::Current | Verdict::Behind(_) | Verdict::Copy(_) => newest(traces, found)
+        Verdict::Current => newest(traces, found)
             .cloned()
             .unwrap_or_else(Payers::unknown),
+        Verdict::Behind(_) | Verdict::Copy(_) => match (newest(traces, found), &traces.mark) {
+            (Some(newest), Mark::Written(marked)) => {
+                let mut kept = newest.clone();
+                kept.was_called(marked.journal);
+                kept
+            }
+            _ => Payers::unknown(),
+        },
     }
 }
 
@@ -409,6 +400,8 @@ pub fn payers_kept(traces: &Traces, found: &Found) -> Payers {
 pub struct Told {
     /// By the name of each batch, where it is told.
     pub batches: Vec<(String, Payer)>,
+    /// How they were loaded, where that is told.
+    pub loaded: BTreeMap<String, AsLoaded>,
     /// All others.
     pub others: Option<Posted>,
     /// Batches that ran before those, as [`super::payer::lost`] reads them.
@@ -432,35 +425,9 @@ pub fn told(traces: &Traces, found: &Found, on_record: &[Payer]) -> Told {
             .batches()
             .map(|(batch, payer)| (batch.to_owned(), payer.clone()))
             .collect(),
+        loaded: payers.loaded().clone(),
         others: others.filter(|_| on_record.iter().all(|known| Some(known) == only)),
         unnamed: payers.unnamed().collect(),
-    }
-}
-
-/// Returns whether a copy that does not know of an order would pay somebody whom it kept from being paid.
-#[must_use]
-pub fn must_not_be_forgotten(act: &str) -> bool {
-    matches!(
-        act,
-        "cancel"
-            | "resolve"
-            | "retry"
-            | "correct"
-            | "load --allow-repeats"
-            | "account-moved"
-            | "gateway-moved"
-            | "recover --nothing-ran-since"
-    )
-}
-
-/// Returns how far a run may post that was confirmed up to `bound`: nothing, while orders of people are lost.
-///
-/// It may ask. What was withdrawn, or decided, is not known to this journal.
-#[must_use]
-pub fn held_back(bound: Bound, orders_lost: OrdersLost) -> Bound {
-    match orders_lost.is_none() {
-        true => bound,
-        false => Bound::NOTHING,
     }
 }
 
@@ -495,105 +462,10 @@ pub fn advance(before: &Mark, moved: &Marked) -> Option<Marked> {
         born: moved.born,
         epoch: before.epoch.max(moved.epoch),
         orders: before.orders.max(moved.orders),
+        given: kept_orders(&before.given, &moved.given),
         positions,
         payers,
     })
-}
-
-/// What happened to a payment after it was presumed posted.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Since {
-    /// The gateway has spoken of it.
-    pub answered: bool,
-    /// This journal has posted it.
-    pub posted: bool,
-    /// A person decided its end.
-    pub decided: bool,
-    /// By a person's word it is ready again.
-    pub released: bool,
-}
-
-/// What is known of a payment that was presumed posted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Became {
-    /// Nothing was heard of it yet.
-    Unasked,
-    /// The gateway does not know it, or not yet beyond doubt.
-    NotFound,
-    /// The gateway knows it: an earlier journal had posted it.
-    Known,
-    /// This journal has posted it since.
-    Posted,
-    /// A person decided.
-    Decided,
-}
-
-/// Returns what is known of a payment that was presumed posted.
-#[must_use]
-pub fn became(life: &Life, since: Since) -> Became {
-    let ended = matches!(life.state, State::Paid | State::Failed | State::Conflict);
-    let decided = since.decided && life.state.is_finished() && life.state != State::Conflict;
-    match since {
-        _ if since.posted => Became::Posted,
-        _ if decided => Became::Decided,
-        _ if life.known || ended => Became::Known,
-        _ if since.released && life.state == State::Ready => Became::Decided,
-        _ if life.state == State::InDoubt && !since.answered => Became::Unasked,
-        _ => Became::NotFound,
-    }
-}
-
-/// Returns whether a payment is presumed posted where an earlier journal may have posted it: nothing else would be posted
-/// unasked.
-#[must_use]
-pub fn is_presumed(life: &Life) -> bool {
-    // What the gateway had before our first post was the earlier journal's, then.
-    let taken = life.taken && matches!(life.state, State::InDoubt | State::Conflict);
-    life.state == State::Ready || taken
-}
-
-/// Returns whether a person's word that nothing has run since makes a payment ready again.
-///
-/// Only the presumption makes it doubtful: this journal never posted it, and the gateway has never spoken of it but to say
-/// that it does not know it.
-#[must_use]
-pub fn may_be_released(life: &Life, spoken_of: bool) -> bool {
-    let unknown = !life.known && life.code.is_none() && !spoken_of;
-    life.state == State::InDoubt && life.attempts == 0 && unknown
-}
-
-/// Returns whether the retry of a payment is presumed posted.
-///
-/// A journal that has missed something may have missed a retry that bore this very identifier: of every payment that was
-/// there when it was noticed, and of every payment that was presumed itself.
-#[must_use]
-pub fn retry_is_presumed(is_open: bool, there_when_noticed: bool, was_presumed: bool) -> bool {
-    is_open || there_when_noticed || was_presumed
-}
-
-/// Why a recovery cannot be declared done.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum NotDone {
-    /// Nothing was noticed, or it is done already.
-    NotOpen,
-    /// So many presumed payments are not asked about yet.
-    Unasked(u64),
-    /// Orders of people are lost, or may be, and nobody has said that they were given again.
-    OrdersLost(OrdersLost),
-}
-
-/// Judges whether a recovery may be declared done: from then on, what is loaded is posted first.
-///
-/// # Errors
-/// Why not.
-pub fn may_be_done(is_open: bool, unasked: u64, orders_lost: OrdersLost) -> Result<(), NotDone> {
-    match (is_open, unasked) {
-        (false, _) => Err(NotDone::NotOpen),
-        // The answers about them show how much was missed.
-        (true, 1..) => Err(NotDone::Unasked(unasked)),
-        (true, 0) if orders_lost.is_none() => Ok(()),
-        (true, 0) => Err(NotDone::OrdersLost(orders_lost)),
-    }
 }
 
 #[cfg(test)]

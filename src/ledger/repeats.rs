@@ -60,6 +60,28 @@ impl TermsByService {
         self.services.get(service).copied().unwrap_or(self.default)
     }
 
+    /// Returns the terms of two rows that are compared: the stricter ones. A file may name another service than yesterday's, and
+    /// what one of them says of itself must not free the other one's debts.
+    #[must_use]
+    pub fn between(&self, a: &ServiceCode, b: &ServiceCode) -> Terms {
+        #[cfg(test)]
+        if crate::canary::Canary::TermsOfOneService.sings() {
+            return self.of(a);
+        }
+        let (a, b) = (self.of(a), self.of(b));
+        Terms {
+            window: a.window.max(b.window),
+            references_restart: a.references_restart && b.references_restart,
+        }
+    }
+
+    /// Returns whether references begin anew in some service.
+    #[must_use]
+    pub fn restart_somewhere(&self) -> bool {
+        let mut all = self.services.values().chain([&self.default]);
+        all.any(|terms| terms.references_restart)
+    }
+
     /// Returns the longest window of all.
     #[must_use]
     pub fn longest(&self) -> Duration {
@@ -147,7 +169,7 @@ pub fn reads_alike(a: &str, b: &str) -> bool {
 pub enum Likeness {
     /// Another payment.
     None,
-    /// The same recipient, amount and service under another reference: a person should see it.
+    /// The same recipient and amount, under another reference or through another service: a person should see it.
     Alike,
     /// The same debt.
     Repeat,
@@ -161,6 +183,17 @@ pub fn likeness(references: References, same_payment: bool, terms: &Terms) -> Li
         (References::Same, _) | (References::Missing, true) => Likeness::Repeat,
         (References::Differ, true) => Likeness::Alike,
         (References::Differ | References::Missing, false) => Likeness::None,
+    }
+}
+
+/// Returns what two rows are to each other that pay the same recipient the same amount, each through another service; `terms`:
+/// those between the two services.
+#[must_use]
+pub fn likeness_across_services(references: References, terms: &Terms) -> Likeness {
+    match references {
+        References::Same if !terms.references_restart => Likeness::Repeat,
+        References::Same | References::Missing => Likeness::Alike,
+        References::Differ => Likeness::None,
     }
 }
 
@@ -235,6 +268,13 @@ pub fn pays_failure(standing: Standing) -> bool {
     }
 }
 
+/// Returns whether a later row, which stands there, may have been loaded in the place of one that failed, although its reference is
+/// another one. Whoever pays a failure anew may not know of it, so that it is shown.
+#[must_use]
+pub fn may_be_paid_since(references: References, same_payment: bool, standing: Standing) -> bool {
+    references == References::Differ && same_payment && pays_failure(standing)
+}
+
 /// Returns whether a row that is let in is to be judged once more when it leaves: what had failed may prove paid until then.
 #[must_use]
 pub fn is_watched(likeness: Likeness, standing: Standing) -> bool {
@@ -261,6 +301,16 @@ pub fn recipient<M>(row: &Instruction<M>) -> (Cow<'_, str>, Cow<'_, str>) {
 #[must_use]
 pub fn is_same_account<M: Written, N: Written>(a: &Instruction<M>, b: &Instruction<N>) -> bool {
     a.service == b.service && is_same_recipient(a, b)
+}
+
+/// Returns whether two rows have recipient and amount in common, each through another service. An amount that waits for its bill
+/// may be any.
+#[must_use]
+pub fn is_same_through_another_service<M: Written, N: Written>(
+    a: &Instruction<M>,
+    b: &Instruction<N>,
+) -> bool {
+    a.service != b.service && may_be_same_amount(a, b) && is_same_recipient(a, b)
 }
 
 fn is_same_recipient<M: Written, N: Written>(a: &Instruction<M>, b: &Instruction<N>) -> bool {

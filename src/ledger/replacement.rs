@@ -5,8 +5,9 @@
 
 use std::fmt;
 
-use super::correction::{DIGITS, Lost, lost_digits};
+use super::correction::Lost;
 use super::generations::may_be_retried;
+use super::lost::lost_in;
 use super::repeats::{References, Standing};
 use crate::domain::{BatchName, Instruction, PayerTransactionId, Reference, Written};
 use crate::lifecycle::State;
@@ -18,8 +19,8 @@ pub struct Predecessor {
     pub batch: BatchName,
     /// Where the generations of its row stand, the oldest first.
     pub states: Vec<State>,
-    /// What replaced it already.
-    pub replaced_by: Option<PayerTransactionId>,
+    /// What replaced it already, and where that stands.
+    pub replaced_by: Option<(PayerTransactionId, State)>,
     /// The batch into which its row was loaded anew, where that is paid, or may be.
     pub elsewhere: Option<String>,
     /// What of the row is another one than it was.
@@ -69,14 +70,8 @@ impl Changed {
 ///
 /// Nobody knows which column was wrong: a number that is right without them is not told from one that a spreadsheet spoilt.
 fn lost(was: &[(String, String)], is: &[(String, String)]) -> Option<(&'static str, Lost)> {
-    let cell = |cells: &[(String, String)], column| {
-        let found = cells.iter().find(|(name, _)| name == column);
-        found.map(|(_, value)| value.clone()).unwrap_or_default()
-    };
-    DIGITS.into_iter().find_map(|column| {
-        let lost = lost_digits(&cell(was, column), &cell(is, column))?;
-        Some((column, lost))
-    })
+    let cells = |cells: &[(String, String)]| cells.iter().cloned().collect();
+    lost_in(&cells(was), &cells(is), |_, _, _| true)
 }
 
 /// Why a corrected row does not replace what it names.
@@ -90,8 +85,8 @@ pub enum Refusal {
     NotAdded,
     /// Another row of the file names the same payment.
     Twice,
-    /// It was replaced before.
-    Replaced(PayerTransactionId),
+    /// It was replaced before, by a payment that stands there.
+    Replaced(PayerTransactionId, State),
     /// It is not proven to have failed.
     NotFailed(State),
     /// An earlier generation of its row is paid, or may be.
@@ -132,11 +127,24 @@ impl fmt::Display for Refusal {
             Self::Twice => {
                 f.write_str("names a payment that another row of the file replaces; keep one of the two rows")
             }
-            Self::Replaced(id) => write!(
-                f,
-                "names a payment of which {id} took the place already. Where that one has failed too, write {id} here. Where it is ready and wrong, withdraw it \
-                 (`disburse cancel` of its batch, with --id {id}), and load this row, with its reference and without `replaces`, under a new batch name. Else remove this row"
-            ),
+            Self::Replaced(id, state) => {
+                write!(f, "names a payment of which {id} took the place already, and that one ")?;
+                match state {
+                    State::Failed => write!(f, "has failed too: write {id} here"),
+                    State::Paid => f.write_str("is paid: remove this row"),
+                    State::Cancelled => f.write_str(
+                        "was cancelled: to pay the row all the same, load it, with its reference and without `replaces`, under a new batch name",
+                    ),
+                    State::Ready => write!(
+                        f,
+                        "waits to be sent: remove this row. Where that one is wrong, withdraw it (`disburse cancel` of its batch, with --id {id}), and load this row, with \
+                         its reference and without `replaces`, under a new batch name"
+                    ),
+                    State::Posting | State::InDoubt | State::Acknowledged | State::Delivered | State::Conflict => {
+                        f.write_str("may be paid: remove this row, and let `disburse run` find out")
+                    }
+                }
+            }
             Self::NotFailed(State::Cancelled) => f.write_str(
                 "names a payment that was cancelled; to pay its row all the same, load it, with its reference and without `replaces`, under a new batch name",
             ),
@@ -222,8 +230,8 @@ pub fn may_replace(
     if !is_added {
         return Err(Refusal::NotAdded);
     }
-    if let Some(id) = replaced_by {
-        return Err(Refusal::Replaced(*id));
+    if let Some((id, state)) = replaced_by {
+        return Err(Refusal::Replaced(*id, *state));
     }
     #[cfg(test)]
     if crate::canary::Canary::CorrectedUnjudged.sings() {
@@ -356,6 +364,23 @@ mod tests {
     }
 
     #[test]
+    fn what_took_the_place_of_a_payment_is_told_as_it_stands() {
+        let id = PayerTransactionId::parse("0123456789ABCDEFGHJKMNPQR1").unwrap();
+        for state in State::ALL {
+            let said = Refusal::Replaced(id, state).to_string();
+            assert!(said.contains("took the place already"), "{said}");
+            assert_eq!(
+                said.contains("write 0123456789ABCDEFGHJKMNPQR1 here"),
+                state == State::Failed,
+                "{said}"
+            );
+            // Nothing that is paid, or may be, is loaded once more.
+            let is_loaded = matches!(state, State::Cancelled | State::Ready);
+            assert_eq!(said.contains("under a new batch name"), is_loaded, "{said}");
+        }
+    }
+
+    #[test]
     fn a_row_that_is_not_the_corrected_one_is_refused_with_its_reason() {
         let own = named("own");
         let id = PayerTransactionId::parse("0123456789ABCDEFGHJKMNPQR1").unwrap();
@@ -365,7 +390,7 @@ mod tests {
             predecessor
         };
         let replaced = Predecessor {
-            replaced_by: Some(id),
+            replaced_by: Some((id, State::Paid)),
             ..failed()
         };
         let anew = Predecessor {
@@ -374,7 +399,7 @@ mod tests {
         };
         let table = [
             (anew, Refusal::LoadedAnew("c".to_owned())),
-            (replaced, Refusal::Replaced(id)),
+            (replaced, Refusal::Replaced(id, State::Paid)),
             (changed(|c| c.reference = true), Refusal::OtherReference),
             (changed(|c| c.service = true), Refusal::OtherService),
             (changed(|c| c.currency = true), Refusal::OtherCurrency),

@@ -15,13 +15,35 @@ pub fn shielded(cell: &str) -> Cow<'_, str> {
     }
 }
 
+/// Returns a cell of a column as [`shielded`] does; where the column is no amount, a spreadsheet must not take it for a number with
+/// decimals either, whose zeros at the end it drops: `1.10` is another reference than `1.1`.
+#[must_use]
+pub fn shielded_in<'a>(column: &str, cell: &'a str) -> Cow<'a, str> {
+    match column != AMOUNT && is_decimal(cell) {
+        true => Cow::Owned(format!("{SHIELD}{cell}")),
+        false => shielded(cell),
+    }
+}
+
+/// The column whose cells are numbers, which a person mends as such.
+const AMOUNT: &str = "amount";
+
 /// Returns a cell without the shield that it may have.
 #[must_use]
 pub fn unshielded(cell: &str) -> &str {
     match cell.strip_prefix(SHIELD) {
-        Some(inner) if needs_shield(inner) => inner,
+        Some(inner) if needs_shield(inner) || is_decimal(inner) => inner,
         _ => cell,
     }
+}
+
+/// Returns whether the cell is a number with a point or a comma in it.
+fn is_decimal(cell: &str) -> bool {
+    let cell = cell.trim();
+    let is_separator = |c| matches!(c, '.' | ',');
+    cell.contains(is_separator)
+        && cell.contains(|c: char| c.is_ascii_digit())
+        && cell.chars().all(|c| c.is_ascii_digit() || is_separator(c))
 }
 
 // A genuine apostrophe is shielded as well, or it could not be told from a shield.
@@ -104,6 +126,10 @@ mod tests {
         #[test]
         fn the_shield_comes_off_again(any in ".{0,12}", odd in "[ '\\t\\r=+@a0-]{0,8}") {
             for cell in [any, odd] {
+                for column in ["amount", "reference"] {
+                    let there = shielded_in(column, &cell);
+                    prop_assert_eq!(unshielded(&there), &cell);
+                }
                 let there = shielded(&cell);
                 prop_assert_eq!(unshielded(&there), &cell);
                 let first = there.trim_start().chars().next();
@@ -148,6 +174,22 @@ mod tests {
         ] {
             assert_eq!(shielded(cell), cell, "{cell}");
         }
+    }
+
+    #[test]
+    fn a_number_with_decimals_is_shielded_where_it_is_no_amount() {
+        for cell in ["1.10", "0.5", "12.0", ".50", "1,50", "1,234.50", "100."] {
+            assert_eq!(shielded_in("amount", cell), cell);
+            for column in ["reference", "account_number", "extra.floor"] {
+                assert_eq!(shielded_in(column, cell), format!("'{cell}"), "{column}");
+            }
+            assert_eq!(unshielded(&format!("'{cell}")), cell);
+        }
+        for cell in ["12", "EMP-1.10", "v1.1", ".", "a,b", ""] {
+            assert_eq!(shielded_in("reference", cell), cell);
+        }
+        assert_eq!(shielded_in("amount", "=1+1"), "'=1+1");
+        assert_eq!(shielded_in("amount", "'1.10"), "''1.10");
     }
 
     #[test]

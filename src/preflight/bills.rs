@@ -13,7 +13,7 @@ use crate::domain::{
 };
 use crate::engine::Clock;
 use crate::gateway::{Bill, BillAnswer, BillInquiry, HttpGateway, OperationError};
-use crate::journal::{BillCursor, BillFinding, BillOutcome, BillRow, Error, Journal};
+use crate::journal::{BillCursor, BillFinding, BillOutcome, BillRival, BillRow, Error, Journal};
 
 /// Requests of one page of rows; the next page is read when all of them are answered.
 const REQUESTS: usize = 64;
@@ -108,6 +108,8 @@ pub struct RefusedBill {
     pub column: &'static str,
     /// What the bill says, and the rule that is broken.
     pub what: String,
+    /// The row that pays its bill, and has to end first.
+    pub rival: Option<BillRival>,
 }
 
 /// A row's bill, judged.
@@ -159,7 +161,8 @@ impl<Q: BillQueries> Bills<Q> {
             .partition(|row| row.amount.is_none() && row.rival.is_some());
         // Whatever its bill says, it is another row's to pay.
         let rivals = rivals.iter().map(|row| {
-            let rival = row.rival.as_deref().unwrap_or_default();
+            let rival = row.rival.as_ref().map(ToString::to_string);
+            let rival = rival.unwrap_or_default();
             refused(
                 row,
                 None,
@@ -351,6 +354,8 @@ fn refusal(row: &BillRow, column: &'static str, what: String) -> RefusedBill {
         id: row.id,
         column,
         what,
+        // What has an amount waits for nobody.
+        rival: row.rival.clone().filter(|_| row.amount.is_none()),
     }
 }
 

@@ -22,6 +22,9 @@ pub(super) fn meaning(state: StateName, code: Option<i64>, is_mixed: bool) -> &'
         StateName::Paid => "Proven paid.",
         StateName::Failed => "Proven not paid.",
         StateName::Rejected => "The line did not pass validation and was never sent.",
+        StateName::Withdrawn => {
+            "The line did not pass validation, was never sent, and is not paid, as an operator decided."
+        }
         StateName::Cancelled => "Withdrawn by the operator before it was ever sent.",
         StateName::Conflict => {
             "Two final answers disagree, or the gateway had the identifier before us. The money may have moved."
@@ -31,47 +34,68 @@ pub(super) fn meaning(state: StateName, code: Option<i64>, is_mixed: bool) -> &'
 
 /// Returns the command that runs the batch.
 pub(super) fn run_command(header: &BatchHeader) -> String {
-    let sandbox = match header.purpose {
+    format!(
+        "disburse run {}{}",
+        header.name,
+        sandbox_flag(header.purpose)
+    )
+}
+
+fn sandbox_flag(purpose: Purpose) -> &'static str {
+    match purpose {
         Purpose::Rehearsal => " --sandbox",
         Purpose::Gateway | Purpose::Unknown => "",
-    };
-    format!("disburse run {}{sandbox}", header.name)
+    }
 }
 
 /// Returns what to do about the payments of one state and status code.
-pub(super) fn remedy(state: StateName, code: Option<i64>, header: &BatchHeader) -> String {
+///
+/// `example`: the identifier of a payment of theirs, so that the commands can be typed as they stand.
+pub(super) fn remedy(
+    state: StateName,
+    code: Option<i64>,
+    header: &BatchHeader,
+    example: Option<&str>,
+) -> String {
     let batch = &header.name;
+    let id = example.map_or_else(|| "ID".to_owned(), |id| format!("--id {id}"));
     let run = run_command(header);
     match (state, code) {
         (StateName::Conflict, Some(229)) => format!(
             "Do not pay again. The gateway had the identifier before this journal posted it. If an earlier journal posted this \
              batch, “disburse recover {batch} --presume-posted” and “{run}” ask for the outcome. If not, it is \
-             somebody else's payment: see with the gateway that yours was not made, record it with “disburse resolve {batch} ID \
+             somebody else's payment: see with the gateway that yours was not made, record it with “disburse resolve {batch} {id} \
              --failed”, and pay it under another batch name."
         ),
         (StateName::Conflict, _) => format!(
-            "Do not pay again. See both answers with “disburse explain {batch} ID”, ask the gateway which one holds, \
-             and record it with “disburse resolve {batch} ID”."
+            "Do not pay again. See both answers with “disburse explain {batch} {id}”, ask the gateway which one holds, \
+             and record it with “disburse resolve {batch} {id}”, and --paid or --failed; the same for each."
         ),
         (StateName::InDoubt, _) => format!(
             "Do not pay by any other way. “{run}” asks the gateway again. If it cannot tell, ask its \
-             support and record the answer with “disburse resolve {batch} ID”."
+             support and record the answer with “disburse resolve {batch} {id}”, and --paid or --failed; the same for each."
         ),
         (StateName::Failed, code) => {
             let way = Way {
                 batch,
-                file: "failed.csv",
+                file: &header.failed_rows,
                 purpose: header.purpose,
                 kind: None,
+                example,
             };
             remedy_of_failure(code, way)
         }
         (StateName::Rejected, _) => {
-            "Mend the lines as the last column says and load them again.".to_owned()
+            let file = &header.failed_rows;
+            let sandbox = sandbox_flag(header.purpose);
+            format!(
+                "Mend them in {file}, as its column “reason” says, remove the other rows, then “disburse load {file} --batch {batch} \
+                 --amend{sandbox}”. What shall not be paid: “disburse cancel {batch} --rejected LINE --reason TEXT”."
+            )
         }
         (StateName::Unpriced, _) => format!(
             "“{run} --pay-due” asks for the bills, and pays what is due. A line whose bill is refused is \
-             withdrawn with “disburse cancel {batch} ID”."
+             withdrawn with “disburse cancel {batch} {id}”."
         ),
         (StateName::Ready, Some(230)) => format!(
             "The float was short. Top it up, then “disburse resume-lane {batch} SERVICE” and “{run}”."
@@ -80,7 +104,7 @@ pub(super) fn remedy(state: StateName, code: Option<i64>, header: &BatchHeader) 
         (StateName::Posting | StateName::Acknowledged | StateName::Delivered, _) => {
             format!("Wait. “{run}” asks the gateway until the status is final.")
         }
-        (StateName::Paid | StateName::Cancelled, _) => "Nothing.".to_owned(),
+        (StateName::Paid | StateName::Withdrawn | StateName::Cancelled, _) => "Nothing.".to_owned(),
     }
 }
 
@@ -95,6 +119,8 @@ pub struct Way<'a> {
     pub purpose: Purpose,
     /// What its service sells, if that is known.
     pub kind: Option<PaymentKind>,
+    /// The identifier of a payment that failed so.
+    pub example: Option<&'a str>,
 }
 
 /// Returns what to do about a payment that failed with this code; none: an operator recorded it.
@@ -107,18 +133,17 @@ pub fn remedy_of_failure(code: Option<i64>, way: Way<'_>) -> String {
         file,
         purpose,
         kind,
+        example,
     } = way;
     let Some(code) = code else {
+        let id = example.map_or_else(|| "ID".to_owned(), |id| format!("--id {id}"));
         return format!(
-            "See the evidence of each with “disburse explain {batch} ID”. If it is to be paid after all, “disburse retry {batch}”: \
+            "See the evidence of each with “disburse explain {batch} {id}”. If it is to be paid after all, “disburse retry {batch}”: \
              the gateway is asked once more before it is paid."
         );
     };
     let retry = format!("“disburse retry {batch} --code {code}”");
-    let sandbox = match purpose {
-        Purpose::Rehearsal => " --sandbox",
-        Purpose::Gateway | Purpose::Unknown => "",
-    };
+    let sandbox = sandbox_flag(purpose);
     let correct = |what: &str| {
         format!(
             "Correct {what} in {file}, remove the other rows, then “disburse load {file} --batch {batch} --amend{sandbox}”."
@@ -172,6 +197,7 @@ mod tests {
                 file: "out/failed.csv",
                 purpose,
                 kind,
+                example: None,
             };
             remedy_of_failure(Some(code), way)
         };

@@ -32,6 +32,8 @@ pub enum StateName {
     Failed,
     /// Final: never passed validation, never sent.
     Rejected,
+    /// Final: rejected, and a person has decided that it is not paid.
+    Withdrawn,
     /// Final: withdrawn before it was ever posted.
     Cancelled,
     /// Two pieces of final evidence disagree.
@@ -40,7 +42,7 @@ pub enum StateName {
 
 impl StateName {
     /// Every state, in the order a payment may pass through them.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Unpriced,
         Self::Ready,
         Self::Posting,
@@ -50,12 +52,13 @@ impl StateName {
         Self::Paid,
         Self::Failed,
         Self::Rejected,
+        Self::Withdrawn,
         Self::Cancelled,
         Self::Conflict,
     ];
 
     /// Every state but paid, the one that needs a person most first.
-    pub const EXCEPTIONS: [Self; 10] = [
+    pub const EXCEPTIONS: [Self; 11] = [
         Self::Conflict,
         Self::InDoubt,
         Self::Failed,
@@ -66,6 +69,7 @@ impl StateName {
         Self::Ready,
         Self::Unpriced,
         Self::Cancelled,
+        Self::Withdrawn,
     ];
 
     /// Returns the name on paper and in files.
@@ -81,6 +85,7 @@ impl StateName {
             Self::Paid => "paid",
             Self::Failed => "failed",
             Self::Rejected => "rejected",
+            Self::Withdrawn => "withdrawn",
             Self::Cancelled => "cancelled",
             Self::Conflict => "conflict",
         }
@@ -99,6 +104,7 @@ impl StateName {
             Self::Paid => State::Paid.in_words(),
             Self::Failed => State::Failed.in_words(),
             Self::Rejected => "rejected",
+            Self::Withdrawn => "rejected and withdrawn",
             Self::Cancelled => State::Cancelled.in_words(),
             Self::Conflict => State::Conflict.in_words(),
         }
@@ -121,8 +127,19 @@ impl StateName {
             | Self::InDoubt
             | Self::Acknowledged
             | Self::Delivered => true,
-            Self::Paid | Self::Failed | Self::Rejected | Self::Cancelled | Self::Conflict => false,
+            Self::Paid
+            | Self::Failed
+            | Self::Rejected
+            | Self::Withdrawn
+            | Self::Cancelled
+            | Self::Conflict => false,
         }
+    }
+
+    /// Returns whether the row never passed validation: it is in no lane, and in no control total.
+    #[must_use]
+    pub fn is_set_aside(self) -> bool {
+        matches!(self, Self::Rejected | Self::Withdrawn)
     }
 
     pub(super) fn index(self) -> usize {
@@ -199,7 +216,7 @@ pub struct Entry<'a> {
     pub invoice_number: &'a str,
     /// The bank and the account at it, of a bank payment.
     pub bank: BankAccount<'a>,
-    /// Errors of a rejected row, the reason of an operator's decision, what a retry replaces.
+    /// Errors of a rejected row, and who withdrew it, the reason of an operator's decision, what a retry replaces.
     pub note: &'a str,
 }
 
@@ -254,6 +271,8 @@ pub struct BatchHeader {
     pub created_at: Timestamp,
     /// The files, in the order they were loaded.
     pub loads: Vec<Load>,
+    /// The file of the rows that failed, as a person types its name.
+    pub failed_rows: String,
     /// What the valid rows add up to, as recorded when they were loaded.
     pub control: ControlTotals,
     /// How many lines were rejected, as recorded when they were loaded.

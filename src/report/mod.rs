@@ -42,7 +42,7 @@ pub use difference::Difference;
 pub use entry::{BatchHeader, Entry, Load, Prepaid, StateName};
 pub use exceptions::ExceptionGroup;
 pub use lane::{Lane, Sum};
-pub use own::{FileIdentity, Leftover, Owner, Whose, place, remove_leftover};
+pub use own::{FileIdentity, Leftover, Owner, Whose, is_free, place, remove_leftover};
 pub use people::Deed;
 pub use reconciliation::Reconciliation;
 pub use timeline::{Bucket, Timeline};

@@ -319,6 +319,21 @@ pub fn place(
     }
 }
 
+/// Returns whether [`place`] would give a file this name. Leaves no trace.
+///
+/// # Errors
+/// As the system says.
+pub fn is_free(path: &Path) -> io::Result<bool> {
+    let dir = match path.parent() {
+        Some(dir) if !dir.as_os_str().is_empty() => dir,
+        _ => Path::new("."),
+    };
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let own = Own::open(dir, false).ok().flatten();
+    let written = own.map_or_else(Vec::new, |own| own.of(&name));
+    Ok(judge(look(path, None)?, &written, None).is_ok())
+}
+
 /// What became of a file that an earlier command has left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Leftover {

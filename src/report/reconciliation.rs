@@ -19,6 +19,7 @@ pub struct Reconciliation {
     stray_lanes: usize,
     rejected_control: u64,
     rejected: Tally,
+    withdrawn: Tally,
     without_amount: [u64; StateName::ALL.len()],
     repeated: u64,
     last_id: String,
@@ -58,6 +59,7 @@ impl Reconciliation {
 
         match (entry.state, entry.money) {
             (StateName::Rejected, Some(money)) => self.rejected.add(money),
+            (StateName::Withdrawn, Some(money)) => self.withdrawn.add(money),
             (state @ (StateName::Unpriced | StateName::Cancelled), None) => {
                 self.add_without_amount(entry, state);
             }
@@ -129,8 +131,10 @@ impl Reconciliation {
                 tally.add_many(sum.count, currency, sum.minor);
             }
         }
-        if state == StateName::Rejected {
-            tally.add_all(&self.rejected);
+        match state {
+            StateName::Rejected => tally.add_all(&self.rejected),
+            StateName::Withdrawn => tally.add_all(&self.withdrawn),
+            _ => {}
         }
         tally.count += self.without_amount[state.index()];
         tally
@@ -156,6 +160,14 @@ impl Reconciliation {
         total
     }
 
+    /// Returns the lines that were rejected: those that may be mended, and those that were withdrawn.
+    #[must_use]
+    pub fn set_aside(&self) -> Tally {
+        let mut tally = self.state(StateName::Rejected);
+        tally.add_all(&self.state(StateName::Withdrawn));
+        tally
+    }
+
     /// Returns how many rejected lines were recorded when the batch was loaded.
     #[must_use]
     pub fn rejected_control(&self) -> u64 {
@@ -175,13 +187,13 @@ impl Reconciliation {
                 found: lane.found(),
             })
             .collect();
-        let (control, found) = (self.rejected_control, self.state(StateName::Rejected).count);
+        let (control, found) = (self.rejected_control, self.set_aside().count);
         if control != found {
             differences.push(Difference::Rejected { control, found });
         }
         let count = StateName::ALL
             .into_iter()
-            .filter(|state| *state != StateName::Rejected)
+            .filter(|state| !state.is_set_aside())
             .map(|state| self.without_amount[state.index()])
             .sum();
         if count > 0 {

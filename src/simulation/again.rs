@@ -354,7 +354,10 @@ impl Scene {
         let Some(id) = self.again.stuck.take() else {
             return;
         };
-        let batch = self.batch_of(id);
+        // The journal may be another one since: it was lost, or a copy was put back.
+        let Some(batch) = self.batch_on_disk(id) else {
+            return;
+        };
         let moment = self.moment();
         let name = Some(id.as_str().into());
         if journal.cancel(batch, name, moment).await.is_err() {
@@ -372,14 +375,19 @@ impl Scene {
         if self.again.count() == 0 {
             return batch();
         }
-        let name: String = self.disk.look(|c| {
+        self.batch_on_disk(id).expect("it is there")
+    }
+
+    /// The batch of a payment, if the journal has it.
+    fn batch_on_disk(&self, id: PayerTransactionId) -> Option<BatchName> {
+        let name: Option<String> = self.disk.look(|c| {
             c.query_row(
                 "select name from identifier join instruction using (seq) join batch using (batch_id) where identifier.identifier = ?1",
                 [id.as_str()],
                 |row| row.get(0),
             )
-            .expect("it is there")
+            .ok()
         });
-        BatchName::parse(&name).expect("we made it")
+        name.map(|name| BatchName::parse(&name).expect("we made it"))
     }
 }

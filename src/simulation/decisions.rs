@@ -225,7 +225,11 @@ impl Scene {
                 && generation.replaced
                 && truth != Truth::Taken
                 && self.is_open_failure(&journal, id).await;
+            // Somebody has said that the gateway took it, and the gateway does not have it: that never changes.
+            let denied = matches!(generation.state, State::Acknowledged | State::Delivered)
+                && matches!(truth, Truth::Failed | Truth::Open);
             let is_asked = taken_back
+                || denied
                 || generation.state == State::Conflict
                 || truth == Truth::Taken && !generation.state.is_finished();
             if !is_asked {

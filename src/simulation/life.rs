@@ -263,7 +263,7 @@ impl Scene {
         let run = shape.runs.len();
         let now = shape.now();
         let standstill = standstill.map(|(after, long)| (now + after, now + after + long));
-        shape.runs.push(Hold::with(standstill));
+        shape.runs.push(Hold::with(user, standstill));
         shape.note(|| format!("run {run} of {user} begins: {fuse:?} {limits:?}"));
         Settings {
             run,

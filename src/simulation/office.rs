@@ -108,6 +108,8 @@ impl Scene {
             (shape.rng.u32(0..20) == 0, shape.rng.u32(0..10))
         };
         if healthy {
+            // What takes the place of a failure waits for this word.
+            self.on_a_runtime(self.declare_done());
             return self.on_a_runtime(self.decide());
         }
         self.restore();
@@ -257,6 +259,13 @@ impl Scene {
         };
         self.unasked = !presume;
         self.load_first(presume);
+        if presume {
+            // Who gave orders to the journal that is gone gives no more of them: nothing would be posted again.
+            self.on_a_runtime(async {
+                let journal = self.open(None, &CancellationToken::new());
+                self.give_orders_again(&journal).await;
+            });
+        }
     }
 
     /// What the journal knew of callbacks and of its pace is lost with it.

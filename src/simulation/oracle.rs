@@ -187,12 +187,14 @@ impl Scene {
 
     fn judge_pace(&self, violations: &mut Vec<String>) {
         let shape = self.world.lock();
-        for (index, (from, _, rate)) in shape.sends.iter().enumerate() {
+        // Each account has its own: two of them may post at once.
+        for (index, (from, _, rate, account)) in shape.sends.iter().enumerate() {
             let within = shape.sends[index..]
                 .iter()
-                .take_while(|(at, _, _)| *at < from + SECOND_MS);
+                .take_while(|(at, ..)| *at < from + SECOND_MS)
+                .filter(|(.., other)| other == account);
             let (mut sum, mut most) = (0, *rate);
-            for (_, count, rate) in within {
+            for (_, count, rate, _) in within {
                 sum += count;
                 most = most.max(*rate);
             }

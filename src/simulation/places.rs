@@ -90,14 +90,20 @@ impl Scene {
     }
 
     /// Whoever gave the orders that are lost does not know of them any more: otherwise nothing would be posted again.
-    async fn give_orders_again(&self, journal: &Journal) {
+    pub(super) async fn give_orders_again(&self, journal: &Journal) {
         let now = self.world.lock().wall_now();
         if journal
             .orders_lost()
             .await
             .is_ok_and(|lost| !lost.is_none())
         {
-            let said = journal.orders_given_again("given again".into(), now).await;
+            let without = journal
+                .orders_missing()
+                .await
+                .map(|missing| missing.len() as u64);
+            let said = journal
+                .orders_given_again("given again".into(), without.ok(), now)
+                .await;
             let said = format!("the lost orders are declared given again: {said:?}");
             self.world.lock().note(|| said);
         }
@@ -169,7 +175,7 @@ impl Scene {
         shape.note(|| "the copy is thrown away".into());
     }
 
-    async fn declare_done(&self) {
+    pub(super) async fn declare_done(&self) {
         let now = self.world.lock().wall_now();
         let journal: Journal = self.open(None, &CancellationToken::new());
         if journal.recovery().await.is_ok_and(|open| open.is_some()) {

@@ -43,6 +43,8 @@ pub(super) struct Packet {
 /// A run's hold on the batch.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Hold {
+    /// As whom it asks and posts.
+    pub account: &'static str,
     acquired: bool,
     ended: bool,
     /// When another run took the batch while this one lived.
@@ -55,8 +57,9 @@ pub(super) struct Hold {
 
 impl Hold {
     /// A run that has nothing yet, and will stand still then.
-    pub(super) fn with(standstill: Option<(u64, u64)>) -> Self {
+    pub(super) fn with(account: &'static str, standstill: Option<(u64, u64)>) -> Self {
         Self {
+            account,
             standstill,
             ..Self::default()
         }
@@ -248,7 +251,8 @@ impl Shape {
         let now = self.now();
         let overtaken = self.runs[run].overtaken_at;
         if overtaken.is_none() {
-            self.sends.push((now, packets.len(), rate));
+            let account = self.runs[run].account;
+            self.sends.push((now, packets.len(), rate, account));
         }
         if let Some(late) = overtaken.and_then(|at| now.checked_sub(at + LEARNT_MS)) {
             self.violation(format!(

@@ -88,7 +88,7 @@ pub(super) struct Account {
 /// What one journal has sent and heard.
 pub(super) struct Books {
     wires: BTreeMap<PayerTransactionId, Departures>,
-    sends: Vec<(u64, usize, usize)>,
+    sends: Vec<(u64, usize, usize, &'static str)>,
     acknowledged: BTreeSet<(PayerTransactionId, i32)>,
 }
 
@@ -115,8 +115,8 @@ pub(super) struct Shape {
     pub window: i64,
     /// Rows of other batches that a person has seen beside one, by line, at most.
     pub beside: BTreeMap<u64, u32>,
-    /// When how many payments left, at which rate per second.
-    pub sends: Vec<(u64, usize, usize)>,
+    /// When how many payments left, at which rate per second, and from which account.
+    pub sends: Vec<(u64, usize, usize, &'static str)>,
     /// What should not have happened.
     pub violations: Vec<String>,
     /// Every run, and whether it has the batch.

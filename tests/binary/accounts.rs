@@ -453,7 +453,10 @@ fn what_another_journal_posted_is_asked_about_from_the_account_that_a_person_nam
     world.expect(0, &["load", "other.csv", "--batch", "o"]);
     world.expect(0, &["recover", "o", "--presume-posted"]);
     world.expect(2, &["run", "o", "--yes"]).says("nobody knows");
-    world.expect(0, &["run", "o", "--yes", "--asked-as", "acme"]);
+    world.expect(4, &["run", "o", "--yes", "--asked-as", "acme"]);
+    assert_executed_once(&books, 2);
+    world.no_order_is_missing("disburse.db");
+    world.expect(0, &["run", "o", "--yes"]);
     assert_executed_once(&books, 4);
 }
 
@@ -483,7 +486,11 @@ fn what_had_failed_before_the_copy_is_neither_retried_nor_loaded_anew_unasked() 
             true => "1 order by people",
             false => "nothing beside it tells which orders people gave since",
         };
-        world.expect(0, &["status"]).says(lost);
+        let left = match with_mark {
+            true => "1 order to be given again",
+            false => "nobody has said which orders were given since",
+        };
+        world.expect(0, &["status"]).says(left);
         world.expect(0, &["retry", "b", "--yes"]);
         let named = ["run", "b", "--yes", "--asked-as", "acme"];
         world.expect(0, &named).says(lost);

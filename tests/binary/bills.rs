@@ -231,3 +231,47 @@ fn only_a_postpaid_service_may_leave_its_amount_out_in_any_format() {
             .says("1,480.50");
     }
 }
+
+#[test]
+fn two_batches_that_wait_for_one_another_are_told_which_way_leads_out() {
+    let services = "[services.WATER]\nkind = \"bill_postpaid\"\ncurrency_code = \"KES\"\n";
+    let (world, sandbox) = World::with_sandbox(&Setup::default(), &[]);
+    world.write(
+        "disburse.toml",
+        &format!("{}{services}", world.read("disburse.toml")),
+    );
+    // Each pays one account in full, and leaves the amount of the other one to its bill.
+    for (name, priced, waiting) in [("a", "1000123", "1000200"), ("b", "1000200", "1000123")] {
+        let rows = format!(
+            "{name}-1,WATER,254712345678,{priced},100.00,KES\n{name}-2,WATER,254712345679,{waiting},,KES\n"
+        );
+        world.write(&format!("{name}.csv"), &format!("{HEADER}{rows}"));
+        world.expect(0, &["load", &format!("{name}.csv"), "--batch", name]);
+    }
+    let run = |batch| ["run", batch, "--pay-due", "--yes"];
+    for (batch, other) in [("a", "b"), ("b", "a")] {
+        let said = world.expect(2, &run(batch));
+        said.says(&format!(
+            "{batch}.csv:3: account_number: line 2 of batch {other} pays this account of WATER already"
+        ));
+        said.says(&format!(
+            "hint: first `disburse run {other}`, then say the same command again"
+        ));
+        said.says(&format!(
+            "withdraw the row that waits here, disburse cancel {batch} {batch}-2"
+        ));
+        assert!(!said.err.contains("--amend"), "{}", said.err);
+    }
+    assert_eq!(sandbox.ledger().posts, 0);
+    // The way that the hint shows.
+    world.expect(0, &["cancel", "a", "a-2"]);
+    world.expect(3, &run("a"));
+    world.expect(0, &run("b"));
+    world.write(
+        "later.csv",
+        &format!("{HEADER}a-2,WATER,254712345679,1000200,,KES\n"),
+    );
+    world.expect(0, &["load", "later.csv", "--batch", "later"]);
+    world.expect(0, &run("later"));
+    assert_eq!(sandbox.ledger().executed_once, 4);
+}

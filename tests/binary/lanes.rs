@@ -42,6 +42,9 @@ fn a_lane_without_float_is_held_with_5_until_the_operator_reopens_it() {
         others + 5,
         "the other lanes go on"
     );
+    // What waits is named with its amount, and can be withdrawn although a post of it was refused.
+    done.says("not sent, and wait for the float of B2C_MPESA (230): a run sends them once")
+        .says("What shall not be paid after all: disburse cancel b REFERENCE");
     // A run alone leaves the lane as it is.
     let posts = sandbox.ledger().posts;
     world.expect(5, &pay);
@@ -70,4 +73,44 @@ fn a_lane_reopens_by_itself_where_that_is_configured() {
     world.write_rows("batch.csv", &rows);
     world.expect(0, &["pay", "batch.csv", "--batch", "b", "--yes"]);
     prove(&world, "b", &rows, &sandbox.ledger());
+}
+
+#[test]
+fn what_the_float_refused_can_be_withdrawn_and_no_later_run_pays_it() {
+    let setup = Setup {
+        lane_retry_after: None,
+        ..Setup::default()
+    };
+    let world = World::new(&setup);
+    world.write("faults.toml", &shortage(600_000));
+    let address = format!("127.0.0.1:{}", free_port());
+    let short = ["--faults", "faults.toml"];
+    let sandbox = Sandbox::start_at(&address, &world, "ledger", &short);
+    let world = world.towards(&sandbox.base_url);
+    let mut rows = rows(20, 73);
+    for row in &mut rows {
+        row.service = "B2C_MPESA";
+    }
+    world.write_rows("batch.csv", &rows);
+    let pay = ["pay", "batch.csv", "--batch", "b", "--yes"];
+    world.expect(5, &pay);
+    let refused = rows
+        .iter()
+        .find(|row| {
+            let told = world.expect(0, &["explain", "b", &row.reference]).out;
+            told.contains("reply: 230")
+        })
+        .expect("a post was refused for want of float");
+    world
+        .expect(0, &["cancel", "b", &refused.reference])
+        .says("1 payment cancelled");
+    world.expect(0, &["cancel", "b", "--yes"]);
+    assert_eq!(world.count("b", "cancelled"), 15);
+    assert_eq!(world.count("b", "ready"), 0);
+    sandbox.stop();
+    let sandbox = Sandbox::start_at(&address, &world, "ledger", &[]);
+    world.expect(0, &["resume-lane", "b", "B2C_MPESA"]);
+    world.expect(3, &pay).says("15 cancelled");
+    assert_eq!(sandbox.ledger().executed_once, 5);
+    world.expect(0, &["verify", "b"]);
 }

@@ -367,3 +367,101 @@ fn a_row_without_reference_that_was_loaded_by_another_service_is_not_retried() {
     world.expect(0, &["cancel", "c", "--yes"]);
     world.expect(0, &["retry", "b", "--yes"]);
 }
+
+/// Returns a file with the cells of one column changed, row by row.
+fn with_cells(text: &str, column: &str, change: impl Fn(&str) -> String) -> String {
+    let mut reader = csv::Reader::from_reader(text.as_bytes());
+    let header = reader.headers().unwrap().clone();
+    let at = header.iter().position(|name| name == column).unwrap();
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    writer.write_record(&header).unwrap();
+    for row in reader.records() {
+        let row = row.unwrap();
+        let cells = row
+            .iter()
+            .enumerate()
+            .map(|(place, cell)| match place == at {
+                true => change(cell),
+                false => cell.to_owned(),
+            });
+        writer.write_record(cells).unwrap();
+    }
+    String::from_utf8(writer.into_inner().unwrap()).unwrap()
+}
+
+#[test]
+fn what_was_rejected_as_a_repeat_stays_one_whatever_is_mended_of_it() {
+    let file = rows(4, 191);
+    let (world, sandbox) = paid(&setup(), &file[..2]);
+    world.write_rows("next.csv", &file[..3]);
+    let skip = [&pay("next.csv", "next")[..], &["--on-error", "skip"]].concat();
+    world.expect(3, &skip);
+    assert_eq!(sandbox.ledger().posts, 3);
+    world.expect(0, &["report", "next", "--out", "reports"]);
+    let failed = world.read("reports/failed.csv");
+    assert_eq!(
+        failed
+            .matches("Leave it out: it is paid, or may be, in batch b")
+            .count(),
+        2,
+        "{failed}"
+    );
+    assert!(!failed.contains("Mend what the reason says"), "{failed}");
+    let renamed = with_cells(&failed, "reference", |cell| format!("{cell}b"));
+    let dearer = with_cells(&renamed, "amount", |_| "77.00".to_owned());
+    world.write("renamed.csv", &renamed);
+    world.write("dearer.csv", &dearer);
+    for name in ["renamed.csv", "dearer.csv"] {
+        let add = ["load", name, "--batch", "next", "--amend"];
+        let refused = world.expect(2, &add);
+        refused
+            .says("2 rows repeat what was loaded before, and may be paid already")
+            .says("what was changed of it makes no other debt of it");
+        if name == "dearer.csv" {
+            let skipped = [&add[..], &["--on-error", "skip"]].concat();
+            world.expect(0, &skipped);
+        }
+        world.expect(3, &["run", "next", "--yes"]);
+        assert_eq!(sandbox.ledger().posts, 3, "{name}");
+    }
+    let add = ["load", "renamed.csv", "--batch", "next", "--amend"];
+    let shown = digest(&world.expect(2, &add));
+    let allowed = [&add[..], &["--allow-repeats", &shown]].concat();
+    world.expect(0, &allowed);
+    world.expect(0, &["run", "next", "--yes"]);
+    assert_eq!(sandbox.ledger().executed_once, 5);
+}
+
+#[test]
+fn a_failure_that_may_be_paid_since_under_another_reference_is_paid_anew_by_its_name_alone() {
+    let world = World::new(&setup());
+    world.write("faults.toml", "reject = 1.0\n");
+    let sandbox = Sandbox::start(&world, "ledger", &["--faults", "faults.toml"]);
+    let world = world.towards(&sandbox.base_url.clone());
+    let mut file = rows(2, 192);
+    world.write_rows("batch.csv", &file);
+    world.expect(3, &pay("batch.csv", "a"));
+    // One of the two is loaded anew, with the month in its reference.
+    file.remove(1);
+    let own = file[0].reference.clone();
+    file[0].reference = "N-1".into();
+    world.write_rows("anew.csv", &file);
+    world.expect(0, &["load", "anew.csv", "--batch", "later"]);
+    world
+        .expect(0, &["retry", "a", "--yes"])
+        .says("1 failed payment is to be paid again")
+        .says("1 failure not retried, which may be paid since, under another reference:")
+        .says(": paid since, perhaps, as N-1 of batch later, which has the same recipient, amount and service")
+        .says("disburse retry a REFERENCE");
+    assert_eq!(world.count("a", "ready"), 1);
+    world
+        .expect(2, &["retry", "a", "--yes"])
+        .says("no failure of batch a is retried: 1 failure may be paid since")
+        .says("perhaps, as N-1 of batch later");
+    // Whoever names it has it in view.
+    world
+        .expect(0, &["retry", "a", &own, "--yes"])
+        .says("perhaps, as N-1 of batch later")
+        .says("1 failed payment is to be paid again");
+    assert_eq!(world.count("a", "ready"), 2);
+}

@@ -230,6 +230,9 @@ fn a_recovery_is_shown_and_ends_when_it_is_declared_done() {
         .expect(0, &["recover"])
         .says("to ask: disburse run today");
     world
+        .expect(0, &["status"])
+        .says("35 payments to be asked about, disburse recover shows all of it");
+    world
         .expect(2, &["recover", "--done", "--yes"])
         .says("35 payments are presumed posted, and the gateway has not been asked");
     world
@@ -285,8 +288,14 @@ fn a_persons_word_skips_the_questions_and_is_on_record() {
     world.expect(2, &reasoned).says("Nobody is there to ask");
     assert_eq!(world.count("b", "in_doubt"), ROWS as u64);
     world
-        .expect(0, &[&reasoned[..], &["--yes"]].concat())
-        .says("30 payments ready");
+        .expect(2, &[&reasoned[..], &["--yes"]].concat())
+        .says("--yes is not enough");
+    assert_eq!(world.count("b", "in_doubt"), ROWS as u64);
+    let (code, shown) = world.at_terminal(&reasoned, "yes");
+    assert_eq!(code, Some(2), "{shown}");
+    let (code, shown) = world.at_terminal(&reasoned, "nothing ran since");
+    assert_eq!(code, Some(0), "{shown}");
+    assert!(shown.contains("30 payments ready"), "{shown}");
     assert_eq!(world.count("b", "ready"), ROWS as u64);
     world.expect(0, &RUN);
     prove_outcome(&world, "b", &rows, &sandbox.ledger());
@@ -302,14 +311,9 @@ fn what_this_journal_posted_is_released_by_nobodys_word() {
     world.expect(0, &LOAD);
     kill_half_way(&world, &sandbox);
     fs::remove_file(world.path("disburse.db.mark")).unwrap();
-    let word = [
-        "recover",
-        "--nothing-ran-since",
-        "--reason",
-        "I think so",
-        "--yes",
-    ];
-    world.expect(0, &word);
+    let word = ["recover", "--nothing-ran-since", "--reason", "I think so"];
+    let (code, shown) = world.at_terminal(&word, "nothing ran since");
+    assert_eq!(code, Some(0), "{shown}");
     let still_asked = world.count("b", "in_doubt")
         + world.count("b", "posting")
         + world.count("b", "acknowledged")
@@ -340,13 +344,26 @@ fn a_batch_that_is_there_already_is_given_back_to_asking_by_hand() {
         .says("nobody knows where it was posted");
     world.expect(0, &[&RUN[..], &["--asked-as", "acme"]].concat());
     prove_outcome(&world, "b", &rows, &sandbox.ledger());
+    world.no_order_is_missing("disburse.db");
+    world.expect(0, &["recover", "--done", "--yes"]);
+    // The same command as before begins nothing anew; who orders it by hand, does.
+    world
+        .expect(0, &again)
+        .says("0 payments presumed posted")
+        .says("no recovery begins");
+    world.expect(0, &["recover"]).says("nothing is missing");
 
     world.write_rows("other.csv", &rows_of_another_batch());
     world.expect(0, &["load", "other.csv", "--batch", "c"]);
+    assert_eq!(world.count("c", "ready"), 3);
     world
         .expect(0, &["recover", "c", "--presume-posted"])
-        .says("3 payments presumed posted");
+        .says("3 payments presumed posted")
+        .says("a recovery begins with it");
     assert_eq!(world.count("c", "in_doubt"), 3);
+    world
+        .expect(0, &["recover"])
+        .says("it was ordered that a batch is presumed posted");
     world
         .expect(2, &["recover", "--presume-posted"])
         .says("name the batch");
@@ -368,7 +385,7 @@ fn a_recovery_is_not_ordered_in_the_middle_of_a_run() {
         &["recover", "--nothing-ran-since", "--reason", "x", "--yes"],
         &["load", "batch.csv", "--batch", "b", "--presume-posted"],
     ] {
-        world.expect(2, order).says("the journal is in use by");
+        world.expect(4, order).says("the journal is in use by");
     }
     let done = run.wait();
     assert_eq!(done.code, Some(0), "{done:?}");

@@ -235,9 +235,9 @@ fn a_correction_that_a_copy_has_lost_is_an_order_that_is_given_again() {
     world.delete_journal();
     std::fs::copy(world.path("copy.db"), world.path("disburse.db")).unwrap();
     // Paid anew under identifiers that nobody has posted: the gateway cannot tell that they were paid.
-    world.expect(0, &["status", "b"]).says(
-        "1 order by people (cancel, retry, a corrected file and the like) was on record here",
-    );
+    world
+        .expect(0, &["status", "b"])
+        .says("1 order to be given again");
     // Given again, it is the payment that the gateway knows.
     world.expect(0, &amend);
     world.expect(0, &[&run[..], &GOOD].concat());
@@ -280,7 +280,7 @@ fn failures_that_are_named_are_paid_anew_after_a_list_and_no_others() {
     for (named, why) in [
         (
             vec![paid[0].get("reference")],
-            "only what is proven to have failed is paid again",
+            "it is paid already, and nobody is paid twice",
         ),
         (vec![one, "nobody"], "no payment nobody in batch b"),
         (
@@ -313,12 +313,15 @@ fn failures_that_are_named_are_paid_anew_after_a_list_and_no_others() {
     assert_eq!(world.count("b", "failed"), failed.len() as u64 - 2);
     world
         .expect(2, &["retry", "b", one, "--yes"])
-        .says("only what is proven to have failed");
+        .says("the next run pays it anyway");
     world
         .expect(2, &["retry", "b", "--id", id, "--yes"])
         .says("its row has been retried or replaced already");
     world.expect(3, &[&["run", "b", "--yes"][..], &GOOD].concat());
     assert_eq!(world.count("b", "paid"), paid.len() as u64 + 2);
+    world
+        .expect(0, &["explain", "b", one])
+        .says("Its row is paid all the same, by a later payment");
     nothing_twice(&ledger_beside_journal(&world));
 }
 

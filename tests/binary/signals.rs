@@ -73,7 +73,7 @@ fn a_second_run_is_refused_and_names_the_holder() {
     let holder = format!("process {}", run.id());
     for command in [&PAY[..], &["run", "b", "--yes"][..]] {
         world
-            .expect(2, command)
+            .expect(4, command)
             .says(&holder)
             .says("run of batch b");
     }

@@ -251,6 +251,34 @@ impl World {
         done
     }
 
+    /// Runs the program at a terminal, where a person types this line; returns its exit code, and what the terminal shows.
+    #[track_caller]
+    pub fn at_terminal(&self, arguments: &[&str], line: &str) -> (Option<i32>, String) {
+        use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+        use std::io::{Read, Write};
+        let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+        grantpt(&master).unwrap();
+        unlockpt(&master).unwrap();
+        let name = ptsname(&master, Vec::new()).unwrap();
+        let open = || {
+            let name = name.to_str().unwrap();
+            File::options().read(true).write(true).open(name).unwrap()
+        };
+        let mut command = self.command(arguments);
+        command.stdin(open()).stdout(open()).stderr(open());
+        let mut child = command.spawn().unwrap();
+        // It has the only ends that are left, so that the terminal closes with it.
+        drop(command);
+        let mut master = File::from(master);
+        writeln!(master, "{line}").unwrap();
+        let (mut shown, mut some) = (Vec::new(), [0; 4096]);
+        while let Ok(count @ 1..) = master.read(&mut some) {
+            shown.extend_from_slice(&some[..count]);
+        }
+        let code = child.wait().unwrap().code();
+        (code, String::from_utf8_lossy(&shown).into_owned())
+    }
+
     /// Says of a journal that no order of anybody is missing from it.
     #[allow(dead_code, reason = "for the tests that put copies back")]
     #[track_caller]

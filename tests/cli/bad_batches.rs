@@ -95,11 +95,12 @@ fn a_name_taken_by_other_content_shows_what_is_new_gone_and_changed() {
         )
         .file(
             "less.csv",
-            format!("{HEADER}{}", ROWS.lines().next().unwrap()),
+            format!("{HEADER}{}", ROWS.split_inclusive('\n').next().unwrap()),
         );
     let never = "hint: rows of a batch never change. Where the old row was never posted, withdraw it with `disburse cancel`, and add \
                  the new one with --amend under a reference of its own. Where it has failed, mend it in the failed.csv of \
-                 `disburse report`, and add that with --amend";
+                 `disburse report`, and add that with --amend. A row that is paid, or may be, cannot be corrected: pay the difference as a row of \
+                 a new batch";
     let others = [
         "  changed: line 2, reference R-1: differs in msisdn",
         "  changed: line 3, reference R-2: amount was KES 200.50, is KES 205.00",

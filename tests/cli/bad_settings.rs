@@ -42,7 +42,10 @@ fn a_configuration_that_was_named_must_be_there() {
     desk.refuses(
         &["check", "ok.csv", "--config", "nowhere.toml"],
         2,
-        &["error: nowhere.toml: No such file or directory (os error 2)"],
+        &[
+            "error: configuration file \"nowhere.toml\" does not exist",
+            "hint: --config or DISBURSE_CONFIG names it; check the name, or write the file (samples/disburse.toml shows every key)",
+        ],
     );
 }
 

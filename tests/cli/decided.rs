@@ -152,8 +152,8 @@ fn a_finished_run_says_who_is_not_paid_and_what_to_say_next() {
         said.err.lines().collect::<Vec<_>>(),
         [
             "warning: finished, and not everybody is paid: 2 failed, 1 cancelled",
-            "hint: why each failed: disburse report b --out reports/b. To pay failed ones again: disburse retry b, which first \
-             says how many and how much, by code, and asks",
+            "hint: why each failed: disburse report b --out reports/b; to pay them again: disburse retry b, which says first how many \
+             and how much, and asks",
         ]
     );
     // What the hint says, where nobody can be asked: nothing is changed.

@@ -40,15 +40,14 @@ fn a_row_is_found_without_its_batch_and_two_are_told_apart() {
     let id = said.out.split(':').next().unwrap();
     assert_eq!(desk.run(&["explain", id]).finished(0).out, said.out);
     assert_eq!(desk.run(&["explain", "--id", id]).finished(0).out, said.out);
-    desk.refuses(
-        &["explain", "R-1"],
-        2,
-        &[
-            "error: \"R-1\" is a row of 2 batches",
-            "hint: disburse explain b R-1",
-            "hint: disburse explain c R-1",
-        ],
-    );
+    let said = desk.run(&["explain", "R-1"]).finished(0);
+    for told in [
+        "2 rows with reference R-1\n",
+        "  batch b, line 2 of ok.csv, KES 100.00: not sent yet: disburse explain b --id ",
+        "  batch c, ",
+    ] {
+        assert!(said.out.contains(told), "{told}: {}", said.out);
+    }
     let said = desk.run(&["explain", "R-77"]).finished(2);
     assert!(said.err.contains("is called \"R-77\""), "{}", said.err);
 }
@@ -127,5 +126,61 @@ fn a_rejected_row_is_explained_and_so_is_what_took_its_place() {
         !said.out.contains("load \"ok.csv\""),
         "that load brought other rows: {}",
         said.out
+    );
+}
+
+#[test]
+fn a_row_is_found_by_the_name_of_whom_it_pays() {
+    let header = HEADER.trim_end().to_owned() + ",customer_names\n";
+    let desk = Desk::new().file(
+        "named.csv",
+        format!(
+            "{header}R-1,B2C_MPESA,254712345678,15.00,KES,KE,Esther Njoroge\nR-2,B2C_MPESA,254712345679,25.00,KES,KE,Peter Njoroge\n\
+             R-3,B2C_MPESA,07123456,35.00,KES,KE,Njoroge Ann\n"
+        ),
+    );
+    let load = [
+        "load",
+        "named.csv",
+        "--batch",
+        "b",
+        "--sandbox",
+        "--on-error",
+        "skip",
+    ];
+    desk.run(&load).finished(0);
+    let said = desk.run(&["explain", "--customer", "njoroge"]).finished(0);
+    assert!(
+        said.out
+            .starts_with("3 rows for njoroge\n  batch b, line 2 of "),
+        "{}",
+        said.out
+    );
+    assert!(
+        said.out
+            .contains("line 4 of named.csv, KES 35.00: rejected"),
+        "{}",
+        said.out
+    );
+    let said = desk
+        .run(&["explain", "b", "--customer", "ESTHER"])
+        .finished(0);
+    assert!(
+        said.out.contains("line 2 of named.csv, reference R-1"),
+        "{}",
+        said.out
+    );
+    desk.refuses(
+        &["explain", "--customer", "Nobody"],
+        2,
+        &[
+            "error: no row of this journal pays Nobody",
+            "hint: another journal may have it (--journal); `disburse status` lists the batches of this one",
+        ],
+    );
+    desk.refuses(
+        &["explain", "--customer", "N"],
+        2,
+        &["error: --customer: expected at least 3 letters of a name, found \"N\""],
     );
 }

@@ -87,6 +87,40 @@ fn mistakes_with_banks_are_named() {
 }
 
 #[test]
+fn rows_that_name_documents_are_added_again_from_the_folder_of_the_batch_file() {
+    let desk = with_transfers();
+    let sample = desk.text("rtgs.csv");
+    let first = sample.lines().nth(1).unwrap();
+    let number = first
+        .split(',')
+        .find(|cell| cell.starts_with("254"))
+        .unwrap()
+        .to_owned();
+    let desk = desk.file("rtgs.csv", sample.replacen(&number, &number[..9], 1));
+    let load = |file: &'static str, more: &[&'static str]| {
+        [&["load", file, "--batch", "b", "--sandbox"], more].concat()
+    };
+    desk.run(&load("rtgs.csv", &["--on-error", "skip"]))
+        .finished(0);
+    let said = desk.run(&["report", "b", "--out", "r"]);
+    let words = "copy it into the folder of the batch file, in which its documents are looked for, and add it from there: disburse load \
+                 failed.csv --batch b --amend --sandbox";
+    assert!(said.err.contains(words), "{}", said.err);
+    let failed = desk.text("r/failed.csv");
+    assert!(
+        failed.contains("first copy this file into the folder of the batch file"),
+        "{failed}"
+    );
+    let desk = desk.file("failed.csv", failed.replacen(&number[..9], &number, 1));
+    let said = desk.run(&load("failed.csv", &["--amend"])).finished(0);
+    assert!(
+        said.err.contains("1 mended row takes the place"),
+        "{}",
+        said.err
+    );
+}
+
+#[test]
 fn mistakes_with_documents_are_named() {
     let desk = with_transfers();
     let sound = fs::read(desk.path("documents/invoice-4711.pdf")).unwrap();

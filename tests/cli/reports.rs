@@ -83,6 +83,7 @@ fn the_standing_has_the_shape_of_the_contract() {
             "paid",
             "failed",
             "rejected",
+            "withdrawn",
             "cancelled",
             "conflict",
         ] {

@@ -333,7 +333,7 @@ impl World {
             .into_iter()
             .filter_map(|row| match row {
                 ReportRow::Payment(record) => Some(*record),
-                ReportRow::Unpriced(_) | ReportRow::Rejected(_) => None,
+                ReportRow::Unpriced(_) | ReportRow::Rejected(_) | ReportRow::Withdrawn(..) => None,
             })
             .collect()
     }
@@ -408,7 +408,7 @@ impl World {
         let snapshot = reader.snapshot(&batch()).unwrap();
         let standing = snapshot.standing().unwrap();
         let mut folded = std::collections::BTreeMap::<_, Tally>::new();
-        let (mut rejected, mut unpriced) = (Tally::default(), 0);
+        let (mut rejected, mut withdrawn, mut unpriced) = (Tally::default(), Tally::default(), 0);
         for row in snapshot.rows() {
             match row.unwrap() {
                 ReportRow::Payment(record) => {
@@ -428,12 +428,8 @@ impl World {
                         tally.add_many(1, record.row.money, 0);
                     }
                 },
-                ReportRow::Rejected(row) => {
-                    rejected.count += 1;
-                    if let Some(money) = row.money {
-                        rejected.amounts.add(money);
-                    }
-                }
+                ReportRow::Rejected(row) => add_known(&mut rejected, &row),
+                ReportRow::Withdrawn(row, _) => add_known(&mut withdrawn, &row),
             }
         }
         let told: std::collections::BTreeMap<_, Tally> = standing
@@ -448,9 +444,11 @@ impl World {
             .collect();
         assert_eq!(told, folded, "the tallies are the sum over the payments");
         assert_eq!(standing.rejected, rejected);
+        assert_eq!(standing.withdrawn, withdrawn);
         assert_eq!(standing.unpriced, unpriced);
         let mut control = snapshot.control().unwrap().total();
         control.add_all(&rejected);
+        control.add_all(&withdrawn);
         // Rows without an amount have a currency, of which there is nothing yet.
         let there = |tally: &Tally| {
             let amounts = tally.amounts.iter().filter(|(_, minor)| *minor != 0);
@@ -474,6 +472,14 @@ pub async fn eventually(what: &str, mut done: impl FnMut() -> bool) {
 }
 
 /// A document as a row names it.
+/// Counts a row that was set aside, with its amount where that could be read.
+fn add_known(tally: &mut Tally, row: &RejectedRow) {
+    tally.count += 1;
+    if let Some(money) = row.money {
+        tally.amounts.add(money);
+    }
+}
+
 pub fn document(written: &str, folder: &str) -> disburse::domain::DocumentPath {
     disburse::domain::DocumentPath {
         digest: None,

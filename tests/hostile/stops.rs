@@ -226,7 +226,7 @@ fn a_second_process_is_refused_and_told_who_runs() {
     first.until("posts", || gateway.ledger.posts() >= 5);
     let holder = format!("process {}", first.child.id());
     for second in [office.pay(), office.call(&["run", BATCH, "--yes"])] {
-        assert_eq!(second.code, Some(2), "{second:?}");
+        assert_eq!(second.code, Some(4), "{second:?}");
         assert!(second.err.contains(&holder), "{second:?}");
     }
     let ended = first.wait();

@@ -157,7 +157,7 @@ impl Aviary {
         self.keep_process(run.id());
         self.keep_journal();
         // Refused while another run has the journal.
-        self.run(2, &["run", "slow", "--yes"]);
+        self.run(4, &["run", "slow", "--yes"]);
         run.signal(Signal::KILL);
         let killed = run.wait();
         self.keep(Output, killed.err.as_bytes());

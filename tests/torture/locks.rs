@@ -175,7 +175,7 @@ fn a_second_run_is_refused_and_told_who_has_the_journal() {
     );
     for command in [&PAY[..], &["run", "b", "--yes"]] {
         let refused = scene.world.disburse(command);
-        assert_eq!(refused.code, Some(2), "{refused:?}");
+        assert_eq!(refused.code, Some(4), "a job says it again: {refused:?}");
         refused.says(&holder);
     }
     // A holder that is killed lets go.

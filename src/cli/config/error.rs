@@ -10,7 +10,7 @@ use super::{Origin, suggest};
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The file cannot be read.
-    #[error("{}: {source}", path.display())]
+    #[error("configuration file {} {}", quoted(&path.display().to_string()), unread(source))]
     Read {
         /// The file.
         path: PathBuf,
@@ -135,6 +135,14 @@ pub enum Error {
     },
 }
 
+fn unread(source: &std::io::Error) -> String {
+    match source.kind() {
+        std::io::ErrorKind::NotFound => "does not exist".to_owned(),
+        std::io::ErrorKind::PermissionDenied => "may not be read by this user".to_owned(),
+        _ => format!("cannot be read: {source}"),
+    }
+}
+
 fn whose(profile: &str, file: &Result<PathBuf, Vec<PathBuf>>) -> String {
     match file {
         Ok(_) => format!("profile {}", quoted(profile)),
@@ -188,8 +196,14 @@ impl Error {
                 }
                 _ => None,
             },
-            Self::Read { .. }
-            | Self::NotText { .. }
+            Self::Read { source, .. } if source.kind() == std::io::ErrorKind::NotFound => Some(
+                "--config or DISBURSE_CONFIG names it; check the name, or write the file (samples/disburse.toml shows every key)"
+                    .to_owned(),
+            ),
+            Self::Read { .. } => Some(
+                "--config or DISBURSE_CONFIG names it; it must be a file that this user may read".to_owned(),
+            ),
+            Self::NotText { .. }
             | Self::Syntax { .. }
             | Self::Incomplete { .. }
             | Self::Contradiction { .. }

@@ -8,6 +8,7 @@ use super::super::{Error, output};
 use crate::domain::{BatchName, Money, Tally, Totals};
 use crate::journal::{Journal, Replaced, Shown, Standing};
 use crate::ledger::confirmation::{Answer, Confirmation, Difference, compare};
+use crate::ledger::payer::Lost;
 use crate::lifecycle::State;
 
 /// Says what a run would post; `None` when there is nothing to ask about, or `--yes` has answered.
@@ -26,11 +27,24 @@ fn what(
         asked_first(settings, shown).map_or_else(String::new, |first| format!(", after {first}"));
     // A row is a payment, and one person may have several: people are not counted.
     Ok(Some(format!(
-        "{} in {} (batch {batch}, gateway {}){first}",
+        "{} in {} (batch {batch}, gateway {}){first}{}",
         output::amounts(&open.amounts),
         output::counted(open.count, "payment"),
-        host(gateway.base_url)
+        host(gateway.base_url),
+        held(&shown.lost)
     )))
+}
+
+/// Says that what is confirmed may be held all the same.
+fn held(lost: &Lost) -> String {
+    match lost.holds() {
+        false => String::new(),
+        true => format!(
+            "; what was loaded since the journal was lost, and is not known to the gateway, is held while this journal does not have {}, posted \
+             from its place, or not as posted",
+            lost.text()
+        ),
+    }
 }
 
 /// Returns the gateway as a person knows it: without the scheme, and without a path that says nothing.

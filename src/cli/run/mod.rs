@@ -64,6 +64,7 @@ pub(super) async fn run(session: &Session, arguments: RunArguments) -> Result<Ve
         arguments.reason,
     )?;
     recover::warn(&journal).await?;
+    recover::warn_missing(&journal).await?;
     let orders = Orders {
         moved,
         head: head(arguments.head.as_deref(), &batch)?,

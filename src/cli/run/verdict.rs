@@ -3,15 +3,20 @@
 use std::path::{Path, PathBuf};
 
 use super::super::bills::unpriced_text;
-use super::super::session::{Session, run_command, sandbox_flag};
-use super::super::{Error, Verdict, output, recover, report, sandbox, status, verify};
+use super::super::session::{Commands, Session, run_command, sandbox_flag};
+use super::super::{
+    Error, Verdict, ended, explain, failed_rows, output, recover, report, sandbox, status, verify,
+};
 use super::Outcome;
 use crate::domain::{BatchName, PayerTransactionId};
 use crate::engine::Ending;
 use crate::journal::{Journal, Reader, Standing, StandingRow};
 use crate::ledger::HeldFor;
+use crate::ledger::decisions::ByCode;
 use crate::ledger::payer::Lost;
+use crate::ledger::recovery::OrdersLost;
 use crate::lifecycle::State;
+use crate::report::StateName;
 
 /// Writes the report, prints where the batch stands, and chooses the exit code.
 pub(super) async fn conclude(
@@ -84,6 +89,8 @@ struct Examples {
     conflict: Option<PayerTransactionId>,
     /// A payment without an outcome.
     open: Option<PayerTransactionId>,
+    /// What failed, by code.
+    failed: ByCode,
     /// Batches that are to be loaded again before what failed is paid anew.
     lost: Lost,
 }
@@ -107,6 +114,10 @@ impl Examples {
         Ok(Self {
             conflict: snapshot.example(&[State::Conflict])?,
             open: snapshot.example(&waits)?,
+            failed: match standing.of(State::Failed).count {
+                0 => ByCode::default(),
+                _ => journal.to_retry(batch.clone(), None, None).await?.by_code,
+            },
             lost: match standing.of(State::Failed).count {
                 0 => Lost::default(),
                 _ => journal.batches_lost().await?,
@@ -136,8 +147,8 @@ fn taken(batch: &BatchName) -> Verdict {
     output::complain(
         "hint",
         &format!(
-            "if an earlier journal posted this batch: disburse recover {batch} --presume-posted, then say the same command again: it asks \
-             before it posts. If not, somebody else has paid under these identifiers: load the rows as a batch of another name, \
+            "if an earlier journal posted this batch: disburse recover {batch} --presume-posted, which begins a recovery and says what \
+             follows: the gateway is asked before anything is posted. If not, somebody else has paid under these identifiers: load the rows as a batch of another name, \
              after you have seen with the gateway that nobody was paid"
         ),
     );
@@ -194,6 +205,7 @@ fn shout_paid_twice(standing: &Standing) {
 /// Says of a batch that is finished who is not paid, and what may be done about each kind.
 fn tell_who_is_not_paid(
     batch: &BatchName,
+    orders_lost: OrdersLost,
     standing: &Standing,
     examples: &Examples,
     out: Option<&Path>,
@@ -204,6 +216,7 @@ fn tell_who_is_not_paid(
     let kinds = [
         (failed, "failed"),
         (rejected, "rejected"),
+        (standing.withdrawn.count, StateName::Withdrawn.in_words()),
         (standing.of(State::Cancelled).count, "cancelled"),
         (conflict, "in conflict"),
     ];
@@ -232,12 +245,22 @@ fn tell_who_is_not_paid(
             Some(_) => "the report says why each failed".to_owned(),
             None => format!("why each failed: disburse report {batch} --out reports/{batch}"),
         };
-        let again = format!(
-            "disburse retry {batch}, which first says how many and how much, by code, and asks"
+        let file = out.map(failed_rows::name_in);
+        let again = ended::ways_on(
+            batch,
+            &examples.failed,
+            file.as_deref(),
+            sandbox_flag(standing.purpose),
         );
-        let hint = match examples.lost.is_none() {
-            true => format!("{why}. To pay failed ones again: {again}"),
-            false => format!(
+        let hint = match (orders_lost.is_none(), examples.lost.is_none()) {
+            (true, true) => format!("{why}; {again}"),
+            // What had failed may be paid by a retry or a corrected row that is lost.
+            (false, _) => format!(
+                "{why}. Order nothing anew for them yet, as an order that is lost may have paid them: {}. {}",
+                recover::orders_lost_text(orders_lost),
+                recover::ORDERS_LOST_HINT
+            ),
+            (true, false) => format!(
                 "{why}. None of them is paid again while this journal, an older copy or a new one, does not have {}, posted from its place, \
                  which may have paid them: first load those files again, each under its batch name, and run them. Then: {again}",
                 examples.lost.text()
@@ -248,7 +271,8 @@ fn tell_who_is_not_paid(
     if rejected > 0 {
         let hint = format!(
             "rejected rows were never sent: mend the corrections file, then: disburse load FILE --batch {batch} --amend{}. A row that was \
-             rejected as a repeat is refused again, unless --allow-repeats says that it is a debt of its own",
+             rejected as a repeat is refused again, unless --allow-repeats says that it is a debt of its own. What shall not be paid at \
+             all: disburse cancel {batch} --rejected LINE --reason TEXT",
             sandbox_flag(standing.purpose)
         );
         output::complain("hint", &hint);
@@ -285,6 +309,31 @@ fn stands_stopped(batch: &BatchName, outcome: &Outcome, standing: &Standing) -> 
     true
 }
 
+/// Says what waits for float, when it is sent, and how it is kept from that.
+fn float_text(batch: &BatchName, standing: &Standing) -> Option<String> {
+    let waiting = standing.waiting_for_float();
+    let lanes: Vec<&str> = standing
+        .held
+        .iter()
+        .filter(|lane| lane.held_for == HeldFor::Float)
+        .map(|lane| lane.service.as_str())
+        .collect();
+    let lane = lanes.first()?;
+    let (wait, them) = match waiting.count {
+        0 => return None,
+        1 => ("waits", "it"),
+        _ => ("wait", "them"),
+    };
+    Some(format!(
+        "{} of {} not sent, and {wait} for the float of {} (230): a run sends {them} once the service is open again, by \
+         disburse resume-lane {batch} {lane}, or by itself where that is configured. What shall not be paid after all: \
+         disburse cancel {batch} REFERENCE",
+        output::counted(waiting.count, "payment"),
+        output::amounts(&waiting.amounts),
+        lanes.join(", ")
+    ))
+}
+
 fn verdict(
     batch: &BatchName,
     outcome: &Outcome,
@@ -307,7 +356,7 @@ fn verdict(
         if all_paid {
             return Verdict::Done;
         }
-        tell_who_is_not_paid(batch, standing, examples, out);
+        tell_who_is_not_paid(batch, outcome.orders_lost, standing, examples, out);
         return Verdict::Incomplete;
     }
     let run = run_command(batch, standing.purpose);
@@ -323,6 +372,9 @@ fn verdict(
         .iter()
         .map(|lane| lane.service.as_str())
         .collect();
+    if let Some(text) = float_text(batch, standing) {
+        output::complain("warning", &text);
+    }
     let open: u64 = standing
         .rows
         .iter()
@@ -398,6 +450,20 @@ fn verdict(
                 _ => format!("the gateway cannot be reached: {why}"),
             },
             format!("check base_url and the network, then: {run}"),
+        ),
+        Ending::NeedsDecision if !outcome.orders_lost.is_none() && standing.until_done > 0 => (
+            Verdict::Unfinished,
+            recover::orders_lost_text(outcome.orders_lost),
+            recover::ORDERS_LOST_HINT.to_owned(),
+        ),
+        // Told before, with how many they are.
+        Ending::NeedsDecision if standing.until_done > 0 => (
+            Verdict::Unfinished,
+            "the gateway does not know what is left, which proves nothing while batches may be missing".to_owned(),
+            explain::until_done_hint(Commands {
+                batch,
+                purpose: standing.purpose,
+            }),
         ),
         Ending::NeedsDecision => (
             Verdict::Unfinished,

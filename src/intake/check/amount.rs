@@ -57,38 +57,47 @@ pub(super) fn check(
                 | AmountError::TooManyDecimals { .. } => damage::of_amount(cell, Some(currency)),
                 AmountError::Empty | AmountError::Zero | AmountError::TooLarge => None,
             };
-            found.cell(
-                Field::Amount,
-                cause.unwrap_or_else(|| error.to_string()),
-                cell,
-            );
+            let mut cause = cause.unwrap_or_else(|| error.to_string());
+            // What a person is told to write is not to be the next error.
+            let meant = damage::meant(cell, currency);
+            let broken = meant
+                .iter()
+                .map(|amount| broken_limit(*amount, currency, service));
+            if let Some(broken) = broken.collect::<Option<Vec<String>>>()
+                && let Some(first) = broken.first()
+            {
+                cause = format!("{cause}; {first}");
+            }
+            found.cell(Field::Amount, cause, cell);
             return None;
         }
     };
     let money = Money { amount, currency };
-    if let Some(service) = service
-        && let Some(rule) = &service.rule
-        && rule.currency.is_none_or(|own| own == currency)
-    {
-        let limit = |amount| Money { amount, currency };
-        if let Some(min) = rule.min.filter(|min| amount < *min) {
-            let message = format!(
-                "expected at least {} {currency} for {}",
-                limit(min),
-                service.code
-            );
-            found.add(Field::Amount, format!("{message}, found {money}"));
-        }
-        if let Some(max) = rule.max.filter(|max| amount > *max) {
-            let message = format!(
-                "expected at most {} {currency} for {}",
-                limit(max),
-                service.code
-            );
-            found.add(Field::Amount, format!("{message}, found {money}"));
-        }
+    if let Some(broken) = broken_limit(amount, currency, service) {
+        found.add(Field::Amount, format!("{broken}, found {money}"));
     }
     Some(Stated::Amount(money))
+}
+
+/// Returns the limit of a service that an amount breaks.
+fn broken_limit(amount: Amount, currency: Currency, service: Option<&Service>) -> Option<String> {
+    let service = service?;
+    let rule = service.rule.as_ref()?;
+    if rule.currency.is_some_and(|own| own != currency) {
+        return None;
+    }
+    let expected = |words: &str, amount| {
+        let limit = Money { amount, currency };
+        format!(
+            "expected at {words} {limit} {currency} for {}",
+            service.code
+        )
+    };
+    let least = rule.min.filter(|min| amount < *min);
+    let most = rule.max.filter(|max| amount > *max);
+    least
+        .map(|min| expected("least", min))
+        .or_else(|| most.map(|max| expected("most", max)))
 }
 
 fn missing(service: Option<&Service>, currency: Option<Currency>, found: &mut Findings) {

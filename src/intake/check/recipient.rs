@@ -147,6 +147,33 @@ pub(super) fn oddity_of_account(
     Some((field, cause))
 }
 
+/// Returns what is expected of the account of a mobile service that is no phone number: a payout to a wallet names the number of the
+/// wallet (section 1), and what else stands there is a piece of another cell.
+pub(super) fn oddity_of_phone(
+    service: Option<&Service>,
+    country: Option<Country>,
+    recipient: &Recipient,
+) -> Option<(Field, String)> {
+    let (service, country) = (service?, country?);
+    let account = recipient.account_number.as_str();
+    let is_own = || {
+        let own = recipient.msisdn.as_ref();
+        own.is_some_and(|own| own.as_str() == account)
+    };
+    if !service.kind()?.account_defaults_to_msisdn()
+        || account.is_empty()
+        || is_own()
+        || Msisdn::parse(account, country).is_ok()
+    {
+        return None;
+    }
+    let cause = format!(
+        "expected the phone number of who receives, or nothing: {} pays to phone numbers",
+        service.code
+    );
+    Some((Field::AccountNumber, cause))
+}
+
 /// Brings the account of a mobile service into the wire's form when it is a phone number (section 2.3).
 fn phone_account(
     account: String,

@@ -1,7 +1,7 @@
 //! Where one row of JSON ends and the next begins, without holding more than one.
 
+use super::super::raw::Raw;
 use super::super::source::Source;
-use super::super::text::cut;
 use super::super::{Error, ROW_BYTES_MAX};
 
 /// One row's text as it stands in the file.
@@ -9,17 +9,14 @@ pub(in super::super) struct Frame<'a> {
     /// The line it begins at, 1-based.
     pub line: u64,
     /// The text, cut when the row is over the limit.
-    pub text: &'a str,
-    /// How many bytes the row has in the file.
-    pub bytes: u64,
+    pub raw: &'a Raw,
 }
 
 /// Cuts a source into the texts of its rows.
 pub(in super::super) struct Frames {
     line: u64,
     shape: Shape,
-    text: Vec<u8>,
-    bytes: u64,
+    raw: Raw,
     first: bool,
 }
 
@@ -39,8 +36,7 @@ impl Frames {
         let mut frames = Self {
             line: 1,
             shape: Shape::Lines,
-            text: Vec::new(),
-            bytes: 0,
+            raw: Raw::default(),
             first: true,
         };
         match frames.skip_blanks(source)? {
@@ -72,8 +68,7 @@ impl Frames {
         &mut self,
         source: &mut Source,
     ) -> Result<Option<Frame<'_>>, Error> {
-        self.text.clear();
-        self.bytes = 0;
+        self.raw.clear();
         let line = match self.shape {
             Shape::Lines => self.next_line(source)?,
             Shape::Array => self.next_element(source)?,
@@ -82,9 +77,7 @@ impl Frames {
         self.first = false;
         Ok(line.map(|line| Frame {
             line,
-            text: std::str::from_utf8(&self.text)
-                .expect("a source yields whole characters, and texts are cut between characters"),
-            bytes: self.bytes,
+            raw: &self.raw,
         }))
     }
 
@@ -97,7 +90,7 @@ impl Frames {
             let chunk = source.fill()?;
             let end = memchr::memchr(b'\n', chunk).unwrap_or(chunk.len());
             let ended = chunk.is_empty() || end < chunk.len();
-            push(&mut self.text, &mut self.bytes, &chunk[..end]);
+            self.raw.push(&chunk[..end]);
             source.consume(end);
             if ended {
                 break;
@@ -105,8 +98,8 @@ impl Frames {
         }
         // An object over several lines would make an error of each; one sentence says it better.
         let spread = self.first
-            && self.bytes <= ROW_BYTES_MAX as u64
-            && serde_json::from_slice::<serde::de::IgnoredAny>(&self.text)
+            && self.raw.bytes() <= ROW_BYTES_MAX as u64
+            && serde_json::from_str::<serde::de::IgnoredAny>(self.raw.text())
                 .is_err_and(|e| e.is_eof());
         if spread {
             let message = "the first object does not end in its line";
@@ -190,7 +183,7 @@ impl Frames {
                     break;
                 }
             }
-            push(&mut self.text, &mut self.bytes, &chunk[..taken]);
+            self.raw.push(&chunk[..taken]);
             source.consume(taken);
             if ended {
                 return Ok(begin);
@@ -216,13 +209,4 @@ impl Frames {
             message: message.to_owned(),
         }
     }
-}
-
-/// Appends whole characters up to the limit of a row, and counts all of them.
-fn push(text: &mut Vec<u8>, bytes: &mut u64, piece: &[u8]) {
-    // Once something was left out, nothing that follows may close the gap.
-    if *bytes <= ROW_BYTES_MAX as u64 {
-        text.extend_from_slice(cut(piece, ROW_BYTES_MAX.saturating_sub(text.len())));
-    }
-    *bytes += piece.len() as u64;
 }

@@ -8,6 +8,7 @@ fn marked(epoch: i64) -> Marked {
         born: Some(u64::MAX),
         epoch,
         orders: u64::MAX,
+        given: Vec::new(),
         positions: vec![
             Position {
                 batch_id: i64::MAX,
@@ -172,4 +173,84 @@ fn a_link_in_the_place_of_the_mark_is_not_followed() {
     assert!(matches!(place.look(), Err(Error::Mark { .. })));
     assert!(matches!(place.hold().map(drop), Err(Error::Mark { .. })));
     assert_eq!(std::fs::read_to_string(&victim).unwrap(), "mine");
+}
+
+#[test]
+fn the_newest_orders_are_kept_as_far_as_a_page_has_room() {
+    let (_folder, place) = place();
+    let order = |number| Order {
+        number,
+        at: crate::domain::Timestamp::from_millis(i64::MAX),
+        act: "load --allow-repeats".into(),
+        batch: "b".repeat(80),
+        payments: u64::MAX,
+        digest: "0123456789abcdef".into(),
+        user: "jane".into(),
+    };
+    let given: Vec<Order> = (1..=32).map(order).collect();
+    let full = Marked {
+        given: given.clone(),
+        ..marked(1)
+    };
+    let roomy = Marked {
+        positions: Vec::new(),
+        payers: Payers::NONE,
+        ..full.clone()
+    };
+    for (marked, all) in [(full, false), (roomy, true)] {
+        place.hold().unwrap().write(marked.clone(), true).unwrap();
+        let Mark::Written(read) = place.look().unwrap().mark else {
+            panic!("it is read");
+        };
+        let kept = read.given.len();
+        assert_eq!(read.given, given[given.len() - kept..], "the newest");
+        assert_eq!(kept == given.len(), all, "{kept}");
+        let given = given.clone();
+        assert_eq!(Marked { given, ..read }, marked);
+    }
+}
+
+/// How batches were loaded is left out of a mark that has no room for it, and of no other.
+#[test]
+fn how_its_batches_were_loaded_fits_into_a_mark_or_is_left_out() {
+    use crate::ledger::payer::{AsLoaded, Identifiers};
+    let (_folder, place) = place();
+    let loaded = AsLoaded {
+        identifiers: Identifiers::of_stored(1_000_000, -1),
+        originator: Some("Acme Payroll Services Ltd".into()),
+    };
+    let with = |name: fn(usize) -> String, (gateway, account): (&str, &str)| {
+        let mut marked = marked(1);
+        marked.payers = Payers::NONE;
+        for batch in 0..PAYERS_MAX + PAST_MAX {
+            let payer = Payer::of(gateway, account);
+            marked
+                .payers
+                .take_as(&name(batch), &payer, Some(loaded.clone()));
+        }
+        for journal in 0..8 {
+            marked.payers.was_called([journal; 16]);
+        }
+        marked
+    };
+    let usual = Marked {
+        positions: marked(1).positions[..8].to_vec(),
+        ..with(
+            |batch| format!("salaries-2026-{batch:02}"),
+            ("https://gateway.example/v2/", "acme-payroll"),
+        )
+    };
+    place.hold().unwrap().write(usual.clone(), true).unwrap();
+    assert_eq!(place.look().unwrap().mark, Mark::Written(usual));
+    let largest = with(
+        |batch| format!("{batch:0>80}"),
+        (&"g".repeat(80), &"a".repeat(80)),
+    );
+    place.hold().unwrap().write(largest.clone(), true).unwrap();
+    let Mark::Written(read) = place.look().unwrap().mark else {
+        panic!("it cannot be read");
+    };
+    let names = |marked: &Marked| marked.payers.batches().count();
+    assert_eq!(names(&read), names(&largest));
+    assert!(read.payers.loaded().len() < largest.payers.loaded().len());
 }

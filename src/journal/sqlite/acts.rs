@@ -4,13 +4,15 @@ use rusqlite::OptionalExtension;
 use serde_json::{Value, json};
 
 use super::chain::{Chained, Evidence};
+use super::orders::{Touched, keep_order};
 use super::read::Snapshot;
 use super::row::{ACTED, corrupt};
 use super::turns::Manner;
 use super::writer::Journal;
 use crate::domain::{Actor, Timestamp};
 use crate::journal::{ActRecord, Error};
-use crate::ledger::recovery::must_not_be_forgotten;
+use crate::ledger::payer::key;
+use crate::ledger::recovery::{Order, must_not_be_forgotten};
 
 impl Journal {
     /// Returns this journal in the hands of somebody: what is done through it is recorded as theirs.
@@ -66,15 +68,35 @@ impl Chained {
         self.act(batch_id, at, act, Value::Null, Some(reason))
     }
 
-    /// Counts an order that a copy must not forget.
-    pub(super) fn count_order(&self) -> Result<(), Error> {
+    /// Counts an order that a copy must not forget, and keeps what it was about.
+    pub(super) fn count_order(
+        &self,
+        batch_id: i64,
+        at: Timestamp,
+        act: &str,
+        touched: &Touched,
+    ) -> Result<(), Error> {
         // The mark says how many there were: a copy that knows of fewer posts nothing.
         let orders: i64 = self
             .prepare_cached(
                 "insert into meta (key, value) values ('orders', 1) on conflict do update set value = value + 1 returning value",
             )?
             .query_row([], |row| row.get(0))?;
-        self.mark_orders(orders.unsigned_abs());
+        let batch: String = self
+            .prepare_cached("select name from batch where batch_id = ?1")?
+            .query_row([batch_id], |row| row.get(0))?;
+        let actor = self.actor();
+        let order = Order {
+            number: orders.unsigned_abs(),
+            at,
+            act: act.to_owned(),
+            batch: key(&batch),
+            payments: touched.payments(),
+            digest: touched.digest(),
+            user: key(actor.as_ref().map_or("nobody", |actor| actor.user())),
+        };
+        keep_order(self, &order)?;
+        self.mark_order(order);
         Ok(())
     }
 
@@ -86,8 +108,21 @@ impl Chained {
         about: Value,
         reason: Option<&str>,
     ) -> Result<(), Error> {
+        let touched = Touched::about(&about);
+        self.act_upon((batch_id, at), act, about, &touched, reason)
+    }
+
+    /// The same of an order about these payments.
+    pub(super) fn act_upon(
+        &self,
+        (batch_id, at): (i64, Timestamp),
+        act: &'static str,
+        about: Value,
+        touched: &Touched,
+        reason: Option<&str>,
+    ) -> Result<(), Error> {
         if must_not_be_forgotten(act) {
-            self.count_order()?;
+            self.count_order(batch_id, at, act, touched)?;
         }
         let Some(actor) = self.actor() else {
             return Ok(());

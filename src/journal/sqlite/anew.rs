@@ -1,25 +1,20 @@
-//! Rows whose debt another load has by now: judged when a failure is ordered to be paid anew, and when a row leaves that was
-//! loaded while the other one had failed.
+//! Rows whose debt another load has by now: judged when a failure is ordered to be paid anew.
 
 use std::collections::BTreeSet;
 
-use rusqlite::{Connection, params};
+use rusqlite::Connection;
 
-use super::chain::Chained;
 use super::fingerprints::{Entry, Key, entry_of};
 use super::generations::of_row;
 use super::joins::{has_open, join, join_open};
-use super::on_record::{OnRecord, Other, Which, loads_on_record, other};
-use super::repeats::day;
-use super::row::{
-    PAYMENT_COLUMNS, PAYMENT_WIDTH, Stored, corrupt, identifier_of, service_of, stored_of,
-};
+use super::on_record::{OnRecord, Other, Which, loads_on_record};
+use super::row::{PAYMENT_COLUMNS, PAYMENT_WIDTH, Stored, corrupt, services, stored_of};
 use super::vouched::{Vouched, check_loads, check_row};
-use crate::domain::{BatchName, Instruction, ServiceCode, Timestamp, Written};
-use crate::journal::{DebtElsewhere, Error, RepeatPlan};
+use crate::domain::{Instruction, Timestamp, Written};
+use crate::journal::{Error, PaidSince, RepeatPlan};
 use crate::ledger::repeats::{
-    Likeness, References, Standing, is_of_failure, judge, likeness, may_be_same_person,
-    may_stand_for, pays_failure,
+    Likeness, References, Standing, is_of_failure, is_same_payment, judge, likeness,
+    may_be_paid_since, may_be_same_person, may_stand_for, pays_failure,
 };
 
 /// What the rows of failures are compared with.
@@ -40,12 +35,15 @@ pub(super) struct Elsewhere {
     pub(super) counts: Option<String>,
     /// Rows that have failed as well.
     pub(super) failed: Vec<i64>,
+    /// The first row under another reference by which it may be paid.
+    pub(super) since: Option<PaidSince>,
 }
 
 impl Elsewhere {
     fn add(&mut self, more: Self) {
         self.counts = self.counts.take().or(more.counts);
         self.failed.extend(more.failed);
+        self.since = self.since.take().or(more.since);
     }
 }
 
@@ -130,7 +128,7 @@ impl<'a> Anew<'a> {
         let mut of_service = row.clone();
         let mut entries = Vec::new();
         // Where no references tell them apart, a row of another service may have been loaded in its place.
-        for service in self.services()? {
+        for service in services(self.c)? {
             of_service.service = service;
             let hashes = self.key.hashes(&of_service, amount);
             entries.extend(hashes.into_iter().map(entry_of));
@@ -157,16 +155,6 @@ impl<'a> Anew<'a> {
         Ok(found)
     }
 
-    fn services(&self) -> Result<Vec<ServiceCode>, Error> {
-        let mut statement = self.c.prepare_cached("select code from service")?;
-        let mut rows = statement.query([])?;
-        let mut services = Vec::new();
-        while let Some(row) = rows.next()? {
-            services.push(service_of(&row.get::<_, String>(0)?)?);
-        }
-        Ok(services)
-    }
-
     fn row(&self, seq: i64) -> Result<(i64, Instruction<Stored>), Error> {
         let mut statement = self.c.prepare_cached(&format!(
             "select {PAYMENT_COLUMNS}, i.load_id from instruction i join service s using (service_id) where i.seq = ?1"
@@ -185,7 +173,7 @@ impl<'a> Anew<'a> {
         other: &Other,
         found: &mut Elsewhere,
     ) -> Result<(), Error> {
-        let terms = self.plan.terms.of(&row.service);
+        let terms = self.plan.terms.between(&row.service, &other.row.service);
         let reference = row.reference.as_ref().map(|reference| reference.as_str());
         let references = References::of(reference, other.reference());
         let same = may_stand_for(references, row, &other.row);
@@ -198,6 +186,13 @@ impl<'a> Anew<'a> {
                 may_be_same_person(row, &other.row),
                 &terms,
             );
+        let is_later = came_later && is_same_payment(row, &other.row);
+        if found.since.is_none() && may_be_paid_since(references, is_later, other.standing) {
+            found.since = Some(PaidSince {
+                batch: batch_of(self.c, other.seq)?,
+                reference: other.reference().unwrap_or_default().to_owned(),
+            });
+        }
         if judge(references, same, other.standing, age, &terms) == Likeness::Repeat
             || of_failure && pays_failure(other.standing)
         {
@@ -218,90 +213,4 @@ fn batch_of(c: &Connection, seq: i64) -> Result<String, Error> {
         "select b.name from instruction i join batch b on b.batch_id = i.batch_id where i.seq = ?1",
     )?
     .query_row([seq], |row| row.get(0))?)
-}
-
-/// Has a payment looked at again before it leaves, because of rows of its debt that had failed when it was loaded: the gateway
-/// may take that back.
-pub(super) fn watch(c: &Connection, seq: i64, failed: &[i64]) -> Result<(), Error> {
-    for other in failed {
-        c.prepare_cached("insert or ignore into watched (seq, other) values (?1, ?2)")?
-            .execute([seq, *other])?;
-    }
-    Ok(())
-}
-
-/// What is known of payments that are about to be claimed, or to leave, because of rows of their debts that had failed when they
-/// were loaded.
-#[derive(Debug, Default)]
-pub(super) struct Watched {
-    /// Those that are held against such a row, in their order.
-    pub(super) seqs: Vec<i64>,
-    /// Which of them such a row has paid by now, or may have.
-    pub(super) paid: Option<DebtElsewhere>,
-}
-
-/// Looks at payments that are about to be claimed, or to leave, in their order.
-// Of most journals nothing is watched: then this is a look at an empty table.
-//
-// The table is not on the chain of evidence. A row that somebody adds to it ends a run, and asks one question more; one that is
-// taken out of it, or made to rest on a person's word, takes this look away: should the gateway then take back the failure of the
-// other row, both are paid, and the report names the debt as paid twice only where the pair is still there.
-pub(super) fn watched(c: &Chained, seqs: &[i64]) -> Result<Watched, Error> {
-    let mut watched = Watched::default();
-    #[cfg(test)]
-    if crate::canary::Canary::RepeatJudgedOnce.sings() {
-        return Ok(watched);
-    }
-    let (Some(first), Some(last)) = (seqs.first(), seqs.last()) else {
-        return Ok(watched);
-    };
-    let mut statement = c.prepare_cached(
-        "select seq, other, by_word from watched where seq between ?1 and ?2 order by seq, other",
-    )?;
-    let mut rows = statement.query(params![first, last])?;
-    let vouched = Vouched::default();
-    while let Some(row) = rows.next()? {
-        // What was learned in this transaction is read as well.
-        c.flush()?;
-        let (seq, seq_of_other): (i64, i64) = (row.get(0)?, row.get(1)?);
-        if seqs.binary_search(&seq).is_err() {
-            continue;
-        }
-        watched.seqs.push(seq);
-        let Some(other) = other(c, &vouched, seq_of_other)? else {
-            continue;
-        };
-        // That a payment is made although a person's word alone denies the other one was allowed; nothing was said of it since.
-        let is_as_allowed = row.get(2)? && other.by_word;
-        if !matches!(other.standing, Standing::Failed | Standing::Cancelled) && !is_as_allowed {
-            watched.paid = Some(told(c, seq, &other)?);
-            break;
-        }
-    }
-    Ok(watched)
-}
-
-fn told(c: &Connection, seq: i64, other: &Other) -> Result<DebtElsewhere, Error> {
-    let place = |seq: i64| -> Result<(String, i64, String, String, i64), Error> {
-        Ok(c.prepare_cached(
-            "select i.identifier, i.line, l.source, b.name, l.loaded_at from instruction i
-             join load l on l.load_id = i.load_id join batch b on b.batch_id = i.batch_id where i.seq = ?1",
-        )?
-        .query_row([seq], |row| {
-            Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?))
-        })?)
-    };
-    let (id, line, source, ..) = place(seq)?;
-    let (of, other_line, other_source, batch, loaded_at) = place(other.seq)?;
-    let day = day(Timestamp::from_millis(loaded_at));
-    let what = format!(
-        "payment {id}, line {line} of {source}, is of the same debt as {of}, line {other_line} of {other_source} of batch {batch}, \
-         loaded {day}, which had failed when this one was loaded, and now is {}",
-        other.state
-    );
-    Ok(DebtElsewhere {
-        what,
-        id: identifier_of(&id)?,
-        other: BatchName::parse(&batch).map_err(|_| corrupt("the name of a batch"))?,
-    })
 }

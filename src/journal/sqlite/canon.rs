@@ -3,8 +3,8 @@
 
 use std::ops::Range;
 
-use rusqlite::Row;
 use rusqlite::types::ValueRef;
+use rusqlite::{Connection, Row};
 use sha2::{Digest as _, Sha256};
 
 use crate::lifecycle::{Policy, SettleOn};
@@ -122,6 +122,17 @@ impl Canon {
         self.flush();
         self.hash.finalize().into()
     }
+}
+
+/// What the chain of a batch begins with.
+pub(super) fn genesis(c: &Connection, batch_id: i64) -> Result<Digest, rusqlite::Error> {
+    let mut canon = Canon::of("batch");
+    c.query_row(
+        "select originator, name, created_at from batch where batch_id = ?1",
+        [batch_id],
+        |row| canon.row(row),
+    )?;
+    Ok(canon.finish())
 }
 
 /// What of a policy decides how evidence adds up: quarantine (ms), most exposures, what settles, whether it can be asked.

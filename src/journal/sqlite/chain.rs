@@ -15,7 +15,7 @@ use std::sync::Arc;
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::append::{self, WAITING_MAX, Waiting};
-use super::canon::{Canon, Digest, Terms};
+use super::canon::{Canon, Digest, Terms, genesis};
 use super::evidence::{Subject, Tallies};
 use super::generations;
 use super::intact::Intact;
@@ -27,8 +27,8 @@ use crate::domain::{Actor, Money, PayerTransactionId, Said, Timestamp};
 use crate::journal::Error;
 use crate::journal::mark::Place;
 use crate::ledger::confirmation::Allowance;
-use crate::ledger::payer::{Payer, Payers};
-use crate::ledger::recovery::{JournalId, Marked, Position};
+use crate::ledger::payer::{AsLoaded, Payer, Payers};
+use crate::ledger::recovery::{JournalId, Marked, Order, Position};
 use crate::lifecycle::{Policy, State};
 
 /// Kind, class and code of a row of evidence.
@@ -293,17 +293,6 @@ impl Chain {
     }
 }
 
-/// What the chain of a batch begins with.
-pub(super) fn genesis(c: &Connection, batch_id: i64) -> Result<Digest, Error> {
-    let mut canon = Canon::of("batch");
-    c.query_row(
-        "select originator, name, created_at from batch where batch_id = ?1",
-        [batch_id],
-        |row| canon.row(row),
-    )?;
-    Ok(canon.finish())
-}
-
 /// The connection that writes, with the chains that its transaction extends and the sums that it moves.
 pub(super) struct Chained {
     connection: Connection,
@@ -322,8 +311,12 @@ pub(super) struct Chained {
     new_epoch: Cell<Option<i64>>,
     /// A person gave an order in this transaction: so many are on record now.
     new_orders: Cell<Option<u64>>,
+    /// And these were given.
+    new_given: RefCell<Vec<Order>>,
     /// Batches that were taken for an account in this transaction.
     new_payers: RefCell<Payers>,
+    /// What is on record of recoveries was compared with the chains, and nobody else has written since.
+    knows_recoveries: Cell<bool>,
 }
 
 /// The mark of a journal, and what never changes of it.
@@ -349,7 +342,9 @@ impl Chained {
             mark: None,
             new_epoch: Cell::default(),
             new_orders: Cell::default(),
+            new_given: RefCell::default(),
             new_payers: RefCell::default(),
+            knows_recoveries: Cell::default(),
         }
     }
 
@@ -371,20 +366,21 @@ impl Chained {
     }
 
     /// Lets the mark follow an order of a person that a copy must not forget.
-    pub(super) fn mark_orders(&self, orders: u64) {
-        self.new_orders.set(Some(orders));
+    pub(super) fn mark_order(&self, order: Order) {
+        self.new_orders.set(Some(order.number));
+        self.new_given.borrow_mut().push(order);
     }
 
     /// Lets the mark say from which account a batch is posted.
-    pub(super) fn mark_payer(&self, batch: &str, payer: &Payer) {
-        self.new_payers.borrow_mut().take(batch, payer);
+    pub(super) fn mark_payer(&self, batch: &str, payer: &Payer, loaded: Option<AsLoaded>) {
+        self.new_payers.borrow_mut().take_as(batch, payer, loaded);
     }
 
     /// Writes what a commit moved into the mark, before anything that rests on it leaves.
     pub(super) fn advance_mark(&mut self) -> Result<(), Error> {
         let marking = std::mem::take(&mut self.chain.borrow_mut().marking);
         let (epoch, orders) = (self.new_epoch.take(), self.new_orders.take());
-        let payers = self.new_payers.take();
+        let (payers, given) = (self.new_payers.take(), self.new_given.take());
         let Some(mark) = &mut self.mark else {
             return Ok(());
         };
@@ -399,6 +395,7 @@ impl Chained {
             born: mark.born,
             epoch: mark.epoch,
             orders: mark.orders,
+            given,
             positions,
             payers,
         })
@@ -426,9 +423,11 @@ impl Chained {
     pub(super) fn begin(&self) -> Result<(), Error> {
         self.new_epoch.take();
         self.new_orders.take();
+        self.new_given.take();
         self.chain.borrow_mut().start();
         self.tallies.take();
         if self.recent.borrow_mut().begin(&self.connection)? {
+            self.knows_recoveries.take();
             self.intact
                 .borrow_mut()
                 .values_mut()
@@ -444,6 +443,11 @@ impl Chained {
         self.recent.take();
         self.intact.take();
         self.new_payers.take();
+        self.knows_recoveries.take();
+    }
+
+    pub(super) fn knows_recoveries(&self) -> &Cell<bool> {
+        &self.knows_recoveries
     }
 
     /// Notes that a payment stands elsewhere now; the tally is written once for a transaction, or before it is read.

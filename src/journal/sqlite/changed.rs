@@ -12,6 +12,7 @@ use super::turns::Manner;
 use crate::domain::BatchName;
 use crate::journal::{CHANGED_SHOWN, ChangedRow, ChangedRows, Error};
 use crate::ledger::correction::changed_columns;
+use crate::ledger::unread::UNREAD;
 
 impl Journal {
     /// Returns the corrected rows of a batch that wait to be posted, and say something else than what they correct in a column that
@@ -46,6 +47,10 @@ pub(super) fn changed(c: &Connection, batch_id: i64, above: i64) -> Result<Chang
         let was: String = row.get(PAYMENT_WIDTH)?;
         let was: BTreeMap<String, String> = serde_json::from_str(&was)
             .map_err(|_| corrupt("cells of a rejected row that are none"))?;
+        // What was typed anew is compared with nothing.
+        if was.contains_key(UNREAD) {
+            continue;
+        }
         let errors: String = row.get(PAYMENT_WIDTH + 1)?;
         let had_error = |column: &str| {
             let of_column = format!("{column}: ");

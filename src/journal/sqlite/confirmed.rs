@@ -5,6 +5,7 @@ use serde_json::json;
 
 use super::Journal;
 use super::chain::{Chained, Evidence};
+use super::payers::batches_lost;
 use super::read::standing;
 use super::row::CONFIRMED;
 use super::turns::Manner;
@@ -22,6 +23,7 @@ impl Journal {
             Ok(Shown {
                 standing: standing(c, &batch)?,
                 bound: bound(c)?,
+                lost: batches_lost(c)?,
             })
         })
         .await

@@ -10,11 +10,14 @@ use super::load::Load;
 use super::operator::Link;
 use super::row::{MENDED, corrupt};
 use super::sorted::Sorted;
+use super::withdrawn::withdrawal;
 use crate::domain::{Currency, Instruction, Money, ServiceCode, Tally};
 use crate::journal::{Error, LateError, LoadRefusal, LoadSummary};
 use crate::ledger::correction::{
-    Candidate, Corrects, DIGITS, RejectedName, corrected, lost_digits,
+    Candidate, Corrects, RejectedName, changed_columns, corrected, has_error, is_spoilt,
 };
+use crate::ledger::lost::{lost_in, with_members};
+use crate::ledger::unread::{UNREAD, is_unread};
 use crate::ledger::{Purpose, replacement};
 
 /// Rows of one file that may correct something: they are held in memory.
@@ -38,6 +41,8 @@ pub(super) struct Corrections {
     links: Vec<(usize, Link)>,
     /// Payments that are replaced, and the earlier generations of their rows.
     replaced: BTreeSet<i64>,
+    /// Rows that are equal to others of the batch, and are payments of their own.
+    beside: BTreeSet<i64>,
 }
 
 /// A row that corrects something.
@@ -47,7 +52,7 @@ pub(super) struct Row {
     pub(super) is_replacement: bool,
     /// The row, where it has an amount.
     pub(super) replacement: Option<Box<Instruction>>,
-    line: u64,
+    pub(super) line: u64,
     /// The payment that it is; none while it has errors.
     payment: Option<i64>,
     /// An earlier load brought that one.
@@ -55,10 +60,10 @@ pub(super) struct Row {
 }
 
 /// The place of a rejected row: its load, its line, and which row of that line.
-type Place = (i64, i64, i64);
+pub(super) type Place = (i64, i64, i64);
 
 /// A rejected row, as it is compared.
-struct Rejected {
+pub(super) struct Rejected {
     place: Place,
     errors: String,
     cells: BTreeMap<String, String>,
@@ -188,13 +193,47 @@ impl Corrections {
         true
     }
 
+    /// Returns whether the row with this number corrects something.
+    pub(super) fn corrects(&self, seq: i64) -> bool {
+        self.by_number.contains_key(&seq)
+    }
+
+    /// Returns what the row with this number corrects.
+    pub(super) fn named_by(&self, seq: i64) -> Option<&Corrects> {
+        let at = self.by_number.get(&seq)?;
+        Some(&self.rows[*at].corrects)
+    }
+
+    /// The row with this number is equal to another one of the batch, and a payment of its own.
+    pub(super) fn is_beside_its_equal(&mut self, seq: i64) {
+        self.beside.insert(seq);
+    }
+
+    /// Returns whether it is such a row.
+    pub(super) fn stands_beside_its_equal(&self, seq: i64) -> bool {
+        self.beside.contains(&seq)
+    }
+
+    /// Returns the rejected rows that rows of the file name, and how many name each.
+    pub(super) fn rejected_names(&self) -> BTreeMap<RejectedName, u64> {
+        let mut names = BTreeMap::new();
+        for row in &self.rows {
+            if let Corrects::Rejected(written) = &row.corrects
+                && let Some(name) = RejectedName::parse(written)
+            {
+                *names.entry(name).or_default() += 1;
+            }
+        }
+        names
+    }
+
     /// Returns the numbers of the rows that correct something.
     pub(super) fn seqs(&self) -> impl Iterator<Item = i64> {
         self.by_number.keys().copied()
     }
 
     /// Rejected rows with the payments that their mended rows became; a row may have been set aside since it was judged.
-    fn mended_rows(&self) -> impl Iterator<Item = (Place, i64)> {
+    pub(super) fn mended_rows(&self) -> impl Iterator<Item = (Place, i64)> {
         let payment = |(place, at): &(Place, usize)| Some((*place, self.rows[*at].payment?));
         self.mended.iter().filter_map(payment)
     }
@@ -220,8 +259,13 @@ impl Load<'_> {
                 .rows
                 .iter()
                 .filter(|row| row.is_replacement && row.replacement.is_none());
-            let errors = without_amount
-                .map(|row| late(row, "replaces", replacement::Refusal::NoAmount.to_string()));
+            let errors = without_amount.map(|row| {
+                late(
+                    row.line,
+                    "replaces",
+                    replacement::Refusal::NoAmount.to_string(),
+                )
+            });
             let errors: Vec<_> = errors.take(CORRECTIONS_MAX).collect();
             return Ok((!errors.is_empty()).then_some(LoadRefusal::Corrections(errors)));
         }
@@ -265,7 +309,7 @@ impl Load<'_> {
         let rows = std::mem::take(&mut self.corrections.rows);
         if rows.len() > CORRECTIONS_MAX {
             let error = late(
-                &rows[CORRECTIONS_MAX],
+                rows[CORRECTIONS_MAX].line,
                 rows[CORRECTIONS_MAX].corrects.column(),
                 format!("the file has more than {CORRECTIONS_MAX} corrections; cut it in two"),
             );
@@ -299,7 +343,7 @@ impl Load<'_> {
             let place = match found {
                 Ok(place) => place,
                 Err(refusal) => {
-                    errors.push(late(row, "rejected_row", refusal.to_string()));
+                    errors.push(late(row.line, "rejected_row", refusal.to_string()));
                     continue;
                 }
             };
@@ -310,7 +354,7 @@ impl Load<'_> {
             candidates[place].taken_by = Some(row.payment.unwrap_or(STILL_BAD));
             let Some(seq) = row.payment else { continue };
             if let Some((column, message)) = self.differs(&rejected[place], seq)? {
-                errors.push(late(row, column, message));
+                errors.push(late(row.line, column, message));
             } else if !is_known {
                 self.corrections.mended.push((rejected[place].place, at));
             }
@@ -321,12 +365,15 @@ impl Load<'_> {
     }
 
     /// Reads the rejected rows with a name, and which of them have their mended row.
-    fn rejected_rows(&self, name: &RejectedName) -> Result<(Vec<Rejected>, Vec<Candidate>), Error> {
+    pub(super) fn rejected_rows(
+        &self,
+        name: &RejectedName,
+    ) -> Result<(Vec<Rejected>, Vec<Candidate>), Error> {
         let (mut least, mut most) = ([0; 32], [u8::MAX; 32]);
         least[..8].copy_from_slice(&name.digest);
         most[..8].copy_from_slice(&name.digest);
         let mut statement = self.c.prepare_cached(
-            "select load_id, line, nth, errors, coalesce(cells, '{}'), replaced_by from rejected
+            "select load_id, line, nth, errors, coalesce(cells, '{}'), replaced_by, withdrawn from rejected
              where batch_id = ?1 and digest between ?2 and ?3 and load_id <> ?4 order by load_id, line, nth",
         )?;
         let mut rows =
@@ -342,6 +389,7 @@ impl Load<'_> {
             });
             candidates.push(Candidate {
                 taken_by: row.get(5)?,
+                withdrawn: withdrawal(self.c, row.get(6)?)?,
             });
         }
         Ok((rejected, candidates))
@@ -354,37 +402,64 @@ impl Load<'_> {
         seq: i64,
     ) -> Result<Option<(&'static str, String)>, Error> {
         let mended: BTreeMap<String, String> = self.instruction(seq)?.cells().into_iter().collect();
-        for column in DIGITS {
-            let had_error = rejected
-                .errors
-                .split("; ")
-                .any(|error| error.starts_with(&format!("{column}: ")));
-            let (Some(was), Some(is)) = (rejected.cells.get(column), mended.get(column)) else {
-                continue;
-            };
-            if had_error {
-                continue;
-            }
-            if let Some(lost) = lost_digits(was, is) {
-                return Ok(Some((
-                    column,
-                    format!(
-                        "has {} digits, and the rejected row had {}: {lost}, as a spreadsheet does it. Write the value as it was; if the new \
-                         one is right, empty rejected_row: the row is one of its own then",
-                        is.len(),
-                        was.trim().len()
-                    ),
-                )));
-            }
-            if column == "reference" && was.trim() != is {
-                return Ok(Some((
-                    column,
-                    "is not that of the rejected row; write it as it was, or empty rejected_row: the row is one of its own then"
-                        .to_owned(),
-                )));
-            }
+        let was = with_members(rejected.cells.clone());
+        if is_unread(&rejected.errors) && !was.contains_key(UNREAD) {
+            // An earlier release has kept what it could read before the break, which may pass as it stands.
+            let is_same = changed_columns(&was, &mended, |_| false).is_empty();
+            return Ok(is_same.then(|| {
+                let message = "names a rejected row that could not be read whole, and nothing of it was mended: what stands here is what was read \
+                               before the break. Type its cells anew, as they stand in that line of the file";
+                ("rejected_row", message.to_owned())
+            }));
         }
-        Ok(None)
+        let is_lost = |column: &str, lost, is: &str| {
+            is_spoilt(column, has_error(&rejected.errors, column), lost, is)
+        };
+        let cell = |cells: &BTreeMap<String, String>, column| -> String {
+            cells.get(column).map_or("", |cell| cell.trim()).to_owned()
+        };
+        if let Some((column, lost)) = lost_in(&was, &mended, is_lost) {
+            let (was, is) = (cell(&was, column), cell(&mended, column));
+            // Numbers of people are not shown.
+            let was_there = match column {
+                "reference" | "amount" => format!("{was:?}, as it was"),
+                _ => "the value as it was".to_owned(),
+            };
+            let found = match column {
+                "extra" => "lacks digits of a member that the rejected row had".to_owned(),
+                "amount" => format!("is {is}, and that of the rejected row was another one"),
+                _ => format!(
+                    "has {} digits, and the rejected row had {}",
+                    is.len(),
+                    was.len()
+                ),
+            };
+            let message = format!(
+                "{found}: {lost}, as a spreadsheet does it. Write {was_there}; if the new one is right, {}",
+                self.under_another_name(rejected)
+            );
+            return Ok(Some((column, message)));
+        }
+        let (own, reference) = (cell(&was, "reference"), cell(&mended, "reference"));
+        let is_other = !own.is_empty() && !reference.is_empty() && own != reference;
+        if !is_other || has_error(&rejected.errors, "reference") {
+            return Ok(None);
+        }
+        let message = format!(
+            "is not that of the rejected row; write it as it was. If it is to be another one, {}",
+            self.under_another_name(rejected)
+        );
+        Ok(Some(("reference", message)))
+    }
+
+    /// Says how a row is paid that does not take the place of its rejected one.
+    // Beside a rejected row that stays, it would be mended and paid once more.
+    fn under_another_name(&self, rejected: &Rejected) -> String {
+        format!(
+            "first withdraw the rejected row (disburse cancel {} --rejected {} --reason TEXT), and load this one, without rejected_row, under a \
+             batch name of its own",
+            self.plan.batch, rejected.place.1
+        )
     }
 
     /// Counts every rejected row that has its mended one there alone, with evidence.
@@ -392,7 +467,7 @@ impl Load<'_> {
         for ((load_id, line, nth), seq) in self.corrections.mended_rows() {
             self.c
                 .prepare_cached(
-                    "update rejected set replaced_by = ?4 where load_id = ?1 and line = ?2 and nth = ?3 and replaced_by is null",
+                    "update rejected set replaced_by = ?4 where load_id = ?1 and line = ?2 and nth = ?3 and replaced_by is null and withdrawn is null",
                 )?
                 .execute([load_id, line, nth, seq])?;
             let id: String = self
@@ -412,9 +487,9 @@ impl Load<'_> {
     }
 }
 
-pub(super) fn late(row: &Row, column: &'static str, message: String) -> LateError {
+pub(super) fn late(line: u64, column: &'static str, message: String) -> LateError {
     LateError {
-        line: row.line,
+        line,
         good_row: 0,
         column,
         message,

@@ -90,7 +90,7 @@ impl Journal {
                 Some(&detail.to_string()),
                 moment,
             )?;
-            acted_on(c, seq, "resolve", moment)?;
+            acted_on(c, seq, ("resolve", "paid"), moment)?;
             Ok(Ok(moved))
         })
         .await
@@ -184,7 +184,7 @@ impl Journal {
     }
 }
 
-fn refuse_more(batch: &BatchName, shown: &ByCode, found: &ByCode) -> Result<(), Error> {
+pub(super) fn refuse_more(batch: &BatchName, shown: &ByCode, found: &ByCode) -> Result<(), Error> {
     match is_within(shown, found) {
         true => Ok(()),
         false => Err(Error::MoreThanShown {
@@ -310,7 +310,7 @@ fn decide_failed(
         Some(&detail.to_string()),
         moment,
     )?;
-    acted_on(c, seq, "resolve", moment)?;
+    acted_on(c, seq, ("resolve", "failed"), moment)?;
     Ok(Ok(moved))
 }
 
@@ -330,6 +330,14 @@ fn to_cancel(c: &Chained, batch: &BatchName) -> Result<ToCancel, Error> {
         found.retries += row.get::<_, i64>(3)?.unsigned_abs();
         found.presumed += row.get::<_, i64>(4)?.unsigned_abs();
     }
+    let (posted_once, example): (i64, Option<String>) = c
+        .prepare_cached(
+            "select count(*), min(i.identifier) from life l join instruction i on i.seq = l.seq
+             where l.batch_id = ?1 and l.state = 0 and l.exposures > 0 and l.attempts > 0",
+        )?
+        .query_row([batch_id], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    found.posted_once = posted_once.unsigned_abs();
+    found.posted_once_example = example.map(|id| identifier_of(&id)).transpose()?;
     Ok(found)
 }
 

@@ -55,7 +55,7 @@ impl Load<'_> {
                     let (line, file) = self.place_of(seq)?;
                     let refusal = Refusal::EqualRow(line, file);
                     let row = &self.corrections.rows[place];
-                    errors.push(late(row, "replaces", refusal.to_string()));
+                    errors.push(late(row.line, "replaces", refusal.to_string()));
                 }
             }
         }
@@ -95,7 +95,7 @@ impl Load<'_> {
         Ok(stored_of(row, 0)?.instruction)
     }
 
-    fn place_of(&self, seq: i64) -> Result<(u64, String), Error> {
+    pub(super) fn place_of(&self, seq: i64) -> Result<(u64, String), Error> {
         Ok(self
             .c
             .prepare_cached(

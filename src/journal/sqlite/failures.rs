@@ -13,7 +13,7 @@ use super::row::{PAYMENT_COLUMNS, PAYMENT_WIDTH, corrupt, currency_of, payment_o
 use super::run::known_batch;
 use super::turns::Manner;
 use super::unpriced::without_amount;
-use super::unretried::why_not;
+use super::unretried::judged;
 use crate::domain::{BatchName, Tally, Timestamp};
 use crate::journal::{Error, FAILURES_SHOWN, Failure, Failures, RepeatPlan, Replaced, ToRetry};
 use crate::lifecycle::State;
@@ -117,7 +117,18 @@ fn refusal(c: &Connection, seq: i64) -> Result<Error, Error> {
         (State::Failed, false, None) => {
             "an operator recorded it as failed, and a code is given".to_owned()
         }
-        _ => "only what is proven to have failed is paid again".to_owned(),
+        (State::Paid, ..) => "it is paid already, and nobody is paid twice".to_owned(),
+        (State::Cancelled, ..) => {
+            "it was withdrawn; to pay it after all, load its row under another batch name"
+                .to_owned()
+        }
+        (State::Ready, ..) => "the next run pays it anyway".to_owned(),
+        (State::Conflict, ..) => {
+            "it may be paid: find out with the gateway, and record it with `disburse resolve`"
+                .to_owned()
+        }
+        _ => "its outcome is not known yet; only what is proven to have failed is paid again"
+            .to_owned(),
     };
     not_allowed(c, seq, state.name(), &why)
 }
@@ -136,12 +147,18 @@ pub(super) fn to_retry(
     let anew = Anew::begin(c, batch_id, repeats.map(|(plan, now)| (plan, *now)))?;
     // What has no code comes last.
     let mut by_code: BTreeMap<(bool, Option<i32>), Tally> = BTreeMap::new();
-    let mut rows = Vec::new();
+    let (mut rows, mut paid_since) = (Vec::new(), Vec::new());
     for seq in chosen(c, batch, which)? {
-        if why_not(c, anew.as_ref(), seq)?.is_some() {
+        let judged = judged(c, anew.as_ref(), which, seq)?;
+        if judged.why.is_some() {
             continue;
         }
         let failure = failure(c, seq)?;
+        if let Some(since) = judged.since
+            && paid_since.len() < FAILURES_SHOWN
+        {
+            paid_since.push((failure.clone(), since));
+        }
         let tally = by_code
             .entry((failure.code.is_none(), failure.code))
             .or_default();
@@ -155,10 +172,11 @@ pub(super) fn to_retry(
     Ok(ToRetry {
         by_code: by_code.collect(),
         rows,
+        paid_since,
     })
 }
 
-fn failure(c: &Connection, seq: i64) -> Result<Failure, Error> {
+pub(super) fn failure(c: &Connection, seq: i64) -> Result<Failure, Error> {
     let mut statement = c.prepare_cached(&format!(
         "select {PAYMENT_COLUMNS}, l.code from instruction i join service s using (service_id) join life l using (seq) where i.seq = ?1"
     ))?;

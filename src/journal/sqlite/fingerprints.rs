@@ -11,7 +11,7 @@ use std::os::unix::fs::FileExt;
 use rusqlite::{CachedStatement, Connection, OptionalExtension, params};
 
 use super::row::{PAYMENT_COLUMNS, PAYMENT_WIDTH, corrupt, stored_of};
-use crate::domain::{Instruction, Written};
+use crate::domain::{Instruction, ServiceCode, Written};
 use crate::journal::Error;
 use crate::ledger::likeness::of_reference;
 use crate::ledger::repeats::recipient;
@@ -72,6 +72,10 @@ pub(super) fn is_named(entry: Entry) -> bool {
     entry & NAMED != 0
 }
 
+fn named<M>(row: &Instruction<M>) -> Entry {
+    if row.reference.is_some() { NAMED } else { 0 }
+}
+
 /// The key of a journal's hashes: who writes a file cannot aim at one.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Key([u64; 2]);
@@ -116,6 +120,7 @@ impl Key {
     fn of_payment<M: Written>(
         self,
         row: &Instruction<M>,
+        service: &ServiceCode,
         amount: Option<i64>,
         bytes: &mut Vec<u8>,
     ) -> u64 {
@@ -123,7 +128,7 @@ impl Key {
         bytes.clear();
         for part in [
             row.money.currency().code(),
-            row.service.as_str(),
+            service.as_str(),
             &bank,
             &account,
         ] {
@@ -141,7 +146,7 @@ impl Key {
 
     /// Returns the hash of a row whose amount is not known yet.
     pub(super) fn of_account<M: Written>(self, row: &Instruction<M>) -> u64 {
-        self.of_payment(row, None, &mut Vec::new())
+        self.of_payment(row, &row.service, None, &mut Vec::new())
     }
 
     /// Makes it the key of a journal that has none: what is loaded there is compared with another one.
@@ -162,7 +167,7 @@ impl Key {
             .reference
             .as_ref()
             .map(|r| self.of_reference(r.as_str()));
-        let payment = self.of_payment(row, amount, &mut Vec::new());
+        let payment = self.of_payment(row, &row.service, amount, &mut Vec::new());
         reference.into_iter().chain([payment]).collect()
     }
 }
@@ -208,10 +213,26 @@ impl Collector {
             self.push(hash << PLACE_BITS | NAMED | place)?;
         }
         let mut bytes = std::mem::take(&mut self.bytes);
-        let hash = self.key.of_payment(row, amount, &mut bytes);
+        let hash = self.key.of_payment(row, &row.service, amount, &mut bytes);
         self.bytes = bytes;
-        let named = if row.reference.is_some() { NAMED } else { 0 };
-        self.push(hash << PLACE_BITS | named | place)
+        self.push(hash << PLACE_BITS | named(row) | place)
+    }
+
+    /// Takes in the row at a place as it would be through each of these services but its own.
+    pub(super) fn row_through_others<M: Written>(
+        &mut self,
+        place: u64,
+        row: &Instruction<M>,
+        amount: Option<i64>,
+        services: &[ServiceCode],
+    ) -> Result<(), Error> {
+        let mut bytes = std::mem::take(&mut self.bytes);
+        for service in services.iter().filter(|service| **service != row.service) {
+            let hash = self.key.of_payment(row, service, amount, &mut bytes);
+            self.push(hash << PLACE_BITS | named(row) | place)?;
+        }
+        self.bytes = bytes;
+        Ok(())
     }
 
     fn push(&mut self, entry: Entry) -> Result<(), Error> {

@@ -9,13 +9,13 @@ use rusqlite::{Connection, OptionalExtension};
 use serde::{Deserialize, Serialize};
 
 use super::NEVER;
-use super::anew::{Watched, watched};
 use super::chain::{Chained, Evidence};
 use super::evidence::Subject;
 use super::intact::{check_fresh, told};
 use super::row::{
     CLAIMED_TOGETHER, PAYMENT_COLUMNS, PAYMENT_WIDTH, corrupt, millis, payment_of, state_number,
 };
+use super::watched::{Watched, watched};
 use crate::domain::{Payment, Timestamp};
 use crate::journal::{Claim, Error, Halt, Heard, Moved};
 use crate::ledger::confirmation::Bound;
@@ -96,6 +96,9 @@ pub(super) fn claim_fresh(
             }
         }
         held = watched(c, &seqs)?;
+        if held.altered.is_some() {
+            return Ok(held.altered.map(Halt::Altered));
+        }
         if let Some(what) = held.paid {
             return Ok(Some(Halt::PaidElsewhere(what)));
         }

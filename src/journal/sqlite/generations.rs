@@ -7,7 +7,6 @@ use std::collections::BTreeSet;
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::NEVER;
-use super::anew::watched;
 use super::chain::Chained;
 use super::evidence::{Counted, Subject, apply, subject};
 use super::inquiries::{ask, doubt, forget, words};
@@ -16,6 +15,8 @@ use super::row::{
     LIFE_COLUMNS, PAYMENT_COLUMNS, add_to_tally, corrupt, currency_of, life_of, payment_of,
 };
 use super::stale;
+use super::until_done;
+use super::watched::watched;
 use super::withdrawal;
 use crate::domain::{Currency, Said, Timestamp};
 use crate::journal::{Clearance, Error, Moved, PAID_TWICE_SHOWN};
@@ -200,7 +201,9 @@ pub(super) fn settle(
     if newest.life.state == State::Ready {
         let life = match (order, policy) {
             (Order::Withdraw(paid), _) => supersede(c, newest.seq, earlier[paid].seq, moment)?,
-            (Order::Wait(_), _) | (Order::Ask(_), Some(_)) => hold(c, newest, true)?,
+            (Order::Wait(_) | Order::UntilDone, _) | (Order::Ask(_), Some(_)) => {
+                hold(c, newest, true)?
+            }
             _ => hold(c, newest, false)?,
         };
         if newest.seq == moved.moved.seq {
@@ -218,7 +221,7 @@ pub(super) fn settle(
 /// The same of a payment without a retry. Where it has ended unpaid, and more is said of it, it may have to be asked about again.
 fn settle_alone(
     c: &Chained,
-    moved: &Subject,
+    moved: &mut Subject,
     moment: Moment,
     policy: Option<&Policy>,
 ) -> Result<Order, Error> {
@@ -233,6 +236,10 @@ fn settle_alone(
         doubt(c, moved.batch_id, &[member], moment, policy)?;
     } else if had_ended {
         forget(c, &[member])?;
+    }
+    if life.state == State::Ready && until_done::waits(c, seq)? {
+        moved.moved.life = hold(c, &member, true)?;
+        return Ok(Order::UntilDone);
     }
     Ok(Order::Leave)
 }
@@ -260,7 +267,10 @@ fn judge(
     }
     let words = words(c, row, policy.map(|policy| (moment, policy)))?;
     let can_ask = policy.is_none_or(|policy| policy.status_query);
-    Ok(generations::order(&words, &newest.life, can_ask))
+    Ok(match generations::order(&words, &newest.life, can_ask) {
+        Order::Leave if until_done::waits(c, newest.seq)? => Order::UntilDone,
+        order => order,
+    })
 }
 
 /// Keeps the newest generation from being claimed, or lets it be claimed again.
@@ -358,9 +368,13 @@ pub(super) fn clearance(
         return Ok(Clearance::Leaves);
     }
     let moment = Moment { now, jitter: 0 };
-    let waits = generation > 0 && judge(c, &of_row(c, seq)?, moment, Some(policy))? != Order::Leave
+    let may_leave = match generation {
+        0 => !until_done::waits(c, seq)?,
+        _ => judge(c, &of_row(c, seq)?, moment, Some(policy))? == Order::Leave,
+    };
+    let waits = !may_leave
         || stale::rests_on_stale(c, seq, &life, now, policy)?
-        || watched(c, &[seq])?.paid.is_some();
+        || watched(c, &[seq])?.holds();
     Ok(match waits {
         true => Clearance::Withheld,
         false => Clearance::Leaves,

@@ -7,12 +7,14 @@ use rusqlite::{Connection, OptionalExtension, params};
 use super::NEVER;
 use super::chain::Chained;
 use super::generations::{Member, of_row, split};
+use super::recovery::open_recovery;
 use super::row::{
     NOTED_CALLBACK, OTHER_ANSWER, OTHER_CALLBACK, OTHER_REPLY, REPLACED, class_of, corrupt,
     identifier_of, state_number,
 };
+use super::until_done;
 use crate::domain::{PayerTransactionId, Timestamp};
-use crate::journal::{Doubt, Error, WAITING_SHOWN, Waiting, WaitsFor};
+use crate::journal::{Doubt, Error, Standing, WAITING_SHOWN, Waiting, WaitsFor};
 use crate::ledger::decisions;
 use crate::ledger::failure::{Mark, is_spoken_of, word};
 use crate::ledger::generations::{self, Earlier, Order, Word, is_patient};
@@ -164,7 +166,7 @@ pub(super) fn waits_for(c: &Connection, row: &[Member]) -> Result<Option<WaitsFo
     let (Order::Wait(place) | Order::Ask(place)) =
         generations::order(&words, &newest.life, can_ask)
     else {
-        return Ok(None);
+        return Ok(until_done::waits(c, newest.seq)?.then_some(WaitsFor::Recovered));
     };
     let id = id_of(c, earlier[place].seq)?;
     Ok(Some(match (words[place].state, words[place].word) {
@@ -182,6 +184,15 @@ pub(super) fn doubted(c: &Connection, seq: i64, life: &Life) -> Result<Option<Wa
     if !is_asked {
         return Ok(None);
     }
+    Ok(Some(WaitsFor::Itself {
+        code: life.code,
+        withdrawn: life.state == State::Cancelled,
+        said: doubt_of(c, seq)?,
+    }))
+}
+
+/// Returns what was said last that makes doubtful that an ended payment was not paid, since the gateway said that it was not.
+pub(super) fn doubt_of(c: &Connection, seq: i64) -> Result<Doubt, Error> {
     let mut statement = c.prepare_cached(
         "select event, class, code from evidence indexed by evidence_by_payment where seq = ?1 order by evidence_id desc",
     )?;
@@ -191,6 +202,9 @@ pub(super) fn doubted(c: &Connection, seq: i64, life: &Life) -> Result<Option<Wa
         let Some(mark) = mark_of(row.get(0)?, row.get(1)?, false)? else {
             continue;
         };
+        if mark.says_failed() {
+            break;
+        }
         if mark.casts_doubt() {
             // Why it was asked tells more than an answer that says nothing.
             let is_vague = mark == Mark::Answer(Class::InDoubt);
@@ -206,11 +220,7 @@ pub(super) fn doubted(c: &Connection, seq: i64, life: &Life) -> Result<Option<Wa
             }
         }
     }
-    Ok(Some(WaitsFor::Itself {
-        code: life.code,
-        withdrawn: life.state == State::Cancelled,
-        said,
-    }))
+    Ok(said)
 }
 
 /// Returns every such payment of a batch.
@@ -221,7 +231,7 @@ pub(super) fn all_doubted(c: &Connection, batch_id: i64) -> Result<BTreeSet<i64>
 }
 
 /// Returns the ended payments of a batch that are asked about again, the first of them and how many they are.
-pub(super) fn doubtful(c: &Connection, batch_id: i64) -> Result<(Vec<Waiting>, u64), Error> {
+fn doubtful(c: &Connection, batch_id: i64) -> Result<(Vec<Waiting>, u64), Error> {
     const LISTED: &str =
         "from inquiry q indexed by inquiry_queue where q.batch_id = ?1 and q.alone = 1";
     let count: i64 = c
@@ -253,32 +263,69 @@ pub(super) fn id_of(c: &Connection, seq: i64) -> Result<PayerTransactionId, Erro
     identifier_of(&find.query_row([seq], |row| row.get::<_, String>(0))?)
 }
 
-/// Returns the retries of a batch that are held back, the first of them and how many they are.
-pub(super) fn waiting(c: &Connection, batch_id: i64) -> Result<(Vec<Waiting>, u64), Error> {
+/// Tells what of a batch is held back, or asked about again.
+pub(super) fn tell_waiting(
+    c: &Connection,
+    batch_id: i64,
+    standing: &mut Standing,
+) -> Result<(), Error> {
+    let held = waiting(c, batch_id)?;
+    let (asked_again, count) = doubtful(c, batch_id)?;
+    standing.waiting = held.first;
+    standing.waiting.extend(asked_again);
+    standing.waiting_count = held.count + count;
+    standing.until_done = held.until_done;
+    standing.doubtful = count;
+    Ok(())
+}
+
+/// Payments of a batch that are held back.
+#[derive(Default)]
+struct HeldBack {
+    /// The first of them.
+    first: Vec<Waiting>,
+    /// How many they are.
+    count: u64,
+    /// How many of them wait for the end of a recovery.
+    until_done: u64,
+}
+
+/// Returns the payments of a batch that are held back.
+fn waiting(c: &Connection, batch_id: i64) -> Result<HeldBack, Error> {
     const HELD: &str = "from life indexed by post_queue
          where batch_id = ?1 and service_id in (select service_id from service) and state = 0 and due_at = ?2";
     let count: i64 = c
         .prepare_cached(&format!("select count(*) {HELD}"))?
         .query_row([batch_id, NEVER], |row| row.get(0))?;
-    let mut waiting = Vec::new();
+    let mut held = HeldBack {
+        count: count.unsigned_abs(),
+        ..HeldBack::default()
+    };
     if count == 0 {
-        return Ok((waiting, 0));
+        return Ok(held);
     }
-    let shown = i64::try_from(WAITING_SHOWN).unwrap_or(i64::MAX);
-    let first: Vec<i64> = c
+    // Where a recovery is open, each of them may wait for its end; otherwise the first tell what there is to tell.
+    let shown = match open_recovery(c)? {
+        Some(_) => i64::MAX,
+        None => i64::try_from(WAITING_SHOWN).unwrap_or(i64::MAX),
+    };
+    let seqs: Vec<i64> = c
         .prepare_cached(&format!("select seq {HELD} order by seq limit ?3"))?
         .query_map([batch_id, NEVER, shown], |row| row.get(0))?
         .collect::<Result<_, _>>()?;
-    for seq in first {
-        let row = of_row(c, seq)?;
-        if let Some(waits_for) = waits_for(c, &row)? {
-            waiting.push(Waiting {
+    for seq in seqs {
+        let Some(waits_for) = waits_for(c, &of_row(c, seq)?)? else {
+            continue;
+        };
+        held.until_done += u64::from(waits_for == WaitsFor::Recovered);
+        if held.first.len() < WAITING_SHOWN {
+            held.first.push(Waiting {
                 id: id_of(c, seq)?,
                 waits_for,
             });
         }
     }
-    Ok((waiting, count.unsigned_abs()))
+    Ok(held)
 }
 
 /// Returns whether a person may decide of a failed payment what became of it: a retry of its row waits for that, or the

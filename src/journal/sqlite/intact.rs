@@ -2,7 +2,7 @@
 //!
 //! What was checked stays checked as long as nobody else writes; SQLite tells whether another connection did.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use rusqlite::{Connection, OptionalExtension, params};
 
@@ -12,8 +12,8 @@ use super::chain::Chained;
 use super::fresh::Together;
 use super::generations::of_row;
 use super::row::{
-    BILLED, CLAIMED_TOGETHER, PAYMENT_COLUMNS, REPLACED, ROWS_LOADED, UPLOADED, corrupt, fact_of,
-    payment_of,
+    BILLED, CLAIMED_TOGETHER, PAYMENT_COLUMNS, REPLACED, ROWS_LOADED, UPLOADED, WATCHED, corrupt,
+    fact_of, payment_of,
 };
 use super::seal::{bill_digest, upload_digest};
 use crate::domain::{Payment, Timestamp};
@@ -197,7 +197,7 @@ pub(super) fn check_fresh(
     })
 }
 
-/// The first of these payments that there is evidence about, beside what bills said.
+/// The first of these payments that there is evidence about, beside what bills said, and what they are held against.
 fn first_with_evidence(c: &Connection, seqs: &[i64]) -> Result<Option<i64>, Error> {
     let runs: Vec<(i64, i64)> = seqs
         .chunk_by(|a, b| a + 1 == *b)
@@ -206,9 +206,9 @@ fn first_with_evidence(c: &Connection, seqs: &[i64]) -> Result<Option<i64>, Erro
     let runs = serde_json::to_string(&runs).map_err(|_| corrupt("numbers"))?;
     Ok(c.prepare_cached(
         "select e.seq from json_each(?1) r cross join evidence e indexed by evidence_by_payment
-         where e.seq between r.value ->> 0 and r.value ->> 1 and e.event <> ?2 limit 1",
+         where e.seq between r.value ->> 0 and r.value ->> 1 and e.event not in (?2, ?3) limit 1",
     )?
-    .query_row(params![runs, BILLED], |row| row.get(0))
+    .query_row(params![runs, BILLED, WATCHED], |row| row.get(0))
     .optional()?)
 }
 
@@ -302,6 +302,58 @@ pub(super) fn check_unheard(
         Some(text) => Ok(Some(text)),
         None => check_generations(c, of_lane, seq),
     }
+}
+
+/// Compares every payment of a batch that there is evidence about with the chain. Returns what does not fit, in words.
+///
+/// Reads the whole batch: for what is rare, and rests on nothing having been sent.
+pub(super) fn check_batch(c: &Chained, batch_id: i64) -> Result<Option<String>, Error> {
+    match misfits(c, batch_id, 1)?.pop() {
+        Some((seq, mismatch)) => told(c, seq, mismatch).map(Some),
+        None => Ok(None),
+    }
+}
+
+/// Returns the payments of a batch that somebody has edited in the file, among those that there is evidence about.
+pub(super) fn edited(c: &Chained, batch_id: i64) -> Result<BTreeSet<i64>, Error> {
+    let found = misfits(c, batch_id, usize::MAX)?;
+    Ok(found.into_iter().map(|(seq, _)| seq).collect())
+}
+
+/// Returns up to `limit` payments of a batch that do not fit the chain, among those that there is evidence about.
+fn misfits(c: &Chained, batch_id: i64, limit: usize) -> Result<Vec<(i64, Mismatch)>, Error> {
+    c.flush()?;
+    c.intact(batch_id, |intact| find_misfits(intact, c, batch_id, limit))
+}
+
+fn find_misfits(
+    intact: &mut Intact,
+    c: &Connection,
+    batch_id: i64,
+    limit: usize,
+) -> Result<Vec<(i64, Mismatch)>, Error> {
+    intact.refresh(c, batch_id)?;
+    let mut heard_of = c.prepare_cached(
+        "select exists (select 1 from evidence e indexed by evidence_by_payment where e.seq = ?1 and e.event <> ?2)",
+    )?;
+    // What waits for its amount has no life yet, and was never claimed; whatever else is said of it moves nothing.
+    let mut statement = c.prepare_cached(
+        "select seq, service_id from instruction i where batch_id = ?1
+         and (amount is not null or exists (select 1 from evidence e indexed by evidence_by_payment where e.seq = i.seq and e.event = 0))",
+    )?;
+    let mut rows = statement.query([batch_id])?;
+    let mut found = Vec::new();
+    while found.len() < limit
+        && let Some(row) = rows.next()?
+    {
+        let (seq, lane): (i64, i64) = (row.get(0)?, row.get(1)?);
+        let begun = intact.first_claim(c, lane, seq)?.is_some()
+            || heard_of.query_row(params![seq, BILLED], |row| row.get(0))?;
+        if begun {
+            found.extend(misfit(intact, c, (batch_id, lane), seq)?);
+        }
+    }
+    Ok(found)
 }
 
 /// A row of the file is in its block; a retry is on the chain by itself, unless it is older than the chain.

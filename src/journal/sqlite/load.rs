@@ -8,6 +8,7 @@ use std::sync::mpsc::Receiver;
 use rusqlite::params;
 
 use super::NEVER;
+use super::begun;
 use super::blocks::Block;
 use super::chain::{Chain, Chained};
 use super::changed::changed;
@@ -17,18 +18,20 @@ use super::fingerprints::Key;
 use super::held::hold_added;
 use super::insert::{Insert, Placed};
 use super::open;
+use super::orders::Touched;
 use super::pin::{bind, purpose};
 use super::prepare::{self, Preparer};
+use super::recoveries;
 use super::recovery::open_recovery;
-use super::row::{batch_id, corrupt, currency_of, service_id, service_of};
+use super::row::{batch_id, corrupt, service_id, services};
 use super::sorted::Sorted;
+use super::until_done;
 use super::vouched::check_loads;
 use crate::domain::{
     ContentDigest, Currency, Instruction, PayerTransactionId, ServiceCode, Tally, Written,
 };
-use crate::journal::{
-    Error, Incoming, LateError, LoadPlan, LoadRefusal, LoadSummary, Loaded, RejectedRow,
-};
+use crate::journal::{Error, Incoming, LoadPlan, LoadRefusal, Loaded, RejectedRow};
+use crate::ledger::payer::Identifiers;
 
 /// Loads a file. Anything but [`Loaded::New`] leaves the journal as it was.
 pub(super) fn load(
@@ -46,8 +49,8 @@ pub(super) fn load(
     Ok(outcome)
 }
 
-/// Amounts are divided by this before SQLite adds them up, so that their sum stays within 64 bits whatever they are.
-const COARSE: i128 = 1_000_000;
+/// Behind the digest of a file with rows that were to correct others, and have errors again.
+const STILL_BAD: &str = "still bad";
 
 pub(super) type ByService = Vec<(ServiceCode, Currency, Tally)>;
 
@@ -61,21 +64,27 @@ pub(super) struct Load<'a> {
     pub(super) existed: bool,
     /// An earlier journal may have posted its rows: ordered, or because this journal may have missed something.
     pub(super) presumes: bool,
+    /// By that order a recovery begins.
+    begins: bool,
     pub(super) rejected: Tally,
     pub(super) lanes: Vec<Lane>,
     /// What was computed while the rows passed: the digests of the instructions.
     pub(super) blocks: Vec<Block>,
     /// Rows were dropped or given another identifier since: what is said of the instructions is read from their table.
     pub(super) altered: bool,
+    /// Those of the rows that passed by.
+    pub(super) identifiers: Identifiers,
     /// What the fingerprints are made with.
     pub(super) key: Key,
     /// Rows of the file that correct what the journal has.
     pub(super) corrections: Corrections,
+    /// The services of the rows on record that those of the file are compared with.
+    pub(super) services_on_record: Vec<ServiceCode>,
 }
 
 /// What the rows of one service and one currency come to.
 pub(super) struct Lane {
-    service: ServiceCode,
+    pub(super) service: ServiceCode,
     pub(super) service_id: i64,
     pub(super) currency: Currency,
     /// Its first row has this number, or a greater one.
@@ -135,16 +144,29 @@ impl<'a> Load<'a> {
             }
         }
         let now = plan.now.as_millis();
+        recoveries::assert_as_recorded(c)?;
+        // What it begins is told once it is certain that the file is loaded.
+        let begins = plan.presume_posted
+            && !plan.dry_run
+            && begun::begins(c, existing, plan.purpose, false)?;
+        if begins {
+            begun::order(c, plan.now)?;
+        }
         let presumes = plan.presume_posted || open_recovery(c)?.is_some();
         let record = plan.repeats.as_ref().and_then(|plan| plan.record.as_ref());
+        let mut services_on_record = Vec::new();
         let on_record = match record {
             Some(path) => {
                 let record = open::for_reading(path)?;
                 check_loads(&record)?;
+                services_on_record = services(&record)?;
                 Key::of(&record)?
             }
             None => None,
         };
+        if record.is_none() && plan.repeats.is_some() {
+            services_on_record = services(c)?;
+        }
         if plan.repeats.is_some() {
             check_loads(c)?;
         }
@@ -183,19 +205,27 @@ impl<'a> Load<'a> {
             })?,
             existed: existing.is_some(),
             presumes,
+            begins,
             rejected: Tally::default(),
             lanes: Vec::new(),
             blocks: Vec::new(),
             altered: false,
+            identifiers: Identifiers::default(),
             key,
             corrections: Corrections::default(),
+            services_on_record,
         }))
     }
 
     fn take_in(mut self, rows: Receiver<Vec<Incoming>>) -> Result<Loaded, Error> {
         let mut seen = Seen::default();
         let mut insert = Insert::new(self.c)?;
-        let preparer = Preparer::new(self.plan, (self.load_id, self.base), Some(self.key));
+        let preparer = Preparer::new(
+            self.plan,
+            (self.load_id, self.base),
+            Some(self.key),
+            &self.services_on_record,
+        );
         let prepared = prepare::each(preparer, rows, |rows, ids| {
             self.block(&mut insert, rows, ids, &mut seen)
         })?;
@@ -209,11 +239,15 @@ impl<'a> Load<'a> {
         if last > self.base && self.c.last_insert_rowid() != last {
             return Err(corrupt("numbers of instructions that are not in sequence"));
         }
+        self.identifiers = prepared.identifiers;
         self.blocks = prepared.passing.finish(last);
         if let Some(refusal) = self.too_much()? {
             return Ok(Loaded::Refused(refusal));
         }
-        let (order, fingerprints) = (prepared.order, prepared.fingerprints);
+        let (order, fingerprints) = (
+            prepared.order,
+            prepared.fingerprints.zip(prepared.through_others),
+        );
         let digest = seen.digest(prepared.digest);
         if !self.plan.new_documents
             && let Some(loaded) = self.recalled(&digest)?
@@ -239,6 +273,9 @@ impl<'a> Load<'a> {
         if !is_added && let Some(refusal) = self.refuse_corrections(&mut sorted)? {
             return Ok(Loaded::Refused(refusal));
         }
+        if !sorted.anothers.is_empty() {
+            return Ok(Loaded::Refused(LoadRefusal::Corrections(sorted.anothers)));
+        }
         if self.existed {
             if bad > 0 {
                 sorted.set_aside_before = self.drop_set_aside_before()?;
@@ -246,7 +283,13 @@ impl<'a> Load<'a> {
             if !sorted.late.is_empty() && !skips {
                 return Ok(Loaded::Refused(bad_rows(bad, sorted)));
             }
+            if is_added && let Some(refusal) = self.find_mended()? {
+                return Ok(Loaded::Refused(refusal));
+            }
             if let Some(refusal) = self.compare(&sorted)? {
+                return Ok(Loaded::Refused(refusal));
+            }
+            if let Some(refusal) = self.refuse_withdrawn()? {
                 return Ok(Loaded::Refused(refusal));
             }
         }
@@ -259,36 +302,12 @@ impl<'a> Load<'a> {
         }
         // It is the file of another load already.
         let digest = match self.plan.new_documents {
-            true => "",
-            false => digest.as_str(),
+            true => String::new(),
+            // Not all of it is in the batch: said again, it is judged again.
+            false if self.corrections.still_bad.count > 0 => format!("{digest}+{STILL_BAD}"),
+            false => digest,
         };
-        self.finish(digest, sorted)
-    }
-
-    /// Refuses rows whose sum SQLite could not add up: every later command would fail at it.
-    fn too_much(&self) -> Result<Option<LoadRefusal>, Error> {
-        let mut total = self.rejected.amounts.clone();
-        for lane in &self.lanes {
-            total.add_minor(lane.currency, lane.minor);
-        }
-        self.corrections
-            .replacing()
-            .for_each(|money| total.add(money));
-        if self.existed {
-            let mut statement = self.c.prepare(&format!(
-                "select currency, sum(amount / {COARSE}) from instruction
-                 where batch_id = ?1 and seq <= ?2 and generation = 0 group by currency"
-            ))?;
-            let mut rows = statement.query([self.batch_id, self.base])?;
-            while let Some(row) = rows.next()? {
-                let currency = currency_of(&row.get::<_, String>(0)?)?;
-                let coarse: Option<i64> = row.get(1)?;
-                total.add_minor(currency, i128::from(coarse.unwrap_or(0)) * COARSE);
-            }
-        }
-        Ok(total.is_beyond_counting().then(|| LoadRefusal::TooMuch {
-            total: total.to_string(),
-        }))
+        self.finish(&digest, sorted)
     }
 
     fn finish(self, digest: &str, sorted: Sorted) -> Result<Loaded, Error> {
@@ -303,6 +322,7 @@ impl<'a> Load<'a> {
         known.add_all(&sorted.set_aside_before);
         known.add_all(&self.corrections.still_bad);
         summary.mended = self.corrections.mended();
+        summary.cancelled = self.kept_cancelled()?;
         summary.replaced = self.corrections.links().count() as u64;
         if self.is_checked_alone() {
             self.count_corrections(&mut summary);
@@ -322,8 +342,10 @@ impl<'a> Load<'a> {
         if self.plan.dry_run {
             return Ok(Loaded::New(summary));
         }
+        let (payments, identifiers) = self.identifiers()?.to_stored();
         self.c.execute(
-            "update load set digest = ?2, accepted = ?3, rejected = ?4, total = ?5, total_currency = ?6 where load_id = ?1",
+            "update load set digest = ?2, accepted = ?3, rejected = ?4, total = ?5, total_currency = ?6, payments = ?7, identifiers = ?8
+             where load_id = ?1",
             params![
                 self.load_id,
                 digest,
@@ -331,6 +353,8 @@ impl<'a> Load<'a> {
                 count(summary.rejected.count),
                 open_total.map(|(_, amount)| amount.minor()),
                 open_total.map(|(currency, _)| currency.code()),
+                payments,
+                identifiers,
             ],
         )?;
         self.begin_lives()?;
@@ -345,15 +369,33 @@ impl<'a> Load<'a> {
         // A copy that has lost it knows what was corrected as it was, and would take another correction for the first one; and
         // what failed may be paid by a row that was added.
         match summary.mended + summary.replaced {
-            0 if self.existed && total.count > 0 => self.c.count_order()?,
+            0 if self.existed && total.count > 0 => {
+                let rows = self.touched()?;
+                self.c
+                    .count_order(self.batch_id, self.plan.now, "load --amend", &rows)?;
+            }
             0 => {}
             _ => {
-                let source = self.plan.source.as_str().into();
-                self.c
-                    .acted(self.batch_id, self.plan.now, "correct", source)?;
+                let (source, rows) = (self.plan.source.as_str().into(), self.touched()?);
+                let place = (self.batch_id, self.plan.now);
+                self.c.act_upon(place, "correct", source, &rows, None)?;
             }
         }
+        let moved = until_done::judge_anew(self.c)?;
+        let now = self.plan.now;
+        match (self.begins, self.existed) {
+            (true, _) => drop(begun::carry_out(self.c, now)?),
+            (false, _) if moved => recoveries::tell_moved(self.c, now)?,
+            (false, false) => recoveries::tell_new(self.c, self.batch_id, now)?,
+            (false, true) => {}
+        }
         Ok(Loaded::New(summary))
+    }
+
+    /// The payments that came with this load.
+    fn touched(&self) -> Result<Touched, Error> {
+        let sql = "select identifier from instruction where seq > ?1";
+        Touched::all(self.c, sql, self.base)
     }
 
     fn block(
@@ -463,101 +505,6 @@ impl<'a> Load<'a> {
             None => lane.unpriced += 1,
         }
         Ok(lane.service_id)
-    }
-
-    /// Compares the file as a whole with what was declared: new rows, rejected ones, and those that were there before.
-    pub(super) fn check_declared(
-        &self,
-        summary: &LoadSummary,
-        unchanged: &Tally,
-    ) -> Option<LoadRefusal> {
-        let mut all = summary.total();
-        all.add_all(&summary.rejected);
-        all.add_all(unchanged);
-        if let Some(expected) = self
-            .plan
-            .expect_count
-            .filter(|expected| *expected != all.count)
-        {
-            return Some(LoadRefusal::Count {
-                expected,
-                found: all.count,
-            });
-        }
-        // Compared once the rows without an amount have theirs.
-        let (currency, amount) = self.plan.expect_total.filter(|_| summary.unpriced == 0)?;
-        let others = all.amounts.iter().any(|(found, _)| found != currency);
-        if all.amounts.minor(currency) == i128::from(amount.minor()) && !others {
-            return None;
-        }
-        let expected = crate::domain::Money { amount, currency };
-        Some(LoadRefusal::Total {
-            expected: format!("{currency} {expected}"),
-            found: all.amounts.to_string(),
-        })
-    }
-
-    pub(super) fn summary(
-        &self,
-        late: Vec<LateError>,
-        unchanged: u64,
-    ) -> Result<LoadSummary, Error> {
-        let (accepted, unpriced) = match self.altered {
-            true => self.accepted("seq > ?1", self.base)?,
-            false => self.passed(),
-        };
-        Ok(LoadSummary {
-            accepted,
-            unpriced,
-            rejected: self.rejected.clone(),
-            late,
-            unchanged,
-            ..LoadSummary::default()
-        })
-    }
-
-    /// What the rows that passed add up to, and how many of them wait for their amount.
-    fn passed(&self) -> (ByService, u64) {
-        let mut accepted: ByService = self
-            .lanes
-            .iter()
-            .map(|lane| {
-                let mut tally = Tally::default();
-                let rows = (lane.priced + lane.unpriced).unsigned_abs();
-                tally.add_many(rows, lane.currency, lane.minor);
-                (lane.service.clone(), lane.currency, tally)
-            })
-            .collect();
-        accepted.sort_by(|(a, b, _), (c, d, _)| (a, b).cmp(&(c, d)));
-        let unpriced = self.lanes.iter().map(|lane| lane.unpriced.unsigned_abs());
-        (accepted, unpriced.sum())
-    }
-
-    /// The same of rows in the table.
-    pub(super) fn accepted(
-        &self,
-        which: &'static str,
-        bound: i64,
-    ) -> Result<(ByService, u64), Error> {
-        let mut statement = self.c.prepare(&format!(
-            "select code, currency, count(*), coalesce(sum(amount), 0),
-                 count(*) filter (where amount is null and not exists (select 1 from life where life.seq = instruction.seq)) from instruction join service using (service_id)
-             where {which} group by code, currency order by code, currency"
-        ))?;
-        let mut rows = statement.query([bound])?;
-        let (mut accepted, mut unpriced) = (Vec::new(), 0);
-        while let Some(row) = rows.next()? {
-            unpriced += row.get::<_, i64>(4)?.unsigned_abs();
-            let currency: Currency = currency_of(&row.get::<_, String>(1)?)?;
-            let mut tally = Tally::default();
-            tally.add_many(
-                row.get::<_, i64>(2)?.unsigned_abs(),
-                currency,
-                i128::from(row.get::<_, i64>(3)?),
-            );
-            accepted.push((service_of(&row.get::<_, String>(0)?)?, currency, tally));
-        }
-        Ok((accepted, unpriced))
     }
 }
 

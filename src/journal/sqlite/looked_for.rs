@@ -1,15 +1,17 @@
-//! Rows as a person looks for them who knows no batch: by reference, identifier or number; rejected rows too.
+//! Rows as a person looks for them who knows no batch: by reference, identifier, number or name; rejected rows too.
 
 use rusqlite::{Connection, Row, params};
 
 use super::read::{Reader, Snapshot};
 use super::row::{corrupt, identifier_of};
+use super::withdrawn::withdrawal;
 use crate::domain::{BatchName, PayerTransactionId, Timestamp};
 use crate::journal::Error;
 use crate::ledger::correction::RejectedName;
 use crate::ledger::names::{By, PaymentName};
+use crate::ledger::set_aside::Withdrawal;
 
-/// Rows of one number that are listed.
+/// Rows that are listed.
 pub const FOUND_MAX: usize = 100;
 
 /// The file that brought a row.
@@ -44,6 +46,8 @@ pub struct RejectedFound {
     pub errors: String,
     /// The payment that took its place.
     pub replaced_by: Option<PayerTransactionId>,
+    /// The decision that it is not paid.
+    pub withdrawn: Option<Withdrawal>,
 }
 
 /// Where a row was found.
@@ -55,6 +59,17 @@ pub struct FoundRow {
     pub id: Option<PayerTransactionId>,
     /// Of a rejected row, what it is known by.
     pub rejected: Option<RejectedName>,
+}
+
+/// By what a person looks for rows.
+#[derive(Clone, Copy, Debug)]
+pub enum Wanted<'a> {
+    /// The number that they pay, its digits.
+    Number(&'a str),
+    /// A part of the customer's names, in any letter case.
+    Names(&'a str),
+    /// Their reference.
+    Reference(&'a str),
 }
 
 impl Reader {
@@ -87,25 +102,40 @@ impl Reader {
         Ok(batches)
     }
 
-    /// Returns the rows that pay a number, by its digits, oldest first, no more than [`FOUND_MAX`] and one; `batch`: of that one.
+    /// Returns the rows that are meant, oldest first, no more than [`FOUND_MAX`] and one; `batch`: of that one.
     ///
     /// # Errors
     /// Faults of the journal.
-    pub fn rows_of_number(
+    pub fn rows_with(
         &self,
-        digits: &str,
+        wanted: Wanted<'_>,
         batch: Option<&BatchName>,
     ) -> Result<Vec<FoundRow>, Error> {
         let c = &self.connection;
         let batch = batch.map(BatchName::as_str);
         let limit = i64::try_from(FOUND_MAX + 1).unwrap_or(i64::MAX);
         let mut found = Vec::new();
-        let mut statement = c.prepare(
+        let (text, of_payment, of_rejected) = match wanted {
+            Wanted::Number(digits) => (
+                digits.to_owned(),
+                "(i.msisdn = ?1 or i.account_number = ?1)",
+                // What was refused may be written in any form: its last digits are the same.
+                "replace(replace(coalesce(r.msisdn, '') || '/' || coalesce(r.account_number, ''), ' ', ''), '-', '') \
+                 like '%' || substr(?1, -9) || '%'",
+            ),
+            Wanted::Names(text) => (
+                text.to_lowercase(),
+                "instr(lower(i.customer_names), ?1)",
+                "instr(lower(json_extract(r.cells, '$.customer_names')), ?1)",
+            ),
+            Wanted::Reference(text) => (text.to_owned(), "i.reference = ?1", "r.reference = ?1"),
+        };
+        let mut statement = c.prepare(&format!(
             "select b.name, i.identifier from instruction i join batch b using (batch_id) left join life l on l.seq = i.seq
-             where (i.msisdn = ?1 or i.account_number = ?1) and l.replaced_by is null and (?2 is null or b.name = ?2)
+             where {of_payment} and l.replaced_by is null and (?2 is null or b.name = ?2)
              order by i.seq limit ?3",
-        )?;
-        let mut rows = statement.query(params![digits, batch, limit])?;
+        ))?;
+        let mut rows = statement.query(params![text, batch, limit])?;
         while let Some(row) = rows.next()? {
             found.push(FoundRow {
                 batch: batch_of(row)?,
@@ -113,17 +143,12 @@ impl Reader {
                 rejected: None,
             });
         }
-        // What was refused may be written in any form: its last digits are the same.
-        let written = digits
-            .get(digits.len().saturating_sub(9)..)
-            .unwrap_or(digits);
-        let mut statement = c.prepare(
+        let mut statement = c.prepare(&format!(
             "select b.name, r.digest from rejected r join batch b using (batch_id)
-             where r.replaced_by is null and r.digest is not null and (?2 is null or b.name = ?2)
-                 and replace(replace(coalesce(r.msisdn, '') || '/' || coalesce(r.account_number, ''), ' ', ''), '-', '') like '%' || ?1 || '%'
+             where r.replaced_by is null and r.digest is not null and (?2 is null or b.name = ?2) and {of_rejected}
              order by r.load_id, r.line, r.nth limit ?3",
-        )?;
-        let mut rows = statement.query(params![written, batch, limit])?;
+        ))?;
+        let mut rows = statement.query(params![text, batch, limit])?;
         while let Some(row) = rows.next()? {
             let batch = batch_of(row)?;
             found.push(FoundRow {
@@ -195,6 +220,11 @@ impl Snapshot<'_> {
     }
 }
 
+/// The columns of [`rejected_found`], of `rejected r` and its `load l`.
+pub(super) const REJECTED_COLUMNS: &str = "l.source, l.loaded_at, r.line, r.digest, coalesce(r.reference, ''), coalesce(r.service_code, ''),
+     coalesce(r.msisdn, ''), coalesce(r.amount_text, ''), coalesce(r.currency, ''), r.errors,
+     (select identifier from instruction i where i.seq = r.replaced_by), r.withdrawn";
+
 /// Reads rejected rows; `which` is one of the conditions above.
 fn rejected(
     c: &Connection,
@@ -203,35 +233,43 @@ fn rejected(
     parameters: &[&dyn rusqlite::ToSql],
 ) -> Result<Vec<RejectedFound>, Error> {
     let mut statement = c.prepare(&format!(
-        "select l.source, l.loaded_at, r.line, r.digest, coalesce(r.reference, ''), coalesce(r.service_code, ''),
-             coalesce(r.msisdn, ''), coalesce(r.amount_text, ''), coalesce(r.currency, ''), r.errors,
-             (select identifier from instruction i where i.seq = r.replaced_by)
+        "select {REJECTED_COLUMNS}
          from rejected r join load l using (load_id) where {which} order by r.load_id, r.line, r.nth limit {FOUND_MAX}"
     ))?;
     let mut rows = statement.query(parameters)?;
     let mut found = Vec::new();
     while let Some(row) = rows.next()? {
-        let digest: Option<[u8; 32]> = row.get(3)?;
-        found.push(RejectedFound {
-            file: SourceFile {
-                name: row.get(0)?,
-                loaded_at: Timestamp::from_millis(row.get(1)?),
-            },
-            line: row.get::<_, i64>(2)?.unsigned_abs(),
-            name: digest.map(|digest| RejectedName::of(batch, &digest)),
-            reference: row.get(4)?,
-            service_code: row.get(5)?,
-            msisdn: row.get(6)?,
-            amount: row.get(7)?,
-            currency_code: row.get(8)?,
-            errors: row.get(9)?,
-            replaced_by: match row.get::<_, Option<String>>(10)? {
-                Some(id) => Some(identifier_of(&id)?),
-                None => None,
-            },
-        });
+        found.push(rejected_found(c, batch, row)?);
     }
     Ok(found)
+}
+
+/// Reads one of them.
+pub(super) fn rejected_found(
+    c: &Connection,
+    batch: &BatchName,
+    row: &Row<'_>,
+) -> Result<RejectedFound, Error> {
+    let digest: Option<[u8; 32]> = row.get(3)?;
+    Ok(RejectedFound {
+        file: SourceFile {
+            name: row.get(0)?,
+            loaded_at: Timestamp::from_millis(row.get(1)?),
+        },
+        line: row.get::<_, i64>(2)?.unsigned_abs(),
+        name: digest.map(|digest| RejectedName::of(batch, &digest)),
+        reference: row.get(4)?,
+        service_code: row.get(5)?,
+        msisdn: row.get(6)?,
+        amount: row.get(7)?,
+        currency_code: row.get(8)?,
+        errors: row.get(9)?,
+        replaced_by: match row.get::<_, Option<String>>(10)? {
+            Some(id) => Some(identifier_of(&id)?),
+            None => None,
+        },
+        withdrawn: withdrawal(c, row.get(11)?)?,
+    })
 }
 
 fn batch_of(row: &Row<'_>) -> Result<BatchName, Error> {

@@ -5,7 +5,10 @@ use serde_json::json;
 
 use super::Journal;
 use super::chain::{Chained, Evidence};
-use super::pin::{account, assert_belongs, assert_purpose, mark_payer, may_be_there, witnesses};
+use super::pin::{
+    account, assert_belongs, assert_nothing_was_edited, assert_purpose, mark_payer, may_be_there,
+    witnesses,
+};
 use super::row::GATEWAY_MOVED;
 use super::run::known_batch;
 use super::seal::pin_digest;
@@ -28,7 +31,7 @@ impl Journal {
         self.ask(Manner::Alone, move |c| {
             let batch_id = known_batch(c, &batch)?;
             let on_record = gateway(c, batch_id)?;
-            let judged = judged(c, batch_id, on_record.as_deref(), &configured)?;
+            let judged = judged(c, (batch_id, &batch), on_record.as_deref(), &configured)?;
             Ok((on_record.unwrap_or_default(), judged))
         })
         .await
@@ -57,13 +60,16 @@ fn gateway(c: &Connection, batch_id: i64) -> Result<Option<String>, Error> {
 }
 
 fn judged(
-    c: &Connection,
-    batch_id: i64,
+    c: &Chained,
+    (batch_id, batch): (i64, &BatchName),
     on_record: Option<&str>,
     configured: &str,
 ) -> Result<GatewayMove, Error> {
     let can_witness = !witnesses(c, batch_id, 1)?.is_empty();
     let bound = can_witness || may_be_there(c, batch_id)?;
+    if !bound {
+        assert_nothing_was_edited(c, batch_id, batch)?;
+    }
     Ok(judge_move(on_record, configured, bound, can_witness))
 }
 
@@ -79,7 +85,7 @@ fn move_gateway(
         assert_purpose(c, batch, Purpose::of_gateway(address))?;
     }
     let on_record = gateway(c, batch_id)?;
-    let judged = judged(c, batch_id, on_record.as_deref(), &order.to)?;
+    let judged = judged(c, (batch_id, batch), on_record.as_deref(), &order.to)?;
     let may_move = match judged {
         GatewayMove::Free => true,
         GatewayMove::Proof => order.witness.is_some(),
@@ -108,7 +114,7 @@ fn move_gateway(
         batch,
         &order.to,
         &account(c, batch_id)?.unwrap_or_default(),
-    );
+    )?;
     c.execute(
         "update batch set gateway = ?2 where batch_id = ?1",
         params![batch_id, order.to],

@@ -8,6 +8,15 @@ use crate::domain::{BatchName, PayerTransactionId};
 use crate::journal::Error;
 use crate::ledger::names::{By, Named, PaymentName, Unclear, meant};
 
+/// Returns the name of a batch, where there is such a batch.
+pub(super) fn of(c: &Connection, batch_id: i64) -> Result<Option<String>, Error> {
+    Ok(
+        c.prepare_cached("select name from batch where batch_id = ?1")?
+            .query_row([batch_id], |row| row.get(0))
+            .optional()?,
+    )
+}
+
 /// Finds the rows that are meant: all generations of one row, the newest first, or the one that has the identifier.
 pub(super) fn rows_named(
     c: &Connection,

@@ -5,11 +5,11 @@ use rusqlite::Connection;
 use super::belongs::assert_rehearsals;
 use super::fingerprints::Key;
 use super::generations::{of_row, states};
-use super::inquiries::is_taken_back;
+use super::inquiries::{doubt_of, is_taken_back};
 use super::row::{PAYMENT_COLUMNS, PAYMENT_WIDTH, Stored, stored_of};
 use super::vouched::{Vouched, check_key, replaced_at};
 use crate::domain::{Instruction, Timestamp};
-use crate::journal::{Error, RepeatPlan};
+use crate::journal::{Doubt, Error, RepeatPlan};
 use crate::ledger::generations::stands_for;
 use crate::ledger::repeats::{Standing, Terms, counts};
 use crate::lifecycle::{Life, State};
@@ -100,6 +100,7 @@ pub(super) fn other(c: &Connection, vouched: &Vouched, seq: i64) -> Result<Optio
                     newest = replaced_at(c, member.seq)?.map_or(newest, |at| newest.max(at));
                 }
             }
+            let mut missed = true;
             let standings: Vec<Standing> = members
                 .iter()
                 .map(|member| {
@@ -110,6 +111,7 @@ pub(super) fn other(c: &Connection, vouched: &Vouched, seq: i64) -> Result<Optio
                         ..
                     } = member.life;
                     let taken_back = is_taken_back(c, member)?;
+                    missed &= !taken_back || doubt_of(c, member.seq)? == Doubt::Missed;
                     #[cfg(test)]
                     let taken_back =
                         taken_back && !crate::canary::Canary::TakenBackMayRepeat.sings();
@@ -127,6 +129,10 @@ pub(super) fn other(c: &Connection, vouched: &Vouched, seq: i64) -> Result<Optio
             let is_unpaid = matches!(state, State::Failed | State::Cancelled);
             match standing {
                 _ if is_unpaid && !vouched.stands(c, seq)? => (Standing::Unfinished, EDITED),
+                Standing::Unfinished if is_unpaid && missed => (
+                    standing,
+                    "not certain to be unpaid: this journal may have missed what became of it since it ended",
+                ),
                 Standing::Unfinished if is_unpaid => (
                     standing,
                     "not certain to be unpaid: the gateway has spoken of it since it ended",

@@ -4,17 +4,19 @@ use rusqlite::{Connection, OptionalExtension, params};
 use serde_json::{Value, json};
 
 use super::Journal;
-use super::anew::{Anew, watch};
+use super::anew::Anew;
 use super::blocks::instruction_digest;
 use super::chain::{Chained, Evidence};
 use super::evidence::{Subject, subject};
 use super::failures::chosen;
 use super::fresh::begin_all;
 use super::generations;
-use super::inquiries::is_open_to_decision;
+use super::inquiries::{id_of, is_open_to_decision};
 use super::insert::{Insert, Placed};
 use super::intact::check_generations;
 use super::names::{batch_name_of, rows_named};
+use super::orders::Touched;
+use super::recoveries;
 use super::recovery::{open_recovery, was_there_when_noticed};
 use super::row::{
     PAYMENT_COLUMNS, PAYMENT_WIDTH, PRESUMED_POSTED, REPLACED, WITHDRAWAL_ORDERED, add_to_tally,
@@ -24,6 +26,7 @@ use super::run::known_batch;
 use super::turns::Manner;
 use super::unpriced::{withdraw, withdraw_all, without_amount};
 use super::unretried;
+use super::watched::watch;
 use super::withdrawal::{self, WITHDRAWABLE};
 use crate::domain::{BatchName, Currency, Originator, PayerTransactionId, Timestamp};
 use crate::journal::{Cancelled, Decision, Error, Failures, Lane, Moved, RepeatPlan};
@@ -123,7 +126,8 @@ pub(super) fn decide(
     };
     let detail = json!({"reason": decision.reason, "evidence": decision.evidence}).to_string();
     let moved = order(c, seq, event, Some(&detail), moment)?;
-    acted_on(c, seq, "resolve", moment)?;
+    let what = if decision.paid { "paid" } else { "failed" };
+    acted_on(c, seq, ("resolve", what), moment)?;
     Ok(moved)
 }
 
@@ -131,13 +135,14 @@ pub(super) fn decide(
 pub(super) fn acted_on(
     c: &Chained,
     seq: i64,
-    act: &'static str,
+    (act, what): (&'static str, &str),
     moment: Moment,
 ) -> Result<(), Error> {
     let (batch_id, id): (i64, String) = c
         .prepare_cached("select batch_id, identifier from instruction where seq = ?1")?
         .query_row([seq], |row| Ok((row.get(0)?, row.get(1)?)))?;
-    c.acted(batch_id, moment.now, act, id.into())
+    let touched = Touched::one(&id, what);
+    c.act_upon((batch_id, moment.now), act, id.into(), &touched, None)
 }
 
 /// Refuses a decision about a row without an amount.
@@ -273,14 +278,14 @@ pub(super) fn cancel(
             }
             // Of what may have been posted the gateway is asked first.
             None if withdrawal::order(c, seq, moment)? => {
-                acted_on(c, seq, "cancel", moment)?;
+                acted_on(c, seq, ("cancel", ""), moment)?;
                 return Ok(0);
             }
             None => {
                 order(c, seq, Event::Withdrawn, None, moment)?;
             }
         }
-        acted_on(c, seq, "cancel", moment)?;
+        acted_on(c, seq, ("cancel", ""), moment)?;
         return Ok(1);
     }
     Ok(cancel_all(c, batch, moment)?.withdrawn)
@@ -328,7 +333,7 @@ pub(super) fn cancel_all(
     Ok(done)
 }
 
-/// Proven failures of batch ?1 that may be paid anew unless [`unretried::why_not`], with the code ?2 if there is one, of `life l`.
+/// Proven failures of batch ?1 that may be paid anew unless [`unretried::judged`], with the code ?2 if there is one, of `life l`.
 pub(super) const RETRIABLE: &str =
     "l.batch_id = ?1 and l.state = 6 and l.replaced_by is null and (?2 is null or l.code = ?2)";
 
@@ -357,9 +362,10 @@ pub(super) fn retry(
             params![batch_number, super::NEVER],
         )?;
     }
-    let mut retried = 0;
+    let (mut retried, mut touched) = (0, Touched::default());
     for seq in chosen(c, batch, which)? {
-        if unretried::why_not(c, anew.as_ref(), seq)?.is_none() {
+        let judged = unretried::judged(c, anew.as_ref(), which, seq)?;
+        if judged.why.is_none() {
             let lane = c
                 .prepare_cached("select service_id from life where seq = ?1")?
                 .query_row([seq], |row| row.get(0))?;
@@ -368,9 +374,8 @@ pub(super) fn retry(
                 return Err(Error::AlteredRow { batch, what });
             }
             let new = replace(c, batch, &originator, batch_number, seq, now)?;
-            if let Some(anew) = &anew {
-                watch(c, new, &anew.find(seq)?.failed)?;
-            }
+            watch(c, new, &judged.failed, now)?;
+            touched.add(id_of(c, new)?.as_str());
             retried += 1;
         }
     }
@@ -380,7 +385,7 @@ pub(super) fn retry(
             (0, Some(code)) => format!("code {code}").into(),
             _ => format!("{retried} named").into(),
         };
-        c.acted(batch_number, now, "retry", which)?;
+        c.act_upon((batch_number, now), "retry", which, &touched, None)?;
     }
     Ok(retried)
 }
@@ -463,6 +468,7 @@ pub(super) fn succeed(c: &Chained, link: &Link, now: Timestamp) -> Result<(), Er
         minors,
         currency,
     } = *link;
+    recoveries::assert_as_recorded(c)?;
     // A lost journal may have retried and posted this one too: then it is asked about first, as its predecessor was.
     c.flush()?;
     let was_presumed: bool = c

@@ -1,15 +1,165 @@
 //! Orders of people that a journal has lost with the time that it missed: while they are, it posts nothing.
 
-use rusqlite::{Connection, OptionalExtension};
-use serde_json::json;
+use rusqlite::{Connection, OptionalExtension, params};
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
 
-use super::recovery::{batches, look, note};
-use super::row::ORDERS_GIVEN_AGAIN;
+use super::chain::Chained;
+use super::recoveries;
+use super::recovery::{batches, look};
+use super::row::{ORDERS_GIVEN_AGAIN, corrupt};
 use super::turns::Manner;
 use super::{Journal, Reader};
-use crate::domain::Timestamp;
+use crate::domain::{ContentDigest, PayerTransactionId, Timestamp};
 use crate::journal::Error;
-use crate::ledger::recovery::{OrdersLost, orders_lost};
+use crate::ledger::recovery::{
+    ORDERS_MAX, Order, OrdersLost, may_be_declared_given, missing_orders, not_given, orders_lost,
+};
+
+/// What an order is about, beyond its batch.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Touched {
+    /// Said of all of it.
+    what: String,
+    /// Digest and number of the identifiers.
+    payments: ContentDigest,
+}
+
+impl Touched {
+    /// What the evidence says that it is about.
+    pub(super) fn about(about: &Value) -> Self {
+        let text = about.as_str().unwrap_or_default();
+        match PayerTransactionId::parse(text) {
+            Some(_) => Self::one(text, ""),
+            None => Self {
+                what: text.to_owned(),
+                ..Self::default()
+            },
+        }
+    }
+
+    /// One payment, and what is ordered of it.
+    pub(super) fn one(identifier: &str, what: &str) -> Self {
+        let mut touched = Self {
+            what: what.to_owned(),
+            ..Self::default()
+        };
+        touched.add(identifier);
+        touched
+    }
+
+    /// Payments that a query selects.
+    pub(super) fn all(c: &Connection, sql: &'static str, bound: i64) -> Result<Self, Error> {
+        let mut touched = Self::default();
+        let mut statement = c.prepare(sql)?;
+        let mut rows = statement.query([bound])?;
+        while let Some(row) = rows.next()? {
+            touched.add(row.get_ref(0)?.as_str().unwrap_or_default());
+        }
+        Ok(touched)
+    }
+
+    /// Takes in a payment.
+    pub(super) fn add(&mut self, identifier: &str) {
+        self.payments.add(&Sha256::digest(identifier).into());
+    }
+
+    pub(super) fn payments(&self) -> u64 {
+        let text = self.payments.to_text();
+        let (_, rows) = text.rsplit_once('-').unwrap_or_default();
+        rows.parse().unwrap_or(0)
+    }
+
+    /// Tells it from any other, in a few letters.
+    pub(super) fn digest(&self) -> String {
+        let whole = Sha256::new()
+            .chain_update(&self.what)
+            .chain_update([0])
+            .chain_update(self.payments.to_text())
+            .finalize();
+        data_encoding::HEXLOWER.encode(&whole[..8])
+    }
+}
+
+/// Records that rows after number `base` may repeat others, as their load has found them; `digest` names the list.
+pub(super) fn allow_repeats(
+    c: &Chained,
+    place: (i64, Timestamp),
+    digest: &str,
+    base: i64,
+) -> Result<(), Error> {
+    let sql = "select i.identifier from temp.repeat r join instruction i using (seq) where r.seq > ?1 group by i.seq";
+    let rows = Touched::all(c, sql, base)?;
+    c.act_upon(place, "load --allow-repeats", digest.into(), &rows, None)
+}
+
+/// Keeps an order for the mark.
+pub(super) fn keep_order(c: &Connection, order: &Order) -> Result<(), Error> {
+    c.prepare_cached(
+        "insert into given_order (number, at, act, batch, payments, digest, by) values (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+    )?
+    .execute(params![
+        i64::try_from(order.number).unwrap_or(i64::MAX),
+        order.at.as_millis(),
+        order.act,
+        order.batch,
+        i64::try_from(order.payments).unwrap_or(i64::MAX),
+        order.digest,
+        order.user,
+    ])?;
+    Ok(())
+}
+
+/// Returns the last orders that are on record one by one, after this one.
+pub(super) fn given_orders(c: &Connection, after: i64) -> Result<Vec<Order>, Error> {
+    // More than a mark holds, as one that is given again may be among many that are not lost.
+    let most = i64::try_from(ORDERS_MAX * 32).unwrap_or(i64::MAX);
+    let mut statement = c.prepare_cached(
+        "select number, at, act, batch, payments, digest, by from given_order where order_id > ?1 order by order_id desc limit ?2",
+    )?;
+    let found = statement.query_map([after, most], |row| {
+        Ok(Order {
+            number: row.get::<_, i64>(0)?.unsigned_abs(),
+            at: Timestamp::from_millis(row.get(1)?),
+            act: row.get(2)?,
+            batch: row.get(3)?,
+            payments: row.get::<_, i64>(4)?.unsigned_abs(),
+            digest: row.get(5)?,
+            user: row.get(6)?,
+        })
+    })?;
+    let mut orders: Vec<Order> = found.collect::<Result<_, _>>()?;
+    orders.reverse();
+    Ok(orders)
+}
+
+/// Keeps what was lost, as it is noticed.
+pub(super) fn note_lost(c: &Connection, recovery_id: i64, lost: &[Order]) -> Result<(), Error> {
+    for order in lost {
+        c.prepare_cached(
+            "insert into lost_order (recovery_id, after_order, line)
+             select ?1, coalesce(max(order_id), 0), ?2 from given_order",
+        )?
+        .execute(params![recovery_id, order.to_line()])?;
+    }
+    Ok(())
+}
+
+/// Returns the lost orders that are known one by one and that nobody has given again.
+fn missing(c: &Connection) -> Result<Vec<Order>, Error> {
+    let mut statement = c.prepare_cached(
+        "select l.line, l.after_order from lost_order l join recovery r using (recovery_id) where r.orders_reason is null order by l.lost_order_id",
+    )?;
+    let found = statement.query_map([], |row| Ok((row.get::<_, String>(0)?, row.get(1)?)))?;
+    let mut missing = Vec::new();
+    for found in found {
+        let (line, after): (String, i64) = found?;
+        let line = line.strip_prefix("order ").unwrap_or_default();
+        let order = Order::read(line.trim_end()).ok_or_else(|| corrupt("a lost order"))?;
+        missing.extend(not_given(&[order], &given_orders(c, after)?));
+    }
+    Ok(not_given(&missing, &[]))
+}
 
 impl Journal {
     /// Returns the orders of people that are lost, of which nobody has said that they were given again.
@@ -20,30 +170,45 @@ impl Journal {
         self.ask(Manner::Shared, |c| lost_orders(c)).await
     }
 
-    /// Takes a person's word that the orders which are lost were given again: from now on runs post. Returns what was lost.
+    /// Returns the lost orders that are known one by one and that nobody has given again.
     ///
     /// # Errors
-    /// [`Error::NoOrdersLost`].
+    /// Faults of the journal.
+    pub async fn orders_missing(&self) -> Result<Vec<Order>, Error> {
+        self.ask(Manner::Shared, |c| missing(c)).await
+    }
+
+    /// Takes a person's word that the orders which are lost were given again: from now on runs post. `without`: how many are
+    /// known that were not, and shall not be. Returns what was lost.
+    ///
+    /// # Errors
+    /// [`Error::NoOrdersLost`], [`Error::OrdersMissing`].
     pub async fn orders_given_again(
         &self,
         reason: String,
+        without: Option<u64>,
         now: Timestamp,
     ) -> Result<OrdersLost, Error> {
         self.ask(Manner::Alone, move |c| {
+            recoveries::assert_as_recorded(c)?;
             let lost = lost_orders(c)?;
             if lost.is_none() {
                 return Err(Error::NoOrdersLost);
             }
-            let detail = json!({"reason": reason, "orders": lost.count}).to_string();
+            let missing = missing(c)?;
+            if !may_be_declared_given(missing.len() as u64, without) {
+                return Err(Error::OrdersMissing { missing });
+            }
             for batch_id in batches(c)? {
                 c.mark(batch_id);
                 c.acted_because(batch_id, now, "recover --orders-given-again", &reason)?;
-                note(c, batch_id, ORDERS_GIVEN_AGAIN, Some(&detail), now)?;
             }
             c.execute(
                 "update recovery set orders_reason = ?1 where (orders_lost > 0 or orders_unknown = 1) and orders_reason is null",
                 [&reason],
             )?;
+            let detail = json!({"reason": reason, "orders": lost.count, "not_given": missing.len()});
+            recoveries::tell(c, ORDERS_GIVEN_AGAIN, detail, now)?;
             Ok(lost)
         })
         .await
@@ -51,6 +216,17 @@ impl Journal {
 }
 
 impl Reader {
+    /// Returns the lost orders that are known one by one and that nobody has given again.
+    ///
+    /// # Errors
+    /// Faults of the journal.
+    pub fn orders_missing(&self) -> Result<Vec<Order>, Error> {
+        let (_, found) = look(&self.connection, &self.traces, self.born)?;
+        let mut all = missing(&self.connection)?;
+        all.extend(missing_orders(&self.traces, &found));
+        Ok(not_given(&all, &[]))
+    }
+
     /// Returns the orders of people that are lost, of which nobody has said that they were given again.
     ///
     /// # Errors

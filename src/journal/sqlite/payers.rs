@@ -1,20 +1,23 @@
 //! From which account of which gateway an earlier journal may have posted a batch: what is asked elsewhere proves nothing.
 
+use std::collections::BTreeMap;
+
 use rusqlite::{Connection, OptionalExtension, params};
 use serde_json::json;
 
-use super::Journal;
 use super::chain::{Chained, Evidence};
 use super::pin::is_bound;
 use super::recovery::{ask_anew, open_recovery};
 use super::row::{PAYER_CONFIRMED, RELEASED};
 use super::run::known_batch;
 use super::turns::Manner;
+use super::{Journal, Reader};
 use crate::domain::{BatchName, Timestamp};
 use crate::journal::{Error, Home};
 use crate::ledger::Purpose;
 use crate::ledger::payer::{
-    Asking, Lost, Payer, Posted, Teller, Word, judge, judge_word, key, lost,
+    AsLoaded, Asking, Back, Here, Identifiers, Lost, Payer, Posted, Teller, Word, back, judge,
+    judge_word, key, lost,
 };
 use crate::ledger::recovery::Told;
 
@@ -49,6 +52,18 @@ impl Journal {
     /// Faults of the journal.
     pub async fn batches_lost(&self) -> Result<Lost, Error> {
         self.ask(Manner::Shared, |c| batches_lost(c)).await
+    }
+
+    /// Returns whether a batch that is loaded was posted in the place of this journal before.
+    ///
+    /// # Errors
+    /// Faults of the journal.
+    pub async fn comes_back(&self, batch: BatchName) -> Result<Back, Error> {
+        self.ask(Manner::Shared, move |c| {
+            let recovering = open_recovery(c)?.is_some();
+            Ok(back(recovering, &told_batches(c)?, batch.as_str()))
+        })
+        .await
     }
 
     /// Takes a person's word that a batch was posted from this account of this gateway, if from anywhere.
@@ -101,6 +116,13 @@ pub(super) fn told(c: &Connection, told: &Told) -> Result<(), Error> {
     c.execute("delete from payer", [])?;
     for (batch, payer) in &told.batches {
         put(c, batch, payer, false)?;
+        if let Some(loaded) = told.loaded.get(batch) {
+            let (payments, identifiers) = loaded.identifiers.to_stored();
+            c.execute(
+                "update payer set payments = ?2, identifiers = ?3, originator = ?4 where batch = ?1",
+                params![batch, payments, identifiers, loaded.originator],
+            )?;
+        }
     }
     for batch in &told.unnamed {
         put(c, batch, &nobody(), false)?;
@@ -119,7 +141,8 @@ fn nobody() -> Payer {
 
 fn put(c: &Connection, batch: &str, payer: &Payer, by_person: bool) -> Result<(), Error> {
     c.execute(
-        "insert or replace into payer (batch, gateway, account, by_person) values (?1, ?2, ?3, ?4)",
+        "insert into payer (batch, gateway, account, by_person) values (?1, ?2, ?3, ?4)
+         on conflict do update set gateway = ?2, account = ?3, by_person = ?4",
         params![batch, payer.gateway(), payer.account(), by_person],
     )?;
     Ok(())
@@ -226,26 +249,107 @@ pub(super) fn assert_none_lost(c: &Connection) -> Result<(), Error> {
     }
 }
 
-fn batches_lost(c: &Connection) -> Result<Lost, Error> {
+impl Reader {
+    /// Returns the batches that were posted in the place of this journal and that it does not have.
+    ///
+    /// # Errors
+    /// Faults of the journal.
+    pub fn batches_lost(&self) -> Result<Lost, Error> {
+        batches_lost(&self.connection)
+    }
+}
+
+fn told_batches(c: &Connection) -> Result<Vec<String>, Error> {
+    let mut statement = c.prepare("select batch from payer order by batch")?;
+    let told = statement.query_map([], |row| row.get(0))?;
+    Ok(told.collect::<Result<_, _>>()?)
+}
+
+pub(super) fn batches_lost(c: &Connection) -> Result<Lost, Error> {
     if open_recovery(c)?.is_none() {
         return Ok(Lost::default());
     }
-    let told: Vec<String> = c
-        .prepare("select batch from payer order by batch")?
-        .query_map([], |row| row.get(0))?
-        .collect::<Result<_, _>>()?;
-    // One that was loaded since, and of which repeats were set aside, is not whole: an earlier journal may have paid them.
-    let known = c
-        .prepare(
-            "select b.name from batch b where not exists (
+    Ok(lost(
+        true,
+        told_batches(c)?,
+        &told_loaded(c)?,
+        &all_here(c)?,
+    ))
+}
+
+/// Returns how the batches were loaded that were posted in the place of the journal, where that is told.
+fn told_loaded(c: &Connection) -> Result<BTreeMap<String, AsLoaded>, Error> {
+    let mut statement = c.prepare(
+        "select batch, payments, identifiers, originator from payer where payments is not null and identifiers is not null",
+    )?;
+    let told = statement.query_map([], |row| {
+        let loaded = AsLoaded {
+            identifiers: Identifiers::of_stored(row.get(1)?, row.get(2)?),
+            originator: row.get(3)?,
+        };
+        Ok((row.get(0)?, loaded))
+    })?;
+    Ok(told.collect::<Result<_, _>>()?)
+}
+
+/// Returns the batches of the journal, by their names as they are kept.
+fn all_here(c: &Connection) -> Result<BTreeMap<String, Here>, Error> {
+    // Of one that was loaded since, repeats may have been set aside that an earlier journal has paid.
+    let mut statement = c.prepare(
+        "select b.batch_id, b.name, b.originator, not exists (
                  select 1 from rejected r where r.batch_id = b.batch_id and r.digest is not null and r.replaced_by is null)
                  or exists (select 1 from evidence e where e.batch_id = b.batch_id
-                     and e.evidence_id <= (select coalesce(max(newest_evidence), 0) from recovery))",
-        )?
-        .query_map([], |row| row.get::<_, String>(0))?
-        .map(|name| name.map(|name| key(&name)))
-        .collect::<Result<_, _>>()?;
-    Ok(lost(true, told, &known))
+                     and e.evidence_id <= (select coalesce(max(newest_evidence), 0) from recovery))
+         from batch b where not coalesce(b.rehearsal, b.gateway like 'sandbox %', 0)",
+    )?;
+    let mut rows = statement.query([])?;
+    let mut here = BTreeMap::new();
+    while let Some(row) = rows.next()? {
+        let batch = Here {
+            originator: row.get(2)?,
+            loads: loads(c, row.get(0)?)?,
+            seems_whole: row.get(3)?,
+        };
+        here.insert(key(&row.get::<_, String>(1)?), batch);
+    }
+    Ok(here)
+}
+
+/// Returns what each load of a batch brought, the first one at the beginning.
+fn loads(c: &Connection, batch_id: i64) -> Result<Vec<Option<Identifiers>>, Error> {
+    let mut statement = c.prepare_cached(
+        "select payments, identifiers from load where batch_id = ?1 order by load_id",
+    )?;
+    let loads = statement.query_map([batch_id], |row| {
+        let (payments, identifiers): (Option<i64>, Option<i64>) = (row.get(0)?, row.get(1)?);
+        Ok(payments
+            .zip(identifiers)
+            .map(|(payments, sum)| Identifiers::of_stored(payments, sum)))
+    })?;
+    Ok(loads.collect::<Result<_, _>>()?)
+}
+
+/// Lets the mark say who posts a batch, and as what it was loaded.
+// One that has other identifiers than those that were posted posts nothing: what the mark knows of it stays.
+pub(super) fn mark_payer(c: &Chained, batch: &BatchName, payer: &Payer) -> Result<(), Error> {
+    let name = key(batch.as_str());
+    let lost = batches_lost(c)?;
+    if lost.unlike.iter().any(|unlike| unlike.batch == name) {
+        return Ok(());
+    }
+    let (batch_id, originator): (i64, String) = c.query_row(
+        "select batch_id, originator from batch where name = ?1",
+        [batch.as_str()],
+        |row| Ok((row.get(0)?, row.get(1)?)),
+    )?;
+    let all = loads(c, batch_id)?.into_iter();
+    let all = all.reduce(|all, load| Some(all?.and(load?))).flatten();
+    let loaded = all.map(|identifiers| AsLoaded {
+        identifiers,
+        originator: Some(originator),
+    });
+    c.mark_payer(batch.as_str(), payer, loaded);
+    Ok(())
 }
 
 /// Returns whether an earlier journal may have posted something of a batch, and no person's word has released it.

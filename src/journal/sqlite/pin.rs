@@ -8,6 +8,7 @@ use super::agreed::judged;
 use super::belongs::assert_as_recorded;
 use super::chain::{Chained, Evidence};
 use super::evidence::subject;
+use super::intact::check_batch;
 use super::payers;
 use super::row::{ACCOUNT_MOVED, ACCOUNT_TAKEN, LIFE_COLUMNS, corrupt, identifier_of, life_of};
 use super::run::known_batch;
@@ -44,7 +45,7 @@ impl Journal {
         self.ask(Manner::Alone, move |c| {
             let batch_id = known_batch(c, &batch)?;
             let on_record = account(c, batch_id)?;
-            let judged = judge(c, batch_id, on_record.as_deref(), &configured)?;
+            let judged = judge(c, (batch_id, &batch), on_record.as_deref(), &configured)?;
             Ok(on_record.filter(|_| judged == Pin::Refused))
         })
         .await
@@ -181,12 +182,12 @@ pub(super) fn pin(
         });
     }
     let on_record = account(c, batch_id)?;
-    let judged = judge(c, batch_id, on_record.as_deref(), &home.account)?;
+    let judged = judge(c, (batch_id, batch), on_record.as_deref(), &home.account)?;
     if judged == Pin::Refused {
         return Err(other_account(batch, on_record, &home.account));
     }
     payers::assert_known(c, batch_id, batch, home)?;
-    mark_payer(c, batch, &home.gateway, &home.account);
+    mark_payer(c, batch, &home.gateway, &home.account)?;
     c.execute(
         "update batch set gateway = ?2, wire = ?3 where batch_id = ?1",
         params![batch_id, home.gateway, home.wire],
@@ -219,14 +220,17 @@ pub(super) fn account(c: &Connection, batch_id: i64) -> Result<Option<String>, E
 }
 
 fn judge(
-    c: &Connection,
-    batch_id: i64,
+    c: &Chained,
+    (batch_id, batch): (i64, &BatchName),
     on_record: Option<&str>,
     configured: &str,
 ) -> Result<Pin, Error> {
     // Looked for only where it decides: every life may have to be read.
     let differs = on_record.is_some_and(|account| account != configured);
-    let bound = differs && !lives(c, batch_id, 1, pin::binds)?.is_empty();
+    let bound = differs && may_be_there(c, batch_id)?;
+    if differs && !bound {
+        assert_nothing_was_edited(c, batch_id, batch)?;
+    }
     Ok(pin::judge(on_record, configured, bound))
 }
 
@@ -240,10 +244,34 @@ pub(super) fn may_be_there(c: &Connection, batch_id: i64) -> Result<bool, Error>
     Ok(!lives(c, batch_id, 1, pin::binds)?.is_empty())
 }
 
+/// Refuses to let a batch go elsewhere where what is said of its payments is not what their evidence comes to: who can write
+/// the file could hide what was posted.
+pub(super) fn assert_nothing_was_edited(
+    c: &Chained,
+    batch_id: i64,
+    batch: &BatchName,
+) -> Result<(), Error> {
+    match check_batch(c, batch_id)? {
+        Some(what) => Err(Error::Altered {
+            batch: batch.clone(),
+            what,
+        }),
+        None => Ok(()),
+    }
+}
+
 /// Lets the mark say who posts a batch.
-pub(super) fn mark_payer(c: &Chained, batch: &BatchName, gateway: &str, account: &str) {
-    if Purpose::of_gateway(gateway) != Purpose::Rehearsal {
-        c.mark_payer(batch.as_str(), &Payer::of(gateway, account));
+pub(super) fn mark_payer(
+    c: &Chained,
+    batch: &BatchName,
+    gateway: &str,
+    account: &str,
+) -> Result<(), Error> {
+    match Purpose::of_gateway(gateway) {
+        Purpose::Rehearsal => Ok(()),
+        Purpose::Gateway | Purpose::Unknown => {
+            payers::mark_payer(c, batch, &Payer::of(gateway, account))
+        }
     }
 }
 
@@ -341,7 +369,7 @@ fn move_account(
     let gateway: Option<String> = c
         .prepare_cached("select gateway from batch where batch_id = ?1")?
         .query_row([batch_id], |row| row.get(0))?;
-    mark_payer(c, batch, &gateway.unwrap_or_default(), &order.to);
+    mark_payer(c, batch, &gateway.unwrap_or_default(), &order.to)?;
     take(c, batch_id, &order.to, ACCOUNT_MOVED, &detail, now)
 }
 

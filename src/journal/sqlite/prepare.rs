@@ -8,9 +8,12 @@ use super::blocks::Passing;
 use super::fingerprints::{Collector, Key};
 use super::order::{Entry, Order};
 use super::row::corrupt;
-use crate::domain::{ContentDigest, Instruction, Originator, PayerTransactionId, RowKey, Written};
+use crate::domain::{
+    ContentDigest, Instruction, Originator, PayerTransactionId, RowKey, ServiceCode, Written,
+};
 use crate::journal::{Error, Incoming, LoadPlan};
 use crate::ledger::correction::Corrects;
+use crate::ledger::payer::Identifiers;
 
 /// Blocks of rows that wait to be inserted.
 const BLOCKS: usize = 4;
@@ -21,9 +24,14 @@ pub(super) struct Preparer {
     base: i64,
     rows: u64,
     pub(super) digest: ContentDigest,
+    /// Those of its instructions.
+    pub(super) identifiers: Identifiers,
     pub(super) order: Order,
     pub(super) passing: Passing,
     pub(super) fingerprints: Option<Collector>,
+    /// The fingerprints that the rows would have through the other services on record.
+    pub(super) through_others: Option<Collector>,
+    services: Vec<ServiceCode>,
     /// What the next row corrects.
     corrects: Option<Corrects>,
     /// The digest is all that is asked for.
@@ -32,15 +40,23 @@ pub(super) struct Preparer {
 
 impl Preparer {
     /// Begins; the first instruction becomes the one after number `base`.
-    pub(super) fn new(plan: &LoadPlan, (load_id, base): (i64, i64), key: Option<Key>) -> Self {
+    pub(super) fn new(
+        plan: &LoadPlan,
+        (load_id, base): (i64, i64),
+        key: Option<Key>,
+        services: &[ServiceCode],
+    ) -> Self {
         Self {
             plan: plan.clone(),
             base,
             rows: 0,
             digest: ContentDigest::default(),
+            identifiers: Identifiers::default(),
             order: Order::new(),
             passing: Passing::new(load_id, plan.now),
             fingerprints: key.map(Collector::new),
+            through_others: key.map(Collector::new),
+            services: services.to_vec(),
             corrects: None,
             content_only: false,
         }
@@ -50,7 +66,7 @@ impl Preparer {
     pub(super) fn of_content(plan: &LoadPlan) -> Self {
         Self {
             content_only: true,
-            ..Self::new(plan, (0, 0), None)
+            ..Self::new(plan, (0, 0), None, &[])
         }
     }
 
@@ -114,6 +130,10 @@ impl Preparer {
         if let Some(fingerprints) = &mut self.fingerprints {
             fingerprints.row(self.rows, row, amount)?;
         }
+        if let Some(through_others) = &mut self.through_others {
+            through_others.row_through_others(self.rows, row, amount, &self.services)?;
+        }
+        self.identifiers.add(id.as_str());
         self.rows += 1;
         self.passing.take_in(self.last(), &id, row, amount);
         Ok(Some(id))

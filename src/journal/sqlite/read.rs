@@ -9,7 +9,7 @@ use super::bills::{bills, last_bill};
 use super::fresh::{FirstClaim, first_claim};
 use super::generations::{corrected, of_row, paid_twice, standing_for};
 use super::held::held_lanes;
-use super::inquiries::{doubted, doubtful, id_of, waiting, waits_for};
+use super::inquiries::{doubted, id_of, tell_waiting, waits_for};
 use super::linked::{Side, linked, loaded_anew};
 use super::names::rows_named;
 use super::open;
@@ -22,13 +22,14 @@ use super::rows::Rows;
 use super::run::known_batch;
 use super::seal::{DESCRIPTION, SAID, WORDS};
 use super::unpriced::unpriced;
+use super::until_done;
+use super::withdrawn::count_set_aside;
 use crate::domain::{
     BatchName, ControlTotals, Currency, Originator, PayerTransactionId, Tally, Timestamp,
 };
-use crate::journal::Linked;
 use crate::journal::{
-    BatchRecord, BillRecord, Error, LoadRecord, PaymentRecord, Standing, StandingRow, TrailEntry,
-    UnpricedRecord,
+    BatchRecord, BillRecord, Error, Linked, LoadRecord, PaymentRecord, Standing, StandingRow,
+    TrailEntry, UnpricedRecord, WaitsFor,
 };
 use crate::ledger::names::PaymentName;
 use crate::ledger::recovery::Traces;
@@ -404,6 +405,7 @@ impl Snapshot<'_> {
             earlier_conflict: false,
             named_otherwise: named_otherwise(self.c, self.batch_id, seq)?,
             replaced_by: None,
+            row_stands: None,
             waits_for: None,
             loaded_anew: Vec::new(),
             payment,
@@ -411,6 +413,12 @@ impl Snapshot<'_> {
         let is_replaced = row.get::<_, Option<i64>>(at + 7)?.is_some();
         if record.payment.generation > 0 || is_replaced {
             self.add_generations(&mut record)?;
+        }
+        if record.life.state == State::Ready
+            && record.waits_for.is_none()
+            && until_done::waits(self.c, seq)?
+        {
+            record.waits_for = Some(WaitsFor::Recovered);
         }
         if matches!(record.life.state, State::Failed | State::Cancelled) {
             record.waits_for = doubted(self.c, seq, &record.life)?;
@@ -477,6 +485,7 @@ impl Snapshot<'_> {
             .any(|member| matches!(member.life.state, State::Conflict | State::Paid));
         if place + 1 < row.len() {
             record.replaced_by = Some(id(place + 1)?);
+            record.row_stands = row.last().map(|last| last.life.state);
         } else if record.life.state == State::Ready {
             record.waits_for = waits_for(self.c, &row)?;
         }
@@ -561,20 +570,7 @@ pub(super) fn standing(c: &Connection, batch: &BatchName) -> Result<Standing, Er
             tally,
         });
     }
-    let mut statement = c.prepare_cached(
-        "select count(*), currency, sum(amount), count(amount) from rejected where batch_id = ?1 and replaced_by is null group by iif(amount is null, null, currency)",
-    )?;
-    let mut rows = statement.query([batch_id])?;
-    while let Some(row) = rows.next()? {
-        standing.rejected.count += row.get::<_, i64>(0)?.unsigned_abs();
-        if row.get::<_, i64>(3)? > 0 {
-            let currency = currency_of(&row.get::<_, String>(1)?)?;
-            standing
-                .rejected
-                .amounts
-                .add_minor(currency, i128::from(row.get::<_, i64>(2)?));
-        }
-    }
+    count_set_aside(c, batch_id, &mut standing)?;
     standing.held = held_lanes(c, batch_id)?;
     standing.unpriced = unpriced(c, batch_id)?;
     standing.named_otherwise = c
@@ -583,10 +579,6 @@ pub(super) fn standing(c: &Connection, batch: &BatchName) -> Result<Standing, Er
         .unsigned_abs();
     (standing.paid_twice, standing.paid_twice_count) = paid_twice(c, batch_id)?;
     standing.loaded_anew = loaded_anew(c, batch_id)?;
-    (standing.waiting, standing.waiting_count) = waiting(c, batch_id)?;
-    let (asked_again, count) = doubtful(c, batch_id)?;
-    standing.waiting.extend(asked_again);
-    standing.waiting_count += count;
-    standing.doubtful = count;
+    tell_waiting(c, batch_id, &mut standing)?;
     Ok(standing)
 }

@@ -5,26 +5,29 @@ use std::path::Path;
 use rusqlite::{Connection, OptionalExtension, params};
 use serde_json::{Value, json};
 
+use super::begun::{Missing, begin};
 use super::chain::{Beside, Chained, Evidence};
 use super::evidence::subject;
 use super::fresh::begin_all;
 use super::held::open_all;
+use super::intact::edited;
+use super::marks::{first_mark, marked};
 use super::open;
-use super::orders::{lost_orders, orders};
-use super::payers;
+use super::orders::{given_orders, lost_orders, orders};
 use super::presumed::presumptions;
-use super::row::{PRESUMED_POSTED, RECOVERY_BEGAN, RECOVERY_DONE, RELEASED, corrupt, save_life};
+use super::recoveries;
+use super::row::{PRESUMED_POSTED, RECOVERY_DONE, RELEASED, corrupt, save_life};
 use super::run::known_batch;
 use super::turns::Manner;
+use super::until_done;
 use super::{Journal, Reader};
 use crate::domain::{BatchName, Timestamp};
-use crate::journal::mark::{self, Held, Place};
+use crate::journal::mark::{self, Place};
 use crate::journal::{Error, Missed, Recovery};
 use crate::ledger::HeldFor;
-use crate::ledger::payer::Payers;
 use crate::ledger::recovery::{
-    Cause, Found, JournalId, Mark, Marked, OrdersLost, Told, Traces, Verdict, is_presumed, judge,
-    may_be_done, may_be_released, orders_lost, payers_kept, told, with_orders,
+    Cause, Found, JournalId, Mark, Traces, Verdict, is_presumed, judge, may_be_done,
+    may_be_released, payers_kept, with_orders,
 };
 use crate::lifecycle::{Fact, Policy, State, fold};
 
@@ -40,28 +43,6 @@ impl Journal {
         self.ask(Manner::Shared, |c| open_recovery(c)).await
     }
 
-    /// Gives what is ready of a batch back to asking, as if an earlier journal had posted it; returns how many payments.
-    ///
-    /// With `once`, payments that were presumed before are left alone: they have been asked about.
-    ///
-    /// # Errors
-    /// [`Error::UnknownBatch`].
-    pub async fn presume_posted(
-        &self,
-        batch: BatchName,
-        once: bool,
-        now: Timestamp,
-    ) -> Result<u64, Error> {
-        self.ask(Manner::Alone, move |c| {
-            let batch_id = known_batch(c, &batch)?;
-            c.mark(batch_id);
-            c.acted(batch_id, now, "recover --presume-posted", Value::Null)?;
-            let reach = if once { Reach::Unasked } else { Reach::Taken };
-            presume(c, batch_id, reach, now)
-        })
-        .await
-    }
-
     /// Declares the recovery done: from now on, what is loaded is posted first.
     ///
     /// # Errors
@@ -69,6 +50,7 @@ impl Journal {
     pub async fn recovered(&self, now: Timestamp) -> Result<(), Error> {
         self.ask(Manner::Alone, move |c| {
             use crate::ledger::recovery::NotDone;
+            recoveries::assert_as_recorded(c)?;
             let mut unasked = 0;
             for batch in presumptions(c)? {
                 unasked += batch.unasked;
@@ -83,11 +65,19 @@ impl Journal {
         .await
     }
 
+    /// Returns what speaks against it that nothing has run since a copy was made; `None`: nothing does.
+    ///
+    /// # Errors
+    /// Faults of the journal.
+    pub async fn ran_since(&self) -> Result<Option<String>, Error> {
+        self.ask(Manner::Shared, |c| ran_since(c)).await
+    }
+
     /// Takes a person's word that nothing has run since the copy was made: what only the presumption made doubtful is ready
     /// again, of one batch or of all; for all, the recovery is done. Returns how many payments.
     ///
     /// # Errors
-    /// [`Error::UnknownBatch`], [`Error::NoRecovery`].
+    /// [`Error::UnknownBatch`], [`Error::NoRecovery`]; [`Error::SomethingRan`] where mark or lock file say otherwise.
     pub async fn nothing_ran_since(
         &self,
         batch: Option<BatchName>,
@@ -95,6 +85,8 @@ impl Journal {
         now: Timestamp,
     ) -> Result<u64, Error> {
         self.ask(Manner::Alone, move |c| {
+            recoveries::assert_as_recorded(c)?;
+            assert_nothing_ran(c)?;
             if let Some(batch) = batch {
                 return release(c, known_batch(c, &batch)?, &reason, now);
             }
@@ -113,6 +105,14 @@ impl Journal {
 }
 
 impl Reader {
+    /// Returns what speaks against it that nothing has run since a copy was made; `None`: nothing does.
+    ///
+    /// # Errors
+    /// Faults of the journal.
+    pub fn ran_since(&self) -> Result<Option<String>, Error> {
+        ran_since(&self.connection)
+    }
+
     /// Returns what the journal may have missed; `None`: it is what its place has seen last.
     ///
     /// # Errors
@@ -158,19 +158,14 @@ pub(super) fn take_place(
             }
             Verdict::Fresh => {
                 let kept = payers_kept(&traces, &found);
-                first_mark(c, &mut held, marked(c, born, kept)?)?;
+                first_mark(c, &mut held, marked(c, born, kept, &traces.mark)?)?;
             }
             Verdict::Behind(cause) | Verdict::Copy(cause) => {
                 assert_whole(c, path)?;
-                let missed = Missing {
-                    cause,
-                    known: found.orders,
-                    lost: orders_lost(&traces, &found),
-                    told: told(&traces, &found, &payers::on_record(c)?),
-                };
-                begin(c, &missed)?;
+                let missing = Missing::of(c, cause, &traces, &found)?;
+                begin(c, &missing)?;
                 let kept = payers_kept(&traces, &found);
-                held.write(marked(c, born, kept)?, true)?;
+                held.write(marked(c, born, kept, &traces.mark)?, true)?;
             }
         }
         verdict
@@ -213,13 +208,14 @@ pub(super) fn look(
             .prepare_cached("select coalesce(max(evidence_id), 0) from evidence")?
             .query_row([], |row| row.get(0))?,
         orders: orders(c)?,
+        given: given_orders(c, 0)?,
         heads: heads.collect::<Result<_, Error>>()?,
     };
     Ok((judge(traces, &found), found))
 }
 
 /// Returns what the journal calls itself.
-fn name(c: &Connection) -> Result<JournalId, Error> {
+pub(super) fn name(c: &Connection) -> Result<JournalId, Error> {
     c.query_row("select value from meta where key = 'journal'", [], |row| {
         row.get(0)
     })
@@ -236,40 +232,13 @@ fn has(c: &Connection, key: &str) -> Result<bool, Error> {
 }
 
 /// Returns the epoch of the last run; 0: there was none.
-fn epoch(c: &Connection) -> Result<i64, Error> {
+pub(super) fn epoch(c: &Connection) -> Result<i64, Error> {
     let found: Option<i64> = c
         .query_row("select value from meta where key = 'epoch'", [], |row| {
             row.get(0)
         })
         .optional()?;
     Ok(found.unwrap_or(0))
-}
-
-fn marked(c: &Connection, born: Option<u64>, payers: Payers) -> Result<Marked, Error> {
-    Ok(Marked {
-        journal: name(c)?,
-        born,
-        epoch: epoch(c)?,
-        orders: orders(c)?,
-        positions: Vec::new(),
-        payers,
-    })
-}
-
-/// Gives a journal its first mark, and then notes that it has one.
-// In this order: a crash between the two leaves a mark that fits, where the other one would leave a journal that has lost its mark.
-fn first_mark(c: &Connection, held: &mut Held<'_>, marked: Marked) -> Result<(), Error> {
-    held.write(marked, true)?;
-    c.execute(
-        "insert into meta (key, value) values ('marked', 1) on conflict do nothing",
-        [],
-    )?;
-    // Into the file itself, so that it is known there even without its log. Nobody who reads it is waited for.
-    let patience: i64 = c.query_row("pragma busy_timeout", [], |row| row.get(0))?;
-    c.execute_batch("pragma busy_timeout = 0")?;
-    let _ = c.execute_batch("pragma wal_checkpoint(truncate)");
-    c.execute_batch(&format!("pragma busy_timeout = {patience}"))?;
-    Ok(())
 }
 
 /// Refuses a journal whose pages do not fit together: of a copy that was made half way, nothing can be told.
@@ -284,108 +253,15 @@ fn assert_whole(c: &Connection, path: &Path) -> Result<(), Error> {
     }
 }
 
-/// What shows when it is noticed that a journal may have missed something.
-struct Missing {
-    cause: Cause,
-    /// Orders of people that are on record.
-    known: u64,
-    /// Orders that are not.
-    lost: OrdersLost,
-    told: Told,
-}
-
-/// Begins a recovery: the journal gets a new name, and all that is ready is presumed posted.
-fn begin(c: &mut Chained, missing: &Missing) -> Result<(), Error> {
-    c.prepare_cached("begin immediate")?.execute([])?;
-    let done = c
-        .begin()
-        .and_then(|()| noticed(c, missing))
-        .and_then(|()| c.save());
-    if let Err(error) = done {
-        c.forget();
-        let _ = c.execute_batch("rollback");
-        return Err(error);
-    }
-    c.prepare_cached("commit")?.execute([])?;
-    Ok(())
-}
-
-fn noticed(c: &Chained, missing: &Missing) -> Result<(), Error> {
-    let Missing { cause, lost, .. } = missing;
-    // SQLite's clock: who opens a journal brings none along, and no wait rests on it, as the next run begins all of them anew.
-    let now: i64 = c.query_row(
-        "select cast(unixepoch('subsec') * 1000 as integer)",
-        [],
-        |row| row.get(0),
-    )?;
-    let now = Timestamp::from_millis(now);
-    c.execute(
-        "update meta set value = randomblob(16) where key = 'journal'",
-        [],
-    )?;
-    c.execute("delete from meta where key = 'backup'", [])?;
-    c.execute(
-        "insert into meta (key, value) values ('marked', 1) on conflict do nothing",
-        [],
-    )?;
-    c.execute(
-        "insert into recovery (begun_at, cause, newest_seq, newest_evidence, orders_lost, orders_unknown)
-         select ?1, ?2, coalesce(max(seq), 0), (select coalesce(max(evidence_id), 0) from evidence), ?3, ?4 from instruction",
-        params![
-            now.as_millis(),
-            cause.number(),
-            i64::try_from(lost.count).unwrap_or(i64::MAX),
-            lost.unknown
-        ],
-    )?;
-    payers::told(c, &missing.told)?;
-    if lost.count > 0 {
-        // Counted from here on, so that the next copy of now does not miss them once more.
-        let both = missing.known.saturating_add(lost.count);
-        let both = i64::try_from(both).unwrap_or(i64::MAX);
-        c.execute(
-            "insert into meta (key, value) values ('orders', ?1) on conflict do update set value = ?1",
-            [both],
-        )?;
-    }
-    let mut detail = json!({"cause": cause.sentence()});
-    if lost.count > 0 {
-        detail["orders_lost"] = lost.count.into();
-    }
-    let detail = detail.to_string();
-    for batch_id in batches(c)? {
-        note(c, batch_id, RECOVERY_BEGAN, Some(&detail), now)?;
-        presume(c, batch_id, Reach::Ready, now)?;
-    }
-    Ok(())
-}
-
 pub(super) fn batches(c: &Connection) -> Result<Vec<i64>, Error> {
     let mut statement = c.prepare("select batch_id from batch order by batch_id")?;
     let found = statement.query_map([], |row| row.get(0))?;
     Ok(found.collect::<Result<_, _>>()?)
 }
 
-/// Appends a note about a batch as a whole.
-pub(super) fn note(
-    c: &Chained,
-    batch_id: i64,
-    kind: i64,
-    detail: Option<&str>,
-    at: Timestamp,
-) -> Result<(), Error> {
-    c.append(&Evidence {
-        batch_id,
-        at,
-        kind: (kind, None, None),
-        detail,
-        ..Evidence::default()
-    })
-}
-
 /// What of a batch is presumed posted.
 #[derive(Clone, Copy)]
-enum Reach {
+pub(super) enum Reach {
     /// What is ready, and was not presumed posted before.
     Unasked,
     /// What is ready.
@@ -400,7 +276,12 @@ pub(super) fn ask_anew(c: &Chained, batch_id: i64, now: Timestamp) -> Result<u64
 }
 
 /// Presumes posted whatever is ready of a batch; returns how many payments.
-fn presume(c: &Chained, batch_id: i64, reach: Reach, now: Timestamp) -> Result<u64, Error> {
+pub(super) fn presume(
+    c: &Chained,
+    batch_id: i64,
+    reach: Reach,
+    now: Timestamp,
+) -> Result<u64, Error> {
     begin_all(c, batch_id)?;
     c.flush()?;
     presume_unpriced(c, batch_id, now)?;
@@ -415,7 +296,12 @@ fn presume(c: &Chained, batch_id: i64, reach: Reach, now: Timestamp) -> Result<u
     let sql = format!(
         "select l.seq from life l where l.batch_id = ?1 and {which} and l.seq > ?2 order by l.seq limit ?3"
     );
+    // What was edited in the file stays as it is: its claim compares it with its evidence, and tells.
+    let edited = edited(c, batch_id)?;
     each(c, batch_id, &sql, |c, seq| {
+        if edited.contains(&seq) {
+            return Ok(false);
+        }
         let mut subject = subject(c, seq)?;
         let from = subject.moved.from;
         if !is_presumed(&subject.moved.life) {
@@ -552,16 +438,16 @@ pub(super) fn was_there_when_noticed(c: &Connection, seq: i64) -> Result<bool, E
 }
 
 fn end_recovery(c: &Chained, reason: Option<&str>, now: Timestamp) -> Result<(), Error> {
-    let detail = reason.map(|reason| json!({"nothing ran since": reason}).to_string());
     for batch_id in batches(c)? {
         c.mark(batch_id);
         c.acted(batch_id, now, "recover --done", Value::Null)?;
-        note(c, batch_id, RECOVERY_DONE, detail.as_deref(), now)?;
     }
     c.execute(
         "update recovery set done_at = ?1, reason = ?2 where done_at is null",
         params![now.as_millis(), reason],
     )?;
+    until_done::let_go(c)?;
+    c.forget_recent();
     if let Some(reason) = reason {
         // Nobody gave an order either, but for those that are known of.
         c.execute(
@@ -569,5 +455,29 @@ fn end_recovery(c: &Chained, reason: Option<&str>, now: Timestamp) -> Result<(),
             [reason],
         )?;
     }
-    Ok(())
+    let detail = match reason {
+        Some(reason) => json!({"nothing ran since": reason}),
+        None => json!({}),
+    };
+    recoveries::tell(c, RECOVERY_DONE, detail, now)
+}
+
+/// Refuses a person's word that nothing has run, where what lay beside the journal said otherwise when its recovery began.
+fn assert_nothing_ran(c: &Connection) -> Result<(), Error> {
+    match ran_since(c)? {
+        Some(what) => Err(Error::SomethingRan { what }),
+        None => Ok(()),
+    }
+}
+
+/// Returns what lay beside the journal when its recovery began, and speaks of more than the journal knows.
+fn ran_since(c: &Connection) -> Result<Option<String>, Error> {
+    let mut statement = c.prepare_cached(
+        "select ran_since from recovery where ran_since is not null
+             and (done_at is null or recovery_id = (select max(recovery_id) from recovery)) order by recovery_id",
+    )?;
+    let said: Vec<String> = statement
+        .query_map([], |row| row.get(0))?
+        .collect::<Result<_, _>>()?;
+    Ok((!said.is_empty()).then(|| said.join("; ")))
 }

@@ -1,271 +1,33 @@
 //! Rows of a load that repeat rows of other loads. The rule is in [`crate::ledger::repeats`].
-//!
-//! What the fingerprints find is kept in tables of the connection's own until the whole file was looked at: memory does not
-//! grow with what is found.
-
-use std::cell::RefCell;
-use std::collections::BTreeMap;
 
 use rusqlite::{Connection, OptionalExtension};
 use sha2::{Digest, Sha256};
 
-use super::fingerprints::{Collector, Entry, Store, is_named, is_of_payment, place_of};
+use super::fingerprints::{Collector, Entry, Store};
 use super::joins::{has_open, join, join_open};
 use super::load::Load;
-use super::on_record::{OnRecord, Other, Which, loads_on_record, other};
+use super::on_record::{Other, Which, loads_on_record, other};
 use super::open;
+use super::orders::allow_repeats;
+use super::read::standing;
+use super::rivals::instruction;
 use super::row::{PAYMENT_COLUMNS, PAYMENT_WIDTH, Stored, corrupt, stored_of};
+use super::sides::{Counted, Found, Sides};
 use super::sorted::{LATE_MAX, Sorted};
-use super::vouched::{Vouched, check_row};
-use crate::domain::{ContentDigest, Instruction, Timestamp, Written};
+use super::until_done;
+use super::vouched::Vouched;
+use super::watched::watch_found;
+use crate::domain::{BatchName, ContentDigest, Instruction, Timestamp, Written};
 use crate::journal::{
-    ALIKE_MAX, AlikeKind, Error, LateError, REPEATED_LOADS, RepeatPlan, RepeatedLoad, Repeats,
+    ALIKE_LINES, AlikeKind, Error, LateError, REPEATED_LOADS, RepeatPlan, RepeatedLoad, Repeats,
 };
-use crate::ledger::repeats::{
-    Likeness, References, Standing, is_of_failure, is_same_payment, is_watched, likeness,
-    may_be_same_person, recipient,
-};
+use crate::ledger::repeats::{References, is_same_payment};
+use crate::ledger::was_repeat::Repeated;
 
 /// In the place of a load on record: the file itself, by what rows of it have in common.
 pub(super) const SAME_FILE: i64 = 0;
 pub(super) const SAME_BILL: i64 = -1;
 pub(super) const SAME_REFERENCE: i64 = -2;
-/// Failures of one load that a row is watched for.
-const WATCHED: usize = 16;
-
-/// What is found while the fingerprints are compared: the row of the file, the load on record, its row.
-pub(super) struct Found<'c> {
-    c: &'c Connection,
-}
-
-/// The tables of what is found.
-#[derive(Clone, Copy)]
-pub(super) enum Table {
-    Repeat,
-    Alike,
-    Watched,
-    /// Repeats of what failed by the word of a person: allowed, they are watched as well.
-    ByWord,
-}
-
-impl Found<'_> {
-    fn begin(c: &Connection) -> Result<Found<'_>, Error> {
-        c.execute_batch(
-            "drop table if exists temp.repeat; drop table if exists temp.alike_found; drop table if exists temp.watched_found;
-             drop table if exists temp.by_word;
-             create temp table repeat (seq integer, load_id integer, other integer, primary key (seq, load_id)) without rowid;
-             create temp table alike_found (seq integer, load_id integer, other integer, primary key (seq, load_id)) without rowid;
-             create temp table watched_found (seq integer, load_id integer, other integer, primary key (seq, other)) without rowid;
-             create temp table by_word (seq integer, load_id integer, other integer, primary key (seq, other)) without rowid;",
-        )?;
-        Ok(Found { c })
-    }
-
-    pub(super) fn add(
-        &self,
-        table: Table,
-        seq: i64,
-        load_id: i64,
-        other: i64,
-    ) -> Result<(), Error> {
-        let sql = match table {
-            Table::Repeat => "insert or ignore into temp.repeat values (?1, ?2, ?3)",
-            Table::Alike => "insert or ignore into temp.alike_found values (?1, ?2, ?3)",
-            Table::Watched => "insert or ignore into temp.watched_found values (?1, ?2, ?3)",
-            Table::ByWord => "insert or ignore into temp.by_word values (?1, ?2, ?3)",
-        };
-        self.c.prepare_cached(sql)?.execute([seq, load_id, other])?;
-        Ok(())
-    }
-
-    fn number(&self, sql: &str) -> Result<u64, Error> {
-        let number: i64 = self.c.query_row(sql, [], |row| row.get(0))?;
-        Ok(number.unsigned_abs())
-    }
-}
-
-/// Rows on record that are one and the same payment, as far as they decide about another one.
-#[derive(Default)]
-struct SamePayment {
-    /// One that counts, with a reference and without.
-    counting: [Option<Other>; 2],
-    /// One that counts only where the batch has set rows aside, likewise.
-    old: [Option<Other>; 2],
-    failed: Vec<Other>,
-}
-
-/// What tells payments from one another whose hashes are the same: who receives, through which service, and the amount, which
-/// may be open.
-pub(super) type PaymentKey = (String, Option<i64>);
-
-pub(super) fn payment_key(row: &Instruction<Stored>) -> PaymentKey {
-    let (account, bank) = recipient(row);
-    let to = format!("{} {} {bank} {account}", row.money.currency, row.service);
-    (to, row.money.known().map(|amount| amount.minor()))
-}
-
-/// Where the rows come from that are compared.
-pub(super) struct Sides<'a, 'b> {
-    load: &'a Load<'b>,
-    record: &'a Connection,
-    plan: &'a RepeatPlan,
-    pub(super) found: Found<'a>,
-    alike: Counted,
-    vouched: Vouched,
-    /// The batch has set rows aside.
-    has_set_aside: bool,
-}
-
-/// How many rows were found by load.
-#[derive(Default)]
-struct Counted(RefCell<BTreeMap<i64, u64>>);
-
-impl Counted {
-    fn get(&self, load_id: i64) -> u64 {
-        self.0.borrow().get(&load_id).copied().unwrap_or_default()
-    }
-
-    fn count(&self, load_id: i64) {
-        *self.0.borrow_mut().entry(load_id).or_default() += 1;
-    }
-}
-
-impl Sides<'_, '_> {
-    /// Returns the row of the file at an entry.
-    pub(super) fn row(&self, entry: Entry) -> Result<(i64, Instruction<Stored>), Error> {
-        let seq = self.load.base + 1 + place_of(entry);
-        Ok((seq, self.load.instruction(seq)?))
-    }
-
-    /// Compares rows of the file with rows on record that may be of the same debt.
-    fn compare(
-        &self,
-        load: OnRecord,
-        entries: &[Entry],
-        seqs: &[(i64, Entry)],
-    ) -> Result<(), Error> {
-        let load_id = load.load_id;
-        // Rows with references on both sides are alike at most: what is paid every day is not read in full every day.
-        let all_named = entries
-            .iter()
-            .all(|entry| is_of_payment(*entry) && is_named(*entry));
-        let enough = all_named && self.alike.get(load_id) >= ALIKE_MAX;
-        let mut others = Vec::new();
-        for (seq, entry) in seqs {
-            if enough && is_named(*entry) {
-                continue;
-            }
-            if let Some(other) = load.other(self.record, &self.vouched, *seq)? {
-                check_row(self.load.key, *entry, &other)?;
-                others.push(other);
-            }
-        }
-        // A corrected row is no repeat of what it replaces.
-        others.retain(|other| !self.load.corrections.replaces(other.seq));
-        if others.is_empty() {
-            return Ok(());
-        }
-        if entries.first().is_some_and(|entry| is_of_payment(*entry)) {
-            return self.compare_payments(load_id, entries, others);
-        }
-        for entry in entries {
-            let (seq, row) = self.row(*entry)?;
-            for other in &others {
-                self.judge(
-                    load_id,
-                    (seq, &row),
-                    other,
-                    is_same_payment(&row, &other.row),
-                )?;
-            }
-        }
-        Ok(())
-    }
-
-    // Of many rows on record with the same recipient, amount and service one with a reference, and one without, stand for all.
-    fn compare_payments(
-        &self,
-        load_id: i64,
-        entries: &[Entry],
-        others: Vec<Other>,
-    ) -> Result<(), Error> {
-        let now = self.load.plan.now;
-        let mut payments: BTreeMap<PaymentKey, SamePayment> = BTreeMap::new();
-        for other in others {
-            let terms = self.plan.terms.of(&other.row.service);
-            let same = payments.entry(payment_key(&other.row)).or_default();
-            let place = usize::from(other.reference().is_none());
-            if other.counts(now, &terms) {
-                same.counting[place].get_or_insert(other);
-            } else if other.counts(now, &terms.for_row(self.has_set_aside)) {
-                same.old[place].get_or_insert(other);
-            } else if other.standing == Standing::Failed && same.failed.len() < WATCHED {
-                same.failed.push(other);
-            }
-        }
-        for entry in entries {
-            let (seq, row) = self.row(*entry)?;
-            let (to, amount) = payment_key(&row);
-            let of_account = (to.clone(), None)..=(to, Some(i64::MAX));
-            for ((_, other_amount), same) in payments.range(of_account) {
-                if amount.is_some() && other_amount.is_some() && amount != *other_amount {
-                    continue;
-                }
-                let counting = same.counting.iter().chain(&same.old).flatten();
-                for other in counting.chain(&same.failed) {
-                    let is_same = is_same_payment(&row, &other.row);
-                    self.judge(load_id, (seq, &row), other, is_same)?;
-                }
-            }
-        }
-        Ok(())
-    }
-
-    fn judge(
-        &self,
-        load_id: i64,
-        (seq, row): (i64, &Instruction<Stored>),
-        other: &Other,
-        same_payment: bool,
-    ) -> Result<(), Error> {
-        // However the row was mended since it was refused: what a person changed of it makes no other debt of it.
-        let terms = self.plan.terms.of(&row.service).for_row(self.has_set_aside);
-        let reference = row.reference.as_ref().map(|reference| reference.as_str());
-        let references = References::of(reference, other.reference());
-        let likeness = match other.is_retried() {
-            // Its reference comes again because it had failed.
-            true if is_of_failure(
-                references,
-                same_payment,
-                may_be_same_person(row, &other.row),
-                &terms,
-            ) =>
-            {
-                Likeness::Repeat
-            }
-            _ => likeness(references, same_payment, &terms),
-        };
-        if is_watched(likeness, other.standing) {
-            return self.found.add(Table::Watched, seq, load_id, other.seq);
-        }
-        if !other.counts(self.load.plan.now, &terms) {
-            return Ok(());
-        }
-        match likeness {
-            Likeness::None => Ok(()),
-            Likeness::Alike => {
-                self.alike.count(load_id);
-                self.found.add(Table::Alike, seq, load_id, other.seq)
-            }
-            Likeness::Repeat => {
-                if other.by_word {
-                    self.found.add(Table::ByWord, seq, load_id, other.seq)?;
-                }
-                self.found.add(Table::Repeat, seq, load_id, other.seq)
-            }
-        }
-    }
-}
 
 impl Load<'_> {
     pub(super) fn instruction(&self, seq: i64) -> Result<Instruction<Stored>, Error> {
@@ -283,14 +45,14 @@ impl Load<'_> {
     /// that is ordered, and are errors in `sorted` unless they are allowed.
     pub(super) fn find_repeats(
         &mut self,
-        collector: Option<Collector>,
+        collectors: Option<(Collector, Collector)>,
         sorted: &mut Sorted,
     ) -> Result<(), Error> {
-        let Some(mut collector) = collector else {
+        let Some((mut collector, mut through_others)) = collectors else {
             return Ok(());
         };
         if self.altered {
-            collector = self.collect_again()?;
+            (collector, through_others) = self.collect_again()?;
         }
         let mut store = Store::new(self.c, self.load_id, self.base + 1)?;
         let Some(plan) = &self.plan.repeats else {
@@ -333,6 +95,15 @@ impl Load<'_> {
         })?;
         store.flush()?;
         drop(store);
+        through_others.each_slice(|slice| {
+            loads.iter().try_for_each(|load| {
+                let mut compare = |entries: &[Entry], seqs: &[(i64, Entry)]| {
+                    sides.compare_through_others(*load, entries, seqs)
+                };
+                join(record, load.load_id, slice, &mut compare)?;
+                join_open(record, load.load_id, slice, recorded_open, &mut compare)
+            })
+        })?;
         self.conclude(record, plan, sorted)
     }
 
@@ -343,14 +114,15 @@ impl Load<'_> {
             [self.load_id],
         )?;
         let mut store = Store::new(self.c, self.load_id, self.base + 1)?;
-        self.collect_again()?
-            .each_slice(|slice| store.take(slice))?;
+        let (mut collector, _) = self.collect_again()?;
+        collector.each_slice(|slice| store.take(slice))?;
         store.flush()
     }
 
-    /// The fingerprints of the rows that are left, after some were dropped.
-    fn collect_again(&self) -> Result<Collector, Error> {
+    /// The fingerprints of the rows that are left, after some were dropped; and those through other services.
+    fn collect_again(&self) -> Result<(Collector, Collector), Error> {
         let mut collector = Collector::new(self.key);
+        let mut through_others = Collector::new(self.key);
         let mut statement = self.c.prepare(&format!(
             "select {PAYMENT_COLUMNS}, i.seq from instruction i cross join service s on s.service_id = i.service_id
              where i.seq > ?1 order by i.seq"
@@ -360,9 +132,11 @@ impl Load<'_> {
             let seq: i64 = row.get(PAYMENT_WIDTH)?;
             let row = stored_of(row, 0)?.instruction;
             let place = (seq - self.base - 1).unsigned_abs();
-            collector.row(place, &row, row.money.written())?;
+            let amount = row.money.written();
+            collector.row(place, &row, amount)?;
+            through_others.row_through_others(place, &row, amount, &self.services_on_record)?;
         }
-        Ok(collector)
+        Ok((collector, through_others))
     }
 
     fn conclude(
@@ -372,19 +146,20 @@ impl Load<'_> {
         sorted: &mut Sorted,
     ) -> Result<(), Error> {
         let found = Found { c: self.c };
+        if plan.record.is_none() {
+            self.find_set_aside_repeats(record)?;
+        }
         let rows = found.number("select count(distinct seq) from temp.repeat")?;
         if rows > 0 {
-            self.c.execute(
-                "delete from temp.alike_found where seq in (select seq from temp.repeat)",
-                [],
+            self.c.execute_batch(
+                "delete from temp.alike_found where seq in (select seq from temp.repeat);
+                 delete from temp.other_service where seq in (select seq from temp.repeat);",
             )?;
             let repeats = self.repeats(record, rows)?;
-            let allowed = plan.allowed.as_ref() == Some(&repeats.digest);
-            if allowed {
-                let (batch_id, now) = (self.batch_id, self.plan.now);
-                let digest = repeats.digest.as_str().into();
-                self.c
-                    .acted(batch_id, now, "load --allow-repeats", digest)?;
+            if plan.allowed.as_ref() == Some(&repeats.digest) {
+                let place = (self.batch_id, self.plan.now);
+                allow_repeats(self.c, place, &repeats.digest, self.base)?;
+                until_done::watch_repeats(self.c, plan, self.plan.now)?;
                 self.note(record, "temp.repeat", AlikeKind::Allowed, sorted)?;
             } else {
                 self.refuse_repeats(record, sorted)?;
@@ -398,13 +173,13 @@ impl Load<'_> {
             }
         }
         self.note(record, "temp.alike_found", AlikeKind::OtherLoad, sorted)?;
-        self.c.execute(
-            "insert or ignore into watched (seq, other, by_word)
-             select seq, other, 0 from temp.watched_found where seq in (select seq from instruction)
-             union all select seq, other, 1 from temp.by_word where seq in (select seq from instruction)",
-            [],
+        self.note(
+            record,
+            "temp.other_service",
+            AlikeKind::OtherService,
+            sorted,
         )?;
-        Ok(())
+        watch_found(self.c, self.plan.now)
     }
 
     /// Says which loads are repeated, and what tells this list from every other one.
@@ -417,14 +192,17 @@ impl Load<'_> {
                  from temp.repeat r order by seq, load_id",
             )?;
         let mut found = statement.query([])?;
-        let mut current: Option<(i64, [u8; 32])> = None;
+        let mut current: Option<(i64, Instruction<Stored>)> = None;
+        let mut all_same = true;
         while let Some(row) = found.next()? {
             let (seq, other): (i64, i64) = (row.get(0)?, row.get(1)?);
-            let content = match current {
-                Some((known, content)) if known == seq => content,
-                _ => self.instruction(seq)?.content_hash(),
+            let own = match current.take() {
+                Some((known, own)) if known == seq => own,
+                _ => self.instruction(seq)?,
             };
-            current = Some((seq, content));
+            all_same = all_same && is_same_payment(&own, &instruction(record, other)?);
+            let content = own.content_hash();
+            current = Some((seq, own));
             let id: String = record
                 .prepare_cached("select identifier from instruction where seq = ?1")?
                 .query_row([other], |row| row.get(0))?;
@@ -444,6 +222,27 @@ impl Load<'_> {
         }
         let digest: [u8; 32] = Sha256::digest(digest.to_text()).into();
         let mut loads = self.loads_of(record, "temp.repeat")?;
+        let in_file: i64 = self.c.query_row(
+            "select count(*) from instruction where seq > ?1",
+            [self.base],
+            |row| row.get(0),
+        )?;
+        let rest_lines = self
+            .c
+            .prepare(&format!(
+                "select line from instruction where seq > ?1 and seq not in (select seq from temp.repeat) order by seq limit {ALIKE_LINES}"
+            ))?
+            .query_map([self.base], |row| row.get(0).map(i64::unsigned_abs))?
+            .collect::<Result<_, _>>()?;
+        let of_one = loads.iter().all(|(_, load)| load.batch == loads[0].1.batch);
+        let whole = match loads.first() {
+            Some((_, load)) if all_same && of_one && in_file.unsigned_abs() == rows => {
+                let batch =
+                    BatchName::parse(&load.batch).map_err(|_| corrupt("the name of a batch"))?;
+                Some(standing(record, &batch)?.became())
+            }
+            _ => None,
+        };
         let more_loads = loads.len().saturating_sub(REPEATED_LOADS) as u64;
         loads.truncate(REPEATED_LOADS);
         Ok(Repeats {
@@ -455,6 +254,9 @@ impl Load<'_> {
                 .map(|byte| format!("{byte:02x}"))
                 .collect(),
             allowed_other: false,
+            whole,
+            rest: in_file.unsigned_abs().saturating_sub(rows),
+            rest_lines,
         })
     }
 
@@ -550,14 +352,13 @@ impl Load<'_> {
 
 /// Says that a row repeats another one.
 pub(super) fn told(row: &Instruction<Stored>, other: &Other, load: &RepeatedLoad) -> LateError {
-    let whose = format!(
-        "line {} of {} of batch {}, loaded {}, which is {}",
-        other.row.line,
-        load.source,
-        load.batch,
-        day(load.loaded_at),
-        other.state_in_words()
-    );
+    let whose = Repeated {
+        line: other.row.line,
+        source: &load.source,
+        batch: &load.batch,
+        day: &day(load.loaded_at),
+        state: other.state_in_words(),
+    };
     let same = References::of(
         row.reference.as_ref().map(|reference| reference.as_str()),
         other.reference(),
@@ -572,6 +373,12 @@ pub(super) fn told(row: &Instruction<Stored>, other: &Other, load: &RepeatedLoad
                 ),
                 _ => format!("{:?} is the reference of {whose}", reference.as_str()),
             },
+        ),
+        _ if same == References::Differ || !is_same_payment(row, &other.row) => (
+            "rejected_row",
+            format!(
+                "is that of a row which was rejected because it repeats {whose}; what was changed of it makes no other debt of it"
+            ),
         ),
         _ if row.money.known() != other.row.money.known() => (
             "",

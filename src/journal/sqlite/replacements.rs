@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use rusqlite::params;
 
-use super::anew::{Anew, Elsewhere, watch};
+use super::anew::{Anew, Elsewhere};
 use super::corrections::late;
 use super::generations::{of_row, states};
 use super::inquiries::id_of;
@@ -15,6 +15,7 @@ use super::operator::{Link, succeed};
 use super::payers::assert_none_lost;
 use super::row::{PAYMENT_COLUMNS, PAYMENT_WIDTH, corrupt, stored_of};
 use super::sorted::Sorted;
+use super::watched::watch;
 use crate::domain::{BatchName, Instruction, PayerTransactionId, RowKey};
 use crate::journal::{Error, LoadRefusal};
 use crate::ledger::correction::Corrects;
@@ -65,7 +66,7 @@ impl Load<'_> {
             };
             if let Err(refusal) = outcome {
                 let row = &self.corrections.rows[place];
-                errors.push(late(row, "replaces", refusal.to_string()));
+                errors.push(late(row.line, "replaces", refusal.to_string()));
             }
         }
         if errors.is_empty() {
@@ -149,7 +150,7 @@ impl Load<'_> {
             minors: (named.minor, minor),
             currency: row.money.currency,
         };
-        watch(self.c, new, &found.failed)?;
+        watch(self.c, new, &found.failed, self.plan.now)?;
         self.corrections.replace(place, link, named.members);
         Ok(Ok(()))
     }
@@ -193,7 +194,9 @@ impl Load<'_> {
             predecessor: Predecessor {
                 batch: BatchName::parse(&batch).map_err(|_| corrupt("the name of a batch"))?,
                 states: standing,
-                replaced_by: next.map(|next| id_of(self.c, next.seq)).transpose()?,
+                replaced_by: next
+                    .map(|next| Ok::<_, Error>((id_of(self.c, next.seq)?, next.life.state)))
+                    .transpose()?,
                 elsewhere: None,
                 changed: Changed::between(&was.instruction, row),
             },

@@ -8,7 +8,7 @@ use super::on_record::{UNFINISHED, other};
 use super::row::{PAYMENT_COLUMNS, Stored, corrupt, stored_of};
 use super::vouched::Vouched;
 use crate::domain::Instruction;
-use crate::journal::{BillRow, Error};
+use crate::journal::{BillRival, BillRow, Error};
 use crate::ledger::repeats::{holds_bill, is_same_account};
 
 /// Names for each row without an amount a row that holds its bill, if there is one.
@@ -58,15 +58,18 @@ pub(super) fn name_rivals(
     for (row, rival) in rows.iter_mut().zip(found) {
         let Some(seq) = rival else { continue };
         let (its_batch, line) = place(c, seq)?;
-        row.rival = Some(match its_batch == batch_id {
-            true => format!("line {line}"),
-            false => format!("line {line} of batch {}", name_of(c, its_batch)?),
+        row.rival = Some(BillRival {
+            batch: match its_batch == batch_id {
+                true => None,
+                false => Some(name_of(c, its_batch)?),
+            },
+            line: line.unsigned_abs(),
         });
     }
     Ok(())
 }
 
-fn instruction(c: &Connection, seq: i64) -> Result<Instruction<Stored>, Error> {
+pub(super) fn instruction(c: &Connection, seq: i64) -> Result<Instruction<Stored>, Error> {
     let mut statement = c.prepare_cached(&format!(
         "select {PAYMENT_COLUMNS} from instruction i join service s using (service_id) where i.seq = ?1"
     ))?;

@@ -313,6 +313,17 @@ pub(super) fn service_of(text: &str) -> Result<ServiceCode, Error> {
     ServiceCode::parse(text).map_err(|_| corrupt("a service code that is not one"))
 }
 
+/// Returns the services that a journal has rows of, or had.
+pub(super) fn services(c: &Connection) -> Result<Vec<ServiceCode>, Error> {
+    let mut statement = c.prepare_cached("select code from service order by service_id")?;
+    let mut rows = statement.query([])?;
+    let mut services = Vec::new();
+    while let Some(row) = rows.next()? {
+        services.push(service_of(&row.get::<_, String>(0)?)?);
+    }
+    Ok(services)
+}
+
 /// Returns the number of a service, giving it one when it has none.
 pub(super) fn service_id(c: &Connection, service: &ServiceCode) -> Result<i64, Error> {
     let mut find = c.prepare_cached("select service_id from service where code = ?1")?;
@@ -372,7 +383,6 @@ pub(super) const NOTED_CALLBACK: i64 = 20;
 pub(super) const PRESUMED_POSTED: i64 = 21;
 /// A retry replaces the payment.
 pub(super) const REPLACED: i64 = 22;
-
 /// The document of the payment was uploaded; the digest is that of its row in `upload`.
 pub(super) const UPLOADED: i64 = 23;
 /// A bill said something of the row; the digest is that of its row in `bill`.
@@ -395,7 +405,6 @@ pub(super) const STOOD: i64 = 29;
 pub(super) const CLAIMED_TOGETHER: i64 = 30;
 /// An earlier generation of the row is paid; the detail names it.
 pub(super) const SUPERSEDED: i64 = 31;
-
 /// Somebody gave a command; the detail says who, and what.
 pub(super) const ACTED: i64 = 40;
 /// A reply to a post that names another amount, currency or number: its outcome is not known.
@@ -404,12 +413,10 @@ pub(super) const OTHER_REPLY: i64 = 70;
 pub(super) const OTHER_ANSWER: i64 = 71;
 /// A callback of that kind, which is not applied.
 pub(super) const OTHER_CALLBACK: i64 = 72;
-
 /// The gateway names our amount and number under an identifier that it had before our first post.
 pub(super) const RECOGNISED: i64 = 73;
 /// Nothing more is to be heard of such an identifier.
 pub(super) const NOT_OURS: i64 = 74;
-
 /// That it was not found was heard too long ago: it is asked about again.
 pub(super) const OUTDATED: i64 = 80;
 /// A failure that the gateway has taken back is decided by a person.
@@ -418,6 +425,11 @@ pub(super) const REOPENED: i64 = 81;
 pub(super) const PAYER_CONFIRMED: i64 = 82;
 /// By a person's order the payment is withdrawn, if the gateway does not know it.
 pub(super) const WITHDRAWAL_ORDERED: i64 = 83;
+/// Rows of the payment's debt had failed when it was loaded or ordered; the detail names them, each with whether a person's word alone
+/// said so.
+pub(super) const WATCHED: i64 = 87;
+/// A rejected row is not paid, by a person's decision; the detail names the row, who decided it, and why.
+pub(super) const ROW_WITHDRAWN: i64 = 86;
 /// The batch was moved to another address of its gateway by order; the detail names both, the payment that showed it, and the reason.
 pub(super) const GATEWAY_MOVED: i64 = 85;
 
@@ -459,7 +471,9 @@ pub(super) fn fact_of(
         number if ABOUT_RUNS.contains(&number) => Fact::Note,
         RELEASED => Fact::Released,
         RECOVERY_BEGAN | RECOVERY_DONE | ORDERS_GIVEN_AGAIN => Fact::Note,
-        PAYER_CONFIRMED | WITHDRAWAL_ORDERED | GATEWAY_MOVED => Fact::Note,
+        PAYER_CONFIRMED | WITHDRAWAL_ORDERED | GATEWAY_MOVED | ROW_WITHDRAWN | WATCHED => {
+            Fact::Note
+        }
         _ => event_of(number, class, code)?.map_or(Fact::Note, Fact::Event),
     })
 }
@@ -503,7 +517,9 @@ pub(super) fn event_of(
         NOT_OURS => Event::NotOurs,
         OTHER_CALLBACK => return Ok(None),
         RECOVERY_BEGAN..=RELEASED | ORDERS_GIVEN_AGAIN => return Ok(None),
-        PAYER_CONFIRMED | WITHDRAWAL_ORDERED | GATEWAY_MOVED => return Ok(None),
+        PAYER_CONFIRMED | WITHDRAWAL_ORDERED | GATEWAY_MOVED | ROW_WITHDRAWN | WATCHED => {
+            return Ok(None);
+        }
         other => return Err(corrupt(format!("evidence of kind {other}"))),
     }))
 }
@@ -552,6 +568,8 @@ pub(super) fn event_name(number: i64) -> &'static str {
         OUTDATED => "not found too long ago, to be asked about again",
         PAYER_CONFIRMED => "by the operator's word, posted from this account if from anywhere",
         WITHDRAWAL_ORDERED => "to be withdrawn unless the gateway knows it",
+        ROW_WITHDRAWN => "rejected row withdrawn",
+        WATCHED => "to be held against failed rows of its debt before it leaves",
         GATEWAY_MOVED => "moved to another address of its gateway by order",
         REOPENED => "called failed, and spoken of otherwise since: open to a decision",
         _ => "unknown",

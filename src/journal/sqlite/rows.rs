@@ -6,6 +6,7 @@ use rusqlite::{Row, params};
 
 use super::read::{PAGE, Snapshot, record_columns};
 use super::row::{PAYMENT_WIDTH, corrupt, currency_of};
+use super::withdrawn::withdrawal;
 use crate::domain::{Amount, Money};
 use crate::journal::{Error, RejectedRow, ReportRow};
 
@@ -17,7 +18,7 @@ const ROW_TABLES: &str = "from instruction i left join life l on l.seq = i.seq c
 pub struct Rows<'a> {
     snapshot: &'a Snapshot<'a>,
     payments: VecDeque<(i64, u64, ReportRow)>,
-    rejected: VecDeque<(i64, RejectedRow)>,
+    rejected: VecDeque<(i64, u64, ReportRow)>,
     /// Where the next page begins; `None` when there is none.
     last_payment: Option<i64>,
     last_rejected: Option<(i64, i64, i64)>,
@@ -58,12 +59,12 @@ impl<'a> Rows<'a> {
         {
             self.fill_rejected(last)?;
         }
-        let next = self.rejected.front().map(|(load, row)| (*load, row.line));
+        let next = self.rejected.front().map(|(load, line, _)| (*load, *line));
         if next.is_none_or(|next| next >= place) {
             return Ok(None);
         }
         let row = self.rejected.pop_front();
-        Ok(row.map(|(_, row)| ReportRow::Rejected(row)))
+        Ok(row.map(|(_, _, row)| row))
     }
 
     fn fill_payments(&mut self, last: i64) -> Result<(), Error> {
@@ -85,7 +86,7 @@ impl<'a> Rows<'a> {
     fn fill_rejected(&mut self, (load_id, line, nth): (i64, i64, i64)) -> Result<(), Error> {
         let mut statement = self.snapshot.c.prepare_cached(
             "select load_id, line, coalesce(reference, ''), coalesce(service_code, ''), coalesce(msisdn, ''),
-                 coalesce(account_number, ''), coalesce(amount_text, ''), coalesce(currency, ''), amount, errors, nth, digest, coalesce(cells, '')
+                 coalesce(account_number, ''), coalesce(amount_text, ''), coalesce(currency, ''), amount, errors, nth, digest, coalesce(cells, ''), withdrawn
              from rejected where batch_id = ?1 and replaced_by is null and (load_id, line, nth) > (?2, ?3, ?4) order by load_id, line, nth limit ?5",
         )?;
         let mut rows =
@@ -102,23 +103,25 @@ impl<'a> Rows<'a> {
                 }),
                 None => None,
             };
-            self.rejected.push_back((
-                load_id,
-                RejectedRow {
-                    line: line.unsigned_abs(),
-                    reference: row.get(2)?,
-                    service_code: row.get(3)?,
-                    msisdn: row.get(4)?,
-                    account_number: row.get(5)?,
-                    amount_text: row.get(6)?,
-                    currency_code,
-                    money,
-                    errors: row.get(9)?,
-                    // Earlier versions kept none.
-                    digest: row.get::<_, Option<[u8; 32]>>(11)?.unwrap_or_default(),
-                    cells: row.get(12)?,
-                },
-            ));
+            let rejected = RejectedRow {
+                line: line.unsigned_abs(),
+                reference: row.get(2)?,
+                service_code: row.get(3)?,
+                msisdn: row.get(4)?,
+                account_number: row.get(5)?,
+                amount_text: row.get(6)?,
+                currency_code,
+                money,
+                errors: row.get(9)?,
+                // Earlier versions kept none.
+                digest: row.get::<_, Option<[u8; 32]>>(11)?.unwrap_or_default(),
+                cells: row.get(12)?,
+            };
+            let row = match withdrawal(self.snapshot.c, row.get(13)?)? {
+                Some(withdrawal) => ReportRow::Withdrawn(rejected, withdrawal),
+                None => ReportRow::Rejected(rejected),
+            };
+            self.rejected.push_back((load_id, line.unsigned_abs(), row));
         }
         Ok(())
     }
@@ -166,7 +169,7 @@ impl Iterator for Rows<'_> {
             return Some(Err(error));
         }
         let payment = self.payments.front().map(|(load, line, _)| (*load, *line));
-        let rejected = self.rejected.front().map(|(load, row)| (*load, row.line));
+        let rejected = self.rejected.front().map(|(load, line, _)| (*load, *line));
         let rejected_first = match (payment, rejected) {
             (None, None) => return None,
             (Some(_), None) => false,
@@ -174,9 +177,7 @@ impl Iterator for Rows<'_> {
             (Some(payment), Some(rejected)) => rejected < payment,
         };
         if rejected_first {
-            self.rejected
-                .pop_front()
-                .map(|(_, row)| Ok(ReportRow::Rejected(row)))
+            self.rejected.pop_front().map(|(_, _, row)| Ok(row))
         } else {
             self.payments.pop_front().map(|(_, _, row)| Ok(row))
         }

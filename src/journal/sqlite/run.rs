@@ -6,7 +6,6 @@ use rusqlite::{Connection, OptionalExtension, params};
 use serde_json::Value;
 
 use super::NEVER;
-use super::anew::watched;
 use super::chain::Chained;
 use super::confirmed;
 use super::evidence::{Subject, apply, claim_one, subject};
@@ -16,6 +15,7 @@ use super::held::held_lanes;
 use super::intact::{check_generations, check_touched, told};
 use super::orders::lost_orders;
 use super::pin::pin;
+use super::recoveries;
 use super::rest::{What, disturb, last};
 use super::restart::{bring_back, doubt_anew, restart_waits};
 use super::row::{
@@ -25,6 +25,7 @@ use super::row::{
 use super::stale;
 use super::upload::DOCUMENT_IS_THERE;
 use super::waits::Waits;
+use super::watched::watched;
 use crate::domain::{BatchName, Said, Timestamp};
 use crate::journal::{
     Acquired, Claim, Clearance, Due, Error, Halt, Heard, Moved, Question, RunTerms, RunToken,
@@ -45,6 +46,7 @@ pub(super) fn acquire(
 ) -> Result<Acquired, Error> {
     c.mark(known_batch(c, batch)?);
     let (batch_id, last_claim_at) = pin(c, batch, &terms.home, terms.now)?;
+    recoveries::assert_may_leave(c, batch_id)?;
     let lost = match Purpose::of_gateway(&terms.home.gateway) {
         // It moves nothing.
         Purpose::Rehearsal => OrdersLost::default(),
@@ -189,6 +191,7 @@ pub(super) fn claim(
     policy: &Policy,
 ) -> Result<(Vec<Claim>, Option<Halt>), Error> {
     assert_current(c, token)?;
+    recoveries::assert_may_leave(c, token.batch_id)?;
     c.mark(token.batch_id);
     let mut claims = Vec::with_capacity(limit);
     let mut halt = None;
@@ -329,6 +332,9 @@ fn claim_lane(
             continue;
         }
         let held = watched(c, &[seq])?;
+        if held.altered.is_some() {
+            return Ok(held.altered.map(Halt::Altered));
+        }
         if let Some(what) = held.paid {
             return Ok(Some(Halt::PaidElsewhere(what)));
         }

@@ -78,6 +78,13 @@ pub(super) fn file_digest(c: &Connection, load_id: i64) -> Result<Option<(Digest
     while let Some(row) = rows.next()? {
         canon.row(row)?;
     }
+    let mut known = c.prepare_cached(
+        "select payments, identifiers from load where load_id = ?1 and payments is not null",
+    )?;
+    let mut rows = known.query([load_id])?;
+    while let Some(row) = rows.next()? {
+        canon.row(row)?;
+    }
     Ok(Some((canon.finish(), count)))
 }
 

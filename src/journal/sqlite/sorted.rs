@@ -5,12 +5,14 @@ use rusqlite::{OptionalExtension, params};
 use super::corrections::cells_text;
 use super::insert::Appender;
 use super::load::Load;
+use super::nameless::NamelessRows;
 use super::order::{Entry, Order};
 use super::prepare::identifier;
 use super::row::{Stored, state_number};
 use crate::domain::{Instruction, Tally, Written};
 use crate::journal::{Alike, Difference, Error, LateError, LoadRefusal, RejectedRow, Repeats};
 use crate::ledger::amendment::{self, Amendment};
+use crate::ledger::repeats::may_be_same_person;
 use crate::lifecycle::State;
 
 /// How many late errors are kept to be shown; all of them are counted.
@@ -27,6 +29,10 @@ pub(super) struct Sorted {
     pub(super) unpriced: u64,
     /// Rows with the reference of an earlier one and other content.
     pub(super) changed: u64,
+    /// Those of them that pay somebody else than the earlier one.
+    pub(super) changed_person: u64,
+    /// Rows that were rejected for a reference which is another row's, and have it still.
+    pub(super) anothers: Vec<LateError>,
     /// Unchanged rows whose document was taken anew, and those that keep theirs.
     pub(super) new_documents: u64,
     pub(super) kept_documents: u64,
@@ -57,6 +63,7 @@ impl Load<'_> {
         let mut entries = order.sorted()?.begin()?;
         let head = "insert into identifier (identifier, seq)";
         let mut insert = Appender::new(self.c, head, 2)?;
+        let mut nameless = NamelessRows::default();
         // The first row with an identifier.
         let mut first: Option<Entry> = None;
         let mut above = 0;
@@ -64,6 +71,10 @@ impl Load<'_> {
             #[cfg(debug_assertions)]
             crate::points::pass("in-load");
             let seq = self.base.saturating_add_unsigned(entry.place) + 1;
+            // What it was to correct says which payment it is, before its content does.
+            if self.existed && nameless.take(self, seq)? {
+                continue;
+            }
             if let Some(first) = first.filter(|first| first.id == entry.id) {
                 above += 1;
                 self.repeated(first.line, seq, above, &mut sorted)?;
@@ -78,6 +89,8 @@ impl Load<'_> {
             insert.number(Some(seq))?;
         }
         insert.flush()?;
+        drop(insert);
+        nameless.sort_out(self, &mut sorted)?;
         Ok(sorted)
     }
 
@@ -159,9 +172,20 @@ impl Load<'_> {
             .prepare_cached("select seq from identifier where identifier = ?1 and seq <= ?2")?
             .query_row(params![identifier, self.base], |row| row.get(0))
             .optional()?;
-        let Some(earlier) = earlier else {
-            return Ok(false);
-        };
+        match earlier {
+            Some(earlier) => self.is_there(seq, earlier, sorted)?,
+            None => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    /// An earlier load brought this row as that payment: it is dropped from this one.
+    pub(super) fn is_there(
+        &mut self,
+        seq: i64,
+        earlier: i64,
+        sorted: &mut Sorted,
+    ) -> Result<(), Error> {
         let (row, known) = (self.instruction(seq)?, self.instruction(earlier)?);
         if row.content_hash() == known.content_hash() {
             self.exchange_document(seq, earlier, sorted)?;
@@ -172,8 +196,14 @@ impl Load<'_> {
                     sorted.unpriced += u64::from(!self.has_life(earlier)?);
                 }
             }
+        } else if let Some(error) = self.has_anothers_reference(seq, &row, (earlier, &known))? {
+            sorted.changed += 1;
+            if sorted.anothers.len() < LATE_MAX {
+                sorted.anothers.push(error);
+            }
         } else {
             sorted.changed += 1;
+            sorted.changed_person += u64::from(!may_be_same_person(&row, &known));
             if sorted.examples.len() < EXAMPLES_MAX {
                 let label = row
                     .reference
@@ -190,8 +220,7 @@ impl Load<'_> {
         self.c
             .prepare_cached("insert or ignore into temp.kept values (?1)")?
             .execute([earlier])?;
-        self.remove(seq)?;
-        Ok(true)
+        self.remove(seq)
     }
 
     fn remove(&mut self, seq: i64) -> Result<(), Error> {
@@ -200,6 +229,19 @@ impl Load<'_> {
             .prepare_cached("delete from instruction where seq = ?1")?
             .execute([seq])?;
         Ok(())
+    }
+
+    /// Returns how many rows of the file are payments of an earlier load that were withdrawn.
+    pub(super) fn kept_cancelled(&self) -> Result<u64, Error> {
+        if !self.existed {
+            return Ok(0);
+        }
+        let sql = format!(
+            "select count(*) from temp.kept k cross join life l on l.seq = k.seq where l.state = {} and l.replaced_by is null",
+            state_number(State::Cancelled)
+        );
+        let count: i64 = self.c.query_row(&sql, [], |row| row.get(0))?;
+        Ok(count.unsigned_abs())
     }
 
     fn has_life(&self, seq: i64) -> Result<bool, Error> {
@@ -264,7 +306,7 @@ impl Load<'_> {
         )?
         .unsigned_abs();
         if self.plan.amend && sorted.changed == 0 && !self.is_ambiguous(unnamed, sorted)? {
-            return Ok(None);
+            return self.stand_instead(sorted.unchanged.count, unnamed);
         }
         let before = count(
             "select count(*) from instruction where batch_id = ?1 and seq <= ?2 and generation = 0",
@@ -277,6 +319,8 @@ impl Load<'_> {
         let mut difference = Difference {
             new,
             changed: sorted.changed,
+            changed_person: sorted.changed_person,
+            unchanged: sorted.unchanged.count,
             gone: before.saturating_sub(sorted.unchanged.count + sorted.changed),
             rejected: self.rejected.count,
             examples: sorted.examples.clone(),
@@ -356,7 +400,7 @@ impl Load<'_> {
 }
 
 /// New rows that say not what they correct.
-const NEW_UNNAMED: &str =
+pub(super) const NEW_UNNAMED: &str =
     "where batch_id = ?1 and seq > ?2 and seq not in (select seq from temp.mended)";
 
 impl Load<'_> {

@@ -4,13 +4,13 @@ use rusqlite::Connection;
 
 use super::Journal;
 use super::anew::Anew;
-use super::failures::chosen;
+use super::failures::{chosen, failure};
 use super::generations::{of_row, states};
 use super::row::identifier_of;
 use super::run::known_batch;
 use super::turns::Manner;
 use crate::domain::{BatchName, Timestamp};
-use crate::journal::{Error, Failures, RepeatPlan, Unretried, WhyUnretried};
+use crate::journal::{Error, Failures, PaidSince, RepeatPlan, Unretried, WhyUnretried};
 use crate::ledger::generations::may_be_retried;
 
 impl Journal {
@@ -43,7 +43,7 @@ fn unretried(
     let anew = Anew::begin(c, batch_id, repeats.map(|(plan, now)| (plan, *now)))?;
     let mut found = Vec::new();
     for seq in chosen(c, batch, which)? {
-        if let Some(why) = why_not(c, anew.as_ref(), seq)? {
+        if let Some(why) = judged(c, anew.as_ref(), which, seq)?.why {
             let (id, line): (String, i64) = c
                 .prepare_cached("select identifier, line from instruction where seq = ?1")?
                 .query_row([seq], |row| Ok((row.get(0)?, row.get(1)?)))?;
@@ -57,12 +57,28 @@ fn unretried(
     Ok(found)
 }
 
-/// Returns why a proven failure may have no retry; `None` when it may.
-pub(super) fn why_not(
+/// A proven failure that is ordered to be paid anew.
+#[derive(Default)]
+pub(super) struct Judged {
+    /// Why it is not.
+    pub(super) why: Option<WhyUnretried>,
+    /// By what it may be paid since.
+    pub(super) since: Option<PaidSince>,
+    /// Rows of its debt that have failed as well.
+    pub(super) failed: Vec<i64>,
+}
+
+/// Judges a failure that is ordered to be paid anew.
+pub(super) fn judged(
     c: &Connection,
     anew: Option<&Anew<'_>>,
+    which: &Failures,
     seq: i64,
-) -> Result<Option<WhyUnretried>, Error> {
+) -> Result<Judged, Error> {
+    let because = |why| Judged {
+        why: Some(why),
+        ..Judged::default()
+    };
     let names_a_document: bool = c
         .prepare_cached(
             "select exists (select 1 from instruction i, json_each(i.extra) where i.seq = ?1 and value ->> 0 = 'supportDocument')",
@@ -70,15 +86,28 @@ pub(super) fn why_not(
         .query_row([seq], |row| row.get(0))?;
     // The document was uploaded for the identifier that failed, and the gateway wants one of the payment's own.
     if names_a_document {
-        return Ok(Some(WhyUnretried::NamesADocument));
+        return Ok(because(WhyUnretried::NamesADocument));
     }
     if !may_be_retried(&states(&of_row(c, seq)?)) {
-        return Ok(Some(WhyUnretried::EarlierMayBePaid));
+        return Ok(because(WhyUnretried::EarlierMayBePaid));
     }
     #[cfg(test)]
     let anew = anew.filter(|_| !crate::canary::Canary::RepeatedRetryUnjudged.sings());
     let Some(anew) = anew else {
-        return Ok(None);
+        return Ok(Judged::default());
     };
-    Ok(anew.find(seq)?.counts.map(WhyUnretried::LoadedAnew))
+    let found = anew.find(seq)?;
+    let why = match (found.counts, &found.since) {
+        (Some(batch), _) => Some(WhyUnretried::LoadedAnew(batch)),
+        (None, Some(since)) if !which.paid_since => Some(WhyUnretried::PaidSince(
+            Box::new(failure(c, seq)?),
+            since.clone(),
+        )),
+        (None, _) => None,
+    };
+    Ok(Judged {
+        why,
+        since: found.since,
+        failed: found.failed,
+    })
 }

@@ -1,8 +1,9 @@
 //! Rows of a file that look like other rows of it: they are shown, and a person decides.
 
 use super::fingerprints::{Entry, account_of, hash_of, is_of_payment, is_open};
-use super::repeats::{PaymentKey, SAME_BILL, SAME_FILE, SAME_REFERENCE, Sides, Table, payment_key};
+use super::repeats::{SAME_BILL, SAME_FILE, SAME_REFERENCE};
 use super::row::Stored;
+use super::sides::{PaymentKey, Sides, Table, payment_key};
 use crate::domain::Instruction;
 use crate::journal::Error;
 use crate::ledger::likeness::folded;

@@ -1,8 +1,11 @@
+mod given;
+mod ordered;
 mod traces;
 
 use super::*;
 use crate::domain::Timestamp;
-use crate::lifecycle::{Fact, Policy, fold};
+use crate::ledger::confirmation::Bound;
+use crate::lifecycle::{Fact, Life, Policy, State, fold};
 
 const OURS: JournalId = [1; 16];
 const OTHER: JournalId = [2; 16];
@@ -22,6 +25,7 @@ fn marked() -> Marked {
         born: Some(100),
         epoch: 3,
         orders: 2,
+        given: Vec::new(),
         positions: vec![position(1, 10, 7), position(2, 20, 8)],
         payers: Payers::NONE,
     }
@@ -36,6 +40,7 @@ fn found() -> Found {
         epoch: 3,
         evidence: 20,
         orders: 2,
+        given: Vec::new(),
         heads: vec![Some([7; 32]), Some([8; 32])],
     }
 }
@@ -195,6 +200,7 @@ fn a_mark_goes_forward_only_and_never_over_that_of_another_journal() {
         born: Some(100),
         epoch,
         orders: 2,
+        given: Vec::new(),
         positions: positions.to_vec(),
         payers: Payers::NONE,
     };
@@ -357,6 +363,49 @@ fn a_retry_is_presumed_wherever_a_missed_journal_may_have_made_it() {
         (false, false, true, true),
     ] {
         assert_eq!(retry_is_presumed(open, there, was), expected);
+    }
+}
+
+#[test]
+fn what_takes_the_place_of_a_failure_waits_until_every_lost_batch_is_here_again() {
+    let retry = Arrival {
+        since_noticed: true,
+        in_place_of_ended: true,
+        is_rehearsal: false,
+    };
+    let of_the_copy = Arrival {
+        since_noticed: false,
+        ..retry
+    };
+    let new = Arrival {
+        in_place_of_ended: false,
+        ..retry
+    };
+    let rehearsed = Arrival {
+        is_rehearsal: true,
+        ..retry
+    };
+    let new_of_the_copy = Arrival {
+        since_noticed: false,
+        ..new
+    };
+    for (arrival, waits, while_missing) in [
+        (retry, true, true),
+        // A retry that was unfinished in the copy is as any other unfinished payment of it.
+        (of_the_copy, false, false),
+        // It may be a batch that is missing, under another name.
+        (new, false, true),
+        (new_of_the_copy, false, false),
+        (rehearsed, false, false),
+    ] {
+        for (missing, waits) in [(false, waits), (true, while_missing)] {
+            assert_eq!(
+                waits_until_done(true, missing, arrival),
+                waits,
+                "{missing} {arrival:?}"
+            );
+            assert!(!waits_until_done(false, missing, arrival), "{arrival:?}");
+        }
     }
 }
 

@@ -436,3 +436,100 @@ fn what_is_of_the_debt_of_a_failure() {
         assert_eq!(pays_failure(standing), expected, "{standing:?}");
     }
 }
+
+#[test]
+fn of_two_services_the_stricter_terms_count() {
+    let [daily, monthly, other] = ["DAILY", "MONTHLY", "OTHER"].map(|code| {
+        let code = ServiceCode::parse(code);
+        code.unwrap()
+    });
+    let hour = Terms {
+        window: Duration::from_secs(60 * 60),
+        references_restart: true,
+    };
+    let terms = TermsByService {
+        default: Terms::default(),
+        services: [(daily.clone(), hour), (monthly.clone(), RESTART)].into(),
+    };
+    let table = [
+        (&daily, &daily, DAY / 24, true),
+        (&daily, &monthly, DAY * 20, true),
+        (&daily, &other, DAY * 20, false),
+        (&monthly, &other, DAY * 20, false),
+        (&other, &other, DAY * 20, false),
+    ];
+    let holds = |(a, b, window, references_restart): &(&_, &_, _, _)| {
+        let expected = Terms {
+            window: *window,
+            references_restart: *references_restart,
+        };
+        terms.between(a, b) == expected && terms.between(b, a) == expected
+    };
+    for (case, row) in table.iter().enumerate() {
+        assert!(holds(row), "case {case}");
+    }
+    assert!(terms.restart_somewhere());
+    assert!(!TermsByService::default().restart_somewhere());
+    let _awake = Canary::TermsOfOneService.wake();
+    assert!(!table.iter().all(holds), "the table finds it");
+}
+
+#[test]
+fn what_two_rows_are_to_each_other_that_are_paid_through_different_services() {
+    use Likeness::{Alike, None, Repeat};
+    for (references, expected, restarting) in [
+        (References::Same, Repeat, Alike),
+        (References::Missing, Alike, Alike),
+        (References::Differ, None, None),
+    ] {
+        let plain = likeness_across_services(references, &Terms::default());
+        assert_eq!(plain, expected, "{references:?}");
+        let found = likeness_across_services(references, &RESTART);
+        assert_eq!(found, restarting, "{references:?}");
+    }
+    let other = |change: fn(&mut Instruction)| {
+        let mut other = row();
+        other.service = ServiceCode::parse("OTHER").unwrap();
+        change(&mut other);
+        other
+    };
+    for (name, other, expected) in [
+        ("another service", other(|_| ()), true),
+        (
+            "another recipient",
+            other(|row| row.account_number = "254700000002".into()),
+            false,
+        ),
+        (
+            "another amount",
+            other(|row| row.money.amount = Amount::from_minor(7).unwrap()),
+            false,
+        ),
+        ("the same service", row(), false),
+    ] {
+        let found = is_same_through_another_service(&row(), &other);
+        assert_eq!(found, expected, "{name}");
+    }
+}
+
+#[test]
+fn a_failure_whose_payment_came_later_under_another_reference_is_shown() {
+    use References::{Differ, Missing, Same};
+    let table = [
+        (Differ, true, Standing::Ended, true),
+        (Differ, true, Standing::Unfinished, true),
+        (Differ, true, Standing::Failed, false),
+        (Differ, true, Standing::Cancelled, false),
+        (Differ, false, Standing::Ended, false),
+        // These are the same debt, and have no retry at all.
+        (Same, true, Standing::Ended, false),
+        (Missing, true, Standing::Ended, false),
+    ];
+    for (references, same_payment, standing, expected) in table {
+        assert_eq!(
+            may_be_paid_since(references, same_payment, standing),
+            expected,
+            "{references:?} {same_payment} {standing:?}"
+        );
+    }
+}

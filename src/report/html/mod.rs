@@ -38,6 +38,7 @@ const ON_PAGE: [StateName; StateName::ALL.len()] = [
     StateName::Paid,
     StateName::Failed,
     StateName::Rejected,
+    StateName::Withdrawn,
     StateName::Cancelled,
     StateName::Conflict,
     StateName::InDoubt,

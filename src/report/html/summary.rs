@@ -100,6 +100,7 @@ impl Verdict {
             (header.paid_twice_count, "paid twice"),
             (unpaid, "not paid"),
             (withdrawn, "cancelled"),
+            (of(StateName::Withdrawn), "rejected and withdrawn"),
             (conflict, "with answers that disagree"),
             (open, "not finished"),
         ] {
@@ -187,7 +188,12 @@ fn cards(reconciliation: &Reconciliation) -> Vec<Card> {
             .map(|(state, count)| format!("{} {}", text::count(*count), state.in_words()));
         parts.collect::<Vec<_>>().join(" · ")
     };
-    let unpaid = [StateName::Failed, StateName::Cancelled, StateName::Rejected];
+    let unpaid = [
+        StateName::Failed,
+        StateName::Cancelled,
+        StateName::Rejected,
+        StateName::Withdrawn,
+    ];
     let open: Vec<_> = ON_PAGE
         .into_iter()
         .filter(|state| state.is_open())

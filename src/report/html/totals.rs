@@ -30,7 +30,7 @@ pub(super) fn write(out: &mut impl io::Write, reconciliation: &Reconciliation) -
             section.blocks.push(all);
         }
     }
-    let found = reconciliation.state(StateName::Rejected);
+    let found = reconciliation.set_aside();
     let control = reconciliation.rejected_control();
     Totals {
         currencies,

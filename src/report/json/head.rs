@@ -276,7 +276,7 @@ fn difference(reconciliation: &Reconciliation) -> Control {
         count += i128::from(found.count) - i128::from(lane.control.count);
         minor.add_minor(currency, found.minor - lane.control.minor);
     }
-    let rejected = reconciliation.state(StateName::Rejected).count;
+    let rejected = reconciliation.set_aside().count;
     Control {
         count,
         amounts: minor

@@ -24,7 +24,7 @@ pub(super) fn at(millis: i64) -> Option<Timestamp> {
 /// Control totals that agree with the entries.
 pub(super) fn header(entries: &[Entry<'_>]) -> BatchHeader {
     let mut control = ControlTotals::default();
-    let valid = |entry: &&Entry<'_>| entry.state != StateName::Rejected;
+    let valid = |entry: &&Entry<'_>| !entry.state.is_set_aside();
     for entry in entries.iter().filter(valid) {
         let service = ServiceCode::parse(entry.service_code).unwrap();
         match entry.money {
@@ -47,6 +47,7 @@ pub(super) fn header(entries: &[Entry<'_>]) -> BatchHeader {
             loaded_at: at(-60_000).unwrap(),
         }],
         control,
+        failed_rows: "reports/payroll-2026-11/failed.csv".to_owned(),
         rejected_lines: entries.len() as u64 - entries.iter().filter(valid).count() as u64,
         evidence_rows: 1234,
         evidence_head: "5f".repeat(32),
@@ -182,6 +183,15 @@ pub(super) fn mixed() -> Vec<Entry<'static>> {
             money: None,
             currency_text: "KES",
             ..open(12, "00000000000000000000000012", StateName::Unpriced)
+        },
+        Entry {
+            line: 13,
+            service_code: "B2C_MPESA",
+            msisdn: "254712345678",
+            money: Some(money(123_450, "KES")),
+            state: StateName::Withdrawn,
+            note: "repeats line 2; withdrawn by ana on desk-7: “a duplicate”",
+            ..Entry::default()
         },
     ]
 }

@@ -25,7 +25,7 @@ fn every_state_is_one_bucket() {
     for state in StateName::ALL {
         assert_eq!(reconciliation.state(state).count, 1, "{state}");
     }
-    assert_eq!(reconciliation.total().count, 11);
+    assert_eq!(reconciliation.total().count, 12);
     assert_eq!(reconciliation.open().count, 6);
     assert!(reconciliation.adds_up() && !reconciliation.finished());
     assert!(fold(&[paid(1)]).finished());
@@ -168,6 +168,7 @@ fn exceptions_come_by_urgency_then_code() {
         ("ready", None, 1),
         ("unpriced", None, 1),
         ("cancelled", None, 1),
+        ("withdrawn", None, 1),
     ];
     assert_eq!(found, expected);
 }
@@ -231,7 +232,7 @@ proptest! {
         prop_assert_eq!(&reconciliation.total().amounts, &amounts);
         let mut control = reconciliation.control();
         prop_assert_eq!(control.count + reconciliation.rejected_control(), entries.len() as u64);
-        control.add_all(&reconciliation.state(StateName::Rejected));
+        control.add_all(&reconciliation.set_aside());
         for (currency, minor) in amounts.iter() {
             prop_assert_eq!(control.amounts.minor(currency), minor);
         }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use disburse::domain::{BatchName, Instruction, Timestamp};
 use disburse::journal::{
-    Incoming, LoadPlan, LoadRefusal, Loaded, RepeatPlan, Unretried, WhyUnretried,
+    Halt, Incoming, LoadPlan, LoadRefusal, Loaded, RepeatPlan, Unretried, WhyUnretried,
 };
 use disburse::ledger::correction::Corrects;
 use disburse::ledger::repeats::{Terms, TermsByService};
@@ -59,6 +59,75 @@ async fn paid_again(world: &World, row: Instruction, restart: bool) {
     for claim in world.claim(token, 9, DAY + 2).await {
         let paid = vec![finding(claim.seq, reply(Class::Paid, 140))];
         world.record(paid, DAY + 3).await;
+    }
+}
+
+/// Loads a row into the batch `again`, of which no payment has left.
+async fn loaded_again(world: &World, row: Instruction) -> Arc<disburse::lifecycle::Policy> {
+    world.load_new(into("again", 1, false), vec![row]).await;
+    Arc::clone(&world.policy)
+}
+
+#[tokio::test]
+async fn the_second_look_that_is_taken_out_of_the_file_is_missed_at_the_claim() {
+    let name = || BatchName::parse("again").unwrap();
+    for (damage, is_found) in [
+        ("", false),
+        ("delete from watched", true),
+        ("update watched set by_word = 1", true),
+        ("update watched set other = 2", true),
+        // What was added asks once more, and is found by a verification alone.
+        ("insert into watched (seq, other) values (4, 2)", false),
+    ] {
+        let world = failed().await;
+        let policy = loaded_again(&world, row(1)).await;
+        let findings = || {
+            let reader = world.reader();
+            reader.snapshot(&name()).unwrap().prove(None).findings
+        };
+        assert_eq!(findings(), [""; 0]);
+        world.sql().execute_batch(damage).unwrap();
+        assert_eq!(findings().is_empty(), damage.is_empty(), "{damage}");
+        let run = world.journal.acquire(name(), terms(DAY + 1), policy);
+        let token = run.await.unwrap().token;
+        let policy = Arc::clone(&world.policy);
+        let claimed = world.journal.claim(token, 9, at(DAY + 2), policy).await;
+        let (claims, _, halt) = claimed.unwrap();
+        match halt {
+            None => assert!(!is_found && claims.len() == 1, "{damage}: {claims:?}"),
+            Some(Halt::Altered(what)) => assert!(
+                is_found && what.contains("held against before it leaves are not those"),
+                "{damage}: {what}"
+            ),
+            Some(other) => panic!("{damage}: {other:?}"),
+        }
+    }
+}
+
+#[tokio::test]
+async fn more_failures_than_are_looked_at_again_are_a_repeat() {
+    for (failures, is_repeat) in [(16, false), (17, true)] {
+        let world = World::new();
+        let rows: Vec<Instruction> = (1..=failures).map(|line| nameless(1, line)).collect();
+        let equal = LoadPlan {
+            allow_equal_rows: true,
+            ..plan()
+        };
+        world.load_new(equal, rows).await;
+        let token = world.acquire(1).await.token;
+        for claim in world.claim(token, 100, 2).await {
+            let failed = vec![finding(claim.seq, reply(Class::Failed, 110))];
+            world.record(failed, 3).await;
+        }
+        let incoming = vec![Incoming::Good(nameless(1, 2)), Incoming::End];
+        let loaded = world.load_incoming(into("again", 1, false), incoming).await;
+        match loaded {
+            Loaded::New(_) => assert!(!is_repeat, "{failures}"),
+            Loaded::Refused(LoadRefusal::BadRows { repeats, .. }) => {
+                assert!(is_repeat && repeats.is_some(), "{failures}");
+            }
+            other => panic!("{other:?}"),
+        }
     }
 }
 
@@ -145,4 +214,33 @@ async fn what_is_retried_is_not_loaded_anew_meanwhile() {
         ),
         "{again:?}"
     );
+}
+
+/// What the refusal of a correction says of a row whose retry was cancelled: load it with its reference under a new batch name.
+#[tokio::test]
+async fn a_row_whose_retry_was_cancelled_is_loaded_anew_and_held_against_its_failure() {
+    for taken_back in [false, true] {
+        let world = failed().await;
+        let first = world.payments()[0].seq;
+        let orders = &world.journal;
+        assert_eq!(orders.retry(batch(), None, at(10)).await.unwrap(), 3);
+        assert_eq!(orders.cancel(batch(), None, moment(11)).await.unwrap(), 3);
+        let policy = loaded_again(&world, row(1)).await;
+        if taken_back {
+            let word = finding(first, answer(Class::Acknowledged, 139));
+            world.record(vec![word], DAY).await;
+        }
+        let name = BatchName::parse("again").unwrap();
+        let run = world.journal.acquire(name, terms(DAY + 1), policy);
+        let token = run.await.unwrap().token;
+        let policy = Arc::clone(&world.policy);
+        let claimed = world.journal.claim(token, 9, at(DAY + 2), policy).await;
+        let (claims, _, halt) = claimed.unwrap();
+        assert_eq!(claims.len(), usize::from(!taken_back));
+        assert_eq!(
+            matches!(halt, Some(Halt::PaidElsewhere(_))),
+            taken_back,
+            "{halt:?}"
+        );
+    }
 }

@@ -5,14 +5,14 @@ use disburse::ledger::correction::{Corrects, RejectedName};
 
 use crate::support::*;
 
-fn skipping() -> LoadPlan {
+pub(super) fn skipping() -> LoadPlan {
     LoadPlan {
         skip_bad_rows: true,
         ..plan()
     }
 }
 
-fn amending() -> LoadPlan {
+pub(super) fn amending() -> LoadPlan {
     LoadPlan {
         amend: true,
         source: "payroll.corrections.csv".into(),
@@ -20,12 +20,12 @@ fn amending() -> LoadPlan {
     }
 }
 
-fn name_of(row: &RejectedRow) -> Corrects {
+pub(super) fn name_of(row: &RejectedRow) -> Corrects {
     Corrects::Rejected(RejectedName::of(&batch(), &row.digest).to_string())
 }
 
 /// Three good rows; lines 30 and 31 are rejected.
-async fn with_two_rejected() -> (World, [RejectedRow; 2]) {
+pub(super) async fn with_two_rejected() -> (World, [RejectedRow; 2]) {
     let world = World::new();
     let mut rejected = [bad(30, 700), bad(31, 800)];
     rejected[1].cells = r#"{"account_number":"0099427588438"}"#.into();
@@ -36,7 +36,7 @@ async fn with_two_rejected() -> (World, [RejectedRow; 2]) {
     (world, rejected)
 }
 
-async fn load_named(
+pub(super) async fn load_named(
     world: &World,
     plan: LoadPlan,
     rows: Vec<(Option<Corrects>, Incoming)>,
@@ -50,7 +50,7 @@ async fn load_named(
     world.load_incoming(plan, incoming).await
 }
 
-fn refused(loaded: Loaded) -> String {
+pub(super) fn refused(loaded: Loaded) -> String {
     match loaded {
         Loaded::Refused(LoadRefusal::Corrections(errors)) => errors
             .iter()
@@ -60,7 +60,7 @@ fn refused(loaded: Loaded) -> String {
     }
 }
 
-fn good(n: u64) -> Incoming {
+pub(super) fn good(n: u64) -> Incoming {
     Incoming::Good(row(n))
 }
 

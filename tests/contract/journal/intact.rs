@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use disburse::domain::DocumentPath;
 use disburse::journal::{
-    BillFinding, BillOutcome, Claim, Halt, Incoming, Loaded, RunTerms, RunToken, Upload,
+    BillFinding, BillOutcome, Claim, Error, Halt, Home, Incoming, Loaded, RunTerms, RunToken,
+    Upload,
 };
 use disburse::ledger::confirmation::{Answer, Confirmation};
 use disburse::lifecycle::{Class, Event, State};
@@ -207,4 +208,70 @@ async fn no_more_leaves_than_the_figures_that_were_shown() {
         altered.contains("more would be posted than was shown"),
         "{altered}"
     );
+}
+
+/// Whether a batch may go to another account rests on what was posted of it: who can write the file could hide that.
+#[tokio::test]
+async fn no_batch_goes_to_another_account_once_what_was_posted_of_it_was_edited_away() {
+    for edit in [
+        None,
+        Some("update life set state = 0, due_at = 0, exposures = 0"),
+        Some(
+            "update life set state = 0, due_at = 0, exposures = 0, attempts = 0, posted_at = null",
+        ),
+        Some(
+            "update life set state = 6, code = 110, exposures = 0, due_at = 9223372036854775807, settled_at = 3",
+        ),
+        Some(
+            "update life set state = 7, exposures = 0, due_at = 9223372036854775807, settled_at = 3",
+        ),
+    ] {
+        let world = World::loaded(2).await;
+        let acquire = |account: &str, secs| {
+            let terms = RunTerms {
+                home: Home {
+                    account: account.into(),
+                    ..home()
+                },
+                ..terms(secs)
+            };
+            world
+                .journal
+                .acquire(batch(), terms, Arc::clone(&world.policy))
+        };
+        let token = acquire("acme", 1).await.unwrap().token;
+        let seq = world.claim(token, 1, 2).await[0].seq;
+        world.record(vec![finding(seq, Event::Lost)], 3).await;
+        if let Some(edit) = edit {
+            tamper(&world, &format!("{edit} where seq = {seq}"));
+        }
+        let refused = acquire("globex", 4).await.unwrap_err();
+        match (edit, refused) {
+            (None, Error::OtherAccount { pinned, .. }) => assert_eq!(pinned, "acme"),
+            (Some(_), Error::Altered { what, .. }) => {
+                assert!(what.contains("its evidence adds up to in_doubt"), "{what}");
+            }
+            (edit, other) => panic!("{edit:?}: {other}"),
+        }
+    }
+    // What was refused, as with a mistyped user, binds to nothing, and the batch goes freely.
+    let world = World::loaded(2).await;
+    let seq = {
+        let token = world.acquire(1).await.token;
+        world.claim(token, 1, 2).await[0].seq
+    };
+    world
+        .record(vec![finding(seq, Event::Unauthorised)], 3)
+        .await;
+    let terms = RunTerms {
+        home: Home {
+            account: "globex".into(),
+            ..home()
+        },
+        ..terms(4)
+    };
+    let taken = world
+        .journal
+        .acquire(batch(), terms, Arc::clone(&world.policy));
+    taken.await.unwrap();
 }

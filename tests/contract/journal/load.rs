@@ -226,7 +226,7 @@ async fn skipped_rows_are_journalled_as_rejected_and_the_totals_add_up() {
         .map(|row| match row {
             ReportRow::Payment(record) => record.payment.instruction.line,
             ReportRow::Unpriced(record) => record.row.line,
-            ReportRow::Rejected(row) => row.line,
+            ReportRow::Rejected(row) | ReportRow::Withdrawn(row, _) => row.line,
         })
         .collect();
     assert_eq!(lines, [2, 3, 4, 10, 20, 21, 30], "in the order of the file");

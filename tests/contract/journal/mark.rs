@@ -5,7 +5,9 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use disburse::domain::BatchName;
 use disburse::journal::{BillCursor, Error, Journal, Kind, LoadPlan, Loaded, backup};
+use disburse::ledger::payer::Identifiers;
 use disburse::ledger::recovery::Cause;
 use disburse::lifecycle::{Class, State};
 
@@ -262,4 +264,86 @@ async fn a_row_whose_amount_may_have_been_fixed_and_posted_before_is_asked_about
     world.price(row.seq, 500).await.unwrap();
     assert_eq!(world.find("EMP-2").life.state, State::InDoubt);
     assert_evidence_adds_up(&world.reader(), &batch(), &world.policy);
+}
+
+/// What the gateway said before it said "failed" again is over: what is left is what the journal may have missed.
+#[tokio::test]
+async fn a_failure_of_a_copy_is_doubtful_for_what_was_missed_and_not_for_what_was_taken_back_before()
+ {
+    let world = World::loaded(1).await;
+    let token = world.acquire(1).await.token;
+    let claim = world.claim(token, 1, 2).await.remove(0);
+    let id = world.payments()[0].payment.id;
+    world
+        .record(vec![finding(claim.seq, reply(Class::Failed, 141))], 3)
+        .await;
+    world
+        .callback(note(id, Class::Acknowledged, 139, 1), 4)
+        .await;
+    world.callback(note(id, Class::Failed, 141, 2), 5).await;
+    let copy = copy_of(&world);
+    let world = restored(world, &copy).await;
+    let again = LoadPlan {
+        batch: disburse::domain::BatchName::parse("again").unwrap(),
+        source: "again.csv".into(),
+        now: at(60),
+        repeats: Some(disburse::journal::RepeatPlan::default()),
+        ..plan()
+    };
+    let loaded = format!("{:?}", world.load(again, rows(1..=1)).await);
+    assert!(
+        loaded.contains("may have missed what became of it since it ended"),
+        "{loaded}"
+    );
+}
+
+/// Equal rows have identifiers of their own, rows are set aside, and of a file that is added most are there already.
+#[tokio::test]
+async fn each_load_keeps_what_tells_its_payments_from_any_others() {
+    let world = World::new();
+    let odd = LoadPlan {
+        allow_equal_rows: true,
+        skip_bad_rows: true,
+        ..plan()
+    };
+    let mut first = rows(1..=4);
+    first[3].reference = first[0].reference.clone();
+    first.extend([nameless(9, 20), nameless(9, 21), nameless(9, 22)]);
+    let loaded = world.load_mixed(odd.clone(), first, vec![bad(30, 5)]).await;
+    assert!(matches!(loaded, Loaded::New(_)), "{loaded:?}");
+    let added = LoadPlan {
+        amend: true,
+        allow_equal_rows: true,
+        source: "more.csv".into(),
+        ..plan()
+    };
+    let mut more = rows(1..=9);
+    more.remove(3);
+    more.extend([nameless(9, 20), nameless(9, 21), nameless(9, 22)]);
+    world.load_new(added, more).await;
+    let plain = LoadPlan {
+        batch: BatchName::parse("plain").unwrap(),
+        ..plan()
+    };
+    world.load_new(plain, rows(1..=5)).await;
+    let c = world.sql();
+    let mut loads = c
+        .prepare("select load_id, payments, identifiers from load order by load_id")
+        .unwrap();
+    let loads = loads
+        .query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
+        .unwrap();
+    let mut counts = Vec::new();
+    for load in loads {
+        let (load_id, payments, identifiers): (i64, i64, i64) = load.unwrap();
+        let mut found = Identifiers::default();
+        c.prepare("select identifier from instruction where load_id = ?1")
+            .unwrap()
+            .query_map([load_id], |row| row.get::<_, String>(0))
+            .unwrap()
+            .for_each(|identifier| found.add(&identifier.unwrap()));
+        assert_eq!(found.to_stored(), (payments, identifiers), "{load_id}");
+        counts.push(payments);
+    }
+    assert_eq!(counts, [6, 5, 5]);
 }

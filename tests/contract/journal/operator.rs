@@ -357,3 +357,28 @@ async fn a_payment_of_another_batch_is_out_of_reach() {
     assert!(matches!(cancelled, Err(Error::UnknownPayment { .. })));
     assert_eq!(world.count(State::Ready), 1);
 }
+
+#[tokio::test]
+async fn a_whole_batch_names_what_is_left_out_and_posted_again() {
+    let world = in_states(&[&[CLAIMED, Event::Lost], &[], &[]]).await;
+    let first = world.payments().remove(0);
+    for secs in [4_000, 8_000] {
+        let not_found = finding(first.seq, answer(Class::NotFound, 143));
+        world.record(vec![not_found], secs).await;
+    }
+    // The second one was refused for want of float: nobody has it.
+    let second = world.payments()[1].seq;
+    let refused = [CLAIMED, reply(Class::NoFloat, 230)].map(|event| finding(second, event));
+    world.record(refused.to_vec(), 8_001).await;
+    assert_eq!(world.count(State::Ready), 3);
+    let shown = world.journal.to_cancel(batch()).await.unwrap();
+    assert_eq!((shown.tally.count, shown.posted_once), (2, 1));
+    assert_eq!(shown.posted_once_example, Some(first.payment.id));
+    let done = world
+        .journal
+        .cancel_shown(batch(), shown.tally, moment(8_002));
+    assert_eq!(done.await.unwrap().withdrawn, 2);
+    assert_eq!(world.count(State::Ready), 1);
+    let shown = world.journal.to_cancel(batch()).await.unwrap();
+    assert_eq!((shown.tally.count, shown.posted_once), (0, 1));
+}

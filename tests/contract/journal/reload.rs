@@ -111,6 +111,7 @@ async fn other_content_under_the_same_name_is_refused_with_the_difference() {
         changed,
         rejected,
         examples,
+        ..
     } = difference;
     assert_eq!((new, gone, changed, rejected), (2, 1, 1, 0));
     assert!(

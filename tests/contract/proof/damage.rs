@@ -265,6 +265,7 @@ async fn rows_that_are_removed_added_swapped_or_doubled_are_found() {
         ("delete from life where seq = 4", "has an amount and no life"),
         ("delete from tally where state = 5", "tally of service"),
         ("delete from identifier where seq = 4", "index of identifiers"),
+        ("update rejected set withdrawn = 1", "withdrawn rows: 1 are there"),
         ("delete from rejected", "load 1, or a row that it set aside"),
         ("delete from upload", "upload of payment"),
         ("delete from bill", "bill 1 of row"),

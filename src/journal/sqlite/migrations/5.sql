@@ -60,8 +60,19 @@ create table recovery (
     reason      text,                       -- in the words of whoever said that nothing has run since
     orders_lost integer not null default 0, -- orders of people that were on record here, and that it knew nothing of
     orders_unknown integer not null default 0 check (orders_unknown in (0, 1)), -- 1: nothing tells whether there were more
-    orders_reason text                      -- in the words of whoever said that they were given again
+    orders_reason text,                     -- in the words of whoever said that they were given again
+    batches_missing integer not null default 0 check (batches_missing in (0, 1)), -- 1: batches that were posted in this place are not
+                                            -- here, or not as they were: what was loaded since waits
+    ran_since   text                        -- what mark and lock file said was done here that the journal did not know
 ) strict;
+
+-- The chain of every batch says what is on record of recoveries: it is compared before a run, a load or an order rests on it.
+create index recoveries on evidence (batch_id, evidence_id) where event in (50, 51, 84);
+
+-- What tells the payments that a load brought, without their retries, from any others: how many there are, and the sum of the first
+-- 64 bits of the SHA-256 of each identifier. Null: an earlier version loaded it.
+alter table load add column payments integer;
+alter table load add column identifiers integer;
 
 -- What a retry replaces is found by it: before a retry leaves, all earlier generations of its row are looked at.
 create index predecessor on life (replaced_by) where replaced_by is not null;
@@ -72,7 +83,10 @@ create table payer (
     batch     text not null primary key,
     gateway   text not null,
     account   text not null,
-    by_person integer not null check (by_person in (0, 1))
+    by_person integer not null check (by_person in (0, 1)),
+    payments    integer,                    -- the batch as it was posted: how many payments, without their retries; null: not known
+    identifiers integer,                    -- as in load
+    originator  text                        -- null: not known
 ) strict, without rowid;
 
 -- What the evidence says of where a batch belongs: its loads, its gateway, its account.
@@ -114,10 +128,12 @@ create table rejected (
     digest         blob,                    -- SHA-256 over its cells: set aside again it is the same row; null: not known
     cells          text,                    -- its cells by the names of their columns, as JSON; null: not known
     replaced_by    integer,                 -- the payment that its mended row became: it is counted there
-    primary key (load_id, line, nth)
+    withdrawn      integer,                 -- the evidence of a person's decision that it is not paid
+    primary key (load_id, line, nth),
+    check (replaced_by is null or withdrawn is null)
 ) strict, without rowid;
 insert into rejected
-select load_id, line, 0, batch_id, reference, service_code, msisdn, account_number, amount_text, amount, currency, errors, null, null, null
+select load_id, line, 0, batch_id, reference, service_code, msisdn, account_number, amount_text, amount, currency, errors, null, null, null, null
 from rejected_by_line;
 drop table rejected_by_line;
 create index rejected_by_batch on rejected (batch_id, digest);
@@ -157,3 +173,33 @@ create table watched (
     primary key (seq, other)
 ) strict, without rowid;
 create index watched_other on watched (other);
+
+-- What is on the chain of them (evidence of kind 87) is compared with them before a row leaves.
+create index watches on evidence (seq) where event = 87;
+
+-- Orders of people that a copy must not forget (meta has their number), for the mark beside the journal.
+create table given_order (
+    order_id integer primary key,
+    number   integer not null,              -- how many there were with it
+    at       integer not null,
+    act      text not null,                 -- the command
+    batch    text not null,                 -- as ledger::payer::key has it
+    payments integer not null,              -- 0: the batch as a whole
+    digest   text not null,                 -- of these payments, and of what was ordered
+    by       text not null                  -- as ledger::payer::key has it
+) strict;
+
+-- Orders that were in the mark when it was noticed that the journal had missed them. One counts as given again by any of its like
+-- after given_order number after_order.
+create table lost_order (
+    lost_order_id integer primary key,
+    recovery_id integer not null,
+    after_order integer not null,
+    line        text not null               -- as the mark has it
+) strict;
+
+-- Rows that were loaded while a recovery was open, and were allowed to have the debt of another row: they are asked about, and wait
+-- until it is declared done. Like the table before, it is a list of what to look at, and not on the chain.
+create table repeat_in_recovery (
+    seq integer primary key
+) strict;

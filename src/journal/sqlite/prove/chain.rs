@@ -7,17 +7,18 @@ use serde_json::Value;
 use super::Prover;
 use crate::journal::Error;
 use crate::journal::sqlite::blocks::{self, instruction_digest};
+use crate::journal::sqlite::canon::genesis;
 use crate::journal::sqlite::canon::{Canon, Digest};
-use crate::journal::sqlite::chain::genesis;
 use crate::journal::sqlite::fresh::Together;
 use crate::journal::sqlite::pin::{account, loaded_for, rehearsal};
 use crate::journal::sqlite::row::{
     ACCOUNT_MOVED, ACCOUNT_TAKEN, BILLED, CLAIMED_TOGETHER, FILE_LOADED, GATEWAY_MOVED, MENDED,
-    MIGRATED, PINNED, REPLACED, ROWS_LOADED, UPLOADED,
+    MIGRATED, PINNED, REPLACED, ROW_WITHDRAWN, ROWS_LOADED, UPLOADED, WATCHED,
 };
 use crate::journal::sqlite::seal::{
     EVIDENCE, EVIDENCE_WIDTH, SAID, bill_digest, file_digest, pin_digest, upload_digest,
 };
+use crate::journal::sqlite::watched::recorded_pairs;
 
 /// How many rows of other tables the chain covers.
 #[derive(Default)]
@@ -28,6 +29,8 @@ struct Covered {
     loads: i64,
     rejected: i64,
     mended: i64,
+    withdrawn: i64,
+    watched: i64,
     pinned: bool,
     /// Of the address that the batch was tied or moved to last.
     gateway: Option<Digest>,
@@ -151,7 +154,7 @@ impl Prover<'_> {
         if !(REPLACED..=MIGRATED).contains(&event)
             && !matches!(
                 event,
-                ACCOUNT_TAKEN | ACCOUNT_MOVED | GATEWAY_MOVED | MENDED
+                ACCOUNT_TAKEN | ACCOUNT_MOVED | GATEWAY_MOVED | MENDED | ROW_WITHDRAWN | WATCHED
             )
         {
             return Ok(());
@@ -219,6 +222,28 @@ impl Prover<'_> {
                 }
                 return Ok(());
             }
+            WATCHED => {
+                for (other, by_word) in recorded_pairs(&detail.to_string())? {
+                    covered.watched += 1;
+                    if !self.is_watched(seq, other, by_word)? {
+                        self.find(format!(
+                            "payment {seq} is not held against the failed row {other} before it leaves, as was recorded"
+                        ));
+                    }
+                }
+                return Ok(());
+            }
+            ROW_WITHDRAWN => {
+                covered.withdrawn += 1;
+                let place = [number("load"), number("line"), number("nth")];
+                if !self.is_withdrawn_by(place, row.get(0)?)? {
+                    self.find(format!(
+                        "the rejected row of line {} is not withdrawn, as was recorded",
+                        place[1]
+                    ));
+                }
+                return Ok(());
+            }
             ACCOUNT_TAKEN | ACCOUNT_MOVED => {
                 covered.account = detail["account"].as_str().map(str::to_owned);
                 return Ok(());
@@ -257,6 +282,27 @@ impl Prover<'_> {
             .query_row(params![load, line, nth, self.batch_id, id], |row| row.get(0))?)
     }
 
+    fn is_watched(&self, seq: i64, other: i64, by_word: bool) -> Result<bool, Error> {
+        Ok(self
+            .c
+            .prepare_cached("select exists (select 1 from watched where seq = ?1 and other = ?2 and by_word = ?3)")?
+            .query_row(params![seq, other, by_word], |row| row.get(0))?)
+    }
+
+    fn is_withdrawn_by(
+        &self,
+        [load, line, nth]: [i64; 3],
+        evidence_id: i64,
+    ) -> Result<bool, Error> {
+        Ok(self
+            .c
+            .prepare_cached(
+                "select exists (select 1 from rejected
+                     where load_id = ?1 and line = ?2 and nth = ?3 and batch_id = ?4 and withdrawn = ?5)",
+            )?
+            .query_row(params![load, line, nth, self.batch_id, evidence_id], |row| row.get(0))?)
+    }
+
     fn retry(&self, id: &str) -> Result<Option<Digest>, Error> {
         let seq: Option<i64> = self
             .c
@@ -291,6 +337,16 @@ impl Prover<'_> {
                 "mended rows",
                 covered.mended,
                 "select count(*) from rejected where batch_id = ?1 and replaced_by is not null",
+            ),
+            (
+                "withdrawn rows",
+                covered.withdrawn,
+                "select count(*) from rejected where batch_id = ?1 and withdrawn is not null",
+            ),
+            (
+                "failed rows that payments are held against",
+                covered.watched,
+                "select count(*) from watched w cross join instruction i using (seq) where i.batch_id = ?1",
             ),
             (
                 "uploads",

@@ -18,6 +18,7 @@ use crate::journal::sqlite::row::{
     is_about_another, state_number, stored_of,
 };
 use crate::journal::sqlite::seal::{SAID, Standing, WORDS, standing_columns};
+use crate::journal::sqlite::until_done;
 use crate::ledger::due::is_possible;
 use crate::ledger::generations::stands_for;
 use crate::lifecycle::{Event, Fact, Life, Policy, State, proven};
@@ -124,7 +125,7 @@ impl Prover<'_> {
                     subject.standing = Some(Standing::NEW);
                     subject.life_belongs = true;
                 }
-                self.due(&subject, latest);
+                self.due(&subject, latest)?;
                 self.compare(&originator, &subject, &folded)
             });
             if let Err(error) = outcome {
@@ -161,18 +162,20 @@ impl Prover<'_> {
     }
 
     /// What is due when is in no evidence: it is only held against what any wait can come to.
-    fn due(&mut self, subject: &Subject, latest: Timestamp) {
+    fn due(&mut self, subject: &Subject, latest: Timestamp) -> Result<(), Error> {
         let (Some(standing), Some(due_at)) = (&subject.standing, subject.due_at) else {
-            return;
+            return Ok(());
         };
-        let is_retry = subject.row.generation > 0;
+        let may_wait = subject.row.generation > 0
+            || due_at == NEVER && until_done::waits(self.c, subject.seq)?;
         let due_at = (due_at != NEVER).then(|| Timestamp::from_millis(due_at));
-        if !is_possible(standing.life.state, is_retry, due_at, latest) {
+        if !is_possible(standing.life.state, may_wait, due_at, latest) {
             self.find(format!(
                 "payment {}: it is due at a time that no wait can come to, or never",
                 subject.row.id
             ));
         }
+        Ok(())
     }
 
     fn lane(&self, service_id: i64) -> Result<Lane, Error> {

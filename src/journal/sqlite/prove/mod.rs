@@ -43,6 +43,7 @@ impl Snapshot<'_> {
         prover.attempt("the schema", Prover::schema);
         prover.attempt("the policies", Prover::read_policies);
         prover.attempt("the chain of evidence", |prover| prover.walk(earlier));
+        prover.attempt("the recoveries", Prover::recoveries);
         prover.attempt("the payments", Prover::lives);
         prover.attempt("the tallies", Prover::compare_tallies);
         prover.attempt("the file", Prover::file);
@@ -177,6 +178,14 @@ impl Prover<'_> {
                 Some(policy) => drop(self.policies.insert(policy_id, (terms, policy))),
                 None => self.find(format!("policy {policy_id} is none")),
             }
+        }
+        Ok(())
+    }
+
+    /// What is on record of the journal as a whole.
+    fn recoveries(&mut self) -> Result<(), Error> {
+        if let Some(what) = super::recoveries::altered(self.c)? {
+            self.find(what);
         }
         Ok(())
     }

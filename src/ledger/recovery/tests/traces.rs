@@ -418,6 +418,23 @@ fn what_may_have_been_put_back_with_a_journal_tells_neither_orders_nor_who_poste
             &moved_here,
             None,
         ),
+        // The copy was put back before, and has had another name here since.
+        (
+            "put back once more",
+            Mark::Written(Marked {
+                payers: {
+                    let mut payers = payers_of(&[("b", &acme)]);
+                    payers.was_called(OURS);
+                    payers
+                },
+                journal: OTHER,
+                ..marked()
+            }),
+            as_written,
+            same,
+            &found(),
+            Some(&acme),
+        ),
         ("no mark", Mark::Missing, None, ahead, &behind, None),
         ("a torn mark", Mark::Unreadable, None, ahead, &behind, None),
     ] {

@@ -1,0 +1,172 @@
+//! What is on record of recoveries, compared with the chains. The rule is in [`crate::ledger::recovery::unlike`].
+
+use data_encoding::HEXLOWER;
+use rusqlite::Connection;
+use serde_json::{Value, json};
+
+use super::canon::Canon;
+use super::chain::{Chained, Evidence};
+use super::recovery::open_recovery;
+use super::row::{ORDERS_GIVEN_AGAIN, RECOVERY_BEGAN, RECOVERY_DONE};
+use super::turns::Manner;
+use super::{Journal, Reader};
+use crate::domain::{BatchName, Timestamp};
+use crate::journal::Error;
+use crate::ledger::recovery::{OnRecord, unlike};
+
+/// Under this name, the evidence has the digest of what is on record of recoveries once it is written.
+const ON_RECORD: &str = "on_record";
+
+/// Tells every batch of a change, once it is made.
+pub(super) fn tell(c: &Chained, kind: i64, detail: Value, now: Timestamp) -> Result<(), Error> {
+    let detail = sealed(c, detail)?;
+    for batch_id in super::recovery::batches(c)? {
+        c.mark(batch_id);
+        say(c, batch_id, kind, &detail, now)?;
+    }
+    Ok(())
+}
+
+/// Tells every batch that others which may be missing are here by now, or that some are not.
+pub(super) fn tell_moved(c: &Chained, now: Timestamp) -> Result<(), Error> {
+    let missing: Option<bool> = c
+        .prepare_cached("select max(batches_missing) from recovery where done_at is null")?
+        .query_row([], |row| row.get(0))?;
+    tell(c, RECOVERY_BEGAN, json!({"batches_missing": missing}), now)
+}
+
+/// Tells a batch that is new of the recovery that is open, if one is.
+pub(super) fn tell_new(c: &Chained, batch_id: i64, now: Timestamp) -> Result<(), Error> {
+    let Some(open) = open_recovery(c)? else {
+        return Ok(());
+    };
+    let began = json!({"cause": open.cause.sentence(), "noticed_at": open.since.as_millis()});
+    say(c, batch_id, RECOVERY_BEGAN, &sealed(c, began)?, now)
+}
+
+fn say(c: &Chained, batch_id: i64, kind: i64, detail: &str, at: Timestamp) -> Result<(), Error> {
+    c.append(&Evidence {
+        batch_id,
+        at,
+        kind: (kind, None, None),
+        detail: Some(detail),
+        ..Evidence::default()
+    })
+}
+
+fn sealed(c: &Connection, mut detail: Value) -> Result<String, Error> {
+    detail[ON_RECORD] = digest(c)?.into();
+    Ok(detail.to_string())
+}
+
+/// What tells all that is on record of recoveries, and of the orders that were lost, from anything else.
+fn digest(c: &Connection) -> Result<String, Error> {
+    let mut canon = Canon::of("recoveries");
+    for sql in [
+        "select * from recovery order by recovery_id",
+        "select * from lost_order order by lost_order_id",
+    ] {
+        let mut statement = c.prepare_cached(sql)?;
+        let mut rows = statement.query([])?;
+        let mut count = 0;
+        while let Some(row) = rows.next()? {
+            canon.row(row)?;
+            count += 1;
+        }
+        canon.integer(count);
+    }
+    Ok(HEXLOWER.encode(&canon.finish()))
+}
+
+/// Returns what is wrong with what is on record of recoveries; `None`: nothing is.
+pub(super) fn altered(c: &Connection) -> Result<Option<&'static str>, Error> {
+    let last_words = last_words(c)?;
+    let digest = digest(c)?;
+    let on_record = c
+        .prepare_cached(
+            "select count(*) = 0 and not exists (select 1 from lost_order),
+                    coalesce(max(newest_seq <> 0 or newest_evidence <> 0), 0), coalesce(max(done_at is null), 0)
+             from recovery",
+        )?
+        .query_row([], |row| {
+            Ok(OnRecord {
+                digest: &digest,
+                is_empty: row.get(0)?,
+                met_batches: row.get(1)?,
+                is_open: row.get(2)?,
+            })
+        })?;
+    let batches: bool = c
+        .prepare_cached("select exists (select 1 from batch)")?
+        .query_row([], |row| row.get(0))?;
+    Ok(unlike(on_record, &last_words, batches).map(|unlike| unlike.sentence()))
+}
+
+/// Returns the last word on the chain of each batch that has one.
+fn last_words(c: &Connection) -> Result<Vec<String>, Error> {
+    const _: () = assert!(RECOVERY_BEGAN == 50 && RECOVERY_DONE == 51 && ORDERS_GIVEN_AGAIN == 84);
+    let mut statement = c.prepare_cached(
+        "select coalesce(detail ->> 'on_record', ''), max(evidence_id) from evidence indexed by recoveries
+         where event in (50, 51, 84) group by batch_id",
+    )?;
+    let found = statement.query_map([], |row| row.get(0))?;
+    Ok(found.collect::<Result<_, _>>()?)
+}
+
+/// Refuses a journal in which what is on record of recoveries is not what its evidence says; looked at once, until somebody else
+/// writes.
+///
+/// # Errors
+/// [`Error::AlteredLoad`].
+pub(super) fn assert_as_recorded(c: &Chained) -> Result<(), Error> {
+    if c.knows_recoveries().get() {
+        return Ok(());
+    }
+    match altered(c)? {
+        Some(what) => Err(Error::AlteredLoad { what: what.into() }),
+        None => {
+            c.knows_recoveries().set(true);
+            Ok(())
+        }
+    }
+}
+
+/// The same before anything of a batch leaves.
+///
+/// # Errors
+/// [`Error::Altered`].
+pub(super) fn assert_may_leave(c: &Chained, batch_id: i64) -> Result<(), Error> {
+    match assert_as_recorded(c) {
+        Err(Error::AlteredLoad { what }) => {
+            let name: String = c
+                .prepare_cached("select name from batch where batch_id = ?1")?
+                .query_row([batch_id], |row| row.get(0))?;
+            let batch = BatchName::parse(&name).map_err(|_| super::row::corrupt("a batch name"))?;
+            Err(Error::Altered { batch, what })
+        }
+        judged => judged,
+    }
+}
+
+impl Journal {
+    /// Refuses a journal in which what is on record of recoveries is not what its evidence says.
+    ///
+    /// # Errors
+    /// [`Error::AlteredLoad`].
+    pub async fn assert_recoveries(&self) -> Result<(), Error> {
+        self.ask(Manner::Shared, |c| assert_as_recorded(c)).await
+    }
+}
+
+impl Reader {
+    /// Refuses a journal in which what is on record of recoveries is not what its evidence says.
+    ///
+    /// # Errors
+    /// [`Error::AlteredLoad`].
+    pub fn assert_recoveries(&self) -> Result<(), Error> {
+        match altered(&self.connection)? {
+            Some(what) => Err(Error::AlteredLoad { what: what.into() }),
+            None => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,336 @@
+//! Rows of a file beside rows on record that may be of the same debt: they are compared, and what is found is kept in tables of
+//! the connection's own until the whole file was looked at: memory does not grow with what is found.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+
+use rusqlite::Connection;
+
+use super::fingerprints::{Entry, is_named, is_of_payment, place_of};
+use super::load::Load;
+use super::on_record::{OnRecord, Other};
+use super::row::Stored;
+use super::vouched::{Vouched, check_row};
+use crate::domain::{Instruction, Written};
+use crate::journal::{ALIKE_MAX, Error, RepeatPlan};
+use crate::ledger::repeats::{
+    Likeness, References, Standing, Terms, is_of_failure, is_same_payment,
+    is_same_through_another_service, is_watched, likeness, likeness_across_services,
+    may_be_same_person, recipient,
+};
+
+/// Failures of one load that a row is watched for.
+const WATCHED: usize = 16;
+
+/// What is found while the fingerprints are compared: the row of the file, the load on record, its row.
+pub(super) struct Found<'c> {
+    pub(super) c: &'c Connection,
+}
+
+/// The tables of what is found.
+#[derive(Clone, Copy)]
+pub(super) enum Table {
+    Repeat,
+    Alike,
+    Watched,
+    /// Repeats of what failed by the word of a person: allowed, they are watched as well.
+    ByWord,
+    /// The same recipient and amount through another service.
+    OtherService,
+}
+
+impl Found<'_> {
+    pub(super) fn begin(c: &Connection) -> Result<Found<'_>, Error> {
+        c.execute_batch(
+            "drop table if exists temp.repeat; drop table if exists temp.alike_found; drop table if exists temp.watched_found;
+             drop table if exists temp.by_word; drop table if exists temp.other_service;
+             create temp table repeat (seq integer, load_id integer, other integer, primary key (seq, load_id)) without rowid;
+             create temp table alike_found (seq integer, load_id integer, other integer, primary key (seq, load_id)) without rowid;
+             create temp table watched_found (seq integer, load_id integer, other integer, primary key (seq, other)) without rowid;
+             create temp table by_word (seq integer, load_id integer, other integer, primary key (seq, other)) without rowid;
+             create temp table other_service (seq integer, load_id integer, other integer, primary key (seq, load_id)) without rowid;",
+        )?;
+        Ok(Found { c })
+    }
+
+    pub(super) fn add(
+        &self,
+        table: Table,
+        seq: i64,
+        load_id: i64,
+        other: i64,
+    ) -> Result<(), Error> {
+        let sql = match table {
+            Table::Repeat => "insert or ignore into temp.repeat values (?1, ?2, ?3)",
+            Table::Alike => "insert or ignore into temp.alike_found values (?1, ?2, ?3)",
+            Table::Watched => "insert or ignore into temp.watched_found values (?1, ?2, ?3)",
+            Table::ByWord => "insert or ignore into temp.by_word values (?1, ?2, ?3)",
+            Table::OtherService => "insert or ignore into temp.other_service values (?1, ?2, ?3)",
+        };
+        self.c.prepare_cached(sql)?.execute([seq, load_id, other])?;
+        Ok(())
+    }
+
+    pub(super) fn number(&self, sql: &str) -> Result<u64, Error> {
+        let number: i64 = self.c.query_row(sql, [], |row| row.get(0))?;
+        Ok(number.unsigned_abs())
+    }
+}
+
+/// Rows on record that are one and the same payment, as far as they decide about another one.
+#[derive(Default)]
+struct SamePayment {
+    /// One that counts, with a reference and without.
+    counting: [Option<Other>; 2],
+    failed: Vec<Other>,
+    /// One that has failed beyond those: nobody would look at it before a row leaves, so it is a repeat.
+    unwatched: Option<Other>,
+}
+
+/// What tells payments from one another whose hashes are the same: who receives, through which service, and the amount, which
+/// may be open.
+pub(super) type PaymentKey = (String, Option<i64>);
+
+pub(super) fn payment_key(row: &Instruction<Stored>) -> PaymentKey {
+    let (account, bank) = recipient(row);
+    let to = format!("{} {} {bank} {account}", row.money.currency, row.service);
+    (to, row.money.known().map(|amount| amount.minor()))
+}
+
+/// Where the rows come from that are compared.
+pub(super) struct Sides<'a, 'b> {
+    pub(super) load: &'a Load<'b>,
+    pub(super) record: &'a Connection,
+    pub(super) plan: &'a RepeatPlan,
+    pub(super) found: Found<'a>,
+    pub(super) alike: Counted,
+    pub(super) vouched: Vouched,
+    /// The batch has set rows aside.
+    pub(super) has_set_aside: bool,
+}
+
+/// How many rows were found by load.
+#[derive(Default)]
+pub(super) struct Counted(RefCell<BTreeMap<i64, u64>>);
+
+impl Counted {
+    fn get(&self, load_id: i64) -> u64 {
+        self.0.borrow().get(&load_id).copied().unwrap_or_default()
+    }
+
+    fn count(&self, load_id: i64) {
+        *self.0.borrow_mut().entry(load_id).or_default() += 1;
+    }
+}
+
+impl Sides<'_, '_> {
+    /// Returns the row of the file at an entry.
+    pub(super) fn row(&self, entry: Entry) -> Result<(i64, Instruction<Stored>), Error> {
+        let seq = self.load.base + 1 + place_of(entry);
+        Ok((seq, self.load.instruction(seq)?))
+    }
+
+    /// Compares rows of the file with rows on record that may be of the same debt.
+    pub(super) fn compare(
+        &self,
+        load: OnRecord,
+        entries: &[Entry],
+        seqs: &[(i64, Entry)],
+    ) -> Result<(), Error> {
+        let load_id = load.load_id;
+        // Rows with references on both sides are alike at most: what is paid every day is not read in full every day.
+        let all_named = entries
+            .iter()
+            .all(|entry| is_of_payment(*entry) && is_named(*entry));
+        let enough = all_named && self.alike.get(load_id) >= ALIKE_MAX;
+        let mut others = Vec::new();
+        for (seq, entry) in seqs {
+            if enough && is_named(*entry) {
+                continue;
+            }
+            if let Some(other) = load.other(self.record, &self.vouched, *seq)? {
+                check_row(self.load.key, *entry, &other)?;
+                others.push(other);
+            }
+        }
+        // A corrected row is no repeat of what it replaces.
+        others.retain(|other| !self.load.corrections.replaces(other.seq));
+        if others.is_empty() {
+            return Ok(());
+        }
+        if entries.first().is_some_and(|entry| is_of_payment(*entry)) {
+            return self.compare_payments(load_id, entries, others);
+        }
+        for entry in entries {
+            let (seq, row) = self.row(*entry)?;
+            for other in &others {
+                self.judge(
+                    load_id,
+                    (seq, &row),
+                    other,
+                    is_same_payment(&row, &other.row),
+                )?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the terms for a row of the file and one on record.
+    // Of a batch that has set rows aside each row may be one of those, however it was mended since: what a person changed of it
+    // makes no other debt of it.
+    fn terms(&self, row: &Instruction<Stored>, other: &Other) -> Terms {
+        let terms = self.plan.terms.between(&row.service, &other.row.service);
+        terms.for_row(self.has_set_aside)
+    }
+
+    /// Looks among rows on record for those that pay what rows of the file pay, through another service; `entries` are those
+    /// that the rows of the file would have there.
+    pub(super) fn compare_through_others(
+        &self,
+        load: OnRecord,
+        entries: &[Entry],
+        seqs: &[(i64, Entry)],
+    ) -> Result<(), Error> {
+        let all_named = entries.iter().all(|entry| is_named(*entry));
+        let mut others: BTreeMap<PaymentKey, [Option<Other>; 2]> = BTreeMap::new();
+        for (seq, entry) in seqs {
+            // Other references are other debts.
+            if all_named && is_named(*entry) && !self.plan.terms.restart_somewhere() {
+                continue;
+            }
+            let Some(other) = load.other(self.record, &self.vouched, *seq)? else {
+                continue;
+            };
+            check_row(self.load.key, *entry, &other)?;
+            let is_unpaid = matches!(other.standing, Standing::Failed | Standing::Cancelled);
+            if is_unpaid || self.load.corrections.replaces(other.seq) {
+                continue;
+            }
+            // Of many such rows one with a reference, and one without, stand for all: whichever counts longest.
+            let place = usize::from(other.reference().is_none());
+            let same = others.entry(payment_key(&other.row)).or_default();
+            let lasts = |other: &Other| (other.standing, other.newest);
+            if same[place]
+                .as_ref()
+                .is_none_or(|known| lasts(known) < lasts(&other))
+            {
+                same[place] = Some(other);
+            }
+        }
+        if others.is_empty() {
+            return Ok(());
+        }
+        for entry in entries {
+            let (seq, row) = self.row(*entry)?;
+            let reference = row.reference.as_ref().map(|reference| reference.as_str());
+            for other in others.values().flatten().flatten() {
+                let terms = self.terms(&row, other);
+                let references = References::of(reference, other.reference());
+                if is_same_through_another_service(&row, &other.row)
+                    && likeness_across_services(references, &terms) == Likeness::Alike
+                    && other.counts(self.load.plan.now, &terms)
+                {
+                    self.found
+                        .add(Table::OtherService, seq, load.load_id, other.seq)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    // Of many rows on record with the same recipient, amount and service one with a reference, and one without, stand for all.
+    fn compare_payments(
+        &self,
+        load_id: i64,
+        entries: &[Entry],
+        others: Vec<Other>,
+    ) -> Result<(), Error> {
+        let now = self.load.plan.now;
+        let mut payments: BTreeMap<PaymentKey, SamePayment> = BTreeMap::new();
+        for other in others {
+            let terms = self.terms(&other.row, &other);
+            let same = payments.entry(payment_key(&other.row)).or_default();
+            let place = usize::from(other.reference().is_none());
+            if other.counts(now, &terms) {
+                same.counting[place].get_or_insert(other);
+            } else if other.standing == Standing::Failed {
+                match same.failed.len() < WATCHED {
+                    true => same.failed.push(other),
+                    false => drop(same.unwatched.get_or_insert(other)),
+                }
+            }
+        }
+        for entry in entries {
+            let (seq, row) = self.row(*entry)?;
+            let (to, amount) = payment_key(&row);
+            let of_account = (to.clone(), None)..=(to, Some(i64::MAX));
+            for ((_, other_amount), same) in payments.range(of_account) {
+                if amount.is_some() && other_amount.is_some() && amount != *other_amount {
+                    continue;
+                }
+                let counting = same.counting.iter().flatten();
+                for other in counting.chain(&same.failed) {
+                    let is_same = is_same_payment(&row, &other.row);
+                    self.judge(load_id, (seq, &row), other, is_same)?;
+                }
+                if let Some(other) = &same.unwatched {
+                    let is_same = is_same_payment(&row, &other.row);
+                    if self.judge(load_id, (seq, &row), other, is_same)? {
+                        self.found.add(Table::Repeat, seq, load_id, other.seq)?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Judges a row by one on record; returns whether it is watched.
+    fn judge(
+        &self,
+        load_id: i64,
+        (seq, row): (i64, &Instruction<Stored>),
+        other: &Other,
+        same_payment: bool,
+    ) -> Result<bool, Error> {
+        if self.load.is_told_apart((seq, row), other)? {
+            return Ok(false);
+        }
+        let terms = self.terms(row, other);
+        let reference = row.reference.as_ref().map(|reference| reference.as_str());
+        let references = References::of(reference, other.reference());
+        let likeness = match other.is_retried() {
+            // Its reference comes again because it had failed.
+            true if is_of_failure(
+                references,
+                same_payment,
+                may_be_same_person(row, &other.row),
+                &terms,
+            ) =>
+            {
+                Likeness::Repeat
+            }
+            _ => likeness(references, same_payment, &terms),
+        };
+        if is_watched(likeness, other.standing) {
+            self.found.add(Table::Watched, seq, load_id, other.seq)?;
+            return Ok(true);
+        }
+        if !other.counts(self.load.plan.now, &terms) {
+            return Ok(false);
+        }
+        match likeness {
+            Likeness::None => {}
+            Likeness::Alike => {
+                self.alike.count(load_id);
+                self.found.add(Table::Alike, seq, load_id, other.seq)?;
+            }
+            Likeness::Repeat => {
+                if other.by_word {
+                    self.found.add(Table::ByWord, seq, load_id, other.seq)?;
+                }
+                self.found.add(Table::Repeat, seq, load_id, other.seq)?;
+            }
+        }
+        Ok(false)
+    }
+}
