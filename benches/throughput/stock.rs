@@ -158,9 +158,10 @@ pub fn copy_journal(from: &Path, to: &Path) -> Outcome<()> {
         }
     }
     let mut command = disburse(to);
-    command.args(["recover", "--nothing-ran-since", "--yes"]);
+    command.args(["recover", "--nothing-ran-since"]);
     command.args(["--reason", "copied for a measure"]);
-    Process::start(&mut command, limit(0))?.wait()?;
+    // Said by a person, or not at all.
+    Process::start_at_terminal(&mut command, limit(0), "nothing ran since")?.wait()?;
     for entry in fs::read_dir(to)? {
         File::open(entry?.path())?.sync_all()?;
     }

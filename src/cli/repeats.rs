@@ -243,9 +243,9 @@ pub(super) fn alike_text(alike: &Alike) -> String {
         }
         _ => output::counted(count, "row"),
     };
-    let (pays, has, repeats) = match count {
-        1 => ("pays", "has", "repeats a row"),
-        _ => ("pay", "have", "repeat rows"),
+    let (pays, has, repeats, was) = match count {
+        1 => ("pays", "has", "repeats a row", "was"),
+        _ => ("pay", "have", "repeat rows", "were"),
     };
     let file = output::name(&alike.file);
     let other = load_text(&alike.other);
@@ -273,6 +273,13 @@ pub(super) fn alike_text(alike: &Alike) -> String {
         AlikeKind::OtherService => format!(
             "{rows} of {file} {pays} the same recipient and amount as {other}, through another service, and no references tell them \
              apart: {lines}"
+        ),
+        AlikeKind::Withdrawn => format!(
+            "{rows} of {file} {repeats} that {was} cancelled in {other}, and may not be due here either: {lines}"
+        ),
+        AlikeKind::OtherAmount => format!(
+            "{rows} of {file} {pays} the same recipient by the same service as {other}, but another amount, and no references tell \
+             them apart; other rows of the file repeat rows of that batch: {lines}"
         ),
         AlikeKind::SameFile => format!(
             "{rows} of {file} {pays} the same person (number and name) the same amount as another row of it, under another reference: {lines}"

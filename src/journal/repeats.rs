@@ -103,16 +103,24 @@ pub enum AlikeKind {
     SameReference,
     /// The same recipient and amount as rows of another load, through another service, and no references tell them apart.
     OtherService,
+    /// What a person withdrew from another load, which was not withdrawn as a whole.
+    Withdrawn,
+    /// The same recipient and service as rows of another load, another amount, and no references tell them apart; other rows of
+    /// the file repeat rows of that load.
+    OtherAmount,
 }
 
 impl AlikeKind {
-    /// Every kind that has a number in the journal, at the place of it.
-    pub(super) const ALL: [Self; 5] = [
+    /// Every kind, at the place of its number in the journal.
+    pub(super) const ALL: [Self; 8] = [
         Self::OtherLoad,
         Self::SameFile,
         Self::Allowed,
         Self::SameBill,
         Self::SameReference,
+        Self::OtherService,
+        Self::Withdrawn,
+        Self::OtherAmount,
     ];
 }
 

@@ -212,6 +212,29 @@ pub fn counts(standing: Standing, age: Duration, terms: &Terms) -> bool {
     }
 }
 
+/// Returns whether a row is what a person has withdrawn elsewhere, within the window: perhaps it is not to be paid here either. It is
+/// let in, and shown.
+#[must_use]
+pub fn is_of_withdrawn(
+    likeness: Likeness,
+    standing: Standing,
+    age: Duration,
+    terms: &Terms,
+) -> bool {
+    likeness == Likeness::Repeat && standing == Standing::Cancelled && age < terms.window
+}
+
+/// Returns whether a row may be another one whose amount was changed: of the same recipient and service, and no references tell
+/// them apart. It is a sign of that only where other rows of its file repeat rows of that load.
+#[must_use]
+pub fn may_have_other_amount<M: Written, N: Written>(
+    references: References,
+    a: &Instruction<M>,
+    b: &Instruction<N>,
+) -> bool {
+    references == References::Missing && is_same_account(a, b) && !may_be_same_amount(a, b)
+}
+
 /// Judges a row by one of another load.
 #[must_use]
 pub fn judge(

@@ -11,7 +11,8 @@ use disburse::domain::{
 };
 use disburse::journal::{
     Acquired, CallbackNote, Claim, Finding, Home, Incoming, Journal, LoadPlan, LoadSummary, Loaded,
-    Moved, PaymentRecord, Reader, Received, RejectedRow, ReportRow, RunTerms, RunToken, Standing,
+    Moved, PaymentRecord, Reader, Received, RejectedRow, RepeatPlan, ReportRow, RunTerms, RunToken,
+    Standing,
 };
 use disburse::ledger::confirmation::{Answer, Bound, Confirmation};
 use disburse::lifecycle::{Class, Event, Moment, Policy, State, Verdict};
@@ -85,6 +86,19 @@ pub fn nameless(n: u64, line: u64) -> Instruction {
         line,
         reference: None,
         ..row(n)
+    }
+}
+
+pub const DAY: i64 = 24 * 60 * 60;
+
+/// A load of another batch some days later, which looks for repeats.
+pub fn other_batch(name: &str, day: i64) -> LoadPlan {
+    LoadPlan {
+        batch: BatchName::parse(name).unwrap(),
+        source: format!("{name}.csv"),
+        now: at(day * DAY),
+        repeats: Some(RepeatPlan::default()),
+        ..plan()
     }
 }
 

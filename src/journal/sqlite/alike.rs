@@ -69,30 +69,22 @@ impl Load<'_> {
     }
 }
 
-/// Beside the lines of rows that look like those of another load through another service: the kind has no number of its own.
-const THROUGH: &str = "other_service";
-
 /// Returns the number that a kind is kept under.
 fn number_of(kind: AlikeKind) -> i64 {
-    let kind = match kind {
-        AlikeKind::OtherService => AlikeKind::OtherLoad,
-        kind => kind,
-    };
     let at = AlikeKind::ALL.iter().position(|known| *known == kind);
     i64::try_from(at.unwrap_or_default()).unwrap_or_default()
 }
 
 /// Returns lines as they are kept: earlier releases kept those of the rows alone.
 fn lines_json(alike: &Alike) -> Value {
-    match (alike.kind, alike.others.is_empty()) {
-        (AlikeKind::OtherService, _) => json!({"lines": alike.lines, "others": [], THROUGH: true}),
-        (_, true) => json!(alike.lines),
-        (_, false) => json!({"lines": alike.lines, "others": alike.others}),
+    match alike.others.is_empty() {
+        true => json!(alike.lines),
+        false => json!({"lines": alike.lines, "others": alike.others}),
     }
 }
 
-/// Reads them: the lines of the rows, those of what they look like, and whether these are paid through another service.
-fn lines_from(text: &str) -> Result<(Vec<u64>, Vec<u64>, bool), Error> {
+/// Reads them: the lines of the rows, and those of what they look like.
+fn lines_from(text: &str) -> Result<(Vec<u64>, Vec<u64>), Error> {
     let bad = || corrupt("lines");
     // What is not there is no line.
     let list = |value: Option<Value>| match value {
@@ -100,12 +92,8 @@ fn lines_from(text: &str) -> Result<(Vec<u64>, Vec<u64>, bool), Error> {
         Some(value) => serde_json::from_value::<Vec<u64>>(value).map_err(|_| bad()),
     };
     match serde_json::from_str(text).map_err(|_| bad())? {
-        Value::Object(mut both) => Ok((
-            list(both.remove("lines"))?,
-            list(both.remove("others"))?,
-            both.contains_key(THROUGH),
-        )),
-        lines => Ok((list(Some(lines))?, Vec::new(), false)),
+        Value::Object(mut both) => Ok((list(both.remove("lines"))?, list(both.remove("others"))?)),
+        lines => Ok((list(Some(lines))?, Vec::new())),
     }
 }
 
@@ -154,14 +142,10 @@ fn alike(c: &Connection, batch_id: i64) -> Result<Vec<Alike>, Error> {
         let kind = usize::try_from(kind)
             .ok()
             .and_then(|kind| AlikeKind::ALL.get(kind));
-        let (lines, others, through_another) = lines_from(&row.get::<_, String>(6)?)?;
+        let (lines, others) = lines_from(&row.get::<_, String>(6)?)?;
         let kind = kind.ok_or_else(|| corrupt("rows that are alike"))?;
         let mut alike = Alike {
-            kind: if through_another {
-                AlikeKind::OtherService
-            } else {
-                *kind
-            },
+            kind: *kind,
             file: row.get(1)?,
             other: RepeatedLoad {
                 batch: row.get(2)?,

@@ -6,13 +6,13 @@ use sha2::{Digest, Sha256};
 use super::fingerprints::{Collector, Entry, Store};
 use super::joins::{has_open, join, join_open};
 use super::load::Load;
-use super::on_record::{Other, Which, loads_on_record, other};
+use super::on_record::{OnRecord, Other, Which, loads_on_record, other};
 use super::open;
 use super::orders::allow_repeats;
 use super::read::standing;
 use super::rivals::instruction;
 use super::row::{PAYMENT_COLUMNS, PAYMENT_WIDTH, Stored, corrupt, stored_of};
-use super::sides::{Counted, Found, Sides};
+use super::sides::{Counted, Found, Sides, Table};
 use super::sorted::{LATE_MAX, Sorted};
 use super::until_done;
 use super::vouched::Vouched;
@@ -28,6 +28,14 @@ use crate::ledger::was_repeat::Repeated;
 pub(super) const SAME_FILE: i64 = 0;
 pub(super) const SAME_BILL: i64 = -1;
 pub(super) const SAME_REFERENCE: i64 = -2;
+
+/// What is let in, and shown.
+const SHOWN: [(Table, AlikeKind); 4] = [
+    (Table::Alike, AlikeKind::OtherLoad),
+    (Table::OtherService, AlikeKind::OtherService),
+    (Table::Withdrawn, AlikeKind::Withdrawn),
+    (Table::OtherAmount, AlikeKind::OtherAmount),
+];
 
 impl Load<'_> {
     pub(super) fn instruction(&self, seq: i64) -> Result<Instruction<Stored>, Error> {
@@ -104,7 +112,38 @@ impl Load<'_> {
                 join_open(record, load.load_id, slice, recorded_open, &mut compare)
             })
         })?;
+        let repeated: Vec<OnRecord> = {
+            let repeated = sides.found.loads(Table::Repeat)?;
+            let is_repeated = |load: &&OnRecord| repeated.contains(&load.load_id);
+            loads.iter().filter(is_repeated).copied().collect()
+        };
+        if !repeated.is_empty() {
+            self.collect_rest()?.each_slice(|slice| {
+                repeated.iter().try_for_each(|load| {
+                    join_open(record, load.load_id, slice, true, |entries, seqs| {
+                        sides.compare_amounts(*load, entries, seqs)
+                    })
+                })
+            })?;
+        }
+        sides.found.leave_out_wholly_withdrawn(record)?;
         self.conclude(record, plan, sorted)
+    }
+
+    /// The accounts of the rows that repeat nothing, as if their amounts were open: so they meet every row of the same account.
+    fn collect_rest(&self) -> Result<Collector, Error> {
+        let mut collector = Collector::new(self.key);
+        let mut statement = self.c.prepare(&format!(
+            "select {PAYMENT_COLUMNS}, i.seq from instruction i cross join service s on s.service_id = i.service_id
+             where i.seq > ?1 and i.seq not in (select seq from temp.repeat) order by i.seq"
+        ))?;
+        let mut rows = statement.query([self.base])?;
+        while let Some(row) = rows.next()? {
+            let seq: i64 = row.get(PAYMENT_WIDTH)?;
+            let place = (seq - self.base - 1).unsigned_abs();
+            collector.row(place, &stored_of(row, 0)?.instruction, None)?;
+        }
+        Ok(collector)
     }
 
     /// Keeps the fingerprints of the rows that are left, once those that repeat others were set aside.
@@ -151,16 +190,19 @@ impl Load<'_> {
         }
         let rows = found.number("select count(distinct seq) from temp.repeat")?;
         if rows > 0 {
-            self.c.execute_batch(
-                "delete from temp.alike_found where seq in (select seq from temp.repeat);
-                 delete from temp.other_service where seq in (select seq from temp.repeat);",
-            )?;
+            for (table, _) in SHOWN {
+                let sql = format!(
+                    "delete from {} where seq in (select seq from temp.repeat)",
+                    table.name()
+                );
+                self.c.execute(&sql, [])?;
+            }
             let repeats = self.repeats(record, rows)?;
             if plan.allowed.as_ref() == Some(&repeats.digest) {
                 let place = (self.batch_id, self.plan.now);
                 allow_repeats(self.c, place, &repeats.digest, self.base)?;
                 until_done::watch_repeats(self.c, plan, self.plan.now)?;
-                self.note(record, "temp.repeat", AlikeKind::Allowed, sorted)?;
+                self.note(record, Table::Repeat.name(), AlikeKind::Allowed, sorted)?;
             } else {
                 self.refuse_repeats(record, sorted)?;
                 if self.plan.skip_bad_rows {
@@ -172,13 +214,9 @@ impl Load<'_> {
                 });
             }
         }
-        self.note(record, "temp.alike_found", AlikeKind::OtherLoad, sorted)?;
-        self.note(
-            record,
-            "temp.other_service",
-            AlikeKind::OtherService,
-            sorted,
-        )?;
+        for (table, kind) in SHOWN {
+            self.note(record, table.name(), kind, sorted)?;
+        }
         watch_found(self.c, self.plan.now)
     }
 
@@ -221,7 +259,7 @@ impl Load<'_> {
             );
         }
         let digest: [u8; 32] = Sha256::digest(digest.to_text()).into();
-        let mut loads = self.loads_of(record, "temp.repeat")?;
+        let mut loads = self.loads_of(record, Table::Repeat.name())?;
         let in_file: i64 = self.c.query_row(
             "select count(*) from instruction where seq > ?1",
             [self.base],

@@ -14,9 +14,9 @@ use super::vouched::{Vouched, check_row};
 use crate::domain::{Instruction, Written};
 use crate::journal::{ALIKE_MAX, Error, RepeatPlan};
 use crate::ledger::repeats::{
-    Likeness, References, Standing, Terms, is_of_failure, is_same_payment,
+    Likeness, References, Standing, Terms, is_of_failure, is_of_withdrawn, is_same_payment,
     is_same_through_another_service, is_watched, likeness, likeness_across_services,
-    may_be_same_person, recipient,
+    may_be_same_person, may_have_other_amount, recipient,
 };
 
 /// Failures of one load that a row is watched for.
@@ -37,19 +37,54 @@ pub(super) enum Table {
     ByWord,
     /// The same recipient and amount through another service.
     OtherService,
+    /// What a person withdrew.
+    Withdrawn,
+    /// The same recipient and service, and another amount.
+    OtherAmount,
+}
+
+impl Table {
+    const ALL: [Self; 7] = [
+        Self::Repeat,
+        Self::Alike,
+        Self::Watched,
+        Self::ByWord,
+        Self::OtherService,
+        Self::Withdrawn,
+        Self::OtherAmount,
+    ];
+
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Repeat => "temp.repeat",
+            Self::Alike => "temp.alike_found",
+            Self::Watched => "temp.watched_found",
+            Self::ByWord => "temp.by_word",
+            Self::OtherService => "temp.other_service",
+            Self::Withdrawn => "temp.withdrawn_found",
+            Self::OtherAmount => "temp.other_amount",
+        }
+    }
+
+    /// Beside the row of the file: of each load one row is enough, or each of its rows counts.
+    fn counted_by(self) -> &'static str {
+        match self {
+            Self::Watched | Self::ByWord => "other",
+            _ => "load_id",
+        }
+    }
 }
 
 impl Found<'_> {
     pub(super) fn begin(c: &Connection) -> Result<Found<'_>, Error> {
-        c.execute_batch(
-            "drop table if exists temp.repeat; drop table if exists temp.alike_found; drop table if exists temp.watched_found;
-             drop table if exists temp.by_word; drop table if exists temp.other_service;
-             create temp table repeat (seq integer, load_id integer, other integer, primary key (seq, load_id)) without rowid;
-             create temp table alike_found (seq integer, load_id integer, other integer, primary key (seq, load_id)) without rowid;
-             create temp table watched_found (seq integer, load_id integer, other integer, primary key (seq, other)) without rowid;
-             create temp table by_word (seq integer, load_id integer, other integer, primary key (seq, other)) without rowid;
-             create temp table other_service (seq integer, load_id integer, other integer, primary key (seq, load_id)) without rowid;",
-        )?;
+        for table in Table::ALL {
+            let (name, by) = (table.name(), table.counted_by());
+            c.execute_batch(&format!(
+                "drop table if exists {name};
+                 create temp table {} (seq integer, load_id integer, other integer, primary key (seq, {by})) without rowid;",
+                name.trim_start_matches("temp.")
+            ))?;
+        }
         Ok(Found { c })
     }
 
@@ -60,14 +95,38 @@ impl Found<'_> {
         load_id: i64,
         other: i64,
     ) -> Result<(), Error> {
-        let sql = match table {
-            Table::Repeat => "insert or ignore into temp.repeat values (?1, ?2, ?3)",
-            Table::Alike => "insert or ignore into temp.alike_found values (?1, ?2, ?3)",
-            Table::Watched => "insert or ignore into temp.watched_found values (?1, ?2, ?3)",
-            Table::ByWord => "insert or ignore into temp.by_word values (?1, ?2, ?3)",
-            Table::OtherService => "insert or ignore into temp.other_service values (?1, ?2, ?3)",
-        };
-        self.c.prepare_cached(sql)?.execute([seq, load_id, other])?;
+        let sql = format!("insert or ignore into {} values (?1, ?2, ?3)", table.name());
+        self.c
+            .prepare_cached(&sql)?
+            .execute([seq, load_id, other])?;
+        Ok(())
+    }
+
+    /// Returns the loads on record that a table names.
+    pub(super) fn loads(&self, table: Table) -> Result<Vec<i64>, Error> {
+        let sql = format!("select distinct load_id from {}", table.name());
+        let mut statement = self.c.prepare(&sql)?;
+        let loads = statement.query_map([], |row| row.get(0))?;
+        Ok(loads.collect::<Result<_, _>>()?)
+    }
+
+    /// Forgets what was withdrawn with all of its load: that says nothing of one of its rows.
+    pub(super) fn leave_out_wholly_withdrawn(&self, record: &Connection) -> Result<(), Error> {
+        for load_id in self.loads(Table::Withdrawn)? {
+            let is_whole: bool = record
+                .prepare_cached(
+                    "select not exists (select 1 from instruction i left join life l using (seq)
+                         where i.seq >= (select min(first_seq) from fingerprints where load_id = ?1)
+                             and i.load_id = ?1 and coalesce(l.state, 0) <> 7)",
+                )?
+                .query_row([load_id], |row| row.get(0))?;
+            if is_whole {
+                self.c.execute(
+                    "delete from temp.withdrawn_found where load_id = ?1",
+                    [load_id],
+                )?;
+            }
+        }
         Ok(())
     }
 
@@ -85,6 +144,8 @@ struct SamePayment {
     failed: Vec<Other>,
     /// One that has failed beyond those: nobody would look at it before a row leaves, so it is a repeat.
     unwatched: Option<Other>,
+    /// One that a person has withdrawn, with a reference and without.
+    withdrawn: [Option<Other>; 2],
 }
 
 /// What tells payments from one another whose hashes are the same: who receives, through which service, and the amount, which
@@ -238,6 +299,41 @@ impl Sides<'_, '_> {
         Ok(())
     }
 
+    /// Looks in a load that other rows of the file repeat for rows whose amount may have been changed; `entries` and `seqs` are of
+    /// the same recipient and service.
+    pub(super) fn compare_amounts(
+        &self,
+        load: OnRecord,
+        entries: &[Entry],
+        seqs: &[(i64, Entry)],
+    ) -> Result<(), Error> {
+        let all_named = entries.iter().all(|entry| is_named(*entry));
+        for (seq, known) in seqs {
+            if all_named && is_named(*known) {
+                continue;
+            }
+            let Some(other) = load.other(self.record, &self.vouched, *seq)? else {
+                continue;
+            };
+            check_row(self.load.key, *known, &other)?;
+            if self.load.corrections.replaces(other.seq) {
+                continue;
+            }
+            for entry in entries {
+                let (seq, row) = self.row(*entry)?;
+                let reference = row.reference.as_ref().map(|reference| reference.as_str());
+                let references = References::of(reference, other.reference());
+                if may_have_other_amount(references, &row, &other.row)
+                    && other.counts(self.load.plan.now, &self.terms(&row, &other))
+                {
+                    self.found
+                        .add(Table::OtherAmount, seq, load.load_id, other.seq)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
     // Of many rows on record with the same recipient, amount and service one with a reference, and one without, stand for all.
     fn compare_payments(
         &self,
@@ -258,6 +354,8 @@ impl Sides<'_, '_> {
                     true => same.failed.push(other),
                     false => drop(same.unwatched.get_or_insert(other)),
                 }
+            } else if other.standing == Standing::Cancelled {
+                same.withdrawn[place].get_or_insert(other);
             }
         }
         for entry in entries {
@@ -268,8 +366,8 @@ impl Sides<'_, '_> {
                 if amount.is_some() && other_amount.is_some() && amount != *other_amount {
                     continue;
                 }
-                let counting = same.counting.iter().flatten();
-                for other in counting.chain(&same.failed) {
+                let seen = same.counting.iter().chain(&same.withdrawn).flatten();
+                for other in seen.chain(&same.failed) {
                     let is_same = is_same_payment(&row, &other.row);
                     self.judge(load_id, (seq, &row), other, is_same)?;
                 }
@@ -314,6 +412,10 @@ impl Sides<'_, '_> {
         if is_watched(likeness, other.standing) {
             self.found.add(Table::Watched, seq, load_id, other.seq)?;
             return Ok(true);
+        }
+        let age = self.load.plan.now.since(other.newest);
+        if is_of_withdrawn(likeness, other.standing, age, &terms) {
+            self.found.add(Table::Withdrawn, seq, load_id, other.seq)?;
         }
         if !other.counts(self.load.plan.now, &terms) {
             return Ok(false);

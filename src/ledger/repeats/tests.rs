@@ -67,6 +67,26 @@ fn which_rows_of_other_loads_count() {
 }
 
 #[test]
+fn what_a_person_has_withdrawn_within_the_window_is_shown() {
+    let standings = [
+        Standing::Cancelled,
+        Standing::Failed,
+        Standing::Ended,
+        Standing::Unfinished,
+    ];
+    for likeness in [Likeness::None, Likeness::Alike, Likeness::Repeat] {
+        for standing in standings {
+            for age in [0, 19, 20, 400] {
+                let found = is_of_withdrawn(likeness, standing, DAY * age, &Terms::default());
+                let expected =
+                    likeness == Likeness::Repeat && standing == Standing::Cancelled && age < 20;
+                assert_eq!(found, expected, "{likeness:?} {standing:?} {age}");
+            }
+        }
+    }
+}
+
+#[test]
 fn every_combination_of_likeness_and_standing_is_judged_by_both() {
     let references = [References::Same, References::Differ, References::Missing];
     let standings = [
@@ -358,6 +378,31 @@ fn references_are_compared_as_a_person_reads_them() {
             .iter()
             .any(|(a, b, expected)| References::of(*a, *b) != *expected)
     );
+}
+
+#[test]
+fn an_amount_may_have_been_changed_where_no_references_tell_rows_apart() {
+    let other = Instruction {
+        money: Money {
+            amount: Amount::from_minor(101).unwrap(),
+            ..row().money
+        },
+        ..row()
+    };
+    let elsewhere = Instruction {
+        account_number: "0110".into(),
+        ..other.clone()
+    };
+    for (references, row, expected) in [
+        (References::Missing, &other, true),
+        (References::Missing, &self::row(), false),
+        (References::Missing, &elsewhere, false),
+        (References::Same, &other, false),
+        (References::Differ, &other, false),
+    ] {
+        let found = may_have_other_amount(references, &self::row(), row);
+        assert_eq!(found, expected, "{references:?} {row:?}");
+    }
 }
 
 #[test]

@@ -1,24 +1,10 @@
 //! The same payment in another spelling, or with an amount that its bill tells.
 
 use disburse::domain::{BatchName, Instruction, Reference, ServiceCode};
-use disburse::journal::{
-    AlikeKind, BillCursor, Incoming, LoadPlan, LoadRefusal, Loaded, RepeatPlan,
-};
+use disburse::journal::{AlikeKind, BillCursor, Incoming, LoadPlan, LoadRefusal, Loaded};
 use disburse::lifecycle::Class;
 
 use crate::support::*;
-
-const DAY: i64 = 24 * 60 * 60;
-
-fn other_batch(name: &str, day: i64) -> LoadPlan {
-    LoadPlan {
-        batch: BatchName::parse(name).unwrap(),
-        source: format!("{name}.csv"),
-        now: at(day * DAY),
-        repeats: Some(RepeatPlan::default()),
-        ..plan()
-    }
-}
 
 fn first_batch() -> LoadPlan {
     other_batch("payroll", 0)

@@ -29,6 +29,7 @@ mod repeats;
 mod replacements;
 mod sequences;
 mod set_aside;
+mod shown;
 mod stale;
 mod taken_back;
 mod waits;

@@ -9,18 +9,6 @@ use disburse::lifecycle::Class;
 
 use crate::support::*;
 
-const DAY: i64 = 24 * 60 * 60;
-
-fn other_batch(name: &str, day: i64) -> LoadPlan {
-    LoadPlan {
-        batch: BatchName::parse(name).unwrap(),
-        source: format!("{name}.csv"),
-        now: at(day * DAY),
-        repeats: Some(RepeatPlan::default()),
-        ..plan()
-    }
-}
-
 /// Terms of a service whose references begin anew, beside the default ones.
 fn restarting(service: &str) -> TermsByService {
     let terms = Terms {

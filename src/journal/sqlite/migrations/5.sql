@@ -155,7 +155,7 @@ create index fingerprints_by_load on fingerprints (load_id, least);
 create table alike (
     alike_id  integer primary key,
     load_id   integer not null,
-    kind      integer not null check (kind between 0 and 4),
+    kind      integer not null check (kind between 0 and 7),
     batch     text not null,                -- the other load: its batch, its file, its time
     source    text not null,
     loaded_at integer not null,
