@@ -120,26 +120,25 @@ impl FailedRows {
             return Ok(());
         };
         let name = RejectedName::of(&self.batch, &row.digest).to_string();
-        let file = &self.name;
         let unread = unread_text(&mut cells, row);
         let what_to_do = match was_repeat(&row.errors) {
             Some(other) => self.leave_out(row.line, &other.batch),
-            None => self.mend(file, unread.is_some()),
+            None => self.mend(row.line, unread.is_some()),
         };
         let unread = unread.unwrap_or_default();
         self.write(cells, [&name, "", &row.errors, &what_to_do, &unread])
     }
 
-    fn mend(&self, file: &str, is_unread: bool) -> String {
+    fn mend(&self, line: u64, is_unread: bool) -> String {
+        let (batch, file, sandbox) = (&self.batch, &self.name, sandbox_flag(self.purpose));
         let mend = match is_unread {
             true => format!("{}. Then", unread_advice(true)),
             false => "Mend what the reason says,".to_owned(),
         };
         format!(
-            "{mend} remove the other rows, then “disburse load {file} --batch {} --amend{}”: its payment takes its \
-             place. If another row pays the same already, or it shall not be paid, leave this one out: nobody is missing.",
-            self.batch,
-            sandbox_flag(self.purpose)
+            "{mend} remove the other rows, then “disburse load {file} --batch {batch} --amend{sandbox}”: its payment takes its \
+             place. If another row pays the same already, or it shall not be paid, leave this one out and withdraw it: \
+             “disburse cancel {batch} --rejected {line} --reason TEXT”."
         )
     }
 
