@@ -2,7 +2,6 @@
 
 use std::error::Error;
 use std::fs::File;
-use std::io::Write;
 use std::os::unix::fs::FileExt;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
@@ -12,7 +11,6 @@ use std::time::{Duration, Instant};
 
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid};
-use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 
 pub type Outcome<T> = Result<T, Box<dyn Error>>;
 
@@ -43,47 +41,29 @@ pub struct Process {
     over: Arc<AtomicBool>,
     expired: Arc<AtomicBool>,
     watch: Option<JoinHandle<u64>>,
-    /// The person's end of its terminal, open as long as it runs.
-    _terminal: Option<File>,
 }
 
 impl Process {
     /// Starts a command; what it prints goes to files, so that it never waits for a reader.
     pub fn start(command: &mut Command, limit: Duration) -> Outcome<Self> {
-        Self::start_to(command, limit, tempfile::tempfile()?)
-    }
-
-    /// Starts a command at a terminal, where a person types this line when it asks.
-    pub fn start_at_terminal(command: &mut Command, limit: Duration, line: &str) -> Outcome<Self> {
-        let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY)?;
-        grantpt(&master)?;
-        unlockpt(&master)?;
-        let name = ptsname(&master, Vec::new())?;
-        let terminal = File::options()
-            .read(true)
-            .write(true)
-            .open(name.to_str()?)?;
-        command.stdin(terminal.try_clone()?).stderr(terminal);
-        let mut master = File::from(master);
-        writeln!(master, "{line}")?;
-        let mut process =
-            Self::spawn(command, limit, tempfile::tempfile()?, tempfile::tempfile()?)?;
-        process._terminal = Some(master);
-        Ok(process)
+        let (out, err) = (tempfile::tempfile()?, tempfile::tempfile()?);
+        Self::start_into(command, limit, out, err)
     }
 
     /// The same with standard output in a file of the caller's.
     pub fn start_to(command: &mut Command, limit: Duration, out: File) -> Outcome<Self> {
         let err = tempfile::tempfile()?;
-        command.stdin(Stdio::null()).stderr(err.try_clone()?);
-        Self::spawn(command, limit, out, err)
+        Self::start_into(command, limit, out, err)
     }
 
-    fn spawn(command: &mut Command, limit: Duration, out: File, err: File) -> Outcome<Self> {
+    fn start_into(command: &mut Command, limit: Duration, out: File, err: File) -> Outcome<Self> {
         let arguments = command.get_args().map(|text| text.to_string_lossy());
         let what = arguments.collect::<Vec<_>>().join(" ");
         let what = format!("{} {what}", command.get_program().to_string_lossy());
-        command.stdout(out.try_clone()?);
+        command
+            .stdin(Stdio::null())
+            .stdout(out.try_clone()?)
+            .stderr(err.try_clone()?);
         let started = Instant::now();
         let child = command
             .spawn()
@@ -104,7 +84,6 @@ impl Process {
             over,
             expired,
             watch: Some(watch),
-            _terminal: None,
         })
     }
 

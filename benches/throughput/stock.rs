@@ -1,4 +1,4 @@
-//! What measures start from: files of rows, journals that are loaded, half done or finished. Each is made once.
+//! What measures start from: files of rows, journals that are loaded, half done or finished.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::gateway::{BATCH, Gateway, any_port, client, disburse, free_address};
+use super::gateway::{BATCH, Gateway, any_port, client, free_address};
 use super::process::{Outcome, Process, limit};
 use super::watch::Watch;
 
@@ -17,17 +17,8 @@ pub struct Stock {
     folder: tempfile::TempDir,
     next: usize,
     files: BTreeMap<usize, PathBuf>,
-    finished: BTreeMap<usize, Finished>,
+    finished: BTreeMap<usize, PathBuf>,
     body: Option<(String, String)>,
-}
-
-/// A batch that was run to its end, with a copy of its journal from when half of it was paid and the rest not yet posted.
-#[derive(Clone)]
-pub struct Finished {
-    pub folder: PathBuf,
-    pub half: PathBuf,
-    /// Both journals are tied to a gateway at this address.
-    pub gateway: SocketAddr,
 }
 
 impl Stock {
@@ -76,39 +67,35 @@ impl Stock {
         Process::start(&mut command, limit(rows))?.wait().map(drop)
     }
 
-    /// Returns a batch of so many rows that is finished.
-    pub fn finished(&mut self, rows: usize) -> Outcome<Finished> {
+    /// Returns the folder of a journal whose batch of so many rows is finished.
+    pub fn finished(&mut self, rows: usize) -> Outcome<PathBuf> {
         if let Some(finished) = self.finished.get(&rows) {
             return Ok(finished.clone());
         }
-        let (folder, half) = (self.folder()?, self.folder()?);
-        let address = free_address()?;
-        let gateway = Gateway::start_at(address, &folder, &[])?;
-        let go = |arguments: &[&str], file: Option<&Path>| -> Outcome<()> {
-            let mut command = client(&folder, address)?;
-            // Twenty to a request: this is what is measured from, not what is measured.
-            command
-                .env("DISBURSE_PACKETS_PER_REQUEST", "20")
-                .args(arguments)
-                .args(file);
-            Process::start(&mut command, limit(rows))?.wait().map(drop)
-        };
-        let load = ["load", "--batch", BATCH, "--amend"];
-        let run = ["run", BATCH, "--yes", "--quiet", "--poll-only"];
-        // The first half is paid before the second is there: exactly so many are left.
-        go(&load[..3], Some(&self.files(rows / 2)?.join("rows.csv")))?;
-        go(&run, None)?;
-        go(&load, Some(&self.files(rows)?.join("rows.csv")))?;
-        copy_journal(&folder, &half)?;
-        go(&run, None)?;
+        let folder = self.folder()?;
+        let (gateway, address) = self.half_into(&folder, rows)?;
+        run(&folder, address, rows)?;
         gateway.expect(rows, true)?;
-        let finished = Finished {
-            folder,
-            half,
-            gateway: address,
+        self.finished.insert(rows, folder.clone());
+        Ok(folder)
+    }
+
+    /// Makes a journal in this folder of which half is paid, and the rest not posted yet: exactly so many are left. A copy of one
+    /// would not do: it asks before it posts.
+    pub fn half_into(&mut self, folder: &Path, rows: usize) -> Outcome<(Gateway, SocketAddr)> {
+        let address = free_address()?;
+        let gateway = Gateway::start_at(address, folder, &[])?;
+        let load = |arguments: &[&str], file: &Path| -> Outcome<()> {
+            let mut command = client(folder, address)?;
+            command.args(["load", "--batch", BATCH]).args(arguments);
+            Process::start(command.arg(file), limit(rows))?
+                .wait()
+                .map(drop)
         };
-        self.finished.insert(rows, finished.clone());
-        Ok(finished)
+        load(&[], &self.files(rows / 2)?.join("rows.csv"))?;
+        run(folder, address, rows)?;
+        load(&["--amend"], &self.files(rows)?.join("rows.csv"))?;
+        Ok((gateway, address))
     }
 
     /// Writes so many bodies, a line each, like one that the program itself has posted: each with another identifier.
@@ -147,25 +134,17 @@ impl Stock {
     }
 }
 
-/// Copies a journal, says that the first one is not in use any more, and waits until the copy is on the disk: its way there
-/// is nobody's measure.
-pub fn copy_journal(from: &Path, to: &Path) -> Outcome<()> {
-    for entry in fs::read_dir(from)? {
-        let entry = entry?;
-        let name = entry.file_name();
-        if name.to_string_lossy().starts_with("disburse.db") {
-            fs::copy(entry.path(), to.join(name))?;
-        }
-    }
-    let mut command = disburse(to);
-    command.args(["recover", "--nothing-ran-since"]);
-    command.args(["--reason", "copied for a measure"]);
-    // Said by a person, or not at all.
-    Process::start_at_terminal(&mut command, limit(0), "nothing ran since")?.wait()?;
-    for entry in fs::read_dir(to)? {
-        File::open(entry?.path())?.sync_all()?;
-    }
-    Ok(())
+/// Runs a batch until it is finished, twenty payments to a request: this is what is measured from, not what is measured.
+fn run(folder: &Path, gateway: SocketAddr, rows: usize) -> Outcome<()> {
+    let mut command = client(folder, gateway)?;
+    command.env("DISBURSE_PACKETS_PER_REQUEST", "20").args([
+        "run",
+        BATCH,
+        "--yes",
+        "--quiet",
+        "--poll-only",
+    ]);
+    Process::start(&mut command, limit(rows))?.wait().map(drop)
 }
 
 /// Returns how large a journal is, with what SQLite keeps beside it.

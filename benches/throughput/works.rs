@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use super::gateway::{BATCH, Gateway, any_port, client, disburse, free_address};
 use super::process::{Outcome, Process, limit, until};
-use super::stock::{Stock, copy_journal, journal_bytes};
+use super::stock::{Stock, journal_bytes};
 use super::tools::{Tool, Tools};
 use super::watch::Watch;
 
@@ -301,7 +301,7 @@ impl Bench {
     }
 
     fn sqlite3_of(&self, rows: usize, sql: &str) -> Outcome<Sample> {
-        let journal = self.stock.borrow_mut().finished(rows)?.folder;
+        let journal = self.stock.borrow_mut().finished(rows)?;
         let journal = journal.join("disburse.db").display().to_string();
         self.in_folder(|folder| {
             let out = File::create(folder.join("out.csv"))?;
@@ -318,13 +318,12 @@ impl Bench {
     }
 
     fn resume(&self, rows: usize) -> Outcome<Sample> {
-        let finished = self.stock.borrow_mut().finished(rows)?;
         self.in_folder(|folder| {
-            copy_journal(&finished.half, folder)?;
-            let (seconds, peak_kib) =
-                until_first_post(folder, rows, Some(finished.gateway), |command| {
-                    command.args(["run", BATCH]);
-                })?;
+            let (gateway, address) = self.stock.borrow_mut().half_into(folder, rows)?;
+            drop(gateway);
+            let (seconds, peak_kib) = until_first_post(folder, rows, Some(address), |command| {
+                command.args(["run", BATCH]);
+            })?;
             Ok(Sample {
                 count: rows,
                 seconds,
@@ -350,7 +349,7 @@ impl Bench {
     }
 
     pub fn report(&self, rows: usize) -> Outcome<Sample> {
-        let journal = self.stock.borrow_mut().finished(rows)?.folder;
+        let journal = self.stock.borrow_mut().finished(rows)?;
         self.in_folder(|folder| {
             let mut command = disburse(&journal);
             command.args(["report", BATCH, "--out"]).arg(folder);
@@ -359,7 +358,7 @@ impl Bench {
     }
 
     fn read(&self, rows: usize, arguments: &[&str]) -> Outcome<Sample> {
-        let journal = self.stock.borrow_mut().finished(rows)?.folder;
+        let journal = self.stock.borrow_mut().finished(rows)?;
         self.ours(disburse(&journal).args(arguments), rows, &[0])
     }
 

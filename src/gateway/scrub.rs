@@ -125,17 +125,8 @@ impl Scrub {
     fn of(needles: Vec<Arc<Needle>>) -> Self {
         let mut first = [false; 256];
         for needle in &needles {
-            for byte in [b'%', b'\\', b'&'] {
-                first[usize::from(byte)] = true;
-            }
-            let mut bytes = [0; 4];
-            let begins = needle.chars.first().map(|(c, _)| *c);
-            let written = begins.into_iter().flat_map(|c| {
-                let others = c.to_lowercase().chain(c.to_uppercase());
-                std::iter::once(c).chain(others.filter(|_| needle.any_case))
-            });
-            for c in written {
-                first[usize::from(c.encode_utf8(&mut bytes).as_bytes()[0])] = true;
+            for (all, own) in first.iter_mut().zip(&needle.first) {
+                *all |= own;
             }
         }
         Self(Arc::new(Needles { needles, first }))
@@ -182,7 +173,9 @@ impl Scrub {
     }
 
     fn end_of_secret(&self, text: &str, at: usize) -> Option<usize> {
-        let known = self.0.needles.iter().filter_map(|it| it.end(text, at));
+        let byte = usize::from(*text.as_bytes().get(at)?);
+        let begun = self.0.needles.iter().filter(|needle| needle.first[byte]);
+        let known = begun.filter_map(|needle| needle.end(text, at));
         known.max().or_else(|| end_of_jwt(text, at))
     }
 }
@@ -232,6 +225,8 @@ struct Needle {
     digits: bool,
     /// Large and small letters are alike.
     any_case: bool,
+    /// Bytes that it may begin with, as it is written or escaped.
+    first: [bool; 256],
 }
 
 /// Returns the forms of a secret that are looked for beside one another.
@@ -269,6 +264,7 @@ impl Needle {
         }
         Self {
             broken: long && chars.len() >= CUT_MIN,
+            first: first_bytes(&chars, false),
             chars,
             digits,
             any_case: false,
@@ -286,9 +282,13 @@ impl Needle {
             texts.push(Zeroizing::new(password.chars().rev().collect()));
         }
         let texts = texts.iter().filter(|text| text.len() >= SHORT);
-        let needle = |text: &Zeroizing<String>| Self {
-            any_case: true,
-            ..Self::plain(text, is_digits(text))
+        let needle = |text: &Zeroizing<String>| {
+            let plain = Self::plain(text, is_digits(text));
+            Self {
+                any_case: true,
+                first: first_bytes(&plain.chars, true),
+                ..plain
+            }
         };
         texts.map(needle).collect()
     }
@@ -389,6 +389,21 @@ impl Needle {
         let whole = !ends_in_word(&text[..from]) && !after.is_some_and(char::is_alphanumeric);
         whole && !(self.digits && is_group_of_token(text, from, end))
     }
+}
+
+/// Returns the bytes that a secret may begin with: those of its first character, and those of an escape.
+fn first_bytes(chars: &[(char, bool)], any_case: bool) -> [bool; 256] {
+    let mut first = [false; 256];
+    let mut bytes = [0; 4];
+    let Some((c, _)) = chars.first() else {
+        return first;
+    };
+    let cases = c.to_lowercase().chain(c.to_uppercase());
+    let begins = std::iter::once(*c).chain(cases.filter(|_| any_case));
+    for c in begins.chain(['%', '\\', '&']) {
+        first[usize::from(c.encode_utf8(&mut bytes).as_bytes()[0])] = true;
+    }
+    first
 }
 
 /// Whether a text may be broken at it without becoming another one.

@@ -223,6 +223,18 @@ fn push_text(out: &mut String, place: (usize, u64), text: &str, style: u8) {
         r#" t="inlineStr" s="{style}"><is><t xml:space="preserve">"#
     )
     .expect("writing to a String cannot fail");
+    push_escaped(out, text);
+    out.push_str("</t></is></c>");
+}
+
+/// Appends a text as XML and a spreadsheet read it.
+fn push_escaped(out: &mut String, text: &str) {
+    let is_plain =
+        |byte: u8| matches!(byte, b' '..=b'~') && !matches!(byte, b'&' | b'<' | b'>' | b'_');
+    if text.len() <= CELL_MAX && text.bytes().all(is_plain) {
+        out.push_str(text);
+        return;
+    }
     for (at, c) in text.char_indices().take(CELL_MAX) {
         match c {
             '&' => out.push_str("&amp;"),
@@ -237,5 +249,4 @@ fn push_text(out: &mut String, place: (usize, u64), text: &str, style: u8) {
             c => out.push(c),
         }
     }
-    out.push_str("</t></is></c>");
 }
