@@ -4,23 +4,16 @@
 //! ours, is about another payment. What cannot be read, or could be ours, counts as if it were not there.
 
 mod amount;
+mod compared;
 mod number;
 
 #[cfg(test)]
 mod tests;
 
-use crate::domain::{Country, Currency, Member, Money, Msisdn, Named};
+pub use compared::Recipient;
 
-/// What one named value is to ours.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Agreement {
-    /// The same.
-    Agrees,
-    /// Another one, however it is read.
-    Differs,
-    /// It may be ours or not: it is hidden in part, empty, words, or can be read in two ways.
-    Unreadable,
-}
+use crate::domain::{Currency, Member, Money, Named};
+use compared::Agreement;
 
 /// What we ordered.
 #[derive(Clone, Copy, Debug)]
@@ -29,17 +22,6 @@ pub struct Ours<'a> {
     pub money: Money,
     /// To whom; it is not looked at unless a number is named.
     pub recipient: Option<Recipient<'a>>,
-}
-
-/// To whom we ordered it.
-#[derive(Clone, Copy, Debug)]
-pub struct Recipient<'a> {
-    /// `MSISDN`.
-    pub msisdn: Msisdn,
-    /// `accountNumber`.
-    pub account: &'a str,
-    /// The country of both.
-    pub country: Country,
 }
 
 /// What everything that is named adds up to.

@@ -7,13 +7,16 @@
 use std::collections::BTreeMap;
 
 use data_encoding::HEXLOWER;
-use sha2::{Digest, Sha256};
 
 mod identifiers;
 mod lost;
+mod short;
 
 pub use identifiers::{AsLoaded, Identifiers};
 pub use lost::{Back, Here, Lost, Unlike, back, lost};
+pub use short::key;
+
+use short::{digest_of, halves, short};
 
 /// As many batches are remembered beside a journal by name: those that ran last.
 pub const PAYERS_MAX: usize = 16;
@@ -23,39 +26,6 @@ pub const PAST_MAX: usize = 64;
 
 /// As many names are remembered that the journal had before.
 const WAS_MAX: usize = 4;
-
-/// Returns the few letters that stand for the name of a batch.
-fn digest_of(kept: &str) -> String {
-    data_encoding::BASE32_NOPAD
-        .encode(&Sha256::digest(kept.as_bytes())[..5])
-        .to_ascii_lowercase()
-}
-
-/// So many letters are in such a digest; behind that of a name may stand that of the batch's identifiers.
-const DIGEST: usize = 8;
-
-/// Parts what is kept of a batch that ran long ago: the digest of its name, and that of its identifiers, empty where it is not known.
-fn halves(entry: &str) -> (&str, &str) {
-    entry.split_at_checked(DIGEST).unwrap_or((entry, ""))
-}
-
-/// The longest text that is kept as it is.
-const TEXT_MAX: usize = 80;
-
-/// A text on one line of a mark, without blanks: one that is longer or odd is cut, and told apart by its digest.
-fn short(text: &str) -> String {
-    let is_plain = text.bytes().all(|byte| byte.is_ascii_graphic());
-    if is_plain && (1..=TEXT_MAX).contains(&text.len()) && !text.starts_with('~') {
-        return text.to_owned();
-    }
-    let digest = HEXLOWER.encode(&Sha256::digest(text.as_bytes())[..8]);
-    let seen: String = text
-        .chars()
-        .take(40)
-        .map(|c| if c.is_ascii_graphic() { c } else { '?' })
-        .collect();
-    format!("~{seen}~{digest}")
-}
 
 /// An account of a gateway.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -355,12 +325,6 @@ impl Payers {
         }
         Some(())
     }
-}
-
-/// Returns what the name of a batch is kept as.
-#[must_use]
-pub fn key(batch: &str) -> String {
-    short(batch)
 }
 
 /// What the answers are worth that the configured account would get.

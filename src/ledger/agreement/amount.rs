@@ -1,6 +1,6 @@
 //! Amounts as replies write them: `100`, `100.00`, `1,500.00`, `1.500,00`, `KES 100`, `1.0E7`.
 
-use super::Agreement;
+use super::compared::Agreement;
 use crate::domain::{Currency, Money};
 
 /// Longer texts are no amounts.

@@ -1,6 +1,6 @@
 //! Phone numbers and accounts as replies write them: local, with spaces, hidden in part.
 
-use super::{Agreement, Recipient};
+use super::compared::{Agreement, Recipient};
 use crate::domain::{Country, Msisdn, MsisdnError};
 
 /// Longer texts are no numbers.

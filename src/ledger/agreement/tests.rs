@@ -3,6 +3,7 @@
 use super::Agreement::{self, Agrees, Differs, Unreadable};
 use super::*;
 use crate::domain::Amount;
+use crate::domain::{Country, Msisdn};
 
 fn money(code: &str, text: &str) -> Money {
     let currency = Currency::from_code(code).unwrap();

@@ -1,5 +1,7 @@
 //! What tells the payments of a batch from any others, in a few bytes that fit into a mark.
 
+use super::short::digest_of;
+
 /// The identifiers of a batch's payments as they were loaded, without their retries, in whatever order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Identifiers {
@@ -58,7 +60,7 @@ impl Identifiers {
 
     /// Returns the few letters that stand for them where there is no room for more.
     pub(super) fn digest(self) -> String {
-        super::digest_of(&self.to_words())
+        digest_of(&self.to_words())
     }
 }
 

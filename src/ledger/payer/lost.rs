@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::{AsLoaded, Identifiers, digest_of, halves, key};
+use super::identifiers::{AsLoaded, Identifiers};
+use super::short::{digest_of, halves, key};
 
 /// Before a digest of a name; no name that is kept begins with a blank.
 pub(super) const PAST: &str = " ";
