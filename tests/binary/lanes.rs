@@ -13,18 +13,24 @@ fn shortage(topped_up_after_ms: u64) -> String {
     )
 }
 
-#[test]
-fn a_lane_without_float_is_held_with_5_until_the_operator_reopens_it() {
+/// A gateway whose float is short for as long as a test takes, and a program that does not reopen a lane by itself.
+fn short_of_float(address: &str) -> (World, Sandbox) {
     let setup = Setup {
         lane_retry_after: None,
         ..Setup::default()
     };
     let world = World::new(&setup);
     world.write("faults.toml", &shortage(600_000));
-    let address = format!("127.0.0.1:{}", free_port());
     let short = ["--faults", "faults.toml"];
-    let sandbox = Sandbox::start_at(&address, &world, "ledger", &short);
+    let sandbox = Sandbox::start_at(address, &world, "ledger", &short);
     let world = world.towards(&sandbox.base_url);
+    (world, sandbox)
+}
+
+#[test]
+fn a_lane_without_float_is_held_with_5_until_the_operator_reopens_it() {
+    let address = format!("127.0.0.1:{}", free_port());
+    let (world, sandbox) = short_of_float(&address);
     let rows = rows(60, 71);
     world.write_rows("batch.csv", &rows);
     let pay = ["pay", "batch.csv", "--batch", "b", "--yes"];
@@ -77,16 +83,8 @@ fn a_lane_reopens_by_itself_where_that_is_configured() {
 
 #[test]
 fn what_the_float_refused_can_be_withdrawn_and_no_later_run_pays_it() {
-    let setup = Setup {
-        lane_retry_after: None,
-        ..Setup::default()
-    };
-    let world = World::new(&setup);
-    world.write("faults.toml", &shortage(600_000));
     let address = format!("127.0.0.1:{}", free_port());
-    let short = ["--faults", "faults.toml"];
-    let sandbox = Sandbox::start_at(&address, &world, "ledger", &short);
-    let world = world.towards(&sandbox.base_url);
+    let (world, sandbox) = short_of_float(&address);
     let mut rows = rows(20, 73);
     for row in &mut rows {
         row.service = "B2C_MPESA";

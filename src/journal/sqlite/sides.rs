@@ -204,18 +204,7 @@ impl Sides<'_, '_> {
             .iter()
             .all(|entry| is_of_payment(*entry) && is_named(*entry));
         let enough = all_named && self.alike.get(load_id) >= ALIKE_MAX;
-        let mut others = Vec::new();
-        for (seq, entry) in seqs {
-            if enough && is_named(*entry) {
-                continue;
-            }
-            if let Some(other) = load.other(self.record, &self.vouched, *seq)? {
-                check_row(self.load.key, *entry, &other)?;
-                others.push(other);
-            }
-        }
-        // A corrected row is no repeat of what it replaces.
-        others.retain(|other| !self.load.corrections.replaces(other.seq));
+        let others = self.others(load, seqs, |known| !(enough && is_named(known)))?;
         if others.is_empty() {
             return Ok(());
         }
@@ -236,6 +225,27 @@ impl Sides<'_, '_> {
         Ok(())
     }
 
+    /// Reads the rows on record whose entries are wanted.
+    fn others(
+        &self,
+        load: OnRecord,
+        seqs: &[(i64, Entry)],
+        is_wanted: impl Fn(Entry) -> bool,
+    ) -> Result<Vec<Other>, Error> {
+        let mut others = Vec::new();
+        for (seq, entry) in seqs.iter().filter(|(_, entry)| is_wanted(*entry)) {
+            let Some(other) = load.other(self.record, &self.vouched, *seq)? else {
+                continue;
+            };
+            check_row(self.load.key, *entry, &other)?;
+            // A corrected row is no repeat of what it replaces.
+            if !self.load.corrections.replaces(other.seq) {
+                others.push(other);
+            }
+        }
+        Ok(others)
+    }
+
     /// Returns the terms for a row of the file and one on record.
     // Of a batch that has set rows aside each row may be one of those, however it was mended since: what a person changed of it
     // makes no other debt of it.
@@ -254,17 +264,10 @@ impl Sides<'_, '_> {
     ) -> Result<(), Error> {
         let all_named = entries.iter().all(|entry| is_named(*entry));
         let mut others: BTreeMap<PaymentKey, [Option<Other>; 2]> = BTreeMap::new();
-        for (seq, entry) in seqs {
-            // Other references are other debts.
-            if all_named && is_named(*entry) && !self.plan.terms.restart_somewhere() {
-                continue;
-            }
-            let Some(other) = load.other(self.record, &self.vouched, *seq)? else {
-                continue;
-            };
-            check_row(self.load.key, *entry, &other)?;
-            let is_unpaid = matches!(other.standing, Standing::Failed | Standing::Cancelled);
-            if is_unpaid || self.load.corrections.replaces(other.seq) {
+        // Other references are other debts.
+        let are_told_apart = all_named && !self.plan.terms.restart_somewhere();
+        for other in self.others(load, seqs, |known| !(are_told_apart && is_named(known)))? {
+            if matches!(other.standing, Standing::Failed | Standing::Cancelled) {
                 continue;
             }
             // Of many such rows one with a reference, and one without, stand for all: whichever counts longest.
@@ -308,17 +311,7 @@ impl Sides<'_, '_> {
         seqs: &[(i64, Entry)],
     ) -> Result<(), Error> {
         let all_named = entries.iter().all(|entry| is_named(*entry));
-        for (seq, known) in seqs {
-            if all_named && is_named(*known) {
-                continue;
-            }
-            let Some(other) = load.other(self.record, &self.vouched, *seq)? else {
-                continue;
-            };
-            check_row(self.load.key, *known, &other)?;
-            if self.load.corrections.replaces(other.seq) {
-                continue;
-            }
+        for other in self.others(load, seqs, |known| !(all_named && is_named(known)))? {
             for entry in entries {
                 let (seq, row) = self.row(*entry)?;
                 let reference = row.reference.as_ref().map(|reference| reference.as_str());
