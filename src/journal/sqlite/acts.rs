@@ -3,10 +3,11 @@
 use rusqlite::OptionalExtension;
 use serde_json::{Value, json};
 
-use super::chain::{Chained, Evidence};
+use super::chain::Evidence;
 use super::orders::{Touched, keep_order};
 use super::read::Snapshot;
 use super::row::{ACTED, corrupt};
+use super::session::Chained;
 use super::turns::Manner;
 use super::writer::Journal;
 use crate::domain::{Actor, Timestamp};

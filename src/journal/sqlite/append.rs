@@ -5,9 +5,11 @@ use std::sync::LazyLock;
 use rusqlite::{Connection, Statement, ToSql};
 
 use super::canon::Digest;
-use super::chain::Kind;
 use super::row::corrupt;
 use crate::journal::Error;
+
+/// Kind, class and code of a row of evidence.
+pub(super) type Kind = (i64, Option<i64>, Option<i32>);
 
 /// A row of evidence that waits to be written: of a transaction's rows several are, with one statement.
 pub(super) struct Waiting {

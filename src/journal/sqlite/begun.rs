@@ -4,7 +4,6 @@ use rusqlite::{Connection, params};
 use serde_json::{Value, json};
 
 use super::Journal;
-use super::chain::Chained;
 use super::names;
 use super::orders::note_lost;
 use super::payers;
@@ -13,6 +12,7 @@ use super::recoveries;
 use super::recovery::{Reach, batches, open_recovery, presume};
 use super::row::{RECOVERY_BEGAN, RECOVERY_DONE};
 use super::run::known_batch;
+use super::session::Chained;
 use super::turns::Manner;
 use super::until_done;
 use crate::domain::{BatchName, Timestamp};

@@ -3,7 +3,7 @@
 use rusqlite::{Connection, OptionalExtension, Row, params};
 use serde_json::json;
 
-use super::chain::{Chained, Evidence};
+use super::chain::Evidence;
 use super::fresh::{fresh_from, has_fresh};
 use super::names::batch_name_of;
 use super::rivals::name_rivals;
@@ -13,6 +13,7 @@ use super::row::{
 };
 use super::run::known_batch;
 use super::seal::bill_digest;
+use super::session::Chained;
 use super::turns::Manner;
 use super::unpriced::add_unpriced;
 use super::writer::Journal;

@@ -3,11 +3,12 @@
 use rusqlite::{OptionalExtension, params};
 
 use super::agreed::{hastened, judged, note_other};
-use super::chain::{Chained, Evidence, Words};
+use super::chain::{Evidence, Words};
 use super::evidence::{Subject, apply, batch_of, detail_with, find, payment};
 use super::generations::{self, Member};
 use super::inquiries::is_taken_back;
 use super::row::{NOTED_CALLBACK, OTHER_CALLBACK, event_numbers, save_life, state_of};
+use super::session::Chained;
 use super::taken::recognise;
 use crate::journal::{CallbackNote, Error, Heard, Received};
 use crate::ledger::failure::Mark;
@@ -251,7 +252,7 @@ fn append(
     batch_id: i64,
     seq: i64,
     note: &CallbackNote,
-    kind: super::chain::Kind,
+    kind: super::append::Kind,
     why: &str,
     moment: Moment,
 ) -> Result<(), Error> {

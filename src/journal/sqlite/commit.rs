@@ -2,7 +2,7 @@
 
 use rusqlite::Connection;
 
-use super::chain::Chained;
+use super::session::Chained;
 use super::turns::Work;
 use crate::journal::Error;
 

@@ -4,10 +4,11 @@ use rusqlite::Connection;
 use serde_json::json;
 
 use super::Journal;
-use super::chain::{Chained, Evidence};
+use super::chain::Evidence;
 use super::payers::batches_lost;
 use super::read::standing;
 use super::row::CONFIRMED;
+use super::session::Chained;
 use super::turns::Manner;
 use crate::domain::{BatchName, Timestamp};
 use crate::journal::{Error, Shown};

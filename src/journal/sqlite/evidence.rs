@@ -5,17 +5,18 @@ use std::collections::BTreeMap;
 use rusqlite::{Connection, OptionalExtension, params};
 use serde::Serialize;
 
-use super::NEVER;
 use super::agreed::{apply_other, judged};
-use super::chain::{Chained, Evidence, Words};
+use super::chain::{Evidence, Words};
 use super::fresh::begin_life;
 use super::generations;
 use super::held::open_all;
 use super::inquiries;
+use super::row::NEVER;
 use super::row::{
     LIFE_COLUMNS, add_to_tally, assert_changed, corrupt, currency_of, due_number, event_numbers,
     known_number, life_of, millis, save_life, state_number,
 };
+use super::session::Chained;
 use super::taken::{conclude_other, conclude_taken, recognise};
 use crate::domain::{Amount, Money, PayerTransactionId, Said};
 use crate::journal::{Error, Finding, Heard, Moved};

@@ -8,13 +8,14 @@ use std::sync::{Arc, LazyLock};
 use rusqlite::{Connection, OptionalExtension};
 use serde::{Deserialize, Serialize};
 
-use super::NEVER;
-use super::chain::{Chained, Evidence};
+use super::chain::Evidence;
 use super::evidence::Subject;
 use super::intact::{check_fresh, told};
+use super::row::NEVER;
 use super::row::{
     CLAIMED_TOGETHER, PAYMENT_COLUMNS, PAYMENT_WIDTH, corrupt, millis, payment_of, state_number,
 };
+use super::session::Chained;
 use super::watched::{Watched, watched};
 use crate::domain::{Payment, Timestamp};
 use crate::journal::{Claim, Error, Halt, Heard, Moved};

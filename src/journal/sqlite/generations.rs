@@ -6,14 +6,14 @@ use std::collections::BTreeSet;
 
 use rusqlite::{Connection, OptionalExtension, params};
 
-use super::NEVER;
-use super::chain::Chained;
 use super::evidence::{Counted, Subject, apply, subject};
 use super::inquiries::{ask, doubt, forget, words};
 use super::linked::paid_beside;
+use super::row::NEVER;
 use super::row::{
     LIFE_COLUMNS, PAYMENT_COLUMNS, add_to_tally, corrupt, currency_of, life_of, payment_of,
 };
+use super::session::Chained;
 use super::stale;
 use super::until_done;
 use super::watched::watched;

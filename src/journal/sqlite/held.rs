@@ -2,9 +2,9 @@
 
 use rusqlite::{Connection, params};
 
-use super::chain::Chained;
 use super::row::service_of;
 use super::run::assert_current;
+use super::session::Chained;
 use crate::domain::Timestamp;
 use crate::journal::{Error, Lane, RunToken};
 use crate::ledger::HeldFor;

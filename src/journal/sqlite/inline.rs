@@ -10,9 +10,9 @@ use rusqlite::Connection;
 use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
 
-use super::chain::Chained;
 use super::commit::commit;
 use super::recovery::take_place;
+use super::session::Chained;
 use super::turns::Work;
 use super::{Reader, open};
 use crate::journal::Error;

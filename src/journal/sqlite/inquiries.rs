@@ -4,14 +4,14 @@ use std::collections::BTreeSet;
 
 use rusqlite::{Connection, OptionalExtension, params};
 
-use super::NEVER;
-use super::chain::Chained;
 use super::generations::{Member, of_row, split};
 use super::recovery::open_recovery;
+use super::row::NEVER;
 use super::row::{
     NOTED_CALLBACK, OTHER_ANSWER, OTHER_CALLBACK, OTHER_REPLY, REPLACED, class_of, corrupt,
     identifier_of, state_number,
 };
+use super::session::Chained;
 use super::until_done;
 use crate::domain::{PayerTransactionId, Timestamp};
 use crate::journal::{Doubt, Error, Standing, WAITING_SHOWN, Waiting, WaitsFor};

@@ -8,7 +8,6 @@ use rusqlite::{Connection, OptionalExtension, params};
 
 use super::blocks::{instruction_digest, stored};
 use super::canon::{Digest, Terms};
-use super::chain::Chained;
 use super::fresh::Together;
 use super::generations::of_row;
 use super::row::{
@@ -16,6 +15,7 @@ use super::row::{
     fact_of, payment_of,
 };
 use super::seal::{bill_digest, upload_digest};
+use super::session::Chained;
 use crate::domain::{Payment, Timestamp};
 use crate::journal::Error;
 use crate::ledger::intact::{Mismatch, Span, generation, place, ready, same, untouched};

@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use super::NEVER;
 use super::agreed::all_named_otherwise;
 use super::inquiries::all_doubted;
 use super::read::Snapshot;
+use super::row::NEVER;
 use super::row::{corrupt, currency_of, stamp, state_of};
 use crate::domain::{Amount, BankAccount, Currency, Money, Msisdn, PayerTransactionId};
 use crate::journal::{Error, ListedPayment, ListedRow};

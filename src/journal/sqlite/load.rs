@@ -7,10 +7,9 @@ use std::sync::mpsc::Receiver;
 
 use rusqlite::params;
 
-use super::NEVER;
 use super::begun;
 use super::blocks::Block;
-use super::chain::{Chain, Chained};
+use super::chain::Chain;
 use super::changed::changed;
 use super::checked;
 use super::corrections::Corrections;
@@ -23,7 +22,9 @@ use super::pin::{bind, purpose};
 use super::prepare::{self, Preparer};
 use super::recoveries;
 use super::recovery::open_recovery;
+use super::row::NEVER;
 use super::row::{batch_id, corrupt, service_id, services};
+use super::session::Chained;
 use super::sorted::Sorted;
 use super::until_done;
 use super::vouched::check_loads;

@@ -72,6 +72,7 @@ mod row;
 mod rows;
 mod run;
 mod seal;
+mod session;
 mod set_aside;
 mod sides;
 mod sorted;
@@ -96,19 +97,7 @@ mod writer;
 
 pub use backup::{Backup, backup};
 pub use looked_for::{FOUND_MAX, FoundRow, RejectedFound, SourceFile, Wanted};
+pub use open::is_gone;
 pub use open::refuse_reserved;
 pub use read::{Reader, Snapshot};
 pub use writer::Journal;
-
-/// Returns whether a journal is missing that was in use in this place: its mark still lies there.
-#[must_use]
-pub fn is_gone(journal: &std::path::Path) -> bool {
-    journal.symlink_metadata().is_err() && open::was_here(journal)
-}
-
-/// Version of the schema that this program writes.
-const SCHEMA_VERSION: i64 = 5;
-/// Marks a SQLite file as a journal of ours: "DSBR".
-const APPLICATION_ID: i64 = 0x4453_4252;
-/// What `due_at` holds when nothing is due.
-const NEVER: i64 = i64::MAX;

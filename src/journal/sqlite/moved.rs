@@ -4,7 +4,7 @@ use rusqlite::{Connection, params};
 use serde_json::json;
 
 use super::Journal;
-use super::chain::{Chained, Evidence};
+use super::chain::Evidence;
 use super::pin::{
     account, assert_belongs, assert_nothing_was_edited, assert_purpose, mark_payer, may_be_there,
     witnesses,
@@ -12,6 +12,7 @@ use super::pin::{
 use super::row::GATEWAY_MOVED;
 use super::run::known_batch;
 use super::seal::pin_digest;
+use super::session::Chained;
 use super::turns::Manner;
 use crate::domain::{BatchName, Timestamp};
 use crate::journal::{Error, GatewayMoved};

@@ -8,8 +8,12 @@ use std::time::{Duration, Instant};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
-use super::{APPLICATION_ID, SCHEMA_VERSION};
 use crate::journal::Error;
+
+/// Version of the schema that this program writes.
+pub(super) const SCHEMA_VERSION: i64 = 5;
+/// Marks a SQLite file as a journal of ours: "DSBR".
+pub(super) const APPLICATION_ID: i64 = 0x4453_4252;
 
 /// Every migration, oldest first; the version of a journal is how many it has had.
 const MIGRATIONS: [&str; 5] = [
@@ -146,6 +150,12 @@ pub(super) fn empty(connection: &Connection) -> rusqlite::Result<()> {
             .execute([])?;
     }
     connection.execute_batch("commit")
+}
+
+/// Returns whether a journal is missing that was in use in this place: its mark still lies there.
+#[must_use]
+pub fn is_gone(journal: &Path) -> bool {
+    journal.symlink_metadata().is_err() && was_here(journal)
 }
 
 /// Returns the tables of a journal, those that others speak of last.

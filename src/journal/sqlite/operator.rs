@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::Journal;
 use super::anew::Anew;
 use super::blocks::instruction_digest;
-use super::chain::{Chained, Evidence};
+use super::chain::Evidence;
 use super::evidence::{Subject, subject};
 use super::failures::chosen;
 use super::fresh::begin_all;
@@ -23,6 +23,7 @@ use super::row::{
     batch_id, event_numbers, payment_of, save_life, service_of, state_number,
 };
 use super::run::known_batch;
+use super::session::Chained;
 use super::turns::Manner;
 use super::unpriced::{withdraw, withdraw_all, without_amount};
 use super::unretried;
@@ -359,7 +360,7 @@ pub(super) fn retry(
     if crate::canary::Canary::RetryDoubtful.sings() {
         c.execute(
             "update life set state = 6, due_at = ?2 where batch_id = ?1 and state = 2",
-            params![batch_number, super::NEVER],
+            params![batch_number, super::row::NEVER],
         )?;
     }
     let (mut retried, mut touched) = (0, Touched::default());

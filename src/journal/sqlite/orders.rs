@@ -4,10 +4,10 @@ use rusqlite::{Connection, OptionalExtension, params};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use super::chain::Chained;
 use super::recoveries;
 use super::recovery::{batches, look};
 use super::row::{ORDERS_GIVEN_AGAIN, corrupt};
+use super::session::Chained;
 use super::turns::Manner;
 use super::{Journal, Reader};
 use crate::domain::{ContentDigest, PayerTransactionId, Timestamp};

@@ -5,11 +5,12 @@ use std::collections::BTreeMap;
 use rusqlite::{Connection, OptionalExtension, params};
 use serde_json::json;
 
-use super::chain::{Chained, Evidence};
+use super::chain::Evidence;
 use super::pin::is_bound;
 use super::recovery::{ask_anew, open_recovery};
 use super::row::{PAYER_CONFIRMED, RELEASED};
 use super::run::known_batch;
+use super::session::Chained;
 use super::turns::Manner;
 use super::{Journal, Reader};
 use crate::domain::{BatchName, Timestamp};

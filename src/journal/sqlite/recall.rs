@@ -4,10 +4,10 @@ use std::sync::mpsc::Receiver;
 
 use rusqlite::params;
 
-use super::chain::Chained;
 use super::load::{Load, Seen};
 use super::prepare::{self, Preparer};
 use super::row::currency_of;
+use super::session::Chained;
 use crate::domain::{Currency, ServiceCode, Tally};
 use crate::journal::{Error, Incoming, LoadPlan, LoadRefusal, LoadSummary, Loaded};
 

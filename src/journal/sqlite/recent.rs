@@ -5,8 +5,8 @@
 use rusqlite::Connection;
 use rustc_hash::FxHashMap;
 
-use super::NEVER;
 use super::evidence::Subject;
+use super::row::NEVER;
 use super::row::millis;
 use crate::domain::{Amount, Currency, Money, PayerTransactionId, Timestamp};
 use crate::journal::{Error, Heard, Moved};

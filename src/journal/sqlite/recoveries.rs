@@ -5,9 +5,10 @@ use rusqlite::Connection;
 use serde_json::{Value, json};
 
 use super::canon::Canon;
-use super::chain::{Chained, Evidence};
+use super::chain::Evidence;
 use super::recovery::open_recovery;
 use super::row::{ORDERS_GIVEN_AGAIN, RECOVERY_BEGAN, RECOVERY_DONE};
+use super::session::Chained;
 use super::turns::Manner;
 use super::{Journal, Reader};
 use crate::domain::{BatchName, Timestamp};

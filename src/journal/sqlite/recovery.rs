@@ -6,7 +6,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 use serde_json::{Value, json};
 
 use super::begun::{Missing, begin};
-use super::chain::{Beside, Chained, Evidence};
+use super::chain::Evidence;
 use super::evidence::subject;
 use super::fresh::begin_all;
 use super::held::open_all;
@@ -18,6 +18,7 @@ use super::presumed::presumptions;
 use super::recoveries;
 use super::row::{PRESUMED_POSTED, RECOVERY_DONE, RELEASED, corrupt, save_life};
 use super::run::known_batch;
+use super::session::{Beside, Chained};
 use super::turns::Manner;
 use super::until_done;
 use super::{Journal, Reader};

@@ -2,10 +2,11 @@
 
 use rusqlite::params;
 
-use super::NEVER;
-use super::chain::{Chained, Evidence};
+use super::chain::Evidence;
+use super::row::NEVER;
 use super::row::event_numbers;
 use super::run::ASKED_ABOUT;
+use super::session::Chained;
 use crate::domain::Timestamp;
 use crate::journal::{Error, RunTerms};
 use crate::lifecycle::{Event, Policy};

@@ -2,13 +2,15 @@
 
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use super::NEVER;
 use crate::domain::{
     Amount, Country, Currency, DocumentPath, Instruction, Money, Msisdn, PayerTransactionId,
     Payment, Reference, ServiceCode, Timestamp, Written,
 };
 use crate::journal::Error;
 use crate::lifecycle::{Class, Event, Fact, Life, State, Verdict};
+
+/// What `due_at` holds when nothing is due.
+pub(super) const NEVER: i64 = i64::MAX;
 
 /// The state that `tally` counts rows under that have no amount yet.
 pub(super) const UNPRICED: i64 = 9;

@@ -5,8 +5,6 @@ use std::sync::Arc;
 use rusqlite::{Connection, OptionalExtension, params};
 use serde_json::Value;
 
-use super::NEVER;
-use super::chain::Chained;
 use super::confirmed;
 use super::evidence::{Subject, apply, claim_one, subject};
 use super::fresh::{claim_fresh, has_fresh};
@@ -18,10 +16,12 @@ use super::pin::pin;
 use super::recoveries;
 use super::rest::{What, disturb, last};
 use super::restart::{bring_back, doubt_anew, restart_waits};
+use super::row::NEVER;
 use super::row::{
     LIFE_COLUMNS, PAYMENT_COLUMNS, PAYMENT_WIDTH, batch_id, corrupt, identifier_of, life_of,
     payment_of, stamp,
 };
+use super::session::Chained;
 use super::stale;
 use super::upload::DOCUMENT_IS_THERE;
 use super::waits::Waits;

@@ -2,10 +2,10 @@
 
 use rusqlite::{OptionalExtension, params};
 
-use super::chain::Chained;
 use super::evidence::{apply, subject};
 use super::generations;
 use super::intact::check_unheard;
+use super::session::Chained;
 use crate::domain::{Said, Timestamp};
 use crate::journal::Error;
 use crate::ledger::stale::is_stale;

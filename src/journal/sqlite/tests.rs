@@ -6,12 +6,13 @@ use std::sync::mpsc::channel;
 use rusqlite::Connection;
 
 use super::callbacks::STORED_CALLBACKS;
-use super::chain::Chained;
+use super::load;
+use super::open::{APPLICATION_ID, SCHEMA_VERSION};
 use super::open::{Missing, for_reading, for_writing};
 use super::restart::{DOUBTS, GIVEN_UP, NEVER_DUE, PUT_OFF, RESTART_POSTS};
 use super::run::{NEXT_QUESTION, due_in_lane, next_in_lane};
+use super::session::Chained;
 use super::upload::without_upload;
-use super::{APPLICATION_ID, SCHEMA_VERSION, load};
 use crate::domain::{
     Amount, BatchName, Country, Currency, Instruction, Money, Msisdn, Originator, Reference,
     ServiceCode, Timestamp,

@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 
-use super::chain::Chained;
 use super::commit::commit;
 use super::open::Missing;
+use super::session::Chained;
 use crate::journal::{Error, Kind};
 
 /// Verbs that share one transaction at most.

@@ -2,11 +2,11 @@
 
 use rusqlite::{Connection, OptionalExtension};
 
-use super::NEVER;
-use super::chain::Chained;
 use super::generations::{of_row, split};
 use super::payers::batches_lost;
 use super::recovery::open_recovery;
+use super::row::NEVER;
+use super::session::Chained;
 use super::watched::watch;
 use crate::domain::Timestamp;
 use crate::journal::{Error, RepeatPlan};

@@ -4,12 +4,12 @@ use rusqlite::{Connection, params};
 use serde_json::json;
 
 use super::Journal;
-use super::chain::Chained;
 use super::checked::checked_digest;
 use super::evidence::batch_of;
 use super::row::{corrupt, identifier_of};
 use super::run::known_batch;
 use super::seal;
+use super::session::Chained;
 use super::turns::Manner;
 use crate::domain::{BatchName, DocumentPath, Reference, Timestamp};
 use crate::journal::{DocumentDue, Error, TrailEntry, Upload};

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use rusqlite::{OptionalExtension, params};
 
-use super::chain::Chained;
+use super::session::Chained;
 use crate::domain::Timestamp;
 use crate::journal::{Error, RunTerms};
 

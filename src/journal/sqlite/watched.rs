@@ -6,11 +6,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use rusqlite::{Connection, params};
 use serde_json::{Value, json};
 
-use super::chain::{Chained, Evidence};
+use super::chain::Evidence;
 use super::evidence::batch_of;
 use super::on_record::{Other, other};
 use super::repeats::day;
 use super::row::{WATCHED, corrupt, identifier_of};
+use super::session::Chained;
 use super::vouched::Vouched;
 use crate::domain::{BatchName, Timestamp};
 use crate::journal::{DebtElsewhere, Error};

@@ -2,9 +2,10 @@
 
 use rusqlite::params;
 
-use super::chain::{Chained, Evidence};
+use super::chain::Evidence;
 use super::evidence::{Subject, apply, subject};
 use super::row::WITHDRAWAL_ORDERED;
+use super::session::Chained;
 use crate::domain::Said;
 use crate::journal::Error;
 use crate::ledger::withdrawal::{is_due, may_be_ordered};

@@ -6,7 +6,7 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 use serde_json::{Value, json};
 
 use super::Journal;
-use super::chain::{Chained, Evidence};
+use super::chain::Evidence;
 use super::corrections::late;
 use super::decided::refuse_more;
 use super::load::Load;
@@ -14,6 +14,7 @@ use super::looked_for::{REJECTED_COLUMNS, rejected_found};
 use super::orders::Touched;
 use super::row::{ROW_WITHDRAWN, corrupt, currency_of, identifier_of};
 use super::run::known_batch;
+use super::session::Chained;
 use super::turns::Manner;
 use crate::domain::{Actor, BatchName, Tally, Timestamp};
 use crate::journal::{Error, LoadRefusal, RejectedFound, Standing, ToWithdraw, WITHDRAWN_SHOWN};

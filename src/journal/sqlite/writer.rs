@@ -7,9 +7,9 @@ use std::thread::JoinHandle;
 
 use tokio::sync::oneshot;
 
-use super::chain::Chained;
 use super::open::{self, Missing};
 use super::recovery::take_place;
+use super::session::Chained;
 use super::turns::{Asker, Job, Manner, Work, serve};
 use super::{callbacks, evidence, held, load, recall, run};
 use crate::domain::{Actor, BatchName, PayerTransactionId, Timestamp, Uptime};

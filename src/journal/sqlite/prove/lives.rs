@@ -9,10 +9,10 @@ use super::Prover;
 use super::learn::{said_in, word};
 use crate::domain::{BatchName, Originator, PayerTransactionId, RowKey, Timestamp};
 use crate::journal::Error;
-use crate::journal::sqlite::NEVER;
 use crate::journal::sqlite::agreed::all_named_otherwise;
 use crate::journal::sqlite::fresh::{FirstClaim, FirstClaims, fresh_from};
 use crate::journal::sqlite::generations::{of_row, states};
+use crate::journal::sqlite::row::NEVER;
 use crate::journal::sqlite::row::{
     PAYMENT_COLUMNS, PAYMENT_WIDTH, REPLACED, StoredRow, UNPRICED, corrupt, fact_of,
     is_about_another, state_number, stored_of,
