@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::chain::{Evidence, Words};
-use super::evidence::{Subject, detail_of};
+use super::detail::detail_of;
 use super::row::{OTHER_ANSWER, OTHER_REPLY, corrupt, event_numbers, save_life};
 use super::session::Chained;
+use super::subject::Subject;
 use crate::domain::{Country, Msisdn, Said};
 use crate::journal::{Error, Heard};
 use crate::ledger::{Judgement, Ours, Recipient, judge, names_recipient};

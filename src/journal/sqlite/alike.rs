@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 use rusqlite::{Connection, params};
 use serde_json::{Value, json};
 
+use super::catalog::known_batch;
 use super::load::Load;
 use super::repeats::{SAME_BILL, SAME_FILE, SAME_REFERENCE};
 use super::row::corrupt;
-use super::run::known_batch;
 use super::sorted::Sorted;
 use super::turns::Manner;
 use super::writer::Journal;

@@ -4,6 +4,7 @@ use rusqlite::{Connection, params};
 use serde_json::{Value, json};
 
 use super::Journal;
+use super::catalog::known_batch;
 use super::names;
 use super::orders::note_lost;
 use super::payers;
@@ -11,7 +12,6 @@ use super::pin::purpose;
 use super::recoveries;
 use super::recovery::{Reach, batches, open_recovery, presume};
 use super::row::{RECOVERY_BEGAN, RECOVERY_DONE};
-use super::run::known_batch;
 use super::session::Chained;
 use super::turns::Manner;
 use super::until_done;

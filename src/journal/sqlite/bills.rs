@@ -3,6 +3,7 @@
 use rusqlite::{Connection, OptionalExtension, Row, params};
 use serde_json::json;
 
+use super::catalog::known_batch;
 use super::chain::Evidence;
 use super::fresh::{fresh_from, has_fresh};
 use super::names::batch_name_of;
@@ -11,7 +12,6 @@ use super::row::{
     BILLED, PRESUMED_POSTED, add_to_tally, corrupt, currency_of, identifier_of, service_of,
     state_number,
 };
-use super::run::known_batch;
 use super::seal::bill_digest;
 use super::session::Chained;
 use super::turns::Manner;

@@ -3,12 +3,17 @@
 use rusqlite::{OptionalExtension, params};
 
 use super::agreed::{hastened, judged, note_other};
+use super::catalog::{batch_of, find};
 use super::chain::{Evidence, Words};
-use super::evidence::{Subject, apply, batch_of, detail_with, find, payment};
-use super::generations::{self, Member};
+use super::detail::detail_with;
+use super::evidence::apply;
+use super::generations;
 use super::inquiries::is_taken_back;
+use super::members::Member;
+use super::payments::payment;
 use super::row::{NOTED_CALLBACK, OTHER_CALLBACK, event_numbers, save_life, state_of};
 use super::session::Chained;
+use super::subject::Subject;
 use super::taken::recognise;
 use crate::journal::{CallbackNote, Error, Heard, Received};
 use crate::ledger::failure::Mark;

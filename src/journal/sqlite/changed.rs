@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use rusqlite::{Connection, params};
 
 use super::Journal;
+use super::catalog::known_batch;
 use super::row::{PAYMENT_COLUMNS, PAYMENT_WIDTH, corrupt, payment_of};
-use super::run::known_batch;
 use super::turns::Manner;
 use crate::domain::BatchName;
 use crate::journal::{CHANGED_SHOWN, ChangedRow, ChangedRows, Error};

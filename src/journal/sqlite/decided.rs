@@ -5,13 +5,14 @@ use serde_json::{Value, json};
 
 use super::Journal;
 use super::agreed::judged;
-use super::evidence::{record, subject};
+use super::catalog::known_batch;
+use super::evidence::record;
 use super::failures::to_retry;
 use super::inquiries::is_open_to_decision;
 use super::names::rows_named;
 use super::operator::{acted_on, cancel_all, order, refuse_without_amount, retry};
+use super::payments::subject;
 use super::row::{LIFE_COLUMNS, WITHDRAWAL_ORDERED, currency_of, identifier_of, life_of};
-use super::run::known_batch;
 use super::session::Chained;
 use super::turns::Manner;
 use super::withdrawal::WITHDRAWABLE;

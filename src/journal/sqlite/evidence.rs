@@ -1,123 +1,26 @@
 //! Evidence in, states out: the only place where a payment's life changes.
 
-use std::collections::BTreeMap;
-
-use rusqlite::{Connection, OptionalExtension, params};
-use serde::Serialize;
+use rusqlite::params;
 
 use super::agreed::{apply_other, judged};
 use super::chain::{Evidence, Words};
-use super::fresh::begin_life;
+use super::detail::detail_of;
 use super::generations;
 use super::held::open_all;
 use super::inquiries;
+use super::payments::subject;
 use super::row::NEVER;
 use super::row::{
-    LIFE_COLUMNS, add_to_tally, assert_changed, corrupt, currency_of, due_number, event_numbers,
-    known_number, life_of, millis, save_life, state_number,
+    assert_changed, due_number, event_numbers, known_number, millis, save_life, state_number,
 };
 use super::session::Chained;
+use super::subject::Subject;
 use super::taken::{conclude_other, conclude_taken, recognise};
-use crate::domain::{Amount, Money, PayerTransactionId, Said};
+use crate::domain::Said;
 use crate::journal::{Error, Finding, Heard, Moved};
 use crate::ledger::HeldFor;
 use crate::ledger::withdrawal::is_due;
 use crate::lifecycle::{Anomaly, Class, Event, Life, Moment, Policy, State, Step, step};
-
-/// A payment in the middle of a transaction.
-#[derive(Clone, Copy)]
-#[cfg_attr(test, derive(Debug, PartialEq))]
-pub(super) struct Subject {
-    pub(super) batch_id: i64,
-    /// Its row has other generations: it is a retry, or has one.
-    pub(super) has_generations: bool,
-    /// How many callbacks about it are stored, where that is known.
-    pub(super) callbacks: Option<i64>,
-    pub(super) moved: Moved,
-}
-
-/// Reads where a payment stands; a life that has not begun begins.
-pub(super) fn subject(c: &Chained, seq: i64) -> Result<Subject, Error> {
-    payment(c, seq)?.ok_or_else(|| corrupt("a payment without an amount"))
-}
-
-/// The same of a row that may have no amount, and is no payment then: `None`.
-pub(super) fn payment(c: &Chained, seq: i64) -> Result<Option<Subject>, Error> {
-    if let Some(mut known) = c.recent(seq) {
-        known.moved.from = known.moved.life.state;
-        return Ok(Some(known));
-    }
-    let mut statement = c.prepare_cached(&format!(
-        "select {LIFE_COLUMNS}, i.batch_id, i.service_id, i.amount, i.currency, l.replaced_by is not null or i.generation > 0, l.seq is null
-         from instruction i left join life l on l.seq = i.seq where i.seq = ?1"
-    ))?;
-    let mut rows = statement.query([seq])?;
-    let row = rows
-        .next()?
-        .ok_or_else(|| corrupt(format!("payment {seq} is missing")))?;
-    let life = life_of(row, 0)?;
-    let currency = currency_of(
-        row.get_ref(13)?
-            .as_str()
-            .map_err(|_| corrupt("a currency"))?,
-    )?;
-    let Some(minor) = row.get(12)? else {
-        return Ok(None);
-    };
-    let amount = Amount::from_minor(minor).ok_or_else(|| corrupt("an amount of zero"))?;
-    let (batch_id, lane) = (row.get(10)?, row.get(11)?);
-    if row.get(15)? {
-        begin_life(c, batch_id, lane, seq)?;
-    }
-    Ok(Some(Subject {
-        batch_id,
-        has_generations: row.get(14)?,
-        callbacks: None,
-        moved: Moved {
-            seq,
-            lane,
-            from: life.state,
-            life,
-            money: Money { amount, currency },
-            heard: Heard::Nothing,
-        },
-    }))
-}
-
-/// Where a row is counted, and its minor units there.
-pub(super) type Counted = (State, i64);
-
-/// Sums what moved between states, so that the tally is written once per group.
-#[derive(Default)]
-pub(super) struct Tallies(BTreeMap<(i64, i64, &'static str, State), (i64, i64)>);
-
-impl Tallies {
-    /// The row of a payment was counted at `from`, and is counted at `to` now.
-    pub(super) fn moved(&mut self, subject: &Subject, from: Counted, to: Counted) {
-        if from == to {
-            return;
-        }
-        // A corrected row has another amount, in the same lane and currency.
-        let currency = subject.moved.money.currency.code();
-        for ((state, minor), sign) in [(from, -1), (to, 1)] {
-            let key = (subject.batch_id, subject.moved.lane, currency, state);
-            let sum = self.0.entry(key).or_default();
-            sum.0 += sign;
-            sum.1 += sign * minor;
-        }
-    }
-
-    pub(super) fn write(self, c: &Connection) -> Result<(), Error> {
-        for ((batch_id, lane, currency, state), (count, amount)) in self.0 {
-            #[cfg(test)]
-            if state == State::Failed && crate::canary::Canary::TallyForgotten.sings() {
-                continue;
-            }
-            add_to_tally(c, batch_id, lane, currency, state, count, amount)?;
-        }
-        Ok(())
-    }
-}
 
 /// Applies one event to a payment that was read before, and appends the evidence.
 pub(super) fn apply(
@@ -277,32 +180,6 @@ fn save_told(
     assert_changed(seq, changed)
 }
 
-/// What is kept of a reply beside the gateway's words, as JSON.
-pub(super) fn detail_of(said: &Said) -> Option<String> {
-    detail_with(said, None)
-}
-
-/// The same, with a body that could not be read.
-pub(super) fn detail_with(said: &Said, body: Option<&str>) -> Option<String> {
-    let detail = Detail {
-        cause: Some(said.cause.as_str()).filter(|cause| !cause.is_empty()),
-        http_status: said.http_status.filter(|status| *status != 200),
-        body,
-    };
-    (detail != Detail::default())
-        .then(|| serde_json::to_string(&detail).expect("texts and a number have a JSON form"))
-}
-
-#[derive(Default, PartialEq, Serialize)]
-struct Detail<'a> {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    cause: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    http_status: Option<u16>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    body: Option<&'a str>,
-}
-
 /// Records findings, in order.
 pub(super) fn record(
     c: &Chained,
@@ -337,28 +214,6 @@ pub(super) fn record(
         moves.push(subject.moved);
     }
     Ok(moves)
-}
-
-/// Returns the batch of a row.
-pub(super) fn batch_of(c: &Connection, seq: i64) -> Result<i64, Error> {
-    Ok(
-        c.prepare_cached("select batch_id from instruction where seq = ?1")?
-            .query_row([seq], |row| row.get(0))?,
-    )
-}
-
-/// Returns whether any batch has this identifier.
-pub(super) fn knows(c: &Connection, id: PayerTransactionId) -> Result<bool, Error> {
-    Ok(find(c, id)?.is_some())
-}
-
-/// Looks up a payment by its identifier.
-pub(super) fn find(c: &Connection, id: PayerTransactionId) -> Result<Option<i64>, Error> {
-    Ok(
-        c.prepare_cached("select seq from identifier where identifier = ?1")?
-            .query_row([id.as_str()], |row| row.get(0))
-            .optional()?,
-    )
 }
 
 /// Moves a ready payment to `posting`, with its evidence.

@@ -6,11 +6,11 @@ use rusqlite::{Connection, params};
 
 use super::Journal;
 use super::anew::Anew;
+use super::catalog::known_batch;
 use super::names::rows_named;
 use super::operator::{RETRIABLE, not_allowed};
 use super::payers::assert_none_lost;
 use super::row::{PAYMENT_COLUMNS, PAYMENT_WIDTH, corrupt, currency_of, payment_of, state_of};
-use super::run::known_batch;
 use super::turns::Manner;
 use super::unpriced::without_amount;
 use super::unretried::judged;

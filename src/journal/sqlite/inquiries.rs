@@ -4,16 +4,17 @@ use std::collections::BTreeSet;
 
 use rusqlite::{Connection, OptionalExtension, params};
 
-use super::generations::{Member, of_row, split};
+use super::catalog::id_of;
+use super::members::{Member, of_row, split};
 use super::recovery::open_recovery;
 use super::row::NEVER;
 use super::row::{
     NOTED_CALLBACK, OTHER_ANSWER, OTHER_CALLBACK, OTHER_REPLY, REPLACED, class_of, corrupt,
-    identifier_of, state_number,
+    state_number,
 };
 use super::session::Chained;
 use super::until_done;
-use crate::domain::{PayerTransactionId, Timestamp};
+use crate::domain::Timestamp;
 use crate::journal::{Doubt, Error, Standing, WAITING_SHOWN, Waiting, WaitsFor};
 use crate::ledger::decisions;
 use crate::ledger::failure::{Mark, is_spoken_of, word};
@@ -256,11 +257,6 @@ fn doubtful(c: &Connection, batch_id: i64) -> Result<(Vec<Waiting>, u64), Error>
         }
     }
     Ok((found, count.unsigned_abs()))
-}
-
-pub(super) fn id_of(c: &Connection, seq: i64) -> Result<PayerTransactionId, Error> {
-    let mut find = c.prepare_cached("select identifier from instruction where seq = ?1")?;
-    identifier_of(&find.query_row([seq], |row| row.get::<_, String>(0))?)
 }
 
 /// Tells what of a batch is held back, or asked about again.

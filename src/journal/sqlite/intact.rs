@@ -8,8 +8,8 @@ use rusqlite::{Connection, OptionalExtension, params};
 
 use super::blocks::{instruction_digest, stored};
 use super::canon::{Digest, Terms};
-use super::fresh::Together;
-use super::generations::of_row;
+use super::first_claims::Together;
+use super::members::of_row;
 use super::row::{
     BILLED, CLAIMED_TOGETHER, PAYMENT_COLUMNS, REPLACED, ROWS_LOADED, UPLOADED, WATCHED, corrupt,
     fact_of, payment_of,

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 
 use rusqlite::{Connection, OptionalExtension};
 
-use super::generations::{Member, named, of_row, states};
-use super::inquiries::id_of;
+use super::catalog::id_of;
+use super::members::{Member, named, of_row, states};
 use crate::journal::{Error, Linked, PAID_TWICE_SHOWN};
 use crate::ledger::generations::{self, PaidTwice, Twice, stands_for};
 use crate::lifecycle::State;

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::Journal;
+use super::catalog::known_batch;
 use super::row::{corrupt, service_of};
-use super::run::known_batch;
 use super::turns::Manner;
 use crate::domain::{BatchName, Country, Msisdn, ServiceCode, Timestamp};
 use crate::journal::{Error, Network, Number, RowNetwork};

@@ -4,13 +4,13 @@ use rusqlite::{Connection, params};
 use serde_json::json;
 
 use super::Journal;
+use super::catalog::known_batch;
 use super::chain::Evidence;
 use super::pin::{
     account, assert_belongs, assert_nothing_was_edited, assert_purpose, mark_payer, may_be_there,
     witnesses,
 };
 use super::row::GATEWAY_MOVED;
-use super::run::known_batch;
 use super::seal::pin_digest;
 use super::session::Chained;
 use super::turns::Manner;

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rusqlite::{OptionalExtension, params};
 
-use super::evidence::batch_of;
+use super::catalog::batch_of;
 use super::load::Load;
 use super::on_record::Other;
 use super::prepare::identifier;

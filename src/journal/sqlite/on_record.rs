@@ -4,8 +4,8 @@ use rusqlite::Connection;
 
 use super::belongs::assert_rehearsals;
 use super::fingerprints::Key;
-use super::generations::{of_row, states};
 use super::inquiries::{doubt_of, is_taken_back};
+use super::members::{of_row, states};
 use super::row::{PAYMENT_COLUMNS, PAYMENT_WIDTH, Stored, stored_of};
 use super::vouched::{Vouched, check_key, replaced_at};
 use crate::domain::{Instruction, Timestamp};

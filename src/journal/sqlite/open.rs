@@ -425,7 +425,7 @@ fn migrate(connection: &mut Connection, path: &Path) -> Result<(), Error> {
         super::seal::seal_version_1(&transaction)?;
     }
     if (1..5).contains(&version) {
-        super::generations::recount(&transaction)?;
+        super::members::recount(&transaction)?;
         super::fingerprints::fill(&transaction)?;
     }
     transaction

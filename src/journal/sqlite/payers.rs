@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use rusqlite::{Connection, OptionalExtension, params};
 use serde_json::json;
 
+use super::catalog::known_batch;
 use super::chain::Evidence;
 use super::pin::is_bound;
 use super::recovery::{ask_anew, open_recovery};
 use super::row::{PAYER_CONFIRMED, RELEASED};
-use super::run::known_batch;
 use super::session::Chained;
 use super::turns::Manner;
 use super::{Journal, Reader};

@@ -6,11 +6,14 @@ use rusqlite::{Connection, OptionalExtension, Row};
 
 use super::agreed::named_otherwise;
 use super::bills::{bills, last_bill};
-use super::fresh::{FirstClaim, first_claim};
-use super::generations::{corrected, of_row, paid_twice, standing_for};
+use super::catalog::id_of;
+use super::catalog::known_batch;
+use super::first_claims::{FirstClaim, first_claim};
+use super::generations::paid_twice;
 use super::held::held_lanes;
-use super::inquiries::{doubted, id_of, tell_waiting, waits_for};
+use super::inquiries::{doubted, tell_waiting, waits_for};
 use super::linked::{Side, linked, loaded_anew};
+use super::members::{corrected, of_row, standing_for};
 use super::names::rows_named;
 use super::open;
 use super::row::{
@@ -19,7 +22,6 @@ use super::row::{
     life_of, payment_of, service_of, stamp, state_of, stored_of,
 };
 use super::rows::Rows;
-use super::run::known_batch;
 use super::seal::{DESCRIPTION, SAID, WORDS};
 use super::unpriced::unpriced;
 use super::until_done;

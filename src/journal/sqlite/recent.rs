@@ -5,9 +5,9 @@
 use rusqlite::Connection;
 use rustc_hash::FxHashMap;
 
-use super::evidence::Subject;
 use super::row::NEVER;
 use super::row::millis;
+use super::subject::Subject;
 use crate::domain::{Amount, Currency, Money, PayerTransactionId, Timestamp};
 use crate::journal::{Error, Heard, Moved};
 use crate::lifecycle::{Life, State};

@@ -6,18 +6,18 @@ use rusqlite::{Connection, OptionalExtension, params};
 use serde_json::{Value, json};
 
 use super::begun::{Missing, begin};
+use super::catalog::known_batch;
 use super::chain::Evidence;
-use super::evidence::subject;
 use super::fresh::begin_all;
 use super::held::open_all;
 use super::intact::edited;
 use super::marks::{first_mark, marked};
 use super::open;
 use super::orders::{given_orders, lost_orders, orders};
+use super::payments::subject;
 use super::presumed::presumptions;
 use super::recoveries;
 use super::row::{PRESUMED_POSTED, RECOVERY_DONE, RELEASED, corrupt, save_life};
-use super::run::known_batch;
 use super::session::{Beside, Chained};
 use super::turns::Manner;
 use super::until_done;
@@ -392,7 +392,7 @@ fn each(
 fn move_by(
     c: &Chained,
     seq: i64,
-    subject: super::evidence::Subject,
+    subject: super::subject::Subject,
     from: State,
     kind: i64,
     detail: Option<&str>,

@@ -5,12 +5,12 @@ use std::collections::BTreeSet;
 use rusqlite::params;
 
 use super::anew::{Anew, Elsewhere};
+use super::catalog::id_of;
 use super::corrections::late;
-use super::generations::{of_row, states};
-use super::inquiries::id_of;
 use super::insert::{Insert, Placed};
 use super::intact::check_generations;
 use super::load::Load;
+use super::members::{of_row, states};
 use super::operator::{Link, succeed};
 use super::payers::assert_none_lost;
 use super::row::{PAYMENT_COLUMNS, PAYMENT_WIDTH, corrupt, stored_of};
@@ -98,7 +98,7 @@ impl Load<'_> {
         let id =
             PayerTransactionId::derive(&self.plan.originator, &self.plan.batch, &key, generation);
         if named.batch_id == self.batch_id
-            && let Some(earlier) = super::evidence::find(self.c, id)?
+            && let Some(earlier) = super::catalog::find(self.c, id)?
         {
             sorted.unchanged.add(row.money);
             self.corrections.is_there(place, earlier);
@@ -160,7 +160,7 @@ impl Load<'_> {
         let Some(id) = PayerTransactionId::parse(written) else {
             return Ok(None);
         };
-        let Some(seq) = super::evidence::find(self.c, id)? else {
+        let Some(seq) = super::catalog::find(self.c, id)? else {
             return Ok(None);
         };
         let mut statement = self.c.prepare_cached(&format!(

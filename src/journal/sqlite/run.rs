@@ -5,24 +5,27 @@ use std::sync::Arc;
 use rusqlite::{Connection, OptionalExtension, params};
 use serde_json::Value;
 
+use super::catalog::known_batch;
 use super::confirmed;
-use super::evidence::{Subject, apply, claim_one, subject};
+use super::evidence::{apply, claim_one};
 use super::fresh::{claim_fresh, has_fresh};
 use super::generations;
 use super::held::held_lanes;
 use super::intact::{check_generations, check_touched, told};
 use super::orders::lost_orders;
+use super::payments::subject;
 use super::pin::pin;
 use super::recoveries;
 use super::rest::{What, disturb, last};
 use super::restart::{bring_back, doubt_anew, restart_waits};
 use super::row::NEVER;
 use super::row::{
-    LIFE_COLUMNS, PAYMENT_COLUMNS, PAYMENT_WIDTH, batch_id, corrupt, identifier_of, life_of,
-    payment_of, stamp,
+    LIFE_COLUMNS, PAYMENT_COLUMNS, PAYMENT_WIDTH, corrupt, identifier_of, life_of, payment_of,
+    stamp,
 };
 use super::session::Chained;
 use super::stale;
+use super::subject::Subject;
 use super::upload::DOCUMENT_IS_THERE;
 use super::waits::Waits;
 use super::watched::watched;
@@ -72,7 +75,7 @@ pub(super) fn acquire(
     super::inline::acquiring();
     #[cfg(test)]
     if crate::canary::Canary::WaitsOutliveTheClock.sings() {
-        c.begin_waits(batch_id, Waits::begin(c, batch_id, terms)?);
+        c.begin_waits(batch_id, first_questions(c, batch_id, terms)?);
         return Ok(Acquired {
             token,
             last_claim_at: stamp(last_claim_at),
@@ -90,7 +93,7 @@ pub(super) fn acquire(
     restart_waits(c, batch_id, terms, policy)?;
     stale::ask_all_again(c, batch_id, terms.now, policy)?;
     generations::settle_all(c, batch_id, terms.now, policy)?;
-    c.begin_waits(batch_id, Waits::begin(c, batch_id, terms)?);
+    c.begin_waits(batch_id, first_questions(c, batch_id, terms)?);
     Ok(Acquired {
         token,
         last_claim_at: stamp(last_claim_at),
@@ -434,8 +437,10 @@ pub(super) fn questions(
     lease: Timestamp,
 ) -> Result<Vec<Question>, Error> {
     assert_current(c, token)?;
-    c.waits(token.batch_id, |waits| waits.join(c, now))
-        .transpose()?;
+    let joined = c.waits(token.batch_id, |waits| waits.join(c, now));
+    if joined.transpose()? == Some(true) {
+        c.forget_recent();
+    }
     let mut statement = c.prepare_cached(&due_questions())?;
     let limit = i64::try_from(limit).unwrap_or(i64::MAX);
     let mut rows = statement.query(params![token.batch_id, now.as_millis(), limit])?;
@@ -538,9 +543,8 @@ pub(super) fn callback_key(c: &Connection) -> Result<Vec<u8>, Error> {
     )?)
 }
 
-/// Returns the number of a batch, or that there is none.
-pub(super) fn known_batch(c: &Connection, batch: &BatchName) -> Result<i64, Error> {
-    batch_id(c, batch.as_str())?.ok_or_else(|| Error::UnknownBatch {
-        name: batch.to_string(),
-    })
+/// Begins to remember what the run of a batch is to ask.
+fn first_questions(c: &Chained, batch_id: i64, terms: &RunTerms) -> Result<Waits, Error> {
+    c.write_tallies()?;
+    Waits::begin(c, batch_id, terms)
 }

@@ -10,10 +10,11 @@ use rusqlite::Connection;
 use super::append::Kind;
 use super::canon::Digest;
 use super::chain::{Chain, Evidence};
-use super::evidence::{Subject, Tallies};
-use super::generations;
 use super::intact::Intact;
+use super::members::counted;
 use super::recent::Recent;
+use super::subject::Subject;
+use super::tallies::Tallies;
 use super::waits::Waits;
 use crate::domain::{Actor, Money, PayerTransactionId};
 use crate::journal::Error;
@@ -186,7 +187,7 @@ impl Chained {
                 let minor = subject.moved.money.amount.minor();
                 ((from, minor), (subject.moved.life.state, minor))
             }
-            true => generations::counted(&self.connection, subject.moved.seq, from)?,
+            true => counted(&self.connection, subject.moved.seq, from)?,
         };
         self.tallies.borrow_mut().moved(subject, from, to);
         Ok(())

@@ -2,9 +2,10 @@
 
 use rusqlite::{OptionalExtension, params};
 
-use super::evidence::{apply, subject};
+use super::evidence::apply;
 use super::generations;
 use super::intact::check_unheard;
+use super::payments::subject;
 use super::session::Chained;
 use crate::domain::{Said, Timestamp};
 use crate::journal::Error;

@@ -1,9 +1,9 @@
 //! Identifiers that the gateway had before our first post: what it says of them is about ours only if it names ours.
 
 use super::chain::Evidence;
-use super::evidence::Subject;
 use super::row::{event_numbers, save_life};
 use super::session::Chained;
+use super::subject::Subject;
 use crate::journal::Error;
 use crate::lifecycle::{Anomaly, Class, Event, Moment, Policy, State, Step, step};
 

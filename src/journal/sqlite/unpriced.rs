@@ -2,10 +2,10 @@
 
 use rusqlite::{Connection, OptionalExtension, params};
 
+use super::catalog::known_batch;
 use super::chain::Evidence;
 use super::row::NEVER;
 use super::row::{UNPRICED, add_to_tally, corrupt, currency_of, event_numbers, state_number};
-use super::run::known_batch;
 use super::session::Chained;
 use super::turns::Manner;
 use super::writer::Journal;

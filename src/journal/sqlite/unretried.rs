@@ -4,10 +4,10 @@ use rusqlite::Connection;
 
 use super::Journal;
 use super::anew::Anew;
+use super::catalog::known_batch;
 use super::failures::{chosen, failure};
-use super::generations::{of_row, states};
+use super::members::{of_row, states};
 use super::row::identifier_of;
-use super::run::known_batch;
 use super::turns::Manner;
 use crate::domain::{BatchName, Timestamp};
 use crate::journal::{Error, Failures, PaidSince, RepeatPlan, Unretried, WhyUnretried};

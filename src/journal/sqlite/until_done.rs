@@ -2,7 +2,7 @@
 
 use rusqlite::{Connection, OptionalExtension};
 
-use super::generations::{of_row, split};
+use super::members::{of_row, split};
 use super::payers::batches_lost;
 use super::recovery::open_recovery;
 use super::row::NEVER;

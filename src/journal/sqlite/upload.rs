@@ -4,10 +4,10 @@ use rusqlite::{Connection, params};
 use serde_json::json;
 
 use super::Journal;
+use super::catalog::batch_of;
+use super::catalog::known_batch;
 use super::checked::checked_digest;
-use super::evidence::batch_of;
 use super::row::{corrupt, identifier_of};
-use super::run::known_batch;
 use super::seal;
 use super::session::Chained;
 use super::turns::Manner;

@@ -7,9 +7,8 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use rusqlite::{OptionalExtension, params};
+use rusqlite::{Connection, OptionalExtension, params};
 
-use super::session::Chained;
 use crate::domain::Timestamp;
 use crate::journal::{Error, RunTerms};
 
@@ -44,8 +43,7 @@ struct Left {
 
 impl Waits {
     /// Begins with nothing, for a run that may take the batch over from another one.
-    pub(super) fn begin(c: &Chained, batch_id: i64, terms: &RunTerms) -> Result<Self, Error> {
-        c.write_tallies()?;
+    pub(super) fn begin(c: &Connection, batch_id: i64, terms: &RunTerms) -> Result<Self, Error> {
         let some: bool = c
             .prepare_cached("select exists (select 1 from tally where batch_id = ?1 and state = 3 and count > 0)")?
             .query_row([batch_id], |row| row.get(0))?;
@@ -101,15 +99,15 @@ impl Waits {
         }
     }
 
-    /// Lets payments join the queue whose time has come.
+    /// Lets payments join the queue whose time has come; returns whether lives were changed that may be remembered.
     ///
     /// Where the transaction is rolled back, this run has lost them: but an error of the journal ends it, and the next one
     /// looks for what is outside the queue.
-    pub(super) fn join(&mut self, c: &Chained, now: Timestamp) -> Result<(), Error> {
-        self.join_left(c)?;
+    pub(super) fn join(&mut self, c: &Connection, now: Timestamp) -> Result<bool, Error> {
+        let has_moved = self.join_left(c)?;
         let now = now.as_millis();
         if self.earliest.is_none_or(|earliest| earliest > now) {
-            return Ok(());
+            return Ok(has_moved);
         }
         let due: Vec<i64> = self
             .blocks
@@ -127,12 +125,12 @@ impl Waits {
             self.blocks.remove(&block);
         }
         self.earliest = self.blocks.values().min().copied();
-        Ok(())
+        Ok(has_moved)
     }
 
-    fn join_left(&mut self, c: &Chained) -> Result<(), Error> {
+    fn join_left(&mut self, c: &Connection) -> Result<bool, Error> {
         let Some(left) = &mut self.left else {
-            return Ok(());
+            return Ok(false);
         };
         let until = left
             .last
@@ -149,13 +147,10 @@ impl Waits {
                 left.latest,
                 left.soon
             ])?;
-        if changed > 0 {
-            c.forget_recent();
-        }
         left.next = until + 1;
         if left.next > left.last {
             self.left = None;
         }
-        Ok(())
+        Ok(changed > 0)
     }
 }

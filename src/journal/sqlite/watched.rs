@@ -6,8 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use rusqlite::{Connection, params};
 use serde_json::{Value, json};
 
+use super::catalog::batch_of;
 use super::chain::Evidence;
-use super::evidence::batch_of;
 use super::on_record::{Other, other};
 use super::repeats::day;
 use super::row::{WATCHED, corrupt, identifier_of};

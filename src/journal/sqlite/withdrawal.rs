@@ -3,9 +3,11 @@
 use rusqlite::params;
 
 use super::chain::Evidence;
-use super::evidence::{Subject, apply, subject};
+use super::evidence::apply;
+use super::payments::subject;
 use super::row::WITHDRAWAL_ORDERED;
 use super::session::Chained;
+use super::subject::Subject;
 use crate::domain::Said;
 use crate::journal::Error;
 use crate::ledger::withdrawal::{is_due, may_be_ordered};

@@ -6,6 +6,7 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 use serde_json::{Value, json};
 
 use super::Journal;
+use super::catalog::known_batch;
 use super::chain::Evidence;
 use super::corrections::late;
 use super::decided::refuse_more;
@@ -13,7 +14,6 @@ use super::load::Load;
 use super::looked_for::{REJECTED_COLUMNS, rejected_found};
 use super::orders::Touched;
 use super::row::{ROW_WITHDRAWN, corrupt, currency_of, identifier_of};
-use super::run::known_batch;
 use super::session::Chained;
 use super::turns::Manner;
 use crate::domain::{Actor, BatchName, Tally, Timestamp};

@@ -7,6 +7,7 @@ use std::thread::JoinHandle;
 
 use tokio::sync::oneshot;
 
+use super::catalog::knows;
 use super::open::{self, Missing};
 use super::recovery::take_place;
 use super::session::Chained;
@@ -462,8 +463,7 @@ impl Journal {
     /// # Errors
     /// Faults of the journal.
     pub async fn knows(&self, id: PayerTransactionId) -> Result<bool, Error> {
-        self.ask(Manner::Shared, move |c| evidence::knows(c, id))
-            .await
+        self.ask(Manner::Shared, move |c| knows(c, id)).await
     }
 }
 

@@ -9,7 +9,7 @@ use crate::journal::Error;
 use crate::journal::sqlite::blocks::{self, instruction_digest};
 use crate::journal::sqlite::canon::genesis;
 use crate::journal::sqlite::canon::{Canon, Digest};
-use crate::journal::sqlite::fresh::Together;
+use crate::journal::sqlite::first_claims::Together;
 use crate::journal::sqlite::pin::{account, loaded_for, rehearsal};
 use crate::journal::sqlite::row::{
     ACCOUNT_MOVED, ACCOUNT_TAKEN, BILLED, CLAIMED_TOGETHER, FILE_LOADED, GATEWAY_MOVED, MENDED,

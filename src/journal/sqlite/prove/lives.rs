@@ -10,8 +10,9 @@ use super::learn::{said_in, word};
 use crate::domain::{BatchName, Originator, PayerTransactionId, RowKey, Timestamp};
 use crate::journal::Error;
 use crate::journal::sqlite::agreed::all_named_otherwise;
-use crate::journal::sqlite::fresh::{FirstClaim, FirstClaims, fresh_from};
-use crate::journal::sqlite::generations::{of_row, states};
+use crate::journal::sqlite::first_claims::{FirstClaim, FirstClaims};
+use crate::journal::sqlite::fresh::fresh_from;
+use crate::journal::sqlite::members::{of_row, states};
 use crate::journal::sqlite::row::NEVER;
 use crate::journal::sqlite::row::{
     PAYMENT_COLUMNS, PAYMENT_WIDTH, REPLACED, StoredRow, UNPRICED, corrupt, fact_of,
