@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::chain::Evidence;
 use super::orders::{Touched, keep_order};
-use super::read::Snapshot;
+use super::reader::Snapshot;
 use super::row::{ACTED, corrupt};
 use super::session::Chained;
 use super::turns::Manner;

@@ -4,13 +4,15 @@ use rusqlite::{Connection, params};
 use serde_json::{Value, json};
 
 use super::Journal;
+use super::catalog::batches;
 use super::catalog::known_batch;
+use super::catalog::purpose;
 use super::names;
+use super::noticed::open_recovery;
 use super::orders::note_lost;
 use super::payers;
-use super::pin::purpose;
+use super::presume::{Reach, presume};
 use super::recoveries;
-use super::recovery::{Reach, batches, open_recovery, presume};
 use super::row::{RECOVERY_BEGAN, RECOVERY_DONE};
 use super::session::Chained;
 use super::turns::Manner;

@@ -3,7 +3,7 @@
 use rusqlite::Connection;
 
 use super::canon::Digest;
-use super::pin::{account, loaded_for, rehearsal};
+use super::catalog::{account, loaded_for, rehearsal};
 use super::row::{FILE_LOADED, GATEWAY_MOVED, PINNED};
 use super::seal::pin_digest;
 use crate::domain::BatchName;

@@ -3,7 +3,6 @@
 use rusqlite::Connection;
 
 use super::session::Chained;
-use super::turns::Work;
 use crate::journal::Error;
 
 /// Carries out a group of verbs, all or none; what they learned is chained before it is committed.
@@ -51,8 +50,10 @@ pub(super) fn commit(connection: &mut Chained, works: Vec<Work>) -> Result<(), E
 
 fn end(connection: &Connection) -> rusqlite::Result<()> {
     #[cfg(test)]
-    if let Some(failure) = super::inline::failure(connection) {
+    if let Some(failure) = super::fuse::failure(connection) {
         return Err(failure);
     }
     connection.prepare_cached("commit")?.execute([]).map(drop)
 }
+
+pub(super) type Work = Box<dyn FnOnce(&mut Chained) -> Result<(), Error> + Send>;

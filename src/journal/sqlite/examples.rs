@@ -2,7 +2,7 @@
 
 use rusqlite::OptionalExtension;
 
-use super::read::Snapshot;
+use super::reader::Snapshot;
 use super::row::identifier_of;
 use crate::domain::PayerTransactionId;
 use crate::journal::Error;

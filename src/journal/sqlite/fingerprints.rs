@@ -447,5 +447,13 @@ fn unwritable(cause: impl std::fmt::Display) -> Error {
     }
 }
 
+/// Returns how many rows the fingerprints of a load take.
+pub(super) fn chunks_of(c: &Connection, load_id: i64) -> Result<i64, Error> {
+    Ok(
+        c.prepare_cached("select count(*) from fingerprints where load_id = ?1")?
+            .query_row([load_id], |row| row.get(0))?,
+    )
+}
+
 #[cfg(test)]
 mod tests;

@@ -8,8 +8,9 @@ use std::sync::{Arc, LazyLock};
 use rusqlite::{Connection, OptionalExtension};
 
 use super::chain::Evidence;
+use super::checks::check_fresh;
 use super::first_claims::Together;
-use super::intact::{check_fresh, told};
+use super::intact::told;
 use super::row::NEVER;
 use super::row::{
     CLAIMED_TOGETHER, PAYMENT_COLUMNS, PAYMENT_WIDTH, millis, payment_of, state_number,

@@ -2,7 +2,6 @@
 //! a crash can cut in before or after any commit.
 
 use std::cell::{Cell, RefCell};
-use std::path::Path;
 use std::sync::{Arc, Mutex as Lock, PoisonError};
 use std::time::Duration;
 
@@ -10,20 +9,18 @@ use rusqlite::Connection;
 use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
 
+use super::commit::Work;
 use super::commit::commit;
-use super::recovery::take_place;
+use super::open;
 use super::session::Chained;
-use super::turns::Work;
-use super::{Reader, open};
 use crate::journal::Error;
-use crate::journal::mark::Place;
 use crate::ledger::recovery::Marked;
 
 /// The data of a journal: what a crash leaves.
 #[derive(Clone)]
-pub(crate) struct Disk(Arc<Platter>);
+pub(crate) struct Disk(pub(super) Arc<Platter>);
 
-struct Platter(Lock<Option<Chained>>, Shelf);
+pub(super) struct Platter(pub(super) Lock<Option<Chained>>, pub(super) Shelf);
 
 /// What lies beside the disk: the mark of its journal, which stays when another disk is put in.
 pub(crate) type Shelf = Arc<Lock<Option<Marked>>>;
@@ -42,8 +39,6 @@ pub(crate) struct Fuse {
 thread_local! {
     /// Emptied databases: the schema is not read anew, and the statements stay prepared.
     static SPARE: RefCell<Vec<Connection>> = const { RefCell::new(Vec::new()) };
-    /// The next commit fails; whether it is carried out all the same.
-    static FAILURE: Cell<Option<bool>> = const { Cell::new(None) };
     /// The verb under way takes a batch for a run.
     static ACQUIRING: Cell<bool> = const { Cell::new(false) };
 }
@@ -51,15 +46,6 @@ thread_local! {
 /// Notes that the verb under way takes a batch for a run.
 pub(super) fn acquiring() {
     ACQUIRING.set(true);
-}
-
-/// What becomes of the commit that comes now, where it is to fail.
-pub(super) fn failure(connection: &Connection) -> Option<rusqlite::Error> {
-    if FAILURE.take()? {
-        connection.execute_batch("commit").expect("memory is there");
-    }
-    let full = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_FULL);
-    Some(rusqlite::Error::SqliteFailure(full, None))
 }
 
 impl Drop for Platter {
@@ -154,19 +140,6 @@ impl Disk {
         Self::of(connection, shelf)
     }
 
-    /// Judges the journal by the mark beside it, as a process does that opens it.
-    pub(super) fn take_place(&self) {
-        let mut disk = self.0.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let chained = disk.as_mut().expect("the disk is there until it is read");
-        take_place(
-            chained,
-            Path::new(":memory:"),
-            Place::Memory(Arc::clone(&self.0.1)),
-            None,
-        )
-        .expect("memory is there");
-    }
-
     /// Runs a query past the verbs.
     pub(crate) fn look<T>(&self, work: impl FnOnce(&Connection) -> T) -> T {
         let disk = self.0.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -180,29 +153,6 @@ impl Disk {
         work(chained);
         // SQLite tells a connection that another one has written, and not that it did so itself.
         chained.forget();
-    }
-
-    /// Reads it as a report does.
-    pub(crate) fn read<T>(&self, work: impl FnOnce(&Reader) -> T) -> T {
-        let mut disk = self.0.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let chained = disk.take().expect("the disk is there until it is read");
-        let waits = chained.take_waits();
-        let reader = Reader::of(chained.into_inner());
-        let found = work(&reader);
-        // A report is another process: whoever runs does not forget what it is to ask.
-        let mut chained = Chained::new(reader.into_connection());
-        take_place(
-            &mut chained,
-            Path::new(":memory:"),
-            Place::Memory(Arc::clone(&self.0.1)),
-            None,
-        )
-        .expect("memory is there");
-        for (batch_id, waits) in waits {
-            chained.begin_waits(batch_id, waits);
-        }
-        *disk = Some(chained);
-        found
     }
 }
 
@@ -249,13 +199,13 @@ impl Inline {
         };
         let crashes = burns.is_some_and(|fuse| fuse.crashes);
         if burns.is_none_or(|fuse| fuse.commits || !fuse.crashes) {
-            FAILURE.set(burns.filter(|fuse| !fuse.crashes).map(|fuse| fuse.commits));
+            super::fuse::set(burns.filter(|fuse| !fuse.crashes).map(|fuse| fuse.commits));
             let outcome = {
                 let mut disk = self.disk.0.0.lock().unwrap_or_else(PoisonError::into_inner);
                 let connection = disk.as_mut().expect("the disk is there until it is read");
                 commit(connection, vec![work])
             };
-            FAILURE.set(None);
+            super::fuse::set(None);
             let committed = outcome.is_ok() || burns.is_some_and(|fuse| fuse.commits);
             if ACQUIRING.take() && committed {
                 (self.acquired)();

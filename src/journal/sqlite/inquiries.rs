@@ -6,7 +6,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 
 use super::catalog::id_of;
 use super::members::{Member, of_row, split};
-use super::recovery::open_recovery;
+use super::noticed::open_recovery;
 use super::row::NEVER;
 use super::row::{
     NOTED_CALLBACK, OTHER_ANSWER, OTHER_CALLBACK, OTHER_REPLY, REPLACED, class_of, corrupt,

@@ -2,7 +2,7 @@
 //!
 //! What was checked stays checked as long as nobody else writes; SQLite tells whether another connection did.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use rusqlite::{Connection, OptionalExtension, params};
 
@@ -11,14 +11,12 @@ use super::canon::{Digest, Terms};
 use super::first_claims::Together;
 use super::members::of_row;
 use super::row::{
-    BILLED, CLAIMED_TOGETHER, PAYMENT_COLUMNS, REPLACED, ROWS_LOADED, UPLOADED, WATCHED, corrupt,
-    fact_of, payment_of,
+    BILLED, CLAIMED_TOGETHER, REPLACED, ROWS_LOADED, UPLOADED, WATCHED, corrupt, fact_of,
 };
-use super::seal::{bill_digest, upload_digest};
-use super::session::Chained;
+use super::seal::bill_digest;
 use crate::domain::{Payment, Timestamp};
 use crate::journal::Error;
-use crate::ledger::intact::{Mismatch, Span, generation, place, ready, same, untouched};
+use crate::ledger::intact::{Mismatch, Span, generation, place, same};
 use crate::lifecycle::{Event, Fact, Life, Policy, fold};
 
 /// What a run knows of the chain of its batch.
@@ -29,7 +27,7 @@ pub(super) struct Intact {
     /// Blocks of instructions, in order.
     blocks: Vec<Block>,
     /// First claims that share a row of evidence, by their lanes, in order.
-    claims: BTreeMap<i64, Vec<Claims>>,
+    pub(super) claims: BTreeMap<i64, Vec<Claims>>,
     policies: BTreeMap<i64, Policy>,
 }
 
@@ -40,11 +38,11 @@ struct Block {
 }
 
 /// The first claims of one row of evidence.
-struct Claims {
+pub(super) struct Claims {
     evidence_id: i64,
     at: i64,
     policy_id: Option<i64>,
-    span: Span,
+    pub(super) span: Span,
 }
 
 /// What about the whole batch says of rows of it.
@@ -61,7 +59,7 @@ impl Intact {
     }
 
     /// Takes in what came onto the chain since.
-    fn refresh(&mut self, c: &Connection, batch_id: i64) -> Result<(), Error> {
+    pub(super) fn refresh(&mut self, c: &Connection, batch_id: i64) -> Result<(), Error> {
         let mut statement = c.prepare_cached(ABOUT_ROWS)?;
         let mut rows = statement.query([batch_id, self.read_to])?;
         while let Some(row) = rows.next()? {
@@ -94,7 +92,7 @@ impl Intact {
     }
 
     /// Compares the block that an instruction is in with the chain, unless that was done before.
-    fn check_block(
+    pub(super) fn check_block(
         &mut self,
         c: &Connection,
         batch_id: i64,
@@ -165,40 +163,8 @@ fn span_of(detail: Option<&str>) -> Result<Span, Error> {
     Ok((number("first")?, number("last")?))
 }
 
-/// Compares fresh payments of a lane, in their order, with the chain: they are as they were loaded, and nothing is known of
-/// them. Returns what does not fit, in words.
-pub(super) fn check_fresh(
-    c: &Chained,
-    (batch_id, lane): (i64, i64),
-    seqs: &[i64],
-) -> Result<Option<String>, Error> {
-    c.intact(batch_id, |intact| {
-        intact.refresh(c, batch_id)?;
-        let claimed_up_to = intact
-            .claims
-            .get(&lane)
-            .and_then(|lane| lane.last())
-            .map(|claims| claims.span.1);
-        let touched = first_with_evidence(c, seqs)?;
-        let mut checked: Option<Span> = None;
-        for seq in seqs {
-            if let Err(mismatch) = untouched(*seq, claimed_up_to, touched == Some(*seq)) {
-                return told(c, *seq, mismatch).map(Some);
-            }
-            if checked.is_some_and(|(_, last)| *seq <= last) {
-                continue;
-            }
-            match intact.check_block(c, batch_id, *seq)? {
-                Ok(span) => checked = Some(span),
-                Err((span, mismatch)) => return told_of(c, span, mismatch).map(Some),
-            }
-        }
-        Ok(None)
-    })
-}
-
 /// The first of these payments that there is evidence about, beside what bills said, and what they are held against.
-fn first_with_evidence(c: &Connection, seqs: &[i64]) -> Result<Option<i64>, Error> {
+pub(super) fn first_with_evidence(c: &Connection, seqs: &[i64]) -> Result<Option<i64>, Error> {
     let runs: Vec<(i64, i64)> = seqs
         .chunk_by(|a, b| a + 1 == *b)
         .filter_map(|run| Some((*run.first()?, *run.last()?)))
@@ -210,52 +176,6 @@ fn first_with_evidence(c: &Connection, seqs: &[i64]) -> Result<Option<i64>, Erro
     )?
     .query_row(params![runs, BILLED, WATCHED], |row| row.get(0))
     .optional()?)
-}
-
-/// Compares a payment whose life has begun with the chain: its instruction, its document, its bill, and its evidence, which
-/// is replayed. Returns what does not fit, in words.
-pub(super) fn check_touched(
-    c: &Chained,
-    (batch_id, lane): (i64, i64),
-    seq: i64,
-    payment: &Payment,
-    life: &Life,
-    names_a_document: bool,
-) -> Result<Option<String>, Error> {
-    // What was learned in this transaction is read as well.
-    c.flush()?;
-    c.intact(batch_id, |intact| {
-        intact.refresh(c, batch_id)?;
-        if let Some(text) = check_instruction(intact, c, batch_id, seq, payment)? {
-            return Ok(Some(text));
-        }
-        let mut seen = Evidence::default();
-        let replayed = replay(intact, c, lane, seq, &mut seen)?;
-        let bill = check_bill(c, seq, payment, &seen)?;
-        let document = match names_a_document {
-            true => same(seen.uploaded, upload_digest(c, seq)?, Mismatch::Document),
-            false => Ok(()),
-        };
-        match ready(life, &replayed).and(bill).and(document) {
-            Ok(()) => Ok(None),
-            Err(mismatch) => told(c, seq, mismatch).map(Some),
-        }
-    })
-}
-
-/// Compares every generation of a payment's row with the chain: a retry rests on how the earlier ones ended. Returns what does
-/// not fit, in words.
-pub(super) fn check_generations(
-    c: &Chained,
-    (batch_id, lane): (i64, i64),
-    seq: i64,
-) -> Result<Option<String>, Error> {
-    c.flush()?;
-    let found = c.intact(batch_id, |intact| misfit(intact, c, (batch_id, lane), seq))?;
-    match found {
-        Some((seq, mismatch)) => told(c, seq, mismatch).map(Some),
-        None => Ok(None),
-    }
 }
 
 /// Returns the first generation of a payment's row that does not fit the chain, and what does not.
@@ -280,53 +200,7 @@ pub(super) fn misfit(
     Ok(None)
 }
 
-/// Compares a payment's instruction, and every generation of its row, with the chain, before anything is moved that was not
-/// heard of. Returns what does not fit, in words.
-pub(super) fn check_unheard(
-    c: &Chained,
-    of_lane: (i64, i64),
-    seq: i64,
-) -> Result<Option<String>, Error> {
-    let payment = c
-        .prepare_cached(&format!(
-            "select {PAYMENT_COLUMNS} from instruction i join service s using (service_id) where i.seq = ?1"
-        ))?
-        .query_row([seq], |row| Ok(payment_of(row, 0)))??;
-    c.flush()?;
-    let batch_id = of_lane.0;
-    let altered = c.intact(batch_id, |intact| {
-        intact.refresh(c, batch_id)?;
-        check_instruction(intact, c, batch_id, seq, &payment)
-    })?;
-    match altered {
-        Some(text) => Ok(Some(text)),
-        None => check_generations(c, of_lane, seq),
-    }
-}
-
-/// Compares every payment of a batch that there is evidence about with the chain. Returns what does not fit, in words.
-///
-/// Reads the whole batch: for what is rare, and rests on nothing having been sent.
-pub(super) fn check_batch(c: &Chained, batch_id: i64) -> Result<Option<String>, Error> {
-    match misfits(c, batch_id, 1)?.pop() {
-        Some((seq, mismatch)) => told(c, seq, mismatch).map(Some),
-        None => Ok(None),
-    }
-}
-
-/// Returns the payments of a batch that somebody has edited in the file, among those that there is evidence about.
-pub(super) fn edited(c: &Chained, batch_id: i64) -> Result<BTreeSet<i64>, Error> {
-    let found = misfits(c, batch_id, usize::MAX)?;
-    Ok(found.into_iter().map(|(seq, _)| seq).collect())
-}
-
-/// Returns up to `limit` payments of a batch that do not fit the chain, among those that there is evidence about.
-fn misfits(c: &Chained, batch_id: i64, limit: usize) -> Result<Vec<(i64, Mismatch)>, Error> {
-    c.flush()?;
-    c.intact(batch_id, |intact| find_misfits(intact, c, batch_id, limit))
-}
-
-fn find_misfits(
+pub(super) fn find_misfits(
     intact: &mut Intact,
     c: &Connection,
     batch_id: i64,
@@ -357,7 +231,7 @@ fn find_misfits(
 }
 
 /// A row of the file is in its block; a retry is on the chain by itself, unless it is older than the chain.
-fn check_instruction(
+pub(super) fn check_instruction(
     intact: &mut Intact,
     c: &Connection,
     batch_id: i64,
@@ -388,14 +262,14 @@ fn check_instruction(
 
 /// What evidence of a payment holds the digests of.
 #[derive(Default)]
-struct Evidence {
-    uploaded: Option<Digest>,
+pub(super) struct Evidence {
+    pub(super) uploaded: Option<Digest>,
     /// By the numbers of the bills.
     bills: BTreeMap<i64, Digest>,
 }
 
 /// Folds the evidence of a payment again.
-fn replay(
+pub(super) fn replay(
     intact: &mut Intact,
     c: &Connection,
     lane: i64,
@@ -442,7 +316,7 @@ fn replay(
 }
 
 /// An amount that the file left open is that of the bill that decided it, which is as it was recorded.
-fn check_bill(
+pub(super) fn check_bill(
     c: &Connection,
     seq: i64,
     payment: &Payment,
@@ -479,7 +353,11 @@ pub(super) fn told(c: &Connection, seq: i64, mismatch: Mismatch) -> Result<Strin
 }
 
 /// The same of rows among which something does not fit.
-fn told_of(c: &Connection, (first, last): Span, mismatch: Mismatch) -> Result<String, Error> {
+pub(super) fn told_of(
+    c: &Connection,
+    (first, last): Span,
+    mismatch: Mismatch,
+) -> Result<String, Error> {
     type Place = (Option<i64>, Option<i64>, Option<String>, Option<String>);
     let (top, bottom, source, identifier): Place = c.query_row(
         "select min(i.line), max(i.line), max(d.source), iif(count(*) = 1, max(i.identifier), null)

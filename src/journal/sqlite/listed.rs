@@ -7,7 +7,7 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::agreed::all_named_otherwise;
 use super::inquiries::all_doubted;
-use super::read::Snapshot;
+use super::reader::Snapshot;
 use super::row::NEVER;
 use super::row::{corrupt, currency_of, stamp, state_of};
 use crate::domain::{Amount, BankAccount, Currency, Money, Msisdn, PayerTransactionId};

@@ -2,7 +2,7 @@
 
 use rusqlite::{Connection, Row, params};
 
-use super::read::{Reader, Snapshot};
+use super::reader::{Reader, Snapshot};
 use super::row::{corrupt, identifier_of};
 use super::withdrawn::withdrawal;
 use crate::domain::{BatchName, PayerTransactionId, Timestamp};

@@ -2,8 +2,8 @@
 
 use rusqlite::Connection;
 
+use super::catalog::{epoch, name};
 use super::orders::{given_orders, orders};
-use super::recovery::{epoch, name};
 use crate::journal::Error;
 use crate::journal::mark::Held;
 use crate::ledger::payer::Payers;

@@ -4,11 +4,11 @@ use rusqlite::{Connection, params};
 use serde_json::json;
 
 use super::Journal;
+use super::catalog::account;
 use super::catalog::known_batch;
 use super::chain::Evidence;
 use super::pin::{
-    account, assert_belongs, assert_nothing_was_edited, assert_purpose, mark_payer, may_be_there,
-    witnesses,
+    assert_belongs, assert_nothing_was_edited, assert_purpose, mark_payer, may_be_there, witnesses,
 };
 use super::row::GATEWAY_MOVED;
 use super::seal::pin_digest;

@@ -2,7 +2,7 @@
 
 use rusqlite::{Connection, OptionalExtension, params};
 
-use super::read::Reader;
+use super::reader::Reader;
 use super::row::corrupt;
 use crate::domain::{BatchName, PayerTransactionId};
 use crate::journal::Error;

@@ -9,17 +9,17 @@ use super::blocks::instruction_digest;
 use super::catalog::id_of;
 use super::catalog::known_batch;
 use super::chain::Evidence;
+use super::checks::check_generations;
 use super::failures::chosen;
 use super::fresh::begin_all;
 use super::generations;
 use super::inquiries::is_open_to_decision;
 use super::insert::{Insert, Placed};
-use super::intact::check_generations;
 use super::names::{batch_name_of, rows_named};
+use super::noticed::{open_recovery, was_there_when_noticed};
 use super::orders::Touched;
 use super::payments::subject;
 use super::recoveries;
-use super::recovery::{open_recovery, was_there_when_noticed};
 use super::row::{
     PAYMENT_COLUMNS, PAYMENT_WIDTH, PRESUMED_POSTED, REPLACED, WITHDRAWAL_ORDERED, add_to_tally,
     batch_id, event_numbers, payment_of, save_life, service_of, state_number,

@@ -4,8 +4,9 @@ use rusqlite::{Connection, OptionalExtension, params};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
+use super::catalog::batches;
+use super::place::look;
 use super::recoveries;
-use super::recovery::{batches, look};
 use super::row::{ORDERS_GIVEN_AGAIN, corrupt};
 use super::session::Chained;
 use super::turns::Manner;

@@ -7,8 +7,9 @@ use serde_json::json;
 
 use super::catalog::known_batch;
 use super::chain::Evidence;
+use super::noticed::open_recovery;
 use super::pin::is_bound;
-use super::recovery::{ask_anew, open_recovery};
+use super::presume::ask_anew;
 use super::row::{PAYER_CONFIRMED, RELEASED};
 use super::session::Chained;
 use super::turns::Manner;

@@ -7,8 +7,9 @@ use super::Journal;
 use super::agreed::judged;
 use super::belongs::assert_as_recorded;
 use super::catalog::known_batch;
+use super::catalog::{account, purpose, rehearsal};
 use super::chain::Evidence;
-use super::intact::check_batch;
+use super::checks::check_batch;
 use super::payers;
 use super::payments::subject;
 use super::row::{ACCOUNT_MOVED, ACCOUNT_TAKEN, LIFE_COLUMNS, corrupt, identifier_of, life_of};
@@ -108,23 +109,6 @@ pub(super) fn assert_purpose(
     })
 }
 
-/// Returns what was recorded of the purpose of a batch when it was loaded.
-pub(super) fn loaded_for(c: &Connection, batch_id: i64) -> Result<Purpose, Error> {
-    let rehearsal: Option<bool> = c
-        .prepare_cached("select rehearsal from batch where batch_id = ?1")?
-        .query_row([batch_id], |row| row.get(0))?;
-    Ok(rehearsal.map_or(Purpose::Unknown, Purpose::of_command))
-}
-
-/// Returns what a batch is for.
-pub(super) fn purpose(c: &Connection, batch_id: i64) -> Result<Purpose, Error> {
-    let gateway: Option<String> = c
-        .prepare_cached("select gateway from batch where batch_id = ?1")?
-        .query_row([batch_id], |row| row.get(0))?;
-    let loaded_for = loaded_for(c, batch_id)?;
-    Ok(Purpose::of_batch(loaded_for, gateway.as_deref()))
-}
-
 /// Records what a new batch is loaded for. The evidence of each load repeats it, so that it is not changed in the file.
 pub(super) fn bind(c: &Connection, batch_id: i64, purpose: Purpose) -> Result<(), Error> {
     c.execute(
@@ -132,15 +116,6 @@ pub(super) fn bind(c: &Connection, batch_id: i64, purpose: Purpose) -> Result<()
         params![batch_id, rehearsal(purpose)],
     )?;
     Ok(())
-}
-
-/// Returns whether a purpose is a rehearsal, where it is known.
-pub(super) fn rehearsal(purpose: Purpose) -> Option<bool> {
-    match purpose {
-        Purpose::Unknown => None,
-        Purpose::Gateway => Some(false),
-        Purpose::Rehearsal => Some(true),
-    }
 }
 
 /// Ties a batch to where it belongs; returns its number and its last claim.
@@ -209,15 +184,6 @@ fn other_account(batch: &BatchName, pinned: Option<String>, configured: &str) ->
         pinned: pinned.unwrap_or_default(),
         configured: configured.to_owned(),
     }
-}
-
-/// Returns the account that a batch belongs to.
-pub(super) fn account(c: &Connection, batch_id: i64) -> Result<Option<String>, Error> {
-    Ok(c.query_row(
-        "select account from batch where batch_id = ?1",
-        [batch_id],
-        |row| row.get(0),
-    )?)
 }
 
 fn judge(

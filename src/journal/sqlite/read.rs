@@ -16,6 +16,7 @@ use super::linked::{Side, linked, loaded_anew};
 use super::members::{corrected, of_row, standing_for};
 use super::names::rows_named;
 use super::open;
+use super::reader::{Reader, Snapshot};
 use super::row::{
     AMOUNT, DOCUMENT_CHECKED, LIFE_COLUMNS, PAYMENT_COLUMNS, PAYMENT_WIDTH, REPLACED, STOOD,
     SUPERSEDED, UNPRICED, corrupt, currency_of, event_name, event_of, fact_of, identifier_of,
@@ -34,45 +35,19 @@ use crate::journal::{
     TrailEntry, UnpricedRecord, WaitsFor,
 };
 use crate::ledger::names::PaymentName;
-use crate::ledger::recovery::Traces;
 use crate::lifecycle::{Event, Fact, State};
 
 /// Rows read at a time.
 pub(super) const PAGE: i64 = 512;
 
-/// A connection that only reads.
-#[derive(Debug)]
-pub struct Reader {
-    pub(super) connection: Connection,
-    /// What lay beside the journal before it was opened, and when its file was born.
-    pub(super) traces: Traces,
-    pub(super) born: Option<u64>,
-}
-
 impl Reader {
-    /// Reads through a connection that is there.
-    #[cfg(test)]
-    pub(super) fn of(connection: Connection) -> Self {
-        Self {
-            connection,
-            traces: Traces::NONE,
-            born: None,
-        }
-    }
-
-    /// Gives the connection back.
-    #[cfg(test)]
-    pub(super) fn into_connection(self) -> Connection {
-        self.connection
-    }
-
     /// Opens a journal that must be there.
     ///
     /// # Errors
     /// As [`super::Journal::open_existing`].
     pub fn open(path: &Path) -> Result<Self, Error> {
         // Before the journal: what is written meanwhile can only bring the journal further.
-        let (traces, born) = super::recovery::traces_of(path)?;
+        let (traces, born) = super::place::traces_of(path)?;
         Ok(Self {
             connection: open::for_reading(path)?,
             traces,
@@ -117,21 +92,6 @@ impl Reader {
     }
 }
 
-/// One batch at one moment.
-#[derive(Debug)]
-pub struct Snapshot<'a> {
-    pub(super) c: &'a Connection,
-    pub(super) batch: BatchName,
-    pub(super) batch_id: i64,
-}
-
-impl Drop for Snapshot<'_> {
-    fn drop(&mut self) {
-        // Nothing was written; ending the transaction lets the WAL be checkpointed.
-        let _ = self.c.execute_batch("rollback");
-    }
-}
-
 impl Snapshot<'_> {
     /// Returns counts and amounts per state.
     ///
@@ -172,7 +132,7 @@ impl Snapshot<'_> {
             name: self.batch.clone(),
             originator: Originator::parse(&originator).map_err(|_| corrupt("an originator"))?,
             created_at: Timestamp::from_millis(created_at),
-            purpose: super::pin::purpose(self.c, self.batch_id)?,
+            purpose: super::catalog::purpose(self.c, self.batch_id)?,
             gateway,
             account,
             loads,
@@ -549,7 +509,7 @@ pub(super) fn standing(c: &Connection, batch: &BatchName) -> Result<Standing, Er
         gateway,
         account,
         evidence: super::prove::head(c, batch_id)?,
-        purpose: super::pin::purpose(c, batch_id)?,
+        purpose: super::catalog::purpose(c, batch_id)?,
         ..Standing::default()
     };
     let mut statement = c.prepare_cached(

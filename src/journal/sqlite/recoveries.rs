@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::canon::Canon;
 use super::chain::Evidence;
-use super::recovery::open_recovery;
+use super::noticed::open_recovery;
 use super::row::{ORDERS_GIVEN_AGAIN, RECOVERY_BEGAN, RECOVERY_DONE};
 use super::session::Chained;
 use super::turns::Manner;
@@ -21,7 +21,7 @@ const ON_RECORD: &str = "on_record";
 /// Tells every batch of a change, once it is made.
 pub(super) fn tell(c: &Chained, kind: i64, detail: Value, now: Timestamp) -> Result<(), Error> {
     let detail = sealed(c, detail)?;
-    for batch_id in super::recovery::batches(c)? {
+    for batch_id in super::catalog::batches(c)? {
         c.mark(batch_id);
         say(c, batch_id, kind, &detail, now)?;
     }

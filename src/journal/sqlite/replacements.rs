@@ -6,9 +6,9 @@ use rusqlite::params;
 
 use super::anew::{Anew, Elsewhere};
 use super::catalog::id_of;
+use super::checks::check_generations;
 use super::corrections::late;
 use super::insert::{Insert, Placed};
-use super::intact::check_generations;
 use super::load::Load;
 use super::members::{of_row, states};
 use super::operator::{Link, succeed};

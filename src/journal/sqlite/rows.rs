@@ -4,7 +4,8 @@ use std::collections::VecDeque;
 
 use rusqlite::{Row, params};
 
-use super::read::{PAGE, Snapshot, record_columns};
+use super::read::{PAGE, record_columns};
+use super::reader::Snapshot;
 use super::row::{PAYMENT_WIDTH, corrupt, currency_of};
 use super::withdrawn::withdrawal;
 use crate::domain::{Amount, Money};

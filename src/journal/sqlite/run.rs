@@ -6,12 +6,13 @@ use rusqlite::{Connection, OptionalExtension, params};
 use serde_json::Value;
 
 use super::catalog::known_batch;
+use super::checks::{check_generations, check_touched};
 use super::confirmed;
 use super::evidence::{apply, claim_one};
 use super::fresh::{claim_fresh, has_fresh};
 use super::generations;
 use super::held::held_lanes;
-use super::intact::{check_generations, check_touched, told};
+use super::intact::told;
 use super::orders::lost_orders;
 use super::payments::subject;
 use super::pin::pin;

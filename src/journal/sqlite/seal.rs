@@ -7,10 +7,10 @@ use serde_json::json;
 
 use super::blocks;
 use super::canon::{Canon, Digest};
+use super::catalog::{loaded_for, rehearsal};
 use super::chain::{Chain, Evidence};
-use super::pin::{loaded_for, rehearsal};
+use super::fingerprints::chunks_of;
 use super::row::{FILE_LOADED, LIFE_COLUMNS, MIGRATED, PINNED, STOOD, UPLOADED, corrupt, life_of};
-use super::vouched::chunks_of;
 use crate::domain::Timestamp;
 use crate::journal::Error;
 use crate::lifecycle::{Life, State};

@@ -2,9 +2,9 @@
 
 use rusqlite::{OptionalExtension, params};
 
+use super::checks::check_unheard;
 use super::evidence::apply;
 use super::generations;
-use super::intact::check_unheard;
 use super::payments::subject;
 use super::session::Chained;
 use crate::domain::{Said, Timestamp};

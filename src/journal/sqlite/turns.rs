@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 
+use super::commit::Work;
 use super::commit::commit;
 use super::open::Missing;
 use super::session::Chained;
@@ -19,8 +20,6 @@ const GATHER: Duration = Duration::from_millis(2);
 const GATHERED: usize = 32;
 /// They wait no longer than this while no other one comes.
 const PAUSE: Duration = Duration::from_micros(500);
-
-pub(super) type Work = Box<dyn FnOnce(&mut Chained) -> Result<(), Error> + Send>;
 
 pub(super) struct Job {
     pub(super) work: Work,

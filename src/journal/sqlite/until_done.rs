@@ -3,8 +3,8 @@
 use rusqlite::{Connection, OptionalExtension};
 
 use super::members::{of_row, split};
+use super::noticed::open_recovery;
 use super::payers::batches_lost;
-use super::recovery::open_recovery;
 use super::row::NEVER;
 use super::session::Chained;
 use super::watched::watch;

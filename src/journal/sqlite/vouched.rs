@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::canon::Digest;
+use super::fingerprints::chunks_of;
 use super::fingerprints::{Entry, Key, entry_of, hash_of};
 use super::intact::{Intact, misfit};
 use super::joins::join;
@@ -16,14 +17,6 @@ use super::seal::file_digest;
 use crate::domain::Timestamp;
 use crate::journal::Error;
 use crate::ledger::intact::{Mismatch, same};
-
-/// Returns how many rows the fingerprints of a load take.
-pub(super) fn chunks_of(c: &Connection, load_id: i64) -> Result<i64, Error> {
-    Ok(
-        c.prepare_cached("select count(*) from fingerprints where load_id = ?1")?
-            .query_row([load_id], |row| row.get(0))?,
-    )
-}
 
 /// Compares every load of the journal with the chain.
 ///

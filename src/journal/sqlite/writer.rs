@@ -1,26 +1,18 @@
 //! The one writer: a thread that owns the connection and commits in groups.
 
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::mpsc::{SyncSender, sync_channel};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 
 use tokio::sync::oneshot;
 
-use super::catalog::knows;
-use super::open::{self, Missing};
-use super::recovery::take_place;
+use super::commit::Work;
+use super::open::Missing;
 use super::session::Chained;
-use super::turns::{Asker, Job, Manner, Work, serve};
-use super::{callbacks, evidence, held, load, recall, run};
-use crate::domain::{Actor, BatchName, PayerTransactionId, Timestamp, Uptime};
-use crate::journal::mark::{self, Place};
-use crate::journal::{
-    Acquired, CallbackNote, Claim, Clearance, Due, Error, Finding, Halt, Incoming, LoadPlan,
-    Loaded, Moved, Question, Received, RunTerms, RunToken, Standing,
-};
-use crate::ledger::HeldFor;
-use crate::lifecycle::{Moment, Policy};
+use super::turns::{Asker, Job, Manner, serve};
+use crate::domain::Actor;
+use crate::journal::Error;
 
 /// Verbs that wait for the writer; a sender waits when there are more.
 const QUEUE: usize = 1024;
@@ -54,52 +46,8 @@ impl Drop for Shared {
 }
 
 impl Journal {
-    /// Opens a journal, making it when it is not there.
-    ///
-    /// # Errors
-    /// Refuses files that are not ours, links, newer schemas.
-    pub fn open(path: &Path) -> Result<Self, Error> {
-        Self::start(path, Missing::Create)
-    }
-
-    /// Opens a journal that must be there.
-    ///
-    /// # Errors
-    /// As [`Self::open`], and [`Error::Missing`].
-    pub fn open_existing(path: &Path) -> Result<Self, Error> {
-        Self::start(path, Missing::Refuse)
-    }
-
-    /// Makes a journal under a name that nobody else knows.
-    ///
-    /// What it holds is on disk only once its last handle is dropped and the file is synced: whoever gives it its name
-    /// does that first. Until then a crash leaves a file that is worth nothing.
-    ///
-    /// # Errors
-    /// As [`Self::open`], and when there is such a file.
-    pub fn aside(path: &Path) -> Result<Self, Error> {
-        Self::start(path, Missing::Aside)
-    }
-
-    fn start(path: &Path, missing: Missing) -> Result<Self, Error> {
-        let mut connection = Chained::new(open::for_writing(path, missing)?);
-        // What is made aside has no place yet.
-        if missing != Missing::Aside {
-            let absolute = open::absolute(path)?;
-            let verdict = take_place(
-                &mut connection,
-                path,
-                Place::of(&absolute),
-                mark::born(&absolute),
-            )?;
-            if let Some(cause) = verdict.cause() {
-                tracing::warn!(
-                    journal = %path.display(),
-                    "the journal may have missed payments: {}. What is unfinished is asked about before it is posted; `disburse recover` shows it",
-                    cause.sentence()
-                );
-            }
-        }
+    /// Starts the writer of a journal that was opened.
+    pub(super) fn over(path: &Path, connection: Chained, missing: Missing) -> Result<Self, Error> {
         let (queue, jobs) = sync_channel(QUEUE);
         let thread = std::thread::Builder::new()
             .name("journal".into())
@@ -120,24 +68,15 @@ impl Journal {
         })
     }
 
-    /// Opens a journal in memory, for simulated time.
+    /// A journal whose verbs are carried out where they are asked for.
     #[cfg(test)]
-    pub(crate) fn simulated(
-        disk: super::inline::Disk,
-        fuse: Option<super::inline::Fuse>,
-        latency: super::inline::Latency,
-        crash: tokio_util::sync::CancellationToken,
-        acquired: super::inline::Acquired,
-    ) -> Self {
-        disk.take_place();
+    pub(super) fn inline(inline: super::inline::Inline) -> Self {
         Self {
             shared: Arc::new(Shared {
                 path: PathBuf::new(),
                 queue: Mutex::new(None),
                 thread: Mutex::new(None),
-                inline: Some(super::inline::Inline::new(
-                    disk, fuse, latency, crash, acquired,
-                )),
+                inline: Some(inline),
             }),
             actor: None,
         }
@@ -205,265 +144,6 @@ impl Journal {
             .unwrap_or_else(std::sync::PoisonError::into_inner)
             .take();
         found.ok_or_else(stopped)
-    }
-
-    /// Loads a file, all or nothing. The rows arrive in blocks, until the sender hangs up.
-    ///
-    /// # Errors
-    /// Any failure leaves the journal as it was.
-    pub async fn load(
-        &self,
-        plan: LoadPlan,
-        rows: Receiver<Vec<Incoming>>,
-    ) -> Result<Loaded, Error> {
-        self.ask(Manner::Alone, move |connection| {
-            load::load(connection, &plan, rows)
-        })
-        .await
-    }
-
-    /// Tells what [`Self::load`] would say of a file that its batch has already, without the work of a load; `None` when
-    /// that is not so, and the file is to be loaded.
-    ///
-    /// # Errors
-    /// Faults of the journal.
-    pub async fn recall(
-        &self,
-        plan: LoadPlan,
-        rows: Receiver<Vec<Incoming>>,
-    ) -> Result<Option<Loaded>, Error> {
-        self.ask(Manner::Alone, move |c| recall::recall(c, &plan, rows))
-            .await
-    }
-
-    /// Returns whether the journal has a batch of this name.
-    ///
-    /// # Errors
-    /// Faults of the journal.
-    pub async fn has_batch(&self, name: BatchName) -> Result<bool, Error> {
-        self.ask(Manner::Shared, move |c| {
-            Ok(super::row::batch_id(c, name.as_str())?.is_some())
-        })
-        .await
-    }
-
-    /// Takes a batch for a run: pins its gateway, begins a new epoch, and turns intents without an outcome into doubts.
-    ///
-    /// # Errors
-    /// [`Error::UnknownBatch`], [`Error::OtherGateway`], [`Error::OtherWire`], [`Error::OtherAccount`].
-    pub async fn acquire(
-        &self,
-        batch: BatchName,
-        terms: RunTerms,
-        policy: Arc<Policy>,
-    ) -> Result<Acquired, Error> {
-        self.ask(Manner::Alone, move |c| {
-            run::acquire(c, &batch, &terms, &policy)
-        })
-        .await
-    }
-
-    /// Records the intent to post up to `limit` due payments of lanes that are not held; says what is due after them, and
-    /// why the run must end, where a payment is met that must not be claimed.
-    ///
-    /// # Errors
-    /// [`Error::Fenced`] when another run has taken over.
-    pub async fn claim(
-        &self,
-        token: RunToken,
-        limit: usize,
-        now: Timestamp,
-        policy: Arc<Policy>,
-    ) -> Result<(Vec<Claim>, Due, Option<Halt>), Error> {
-        self.ask(Manner::Shared, move |c| {
-            let (claims, halt) = run::claim(c, token, limit, now, &policy)?;
-            Ok((claims, run::due(c, token, now)?, halt))
-        })
-        .await
-    }
-
-    /// Turns intents without an outcome into doubts; returns how many. Only for a run that has nothing under way.
-    ///
-    /// # Errors
-    /// [`Error::Fenced`] when another run has taken over.
-    pub async fn abandon(
-        &self,
-        token: RunToken,
-        now: Timestamp,
-        policy: Arc<Policy>,
-    ) -> Result<u64, Error> {
-        self.ask(Manner::Shared, move |c| {
-            run::assert_current(c, token)?;
-            run::abandon(c, token.batch_id, now, &policy)
-        })
-        .await
-    }
-
-    /// Holds every lane of a batch, so that neither this run nor a later one posts more.
-    ///
-    /// # Errors
-    /// [`Error::Fenced`] when another run has taken over.
-    pub async fn hold_all(
-        &self,
-        token: RunToken,
-        why: HeldFor,
-        now: Timestamp,
-    ) -> Result<(), Error> {
-        self.ask(Manner::Shared, move |c| held::hold_all(c, token, why, now))
-            .await
-    }
-
-    /// Says of claims, just before they leave, whether they still may.
-    ///
-    /// # Errors
-    /// [`Error::Fenced`] when another run has taken over.
-    pub async fn clearances(
-        &self,
-        token: RunToken,
-        seqs: Vec<i64>,
-        now: Timestamp,
-        policy: Arc<Policy>,
-    ) -> Result<Vec<(i64, Clearance)>, Error> {
-        self.ask(Manner::Shared, move |c| {
-            run::clearances(c, token, &seqs, now, &policy)
-        })
-        .await
-    }
-
-    /// Returns up to `limit` payments that are due to be asked about, and puts them off to the end of their lease.
-    ///
-    /// # Errors
-    /// Faults of the journal.
-    pub async fn questions(
-        &self,
-        token: RunToken,
-        limit: usize,
-        now: Timestamp,
-        lease: Timestamp,
-    ) -> Result<(Vec<Question>, Due), Error> {
-        self.ask(Manner::Shared, move |c| {
-            let questions = run::questions(c, token, limit, now, lease)?;
-            Ok((questions, run::due(c, token, now)?))
-        })
-        .await
-    }
-
-    /// Records evidence and returns how the payments moved, in the same order.
-    ///
-    /// A run names itself: what is left of one that was taken over must not make a payment of the next one ready again.
-    ///
-    /// # Errors
-    /// [`Error::Fenced`] when another run has taken over.
-    pub async fn record(
-        &self,
-        by: Option<RunToken>,
-        findings: Vec<Finding>,
-        moment: Moment,
-        policy: Arc<Policy>,
-    ) -> Result<Vec<Moved>, Error> {
-        self.ask(Manner::Shared, move |c| {
-            by.map_or(Ok(()), |token| run::assert_current(c, token))?;
-            evidence::record(c, &findings, moment, &policy)
-        })
-        .await
-    }
-
-    /// Returns when the next post and the next question are due.
-    ///
-    /// # Errors
-    /// [`Error::Fenced`] when another run has taken over: a run that looks every second learns of it within that time.
-    pub async fn due(&self, token: RunToken, now: Timestamp) -> Result<Due, Error> {
-        self.ask(Manner::Shared, move |c| {
-            run::assert_current(c, token)?;
-            run::due(c, token, now)
-        })
-        .await
-    }
-
-    /// Notes since when no post and no question has left, at the end of a run.
-    ///
-    /// # Errors
-    /// [`Error::Fenced`] when another run has taken over.
-    pub async fn rest(
-        &self,
-        token: RunToken,
-        posts: Uptime,
-        questions: Uptime,
-    ) -> Result<(), Error> {
-        self.ask(Manner::Alone, move |c| {
-            super::rest::rest(c, token, posts, questions)
-        })
-        .await
-    }
-
-    /// Returns counts and amounts per state.
-    ///
-    /// # Errors
-    /// [`Error::UnknownBatch`].
-    pub async fn standing(&self, batch: BatchName) -> Result<Standing, Error> {
-        self.ask(Manner::Alone, move |c| {
-            c.write_tallies()?;
-            super::read::standing(c, &batch)
-        })
-        .await
-    }
-
-    /// Holds a lane for want of float, or opens it again.
-    ///
-    /// # Errors
-    /// [`Error::Fenced`] when another run has taken over.
-    pub async fn hold_lane(
-        &self,
-        token: RunToken,
-        lane: i64,
-        reason: String,
-        now: Timestamp,
-    ) -> Result<(), Error> {
-        self.ask(Manner::Shared, move |c| {
-            held::hold_lane(c, token, lane, &reason, now)
-        })
-        .await
-    }
-
-    /// Opens a held lane.
-    ///
-    /// # Errors
-    /// [`Error::Fenced`] when another run has taken over.
-    pub async fn reopen_lane(&self, token: RunToken, lane: i64) -> Result<(), Error> {
-        self.ask(Manner::Shared, move |c| held::reopen_lane(c, token, lane))
-            .await
-    }
-
-    /// Stores a callback and applies it.
-    ///
-    /// # Errors
-    /// Faults of the journal: the callback must not be acknowledged then.
-    pub async fn callback(
-        &self,
-        note: CallbackNote,
-        moment: Moment,
-        policy: Arc<Policy>,
-    ) -> Result<Received, Error> {
-        self.ask(Manner::Patient, move |c| {
-            callbacks::callback(c, &note, moment, &policy)
-        })
-        .await
-    }
-
-    /// Returns the key of the callback addresses, making it when there is none: 32 bytes.
-    ///
-    /// # Errors
-    /// Faults of the journal.
-    pub async fn callback_key(&self) -> Result<Vec<u8>, Error> {
-        self.ask(Manner::Alone, |c| run::callback_key(c)).await
-    }
-
-    /// Looks up a payment by its identifier in any batch.
-    ///
-    /// # Errors
-    /// Faults of the journal.
-    pub async fn knows(&self, id: PayerTransactionId) -> Result<bool, Error> {
-        self.ask(Manner::Shared, move |c| knows(c, id)).await
     }
 }
 

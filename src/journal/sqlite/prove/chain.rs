@@ -9,8 +9,8 @@ use crate::journal::Error;
 use crate::journal::sqlite::blocks::{self, instruction_digest};
 use crate::journal::sqlite::canon::genesis;
 use crate::journal::sqlite::canon::{Canon, Digest};
+use crate::journal::sqlite::catalog::{account, loaded_for, rehearsal};
 use crate::journal::sqlite::first_claims::Together;
-use crate::journal::sqlite::pin::{account, loaded_for, rehearsal};
 use crate::journal::sqlite::row::{
     ACCOUNT_MOVED, ACCOUNT_TAKEN, BILLED, CLAIMED_TOGETHER, FILE_LOADED, GATEWAY_MOVED, MENDED,
     MIGRATED, PINNED, REPLACED, ROW_WITHDRAWN, ROWS_LOADED, UPLOADED, WATCHED,

@@ -13,7 +13,7 @@ use rusqlite::{Connection, params};
 
 use super::canon::{Digest, Terms};
 use super::open;
-use super::read::Snapshot;
+use super::reader::Snapshot;
 use crate::domain::{BatchName, Originator};
 use crate::journal::proof::FINDINGS_SHOWN;
 use crate::journal::{ChainHead, Error, Proof};
