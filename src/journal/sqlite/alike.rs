@@ -6,7 +6,7 @@ use rusqlite::{Connection, params};
 use serde_json::{Value, json};
 
 use super::catalog::known_batch;
-use super::load::Load;
+use super::job::Load;
 use super::repeats::{SAME_BILL, SAME_FILE, SAME_REFERENCE};
 use super::row::corrupt;
 use super::sorted::Sorted;

@@ -7,9 +7,10 @@ use rusqlite::Connection;
 use super::fingerprints::{Entry, Key, entry_of};
 use super::joins::{has_open, join, join_open};
 use super::members::of_row;
+use super::on_record::check_row;
 use super::on_record::{OnRecord, Other, Which, loads_on_record};
 use super::row::{PAYMENT_COLUMNS, PAYMENT_WIDTH, Stored, corrupt, services, stored_of};
-use super::vouched::{Vouched, check_loads, check_row};
+use super::vouched::{Vouched, check_loads};
 use crate::domain::{Instruction, Timestamp, Written};
 use crate::journal::{Error, PaidSince, RepeatPlan};
 use crate::ledger::repeats::{

@@ -5,12 +5,14 @@ use std::sync::Arc;
 use std::sync::mpsc::Receiver;
 
 use super::catalog::knows;
+use super::fence;
 use super::open::{self, Missing};
 use super::place::take_place;
+use super::record;
 use super::session::Chained;
 use super::turns::Manner;
 use super::writer::Journal;
-use super::{callbacks, evidence, held, load, recall, run};
+use super::{callbacks, held, load, recall, run};
 use crate::domain::{BatchName, PayerTransactionId, Timestamp, Uptime};
 use crate::journal::mark::{self, Place};
 use crate::journal::{
@@ -171,7 +173,7 @@ impl Journal {
         policy: Arc<Policy>,
     ) -> Result<u64, Error> {
         self.ask(Manner::Shared, move |c| {
-            run::assert_current(c, token)?;
+            fence::assert_current(c, token)?;
             run::abandon(c, token.batch_id, now, &policy)
         })
         .await
@@ -240,8 +242,8 @@ impl Journal {
         policy: Arc<Policy>,
     ) -> Result<Vec<Moved>, Error> {
         self.ask(Manner::Shared, move |c| {
-            by.map_or(Ok(()), |token| run::assert_current(c, token))?;
-            evidence::record(c, &findings, moment, &policy)
+            by.map_or(Ok(()), |token| fence::assert_current(c, token))?;
+            record::record(c, &findings, moment, &policy)
         })
         .await
     }
@@ -252,7 +254,7 @@ impl Journal {
     /// [`Error::Fenced`] when another run has taken over: a run that looks every second learns of it within that time.
     pub async fn due(&self, token: RunToken, now: Timestamp) -> Result<Due, Error> {
         self.ask(Manner::Shared, move |c| {
-            run::assert_current(c, token)?;
+            fence::assert_current(c, token)?;
             run::due(c, token, now)
         })
         .await
@@ -281,7 +283,7 @@ impl Journal {
     pub async fn standing(&self, batch: BatchName) -> Result<Standing, Error> {
         self.ask(Manner::Alone, move |c| {
             c.write_tallies()?;
-            super::read::standing(c, &batch)
+            super::batch_status::standing(c, &batch)
         })
         .await
     }

@@ -5,7 +5,7 @@ use rusqlite::params;
 use super::blocks;
 use super::chain::Evidence;
 use super::fresh::begin_lane;
-use super::load::Load;
+use super::job::Load;
 use super::row::{PRESUMED_POSTED, UNPRICED, corrupt, state_number};
 use super::seal;
 use crate::journal::Error;

@@ -7,16 +7,16 @@ use super::Journal;
 use super::catalog::batches;
 use super::catalog::known_batch;
 use super::catalog::purpose;
+use super::given::note_lost;
 use super::names;
 use super::noticed::open_recovery;
-use super::orders::note_lost;
 use super::payers;
 use super::presume::{Reach, presume};
 use super::recoveries;
 use super::row::{RECOVERY_BEGAN, RECOVERY_DONE};
 use super::session::Chained;
 use super::turns::Manner;
-use super::until_done;
+use super::when_done;
 use crate::domain::{BatchName, Timestamp};
 use crate::journal::{Error, Presuming};
 use crate::ledger::Purpose;
@@ -103,7 +103,7 @@ fn noticed(c: &Chained, missing: &Missing) -> Result<(), Error> {
     put(c, (*cause, missing.is_new), *lost, ran.as_deref(), now)?;
     note_lost(c, c.last_insert_rowid(), &missing.missing)?;
     payers::told(c, &missing.told)?;
-    until_done::judge_anew(c)?;
+    when_done::judge_anew(c)?;
     if lost.count > 0 {
         // Counted from here on, so that the next copy of now does not miss them once more.
         let both = missing.known.saturating_add(lost.count);

@@ -4,9 +4,9 @@ use rusqlite::Connection;
 use serde_json::json;
 
 use super::Journal;
+use super::batch_status::standing;
 use super::chain::Evidence;
-use super::payers::batches_lost;
-use super::read::standing;
+use super::lost_batches::batches_lost;
 use super::row::CONFIRMED;
 use super::session::Chained;
 use super::turns::Manner;

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::corrections::late;
-use super::load::Load;
+use super::job::Load;
 use super::on_record::other;
 use super::row::{PAYMENT_COLUMNS, corrupt, stored_of};
 use super::vouched::Vouched;

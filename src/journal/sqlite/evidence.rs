@@ -5,10 +5,7 @@ use rusqlite::params;
 use super::agreed::{apply_other, judged};
 use super::chain::{Evidence, Words};
 use super::detail::detail_of;
-use super::generations;
 use super::held::open_all;
-use super::inquiries;
-use super::payments::subject;
 use super::row::NEVER;
 use super::row::{
     assert_changed, due_number, event_numbers, known_number, millis, save_life, state_number,
@@ -17,9 +14,8 @@ use super::session::Chained;
 use super::subject::Subject;
 use super::taken::{conclude_other, conclude_taken, recognise};
 use crate::domain::Said;
-use crate::journal::{Error, Finding, Heard, Moved};
+use crate::journal::{Error, Heard};
 use crate::ledger::HeldFor;
-use crate::ledger::withdrawal::is_due;
 use crate::lifecycle::{Anomaly, Class, Event, Life, Moment, Policy, State, Step, step};
 
 /// Applies one event to a payment that was read before, and appends the evidence.
@@ -178,42 +174,6 @@ fn save_told(
             queued,
         ])?;
     assert_changed(seq, changed)
-}
-
-/// Records findings, in order.
-pub(super) fn record(
-    c: &Chained,
-    findings: &[Finding],
-    moment: Moment,
-    policy: &Policy,
-) -> Result<Vec<Moved>, Error> {
-    let mut moves = Vec::with_capacity(findings.len());
-    for (index, finding) in findings.iter().enumerate() {
-        // Spread over the group: payments that were lost together are not asked about together.
-        let jitter = moment
-            .jitter
-            .wrapping_add(u8::try_from(index * 37 % 251).unwrap_or(0));
-        let mut subject = subject(c, finding.seq)?;
-        let from = subject.moved.from;
-        apply(
-            c,
-            &mut subject,
-            finding.event,
-            &finding.said,
-            None,
-            Moment { jitter, ..moment },
-            policy,
-        )?;
-        c.moved(&subject, from)?;
-        if subject.has_generations || from.is_finished() || is_due(&subject.moved.life) {
-            generations::settle(c, &mut subject, moment, Some(policy))?;
-            if matches!(finding.event, Event::Answer(_) | Event::NoAnswer) {
-                inquiries::put_off(c, finding.seq, moment, policy)?;
-            }
-        }
-        moves.push(subject.moved);
-    }
-    Ok(moves)
 }
 
 /// Moves a ready payment to `posting`, with its evidence.

@@ -2,8 +2,8 @@
 
 use rusqlite::{Connection, params};
 
+use super::fence::assert_current;
 use super::row::service_of;
-use super::run::assert_current;
 use super::session::Chained;
 use crate::domain::Timestamp;
 use crate::journal::{Error, Lane, RunToken};

@@ -3,9 +3,9 @@
 
 use rusqlite::params;
 
-use super::load::Load;
+use super::duplicates::NEW_UNNAMED;
+use super::job::Load;
 use super::row::state_number;
-use super::sorted::NEW_UNNAMED;
 use crate::journal::{Error, LateError, LoadRefusal};
 use crate::ledger::amendment::may_stand_instead;
 use crate::ledger::repeats::is_same_account;

@@ -8,7 +8,6 @@ use std::sync::mpsc::Receiver;
 use rusqlite::params;
 
 use super::begun;
-use super::blocks::Block;
 use super::catalog::purpose;
 use super::chain::Chain;
 use super::changed::changed;
@@ -17,22 +16,21 @@ use super::corrections::Corrections;
 use super::fingerprints::Key;
 use super::held::hold_added;
 use super::insert::{Insert, Placed};
+use super::job::{Lane, Load, Seen};
 use super::noticed::open_recovery;
 use super::open;
 use super::orders::Touched;
-use super::pin::bind;
+use super::pinned::bind;
 use super::prepare::{self, Preparer};
 use super::recoveries;
 use super::row::NEVER;
 use super::row::{batch_id, corrupt, service_id, services};
 use super::session::Chained;
 use super::sorted::Sorted;
-use super::until_done;
 use super::vouched::check_loads;
-use crate::domain::{
-    ContentDigest, Currency, Instruction, PayerTransactionId, ServiceCode, Tally, Written,
-};
-use crate::journal::{Error, Incoming, LoadPlan, LoadRefusal, Loaded, RejectedRow};
+use super::when_done;
+use crate::domain::{Instruction, PayerTransactionId, Tally, Written};
+use crate::journal::{Error, Incoming, LoadPlan, LoadRefusal, Loaded};
 use crate::ledger::payer::Identifiers;
 
 /// Loads a file. Anything but [`Loaded::New`] leaves the journal as it was.
@@ -53,77 +51,6 @@ pub(super) fn load(
 
 /// Behind the digest of a file with rows that were to correct others, and have errors again.
 const STILL_BAD: &str = "still bad";
-
-pub(super) type ByService = Vec<(ServiceCode, Currency, Tally)>;
-
-pub(super) struct Load<'a> {
-    pub(super) c: &'a Chained,
-    pub(super) plan: &'a LoadPlan,
-    pub(super) batch_id: i64,
-    pub(super) load_id: i64,
-    /// Rows with a greater number are of this load.
-    pub(super) base: i64,
-    pub(super) existed: bool,
-    /// An earlier journal may have posted its rows: ordered, or because this journal may have missed something.
-    pub(super) presumes: bool,
-    /// By that order a recovery begins.
-    begins: bool,
-    pub(super) rejected: Tally,
-    pub(super) lanes: Vec<Lane>,
-    /// What was computed while the rows passed: the digests of the instructions.
-    pub(super) blocks: Vec<Block>,
-    /// Rows were dropped or given another identifier since: what is said of the instructions is read from their table.
-    pub(super) altered: bool,
-    /// Those of the rows that passed by.
-    pub(super) identifiers: Identifiers,
-    /// What the fingerprints are made with.
-    pub(super) key: Key,
-    /// Rows of the file that correct what the journal has.
-    pub(super) corrections: Corrections,
-    /// The services of the rows on record that those of the file are compared with.
-    pub(super) services_on_record: Vec<ServiceCode>,
-}
-
-/// What the rows of one service and one currency come to.
-pub(super) struct Lane {
-    pub(super) service: ServiceCode,
-    pub(super) service_id: i64,
-    pub(super) currency: Currency,
-    /// Its first row has this number, or a greater one.
-    pub(super) first: i64,
-    pub(super) priced: i64,
-    pub(super) minor: i128,
-    pub(super) unpriced: i64,
-}
-
-/// What a file holds beside payments.
-#[derive(Default)]
-pub(super) struct Seen {
-    pub(super) bad: u64,
-    pub(super) bad_rows: ContentDigest,
-    pub(super) ended: bool,
-}
-
-impl Seen {
-    pub(super) fn take_bad(&mut self, row: &RejectedRow) {
-        self.bad += 1;
-        self.bad_rows.add(&row.digest);
-    }
-
-    /// Returns what tells the file from another one: the rows with errors are part of it.
-    pub(super) fn digest(&self, of_rows: ContentDigest) -> String {
-        let plain = self.plain_digest(of_rows);
-        match self.bad {
-            0 => plain,
-            _ => format!("{plain}+{}", self.bad_rows.to_text()),
-        }
-    }
-
-    /// The same as versions before 5 had it: of the rows with errors only their number was told.
-    pub(super) fn plain_digest(&self, of_rows: ContentDigest) -> String {
-        format!("{}+{}", of_rows.to_text(), self.bad)
-    }
-}
 
 impl<'a> Load<'a> {
     pub(super) fn begin(
@@ -383,7 +310,7 @@ impl<'a> Load<'a> {
                 self.c.act_upon(place, "correct", source, &rows, None)?;
             }
         }
-        let moved = until_done::judge_anew(self.c)?;
+        let moved = when_done::judge_anew(self.c)?;
         let now = self.plan.now;
         match (self.begins, self.existed) {
             (true, _) => drop(begun::carry_out(self.c, now)?),

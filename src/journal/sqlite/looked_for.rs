@@ -2,9 +2,9 @@
 
 use rusqlite::{Connection, Row, params};
 
+use super::aside::withdrawal;
 use super::reader::{Reader, Snapshot};
 use super::row::{corrupt, identifier_of};
-use super::withdrawn::withdrawal;
 use crate::domain::{BatchName, PayerTransactionId, Timestamp};
 use crate::journal::Error;
 use crate::ledger::correction::RejectedName;

@@ -3,7 +3,7 @@
 use rusqlite::Connection;
 
 use super::catalog::{epoch, name};
-use super::orders::{given_orders, orders};
+use super::given::{given_orders, orders};
 use crate::journal::Error;
 use crate::journal::mark::Held;
 use crate::ledger::payer::Payers;

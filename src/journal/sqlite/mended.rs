@@ -3,7 +3,7 @@
 
 use rusqlite::params;
 
-use super::load::Load;
+use super::job::Load;
 use super::row::Stored;
 use crate::domain::Instruction;
 use crate::journal::{Error, LateError, LoadRefusal};

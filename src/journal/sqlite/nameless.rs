@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use rusqlite::{OptionalExtension, params};
 
 use super::catalog::batch_of;
-use super::load::Load;
+use super::job::Load;
 use super::on_record::Other;
 use super::prepare::identifier;
 use super::row::Stored;

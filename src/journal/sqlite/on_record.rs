@@ -3,7 +3,9 @@
 use rusqlite::Connection;
 
 use super::belongs::assert_rehearsals;
+use super::fingerprints::Entry;
 use super::fingerprints::Key;
+use super::fingerprints::hash_of;
 use super::inquiries::{doubt_of, is_taken_back};
 use super::members::{of_row, states};
 use super::row::{PAYMENT_COLUMNS, PAYMENT_WIDTH, Stored, stored_of};
@@ -241,4 +243,25 @@ pub(super) fn loads_on_record(
         check_key(c, key, load.load_id)?;
     }
     Ok(loads)
+}
+
+/// Refuses a row on record that is not the one that was loaded.
+pub(super) fn check_row(key: Key, entry: Entry, other: &Other) -> Result<(), Error> {
+    let hashes = key.hashes(&other.row, other.row.money.written());
+    match hashes.contains(&hash_of(entry)) {
+        true => Ok(()),
+        false => Err(Error::AlteredLoad {
+            what: format!(
+                "line {}, reference {:?}: it is not as it was loaded",
+                other.row.line,
+                other.reference().unwrap_or_default()
+            ),
+        }),
+    }
+}
+
+/// The day of a load, as a person compares it with a calendar.
+pub(super) fn day(at: Timestamp) -> String {
+    let text = at.to_string();
+    text.split('T').next().unwrap_or_default().to_owned()
 }

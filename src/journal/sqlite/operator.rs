@@ -10,16 +10,19 @@ use super::catalog::id_of;
 use super::catalog::known_batch;
 use super::chain::Evidence;
 use super::checks::check_generations;
-use super::failures::chosen;
+use super::chosen::chosen;
 use super::fresh::begin_all;
 use super::generations;
 use super::inquiries::is_open_to_decision;
 use super::insert::{Insert, Placed};
-use super::names::{batch_name_of, rows_named};
+use super::link::Link;
+use super::names::rows_named;
 use super::noticed::{open_recovery, was_there_when_noticed};
 use super::orders::Touched;
 use super::payments::subject;
 use super::recoveries;
+use super::retriable::not_allowed;
+use super::retriable::why_not;
 use super::row::{
     PAYMENT_COLUMNS, PAYMENT_WIDTH, PRESUMED_POSTED, REPLACED, WITHDRAWAL_ORDERED, add_to_tally,
     batch_id, event_numbers, payment_of, save_life, service_of, state_number,
@@ -31,7 +34,7 @@ use super::unpriced::{withdraw, withdraw_all, without_amount};
 use super::unretried;
 use super::watched::watch;
 use super::withdrawal::{self, WITHDRAWABLE};
-use crate::domain::{BatchName, Currency, Originator, PayerTransactionId, Timestamp};
+use crate::domain::{BatchName, Originator, Timestamp};
 use crate::journal::{Cancelled, Decision, Error, Failures, Lane, Moved, RepeatPlan};
 use crate::ledger::HeldFor;
 use crate::ledger::names::PaymentName;
@@ -222,48 +225,6 @@ fn carry_out(
     c.moved(subject, from)
 }
 
-pub(super) fn not_allowed(
-    c: &Connection,
-    seq: i64,
-    state: &'static str,
-    why: &str,
-) -> Result<Error, Error> {
-    let identifier: String = c.query_row(
-        "select identifier from instruction where seq = ?1",
-        [seq],
-        |row| row.get(0),
-    )?;
-    Ok(Error::NotAllowed {
-        batch: batch_name_of(c, seq)?,
-        id: super::row::identifier_of(&identifier)?,
-        state,
-        why: why.into(),
-    })
-}
-
-fn why_not(event: Event, state: State) -> &'static str {
-    match (event, state) {
-        (Event::Withdrawn, State::Cancelled) => "it is cancelled already",
-        (_, State::Paid) => "it is paid already; its outcome is on record, so it cannot be changed",
-        (Event::Withdrawn, State::Failed) => {
-            "it was sent, and is not paid: only what was never sent can be cancelled"
-        }
-        (Event::Withdrawn, State::Conflict) => {
-            "it was sent, and what was said of it contradicts itself: only what was never sent can be cancelled"
-        }
-        (Event::Withdrawn, _) => {
-            "it was sent, and may be paid: only what was never sent can be cancelled"
-        }
-        (_, State::Ready) => "it was never sent: cancel it instead",
-        (_, State::Posting) => "it is being sent: let the run end first",
-        (_, State::Failed) => {
-            "it has ended as not paid; its outcome is on record, so it cannot be changed"
-        }
-        (_, State::Cancelled) => "it was cancelled before it was sent",
-        _ => "as it stands, this cannot be recorded of it",
-    }
-}
-
 /// Withdraws what was never posted.
 pub(super) fn cancel(
     c: &Chained,
@@ -335,10 +296,6 @@ pub(super) fn cancel_all(
     }
     Ok(done)
 }
-
-/// Proven failures of batch ?1 that may be paid anew unless [`unretried::judged`], with the code ?2 if there is one, of `life l`.
-pub(super) const RETRIABLE: &str =
-    "l.batch_id = ?1 and l.state = 6 and l.replaced_by is null and (?2 is null or l.code = ?2)";
 
 /// Makes a new generation of proven failures.
 pub(super) fn retry(
@@ -446,18 +403,6 @@ fn replace(
     };
     succeed(c, &link, now)?;
     Ok(new)
-}
-
-/// A payment that failed, and the one that is paid instead.
-pub(super) struct Link {
-    pub(super) batch_number: i64,
-    pub(super) lane: i64,
-    pub(super) seq: i64,
-    pub(super) new: i64,
-    pub(super) id: PayerTransactionId,
-    /// Their amounts.
-    pub(super) minors: (i64, i64),
-    pub(super) currency: Currency,
 }
 
 /// Makes a payment whose instruction is there the next generation of one that failed.

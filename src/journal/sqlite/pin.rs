@@ -7,12 +7,13 @@ use super::Journal;
 use super::agreed::judged;
 use super::belongs::assert_as_recorded;
 use super::catalog::known_batch;
-use super::catalog::{account, purpose, rehearsal};
+use super::catalog::{account, purpose};
 use super::chain::Evidence;
 use super::checks::check_batch;
 use super::payers;
 use super::payments::subject;
-use super::row::{ACCOUNT_MOVED, ACCOUNT_TAKEN, LIFE_COLUMNS, corrupt, identifier_of, life_of};
+use super::pinned::{lives, may_be_there};
+use super::row::{ACCOUNT_MOVED, ACCOUNT_TAKEN, corrupt, identifier_of};
 use super::seal;
 use super::session::Chained;
 use super::turns::Manner;
@@ -21,7 +22,6 @@ use crate::journal::{AccountMove, Error, Home, Question};
 use crate::ledger::Purpose;
 use crate::ledger::payer::Payer;
 use crate::ledger::pin::{self, Pin};
-use crate::lifecycle::Life;
 
 impl Journal {
     /// Pins a batch to its gateway and its account before anything of it is sent there.
@@ -109,15 +109,6 @@ pub(super) fn assert_purpose(
     })
 }
 
-/// Records what a new batch is loaded for. The evidence of each load repeats it, so that it is not changed in the file.
-pub(super) fn bind(c: &Connection, batch_id: i64, purpose: Purpose) -> Result<(), Error> {
-    c.execute(
-        "update batch set rehearsal = ?2 where batch_id = ?1",
-        params![batch_id, rehearsal(purpose)],
-    )?;
-    Ok(())
-}
-
 /// Ties a batch to where it belongs; returns its number and its last claim.
 pub(super) fn pin(
     c: &Chained,
@@ -201,16 +192,6 @@ fn judge(
     Ok(pin::judge(on_record, configured, bound))
 }
 
-/// Returns whether something of a batch is known to be at the account on record.
-pub(super) fn is_bound(c: &Connection, batch_id: i64) -> Result<bool, Error> {
-    Ok(account(c, batch_id)?.is_some() && may_be_there(c, batch_id)?)
-}
-
-/// Returns whether something of a batch may be at its gateway.
-pub(super) fn may_be_there(c: &Connection, batch_id: i64) -> Result<bool, Error> {
-    Ok(!lives(c, batch_id, 1, pin::binds)?.is_empty())
-}
-
 /// Refuses to let a batch go elsewhere where what is said of its payments is not what their evidence comes to: who can write
 /// the file could hide what was posted.
 pub(super) fn assert_nothing_was_edited(
@@ -261,29 +242,6 @@ fn take(
         detail: Some(&detail.to_string()),
         ..Evidence::default()
     })
-}
-
-/// Returns the numbers of payments whose lives are such, the newest first.
-fn lives(
-    c: &Connection,
-    batch_id: i64,
-    limit: usize,
-    is_such: fn(&Life) -> bool,
-) -> Result<Vec<i64>, Error> {
-    let mut statement = c.prepare_cached(&format!(
-        "select {LIFE_COLUMNS}, l.seq from life l not indexed where l.batch_id = ?1 and (l.attempts > 0 or l.exposures > 0)
-         order by l.seq desc"
-    ))?;
-    let mut rows = statement.query([batch_id])?;
-    let mut found = Vec::new();
-    while found.len() < limit
-        && let Some(row) = rows.next()?
-    {
-        if is_such(&life_of(row, 0)?) {
-            found.push(row.get(10)?);
-        }
-    }
-    Ok(found)
 }
 
 pub(super) fn witnesses(

@@ -6,9 +6,9 @@ use rusqlite::{Connection, OptionalExtension};
 
 use super::begun::{Missing, begin};
 use super::catalog::{epoch, has, name};
+use super::given::{given_orders, orders};
 use super::marks::{first_mark, marked};
 use super::open;
-use super::orders::{given_orders, orders};
 use super::session::{Beside, Chained};
 use crate::journal::Error;
 use crate::journal::mark::{self, Place};

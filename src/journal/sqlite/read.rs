@@ -2,43 +2,38 @@
 
 use std::path::Path;
 
-use rusqlite::{Connection, OptionalExtension, Row};
+use rusqlite::{OptionalExtension, Row};
 
 use super::agreed::named_otherwise;
+use super::batch_status::standing;
 use super::bills::{bills, last_bill};
 use super::catalog::id_of;
 use super::catalog::known_batch;
 use super::first_claims::{FirstClaim, first_claim};
-use super::generations::paid_twice;
-use super::held::held_lanes;
-use super::inquiries::{doubted, tell_waiting, waits_for};
-use super::linked::{Side, linked, loaded_anew};
+use super::inquiries::{doubted, waits_for};
+use super::linked::{Side, linked};
 use super::members::{corrected, of_row, standing_for};
 use super::names::rows_named;
 use super::open;
+use super::reader::{RECORD_TABLES, record_columns};
 use super::reader::{Reader, Snapshot};
 use super::row::{
-    AMOUNT, DOCUMENT_CHECKED, LIFE_COLUMNS, PAYMENT_COLUMNS, PAYMENT_WIDTH, REPLACED, STOOD,
-    SUPERSEDED, UNPRICED, corrupt, currency_of, event_name, event_of, fact_of, identifier_of,
-    life_of, payment_of, service_of, stamp, state_of, stored_of,
+    AMOUNT, DOCUMENT_CHECKED, PAYMENT_WIDTH, REPLACED, STOOD, SUPERSEDED, corrupt, currency_of,
+    event_name, event_of, fact_of, identifier_of, life_of, payment_of, service_of, stamp,
+    stored_of,
 };
 use super::rows::Rows;
-use super::seal::{DESCRIPTION, SAID, WORDS};
-use super::unpriced::unpriced;
+use super::seal::{SAID, WORDS};
 use super::until_done;
-use super::withdrawn::count_set_aside;
 use crate::domain::{
-    BatchName, ControlTotals, Currency, Originator, PayerTransactionId, Tally, Timestamp,
+    BatchName, ControlTotals, Currency, Originator, PayerTransactionId, Timestamp,
 };
 use crate::journal::{
-    BatchRecord, BillRecord, Error, Linked, LoadRecord, PaymentRecord, Standing, StandingRow,
-    TrailEntry, UnpricedRecord, WaitsFor,
+    BatchRecord, BillRecord, Error, Linked, LoadRecord, PaymentRecord, Standing, TrailEntry,
+    UnpricedRecord, WaitsFor,
 };
 use crate::ledger::names::PaymentName;
 use crate::lifecycle::{Event, Fact, State};
-
-/// Rows read at a time.
-pub(super) const PAGE: i64 = 512;
 
 impl Reader {
     /// Opens a journal that must be there.
@@ -487,60 +482,4 @@ fn whole_detail(row: &Row<'_>) -> Result<Option<String>, Error> {
         words.extend(detail);
     }
     Ok(Some(serde_json::Value::Object(words).to_string()))
-}
-
-// CROSS JOIN keeps the order of the tables: with `service` outermost, every page would read and sort all rows that are left.
-const RECORD_TABLES: &str = "from instruction i left join life l on l.seq = i.seq cross join service s on s.service_id = i.service_id";
-// The columns of a payment, of its life, and what a record adds, each in the order its reader expects.
-pub(super) fn record_columns() -> String {
-    format!(
-        "{PAYMENT_COLUMNS}, {LIFE_COLUMNS}, i.seq, l.settled_at, l.gateway_transaction_id, l.receipt_number, l.receiver_narration,
-             {DESCRIPTION}, i.load_id, l.replaced_by, l.application_id"
-    )
-}
-
-/// Returns counts and amounts of a batch per state.
-pub(super) fn standing(c: &Connection, batch: &BatchName) -> Result<Standing, Error> {
-    let batch_id = known_batch(c, batch)?;
-    let (gateway, account) = c
-        .prepare_cached("select gateway, account from batch where batch_id = ?1")?
-        .query_row([batch_id], |row| Ok((row.get(0)?, row.get(1)?)))?;
-    let mut standing = Standing {
-        gateway,
-        account,
-        evidence: super::prove::head(c, batch_id)?,
-        purpose: super::catalog::purpose(c, batch_id)?,
-        ..Standing::default()
-    };
-    let mut statement = c.prepare_cached(
-        "select code, state, currency, count, amount from tally join service using (service_id)
-         where batch_id = ?1 and count > 0 and state <> ?2 order by code, currency, state",
-    )?;
-    let mut rows = statement.query([batch_id, UNPRICED])?;
-    while let Some(row) = rows.next()? {
-        let currency = currency_of(&row.get::<_, String>(2)?)?;
-        let mut tally = Tally::default();
-        tally.add_many(
-            row.get::<_, i64>(3)?.unsigned_abs(),
-            currency,
-            i128::from(row.get::<_, i64>(4)?),
-        );
-        standing.rows.push(StandingRow {
-            service: service_of(&row.get::<_, String>(0)?)?,
-            state: state_of(row.get(1)?)?,
-            currency,
-            tally,
-        });
-    }
-    count_set_aside(c, batch_id, &mut standing)?;
-    standing.held = held_lanes(c, batch_id)?;
-    standing.unpriced = unpriced(c, batch_id)?;
-    standing.named_otherwise = c
-        .prepare_cached("select count(*) from named_otherwise where batch_id = ?1")?
-        .query_row([batch_id], |row| row.get::<_, i64>(0))?
-        .unsigned_abs();
-    (standing.paid_twice, standing.paid_twice_count) = paid_twice(c, batch_id)?;
-    standing.loaded_anew = loaded_anew(c, batch_id)?;
-    tell_waiting(c, batch_id, &mut standing)?;
-    Ok(standing)
 }

@@ -1,5 +1,8 @@
 //! A connection that only reads, and one batch as it was at one moment.
 
+use super::row::LIFE_COLUMNS;
+use super::row::PAYMENT_COLUMNS;
+use super::seal::DESCRIPTION;
 use rusqlite::Connection;
 
 use crate::domain::BatchName;
@@ -45,4 +48,18 @@ impl Drop for Snapshot<'_> {
         // Nothing was written; ending the transaction lets the WAL be checkpointed.
         let _ = self.c.execute_batch("rollback");
     }
+}
+
+/// Rows read at a time.
+pub(super) const PAGE: i64 = 512;
+
+// CROSS JOIN keeps the order of the tables: with `service` outermost, every page would read and sort all rows that are left.
+pub(super) const RECORD_TABLES: &str = "from instruction i left join life l on l.seq = i.seq cross join service s on s.service_id = i.service_id";
+
+// The columns of a payment, of its life, and what a record adds, each in the order its reader expects.
+pub(super) fn record_columns() -> String {
+    format!(
+        "{PAYMENT_COLUMNS}, {LIFE_COLUMNS}, i.seq, l.settled_at, l.gateway_transaction_id, l.receipt_number, l.receiver_narration,
+             {DESCRIPTION}, i.load_id, l.replaced_by, l.application_id"
+    )
 }

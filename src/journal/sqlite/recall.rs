@@ -4,7 +4,7 @@ use std::sync::mpsc::Receiver;
 
 use rusqlite::params;
 
-use super::load::{Load, Seen};
+use super::job::{Load, Seen};
 use super::prepare::{self, Preparer};
 use super::row::currency_of;
 use super::session::Chained;

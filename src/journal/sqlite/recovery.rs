@@ -5,8 +5,8 @@ use serde_json::{Value, json};
 
 use super::catalog::batches;
 use super::catalog::known_batch;
+use super::given::lost_orders;
 use super::noticed::open_recovery;
-use super::orders::lost_orders;
 use super::payments::subject;
 use super::place::look;
 use super::presume::{each, move_by};
@@ -15,7 +15,7 @@ use super::recoveries;
 use super::row::{RECOVERY_DONE, RELEASED};
 use super::session::Chained;
 use super::turns::Manner;
-use super::until_done;
+use super::when_done;
 use super::{Journal, Reader};
 use crate::domain::{BatchName, Timestamp};
 use crate::journal::{Error, Missed, Recovery};
@@ -152,7 +152,7 @@ fn end_recovery(c: &Chained, reason: Option<&str>, now: Timestamp) -> Result<(),
         "update recovery set done_at = ?1, reason = ?2 where done_at is null",
         params![now.as_millis(), reason],
     )?;
-    until_done::let_go(c)?;
+    when_done::let_go(c)?;
     c.forget_recent();
     if let Some(reason) = reason {
         // Nobody gave an order either, but for those that are known of.

@@ -3,20 +3,21 @@
 use rusqlite::{Connection, OptionalExtension};
 use sha2::{Digest, Sha256};
 
+use super::batch_status::standing;
 use super::fingerprints::{Collector, Entry, Store};
+use super::job::Load;
 use super::joins::{has_open, join, join_open};
-use super::load::Load;
+use super::on_record::day;
 use super::on_record::{OnRecord, Other, Which, loads_on_record, other};
 use super::open;
 use super::orders::allow_repeats;
-use super::read::standing;
 use super::rivals::instruction;
 use super::row::{PAYMENT_COLUMNS, PAYMENT_WIDTH, Stored, corrupt, stored_of};
 use super::sides::{Counted, Found, Sides, Table};
 use super::sorted::{LATE_MAX, Sorted};
-use super::until_done;
 use super::vouched::Vouched;
 use super::watched::watch_found;
+use super::when_done;
 use crate::domain::{BatchName, ContentDigest, Instruction, Timestamp, Written};
 use crate::journal::{
     ALIKE_LINES, AlikeKind, Error, LateError, REPEATED_LOADS, RepeatPlan, RepeatedLoad, Repeats,
@@ -201,7 +202,7 @@ impl Load<'_> {
             if plan.allowed.as_ref() == Some(&repeats.digest) {
                 let place = (self.batch_id, self.plan.now);
                 allow_repeats(self.c, place, &repeats.digest, self.base)?;
-                until_done::watch_repeats(self.c, plan, self.plan.now)?;
+                when_done::watch_repeats(self.c, plan, self.plan.now)?;
                 self.note(record, Table::Repeat.name(), AlikeKind::Allowed, sorted)?;
             } else {
                 self.refuse_repeats(record, sorted)?;
@@ -436,10 +437,4 @@ pub(super) fn told(row: &Instruction<Stored>, other: &Other, load: &RepeatedLoad
         message,
         digest: row.content_hash(),
     }
-}
-
-/// The day of a load, as a person compares it with a calendar.
-pub(super) fn day(at: Timestamp) -> String {
-    let text = at.to_string();
-    text.split('T').next().unwrap_or_default().to_owned()
 }

@@ -3,7 +3,7 @@
 
 use rusqlite::{Connection, params};
 
-use super::run::assert_current;
+use super::fence::assert_current;
 use crate::domain::Uptime;
 use crate::journal::{Error, RunToken};
 use crate::ledger::pace::Last;

@@ -5,7 +5,6 @@ use rusqlite::params;
 use super::chain::Evidence;
 use super::row::NEVER;
 use super::row::event_numbers;
-use super::run::ASKED_ABOUT;
 use super::session::Chained;
 use crate::domain::Timestamp;
 use crate::journal::{Error, RunTerms};
@@ -104,3 +103,6 @@ pub(super) fn restart_waits(
     c.execute(NEVER_DUE, params![batch_id, NEVER])?;
     Ok(())
 }
+
+/// States that are asked about: in doubt, acknowledged, delivered.
+pub(super) const ASKED_ABOUT: [i64; 3] = [2, 3, 4];

@@ -4,10 +4,10 @@ use std::collections::VecDeque;
 
 use rusqlite::{Row, params};
 
-use super::read::{PAGE, record_columns};
+use super::aside::withdrawal;
 use super::reader::Snapshot;
+use super::reader::{PAGE, record_columns};
 use super::row::{PAYMENT_WIDTH, corrupt, currency_of};
-use super::withdrawn::withdrawal;
 use crate::domain::{Amount, Money};
 use crate::journal::{Error, RejectedRow, ReportRow};
 

@@ -5,19 +5,23 @@ use std::sync::Arc;
 use rusqlite::{Connection, OptionalExtension, params};
 use serde_json::Value;
 
+use super::ask_stale;
 use super::catalog::known_batch;
 use super::checks::{check_generations, check_touched};
+use super::claim_fresh::claim_fresh;
 use super::confirmed;
 use super::evidence::{apply, claim_one};
-use super::fresh::{claim_fresh, has_fresh};
+use super::fence::{assert_current, epoch};
+use super::fresh::has_fresh;
 use super::generations;
+use super::given::lost_orders;
 use super::held::held_lanes;
 use super::intact::told;
-use super::orders::lost_orders;
 use super::payments::subject;
 use super::pin::pin;
 use super::recoveries;
 use super::rest::{What, disturb, last};
+use super::restart::ASKED_ABOUT;
 use super::restart::{bring_back, doubt_anew, restart_waits};
 use super::row::NEVER;
 use super::row::{
@@ -25,7 +29,6 @@ use super::row::{
     stamp,
 };
 use super::session::Chained;
-use super::stale;
 use super::subject::Subject;
 use super::upload::DOCUMENT_IS_THERE;
 use super::waits::Waits;
@@ -92,7 +95,7 @@ pub(super) fn acquire(
     doubt_anew(c, batch_id, terms.now, policy)?;
     let abandoned = abandon(c, batch_id, terms.now, policy)?;
     restart_waits(c, batch_id, terms, policy)?;
-    stale::ask_all_again(c, batch_id, terms.now, policy)?;
+    ask_stale::ask_all_again(c, batch_id, terms.now, policy)?;
     generations::settle_all(c, batch_id, terms.now, policy)?;
     c.begin_waits(batch_id, first_questions(c, batch_id, terms)?);
     Ok(Acquired {
@@ -112,26 +115,6 @@ fn is_open(c: &Connection, batch_id: i64) -> Result<bool, Error> {
              or exists (select 1 from inquiry where batch_id = ?1)",
     )?
     .query_row([batch_id], |row| row.get(0))?)
-}
-
-fn epoch(c: &Connection) -> Result<i64, Error> {
-    Ok(
-        c.prepare_cached("select value from meta where key = 'epoch'")?
-            .query_row([], |row| row.get(0))?,
-    )
-}
-
-/// Refuses a run that another one has taken over from.
-pub(super) fn assert_current(c: &Connection, token: RunToken) -> Result<(), Error> {
-    #[cfg(test)]
-    if crate::canary::Canary::FenceIgnored.sings() {
-        return Ok(());
-    }
-    if epoch(c)? == token.epoch {
-        Ok(())
-    } else {
-        Err(Error::Fenced)
-    }
 }
 
 /// Turns intents without an outcome into doubts: their bytes may have left.
@@ -331,7 +314,7 @@ fn claim_lane(
             },
         };
         if generations::settle(c, &mut subject, moment, Some(policy))? != Order::Leave
-            || stale::ask_again(c, seq, &life, now, policy)?
+            || ask_stale::ask_again(c, seq, &life, now, policy)?
         {
             continue;
         }
@@ -399,9 +382,6 @@ pub(super) fn clearances(
         .map(|seq| Ok((*seq, generations::clearance(c, *seq, now, policy)?)))
         .collect()
 }
-
-/// States that are asked about: in doubt, acknowledged, delivered.
-pub(super) const ASKED_ABOUT: [i64; 3] = [2, 3, 4];
 
 /// Payments that are to be asked about by ?2, the oldest first; no more than ?3.
 // The index has them by state, so that the doubts are found among them: the first of each are merged. It is taken only

@@ -3,7 +3,7 @@
 use rusqlite::{Connection, params};
 
 use super::insert::line_number;
-use super::load::Load;
+use super::job::Load;
 use super::row::currency_of;
 use crate::domain::Tally;
 use crate::journal::{Error, RejectedRow};

@@ -7,10 +7,11 @@ use std::collections::BTreeMap;
 use rusqlite::Connection;
 
 use super::fingerprints::{Entry, is_named, is_of_payment, place_of};
-use super::load::Load;
+use super::job::Load;
+use super::on_record::check_row;
 use super::on_record::{OnRecord, Other};
 use super::row::Stored;
-use super::vouched::{Vouched, check_row};
+use super::vouched::Vouched;
 use crate::domain::{Instruction, Written};
 use crate::journal::{ALIKE_MAX, Error, RepeatPlan};
 use crate::ledger::repeats::{

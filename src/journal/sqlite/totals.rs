@@ -1,6 +1,6 @@
 //! What the rows of a load come to, and whether that is what was declared, and can be counted.
 
-use super::load::{ByService, Load};
+use super::job::{ByService, Load};
 use super::row::{currency_of, service_of};
 use crate::domain::{Currency, Tally};
 use crate::journal::{Error, LateError, LoadRefusal, LoadSummary};

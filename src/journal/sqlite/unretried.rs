@@ -5,7 +5,7 @@ use rusqlite::Connection;
 use super::Journal;
 use super::anew::Anew;
 use super::catalog::known_batch;
-use super::failures::{chosen, failure};
+use super::chosen::{chosen, failure};
 use super::members::{of_row, states};
 use super::row::identifier_of;
 use super::turns::Manner;

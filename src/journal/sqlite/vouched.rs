@@ -8,10 +8,9 @@ use rusqlite::{Connection, OptionalExtension, params};
 
 use super::canon::Digest;
 use super::fingerprints::chunks_of;
-use super::fingerprints::{Entry, Key, entry_of, hash_of};
+use super::fingerprints::{Key, entry_of};
 use super::intact::{Intact, misfit};
 use super::joins::join;
-use super::on_record::Other;
 use super::row::{FILE_LOADED, PAYMENT_COLUMNS, PAYMENT_WIDTH, REPLACED, corrupt, stored_of};
 use super::seal::file_digest;
 use crate::domain::Timestamp;
@@ -122,21 +121,6 @@ fn altered<T>(c: &Connection, load_id: i64, what: &str) -> Result<T, Error> {
         None => format!("a load: {what}"),
     };
     Err(Error::AlteredLoad { what })
-}
-
-/// Refuses a row on record that is not the one that was loaded.
-pub(super) fn check_row(key: Key, entry: Entry, other: &Other) -> Result<(), Error> {
-    let hashes = key.hashes(&other.row, other.row.money.written());
-    match hashes.contains(&hash_of(entry)) {
-        true => Ok(()),
-        false => Err(Error::AlteredLoad {
-            what: format!(
-                "line {}, reference {:?}: it is not as it was loaded",
-                other.row.line,
-                other.reference().unwrap_or_default()
-            ),
-        }),
-    }
 }
 
 /// Replays rows on record; what is read of the chain of a batch is read once.

@@ -3,7 +3,7 @@
 
 use rusqlite::{Connection, params};
 
-use super::load::Load;
+use super::job::Load;
 use super::on_record::other;
 use super::sides::{Found, Table};
 use super::vouched::Vouched;

@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 
 use super::catalog::batch_of;
 use super::chain::Evidence;
+use super::on_record::day;
 use super::on_record::{Other, other};
-use super::repeats::day;
 use super::row::{WATCHED, corrupt, identifier_of};
 use super::session::Chained;
 use super::vouched::Vouched;

@@ -1,26 +1,24 @@
 //! Rejected rows that a person withdraws. The rules are in [`crate::ledger::set_aside`].
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
-use rusqlite::{Connection, OptionalExtension, Row, params};
-use serde_json::{Value, json};
+use rusqlite::{Connection, Row, params};
+use serde_json::json;
 
 use super::Journal;
+use super::aside::withdrawal;
 use super::catalog::known_batch;
 use super::chain::Evidence;
-use super::corrections::late;
 use super::decided::refuse_more;
-use super::load::Load;
 use super::looked_for::{REJECTED_COLUMNS, rejected_found};
 use super::orders::Touched;
 use super::row::{ROW_WITHDRAWN, corrupt, currency_of, identifier_of};
 use super::session::Chained;
 use super::turns::Manner;
-use crate::domain::{Actor, BatchName, Tally, Timestamp};
-use crate::journal::{Error, LoadRefusal, RejectedFound, Standing, ToWithdraw, WITHDRAWN_SHOWN};
-use crate::ledger::correction::{Refusal, RejectedName};
-use crate::ledger::likeness::of_reference;
-use crate::ledger::set_aside::{Became, Unclear, Withdrawal, meant};
+use crate::domain::{BatchName, Tally, Timestamp};
+use crate::journal::{Error, RejectedFound, ToWithdraw, WITHDRAWN_SHOWN};
+use crate::ledger::correction::RejectedName;
+use crate::ledger::set_aside::{Became, Unclear, meant};
 
 impl Journal {
     /// Returns what [`Self::withdraw_rejected`] would withdraw: the rejected rows that are named, by line, reference or name, or
@@ -333,95 +331,5 @@ fn withdraw(
         _ => Err(corrupt(
             "a rejected row that is not open while it is withdrawn",
         )),
-    }
-}
-
-/// Returns the decision that a row of evidence holds.
-pub(super) fn withdrawal(
-    c: &Connection,
-    evidence_id: Option<i64>,
-) -> Result<Option<Withdrawal>, Error> {
-    let Some(evidence_id) = evidence_id else {
-        return Ok(None);
-    };
-    let found: Option<(i64, String)> = c
-        .prepare_cached("select at, detail from evidence where evidence_id = ?1 and event = ?2")?
-        .query_row([evidence_id, ROW_WITHDRAWN], |row| {
-            Ok((row.get(0)?, row.get(1)?))
-        })
-        .optional()?;
-    let (at, detail) = found.ok_or_else(|| corrupt("a row that nobody withdrew"))?;
-    let detail: Value =
-        serde_json::from_str(&detail).map_err(|_| corrupt("a detail that is not JSON"))?;
-    let text = |name: &str| detail[name].as_str();
-    let by = match (text("user"), text("host")) {
-        (Some(user), Some(host)) => Some(Actor::new(user, host, text("sudo_of"))),
-        _ => None,
-    };
-    Ok(Some(Withdrawal {
-        at: Timestamp::from_millis(at),
-        by,
-        reason: text("reason").unwrap_or_default().to_owned(),
-    }))
-}
-
-/// Counts the rows that were set aside: those that may be mended, and those that are withdrawn.
-pub(super) fn count_set_aside(
-    c: &Connection,
-    batch_id: i64,
-    standing: &mut Standing,
-) -> Result<(), Error> {
-    let mut statement = c.prepare_cached(
-        "select count(*), currency, sum(amount), count(amount), withdrawn is not null from rejected
-         where batch_id = ?1 and replaced_by is null group by iif(amount is null, null, currency), withdrawn is not null",
-    )?;
-    let mut rows = statement.query([batch_id])?;
-    while let Some(row) = rows.next()? {
-        let sum = match row.get(4)? {
-            true => &mut standing.withdrawn,
-            false => &mut standing.rejected,
-        };
-        sum.count += row.get::<_, i64>(0)?.unsigned_abs();
-        if row.get::<_, i64>(3)? > 0 {
-            let currency = currency_of(&row.get::<_, String>(1)?)?;
-            sum.amounts
-                .add_minor(currency, i128::from(row.get::<_, i64>(2)?));
-        }
-    }
-    Ok(())
-}
-
-impl Load<'_> {
-    /// Returns why the file is not loaded, if a new row has the reference of one that was withdrawn, and says not what it corrects.
-    pub(super) fn refuse_withdrawn(&self) -> Result<Option<LoadRefusal>, Error> {
-        let mut withdrawn: BTreeMap<String, i64> = BTreeMap::new();
-        let mut statement = self.c.prepare_cached(
-            "select reference, withdrawn from rejected where batch_id = ?1 and withdrawn is not null and reference is not null",
-        )?;
-        let mut rows = statement.query([self.batch_id])?;
-        while let Some(row) = rows.next()? {
-            withdrawn.insert(of_reference(&row.get::<_, String>(0)?), row.get(1)?);
-        }
-        if withdrawn.is_empty() {
-            return Ok(None);
-        }
-        let mut statement = self.c.prepare_cached(
-            "select line, reference from instruction
-             where batch_id = ?1 and seq > ?2 and reference is not null and seq not in (select seq from temp.mended) order by seq",
-        )?;
-        let mut rows = statement.query([self.batch_id, self.base])?;
-        let mut errors = Vec::new();
-        while let Some(row) = rows.next()? {
-            let reference: String = row.get(1)?;
-            let Some(evidence_id) = withdrawn.get(&of_reference(&reference)) else {
-                continue;
-            };
-            let line: i64 = row.get(0)?;
-            if let Some(withdrawal) = withdrawal(self.c, Some(*evidence_id))? {
-                let refusal = Refusal::Withdrawn(withdrawal);
-                errors.push(late(line.unsigned_abs(), "reference", refusal.to_string()));
-            }
-        }
-        Ok((!errors.is_empty()).then_some(LoadRefusal::Corrections(errors)))
     }
 }
