@@ -5,11 +5,12 @@ mod bank;
 mod document;
 mod findings;
 mod recipient;
+mod service;
 
 use std::sync::Arc;
 
 use crate::domain::{
-    Country, Currency, Instruction, Money, PayerTransactionId, PaymentKind, Reference, ServiceCode,
+    Country, Currency, Instruction, Money, PayerTransactionId, Reference, ServiceCode,
 };
 
 use crate::ledger::correction::{Corrects, RejectedName};
@@ -20,12 +21,13 @@ use super::columns::{Field, Layout};
 use super::damage;
 use super::raw::Unread;
 use super::record::Record;
-use super::rules::{Rules, ServiceRule};
+use super::rules::Rules;
 use super::suggest::nearest;
 use super::text::quoted;
 pub(super) use amount::Stated;
 use findings::Findings;
 use recipient::Recipient;
+use service::Service;
 
 /// Checks rows, one after the other. What the previous row looked up is at hand for the next.
 pub(super) struct Checker {
@@ -78,19 +80,6 @@ impl OddAccounts {
             if self.count == 1 { "it" } else { "they" },
             if self.count == 1 { "s" } else { "" },
         ))
-    }
-}
-
-/// A service code; its rule is unknown when no service is configured.
-#[derive(Clone)]
-struct Service {
-    code: ServiceCode,
-    rule: Option<ServiceRule>,
-}
-
-impl Service {
-    fn kind(&self) -> Option<PaymentKind> {
-        self.rule.as_ref().map(|rule| rule.kind)
     }
 }
 

@@ -4,8 +4,8 @@ use crate::domain::{Amount, AmountError, Currency, Money, PaymentKind};
 
 use super::super::columns::Field;
 use super::super::damage;
-use super::Service;
 use super::findings::Findings;
+use super::service::Service;
 
 /// What a valid row says of its amount.
 #[derive(Clone, Copy)]

@@ -6,8 +6,8 @@ use super::super::banks::BankDirectory;
 use super::super::columns::{Field, Layout};
 use super::super::record::Record;
 use super::super::text::quoted;
-use super::Service;
 use super::findings::Findings;
+use super::service::Service;
 
 /// The bank columns and the members of `extraData` they become (section 2.3), in the order they are sent.
 const BANK: [(Field, &str); 4] = [

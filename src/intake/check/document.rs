@@ -9,8 +9,8 @@ use super::super::columns::{Field, UPLOADED};
 use super::super::document::check_document;
 use super::super::rules::{Documents, Rules};
 use super::super::text::quoted;
-use super::Service;
 use super::findings::Findings;
+use super::service::Service;
 
 /// How many documents are remembered: many rows may name one.
 const REMEMBERED_MAX: usize = 4096;

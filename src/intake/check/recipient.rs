@@ -9,9 +9,9 @@ use super::super::damage;
 use super::super::json::{Value, members, value};
 use super::super::record::Record;
 use super::super::text::{one_line, quoted, shown};
-use super::Service;
 use super::bank;
 use super::findings::Findings;
+use super::service::Service;
 
 /// From this many digits on, an account of a mobile service is taken for a phone number.
 const PHONE_DIGITS_MIN: usize = 9;
