@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::value::RawValue;
 
-use super::rows::File;
+use super::file::File;
 use crate::domain::{Amount, Written};
 use crate::intake::{
     BadPlaces, Error, FIELD_BYTES_MAX, Options, ROW_BYTES_MAX, Row, Rules, raw_rows,

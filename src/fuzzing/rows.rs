@@ -6,13 +6,14 @@ use std::sync::{Arc, LazyLock};
 
 use serde_json::Value;
 
+use super::file::File;
 use super::reference;
 use crate::domain::{
     Amount, Country, Currency, Instruction, Money, PaymentKind, ServiceCode, Written,
 };
 use crate::intake::{
-    COLUMNS, Encoding, Error, FIELD_BYTES_MAX, Form, Format, Options, ROW_BYTES_MAX, Reader, Row,
-    RowError, Rules, ServiceRule,
+    COLUMNS, Encoding, FIELD_BYTES_MAX, Format, Options, ROW_BYTES_MAX, Reader, Row, RowError,
+    Rules, ServiceRule,
 };
 use crate::ledger::shield::shielded;
 
@@ -55,13 +56,6 @@ static RULES: LazyLock<Arc<Rules>> = LazyLock::new(|| {
         ..Rules::default()
     })
 });
-
-/// All that a file came to.
-pub(super) struct File {
-    pub(super) form: Option<Form>,
-    pub(super) rows: Vec<Row>,
-    pub(super) error: Option<Error>,
-}
 
 /// A CSV file: each row of the file is one row, good or with its error, and no cell is lost or moved.
 pub fn csv(bytes: &[u8]) {
