@@ -1,20 +1,10 @@
 //! Lanes that want float (230).
 
-use super::{Core, Currency, Effect, ServiceCode, Timestamp, earliest, is_due};
+use super::news::Effect;
+use super::state::{Core, Held, earliest, is_due};
+use crate::domain::{Currency, ServiceCode, Timestamp};
 use crate::journal::Lane;
 use crate::ledger::HeldFor;
-
-/// A lane that wants float.
-#[derive(Debug)]
-pub(super) struct Held {
-    pub(super) reopens_at: Option<Timestamp>,
-    /// When its balance is asked for next; `None`: never, or the question is under way.
-    pub(super) asks_at: Option<Timestamp>,
-    /// Its name, once the journal has told it.
-    pub(super) service: Option<ServiceCode>,
-    /// Float is what it waits for; otherwise nothing that this run asks opens it.
-    pub(super) for_float: bool,
-}
 
 impl Core {
     /// Holds a lane, and gives back what was claimed of it.

@@ -6,94 +6,34 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
-use crate::domain::{Currency, ServiceCode, Tally, Timestamp, Totals};
+use crate::domain::{Tally, Timestamp};
 use crate::journal::{Claim, Due, Moved, Question, Standing};
 use crate::lifecycle::{Action, Life, State};
 
-use super::{Awaited, Breaker, Gate, Rate};
+use super::{Awaited, Breaker, Gate};
 
 mod claimed;
+mod conclusion;
 mod ending;
 mod lanes;
 mod news;
 mod repeats;
 mod rounds;
+mod state;
 #[cfg(test)]
 mod tests;
 mod words;
 
 use claimed::Claimed;
 pub use ending::Ending;
-use lanes::Held;
 pub use news::{Effect, Health, News};
 use rounds::Rounds;
+pub use state::{Core, Limits};
+use state::{earliest, is_due};
 use words::Words;
-
-/// The bounds of a run.
-#[derive(Clone, Debug)]
-pub struct Limits {
-    /// Payments posted per second.
-    pub rate: Rate,
-    /// Payments asked about per second.
-    pub query_rate: Rate,
-    /// Requests under way at once, posts and queries each.
-    pub concurrency: usize,
-    /// Payments per request.
-    pub packets: usize,
-    /// Losses in a row that pause the posts.
-    pub breaker_losses: u32,
-    /// The first pause.
-    pub breaker_pause: Duration,
-    /// A lane held for want of float opens again after this long; `None`: the operator opens it.
-    pub lane_retry_after: Option<Duration>,
-    /// How often the balance of a held lane is asked for; one that covers what waits in it opens it. `None`: never.
-    pub float_poll: Option<Duration>,
-    /// How long the run goes on while no payment moves.
-    pub max_wait: Duration,
-    /// End once everything is posted.
-    pub no_wait: bool,
-    /// Payments may settle by a callback even when nothing is left to ask.
-    pub callbacks: bool,
-}
 
 /// A block holds what leaves in about a second: a crash leaves no more in doubt.
 const BLOCK_MAX: usize = 2048;
-
-/// The state of a run.
-#[derive(Debug)]
-pub struct Core {
-    limits: Limits,
-    breaker: Breaker,
-    /// Intents on disk, not yet sent.
-    claimed: Claimed,
-    /// Payments that were settled or accepted while a claim was under way: their posts are over, or must not leave.
-    overtaken: BTreeSet<i64>,
-    questions: VecDeque<Question>,
-    /// Payments whose question waits, is under way, or has an answer that is not recorded yet.
-    asked: BTreeSet<i64>,
-    posts_under_way: usize,
-    queries_under_way: usize,
-    claiming: bool,
-    fetching: bool,
-    looking: bool,
-    /// Something happened since the journal was last looked at.
-    stale: bool,
-    due: Due,
-    rounds: Rounds,
-    /// Held lanes, and when they open by themselves.
-    held: BTreeMap<i64, Held>,
-    states: BTreeMap<State, Tally>,
-    /// What each service has yet to post, as the journal last showed it.
-    waiting: BTreeMap<ServiceCode, Totals>,
-    not_before: Option<Timestamp>,
-    last_move: Timestamp,
-    /// A request may have left in this run, answered or not.
-    ever_reached: bool,
-    unreachable: Option<(Timestamp, u32, String)>,
-    words: Words,
-    ending: Option<Ending>,
-    effects: Vec<Effect>,
-}
 
 impl Core {
     /// Begins a run that stands at `standing`.
@@ -231,7 +171,9 @@ impl Core {
     }
 
     fn take_move(&mut self, moved: &Moved, now: Timestamp) {
-        self.note_words(moved);
+        if let Some(ending) = self.words.note(moved) {
+            self.end(ending);
+        }
         self.shift(moved.from, moved.life.state, moved.money);
         self.asked.remove(&moved.seq);
         let to = moved.life.state;
@@ -296,19 +238,6 @@ impl Core {
             self.last_move = now;
         }
         self.take_held(&standing.held, now);
-    }
-
-    fn release(&mut self, claims: Vec<Claim>) {
-        if !claims.is_empty() {
-            self.effects.push(Effect::Release(claims));
-        }
-    }
-
-    fn end(&mut self, ending: Ending) {
-        if self.ending.is_none() {
-            self.ending = Some(ending);
-            self.questions.clear();
-        }
     }
 
     /// Returns what the shell is to do now, besides posting and asking.
@@ -411,16 +340,6 @@ impl Core {
         self.questions.drain(..count).collect()
     }
 
-    fn is_idle(&self) -> bool {
-        self.nothing_under_way() && self.claimed.is_empty() && self.questions.is_empty()
-    }
-
-    /// Returns whether no request and no claim is under way.
-    #[must_use]
-    pub fn nothing_under_way(&self) -> bool {
-        self.posts_under_way == 0 && self.queries_under_way == 0 && !self.claiming && !self.fetching
-    }
-
     /// Returns whether a post is under way.
     #[must_use]
     pub fn is_posting(&self) -> bool {
@@ -463,7 +382,7 @@ impl Core {
         let unreachable = self
             .unreachable
             .as_ref()
-            .map(|(since, _, _)| since.after(ending::UNREACHABLE_AFTER));
+            .map(|(since, _, _)| since.after(conclusion::UNREACHABLE_AFTER));
         [
             self.due.post,
             self.due.ask,
@@ -521,12 +440,4 @@ impl Core {
             .map(|(_, tally)| tally.count)
             .sum()
     }
-}
-
-fn earliest(a: Option<Timestamp>, b: Option<Timestamp>) -> Option<Timestamp> {
-    [a, b].into_iter().flatten().min()
-}
-
-fn is_due(at: Option<Timestamp>, now: Timestamp) -> bool {
-    at.is_some_and(|at| at <= now)
 }

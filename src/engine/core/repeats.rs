@@ -1,6 +1,6 @@
 //! Posts that are looked at once more before they leave: repeats, and retries.
 
-use super::Core;
+use super::state::Core;
 use crate::journal::Clearance;
 
 impl Core {

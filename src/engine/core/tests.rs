@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use super::*;
 use crate::domain::{
-    Amount, Country, Currency, Instruction, Money, Msisdn, PayerTransactionId, Payment,
+    Amount, Country, Currency, Instruction, Money, Msisdn, PayerTransactionId, Payment, ServiceCode,
 };
+use crate::engine::Rate;
 use crate::journal::{ChainHead, Heard, Lane, StandingRow};
 use crate::ledger::HeldFor;
 

@@ -1,6 +1,6 @@
 //! Words that are not about us: too many in a row, and nothing more is posted.
 
-use super::{Core, Ending};
+use super::ending::Ending;
 use crate::journal::{Heard, Moved};
 use crate::ledger::Streak;
 use crate::lifecycle::State;
@@ -12,30 +12,25 @@ pub(super) struct Words {
     taken: Streak,
 }
 
-impl Core {
-    /// Ends the run when one reply after another names what is not ours: most likely it is we who read them wrongly. So it does
-    /// when the gateway has one identifier after another before we post it: most likely an earlier journal has.
-    pub(super) fn note_words(&mut self, moved: &Moved) {
+impl Words {
+    /// Returns how the run ends when one reply after another names what is not ours: most likely it is we who read them wrongly.
+    /// So it does when the gateway has one identifier after another before we post it: most likely an earlier journal has.
+    pub(super) fn note(&mut self, moved: &Moved) -> Option<Ending> {
         match moved.heard {
-            Heard::Nothing => {}
+            Heard::Nothing => None,
             Heard::Taken => {
-                self.words.other.ends();
-                if let Some(first) = self.words.taken.goes_on(moved.seq) {
-                    self.end(Ending::Taken(first));
-                }
+                self.other.ends();
+                self.taken.goes_on(moved.seq).map(Ending::Taken)
             }
             Heard::Ours => {
-                self.words.other.ends();
+                self.other.ends();
                 // Of the replies to posts alone: what is taken is asked about meanwhile.
                 if moved.from == State::Posting {
-                    self.words.taken.ends();
+                    self.taken.ends();
                 }
+                None
             }
-            Heard::Other => {
-                if let Some(first) = self.words.other.goes_on(moved.seq) {
-                    self.end(Ending::Misread(first));
-                }
-            }
+            Heard::Other => self.other.goes_on(moved.seq).map(Ending::Misread),
         }
     }
 }
