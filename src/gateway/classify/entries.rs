@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::mem;
 
-use super::{Question, Word};
+use super::question::{Question, Word};
 use crate::domain::PayerTransactionId;
 use crate::gateway::wire::{Entry, Envelope};
 use crate::gateway::{Outcome, Said};

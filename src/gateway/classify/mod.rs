@@ -7,52 +7,24 @@ mod entries;
 mod every_code;
 #[cfg(test)]
 mod properties;
+mod question;
 #[cfg(test)]
 mod tests;
 
 use std::time::Duration;
 
+pub(crate) use question::Question;
+use question::Word;
+
 use super::wire::{Envelope, Unreadable, read_envelope, read_words};
 use super::{OperationError, Outcome, Reply, Said, Scrub, Signal, StopReason};
 use crate::domain::PayerTransactionId;
-use crate::lifecycle::{CodeTable, Event, Verdict};
+use crate::lifecycle::{CodeTable, Event};
 
 /// `authStatusCode`: authenticated (section 5).
 const AUTHENTICATED: i32 = 131;
 /// `authStatusCode`: not authenticated, nothing was executed (section 5).
 const NOT_AUTHENTICATED: i32 = 132;
-
-/// What was asked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Question {
-    /// A post.
-    Post,
-    /// A status query.
-    Status,
-}
-
-impl Question {
-    /// The evidence of nothing that counts.
-    fn nothing(self) -> Event {
-        match self {
-            Self::Post => Event::Lost,
-            Self::Status => Event::NoAnswer,
-        }
-    }
-
-    fn said(self, code: i32, codes: &CodeTable) -> Event {
-        match self {
-            Self::Post => Event::Reply(Verdict {
-                class: codes.of_post(code),
-                code,
-            }),
-            Self::Status => Event::Answer(Verdict {
-                class: codes.of_status(code),
-                code,
-            }),
-        }
-    }
-}
 
 /// How a request failed before any status came back.
 #[derive(Debug)]
@@ -73,16 +45,6 @@ pub(crate) struct Response<'a> {
     pub body: Result<&'a [u8], String>,
     /// Leaves our secrets out of what it says.
     pub scrub: &'a Scrub,
-}
-
-/// What the envelope as a whole says.
-enum Word {
-    /// An entry about at least one of the payments counts.
-    Heard,
-    /// Nothing was executed: the credentials are wrong.
-    NotLetIn(String),
-    /// Nothing that counts, and why.
-    Nothing(String),
 }
 
 /// Classifies a request that brought no status.
