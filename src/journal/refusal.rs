@@ -1,8 +1,22 @@
 //! Why a file is not loaded.
 
 use crate::journal::repeats::{Alike, Repeats};
-use crate::journal::types::LateError;
 use crate::ledger::Purpose;
+
+/// A mistake that only shows when all rows are seen together.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LateError {
+    /// Line of the file.
+    pub line: u64,
+    /// Its number among the rows of the file that are good by themselves, 1-based.
+    pub good_row: u64,
+    /// The column it is about; empty for the whole row.
+    pub column: &'static str,
+    /// What was expected, and what was found.
+    pub message: String,
+    /// What tells the row from others, where it is set aside.
+    pub digest: [u8; 32],
+}
 
 /// Why nothing was loaded.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -8,7 +8,7 @@ use crate::domain::{
     ServiceCode, Tally, Timestamp, Unpriced,
 };
 use crate::journal::generations::{ChangedRows, Waiting, WaitsFor};
-use crate::journal::refusal::LoadRefusal;
+use crate::journal::refusal::{LateError, LoadRefusal};
 use crate::journal::repeats::{Alike, RepeatPlan, Repeats};
 use crate::journal::{ChainHead, UnpricedRecord};
 use crate::ledger::confirmation::{Bound, Confirmation};
@@ -93,21 +93,6 @@ pub struct LoadPlan {
     pub new_documents: bool,
     /// Do everything, and commit nothing.
     pub dry_run: bool,
-}
-
-/// A mistake that only shows when all rows are seen together.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LateError {
-    /// Line of the file.
-    pub line: u64,
-    /// Its number among the rows of the file that are good by themselves, 1-based.
-    pub good_row: u64,
-    /// The column it is about; empty for the whole row.
-    pub column: &'static str,
-    /// What was expected, and what was found.
-    pub message: String,
-    /// What tells the row from others, where it is set aside.
-    pub digest: [u8; 32],
 }
 
 /// What became of a load.

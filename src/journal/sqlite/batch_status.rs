@@ -21,7 +21,7 @@ pub(super) fn standing(c: &Connection, batch: &BatchName) -> Result<Standing, Er
     let mut standing = Standing {
         gateway,
         account,
-        evidence: super::prove::head(c, batch_id)?,
+        evidence: super::chain::head(c, batch_id)?,
         purpose: super::catalog::purpose(c, batch_id)?,
         ..Standing::default()
     };

@@ -16,7 +16,7 @@ use super::canon::{Canon, Digest, Terms, genesis};
 use super::phrases::Phrases;
 use super::row::corrupt;
 use crate::domain::{Said, Timestamp};
-use crate::journal::Error;
+use crate::journal::{ChainHead, Error};
 use crate::ledger::recovery::Position;
 use crate::lifecycle::Policy;
 
@@ -301,4 +301,17 @@ impl Chain {
         }
         Ok(())
     }
+}
+
+pub(super) fn head(c: &Connection, batch_id: i64) -> Result<ChainHead, Error> {
+    Ok(
+        c.prepare_cached("select length, head from chain where batch_id = ?1")?
+            .query_row([batch_id], |row| {
+                Ok(ChainHead {
+                    // No chain has a length below zero; it must not pass for one above.
+                    length: row.get::<_, i64>(0)?.try_into().unwrap_or(u64::MAX),
+                    hash: row.get(1)?,
+                })
+            })?,
+    )
 }

@@ -3,13 +3,12 @@
 use super::chain::Evidence;
 use super::checks::check_fresh;
 use super::first_claims::Together;
+use super::fresh::begin_lives;
 use super::fresh::fresh_from;
 use super::fresh::fresh_in_lane;
 use super::intact::told;
 use super::row::NEVER;
-use super::row::{
-    CLAIMED_TOGETHER, PAYMENT_COLUMNS, PAYMENT_WIDTH, millis, payment_of, state_number,
-};
+use super::row::{CLAIMED_TOGETHER, PAYMENT_COLUMNS, PAYMENT_WIDTH, payment_of};
 use super::session::Chained;
 use super::subject::Subject;
 use super::watched::{Watched, watched};
@@ -152,48 +151,4 @@ pub(super) fn read(
         found.push((row.get(PAYMENT_WIDTH)?, payment_of(row, 0)?));
     }
     Ok(found)
-}
-
-/// Lives that one statement begins.
-pub(super) const TOGETHER: usize = 64;
-
-/// Begins the lives of payments of one lane, all alike.
-pub(super) fn begin_lives(
-    c: &Connection,
-    (batch_id, lane): (i64, i64),
-    seqs: &[i64],
-    life: &Life,
-) -> Result<(), Error> {
-    static ONE: LazyLock<String> = LazyLock::new(|| insert_lives(1));
-    static MANY: LazyLock<String> = LazyLock::new(|| insert_lives(TOGETHER));
-    let due_at = millis(life.due_at).unwrap_or(if life.state == State::Ready { 0 } else { NEVER });
-    let mut rest = seqs;
-    while !rest.is_empty() {
-        let together = if rest.len() < TOGETHER { 1 } else { TOGETHER };
-        let (now, later) = rest.split_at(together);
-        let mut insert = c.prepare_cached(if together == 1 { &ONE } else { &MANY })?;
-        insert.raw_bind_parameter(1, batch_id)?;
-        insert.raw_bind_parameter(2, lane)?;
-        insert.raw_bind_parameter(3, state_number(life.state))?;
-        insert.raw_bind_parameter(4, life.attempts)?;
-        insert.raw_bind_parameter(5, millis(life.posted_at))?;
-        insert.raw_bind_parameter(6, millis(life.quarantine_from))?;
-        insert.raw_bind_parameter(7, due_at)?;
-        for (index, seq) in now.iter().enumerate() {
-            insert.raw_bind_parameter(8 + index, seq)?;
-        }
-        insert.raw_execute()?;
-        rest = later;
-    }
-    Ok(())
-}
-
-pub(super) fn insert_lives(rows: usize) -> String {
-    let rows: Vec<String> = (0..rows)
-        .map(|index| format!("(?{}, ?1, ?2, ?3, ?4, ?5, ?6, ?7)", 8 + index))
-        .collect();
-    format!(
-        "insert or fail into life (seq, batch_id, service_id, state, attempts, posted_at, quarantine_from, due_at) values {}",
-        rows.join(", ")
-    )
 }

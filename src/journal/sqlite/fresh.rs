@@ -7,9 +7,10 @@ use std::sync::LazyLock;
 
 use rusqlite::{Connection, OptionalExtension};
 
-use super::claim_fresh::begin_lives;
+use super::row::{NEVER, millis, state_number};
 use crate::journal::Error;
 use crate::lifecycle::Life;
+use crate::lifecycle::State;
 
 /// Holds for an instruction `i` of which nothing is known yet, and which waits for nothing before it is posted.
 pub(super) const FRESH: &str = "(i.amount is not null and i.document is null \
@@ -77,3 +78,47 @@ pub(super) fn begin_all(c: &Connection, batch_id: i64) -> Result<(), Error> {
     )?;
     Ok(())
 }
+
+/// Begins the lives of payments of one lane, all alike.
+pub(super) fn begin_lives(
+    c: &Connection,
+    (batch_id, lane): (i64, i64),
+    seqs: &[i64],
+    life: &Life,
+) -> Result<(), Error> {
+    static ONE: LazyLock<String> = LazyLock::new(|| insert_lives(1));
+    static MANY: LazyLock<String> = LazyLock::new(|| insert_lives(TOGETHER));
+    let due_at = millis(life.due_at).unwrap_or(if life.state == State::Ready { 0 } else { NEVER });
+    let mut rest = seqs;
+    while !rest.is_empty() {
+        let together = if rest.len() < TOGETHER { 1 } else { TOGETHER };
+        let (now, later) = rest.split_at(together);
+        let mut insert = c.prepare_cached(if together == 1 { &ONE } else { &MANY })?;
+        insert.raw_bind_parameter(1, batch_id)?;
+        insert.raw_bind_parameter(2, lane)?;
+        insert.raw_bind_parameter(3, state_number(life.state))?;
+        insert.raw_bind_parameter(4, life.attempts)?;
+        insert.raw_bind_parameter(5, millis(life.posted_at))?;
+        insert.raw_bind_parameter(6, millis(life.quarantine_from))?;
+        insert.raw_bind_parameter(7, due_at)?;
+        for (index, seq) in now.iter().enumerate() {
+            insert.raw_bind_parameter(8 + index, seq)?;
+        }
+        insert.raw_execute()?;
+        rest = later;
+    }
+    Ok(())
+}
+
+pub(super) fn insert_lives(rows: usize) -> String {
+    let rows: Vec<String> = (0..rows)
+        .map(|index| format!("(?{}, ?1, ?2, ?3, ?4, ?5, ?6, ?7)", 8 + index))
+        .collect();
+    format!(
+        "insert or fail into life (seq, batch_id, service_id, state, attempts, posted_at, quarantine_from, due_at) values {}",
+        rows.join(", ")
+    )
+}
+
+/// Lives that one statement begins.
+pub(super) const TOGETHER: usize = 64;

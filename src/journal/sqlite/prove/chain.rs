@@ -4,7 +4,7 @@ use rusqlite::types::ValueRef;
 use rusqlite::{OptionalExtension, Row, params};
 use serde_json::Value;
 
-use super::Prover;
+use super::prover::Prover;
 use crate::journal::Error;
 use crate::journal::sqlite::blocks::{self, instruction_digest};
 use crate::journal::sqlite::canon::genesis;
@@ -121,7 +121,7 @@ impl Prover<'_> {
     }
 
     fn compare_head(&mut self, last: &Digest, uncovered: Option<i64>) -> Result<(), Error> {
-        let head = super::head(self.c, self.batch_id)?;
+        let head = crate::journal::sqlite::chain::head(self.c, self.batch_id)?;
         if head.length != self.proof.evidence {
             self.find(format!(
                 "the chain has {} rows of evidence on record, and {} are there",

@@ -5,8 +5,8 @@ use std::collections::btree_map::Entry;
 
 use rusqlite::{OptionalExtension, Row, params};
 
-use super::Prover;
 use super::learn::{said_in, word};
+use super::prover::{Above, Prover};
 use crate::domain::{BatchName, Originator, PayerTransactionId, RowKey, Timestamp};
 use crate::journal::Error;
 use crate::journal::sqlite::agreed::all_named_otherwise;
@@ -26,23 +26,6 @@ use crate::lifecycle::{Event, Fact, Life, Policy, State, proven};
 
 /// Contents of rows without a reference that are remembered, to number equal ones.
 const CONTENTS_MAX: usize = 4096;
-/// Derivations that are spent on equal rows far apart. Beyond them, their identifiers rest on the digest of their block.
-const DERIVATIONS_MAX: u32 = 1_000_000;
-
-/// How many equal rows were seen.
-pub(super) struct Above {
-    next: BTreeMap<[u8; 32], u32>,
-    derivations_left: u32,
-}
-
-impl Default for Above {
-    fn default() -> Self {
-        Self {
-            next: BTreeMap::new(),
-            derivations_left: DERIVATIONS_MAX,
-        }
-    }
-}
 
 /// One row as it is stored.
 struct Subject {
