@@ -3,8 +3,8 @@
 
 use tokio_util::sync::CancellationToken;
 
-use super::Scene;
-use super::wire::Packet;
+use super::packet::Packet;
+use super::scene::Scene;
 use super::world::Shape;
 use crate::domain::{BatchName, PayerTransactionId};
 use crate::gateway::{Gateway, Inquiry, Signal};

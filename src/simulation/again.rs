@@ -2,21 +2,17 @@
 //! with other amounts. Repeats are set aside or refused, and allowed now and then, by a person who has seen them.
 
 use std::cell::{Cell, RefCell};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use fastrand::Rng;
-use tokio_util::sync::CancellationToken;
 
-use super::oracle::Generation;
-use super::{Scene, batch, plan};
-use crate::domain::{Amount, BatchName, Instruction, PayerTransactionId, Reference, Timestamp};
-use crate::journal::{Error, Incoming, Journal, LoadPlan, LoadRefusal, Loaded, RepeatPlan};
+use crate::domain::{Amount, Instruction, PayerTransactionId, Reference};
+use crate::journal::RepeatPlan;
 use crate::ledger::repeats::{Terms, TermsByService};
-use crate::lifecycle::State;
 
 /// The names under which rows are loaded again.
-const NAMES: [&str; 2] = ["c", "d"];
+pub(super) const NAMES: [&str; 2] = ["c", "d"];
 /// One seed in so many plays it.
 const EVERY: u64 = 6;
 /// What has ended may be paid again after this, in half of the seeds.
@@ -24,19 +20,19 @@ const WINDOW: Duration = Duration::from_secs(120);
 
 /// The loads of the same rows, with a generator of their own.
 pub(super) struct Again {
-    rng: RefCell<Rng>,
-    is_on: Cell<bool>,
-    window: Duration,
+    pub(super) rng: RefCell<Rng>,
+    pub(super) is_on: Cell<bool>,
+    pub(super) window: Duration,
     /// Whether references are left out, rather than amounts changed: both at once would be another debt.
     leaves_out: bool,
     /// How many of the names are taken.
-    loaded: Cell<usize>,
+    pub(super) loaded: Cell<usize>,
     /// The batch that runs; the first one has no number.
-    current: Cell<Option<usize>>,
+    pub(super) current: Cell<Option<usize>>,
     /// The lines of the repeats that a person allows.
-    shown: RefCell<BTreeSet<u64>>,
+    pub(super) shown: RefCell<BTreeSet<u64>>,
     /// A payment that does not leave, as what had failed instead of it is paid.
-    stuck: Cell<Option<PayerTransactionId>>,
+    pub(super) stuck: Cell<Option<PayerTransactionId>>,
 }
 
 impl Again {
@@ -77,7 +73,7 @@ impl Again {
         self.is_on.set(false);
     }
 
-    fn by_chance(&self, of: u32) -> bool {
+    pub(super) fn by_chance(&self, of: u32) -> bool {
         self.rng.borrow_mut().u32(0..of) == 0
     }
 
@@ -95,7 +91,7 @@ impl Again {
     }
 
     /// A row as it is loaded again: the same debt.
-    fn vary(&self, mut row: Instruction) -> Instruction {
+    pub(super) fn vary(&self, mut row: Instruction) -> Instruction {
         let number = self.rng.borrow_mut().u32(0..4);
         match (number, &row.reference) {
             (0, Some(_)) if self.leaves_out => row.reference = None,
@@ -111,283 +107,5 @@ impl Again {
             _ => {}
         }
         row
-    }
-}
-
-fn name(number: Option<usize>) -> BatchName {
-    number.map_or_else(batch, |number| {
-        BatchName::parse(NAMES[number]).expect("a letter is a name")
-    })
-}
-
-impl Scene {
-    /// The batch that runs.
-    pub(super) fn batch(&self) -> BatchName {
-        name(self.again.current.get())
-    }
-
-    /// The batches, the first one first.
-    fn names(&self) -> impl Iterator<Item = Option<usize>> + use<> {
-        [None].into_iter().chain((0..self.again.count()).map(Some))
-    }
-
-    /// Every batch, the first one first.
-    pub(super) fn batches(&self) -> Vec<BatchName> {
-        self.names().map(name).collect()
-    }
-
-    /// Some batch, for an order.
-    pub(super) fn some_batch(&self) -> BatchName {
-        match self.again.count() {
-            0 => batch(),
-            count => name(self.again.rng.borrow_mut().usize(0..=count).checked_sub(1)),
-        }
-    }
-
-    /// Does something of every batch, as the one that runs.
-    pub(super) fn of_each_batch(&self, mut work: impl FnMut()) {
-        for number in self.names() {
-            self.again.current.set(number);
-            work();
-        }
-        self.again.current.set(None);
-    }
-
-    /// Lives a life of every batch.
-    pub(super) fn live_all(&self, healthy: bool) {
-        self.of_each_batch(|| {
-            let is_idle = !healthy && self.again.count() > 0 && self.again.by_chance(2);
-            if !is_idle {
-                self.know_the_account();
-                self.live(healthy);
-                self.know_the_account();
-            }
-        });
-    }
-
-    /// Pays failures of some batch anew.
-    pub(super) async fn retry(
-        &self,
-        journal: &Journal,
-        code: Option<i32>,
-        now: Timestamp,
-    ) -> Result<u64, Error> {
-        self.retry_of(journal, self.some_batch(), code, now).await
-    }
-
-    /// Pays failures anew, but for those whose debt another batch has.
-    pub(super) async fn retry_of(
-        &self,
-        journal: &Journal,
-        batch: BatchName,
-        code: Option<i32>,
-        now: Timestamp,
-    ) -> Result<u64, Error> {
-        if self.again.count() == 0 {
-            return journal.retry(batch, code, now).await;
-        }
-        let terms = self.again.terms();
-        let judged = Some((terms.clone(), now));
-        let shown = journal.to_retry(batch.clone(), code, judged).await?;
-        journal
-            .retry_shown(batch, code, shown.by_code, Some(terms), now)
-            .await
-    }
-
-    /// Loads rows again, now and then.
-    pub(super) async fn load_again(&self) {
-        let number = self.again.count();
-        let may_load = self.again.is_on.get() && number < NAMES.len();
-        if !may_load || !self.again.by_chance(2) || self.world.lock().tampered.is_some() {
-            return;
-        }
-        let before = self.generations();
-        let rows: Vec<_> = {
-            let is_chosen = |row: &Instruction| {
-                let is_there = before.iter().any(|g| g.line == row.line);
-                is_there && !self.again.by_chance(4) && !self.is_forgotten(&before, row.line)
-            };
-            let rows = self.lines().into_iter().filter(is_chosen);
-            rows.map(|row| self.again.vary(row)).collect()
-        };
-        if rows.is_empty() {
-            return;
-        }
-        let journal = self.open(None, &CancellationToken::new());
-        let mut terms = self.again.terms();
-        let skips = self.again.by_chance(2);
-        let mut loaded = self
-            .load_under(&journal, number, &rows, (&terms, skips))
-            .await;
-        if let Ok(Loaded::Refused(LoadRefusal::BadRows {
-            repeats: Some(repeats),
-            late,
-            ..
-        })) = &loaded
-            && self.again.by_chance(3)
-        {
-            let shown = late.iter().map(|error| error.line).collect();
-            self.again.shown.replace(shown);
-            terms.allowed = Some(repeats.digest.clone());
-            loaded = self
-                .load_under(&journal, number, &rows, (&terms, skips))
-                .await;
-        }
-        if !matches!(
-            loaded,
-            Ok(Loaded::New(_) | Loaded::Refused(LoadRefusal::BadRows { .. }))
-        ) {
-            let text = format!("25: rows are loaded again: {loaded:?}");
-            self.world.lock().violation(text);
-        }
-    }
-
-    /// Whether the gateway has a payment of a row that the journal does not know: a retry that was lost with another journal.
-    pub(super) fn is_forgotten(&self, known: &[Generation], line: u64) -> bool {
-        let shape = self.world.lock();
-        let mut of_row = shape
-            .ledger
-            .iter()
-            .filter(|(_, account)| account.line == line);
-        of_row.any(|(id, _)| !known.iter().any(|generation| generation.id == *id))
-    }
-
-    async fn load_under(
-        &self,
-        journal: &Journal,
-        number: usize,
-        rows: &[Instruction],
-        (terms, skips): (&RepeatPlan, bool),
-    ) -> Result<Loaded, Error> {
-        let (sender, receiver) = std::sync::mpsc::channel();
-        let all = rows.iter().cloned().map(Incoming::Good);
-        let _ = sender.send(all.chain([Incoming::End]).collect());
-        drop(sender);
-        let now = self.world.lock().wall_now();
-        let batch = name(Some(number));
-        let plan = LoadPlan {
-            source: format!("{batch}.csv"),
-            batch,
-            repeats: Some(terms.clone()),
-            skip_bad_rows: skips,
-            ..plan(now, false)
-        };
-        let loaded = journal.load(plan, receiver).await?;
-        let text = match &loaded {
-            Loaded::New(summary) => format!("{} rows", summary.total().count),
-            other => format!("{other:?}"),
-        };
-        let said = format!("{} rows are loaded again: {text}", rows.len());
-        self.world.lock().note(|| said);
-        for row in rows {
-            let reference = row.reference.as_ref().map(|r| r.as_str().to_owned());
-            let (line, minor) = (row.line, row.money.amount.minor());
-            self.world.lock().note(|| {
-                format!(
-                    "  line {line} of {batch} {reference:?} {minor}",
-                    batch = name(Some(number))
-                )
-            });
-        }
-        if matches!(loaded, Loaded::New(_)) {
-            self.again.loaded.set(number + 1);
-            self.world.lock().know(rows);
-            self.judge_load(number, now, terms.allowed.is_some());
-        }
-        Ok(loaded)
-    }
-
-    /// Holds rows that were loaded again against what the journal has of the same debts; counts those that a person ordered.
-    fn judge_load(&self, number: usize, now: Timestamp, ordered: bool) {
-        let all = self.generations();
-        let batch = name(Some(number));
-        let is_new = |generation: &&Generation| generation.batch == batch.as_str();
-        let lines: BTreeSet<u64> = all.iter().filter(is_new).map(|g| g.line).collect();
-        let mut shape = self.world.lock();
-        for line in lines {
-            let mut others: BTreeMap<&str, Vec<&Generation>> = BTreeMap::new();
-            for other in all.iter().filter(|g| g.line == line && !is_new(g)) {
-                others.entry(&other.batch).or_default().push(other);
-            }
-            let mut counted = 0;
-            for row in others.values() {
-                let open = row.iter().find(|g| g.is_open);
-                let newest = row.iter().map(|g| g.received_at).max();
-                let is_recent = newest.is_some_and(|at| now.since(at) < self.again.window);
-                let ended = row
-                    .iter()
-                    .find(|g| g.state == State::Paid || g.is_decided());
-                counted += u32::from(open.is_some() || ended.is_some());
-                if let Some(counting) = open.or(ended.filter(|_| is_recent))
-                    && !ordered
-                {
-                    let (id, state) = (counting.id, counting.state.name());
-                    shape.violation(format!(
-                        "25: line {line} is loaded again as {batch}, and {id} is {state}"
-                    ));
-                }
-            }
-            if ordered && self.again.shown.borrow().contains(&line) {
-                counted = counted.max(1);
-            }
-            if counted > 0 {
-                *shape.ordered.entry(line).or_default() += 1;
-                // Whoever orders it has seen them all.
-                let beside = shape.beside.entry(line).or_default();
-                *beside = counted.max(*beside);
-            }
-        }
-    }
-
-    /// Keeps in mind what the run says does not leave.
-    pub(super) fn is_stuck(&self, what: &str) -> bool {
-        let id = what
-            .split([' ', ','])
-            .nth(1)
-            .and_then(PayerTransactionId::parse);
-        self.again.stuck.set(id);
-        id.is_some()
-    }
-
-    /// Withdraws what does not leave any more, as what had failed instead of it is paid.
-    pub(super) async fn withdraw_stuck(&self, journal: &Journal) {
-        let Some(id) = self.again.stuck.take() else {
-            return;
-        };
-        // The journal may be another one since: it was lost, or a copy was put back.
-        let Some(batch) = self.batch_on_disk(id) else {
-            return;
-        };
-        let moment = self.moment();
-        let name = Some(id.as_str().into());
-        if journal.cancel(batch, name, moment).await.is_err() {
-            let order = self.call_failed_in_time(journal, id).await;
-            self.world
-                .lock()
-                .note(|| format!("{id} is withdrawn: {order:?}"));
-        } else {
-            self.world.lock().note(|| format!("{id} is withdrawn"));
-        }
-    }
-
-    /// The batch of a payment.
-    pub(super) fn batch_of(&self, id: PayerTransactionId) -> BatchName {
-        if self.again.count() == 0 {
-            return batch();
-        }
-        self.batch_on_disk(id).expect("it is there")
-    }
-
-    /// The batch of a payment, if the journal has it.
-    fn batch_on_disk(&self, id: PayerTransactionId) -> Option<BatchName> {
-        let name: Option<String> = self.disk.look(|c| {
-            c.query_row(
-                "select name from identifier join instruction using (seq) join batch using (batch_id) where identifier.identifier = ?1",
-                [id.as_str()],
-                |row| row.get(0),
-            )
-            .ok()
-        });
-        name.map(|name| BatchName::parse(&name).expect("we made it"))
     }
 }

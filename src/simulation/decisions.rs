@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
-use super::Scene;
 use super::life::policy;
 use super::oracle::Generation;
+use super::scene::Scene;
 use crate::domain::PayerTransactionId;
 use crate::gateway::{Gateway, Inquiry};
 use crate::journal::{Answered, Decision, Error, Finding, Journal};

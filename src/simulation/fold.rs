@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use super::Scene;
 use super::life::policy;
+use super::scene::Scene;
 use crate::canary::Canary;
 use crate::journal::{ReportRow, Snapshot, TrailEntry};
 use crate::lifecycle::{Life, Moment, Policy, State, step};

@@ -3,7 +3,7 @@
 use tokio::sync::oneshot;
 
 use super::accounts::owner;
-use super::wire::{Answer, Packet, Proof};
+use super::packet::{Answer, Packet, Proof};
 use super::world::{Happening, Shape};
 use crate::domain::PayerTransactionId;
 

@@ -11,11 +11,11 @@ use secrecy::SecretString;
 use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 
-use super::Scene;
 use super::accounts::owner;
 use super::line::Line;
+use super::packet::Hold;
 use super::papers::FileService;
-use super::wire::Hold;
+use super::scene::Scene;
 use super::world::World;
 use crate::callback::{self, Addresses};
 use crate::domain::{Country, PayerTransactionId, Pulse, WireZone};

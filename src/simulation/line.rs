@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
-use super::wire::{Answer, Packet, Proof};
+use super::packet::{Answer, Packet, Proof};
 use super::world::{Happening, World};
 use crate::domain::{Currency, PayerTransactionId, ServiceCode};
 use crate::gateway::simulated::{Failure, Question, Response, classify, failed};

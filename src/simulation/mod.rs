@@ -6,6 +6,8 @@
 
 mod accounts;
 mod again;
+mod copies;
+mod corrections;
 mod decisions;
 mod deployment;
 mod faults;
@@ -13,12 +15,15 @@ mod fold;
 mod gateway;
 mod life;
 mod line;
+mod loads;
 mod mended;
 mod office;
 mod oracle;
+mod packet;
 mod papers;
 mod places;
 mod plays;
+mod scene;
 mod tampering;
 mod tests;
 mod wire;
@@ -26,20 +31,13 @@ mod words;
 mod world;
 
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
-use std::sync::Arc;
-use std::time::Duration;
 
-use crate::domain::{
-    Amount, BatchName, Country, Currency, DocumentPath, Instruction, Money, Msisdn, Originator,
-    PayerTransactionId, Reference, ServiceCode, Timestamp,
-};
-use crate::journal::LoadPlan;
 use crate::journal::inline::{Disk, Shelf};
-use crate::lifecycle::{CodeTable, SettleOn};
+use crate::lifecycle::SettleOn;
 use again::Again;
 use mended::Mended;
 use places::Places;
+use scene::{Scene, row};
 use world::World;
 
 /// Runs that may follow one another until the batch must be finished.
@@ -57,46 +55,6 @@ pub(crate) struct Outcome {
     pub trace: Vec<String>,
     /// How long the batch took once the gateway was healthy.
     pub healing_ms: u64,
-}
-
-/// A batch under simulation.
-pub(crate) struct Scene {
-    world: Arc<World>,
-    disk: Disk,
-    /// Where the mark of the journal is.
-    shelf: Shelf,
-    /// Copies of the journal are taken and put back.
-    copies: bool,
-    places: Places,
-    again: Again,
-    mended: Mended,
-    /// The user names that the operator has in the configuration, by the batch that it is for.
-    accounts: RefCell<BTreeMap<BatchName, &'static str>>,
-    /// How long the operator has waited until what is in doubt may be decided.
-    waited: Cell<Duration>,
-    rows: RefCell<Vec<Instruction>>,
-    /// How many of them a load has brought that was heard of; only the journal knows of the others.
-    certain: Cell<usize>,
-    /// The identifiers of the first load.
-    first_identifiers: RefCell<BTreeMap<u64, PayerTransactionId>>,
-    has_documents: bool,
-    settle_on: SettleOn,
-    /// What the deployment takes codes for.
-    codes: CodeTable,
-    /// The batch was loaded anew after its journal was lost.
-    lost_journal: bool,
-    /// Its rows were loaded as if they had never been posted: the gateway refuses what it has.
-    unasked: bool,
-}
-
-impl Scene {
-    fn lines(&self) -> Vec<Instruction> {
-        self.rows.borrow().clone()
-    }
-}
-
-pub(crate) fn batch() -> BatchName {
-    BatchName::parse("b").expect("a letter is a name")
 }
 
 /// Simulates one seed.
@@ -173,58 +131,5 @@ pub(crate) fn simulate(seed: u64, traced: bool) -> Outcome {
         violations,
         trace,
         healing_ms,
-    }
-}
-
-/// A row of the file; the last two of eight are equal but for their lines.
-fn row(n: u64, has_documents: bool) -> Instruction {
-    let equal = n == 7 || n == 8;
-    let msisdn = if equal { 7 } else { n };
-    let msisdn = Msisdn::from_digits(&format!("2547{msisdn:08}")).expect("digits are digits");
-    let service = if n.is_multiple_of(3) { "B" } else { "A" };
-    let reference = Reference::parse(&format!("R{n}")).expect("short");
-    let document = has_documents && n % 3 == 2 && !equal;
-    Instruction {
-        line: n + 1,
-        reference: (!equal).then_some(reference),
-        service: ServiceCode::parse(service).expect("a letter is a code"),
-        msisdn,
-        account_number: msisdn.as_str().into(),
-        money: Money {
-            amount: Amount::from_minor(if equal { 700 } else { n.cast_signed() * 100 })
-                .expect("positive"),
-            currency: Currency::from_code("KES").expect("known"),
-        },
-        country: Country::from_code("KE").expect("known"),
-        narration: String::new(),
-        customer_names: String::new(),
-        invoice_number: String::new(),
-        payment_mode: String::new(),
-        hub_id: String::new(),
-        extra: Vec::new(),
-        document: document.then(|| DocumentPath {
-            digest: None,
-            written: format!("{n}.pdf"),
-            folder: "/".into(),
-        }),
-    }
-}
-
-fn plan(now: Timestamp, presume_posted: bool) -> LoadPlan {
-    LoadPlan {
-        batch: batch(),
-        originator: Originator::parse("acme").expect("a name"),
-        source: "batch.csv".into(),
-        now,
-        purpose: crate::ledger::Purpose::Gateway,
-        amend: false,
-        allow_equal_rows: true,
-        repeats: None,
-        skip_bad_rows: false,
-        presume_posted,
-        expect_count: None,
-        expect_total: None,
-        new_documents: false,
-        dry_run: false,
     }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 use super::oracle::FAILED;
-use super::{Scene, plan, row};
+use super::scene::{Scene, plan, row};
 use crate::journal::inline::{Disk, Fuse, Shelf};
 use crate::journal::{Incoming, Journal, LoadPlan, Loaded};
 use crate::lifecycle::Moment;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::Scene;
+use super::scene::Scene;
 use super::wire::NOT_OVER;
 use crate::domain::{PayerTransactionId, Timestamp};
 use crate::lifecycle::{SettleOn, State};
@@ -308,7 +308,7 @@ impl Scene {
     /// How many rows the batch has.
     pub(super) fn rows_of_batch(&self) -> usize {
         let batch = self.batch();
-        if batch == super::batch() {
+        if batch == super::scene::batch() {
             return self.lines().len();
         }
         let of_batch = |generation: &Generation| generation.batch == batch.as_str();

@@ -3,7 +3,7 @@
 use rusqlite::{Connection, OptionalExtension};
 use tokio_util::sync::CancellationToken;
 
-use super::Scene;
+use super::scene::Scene;
 use crate::domain::PayerTransactionId;
 
 /// What was edited, and what takes it back.

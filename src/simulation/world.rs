@@ -10,7 +10,7 @@ use tokio::time::Instant;
 
 use super::again::Again;
 use super::faults::Faults;
-use super::wire::{Answer, Departures, Hold, Packet};
+use super::packet::{Answer, Departures, Hold, Packet};
 use crate::callback;
 use crate::domain::{Instruction, PayerTransactionId, Timestamp, Uptime};
 use crate::journal::inline::Disk;
