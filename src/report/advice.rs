@@ -1,6 +1,6 @@
 //! What a state or a status code means for the reader, and what to do about it.
 
-use super::{BatchHeader, StateName};
+use super::rows::entry::{BatchHeader, StateName};
 use crate::domain::{BatchName, PaymentKind};
 use crate::ledger::Purpose;
 

@@ -9,9 +9,12 @@ use std::path::Path;
 use tempfile::NamedTempFile;
 
 use self::head::Head;
-use super::figures::{push_number, push_signed};
-use super::writer::Row;
-use super::{BatchHeader, Error, Reconciliation, output};
+use super::files::error::Error;
+use super::files::output;
+use super::fold::reconciliation::Reconciliation;
+use super::rows::entry::BatchHeader;
+use super::rows::row::Row;
+use super::words::figures::{push_number, push_signed};
 use crate::domain::Electricity;
 
 /// Payments are gathered up to so many bytes.

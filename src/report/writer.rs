@@ -5,34 +5,23 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::{self, JoinHandle};
 
-use super::csv::Sheet;
-use super::figures::{Instants, write_money};
+use super::files::error::Error;
+use super::files::owner::Owner;
+use super::files::{output, own};
+use super::fold::reconciliation::Reconciliation;
+use super::folder::FILES;
 use super::html::Page;
 use super::json::Document;
-use super::packed::Packed;
-use super::xlsx::Book;
-use super::{BatchHeader, Entry, Error, FILES, Owner, Prepaid, Reconciliation, output, own};
+use super::rows::entry::{BatchHeader, Entry, Prepaid};
+use super::rows::packed::Packed;
+use super::rows::row::Row;
+use super::sheet::csv::Sheet;
+use super::sheet::xlsx::Book;
+use super::words::figures::{Instants, write_money};
 use crate::domain::Electricity;
 
 /// How many batches of entries wait for the thread.
 const WAITING_MAX: usize = 2;
-
-/// An entry with its texts as the files show them, made once for all of them.
-pub(super) struct Row<'a> {
-    pub(super) entry: &'a Entry<'a>,
-    pub(super) amount: &'a str,
-    pub(super) currency: &'a str,
-    pub(super) posted_at: &'a str,
-    pub(super) settled_at: &'a str,
-    pub(super) electricity: Option<Electricity>,
-}
-
-impl Row<'_> {
-    /// Returns whether the narration is, or may be, a token: the page is passed around more freely than the other files.
-    pub(super) fn is_bearer(&self) -> bool {
-        self.electricity.is_some() || self.entry.prepaid == Prepaid::Yes
-    }
-}
 
 /// Where the files are.
 #[derive(Clone, Debug, PartialEq, Eq)]

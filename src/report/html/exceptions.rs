@@ -5,9 +5,14 @@ use std::io;
 
 use askama::Template;
 
-use super::EXCEPTIONS_MAX;
 use super::listed::{Listed, outcome};
-use crate::report::{BatchHeader, Reconciliation, StateName, advice, text};
+use crate::report::advice;
+use crate::report::fold::reconciliation::Reconciliation;
+use crate::report::rows::entry::{BatchHeader, StateName};
+use crate::report::words::text;
+
+/// At most this many exceptions are listed, those that need a person most before the others.
+const EXCEPTIONS_MAX: usize = 5_000;
 
 /// Groups with more rows are folded until they are asked for; paper shows what the screen shows.
 const UNFOLDED_MAX: usize = 25;

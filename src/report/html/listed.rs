@@ -4,8 +4,9 @@ use std::borrow::Cow;
 use std::io;
 
 use crate::domain::WireZone;
-use crate::report::writer::Row;
-use crate::report::{StateName, text};
+use crate::report::rows::entry::StateName;
+use crate::report::rows::row::Row;
+use crate::report::words::text;
 
 /// Texts that are safe to show, composed into few cells: a page of six columns fits on paper.
 #[derive(Clone, Debug)]

@@ -4,6 +4,7 @@
 
 mod exceptions;
 mod listed;
+mod order;
 mod outcomes;
 mod payments;
 mod progress;
@@ -20,34 +21,18 @@ use tempfile::NamedTempFile;
 
 use self::exceptions::Kept;
 use self::listed::Listed;
-use super::writer::Row;
-use super::{BatchHeader, Error, Reconciliation, StateName, output};
+use super::files::error::Error;
+use super::files::output;
+use super::fold::reconciliation::Reconciliation;
+use super::rows::entry::{BatchHeader, StateName};
+use super::rows::row::Row;
 use crate::domain::WireZone;
 
 /// A larger batch lists its exceptions only.
 const LISTED_MAX: u64 = 20_000;
 
-/// At most this many exceptions are listed, those that need a person most before the others.
-const EXCEPTIONS_MAX: usize = 5_000;
-
 /// At most this many payments are in the page's own markup, where they are seen without scripts.
 const MARKUP_MAX: u64 = 500;
-
-/// The order of states on the page: what ended well, what ended otherwise, what has not ended.
-const ON_PAGE: [StateName; StateName::ALL.len()] = [
-    StateName::Paid,
-    StateName::Failed,
-    StateName::Rejected,
-    StateName::Withdrawn,
-    StateName::Cancelled,
-    StateName::Conflict,
-    StateName::InDoubt,
-    StateName::Delivered,
-    StateName::Acknowledged,
-    StateName::Posting,
-    StateName::Ready,
-    StateName::Unpriced,
-];
 
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");

@@ -4,8 +4,10 @@ use std::io;
 
 use askama::Template;
 
-use super::ON_PAGE;
-use crate::report::{Reconciliation, StateName, text};
+use super::order::ON_PAGE;
+use crate::report::fold::reconciliation::Reconciliation;
+use crate::report::rows::entry::StateName;
+use crate::report::words::text;
 
 const ROW_PX: u64 = 30;
 const BAR_PX: u64 = 200;

@@ -4,9 +4,11 @@ use std::io;
 
 use askama::Template;
 
-use super::ON_PAGE;
 use super::listed::Listed;
-use crate::report::{Reconciliation, StateName, text};
+use super::order::ON_PAGE;
+use crate::report::fold::reconciliation::Reconciliation;
+use crate::report::rows::entry::StateName;
+use crate::report::words::text;
 
 pub(super) fn write(
     out: &mut impl io::Write,

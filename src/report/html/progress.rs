@@ -6,7 +6,9 @@ use std::io;
 use askama::Template;
 
 use crate::domain::{Timestamp, WireZone};
-use crate::report::{Bucket, Reconciliation, text};
+use crate::report::fold::reconciliation::Reconciliation;
+use crate::report::fold::timeline::Bucket;
+use crate::report::words::text;
 
 // The plot's edges within the drawing, in its units.
 const LEFT: i128 = 52;

@@ -4,10 +4,15 @@ use std::io;
 
 use askama::Template;
 
-use super::ON_PAGE;
+use super::order::ON_PAGE;
 use crate::domain::{BatchName, Tally};
 use crate::ledger::Purpose;
-use crate::report::{BatchHeader, Difference, Reconciliation, StateName, advice, people, text};
+use crate::report::advice;
+use crate::report::fold::difference::Difference;
+use crate::report::fold::reconciliation::Reconciliation;
+use crate::report::rows::entry::{BatchHeader, StateName};
+use crate::report::rows::people;
+use crate::report::words::text;
 
 pub(super) fn write(
     out: &mut impl io::Write,

@@ -4,9 +4,12 @@ use std::io;
 
 use askama::Template;
 
-use super::ON_PAGE;
+use super::order::ON_PAGE;
 use crate::domain::Currency;
-use crate::report::{Lane, Reconciliation, StateName, Sum, text};
+use crate::report::fold::lane::{Lane, Sum};
+use crate::report::fold::reconciliation::Reconciliation;
+use crate::report::rows::entry::StateName;
+use crate::report::words::text;
 
 pub(super) fn write(out: &mut impl io::Write, reconciliation: &Reconciliation) -> io::Result<()> {
     let mut currencies: Vec<Section> = Vec::new();

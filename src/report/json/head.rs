@@ -7,7 +7,11 @@ use serde::Serialize;
 use crate::domain::{Currency, Tally, Totals};
 use crate::ledger::Purpose;
 use crate::ledger::generations::PaidTwice;
-use crate::report::{BatchHeader, Difference, Reconciliation, StateName, Sum, text};
+use crate::report::fold::difference::Difference;
+use crate::report::fold::lane::Sum;
+use crate::report::fold::reconciliation::Reconciliation;
+use crate::report::rows::entry::{BatchHeader, StateName};
+use crate::report::words::text;
 
 /// Rises when a member changes its meaning; new members do not raise it.
 const FORMAT: u32 = 1;

@@ -3,7 +3,6 @@
 //! Beside the report lies a list of what was written there: of each file its length and the time of its last change. It is
 //! extended, and synced, before a file takes its place, so that a crash leaves no file of ours that it does not know.
 
-use std::borrow::Cow;
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
@@ -12,12 +11,11 @@ use std::path::Path;
 use rustix::fs::OFlags;
 use tempfile::{NamedTempFile, PersistError};
 
-use super::Error;
-use crate::domain::BatchName;
-use crate::ledger::Purpose;
+use super::error::Error;
+use super::owner::{Owner, Whose};
 
 /// The list.
-pub(super) const LIST: &str = ".disburse-files";
+pub(in crate::report) const LIST: &str = ".disburse-files";
 /// How the list begins.
 const HEAD: &str = "What disburse wrote in this folder: file, bytes, seconds and nanoseconds of its last change.\n";
 /// Bytes at the end of the list that are read: what is there now was written last.
@@ -26,27 +24,12 @@ const TAIL_MAX: u64 = 64 * 1024;
 /// How a line of the list begins that says of which batch the report is that follows.
 const OF: &str = "# ";
 
-/// A batch, as the list names it: `batch payroll`, `rehearsal payroll`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Owner(String);
-
-impl Owner {
-    /// Returns the owner of the report of a batch.
-    #[must_use]
-    pub fn new(batch: &BatchName, purpose: Purpose) -> Self {
-        Self(match purpose {
-            Purpose::Rehearsal => format!("rehearsal {batch}"),
-            Purpose::Gateway | Purpose::Unknown => format!("batch {batch}"),
-        })
-    }
-}
-
 /// A file as it was written, and of which batch it is; `None`: it is no report, or an earlier release wrote it.
 type Written = (Mark, Option<Owner>);
 
 /// What tells a file as it was written from one that was changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Mark {
+pub(in crate::report) struct Mark {
     bytes: u64,
     seconds: i64,
     nanoseconds: i64,
@@ -75,32 +58,6 @@ enum Found {
         /// It is the very file that is being read, under whatever name.
         is_input: bool,
     },
-}
-
-/// Why a file is not overwritten.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Whose {
-    /// It is the file that the command reads.
-    Input,
-    /// It is a link, or no file at all.
-    NoFile,
-    /// It was not written by this program, or it was changed since.
-    Somebodys,
-    /// It is of the report of another batch.
-    OfAnother(Owner),
-}
-
-impl Whose {
-    pub(super) fn text(&self) -> Cow<'static, str> {
-        Cow::Borrowed(match self {
-            Self::Input => "is the file that is being read",
-            Self::NoFile => "is a link, or no file at all",
-            Self::Somebodys => "was not written there by disburse, or was changed or copied since",
-            Self::OfAnother(Owner(other)) => {
-                return Cow::Owned(format!("is the report of {other}"));
-            }
-        })
-    }
 }
 
 /// Returns whether a file may take this place. `own`: of which batch it is.
@@ -169,7 +126,7 @@ fn look(path: &Path, input: Option<FileIdentity>) -> io::Result<Found> {
 }
 
 /// The list of a folder, locked against another report into it.
-pub(super) struct Own {
+pub(in crate::report) struct Own {
     file: File,
     written: Vec<(String, Written)>,
 }
@@ -213,7 +170,7 @@ impl Own {
     }
 
     /// Notes files that are about to take their places, for good.
-    pub(super) fn note<'a>(
+    pub(in crate::report) fn note<'a>(
         &mut self,
         files: impl Iterator<Item = (&'a str, &'a File)>,
         owner: Option<&Owner>,
@@ -371,7 +328,7 @@ pub fn remove_leftover(path: &Path) -> io::Result<Leftover> {
 }
 
 /// Gives a file its name: where there was none a moment ago, it takes the place of nothing that came since.
-pub(super) fn put(file: NamedTempFile, path: &Path) -> Result<(), PersistError> {
+pub(in crate::report) fn put(file: NamedTempFile, path: &Path) -> Result<(), PersistError> {
     let placed = match fs::symlink_metadata(path) {
         Ok(_) => file.persist(path),
         Err(_) => file.persist_noclobber(path),
@@ -380,7 +337,7 @@ pub(super) fn put(file: NamedTempFile, path: &Path) -> Result<(), PersistError> 
 }
 
 /// Refuses names that something else has than a file of ours, as we left it. Leaves no trace.
-pub(super) fn check(
+pub(in crate::report) fn check(
     dir: &Path,
     names: &[&'static str],
     owner: &Owner,
@@ -390,7 +347,11 @@ pub(super) fn check(
 }
 
 /// The same, and keeps others from writing a report there until the list is dropped.
-pub(super) fn begin(dir: &Path, names: &[&'static str], owner: &Owner) -> Result<Own, Error> {
+pub(in crate::report) fn begin(
+    dir: &Path,
+    names: &[&'static str],
+    owner: &Owner,
+) -> Result<Own, Error> {
     let own = Own::open(dir, true)?
         .ok_or_else(|| Error::write(LIST, dir)(io::ErrorKind::NotFound.into()))?;
     check_with(Some(&own), dir, names, owner, None)?;

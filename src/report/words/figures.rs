@@ -7,7 +7,7 @@ use crate::domain::{Money, Timestamp};
 const DAY_MS: i64 = 86_400_000;
 
 /// Appends decimal digits.
-pub(super) fn push_number(out: &mut Vec<u8>, number: u64) {
+pub(in crate::report) fn push_number(out: &mut Vec<u8>, number: u64) {
     let mut digits = [0; 20];
     let mut at = digits.len();
     let mut rest = number;
@@ -23,7 +23,7 @@ pub(super) fn push_number(out: &mut Vec<u8>, number: u64) {
 }
 
 /// Appends decimal digits, with a sign when the number is negative.
-pub(super) fn push_signed(out: &mut Vec<u8>, number: i64) {
+pub(in crate::report) fn push_signed(out: &mut Vec<u8>, number: i64) {
     if number < 0 {
         out.push(b'-');
     }
@@ -36,7 +36,7 @@ fn digit(number: u64) -> u8 {
 }
 
 /// Replaces a text by an amount, as its own `Display` writes it.
-pub(super) fn write_money(text: &mut String, money: Money) {
+pub(in crate::report) fn write_money(text: &mut String, money: Money) {
     text.clear();
     let exponent = u32::from(money.currency.exponent());
     let (minor, unit) = (
@@ -65,7 +65,7 @@ pub(super) fn write_money(text: &mut String, money: Money) {
 
 /// Writes instants; the date of the last one is kept, for most fall on the same day.
 #[derive(Default)]
-pub(super) struct Instants {
+pub(in crate::report) struct Instants {
     day: Option<i64>,
     /// `2026-11-28T`.
     date: String,
@@ -73,7 +73,7 @@ pub(super) struct Instants {
 
 impl Instants {
     /// Replaces a text by an instant, as its own `Display` writes it; by nothing when there is none.
-    pub(super) fn write(&mut self, text: &mut String, instant: Option<Timestamp>) {
+    pub(in crate::report) fn write(&mut self, text: &mut String, instant: Option<Timestamp>) {
         text.clear();
         let Some(instant) = instant else {
             return;

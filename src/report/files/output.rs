@@ -7,10 +7,12 @@ use std::path::Path;
 
 use tempfile::NamedTempFile;
 
-use super::{Error, Owner, Whose, own};
+use super::error::Error;
+use super::own;
+use super::owner::{Owner, Whose};
 
 /// Makes the folder, for its owner only, unless it is there.
-pub(super) fn prepare(dir: &Path) -> Result<(), Error> {
+pub(in crate::report) fn prepare(dir: &Path) -> Result<(), Error> {
     let made = DirBuilder::new().recursive(true).mode(0o700).create(dir);
     made.map_err(|source| Error::Folder {
         dir: dir.to_owned(),
@@ -19,7 +21,7 @@ pub(super) fn prepare(dir: &Path) -> Result<(), Error> {
 }
 
 /// Finds out whether the folder can be made and written to, and leaves no trace.
-pub(super) fn usable(dir: &Path) -> Result<(), Error> {
+pub(in crate::report) fn usable(dir: &Path) -> Result<(), Error> {
     let refused = |source| Error::Folder {
         dir: dir.to_owned(),
         source,
@@ -40,7 +42,7 @@ pub(super) fn usable(dir: &Path) -> Result<(), Error> {
 }
 
 /// Opens a file beside its future place, readable by its owner only. Dropped, it disappears.
-pub(super) fn stage(dir: &Path, name: &'static str) -> Result<NamedTempFile, Error> {
+pub(in crate::report) fn stage(dir: &Path, name: &'static str) -> Result<NamedTempFile, Error> {
     tempfile::Builder::new()
         .prefix(&format!(".{name}."))
         .suffix(".tmp")
@@ -49,7 +51,7 @@ pub(super) fn stage(dir: &Path, name: &'static str) -> Result<NamedTempFile, Err
 }
 
 /// Opens a file that has no name and disappears with its last handle.
-pub(super) fn scratch(dir: &Path, name: &'static str) -> Result<File, Error> {
+pub(in crate::report) fn scratch(dir: &Path, name: &'static str) -> Result<File, Error> {
     tempfile::tempfile_in(dir).map_err(Error::write(name, dir))
 }
 
@@ -58,7 +60,7 @@ pub(super) fn scratch(dir: &Path, name: &'static str) -> Result<File, Error> {
 /// # Errors
 /// Until the first rename the earlier files are untouched; every cause known in advance is looked for before it, a file that
 /// is not ours among them.
-pub(super) fn publish(
+pub(in crate::report) fn publish(
     dir: &Path,
     staged: Vec<(&'static str, NamedTempFile)>,
     owner: &Owner,

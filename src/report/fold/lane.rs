@@ -1,6 +1,6 @@
 //! What is in one service and one currency.
 
-use super::StateName;
+use crate::report::rows::entry::StateName;
 
 /// How many payments, and their minor units in one currency.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -27,7 +27,7 @@ pub struct Lane {
 }
 
 impl Lane {
-    pub(super) fn add(&mut self, state: StateName, minor: i64) {
+    pub(in crate::report) fn add(&mut self, state: StateName, minor: i64) {
         let sum = &mut self.states[state.index()];
         sum.count += 1;
         sum.minor += i128::from(minor);
@@ -49,7 +49,7 @@ impl Lane {
         found
     }
 
-    pub(super) fn add_all(&mut self, other: &Self) {
+    pub(in crate::report) fn add_all(&mut self, other: &Self) {
         self.control.add_all(other.control);
         for (sum, more) in self.states.iter_mut().zip(other.states) {
             sum.add_all(more);

@@ -1,6 +1,6 @@
 //! Entries on their way to the thread that writes the files: many of them in one text.
 
-use super::{Entry, Prepaid, StateName};
+use super::entry::{Entry, Prepaid, StateName};
 use crate::domain::{BankAccount, Money, Timestamp};
 
 /// A batch of entries is full with so many bytes of text or so many entries, whichever comes first.
@@ -11,7 +11,7 @@ const TEXTS: usize = 20;
 
 /// Entries whose texts stand one behind the other.
 #[derive(Default)]
-pub(super) struct Packed {
+pub(in crate::report) struct Packed {
     text: String,
     entries: Vec<Numbers>,
 }
@@ -30,20 +30,20 @@ struct Numbers {
 }
 
 impl Packed {
-    pub(super) fn is_empty(&self) -> bool {
+    pub(in crate::report) fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 
-    pub(super) fn is_full(&self) -> bool {
+    pub(in crate::report) fn is_full(&self) -> bool {
         self.text.len() >= TEXT_FULL || self.entries.len() >= ENTRIES_FULL
     }
 
-    pub(super) fn clear(&mut self) {
+    pub(in crate::report) fn clear(&mut self) {
         self.text.clear();
         self.entries.clear();
     }
 
-    pub(super) fn push(&mut self, entry: &Entry<'_>) {
+    pub(in crate::report) fn push(&mut self, entry: &Entry<'_>) {
         // Every member by its name: one that is added later cannot be forgotten here.
         let Entry {
             line,
@@ -118,7 +118,7 @@ impl Packed {
     }
 
     /// Iterates over the entries in the order in which they came.
-    pub(super) fn iter(&self) -> impl Iterator<Item = Entry<'_>> {
+    pub(in crate::report) fn iter(&self) -> impl Iterator<Item = Entry<'_>> {
         let mut begin = 0;
         self.entries.iter().map(move |numbers| {
             let [

@@ -2,9 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use super::difference::Difference;
+use super::exceptions::ExceptionGroup;
 use super::exceptions::Exceptions;
-use super::{BatchHeader, Difference, Entry, ExceptionGroup, Lane, StateName, Sum, Timeline};
+use super::lane::{Lane, Sum};
+use super::timeline::Timeline;
 use crate::domain::{Currency, Tally, Timestamp};
+use crate::report::rows::entry::{BatchHeader, Entry, StateName};
 
 /// At most this many lanes without a control total are told apart; the rest is counted together.
 const STRAY_LANES_MAX: usize = 1_000;

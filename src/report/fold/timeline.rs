@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::domain::Timestamp;
 
 /// At most this many buckets are kept.
-pub(super) const BUCKETS_MAX: i64 = 120;
+pub(in crate::report) const BUCKETS_MAX: i64 = 120;
 
 // Each width divides the next, so that widening only ever merges whole buckets; all are times a person would choose.
 const WIDTHS_MS: [i64; 17] = [

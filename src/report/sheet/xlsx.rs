@@ -8,13 +8,14 @@ use std::path::Path;
 use tempfile::NamedTempFile;
 
 use super::csv::COLUMNS;
-use super::writer::Row;
 use super::zip::Zip;
-use super::{Error, output};
 use crate::domain::Electricity;
+use crate::report::files::error::Error;
+use crate::report::files::output;
+use crate::report::rows::row::Row;
 
 /// Larger batches are not read line by line in a spreadsheet; payments.csv has them.
-pub(super) const ROWS_MAX: u64 = 50_000;
+pub(in crate::report) const ROWS_MAX: u64 = 50_000;
 
 /// What a cell holds at most, in characters, as the format has it.
 const CELL_MAX: usize = 32_767;
@@ -53,7 +54,7 @@ const PARTS: [(&str, &str); 5] = [
 
 const SHEET: &str = "xl/worksheets/sheet1.xml";
 
-pub(super) struct Book {
+pub(in crate::report) struct Book {
     staged: NamedTempFile,
     zip: BufWriter<Zip<File>>,
     rows: u64,
@@ -63,10 +64,10 @@ pub(super) struct Book {
 }
 
 impl Book {
-    pub(super) const NAME: &'static str = "payments.xlsx";
+    pub(in crate::report) const NAME: &'static str = "payments.xlsx";
 
     /// Opens the file for a batch of so many rows.
-    pub(super) fn create(dir: &Path, rows: u64) -> Result<Self, Error> {
+    pub(in crate::report) fn create(dir: &Path, rows: u64) -> Result<Self, Error> {
         let staged = output::stage(dir, Self::NAME)?;
         let begun = || -> io::Result<_> {
             let mut zip = Zip::new(staged.as_file().try_clone()?);
@@ -130,7 +131,7 @@ impl Book {
         self.rows <= ROWS_MAX
     }
 
-    pub(super) fn add(&mut self, row: &Row<'_>) -> io::Result<()> {
+    pub(in crate::report) fn add(&mut self, row: &Row<'_>) -> io::Result<()> {
         if !self.is_listed() {
             return Ok(());
         }
@@ -190,7 +191,7 @@ impl Book {
         self.zip.write_all(line.as_bytes())
     }
 
-    pub(super) fn finish(mut self) -> io::Result<NamedTempFile> {
+    pub(in crate::report) fn finish(mut self) -> io::Result<NamedTempFile> {
         self.zip.write_all(b"</sheetData></worksheet>")?;
         let zip = self
             .zip

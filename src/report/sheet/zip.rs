@@ -31,7 +31,7 @@ struct Open<W: Write> {
 }
 
 /// Writes members in the order in which they are begun.
-pub(super) struct Zip<W: Write + Seek> {
+pub(in crate::report) struct Zip<W: Write + Seek> {
     // Either the file itself, or the member that writes into it.
     idle: Option<W>,
     open: Option<Open<W>>,
@@ -43,7 +43,7 @@ fn too_large<T>(_: T) -> io::Error {
 }
 
 impl<W: Write + Seek> Zip<W> {
-    pub(super) fn new(out: W) -> Self {
+    pub(in crate::report) fn new(out: W) -> Self {
         Self {
             idle: Some(out),
             open: None,
@@ -52,7 +52,7 @@ impl<W: Write + Seek> Zip<W> {
     }
 
     /// Ends the member before, and begins the next one.
-    pub(super) fn begin(&mut self, name: &'static str) -> io::Result<()> {
+    pub(in crate::report) fn begin(&mut self, name: &'static str) -> io::Result<()> {
         self.end()?;
         let mut out = self.idle.take().ok_or(io::ErrorKind::BrokenPipe)?;
         let begins = out.stream_position()?;
@@ -91,7 +91,7 @@ impl<W: Write + Seek> Zip<W> {
     }
 
     /// Writes the directory of the members.
-    pub(super) fn finish(mut self) -> io::Result<()> {
+    pub(in crate::report) fn finish(mut self) -> io::Result<()> {
         self.end()?;
         let mut out = self.idle.take().ok_or(io::ErrorKind::BrokenPipe)?;
         let begins = u32::try_from(out.stream_position()?).map_err(too_large)?;

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::Deed;
+use super::people::Deed;
 use crate::domain::{
     BankAccount, BatchName, ControlTotals, Money, Originator, ServiceCode, Timestamp, WireZone,
 };
@@ -142,7 +142,7 @@ impl StateName {
         matches!(self, Self::Rejected | Self::Withdrawn)
     }
 
-    pub(super) fn index(self) -> usize {
+    pub(in crate::report) fn index(self) -> usize {
         self as usize
     }
 }
@@ -244,7 +244,7 @@ pub struct Load {
 
 impl Load {
     /// Returns the name without its folders, which belong to one machine only.
-    pub(super) fn file_name(&self) -> &str {
+    pub(in crate::report) fn file_name(&self) -> &str {
         self.source
             .rsplit(['/', '\\'])
             .next()
@@ -293,7 +293,7 @@ pub struct BatchHeader {
 
 impl BatchHeader {
     /// Returns how many rows the report is to list.
-    pub(super) fn rows(&self) -> u64 {
+    pub(in crate::report) fn rows(&self) -> u64 {
         self.control.total().count + self.rejected_lines
     }
 }

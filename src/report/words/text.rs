@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use crate::domain::{Currency, Totals};
 
 /// Returns a cell that no spreadsheet takes for a formula, without terminal escapes. Line breaks and tabs stay.
-pub(super) fn for_spreadsheet(text: &str) -> Cow<'_, str> {
+pub(in crate::report) fn for_spreadsheet(text: &str) -> Cow<'_, str> {
     if is_plain(text) {
         return Cow::Borrowed(text);
     }
@@ -39,7 +39,7 @@ fn split_elsewhere(text: String) -> String {
 /// Returns a cell that a spreadsheet shows as it was written, and takes for no formula: an identifier, or free text.
 ///
 /// A spreadsheet takes `00123` for 123, rounds `9007199254742977` to fifteen digits, and makes a date of `1/2`.
-pub(super) fn verbatim(text: &str) -> Cow<'_, str> {
+pub(in crate::report) fn verbatim(text: &str) -> Cow<'_, str> {
     if becomes_another_number(text) {
         return Cow::Owned(format!("'{text}"));
     }
@@ -64,7 +64,7 @@ fn is_whole_number(text: &str) -> bool {
 }
 
 /// Returns a text for the page: one line, no control characters, nothing that reverses the reading direction, no formula.
-pub(super) fn for_page(text: &str) -> Cow<'_, str> {
+pub(in crate::report) fn for_page(text: &str) -> Cow<'_, str> {
     if is_plain(text) {
         return Cow::Borrowed(text);
     }
@@ -103,7 +103,7 @@ fn overrides_direction(c: char) -> bool {
 }
 
 /// Returns minor units as decimal digits, with a sign when negative: `-1234.50`.
-pub(super) fn decimal(minor: i128, currency: Currency) -> String {
+pub(in crate::report) fn decimal(minor: i128, currency: Currency) -> String {
     let sign = if minor < 0 { "-" } else { "" };
     let digits = minor.unsigned_abs();
     let exponent = usize::from(currency.exponent());
@@ -115,12 +115,12 @@ pub(super) fn decimal(minor: i128, currency: Currency) -> String {
 }
 
 /// Returns minor units for reading: `1,234,567.50`.
-pub(super) fn amount(minor: i128, currency: Currency) -> String {
+pub(in crate::report) fn amount(minor: i128, currency: Currency) -> String {
     grouped(&decimal(minor, currency))
 }
 
 /// Returns the amounts of every currency for reading: `KES 1,234.50`.
-pub(super) fn amounts(totals: &Totals) -> Vec<String> {
+pub(in crate::report) fn amounts(totals: &Totals) -> Vec<String> {
     totals
         .iter()
         .map(|(currency, minor)| format!("{currency} {}", amount(minor, currency)))
@@ -128,12 +128,12 @@ pub(super) fn amounts(totals: &Totals) -> Vec<String> {
 }
 
 /// Returns a count for reading: `1,000`.
-pub(super) fn count(count: u64) -> String {
+pub(in crate::report) fn count(count: u64) -> String {
     grouped(&count.to_string())
 }
 
 /// Puts a comma after every third digit of the whole part.
-pub(super) fn grouped(decimal: &str) -> String {
+pub(in crate::report) fn grouped(decimal: &str) -> String {
     let (sign, digits) = match decimal.strip_prefix('-') {
         Some(rest) => ("-", rest),
         None => ("", decimal),

@@ -2,8 +2,9 @@
 
 use std::fmt;
 
-use super::{Sum, text};
+use super::lane::Sum;
 use crate::domain::Currency;
+use crate::report::words::text;
 
 /// Something that does not add up.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::{Entry, StateName};
 use crate::domain::Totals;
+use crate::report::rows::entry::{Entry, StateName};
 
 /// At most this many groups are kept; further codes of a state join its group without a code.
 const GROUPS_MAX: usize = 500;
@@ -18,15 +18,15 @@ pub struct ExceptionGroup {
     /// The gateway's words, taken from the first payment that has any.
     pub description: String,
     /// Codes beyond the bound on groups are among them.
-    pub(super) is_mixed: bool,
+    pub(in crate::report) is_mixed: bool,
 }
 
 /// The groups, by state and status code.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Exceptions(BTreeMap<(StateName, Option<i64>), ExceptionGroup>);
+pub(in crate::report) struct Exceptions(BTreeMap<(StateName, Option<i64>), ExceptionGroup>);
 
 impl Exceptions {
-    pub(super) fn add(&mut self, entry: &Entry<'_>) {
+    pub(in crate::report) fn add(&mut self, entry: &Entry<'_>) {
         let mut key = (entry.state, entry.status_code);
         if self.0.len() >= GROUPS_MAX && !self.0.contains_key(&key) {
             key.1 = None;
@@ -43,7 +43,9 @@ impl Exceptions {
     }
 
     /// Iterates over the groups, the state that needs a person most first, then by code.
-    pub(super) fn iter(&self) -> impl Iterator<Item = (StateName, Option<i64>, &ExceptionGroup)> {
+    pub(in crate::report) fn iter(
+        &self,
+    ) -> impl Iterator<Item = (StateName, Option<i64>, &ExceptionGroup)> {
         StateName::EXCEPTIONS.into_iter().flat_map(|state| {
             self.0
                 .range((state, None)..=(state, Some(i64::MAX)))

@@ -5,12 +5,14 @@ use std::path::Path;
 
 use tempfile::NamedTempFile;
 
-use super::figures::{push_number, push_signed};
-use super::writer::Row;
-use super::{Error, output, text};
+use crate::report::files::error::Error;
+use crate::report::files::output;
+use crate::report::rows::row::Row;
+use crate::report::words::figures::{push_number, push_signed};
+use crate::report::words::text;
 
 /// The first columns are fixed for the readers of the file; new ones are added behind them.
-pub(super) const COLUMNS: [&str; 28] = [
+pub(in crate::report) const COLUMNS: [&str; 28] = [
     "line",
     "reference",
     "payer_transaction_id",
@@ -44,15 +46,15 @@ pub(super) const COLUMNS: [&str; 28] = [
 /// Rows are gathered up to so many bytes.
 const BUFFER: usize = 1 << 17;
 
-pub(super) struct Sheet {
+pub(in crate::report) struct Sheet {
     staged: NamedTempFile,
     rows: Vec<u8>,
 }
 
 impl Sheet {
-    pub(super) const NAME: &'static str = "payments.csv";
+    pub(in crate::report) const NAME: &'static str = "payments.csv";
 
-    pub(super) fn create(dir: &Path) -> Result<Self, Error> {
+    pub(in crate::report) fn create(dir: &Path) -> Result<Self, Error> {
         let mut rows = COLUMNS.join(",").into_bytes();
         rows.push(b'\n');
         Ok(Self {
@@ -61,7 +63,7 @@ impl Sheet {
         })
     }
 
-    pub(super) fn add(&mut self, row: &Row<'_>) -> io::Result<()> {
+    pub(in crate::report) fn add(&mut self, row: &Row<'_>) -> io::Result<()> {
         let (entry, out) = (row.entry, &mut self.rows);
         push_number(out, entry.line);
         push_text(out, entry.reference);
@@ -118,7 +120,7 @@ impl Sheet {
         Ok(())
     }
 
-    pub(super) fn finish(mut self) -> io::Result<NamedTempFile> {
+    pub(in crate::report) fn finish(mut self) -> io::Result<NamedTempFile> {
         self.flush()?;
         Ok(self.staged)
     }

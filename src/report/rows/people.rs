@@ -1,7 +1,7 @@
 //! Who loaded, ran and decided.
 
-use super::text;
 use crate::domain::{Actor, Timestamp, WireZone};
+use crate::report::words::text;
 
 /// What somebody did to the batch.
 #[derive(Clone, Debug)]
@@ -22,7 +22,7 @@ pub struct Deed {
 const REASONS_MAX: usize = 20;
 
 /// Returns the orders about the whole batch for which a reason was given: `("account-moved acme-ltd", "…: by ana on desk-7")`.
-pub(super) fn reasons(deeds: &[Deed], zone: &WireZone) -> Vec<(String, String)> {
+pub(in crate::report) fn reasons(deeds: &[Deed], zone: &WireZone) -> Vec<(String, String)> {
     let with_reason = deeds
         .iter()
         .filter_map(|deed| Some((deed, deed.reason.as_deref()?)));
@@ -52,7 +52,7 @@ fn kind(act: &str) -> &'static str {
 }
 
 /// Returns who did what, each person once for each kind: `("Run by", "ana on desk-7, 3 times, …")`.
-pub(super) fn named(deeds: &[Deed], zone: &WireZone) -> Vec<(&'static str, String)> {
+pub(in crate::report) fn named(deeds: &[Deed], zone: &WireZone) -> Vec<(&'static str, String)> {
     let mut lines = Vec::new();
     for title in KINDS {
         let mut people: Vec<(&Actor, u64, Timestamp, Timestamp)> = Vec::new();
