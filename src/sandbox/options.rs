@@ -6,7 +6,8 @@ use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::{Error, Faults};
+use super::error::Error;
+use super::faults::chances::Faults;
 use crate::domain::{Amount, Currency, PaymentKind, Timestamp};
 
 /// How many services a sandbox offers at most.

@@ -4,11 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use axum::body::{Body, Bytes};
 use axum::extract::{RawQuery, Request, State};
 use axum::response::Response;
 use axum::routing::{get, post};
-use http_body_util::BodyExt;
 use hyper::server::conn::http1;
 use hyper::service::{Service as _, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -18,22 +16,19 @@ use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use super::codes::{FAILURE, NOT_AUTHENTICATED, description, refusal};
-use super::replies::{self, HangUp};
-use super::request::{Credentials, Envelope};
-use super::state::Gateway;
-use super::{accounts, bills, floats, listing, lookup, page, query, tokens, upload};
+use super::gateway::Gateway;
+use super::http::body::{BODY_MAX, read_body};
+use super::http::codes::{FAILURE, NOT_AUTHENTICATED, description, refusal};
+use super::http::replies::{self, HangUp};
+use super::http::request::{Credentials, Envelope};
+use super::operations::{accounts, bills, floats, lookup, query, tokens, upload};
+use super::pages::{listing, page};
 
 /// The path of every payment function.
 const PAYMENTS: &str = "/v1/global-api/payments";
-/// The largest JSON body, in bytes.
-pub(super) const BODY_MAX: usize = 1024 * 1024;
-/// How much more than it may send a client is let finish, in bytes, so that it hears why it is refused.
-const EXCESS_MAX: usize = 16 * 1024 * 1024;
 const CONNECTIONS_MAX: usize = 512;
 /// How long a connection may be idle, or take to send a request's head.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(30);
-const BODY_TIMEOUT: Duration = Duration::from_secs(30);
 /// The description of every operation, for tools.
 const OPENAPI: &str = include_str!("openapi.yaml");
 
@@ -127,36 +122,6 @@ async fn converse(
     let _ = connection.await;
 }
 
-/// Reads a body; the reply says why there is none.
-// The reply stands for what went wrong.
-#[allow(clippy::result_large_err)]
-pub(super) async fn read_body(body: Body, most: usize) -> Result<Bytes, Response> {
-    match tokio::time::timeout(BODY_TIMEOUT, gather(body, most)).await {
-        Ok(Some(gathered)) if gathered.len() <= most => Ok(gathered.into()),
-        Ok(Some(_)) => Err(replies::too_large()),
-        Ok(None) | Err(_) => Err(replies::incomplete()),
-    }
-}
-
-/// Returns more than `most` bytes of a body that is longer, and `None` of one that breaks off.
-async fn gather(mut body: Body, most: usize) -> Option<Vec<u8>> {
-    let (mut gathered, mut excess) = (Vec::new(), 0);
-    while let Some(frame) = body.frame().await {
-        let Ok(data) = frame.ok()?.into_data() else {
-            continue;
-        };
-        if gathered.len() <= most {
-            gathered.extend_from_slice(&data[..data.len().min(most + 1 - gathered.len())]);
-        } else {
-            excess += data.len();
-        }
-        if excess > EXCESS_MAX {
-            break;
-        }
-    }
-    Some(gathered)
-}
-
 async fn payments(State(gateway): State<Arc<Gateway>>, request: Request) -> Response {
     let body = match read_body(request.into_body(), BODY_MAX).await {
         Ok(body) => body,
@@ -178,7 +143,7 @@ async fn function(gateway: &Arc<Gateway>, body: &[u8]) -> Result<Response, Strin
     }
     let packet = payload.packet;
     Ok(match envelope.function.as_ref() {
-        "GATEWAY.postPayment" => super::post::answer(gateway, &envelope, packet).await,
+        "GATEWAY.postPayment" => super::operations::post::answer(gateway, &envelope, packet).await,
         "GATEWAY.queryPaymentStatus" => query::answer(gateway, packet),
         "GATEWAY.queryBill" => bills::answer(gateway, packet),
         "GATEWAY.queryFloatBalance" => floats::answer(gateway, packet),

@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use super::*;
-use crate::sandbox::faults::{Draw, Plan};
+use crate::sandbox::faults::plan::{Draw, Plan};
 
 #[tokio::test]
 async fn a_fault_before_execution_leaves_nothing_behind() {

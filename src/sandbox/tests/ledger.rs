@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use super::*;
 use crate::domain::{Amount, Currency, Money, PaymentKind, Timestamp};
-use crate::sandbox::documents::Document;
-use crate::sandbox::event::{Event, Post};
-use crate::sandbox::ledger::{Decision, Ledger};
-use crate::sandbox::verdict::Standing;
+use crate::sandbox::books::documents::Document;
+use crate::sandbox::books::event::{Event, Post};
+use crate::sandbox::books::ledger::{Decision, Ledger};
+use crate::sandbox::books::verdict::Standing;
 
 fn post(id: &str, minor: i64) -> Post {
     Post {

@@ -6,7 +6,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use super::*;
-use crate::sandbox::{Error, Verdict};
+use crate::sandbox::books::verdict::Verdict;
+use crate::sandbox::error::Error;
 
 fn on(path: &Path) -> Options {
     Options {

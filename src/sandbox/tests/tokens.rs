@@ -244,7 +244,7 @@ async fn networks_follow_the_numbering_plans() {
 /// The numbers of the samples are on the networks that the sample configuration gives to their services.
 #[test]
 fn the_samples_numbers_are_on_the_carriers_of_their_services() {
-    use crate::sandbox::networks::plan_of;
+    use crate::sandbox::rules::networks::plan_of;
     let config: toml::Table = include_str!("../../../samples/disburse.toml")
         .parse()
         .unwrap();

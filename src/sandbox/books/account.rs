@@ -1,0 +1,63 @@
+//! The float account of one service.
+
+use super::verdict::FloatAccount;
+use crate::domain::Totals;
+use crate::sandbox::options::Service;
+
+/// What is in it, and what of that is promised, in minor units.
+pub(in crate::sandbox) struct Account {
+    pub service: Service,
+    pub balance: i128,
+    pub reserved: i128,
+    pub accepted: u64,
+    /// Whether a planned shortage is on.
+    pub short: bool,
+    /// Whether it was.
+    pub was_short: bool,
+}
+
+impl Account {
+    pub fn new(service: &Service) -> Self {
+        Self {
+            balance: i128::from(service.float),
+            service: service.clone(),
+            reserved: 0,
+            accepted: 0,
+            short: false,
+            was_short: false,
+        }
+    }
+
+    /// Returns whether there is float for a further payment.
+    pub fn covers(&self, minor: i128) -> bool {
+        !self.short && self.balance - self.reserved >= minor
+    }
+
+    /// The account as its callers see it.
+    pub fn shown(&self) -> FloatAccount {
+        FloatAccount {
+            service: self.service.code.clone(),
+            currency: self.service.currency,
+            balance: self.decimal(self.balance),
+            available: self.decimal(match self.short {
+                true => 0,
+                false => self.balance - self.reserved,
+            }),
+            reserved: self.decimal(self.reserved),
+            accepted: self.accepted,
+            short: self.short,
+        }
+    }
+
+    fn decimal(&self, minor: i128) -> String {
+        let mut totals = Totals::default();
+        totals.add_minor(self.service.currency, minor.abs());
+        let digits = totals.decimals().into_values().next().unwrap_or_default();
+        // A float that was configured smaller since the payments were made is overdrawn.
+        if minor < 0 {
+            format!("-{digits}")
+        } else {
+            digits
+        }
+    }
+}
