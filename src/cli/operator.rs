@@ -122,7 +122,7 @@ pub(super) async fn retry(session: &Session, arguments: RetryArguments) -> Resul
         output::complain(
             "warning",
             &format!(
-                "{} not retried, which may be paid since, under another reference:{}",
+                "{} not retried, which may be paid since by another row:{}",
                 output::counted(since.len() as u64, "failure"),
                 listed(&since)
             ),
@@ -215,9 +215,19 @@ fn failure_text(row: &Failure) -> String {
 /// Says by what a failure may be paid since.
 fn paid_since_text(row: &Failure, since: &PaidSince) -> String {
     format!(
-        "{}: paid since, perhaps, as {} of batch {}, which has the same recipient, amount and service",
+        "{}: paid since, perhaps, as {}",
         failure_text(row).trim_start(),
-        output::name(&since.reference),
+        since_text(since)
+    )
+}
+
+fn since_text(since: &PaidSince) -> String {
+    let row = match since.reference.as_str() {
+        "" => format!("line {}", since.line),
+        reference => output::name(reference).to_string(),
+    };
+    format!(
+        "{row} of batch {}, which pays the same recipient, or the same name, the same amount",
         output::name(&since.batch)
     )
 }
@@ -339,10 +349,9 @@ fn unretried_json(row: &Unretried) -> serde_json::Value {
     let why = match &row.why {
         WhyUnretried::NamesADocument => DOCUMENT.to_owned(),
         WhyUnretried::EarlierMayBePaid => EARLIER.to_owned(),
-        WhyUnretried::PaidSince(_, since) => format!(
-            "it may be paid since, as {} of batch {}, which has the same recipient, amount and service",
-            since.reference, since.batch
-        ),
+        WhyUnretried::PaidSince(_, since) => {
+            format!("it may be paid since, as {}", since_text(since))
+        }
         WhyUnretried::LoadedAnew(batch) => {
             format!("its row was loaded anew into batch {batch}, and is paid there, or may be")
         }

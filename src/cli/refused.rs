@@ -112,6 +112,15 @@ pub(super) fn refused(
              say this again. {PAID_ROW}; where it has failed, mend it in the failed.csv of `disburse report {batch}`, and add that. Where the new row is a \
              further payment, add it in a file of its own, without the rows of {batch}"
         )),
+        LoadRefusal::BatchAgain(rows) => Error::refused(format!(
+            "{file}: each of its {} pays the recipient of a row of batch {batch} the same amount, under another reference or through another \
+             service; nothing was loaded",
+            output::counted(*rows, "row"),
+        ))
+        .hint(format!(
+            "it looks like the payments of {batch} again. Where they failed, mend them in the failed.csv of `disburse report {batch}`, and add that. Where \
+             each of them is a further payment, load them under a batch name of their own"
+        )),
         LoadRefusal::OtherOriginator(originator) => Error::refused(format!(
             "batch {batch} belongs to originator {originator:?}; nothing was loaded"
         ))

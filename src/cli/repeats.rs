@@ -238,7 +238,7 @@ pub(super) fn warn_alike(all: &[Alike]) {
 pub(super) fn alike_text(alike: &Alike) -> String {
     let count = alike.other.rows;
     let rows = match alike.kind {
-        AlikeKind::OtherLoad if count >= ALIKE_MAX => {
+        AlikeKind::OtherLoad | AlikeKind::OtherService if count >= ALIKE_MAX => {
             format!("{} or more", output::counted(count, "row"))
         }
         _ => output::counted(count, "row"),
@@ -271,8 +271,7 @@ pub(super) fn alike_text(alike: &Alike) -> String {
             "{rows} of {file} {pays} the same recipient, amount and service as {other}, under another reference: {lines}"
         ),
         AlikeKind::OtherService => format!(
-            "{rows} of {file} {pays} the same recipient and amount as {other}, through another service, and no references tell them \
-             apart: {lines}"
+            "{rows} of {file} {pays} the same recipient and amount as {other}, through another service: {lines}"
         ),
         AlikeKind::Withdrawn => format!(
             "{rows} of {file} {repeats} that {was} cancelled in {other}, and may not be due here either: {lines}"

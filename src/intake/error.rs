@@ -55,6 +55,9 @@ pub enum Error {
         /// The byte.
         byte: u8,
     },
+    /// It was to be read as Windows-1252, and is UTF-8.
+    #[error("is UTF-8, not Windows-1252")]
+    IsUtf8,
     /// The UTF-16 text has half a character.
     #[error("is not valid UTF-16 near this line")]
     NotUtf16 {
@@ -179,6 +182,9 @@ impl Error {
             Self::OtherFormat { .. } => "name the format with --format csv, json or jsonl",
             Self::NotUtf8 { .. } => {
                 "save it again as \"CSV UTF-8\"; or, when it comes from an older Windows program, say --encoding windows-1252"
+            }
+            Self::IsUtf8 => {
+                "leave out --encoding: read as Windows-1252, its letters beyond ASCII would become others"
             }
             Self::NotUtf16 { .. } => "save it again as \"CSV UTF-8\"",
             Self::HeaderTooLong { .. } => "the first line must hold the names of the columns",

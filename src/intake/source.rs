@@ -38,6 +38,8 @@ pub(super) struct Source {
     input: Box<dyn Read + Send>,
     // None: the bytes are UTF-8 already.
     decoder: Option<Decoder>,
+    /// Of a file that is read as Windows-1252.
+    seen: Option<Utf8Seen>,
     raw: Vec<u8>,
     raw_ended: bool,
     text: Vec<u8>,
@@ -47,6 +49,39 @@ pub(super) struct Source {
     place: Place,
     note: Option<&'static str>,
     marked: bool,
+}
+
+/// Whether bytes that are read as Windows-1252 are UTF-8: text of that encoding hardly ever is by chance. Read wrongly, every
+/// reference with such a letter is another one, and what was paid before is not known again.
+#[derive(Default)]
+struct Utf8Seen {
+    /// Letters beyond ASCII.
+    letters: bool,
+    broken: bool,
+    /// A letter that goes on in the next bytes.
+    torn: Vec<u8>,
+}
+
+impl Utf8Seen {
+    fn take(&mut self, bytes: &[u8]) {
+        if self.broken {
+            return;
+        }
+        self.torn.extend_from_slice(bytes);
+        let whole = match std::str::from_utf8(&self.torn) {
+            Ok(text) => text.len(),
+            Err(error) => {
+                self.broken = error.error_len().is_some();
+                error.valid_up_to()
+            }
+        };
+        self.letters |= !self.torn[..whole].is_ascii();
+        self.torn.drain(..whole);
+    }
+
+    fn is_utf8(&self) -> bool {
+        self.letters && !self.broken && self.torn.is_empty()
+    }
 }
 
 /// Where the undecoded bytes begin.
@@ -77,6 +112,7 @@ impl Source {
         let mut source = Self {
             input,
             decoder: None,
+            seen: None,
             raw: Vec::with_capacity(CHUNK_BYTES),
             raw_ended: false,
             text: Vec::with_capacity(CHUNK_BYTES),
@@ -99,6 +135,7 @@ impl Source {
             [0xFF, 0xFE, ..] => (2, Some(UTF_16LE), Some("read as UTF-16")),
             [0xFE, 0xFF, ..] => (2, Some(UTF_16BE), Some("read as UTF-16")),
             _ if encoding == Encoding::Windows1252 => {
+                source.seen = Some(Utf8Seen::default());
                 (0, Some(WINDOWS_1252), Some("read as Windows-1252"))
             }
             _ => {
@@ -216,6 +253,9 @@ impl Source {
         let (result, read, written) =
             decoder.decode_to_utf8_without_replacement(&self.raw, &mut self.text, self.raw_ended);
         self.text.truncate(written);
+        if let Some(seen) = &mut self.seen {
+            seen.take(&self.raw[..read]);
+        }
         self.raw.drain(..read);
         self.place.advance(&self.text);
         match result {
@@ -225,7 +265,12 @@ impl Source {
                 });
             }
             // A decoder must not be asked again after its last chunk.
-            DecoderResult::InputEmpty if self.raw_ended => self.decoder = None,
+            DecoderResult::InputEmpty if self.raw_ended => {
+                self.decoder = None;
+                if self.seen.take().is_some_and(|seen| seen.is_utf8()) {
+                    self.pending = Some(Error::IsUtf8);
+                }
+            }
             DecoderResult::InputEmpty | DecoderResult::OutputFull => {}
         }
     }
@@ -332,5 +377,25 @@ mod tests {
     #[test]
     fn nothing_is_empty() {
         assert!(matches!(read(b"", 1, Encoding::Utf8), Err(Error::Empty)));
+    }
+
+    #[test]
+    fn what_is_utf_8_is_not_read_as_windows_1252() {
+        for (bytes, is_utf8) in [
+            ("Août, Müller".as_bytes(), true),
+            ("plain".as_bytes(), false),
+            (b"Ao\xfbt", false),
+            (b"Ao\xc3\xbbt, M\xfcller", false),
+            (b"cut off \xc3", false),
+        ] {
+            for step in 1..5 {
+                let found = read(bytes, step, Encoding::Windows1252);
+                assert_eq!(
+                    matches!(found, Err(Error::IsUtf8)),
+                    is_utf8,
+                    "{bytes:?} {step}"
+                );
+            }
+        }
     }
 }

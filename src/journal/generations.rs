@@ -154,13 +154,16 @@ pub struct ToRetry {
     pub paid_since: Vec<(Failure, PaidSince)>,
 }
 
-/// A later row by which a failure may be paid: it has the same recipient, amount and service, and another reference.
+/// A later row by which a failure may be paid: it pays the same recipient, or the same name, the same amount, and no reference says
+/// that it is another debt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PaidSince {
     /// Its batch.
     pub batch: String,
-    /// Its reference.
+    /// Its reference; empty: it has none.
     pub reference: String,
+    /// Its line.
+    pub line: u64,
 }
 
 /// A failure that is about to be paid anew.

@@ -46,6 +46,8 @@ pub enum LoadRefusal {
     Ambiguous(Difference),
     /// An amendment with rows that pay recipients of rows of the batch which it leaves out; the first of them.
     Instead(Vec<LateError>),
+    /// An amendment that shares no row with the batch, and whose rows, so many, pay the recipients of the batch the same amounts.
+    BatchAgain(u64),
     /// The batch belongs to another originator.
     OtherOriginator(String),
     /// The batch was loaded for this, and the file comes for the other.

@@ -101,7 +101,7 @@ pub enum AlikeKind {
     SameBill,
     /// A reference that a person takes for that of another row of the same file.
     SameReference,
-    /// The same recipient and amount as rows of another load, through another service, and no references tell them apart.
+    /// The same recipient and amount as rows of another load, through another service.
     OtherService,
     /// What a person withdrew from another load, which was not withdrawn as a whole.
     Withdrawn,

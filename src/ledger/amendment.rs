@@ -54,6 +54,14 @@ pub fn may_stand_instead(unchanged: u64, pairs: u64) -> bool {
     unchanged > 0 && pairs > 0
 }
 
+/// Returns whether an amendment that shares no row with its batch is the batch again, under other references; `equal`: so many of its
+/// new rows pay the recipient of a row of the batch the same amount.
+// One such row may be a further payment.
+#[must_use]
+pub fn is_batch_again(unchanged: u64, new: u64, equal: u64) -> bool {
+    unchanged == 0 && new > 1 && equal == new
+}
+
 /// What a file and the batch of the same name have in common.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Shared {
@@ -129,6 +137,22 @@ mod tests {
             rejected_before,
             same_recipient,
         })
+    }
+
+    #[test]
+    fn a_file_that_pays_everybody_of_the_batch_again_is_the_batch_again() {
+        for (unchanged, new, equal, expected) in [
+            (0, 6, 6, true),
+            (0, 2, 2, true),
+            // A further payment.
+            (0, 1, 1, false),
+            (0, 6, 5, false),
+            (1, 6, 6, false),
+            (0, 0, 0, false),
+        ] {
+            let found = is_batch_again(unchanged, new, equal);
+            assert_eq!(found, expected, "{unchanged} {new} {equal}");
+        }
     }
 
     #[test]

@@ -192,8 +192,7 @@ pub fn likeness(references: References, same_payment: bool, terms: &Terms) -> Li
 pub fn likeness_across_services(references: References, terms: &Terms) -> Likeness {
     match references {
         References::Same if !terms.references_restart => Likeness::Repeat,
-        References::Same | References::Missing => Likeness::Alike,
-        References::Differ => Likeness::None,
+        References::Same | References::Missing | References::Differ => Likeness::Alike,
     }
 }
 
@@ -291,11 +290,27 @@ pub fn pays_failure(standing: Standing) -> bool {
     }
 }
 
-/// Returns whether a later row, which stands there, may have been loaded in the place of one that failed, although its reference is
-/// another one. Whoever pays a failure anew may not know of it, so that it is shown.
+/// Returns whether a later row, which stands there, may have been loaded in the place of one that failed, although no reference
+/// says so: a number or a service that was wrong is another one now. Whoever pays a failure anew may not know of it, so that
+/// it is shown. `same_amount`: recipient or name and the amount are the same.
 #[must_use]
-pub fn may_be_paid_since(references: References, same_payment: bool, standing: Standing) -> bool {
-    references == References::Differ && same_payment && pays_failure(standing)
+pub fn may_be_paid_since(references: References, same_amount: bool, standing: Standing) -> bool {
+    references != References::Same && same_amount && pays_failure(standing)
+}
+
+/// Returns whether two rows pay the same recipient, or somebody of the same name, the same amount.
+#[must_use]
+pub fn is_same_amount_to_person<M: Written, N: Written>(
+    a: &Instruction<M>,
+    b: &Instruction<N>,
+) -> bool {
+    let has_same_name = || {
+        let name = of_name(&a.customer_names);
+        !name.is_empty() && name == of_name(&b.customer_names)
+    };
+    a.money.currency() == b.money.currency()
+        && may_be_same_amount(a, b)
+        && (recipient(a) == recipient(b) || has_same_name())
 }
 
 /// Returns whether a row that is let in is to be judged once more when it leaves: what had failed may prove paid until then.

@@ -550,6 +550,33 @@ fn a_row_that_stands_in_the_place_of_one_that_is_left_out_is_not_paid_beside_it(
 }
 
 #[test]
+fn an_amendment_that_is_the_batch_under_other_references_is_refused() {
+    let file = |prefix: &str| -> String {
+        let rows = (1..=3).map(|n| row(&format!("{prefix}{n}"), &good(n), n));
+        format!("{HEADER}{}", rows.collect::<String>())
+    };
+    let desk = Desk::configured()
+        .file("w.csv", file("W-"))
+        .file("renamed.csv", file("R/"))
+        .file(
+            "further.csv",
+            format!("{HEADER}{}", row("W-9", &good(3), 3)),
+        );
+    desk.run(&load("w.csv", "w", &[])).finished(0);
+    let said = desk.run(&load("renamed.csv", "w", &AMEND)).finished(2);
+    for words in [
+        "renamed.csv: each of its 3 rows pays the recipient of a row of batch w the same amount",
+        "load them under a batch name of their own",
+    ] {
+        assert!(said.err.contains(words), "{words}: {}", said.err);
+    }
+    // Which shows each of them, there too.
+    let said = desk.run(&load("renamed.csv", "other", &[])).finished(0);
+    assert!(said.err.contains("under another reference"), "{}", said.err);
+    desk.run(&load("further.csv", "w", &AMEND)).finished(0);
+}
+
+#[test]
 fn who_is_left_of_a_file_of_repeats_is_named_behind_the_other_ways() {
     let desk = Desk::configured()
         .file("november.csv", payroll(true))

@@ -1,5 +1,6 @@
 //! Rows whose debt another load has by now: judged when a failure is ordered to be paid anew.
 
+use std::cell::OnceCell;
 use std::collections::BTreeSet;
 
 use rusqlite::Connection;
@@ -7,6 +8,7 @@ use rusqlite::Connection;
 use super::fingerprints::{Entry, Key, entry_of};
 use super::joins::{has_open, join, join_open};
 use super::members::of_row;
+use super::namesakes::Namesakes;
 use super::on_record::check_row;
 use super::on_record::{OnRecord, Other, Which, loads_on_record};
 use super::row::{PAYMENT_COLUMNS, PAYMENT_WIDTH, Stored, corrupt, services, stored_of};
@@ -14,7 +16,7 @@ use super::vouched::{Vouched, check_loads};
 use crate::domain::{Instruction, Timestamp, Written};
 use crate::journal::{Error, PaidSince, RepeatPlan};
 use crate::ledger::repeats::{
-    Likeness, References, Standing, is_of_failure, is_same_payment, judge, likeness,
+    Likeness, References, Standing, is_of_failure, is_same_amount_to_person, judge, likeness,
     may_be_paid_since, may_be_same_person, may_stand_for, pays_failure,
 };
 
@@ -27,6 +29,8 @@ pub(super) struct Anew<'a> {
     has_open: bool,
     vouched: Vouched,
     now: Timestamp,
+    batch_id: i64,
+    namesakes: OnceCell<Namesakes>,
 }
 
 /// What other loads have of the debt of a row.
@@ -85,6 +89,8 @@ impl<'a> Anew<'a> {
             has_open: has_open(c)?,
             vouched: Vouched::default(),
             now,
+            batch_id,
+            namesakes: OnceCell::new(),
         }))
     }
 
@@ -150,10 +156,29 @@ impl<'a> Anew<'a> {
             join(self.c, load.load_id, &entries, &mut take)?;
             join_open(self.c, load.load_id, &entries, self.has_open, &mut take)?;
             if found.counts.is_some() {
-                break;
+                return Ok(found);
+            }
+        }
+        // A number that was mended, or another service, leaves the name.
+        for (load, seq) in self.namesakes()?.of(row) {
+            let load = self.loads[*load];
+            if load.load_id != load_id
+                && !own.contains(seq)
+                && let Some(other) = load.other(self.c, &self.vouched, *seq)?
+            {
+                self.take_in((row, own[0]), &other, &mut found)?;
             }
         }
         Ok(found)
+    }
+
+    /// Later rows with the names of the failures, read once, when they are asked for first.
+    fn namesakes(&self) -> Result<&Namesakes, Error> {
+        if let Some(known) = self.namesakes.get() {
+            return Ok(known);
+        }
+        let read = Namesakes::read(self.c, self.batch_id, &self.loads)?;
+        Ok(self.namesakes.get_or_init(|| read))
     }
 
     fn row(&self, seq: i64) -> Result<(i64, Instruction<Stored>), Error> {
@@ -187,11 +212,12 @@ impl<'a> Anew<'a> {
                 may_be_same_person(row, &other.row),
                 &terms,
             );
-        let is_later = came_later && is_same_payment(row, &other.row);
+        let is_later = came_later && is_same_amount_to_person(row, &other.row);
         if found.since.is_none() && may_be_paid_since(references, is_later, other.standing) {
             found.since = Some(PaidSince {
                 batch: batch_of(self.c, other.seq)?,
                 reference: other.reference().unwrap_or_default().to_owned(),
+                line: other.row.line,
             });
         }
         if judge(references, same, other.standing, age, &terms) == Likeness::Repeat

@@ -1,5 +1,5 @@
 //! New rows of an amendment that pay whom a row of the batch pays which the file leaves out. The rule is in
-//! [`crate::ledger::amendment::may_stand_instead`].
+//! [`crate::ledger::amendment`].
 
 use rusqlite::params;
 
@@ -7,7 +7,7 @@ use super::duplicates::NEW_UNNAMED;
 use super::job::Load;
 use super::row::state_number;
 use crate::journal::{Error, LateError, LoadRefusal};
-use crate::ledger::amendment::may_stand_instead;
+use crate::ledger::amendment::{is_batch_again, may_stand_instead};
 use crate::ledger::repeats::is_same_account;
 use crate::lifecycle::State;
 
@@ -21,8 +21,11 @@ impl Load<'_> {
         unchanged: u64,
         new: u64,
     ) -> Result<Option<LoadRefusal>, Error> {
-        if unchanged == 0 || new == 0 {
+        if new == 0 {
             return Ok(None);
+        }
+        if unchanged == 0 {
+            return self.batch_again(new);
         }
         let mut named = Vec::new();
         let account = "coalesce(account_number, msisdn)";
@@ -72,5 +75,23 @@ impl Load<'_> {
         }
         let pairs = named.len() as u64;
         Ok(may_stand_instead(unchanged, pairs).then_some(LoadRefusal::Instead(named)))
+    }
+
+    /// Returns why an amendment is not loaded that has no row of the batch, if it is the batch under other references.
+    fn batch_again(&self, new: u64) -> Result<Option<LoadRefusal>, Error> {
+        // A row of the batch that was withdrawn pays nobody.
+        let payment = "coalesce(account_number, msisdn), currency, amount";
+        let equal: i64 = self.c.query_row(
+            &format!(
+                "select count(*) from instruction {NEW_UNNAMED} and ({payment}) in (
+                     select {payment} from instruction o where o.batch_id = ?1 and o.seq <= ?2 and o.generation = 0
+                         and not exists (select 1 from life where life.seq = o.seq and state = {}))",
+                state_number(State::Cancelled)
+            ),
+            params![self.batch_id, self.base],
+            |row| row.get(0),
+        )?;
+        let equal = equal.unsigned_abs();
+        Ok(is_batch_again(0, new, equal).then_some(LoadRefusal::BatchAgain(equal)))
     }
 }

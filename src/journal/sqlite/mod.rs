@@ -71,6 +71,7 @@ mod mistakes;
 mod moved;
 mod nameless;
 mod names;
+mod namesakes;
 mod noticed;
 mod on_record;
 mod open;

@@ -88,6 +88,7 @@ impl Load<'_> {
             plan,
             found: Found::begin(self.c)?,
             alike: Counted::default(),
+            through: Counted::default(),
             vouched: Vouched::default(),
             has_set_aside,
         };

@@ -166,6 +166,8 @@ pub(super) struct Sides<'a, 'b> {
     pub(super) plan: &'a RepeatPlan,
     pub(super) found: Found<'a>,
     pub(super) alike: Counted,
+    /// The same, through another service.
+    pub(super) through: Counted,
     pub(super) vouched: Vouched,
     /// The batch has set rows aside.
     pub(super) has_set_aside: bool,
@@ -265,9 +267,9 @@ impl Sides<'_, '_> {
     ) -> Result<(), Error> {
         let all_named = entries.iter().all(|entry| is_named(*entry));
         let mut others: BTreeMap<PaymentKey, [Option<Other>; 2]> = BTreeMap::new();
-        // Other references are other debts.
-        let are_told_apart = all_named && !self.plan.terms.restart_somewhere();
-        for other in self.others(load, seqs, |known| !(are_told_apart && is_named(known)))? {
+        // Rows with references on both sides are alike at most: enough of them are shown.
+        let enough = all_named && self.through.get(load.load_id) >= ALIKE_MAX;
+        for other in self.others(load, seqs, |known| !(enough && is_named(known)))? {
             if matches!(other.standing, Standing::Failed | Standing::Cancelled) {
                 continue;
             }
@@ -295,6 +297,7 @@ impl Sides<'_, '_> {
                     && likeness_across_services(references, &terms) == Likeness::Alike
                     && other.counts(self.load.plan.now, &terms)
                 {
+                    self.through.count(load.load_id);
                     self.found
                         .add(Table::OtherService, seq, load.load_id, other.seq)?;
                 }

@@ -521,11 +521,11 @@ fn of_two_services_the_stricter_terms_count() {
 
 #[test]
 fn what_two_rows_are_to_each_other_that_are_paid_through_different_services() {
-    use Likeness::{Alike, None, Repeat};
+    use Likeness::{Alike, Repeat};
     for (references, expected, restarting) in [
         (References::Same, Repeat, Alike),
         (References::Missing, Alike, Alike),
-        (References::Differ, None, None),
+        (References::Differ, Alike, Alike),
     ] {
         let plain = likeness_across_services(references, &Terms::default());
         assert_eq!(plain, expected, "{references:?}");
@@ -566,9 +566,10 @@ fn a_failure_whose_payment_came_later_under_another_reference_is_shown() {
         (Differ, true, Standing::Failed, false),
         (Differ, true, Standing::Cancelled, false),
         (Differ, false, Standing::Ended, false),
-        // These are the same debt, and have no retry at all.
+        (Missing, true, Standing::Ended, true),
+        (Missing, false, Standing::Ended, false),
+        // It is the same debt, and has no retry at all.
         (Same, true, Standing::Ended, false),
-        (Missing, true, Standing::Ended, false),
     ];
     for (references, same_payment, standing, expected) in table {
         assert_eq!(

@@ -125,7 +125,7 @@ async fn the_same_people_through_another_service_are_shown_where_no_references_t
 }
 
 #[tokio::test]
-async fn rows_with_references_of_their_own_are_two_debts_through_two_services() {
+async fn rows_with_references_of_their_own_are_two_debts_through_two_services_and_shown() {
     let world = World::new();
     world.load_new(plan(), rows(1..=3)).await;
     let renamed: Vec<_> = (1..=3)
@@ -136,5 +136,7 @@ async fn rows_with_references_of_their_own_are_two_debts_through_two_services() 
         })
         .collect();
     let summary = world.load_new(other_batch("again", 1), renamed).await;
-    assert!(summary.alike.is_empty(), "{:?}", summary.alike);
+    assert_eq!(summary.alike.len(), 1, "{:?}", summary.alike);
+    assert_eq!(summary.alike[0].kind, AlikeKind::OtherService);
+    assert_eq!(summary.alike[0].lines, [2, 3, 4]);
 }

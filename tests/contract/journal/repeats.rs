@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use disburse::domain::{Actor, BatchName, PayerTransactionId, Reference, ServiceCode};
+use disburse::domain::{Actor, BatchName, Instruction, PayerTransactionId, Reference, ServiceCode};
 use disburse::journal::{
     AlikeKind, Halt, Home, Linked, LoadPlan, LoadRefusal, Loaded, RepeatPlan, Repeats, WhyUnretried,
 };
@@ -394,6 +394,74 @@ async fn a_row_that_was_retried_is_no_row_that_failed() {
         repeats(world.load(other_batch("again", 1), rows(1..=2)).await).rows,
         2
     );
+}
+
+#[tokio::test]
+async fn a_failure_that_may_be_paid_since_to_a_mended_number_or_through_another_service_is_told() {
+    let person = |n: u64, reference: Option<u64>| Instruction {
+        reference: reference.and_then(|n| row(n).reference),
+        customer_names: "Wanjiku Kamau".into(),
+        ..row(n)
+    };
+    let paid_as = |n| {
+        // The number was wrong.
+        let mut row = person(70, n);
+        row.money = person(1, None).money;
+        row
+    };
+    type Case = (&'static str, Instruction, Instruction, bool);
+    let cases: [Case; 6] = [
+        (
+            "another number, no reference",
+            person(1, None),
+            paid_as(None),
+            true,
+        ),
+        (
+            "another number and reference",
+            person(1, Some(1)),
+            paid_as(Some(90)),
+            true,
+        ),
+        ("a reference now", person(1, None), paid_as(Some(90)), true),
+        (
+            "another service and reference",
+            person(1, Some(1)),
+            of_service(person(1, Some(90)), "OTHER"),
+            true,
+        ),
+        (
+            "another amount",
+            person(1, Some(1)),
+            with_amount(paid_as(Some(90)), 7),
+            false,
+        ),
+        (
+            "another name",
+            person(1, Some(1)),
+            Instruction {
+                customer_names: "Otieno".into(),
+                ..paid_as(Some(90))
+            },
+            false,
+        ),
+    ];
+    for (case, failed, later, expected) in cases {
+        let world = World::new();
+        world.load_new(plan(), vec![failed]).await;
+        all_end(&world, Class::Failed, 110).await;
+        world.load_new(other_batch("later", 1), vec![later]).await;
+        let judged = Some((RepeatPlan::default(), at(2 * DAY)));
+        let found = world.journal.to_retry(batch(), None, judged).await;
+        let is_told = match found {
+            Ok(found) => {
+                assert!(found.paid_since.is_empty(), "{case}");
+                found.rows.is_empty()
+            }
+            Err(error) => panic!("{case}: {error}"),
+        };
+        assert_eq!(is_told, expected, "{case}");
+    }
 }
 
 #[tokio::test]
