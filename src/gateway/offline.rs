@@ -2,13 +2,19 @@
 
 use std::time::Duration;
 
-use super::channel::Answer;
-use super::endpoint::body;
-use super::wire::read_lookup;
-use super::{
-    AccountAnswer, Bearer, BillAnswer, BillInquiry, FloatBalance, NetworkOf, OperationError, Reply,
-    Scrub, Secrets, Uploaded, accounts, classify, decimal, documents, float, lookup, text, token,
+use super::classify;
+use super::operations::{
+    AccountAnswer, BillAnswer, BillInquiry, FloatBalance, NetworkOf, OperationError, Uploaded,
 };
+use super::payments::{accounts, float};
+use super::port::Reply;
+use super::scrub::{Scrub, Secrets};
+use super::services::token::Bearer;
+use super::services::{documents, lookup, token};
+use super::transport::channel::Answer;
+use super::transport::endpoint::body;
+use super::wire::read_lookup;
+use super::wire::{decimal, text};
 use crate::domain::{Currency, PayerTransactionId, ServiceCode};
 use crate::lifecycle::CodeTable;
 

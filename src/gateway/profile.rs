@@ -9,7 +9,8 @@ use std::time::Duration;
 use reqwest::Url;
 use secrecy::{ExposeSecret, SecretString};
 
-use super::{Error, Secrets};
+use super::error::Error;
+use super::scrub::Secrets;
 use crate::domain::{Country, ServiceCode, WireZone};
 use crate::lifecycle::CodeTable;
 

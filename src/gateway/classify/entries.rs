@@ -5,8 +5,9 @@ use std::mem;
 
 use super::question::{Question, Word};
 use crate::domain::PayerTransactionId;
+use crate::domain::Said;
+use crate::gateway::port::Outcome;
 use crate::gateway::wire::{Entry, Envelope};
-use crate::gateway::{Outcome, Said};
 use crate::lifecycle::{Class, CodeTable, Event, Verdict};
 
 /// Takes every payment's own entries as evidence.

@@ -2,9 +2,9 @@
 
 use std::fmt::Write as _;
 
+use super::callback::read_callback;
 use super::tests::{A, POST, QUERY, ask};
 use crate::domain::Timestamp;
-use crate::gateway::read_callback;
 use crate::lifecycle::{CodeTable, Event, Life, Moment, Policy, State, Verdict, step};
 
 /// Sections 3, 5 and 7.2, the status query, bills and accounts, our own reply to a callback, and some that nobody knows.
@@ -27,7 +27,7 @@ fn callback(code: i32) -> Verdict {
     let notice = read_callback(
         body.as_bytes(),
         &CodeTable::default(),
-        &crate::gateway::Scrub::nothing(),
+        &crate::gateway::scrub::Scrub::nothing(),
     )
     .unwrap();
     assert_eq!(notice.verdict.code, code);

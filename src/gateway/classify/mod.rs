@@ -2,6 +2,7 @@
 //!
 //! Money is decided by an entry about the payment's own identifier with a code that can be read, and by nothing else.
 
+pub(super) mod callback;
 mod entries;
 #[cfg(test)]
 mod every_code;
@@ -16,24 +17,19 @@ use std::time::Duration;
 pub(crate) use question::Question;
 use question::Word;
 
+use super::operations::OperationError;
+use super::port::{Outcome, Reply, Signal, StopReason};
+use super::scrub::Scrub;
+use super::transport::failure::Failure;
 use super::wire::{Envelope, Unreadable, read_envelope, read_words};
-use super::{OperationError, Outcome, Reply, Said, Scrub, Signal, StopReason};
 use crate::domain::PayerTransactionId;
+use crate::domain::Said;
 use crate::lifecycle::{CodeTable, Event};
 
 /// `authStatusCode`: authenticated (section 5).
 const AUTHENTICATED: i32 = 131;
 /// `authStatusCode`: not authenticated, nothing was executed (section 5).
 const NOT_AUTHENTICATED: i32 = 132;
-
-/// How a request failed before any status came back.
-#[derive(Debug)]
-pub(crate) enum Failure {
-    /// No connection, or no request: proven never to have left.
-    Unsent(String),
-    /// Anything else.
-    Lost(String),
-}
 
 /// A reply, as far as it came.
 pub(crate) struct Response<'a> {

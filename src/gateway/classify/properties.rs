@@ -60,10 +60,10 @@ fn no_end_without_proof(body: &[u8], status: u16) {
             }
         }
     }
-    let _ = crate::gateway::read_callback(
+    let _ = super::callback::read_callback(
         body,
         &CodeTable::default(),
-        &crate::gateway::Scrub::nothing(),
+        &crate::gateway::scrub::Scrub::nothing(),
     );
 }
 

@@ -13,7 +13,8 @@ use super::reply::{
     ENTRIES_MAX, RawAuth, Status, Unreadable, auth, code, object, plain, read_object, read_raw,
     status, text,
 };
-use crate::gateway::{LookupInquiry, NetworkOf, Scrub};
+use crate::gateway::operations::{LookupInquiry, NetworkOf};
+use crate::gateway::scrub::Scrub;
 
 /// The reply to a question about bills or an account.
 pub struct AccountReply {

@@ -1,10 +1,13 @@
 //! The JSON of the interface, and nothing else: every member name is written here and only here.
 //!
-//! Requests are exact to the byte; replies are read leniently in form and strictly in meaning.
+//! Requests are exact to the byte; replies are read leniently in form and strictly in meaning. Their texts are cleaned, and
+//! their amounts read to the digit, before anybody sees them.
 
 mod around;
+pub(super) mod decimal;
 mod reply;
 mod request;
+pub(super) mod text;
 mod upload;
 mod words;
 

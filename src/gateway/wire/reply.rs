@@ -13,9 +13,9 @@ use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
 use super::PUSH_PAYMENT_STATUS;
+use super::text::{clean, kept_whole};
 use crate::domain::{GatewayTransactionId, Member, Named};
-use crate::gateway::Scrub;
-use crate::gateway::text::{clean, kept_whole};
+use crate::gateway::scrub::Scrub;
 
 /// Deeper bodies than this are not read; the interface needs five levels.
 const DEPTH_MAX: usize = 32;

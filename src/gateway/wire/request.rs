@@ -12,7 +12,9 @@ use super::{
     POST_PAYMENT, QUERY_BILL, QUERY_FLOAT_BALANCE, QUERY_PAYMENT_STATUS, VALIDATE_ACCOUNT,
 };
 use crate::domain::{Instruction, ServiceCode, WireZone};
-use crate::gateway::{BillInquiry, ExtraDataForm, Inquiry, Outgoing, Profile, SupportDocumentIn};
+use crate::gateway::operations::BillInquiry;
+use crate::gateway::port::{Inquiry, Outgoing};
+use crate::gateway::profile::{ExtraDataForm, Profile, SupportDocumentIn};
 
 /// Members of `extraData` that we write ourselves; a row cannot set them.
 const OWN_EXTRAS: [&str; 2] = ["pushToOriginator", "callbackUrl"];

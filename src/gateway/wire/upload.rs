@@ -5,7 +5,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::reply::{Unreadable, code, object, plain, read_raw, text};
-use crate::gateway::Scrub;
+use crate::gateway::scrub::Scrub;
 
 /// What a reply of success says after all.
 #[derive(Debug, PartialEq, Eq)]
@@ -290,7 +290,7 @@ mod tests {
 
     #[test]
     fn a_reference_that_repeats_a_secret_is_none() {
-        let scrub = crate::gateway::Secrets::new("acme", "hunter2/geheim").scrub();
+        let scrub = crate::gateway::scrub::Secrets::new("acme", "hunter2/geheim").scrub();
         let read = |body: &str| read_upload(body.as_bytes(), &scrub);
         assert_eq!(
             read(r#"{"reference":"D-hunter2/geheim"}"#),

@@ -4,8 +4,8 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::reply::{code, object, plain, read_object};
-use crate::gateway::Scrub;
-use crate::gateway::text::clean;
+use super::text::clean;
+use crate::gateway::scrub::Scrub;
 
 /// The members in which gateways write why they refuse a request as a whole; section 5 has the first two.
 #[derive(Deserialize)]
@@ -70,7 +70,7 @@ fn add(said: &mut Vec<String>, member: Option<&RawValue>, scrub: &Scrub) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::gateway::Secrets;
+    use crate::gateway::scrub::Secrets;
 
     #[test]
     fn the_words_of_a_refusal_are_read_wherever_they_stand_and_hold_no_secret() {

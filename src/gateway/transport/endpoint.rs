@@ -3,29 +3,32 @@
 use reqwest::{RequestBuilder, Url};
 
 use super::channel::{Answer, Broken, Channel};
-use super::classify::Failure;
-use super::{Error, OperationError, Profile, Scrub, Secrets};
+use super::failure::Failure;
+use crate::gateway::error::Error;
+use crate::gateway::operations::OperationError;
+use crate::gateway::profile::Profile;
+use crate::gateway::scrub::{Scrub, Secrets};
 
 /// An operation's place in the interface and in the configuration.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Place {
+pub(in crate::gateway) struct Place {
     /// What stands at the address, in words.
-    pub(super) name: &'static str,
+    pub(in crate::gateway) name: &'static str,
     /// The key that holds the address.
-    pub(super) key: &'static str,
+    pub(in crate::gateway) key: &'static str,
     /// The section of the interface that describes the operation.
-    pub(super) section: &'static str,
+    pub(in crate::gateway) section: &'static str,
 }
 
 impl Place {
     /// Tells a request that brought no status.
-    pub(super) fn failed(self, failure: Failure, scrub: &Scrub) -> OperationError {
+    pub(in crate::gateway) fn failed(self, failure: Failure, scrub: &Scrub) -> OperationError {
         let (Failure::Unsent(cause) | Failure::Lost(cause)) = failure;
         self.unavailable(&scrub.text(&cause))
     }
 
     /// Tells a reply by its status alone, and a reply of success by what is wrong with its body.
-    pub(super) fn unusable(self, answer: &Answer, cause: &str) -> OperationError {
+    pub(in crate::gateway) fn unusable(self, answer: &Answer, cause: &str) -> OperationError {
         let Self { name, key, section } = self;
         let status = answer.status;
         match status {
@@ -68,17 +71,17 @@ impl Place {
 }
 
 /// An address beside the payment path.
-pub(super) struct Endpoint {
+pub(in crate::gateway) struct Endpoint {
     channel: Channel,
     /// Its place.
-    pub(super) place: Place,
+    pub(in crate::gateway) place: Place,
     /// What it may repeat and nobody may read.
-    pub(super) secrets: Secrets,
+    pub(in crate::gateway) secrets: Secrets,
 }
 
 impl Endpoint {
     /// Builds the client. Nothing is sent yet.
-    pub(super) fn new(
+    pub(in crate::gateway) fn new(
         profile: &Profile,
         place: Place,
         address: Option<&Url>,
@@ -93,29 +96,32 @@ impl Endpoint {
     }
 
     /// Returns the address, without anything that a request adds to it.
-    pub(super) fn url(&self) -> &Url {
+    pub(in crate::gateway) fn url(&self) -> &Url {
         self.channel.url()
     }
 
     /// Begins a request.
-    pub(super) fn post(&self) -> RequestBuilder {
+    pub(in crate::gateway) fn post(&self) -> RequestBuilder {
         self.channel.post()
     }
 
     /// Begins a request whose address has a query.
-    pub(super) fn post_with(&self, query: &str) -> RequestBuilder {
+    pub(in crate::gateway) fn post_with(&self, query: &str) -> RequestBuilder {
         self.channel.post_with(query)
     }
 
     /// Sends a request, once.
-    pub(super) async fn send(&self, request: RequestBuilder) -> Result<Answer, OperationError> {
+    pub(in crate::gateway) async fn send(
+        &self,
+        request: RequestBuilder,
+    ) -> Result<Answer, OperationError> {
         let sent = self.channel.send(request).await;
         sent.map_err(|failure| self.place.failed(failure, &self.secrets.scrub()))
     }
 }
 
 /// Returns the body, empty where there is none that could be read.
-pub(super) fn body(answer: &Answer) -> &[u8] {
+pub(in crate::gateway) fn body(answer: &Answer) -> &[u8] {
     answer.body.as_deref().unwrap_or_default()
 }
 

@@ -1,7 +1,10 @@
 //! What a callback says (section 6).
 
-use super::wire::{self, Pushed};
-use super::{Error, Said, Scrub};
+use crate::domain::Said;
+use crate::gateway::error::Error;
+use crate::gateway::scrub::Scrub;
+use crate::gateway::wire;
+use crate::gateway::wire::Pushed;
 use crate::lifecycle::{CodeTable, Verdict};
 
 /// A callback's words. Whether it may be believed is the listener's to decide.

@@ -4,7 +4,7 @@
 const LENGTH_MAX: usize = 512;
 
 /// Returns the text without control and direction-changing characters, trimmed, at most [`LENGTH_MAX`] characters.
-pub(super) fn clean(text: &str) -> String {
+pub(in crate::gateway) fn clean(text: &str) -> String {
     // Almost every text is such a one.
     let printable =
         text.len() <= LENGTH_MAX && text.bytes().all(|byte| matches!(byte, b' '..=b'~'));
@@ -20,7 +20,7 @@ pub(super) fn clean(text: &str) -> String {
 }
 
 /// Returns a text as it came, at most `bytes_max` bytes: words stay apart, and nothing in it steers a screen.
-pub(super) fn kept_whole(text: &str, bytes_max: usize) -> String {
+pub(in crate::gateway) fn kept_whole(text: &str, bytes_max: usize) -> String {
     let mut end = text.len().min(bytes_max);
     while !text.is_char_boundary(end) {
         end -= 1;
@@ -35,7 +35,7 @@ pub(super) fn kept_whole(text: &str, bytes_max: usize) -> String {
 }
 
 /// Returns a longer text on one line, with the same characters left out, at most `bytes_max` bytes.
-pub(super) fn printable(text: &str, bytes_max: usize) -> String {
+pub(in crate::gateway) fn printable(text: &str, bytes_max: usize) -> String {
     let mut kept = String::with_capacity(text.len().min(bytes_max));
     let one_line = text.chars().map(|c| match c {
         '\n' | '\r' | '\t' => ' ',

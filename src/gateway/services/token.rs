@@ -10,10 +10,13 @@ use secrecy::zeroize::Zeroizing;
 use secrecy::{ExposeSecret, SecretString};
 use tokio::sync::Mutex;
 
-use super::channel::Answer;
-use super::endpoint::{Endpoint, Place, body};
-use super::wire::{TokenReply, Unreadable, read_token};
-use super::{Error, OperationError, Profile, Secrets};
+use crate::gateway::error::Error;
+use crate::gateway::operations::OperationError;
+use crate::gateway::profile::Profile;
+use crate::gateway::scrub::Secrets;
+use crate::gateway::transport::channel::Answer;
+use crate::gateway::transport::endpoint::{Endpoint, Place, body};
+use crate::gateway::wire::{TokenReply, Unreadable, read_token};
 
 const PATH: &str = "/api/v1/oauth/token";
 const PLACE: Place = Place {
@@ -54,7 +57,7 @@ impl Bearer {
     }
 
     /// Returns the value of the `Authorization` header, marked as sensitive.
-    pub(super) fn header(&self) -> HeaderValue {
+    pub(in crate::gateway) fn header(&self) -> HeaderValue {
         self.header.clone()
     }
 }
@@ -111,7 +114,7 @@ impl TokenClient {
     /// Builds the client. Nothing is sent yet.
     ///
     /// # Errors
-    /// `auth_url` is not set or not safe; the rest as [`super::HttpGateway::new`].
+    /// `auth_url` is not set or not safe; the rest as [`crate::gateway::HttpGateway::new`].
     pub fn new(profile: &Profile) -> Result<Self, Error> {
         Ok(Self(Arc::new(Inner {
             endpoint: Endpoint::new(profile, PLACE, profile.auth_url.as_ref(), PATH)?,
@@ -125,7 +128,7 @@ impl TokenClient {
     }
 
     /// Returns what the other side may repeat and nobody may read: the password, and every token that was issued.
-    pub(super) fn secrets(&self) -> &Secrets {
+    pub(in crate::gateway) fn secrets(&self) -> &Secrets {
         &self.0.endpoint.secrets
     }
 
@@ -181,7 +184,7 @@ impl TokenClient {
 
     /// Notes that a token was found expired on the payment path: the next request asks for a new one. Returns whether that
     /// may help: a token that was renewed for this very reason, and not accepted either, is no better renewed again.
-    pub(super) async fn found_expired(&self, bearer: &Bearer) -> bool {
+    pub(in crate::gateway) async fn found_expired(&self, bearer: &Bearer) -> bool {
         self.invalidate(bearer).await;
         let (serial, counted) = (&self.0.expired_serial, &self.0.expired);
         // Whoever meets it with the same token speaks of the same expiry.
@@ -192,7 +195,7 @@ impl TokenClient {
     }
 
     /// Notes that a token was accepted on the payment path.
-    pub(super) fn found_valid(&self) {
+    pub(in crate::gateway) fn found_valid(&self) {
         if self.0.expired.load(Ordering::Relaxed) > 0 {
             self.0.expired.store(0, Ordering::SeqCst);
         }
@@ -321,7 +324,7 @@ fn refused(status: u16, error: &str, description: &str) -> OperationError {
 
 /// Reads a reply, for who has no connection.
 #[cfg(any(test, feature = "fuzzing"))]
-pub(super) fn read(answer: &Answer, password: &str) -> Result<Bearer, OperationError> {
+pub(in crate::gateway) fn read(answer: &Answer, password: &str) -> Result<Bearer, OperationError> {
     judged(answer, &Secrets::new("", password)).map(|issued| Bearer {
         header: issued.header,
         serial: 0,

@@ -5,30 +5,32 @@ use std::sync::Arc;
 
 use tokio::time::Instant;
 
-use super::channel::Answer;
-use super::classify::{Failure, Question, Response, classify, failed, no_token};
-use super::endpoint;
-use super::path::Path;
-use super::token::TokenClient;
-use super::wire::{Body, Requests, is_token_expired};
-use super::{
-    Error, FloatBalance, Gateway, Inquiry, OperationError, Outcome, Outgoing, Profile, Reply,
-    Scrub, Secrets, Signal, StopReason,
-};
 use crate::domain::{PayerTransactionId, Pulse, ServiceCode};
+use crate::gateway::classify::{Question, Response, classify, failed, no_token};
+use crate::gateway::error::Error;
+use crate::gateway::operations::{FloatBalance, OperationError};
+use crate::gateway::port::{Gateway, Inquiry, Outcome, Outgoing, Reply, Signal, StopReason};
+use crate::gateway::profile::Profile;
+use crate::gateway::scrub::{Scrub, Secrets};
+use crate::gateway::services::token::TokenClient;
+use crate::gateway::transport::channel::Answer;
+use crate::gateway::transport::endpoint;
+use crate::gateway::transport::failure::Failure;
+use crate::gateway::transport::path::Path;
+use crate::gateway::wire::{Body, Requests, is_token_expired};
 use crate::lifecycle::CodeTable;
 
 /// The gateway behind HTTP.
 pub struct HttpGateway {
     path: Path,
-    pub(super) requests: Requests,
+    pub(in crate::gateway) requests: Requests,
     codes: CodeTable,
     tokens: Option<TokenClient>,
     secrets: Secrets,
 }
 
 /// Why a request on the payment path brought no reply.
-pub(super) enum Unanswered {
+pub(in crate::gateway) enum Unanswered {
     /// No token could be had: nothing left.
     NoToken(OperationError),
     /// The connection failed.
@@ -130,7 +132,10 @@ impl HttpGateway {
 
     /// Asks a question on the payment path, which changes nothing: a token that has expired is renewed, and the question
     /// asked once more.
-    pub(super) async fn inquire(&self, body: impl Fn() -> Body) -> Result<Answer, Unanswered> {
+    pub(in crate::gateway) async fn inquire(
+        &self,
+        body: impl Fn() -> Body,
+    ) -> Result<Answer, Unanswered> {
         match self.exchange(body(), None).await {
             Err(Unanswered::Expired {
                 renewable: true, ..
@@ -170,7 +175,7 @@ impl HttpGateway {
 }
 
 /// Says what no token helps against.
-pub(super) const EXPIRED_AGAIN: &str = "the payment gateway does not accept a token that was renewed for it; check that auth_url and base_url belong together";
+pub(in crate::gateway) const EXPIRED_AGAIN: &str = "the payment gateway does not accept a token that was renewed for it; check that auth_url and base_url belong together";
 
 /// Classifies a request whose token had expired (section 7.4): what became of a post, nobody has said.
 fn expired(question: Question, ids: &[PayerTransactionId], status: u16, renewable: bool) -> Reply {
@@ -187,7 +192,7 @@ fn expired(question: Question, ids: &[PayerTransactionId], status: u16, renewabl
 
 /// Returns the reply with the secrets left out of what a connection said in its own words.
 // What a body said is without them since it was read.
-pub(super) fn without_secrets(mut reply: Reply, scrub: &Scrub) -> Reply {
+pub(in crate::gateway) fn without_secrets(mut reply: Reply, scrub: &Scrub) -> Reply {
     for Outcome { said, .. } in &mut reply.outcomes {
         scrub.hide(&mut said.cause);
     }

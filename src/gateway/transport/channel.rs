@@ -7,19 +7,21 @@ use jiff::fmt::rfc2822;
 use reqwest::header::{ACCEPT, DATE, HeaderMap, HeaderValue, RETRY_AFTER};
 use reqwest::{Client, Proxy, RequestBuilder, Url, redirect, retry};
 
-use super::classify::Failure;
-use super::text::clean;
-use super::{Error, Profile, tls};
+use super::failure::Failure;
+use super::tls;
+use crate::gateway::error::Error;
+use crate::gateway::profile::Profile;
+use crate::gateway::wire::text::clean;
 
 /// Longer waits than this that the other side asks for are cut to it.
 const RETRY_AFTER_MAX: Duration = Duration::from_secs(300);
 /// What the client calls itself.
-pub(super) const AGENT: &str = concat!("disburse/", env!("CARGO_PKG_VERSION"));
+pub(in crate::gateway) const AGENT: &str = concat!("disburse/", env!("CARGO_PKG_VERSION"));
 /// Unused connections that are kept.
 const IDLE_CONNECTIONS_MAX: usize = 256;
 
 /// A hardened client and the one address that it is for.
-pub(super) struct Channel {
+pub(in crate::gateway) struct Channel {
     client: Client,
     url: Url,
     connect_timeout: Duration,
@@ -28,18 +30,18 @@ pub(super) struct Channel {
 }
 
 /// What came back.
-pub(super) struct Answer {
+pub(in crate::gateway) struct Answer {
     /// The HTTP status.
-    pub(super) status: u16,
+    pub(in crate::gateway) status: u16,
     /// `Retry-After`.
-    pub(super) retry_after: Option<Duration>,
+    pub(in crate::gateway) retry_after: Option<Duration>,
     /// The body, or why there is none.
-    pub(super) body: Result<Vec<u8>, Broken>,
+    pub(in crate::gateway) body: Result<Vec<u8>, Broken>,
 }
 
 /// Why a reply has no body that could be read.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum Broken {
+pub(in crate::gateway) enum Broken {
     /// It goes on beyond the limit, in bytes.
     #[error("a reply larger than {0} bytes")]
     TooLarge(usize),
@@ -50,7 +52,7 @@ pub(super) enum Broken {
 
 impl Channel {
     /// Builds the client. Nothing is sent yet.
-    pub(super) fn new(profile: &Profile, url: Url) -> Result<Self, Error> {
+    pub(in crate::gateway) fn new(profile: &Profile, url: Url) -> Result<Self, Error> {
         check_timeouts(profile)?;
         Ok(Self {
             client: client(profile, &url)?,
@@ -62,24 +64,27 @@ impl Channel {
     }
 
     /// Returns the address.
-    pub(super) fn url(&self) -> &Url {
+    pub(in crate::gateway) fn url(&self) -> &Url {
         &self.url
     }
 
     /// Begins a request to the address.
-    pub(super) fn post(&self) -> RequestBuilder {
+    pub(in crate::gateway) fn post(&self) -> RequestBuilder {
         self.client.post(self.url.clone())
     }
 
     /// Begins a request to the address with a query, which is encoded already.
-    pub(super) fn post_with(&self, query: &str) -> RequestBuilder {
+    pub(in crate::gateway) fn post_with(&self, query: &str) -> RequestBuilder {
         let mut url = self.url.clone();
         url.set_query(Some(query));
         self.client.post(url)
     }
 
     /// Sends a request, once.
-    pub(super) async fn send(&self, request: RequestBuilder) -> Result<Answer, Failure> {
+    pub(in crate::gateway) async fn send(
+        &self,
+        request: RequestBuilder,
+    ) -> Result<Answer, Failure> {
         match request.send().await {
             Ok(response) => Ok(Answer {
                 status: response.status().as_u16(),
@@ -137,7 +142,7 @@ impl Channel {
 }
 
 /// Says in short what went wrong on a connection.
-pub(super) fn words(error: &(dyn std::error::Error + 'static)) -> String {
+pub(in crate::gateway) fn words(error: &(dyn std::error::Error + 'static)) -> String {
     let mut innermost = error;
     loop {
         let known = if let Some(error) = innermost.downcast_ref::<io::Error>() {
@@ -158,7 +163,7 @@ pub(super) fn words(error: &(dyn std::error::Error + 'static)) -> String {
 }
 
 /// Refuses a connect timeout that is not shorter than the one of the whole request.
-pub(super) fn check_timeouts(profile: &Profile) -> Result<(), Error> {
+pub(in crate::gateway) fn check_timeouts(profile: &Profile) -> Result<(), Error> {
     let (connect, request) = (profile.connect_timeout, profile.request_timeout);
     if connect.is_zero() || connect >= request {
         return Err(Error::Timeouts { connect, request });
@@ -226,7 +231,7 @@ fn known_http(error: &hyper::Error) -> Option<&'static str> {
 }
 
 /// Reads `Retry-After`: seconds, or a date, which is compared with the reply's own `Date` and so with the same clock.
-pub(super) fn retry_after(headers: &HeaderMap) -> Option<Duration> {
+pub(in crate::gateway) fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     let value = headers.get(RETRY_AFTER)?.to_str().ok()?.trim();
     let wait = if value.bytes().all(|b| b.is_ascii_digit()) && !value.is_empty() {
         // More digits than a number holds are more than the limit in any case.

@@ -8,11 +8,15 @@ use rustls::pki_types::pem::PemObject as _;
 use rustls::{ClientConfig, RootCertStore};
 use rustls_platform_verifier::Verifier;
 
-use super::text::clean;
-use super::{Error, Profile};
+use crate::gateway::error::Error;
+use crate::gateway::profile::Profile;
+use crate::gateway::wire::text::clean;
 
 /// Returns the settings of encrypted connections. `encrypted` is whether there are any.
-pub(super) fn config(profile: &Profile, encrypted: bool) -> Result<ClientConfig, Error> {
+pub(in crate::gateway) fn config(
+    profile: &Profile,
+    encrypted: bool,
+) -> Result<ClientConfig, Error> {
     // An error means that a provider is installed already, which serves as well.
     let _ = ring::default_provider().install_default();
     let provider = CryptoProvider::get_default()

@@ -1,14 +1,15 @@
 //! Bills and accounts, asked for on the payment path (sections 1 and 4.2).
 
-use super::channel::Answer;
-use super::classify::Failure;
-use super::decimal::minor_units;
-use super::endpoint::{Place, body};
 use super::http::{EXPIRED_AGAIN, HttpGateway, Unanswered};
-use super::text::clean;
-use super::wire::{AccountEntry, AccountReply, Body, Status, Unreadable, read_accounts};
-use super::{AccountAnswer, Bill, BillAnswer, BillInquiry, OperationError, Scrub};
 use crate::domain::{Amount, Currency, Money, ServiceCode};
+use crate::gateway::operations::{AccountAnswer, Bill, BillAnswer, BillInquiry, OperationError};
+use crate::gateway::scrub::Scrub;
+use crate::gateway::transport::channel::Answer;
+use crate::gateway::transport::endpoint::{Place, body};
+use crate::gateway::transport::failure::Failure;
+use crate::gateway::wire::decimal::minor_units;
+use crate::gateway::wire::text::clean;
+use crate::gateway::wire::{AccountEntry, AccountReply, Body, Status, Unreadable, read_accounts};
 
 const PLACE: Place = Place {
     name: "the payment gateway",
@@ -64,7 +65,7 @@ impl HttpGateway {
     }
 
     /// Asks a question on the payment path, and reads its reply.
-    pub(super) async fn operate<T>(
+    pub(in crate::gateway) async fn operate<T>(
         &self,
         request: impl Fn() -> Body,
         read: impl FnOnce(&[u8], &Scrub) -> Result<(Option<Status>, T), Unreadable>,
@@ -94,7 +95,7 @@ impl HttpGateway {
 }
 
 /// Reads the entries about accounts.
-pub(super) fn read(
+pub(in crate::gateway) fn read(
     body: &[u8],
     scrub: &Scrub,
 ) -> Result<(Option<Status>, Vec<AccountEntry>), Unreadable> {
@@ -103,7 +104,7 @@ pub(super) fn read(
 }
 
 /// Finds what a reply says of the one account that was asked about.
-pub(super) fn validated(
+pub(in crate::gateway) fn validated(
     service: &ServiceCode,
     account_number: &str,
     entries: &[AccountEntry],
@@ -144,7 +145,7 @@ pub(super) fn validated(
 }
 
 /// Judges a reply by its status and its authentication.
-pub(super) fn judged<T>(
+pub(in crate::gateway) fn judged<T>(
     answer: &Answer,
     scrub: &Scrub,
     read: impl FnOnce(&[u8], &Scrub) -> Result<(Option<Status>, T), Unreadable>,
@@ -194,7 +195,7 @@ pub(super) fn judged<T>(
 }
 
 /// Finds the entry about one bill by its account, and by its service when the entry names it; never by position.
-pub(super) fn answer(
+pub(in crate::gateway) fn answer(
     inquiry: &BillInquiry,
     all: &[BillInquiry],
     entries: &[AccountEntry],

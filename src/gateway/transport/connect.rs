@@ -19,12 +19,14 @@ use tower_service::Service;
 
 use super::channel::{AGENT, words};
 use super::guard::Guarded;
-use super::{Error, Profile, tls};
+use super::tls;
+use crate::gateway::error::Error;
+use crate::gateway::profile::Profile;
 
 /// An open connection, as seen from those who send.
-pub(super) type Open = SendRequest<Guarded>;
+pub(in crate::gateway) type Open = SendRequest<Guarded>;
 /// A request.
-pub(super) type Sent = Request<Guarded>;
+pub(in crate::gateway) type Sent = Request<Guarded>;
 
 type Tcp = HttpConnector<Names>;
 type Any = Box<dyn std::error::Error + Send + Sync>;
@@ -37,7 +39,7 @@ const PROBES_MAX: u32 = 3;
 const UNHEARD_MAX: Duration = Duration::from_secs(30);
 
 /// Opens connections to one address.
-pub(super) struct Connector {
+pub(in crate::gateway) struct Connector {
     way: Way,
     address: Uri,
     timeout: Duration,
@@ -51,7 +53,7 @@ enum Way {
 
 impl Connector {
     /// Prepares connections. Nothing is opened yet.
-    pub(super) fn new(profile: &Profile, endpoint: &Url) -> Result<Self, Error> {
+    pub(in crate::gateway) fn new(profile: &Profile, endpoint: &Url) -> Result<Self, Error> {
         let config = tls::config(profile, endpoint.scheme() == "https")?;
         let address: Uri = endpoint
             .as_str()
@@ -77,7 +79,7 @@ impl Connector {
     }
 
     /// Opens a connection, or says why there is none.
-    pub(super) async fn open(&self) -> Result<Open, String> {
+    pub(in crate::gateway) async fn open(&self) -> Result<Open, String> {
         match tokio::time::timeout(self.timeout, self.dial()).await {
             Ok(Ok(open)) => Ok(open),
             Ok(Err(error)) => Err(words(&*error)),

@@ -1,10 +1,11 @@
 //! Float balances, asked for on the payment path (`GATEWAY.queryFloatBalance`).
 
-use super::decimal::minor_units;
 use super::http::HttpGateway;
-use super::wire::{FloatEntry, FloatReply, Status, Unreadable, read_float};
-use super::{FloatBalance, OperationError, Scrub};
 use crate::domain::{Currency, ServiceCode};
+use crate::gateway::operations::{FloatBalance, OperationError};
+use crate::gateway::scrub::Scrub;
+use crate::gateway::wire::decimal::minor_units;
+use crate::gateway::wire::{FloatEntry, FloatReply, Status, Unreadable, read_float};
 
 impl HttpGateway {
     /// Asks for the balance of each service's float, one request per service: a reply need not name its service.
@@ -27,7 +28,7 @@ impl HttpGateway {
 }
 
 /// Reads the balances.
-pub(super) fn read(
+pub(in crate::gateway) fn read(
     body: &[u8],
     scrub: &Scrub,
 ) -> Result<(Option<Status>, Vec<FloatEntry>), Unreadable> {
@@ -36,7 +37,10 @@ pub(super) fn read(
 }
 
 /// Returns the balance of a service, when the entries that may be its own agree.
-pub(super) fn balance(service: &ServiceCode, entries: &[FloatEntry]) -> Option<FloatBalance> {
+pub(in crate::gateway) fn balance(
+    service: &ServiceCode,
+    entries: &[FloatEntry],
+) -> Option<FloatBalance> {
     let mut own = entries.iter().filter(|entry| {
         entry
             .service

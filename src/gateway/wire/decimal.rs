@@ -4,7 +4,7 @@ use crate::domain::{Amount, AmountError, Currency};
 
 /// Returns the minor units, which may be negative or zero; `None` unless they are exact.
 // `1500.00` is whole in any currency, so zeros at the end are no decimals.
-pub(super) fn minor_units(text: &str, currency: Currency) -> Option<i64> {
+pub(in crate::gateway) fn minor_units(text: &str, currency: Currency) -> Option<i64> {
     let text = text.trim();
     let (sign, digits) = match text.strip_prefix('-') {
         Some(digits) => (-1, digits),

@@ -4,12 +4,15 @@ use std::fmt;
 
 use reqwest::multipart::{Form, Part};
 
-use super::channel::{Answer, Broken};
-use super::endpoint::{Endpoint, Place};
-use super::text::{clean, printable};
-use super::wire::{UploadReply, document_reference, read_upload};
-use super::{Error, OperationError, Profile, Scrub, Uploaded};
 use crate::domain::PayerTransactionId;
+use crate::gateway::error::Error;
+use crate::gateway::operations::{OperationError, Uploaded};
+use crate::gateway::profile::Profile;
+use crate::gateway::scrub::Scrub;
+use crate::gateway::transport::channel::{Answer, Broken};
+use crate::gateway::transport::endpoint::{Endpoint, Place};
+use crate::gateway::wire::text::{clean, printable};
+use crate::gateway::wire::{UploadReply, document_reference, read_upload};
 
 const PATH: &str = "/api/v1/transaction-documents";
 const PLACE: Place = Place {
@@ -31,7 +34,7 @@ impl DocumentClient {
     /// Builds the client. Nothing is sent yet.
     ///
     /// # Errors
-    /// `file_service_url` is not set or not safe; the rest as [`super::HttpGateway::new`].
+    /// `file_service_url` is not set or not safe; the rest as [`crate::gateway::HttpGateway::new`].
     pub fn new(profile: &Profile) -> Result<Self, Error> {
         let address = profile.file_service_url.as_ref();
         Ok(Self {
@@ -68,7 +71,7 @@ impl DocumentClient {
 }
 
 /// Tells a reply: by its status, and one of success by what its body says as well.
-pub(super) fn judged(
+pub(in crate::gateway) fn judged(
     id: &PayerTransactionId,
     answer: &Answer,
     scrub: &Scrub,

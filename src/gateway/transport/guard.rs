@@ -8,23 +8,23 @@ use std::task::{Context, Poll};
 use http_body_util::Full;
 use hyper::body::{Body as HttpBody, Frame, SizeHint};
 
-use super::wire::Body;
 use crate::domain::Pulse;
+use crate::gateway::wire::Body;
 use crate::ledger::standstill::may_depart;
 
 /// What is said of a request that did not leave.
-pub(super) const STOOD_STILL: &str =
+pub(in crate::gateway) const STOOD_STILL: &str =
     "the program stood still, and has not looked yet whether another run has taken over";
 
 /// What is said of a post that waited for its token or its connection, and is looked at again before it leaves.
-pub(super) const WAITED: &str =
+pub(in crate::gateway) const WAITED: &str =
     "waited for its token or its connection, and is looked at once more before it leaves";
 
 /// A body that the connection asks for when it is about to write it: after a standstill it is not handed over.
 ///
 /// A connection that was opened meanwhile, and waited for, is so no way around the look. A head alone, whose body does not
 /// come, asks for nothing. The connection wipes it when it has written it.
-pub(super) struct Guarded {
+pub(in crate::gateway) struct Guarded {
     body: Full<Cursor<Body>>,
     pulse: Option<Arc<Pulse>>,
 }
@@ -32,10 +32,10 @@ pub(super) struct Guarded {
 /// The body was kept back.
 #[derive(Debug, thiserror::Error)]
 #[error("{STOOD_STILL}")]
-pub(super) struct KeptBack;
+pub(in crate::gateway) struct KeptBack;
 
 impl Guarded {
-    pub(super) fn new(body: Body, pulse: Option<Arc<Pulse>>) -> Self {
+    pub(in crate::gateway) fn new(body: Body, pulse: Option<Arc<Pulse>>) -> Self {
         Self {
             body: Full::new(Cursor::new(body)),
             pulse,

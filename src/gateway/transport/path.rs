@@ -16,13 +16,14 @@ use reqwest::Url;
 use tokio::time::{Instant, timeout_at};
 
 use super::channel::{AGENT, Answer, Broken, check_timeouts, retry_after, words};
-use super::classify::Failure;
 use super::connect::{Connector, Open, Sent};
+use super::failure::Failure;
 use super::guard::{Guarded, STOOD_STILL, WAITED};
 use super::pool::{IDLE_MAX, Pool};
-use super::wire::Body;
-use super::{Error, Profile};
 use crate::domain::Pulse;
+use crate::gateway::error::Error;
+use crate::gateway::profile::Profile;
+use crate::gateway::wire::Body;
 use crate::ledger::standstill::{is_fresh_word, may_depart};
 
 /// Returns whether what was seen then still counts: another run may have taken over since, or an earlier generation may have
@@ -32,7 +33,7 @@ fn still_holds(looked: Option<Instant>) -> bool {
 }
 
 /// The way to the payment operation.
-pub(super) struct Path {
+pub(in crate::gateway) struct Path {
     url: Url,
     connector: Connector,
     pool: Arc<Pool>,
@@ -46,7 +47,7 @@ pub(super) struct Path {
 
 impl Path {
     /// Prepares the way to the payment operation. Nothing is sent yet.
-    pub(super) fn new(profile: &Profile) -> Result<Self, Error> {
+    pub(in crate::gateway) fn new(profile: &Profile) -> Result<Self, Error> {
         let url = profile.endpoint()?;
         check_timeouts(profile)?;
         let no_address = || Error::Client("the address is none that HTTP can carry".to_owned());
@@ -77,7 +78,7 @@ impl Path {
     }
 
     /// Lets nothing leave while the pulse shows a standstill.
-    pub(super) fn follow(&mut self, pulse: Arc<Pulse>) {
+    pub(in crate::gateway) fn follow(&mut self, pulse: Arc<Pulse>) {
         self.pulse = Some(pulse);
     }
 
@@ -87,12 +88,12 @@ impl Path {
     }
 
     /// Returns the address.
-    pub(super) fn url(&self) -> &Url {
+    pub(in crate::gateway) fn url(&self) -> &Url {
         &self.url
     }
 
     /// Sends a body, once. `looked`: when it was last asked whether it may leave, where that matters.
-    pub(super) async fn post(
+    pub(in crate::gateway) async fn post(
         &self,
         body: Body,
         authorization: Option<HeaderValue>,

@@ -9,10 +9,10 @@ use tokio::time::Instant;
 use super::connect::Open;
 
 /// Idle connections that are kept.
-pub(super) const IDLE_MAX: usize = 256;
+pub(in crate::gateway) const IDLE_MAX: usize = 256;
 
 /// Connections to one address that wait for their next request.
-pub(super) struct Pool {
+pub(in crate::gateway) struct Pool {
     idle: Mutex<Idle>,
     timeout: Duration,
 }
@@ -27,7 +27,7 @@ struct Idle {
 
 impl Pool {
     /// Makes a pool that keeps an idle connection for so long.
-    pub(super) fn new(timeout: Duration) -> Arc<Self> {
+    pub(in crate::gateway) fn new(timeout: Duration) -> Arc<Self> {
         Arc::new(Self {
             idle: Mutex::default(),
             timeout,
@@ -35,7 +35,7 @@ impl Pool {
     }
 
     /// Takes the connection that was used last; `None` when all are busy.
-    pub(super) fn take(&self) -> Option<Open> {
+    pub(in crate::gateway) fn take(&self) -> Option<Open> {
         let mut idle = self.lock();
         // Those behind the last one have been idle for longer.
         while let Some((since, open)) = idle.connections.pop_back() {
@@ -47,7 +47,7 @@ impl Pool {
     }
 
     /// Takes a connection back whose reply has been read to its end.
-    pub(super) fn put(self: &Arc<Self>, mut open: Open) {
+    pub(in crate::gateway) fn put(self: &Arc<Self>, mut open: Open) {
         if open.is_ready() {
             self.keep(open);
         } else if !open.is_closed() {

@@ -4,11 +4,13 @@ use std::fmt;
 
 use reqwest::header::AUTHORIZATION;
 
-use super::channel::Answer;
-use super::endpoint::{Endpoint, Place, body};
 use super::token::{Bearer, TokenClient};
-use super::wire::{LookupReply, Unreadable, read_lookup, write_lookup};
-use super::{Error, LookupInquiry, NetworkOf, OperationError, Profile};
+use crate::gateway::error::Error;
+use crate::gateway::operations::{LookupInquiry, NetworkOf, OperationError};
+use crate::gateway::profile::Profile;
+use crate::gateway::transport::channel::Answer;
+use crate::gateway::transport::endpoint::{Endpoint, Place, body};
+use crate::gateway::wire::{LookupReply, Unreadable, read_lookup, write_lookup};
 
 const PATH: &str = "/v4/remittance/payments/network-lookup";
 const PLACE: Place = Place {
@@ -26,7 +28,7 @@ pub struct LookupClient {
 }
 
 /// What one request brought.
-pub(super) enum Found {
+pub(in crate::gateway) enum Found {
     Network(NetworkOf),
     /// The token has expired; what the reply says of it.
     Expired(String),
@@ -36,7 +38,7 @@ impl LookupClient {
     /// Builds the client. Nothing is sent yet.
     ///
     /// # Errors
-    /// `api_url` is not set or not safe; the rest as [`super::HttpGateway::new`].
+    /// `api_url` is not set or not safe; the rest as [`crate::gateway::HttpGateway::new`].
     pub fn new(profile: &Profile, tokens: TokenClient) -> Result<Self, Error> {
         Ok(Self {
             endpoint: Endpoint::new(profile, PLACE, profile.api_url.as_ref(), PATH)?,
@@ -83,7 +85,7 @@ impl LookupClient {
     }
 }
 
-pub(super) fn judged(
+pub(in crate::gateway) fn judged(
     answer: &Answer,
     read: Result<LookupReply, Unreadable>,
 ) -> Result<Found, OperationError> {
