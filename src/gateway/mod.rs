@@ -17,13 +17,6 @@ mod services;
 mod transport;
 pub mod wire;
 
-/// What the simulation shares with the client: the reading of replies.
-#[cfg(test)]
-pub(crate) mod simulated {
-    pub(crate) use super::classify::{Question, Response, classify, failed};
-    pub(crate) use super::transport::failure::Failure;
-}
-
 pub use crate::domain::Said;
 pub use classify::callback::{CallbackNotice, read_callback};
 pub use error::Error;
@@ -38,3 +31,10 @@ pub use scrub::{Scrub, Secrets};
 pub use services::documents::DocumentClient;
 pub use services::lookup::LookupClient;
 pub use services::token::{Bearer, TokenClient};
+
+/// What the simulation shares with the client: the reading of replies.
+#[cfg(test)]
+pub(crate) mod simulated {
+    pub(crate) use super::classify::{Question, Response, classify, failed};
+    pub(crate) use super::transport::failure::Failure;
+}

@@ -13,8 +13,7 @@ use super::services::token::Bearer;
 use super::services::{documents, lookup, token};
 use super::transport::channel::Answer;
 use super::transport::endpoint::body;
-use super::wire::read_lookup;
-use super::wire::{decimal, text};
+use super::wire::{decimal, read_lookup, text};
 use crate::domain::{Currency, PayerTransactionId, ServiceCode};
 use crate::lifecycle::CodeTable;
 

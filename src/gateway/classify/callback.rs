@@ -3,8 +3,7 @@
 use crate::domain::Said;
 use crate::gateway::error::Error;
 use crate::gateway::scrub::Scrub;
-use crate::gateway::wire;
-use crate::gateway::wire::Pushed;
+use crate::gateway::wire::{self, Pushed};
 use crate::lifecycle::{CodeTable, Verdict};
 
 /// A callback's words. Whether it may be believed is the listener's to decide.

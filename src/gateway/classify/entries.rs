@@ -4,8 +4,7 @@ use std::collections::HashMap;
 use std::mem;
 
 use super::question::{Question, Word};
-use crate::domain::PayerTransactionId;
-use crate::domain::Said;
+use crate::domain::{PayerTransactionId, Said};
 use crate::gateway::port::Outcome;
 use crate::gateway::wire::{Entry, Envelope};
 use crate::lifecycle::{Class, CodeTable, Event, Verdict};

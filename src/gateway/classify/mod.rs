@@ -22,8 +22,7 @@ use super::port::{Outcome, Reply, Signal, StopReason};
 use super::scrub::Scrub;
 use super::transport::failure::Failure;
 use super::wire::{Envelope, Unreadable, read_envelope, read_words};
-use crate::domain::PayerTransactionId;
-use crate::domain::Said;
+use crate::domain::{PayerTransactionId, Said};
 use crate::lifecycle::{CodeTable, Event};
 
 /// `authStatusCode`: authenticated (section 5).

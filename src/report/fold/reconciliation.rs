@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::difference::Difference;
-use super::exceptions::ExceptionGroup;
-use super::exceptions::Exceptions;
+use super::exceptions::{ExceptionGroup, Exceptions};
 use super::lane::{Lane, Sum};
 use super::timeline::Timeline;
 use crate::domain::{Currency, Tally, Timestamp};

@@ -5,8 +5,7 @@ use std::path::Path;
 
 use toml::{Table, Value};
 
-use super::chances::Faults;
-use super::chances::FloatShortage;
+use super::chances::{Faults, FloatShortage};
 use super::fault::Fault;
 use crate::sandbox::error::Error;
 

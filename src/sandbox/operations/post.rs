@@ -15,8 +15,7 @@ use crate::sandbox::faults::plan::Draw;
 use crate::sandbox::gateway::{Gateway, Taken};
 use crate::sandbox::http::codes::{Entry, FAILURE, Refusal, acknowledgement, gateway_id, refusal};
 use crate::sandbox::http::replies;
-use crate::sandbox::http::request;
-use crate::sandbox::http::request::{Envelope, PostPacket, packets};
+use crate::sandbox::http::request::{self, Envelope, PostPacket, packets};
 use crate::sandbox::http::validation::{check_country, check_id, digest, validate};
 use crate::sandbox::outbox::Call;
 

@@ -18,8 +18,7 @@ use crate::sandbox::gateway::Gateway;
 use crate::sandbox::http::body::read_body;
 use crate::sandbox::http::replies;
 use crate::sandbox::http::validation::ID_MAX;
-use crate::sandbox::rules::pdf;
-use crate::sandbox::rules::pdf::Flaw;
+use crate::sandbox::rules::pdf::{self, Flaw};
 
 /// The largest upload, in bytes: the file with the form around it.
 pub(in crate::sandbox) const UPLOAD_MAX: usize = 12 * 1024 * 1024;
