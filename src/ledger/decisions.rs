@@ -136,6 +136,20 @@ pub fn is_asked_first(life: &Life) -> bool {
     }
 }
 
+/// Returns a payment as a decision has to see it where the journal may have missed what was posted until it was `noticed`: a post
+/// that is not on record may have left then.
+#[must_use]
+pub fn as_missed(life: &Life, noticed: Option<Timestamp>) -> Life {
+    match noticed {
+        Some(noticed) => Life {
+            posted_at: life.posted_at.max(Some(noticed)),
+            quarantine_from: life.quarantine_from.max(Some(noticed)),
+            ..*life
+        },
+        None => *life,
+    }
+}
+
 /// Returns whether a payment may be recorded as failed on an operator's word.
 ///
 /// `life` is what is known with the gateway's answer. Whether its state allows a decision at all, the lifecycle says.

@@ -21,7 +21,7 @@ use crate::callback::{self, Addresses};
 use crate::domain::{Country, PayerTransactionId, Pulse, WireZone};
 use crate::engine::{self, Clock, Limits, Plan, Progress, Rate, Run, Summary};
 use crate::gateway::{Profile, Secrets, wire::Requests};
-use crate::journal::inline::{Fuse, Latency};
+use crate::journal::inline::{Fuse, Latency, set_clock};
 use crate::journal::{Error, Home, Journal, Kind, Moved};
 use crate::ledger::confirmation::{Answer, Confirmation};
 use crate::ledger::standstill::SILENCE_MAX;
@@ -142,6 +142,7 @@ impl Scene {
             }
         });
         let latency = latency(&self.world);
+        set_clock(self.world.lock().wall_now());
         Journal::simulated(self.disk.clone(), fuse, latency, crash.clone(), acquired)
     }
 

@@ -293,6 +293,10 @@ fn what_is_on_record_of_a_recovery_is_not_edited_away() {
             "insert into lost_order select * from aside.kept; drop table aside.kept",
         ),
         (
+            "create table aside.kept as select * from payer; delete from payer",
+            "insert into payer select * from aside.kept; drop table aside.kept",
+        ),
+        (
             "create table aside.kept as select * from recovery; delete from recovery",
             "insert into recovery select * from aside.kept; drop table aside.kept",
         ),

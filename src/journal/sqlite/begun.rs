@@ -79,13 +79,7 @@ fn noticed(c: &Chained, missing: &Missing) -> Result<(), Error> {
     let Missing { cause, lost, .. } = missing;
     // What is added to an edited record would hide the edit.
     recoveries::assert_as_recorded(c)?;
-    // SQLite's clock: who opens a journal brings none along, and no wait rests on it, as the next run begins all of them anew.
-    let now: i64 = c.query_row(
-        "select cast(unixepoch('subsec') * 1000 as integer)",
-        [],
-        |row| row.get(0),
-    )?;
-    let now = Timestamp::from_millis(now);
+    let now = clock(c)?;
     c.execute(
         "update meta set value = randomblob(16) where key = 'journal'",
         [],
@@ -114,6 +108,20 @@ fn noticed(c: &Chained, missing: &Missing) -> Result<(), Error> {
         )?;
     }
     spread(c, *cause, lost.count, now).map(drop)
+}
+
+/// Returns the time by SQLite's clock: who opens a journal brings none along.
+fn clock(c: &Connection) -> Result<Timestamp, Error> {
+    #[cfg(test)]
+    if let Some(now) = super::fuse::clock() {
+        return Ok(now);
+    }
+    let now = c.query_row(
+        "select cast(unixepoch('subsec') * 1000 as integer)",
+        [],
+        |row| row.get(0),
+    )?;
+    Ok(Timestamp::from_millis(now))
 }
 
 /// Puts a recovery on record.

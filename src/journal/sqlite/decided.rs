@@ -8,6 +8,7 @@ use super::agreed::judged;
 use super::catalog::known_batch;
 use super::inquiries::is_open_to_decision;
 use super::names::rows_named;
+use super::noticed::noticed_at;
 use super::operator::{acted_on, cancel_all, order, refuse_without_amount, retry};
 use super::payments::subject;
 use super::record::record;
@@ -21,7 +22,9 @@ use crate::journal::{
     Answered, Cancelled, Decision, Error, Failures, Finding, Looked, Moved, RepeatPlan, Seen,
     ToCancel,
 };
-use crate::ledger::decisions::{About, Asked, ByCode, Heard, Refusal, is_within, may_fail};
+use crate::ledger::decisions::{
+    About, Asked, ByCode, Heard, Refusal, as_missed, is_within, may_fail,
+};
 use crate::ledger::names::PaymentName;
 use crate::lifecycle::{Event, Moment, Policy, State, proven};
 
@@ -274,6 +277,7 @@ fn judge_failed(
         said_paid: was_said_to_be_paid(c, seq)?,
         ..asked
     };
+    let life = as_missed(&life, noticed_at(c, seq)?);
     Ok(may_fail(&life, asked, now, policy))
 }
 

@@ -1,12 +1,26 @@
-//! Commits that are made to fail, for simulated time.
+//! Commits that are made to fail, and the clock of whoever opens a journal, for simulated time.
 
 use std::cell::Cell;
 
 use rusqlite::Connection;
 
+use crate::domain::Timestamp;
+
 thread_local! {
     /// The next commit fails; whether it is carried out all the same.
     static FAILURE: Cell<Option<bool>> = const { Cell::new(None) };
+    /// What the clock shows to whoever opens a journal next.
+    static CLOCK: Cell<Option<Timestamp>> = const { Cell::new(None) };
+}
+
+/// Sets the clock of whoever opens a journal next.
+pub(super) fn set_clock(now: Timestamp) {
+    CLOCK.set(Some(now));
+}
+
+/// What that clock shows; `None`: it is SQLite's.
+pub(super) fn clock() -> Option<Timestamp> {
+    CLOCK.get()
 }
 
 /// Says what becomes of the next commit: `None`: nothing happens to it; otherwise it fails, carried out all the same or not.

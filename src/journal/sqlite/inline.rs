@@ -13,6 +13,7 @@ use super::commit::Work;
 use super::commit::commit;
 use super::open;
 use super::session::Chained;
+use crate::domain::Timestamp;
 use crate::journal::Error;
 use crate::ledger::recovery::Marked;
 
@@ -41,6 +42,11 @@ thread_local! {
     static SPARE: RefCell<Vec<Connection>> = const { RefCell::new(Vec::new()) };
     /// The verb under way takes a batch for a run.
     static ACQUIRING: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Sets the clock of whoever opens a journal next: nothing else is told the time by then.
+pub(crate) fn set_clock(now: Timestamp) {
+    super::fuse::set_clock(now);
 }
 
 /// Notes that the verb under way takes a batch for a run.

@@ -207,8 +207,9 @@ pub(super) fn find_misfits(
     limit: usize,
 ) -> Result<Vec<(i64, Mismatch)>, Error> {
     intact.refresh(c, batch_id)?;
+    // What its bill said, and what a row is held against, moves nothing: it may have no life yet.
     let mut heard_of = c.prepare_cached(
-        "select exists (select 1 from evidence e indexed by evidence_by_payment where e.seq = ?1 and e.event <> ?2)",
+        "select exists (select 1 from evidence e indexed by evidence_by_payment where e.seq = ?1 and e.event not in (?2, ?3))",
     )?;
     // What waits for its amount has no life yet, and was never claimed; whatever else is said of it moves nothing.
     let mut statement = c.prepare_cached(
@@ -222,7 +223,7 @@ pub(super) fn find_misfits(
     {
         let (seq, lane): (i64, i64) = (row.get(0)?, row.get(1)?);
         let begun = intact.first_claim(c, lane, seq)?.is_some()
-            || heard_of.query_row(params![seq, BILLED], |row| row.get(0))?;
+            || heard_of.query_row(params![seq, BILLED, WATCHED], |row| row.get(0))?;
         if begun {
             found.extend(misfit(intact, c, (batch_id, lane), seq)?);
         }

@@ -32,3 +32,13 @@ pub(super) fn was_there_when_noticed(c: &Connection, seq: i64) -> Result<bool, E
     )?
     .query_row([seq], |row| row.get(0))?)
 }
+
+/// Returns when it was noticed last that the journal may have missed what was posted of a payment; `None`: it never was.
+pub(super) fn noticed_at(c: &Connection, seq: i64) -> Result<Option<Timestamp>, Error> {
+    let at: Option<i64> = c
+        .prepare_cached(
+            "select max(begun_at) from recovery where newest_seq >= ?1 and reason is null",
+        )?
+        .query_row([seq], |row| row.get(0))?;
+    Ok(at.map(Timestamp::from_millis))
+}

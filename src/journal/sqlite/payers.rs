@@ -9,6 +9,7 @@ use super::lost_batches::{batches_lost, loads, told_batches};
 use super::noticed::open_recovery;
 use super::pinned::is_bound;
 use super::presume::ask_anew;
+use super::recoveries;
 use super::row::{PAYER_CONFIRMED, RELEASED};
 use super::session::Chained;
 use super::turns::Manner;
@@ -107,7 +108,8 @@ fn confirm(c: &Chained, batch: &BatchName, home: &Home, now: Timestamp) -> Resul
         kind: (PAYER_CONFIRMED, None, None),
         detail: Some(&detail),
         ..Evidence::default()
-    })
+    })?;
+    recoveries::tell_of_payer(c, now)
 }
 
 /// Keeps who posted, as the place of a journal told it when it was noticed that the journal may have missed something.

@@ -36,6 +36,17 @@ pub(super) fn tell_moved(c: &Chained, now: Timestamp) -> Result<(), Error> {
     tell(c, RECOVERY_BEGAN, json!({"batches_missing": missing}), now)
 }
 
+/// Tells every batch that a person said who posted one of them, if a recovery is on record.
+pub(super) fn tell_of_payer(c: &Chained, now: Timestamp) -> Result<(), Error> {
+    let some: bool = c
+        .prepare_cached("select exists (select 1 from recovery)")?
+        .query_row([], |row| row.get(0))?;
+    match some {
+        true => tell(c, RECOVERY_BEGAN, json!({"who_posted": "confirmed"}), now),
+        false => Ok(()),
+    }
+}
+
 /// Tells a batch that is new of the recovery that is open, if one is.
 pub(super) fn tell_new(c: &Chained, batch_id: i64, now: Timestamp) -> Result<(), Error> {
     let Some(open) = open_recovery(c)? else {
@@ -66,6 +77,7 @@ fn digest(c: &Connection) -> Result<String, Error> {
     for sql in [
         "select * from recovery order by recovery_id",
         "select * from lost_order order by lost_order_id",
+        "select * from payer order by batch",
     ] {
         let mut statement = c.prepare_cached(sql)?;
         let mut rows = statement.query([])?;

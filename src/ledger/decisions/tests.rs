@@ -285,6 +285,35 @@ fn what_may_have_arrived_is_asked_about_first() {
 }
 
 #[test]
+fn what_a_lost_journal_may_have_posted_has_its_quarantine_from_when_that_was_noticed() {
+    let policy = Policy::default();
+    let long_ago = Life {
+        state: State::InDoubt,
+        exposures: 1,
+        posted_at: Some(Timestamp::from_millis(0)),
+        quarantine_from: Some(Timestamp::from_millis(0)),
+        ..Life::NEW
+    };
+    let noticed = Timestamp::from_millis(0).after(policy.give_up_after * 2);
+    let asked = |heard| Asked {
+        heard: Some(heard),
+        learned: false,
+        said_paid: false,
+        although: true,
+    };
+    let soon = noticed.after(Duration::from_secs(1));
+    for heard in [Heard::NotFound, Heard::Nothing, Heard::Acknowledged] {
+        let judged = |noticed, now| {
+            may_fail(&as_missed(&long_ago, noticed), asked(heard), now, &policy).is_ok()
+        };
+        assert!(judged(None, soon), "{heard:?}");
+        assert!(!judged(Some(noticed), soon), "{heard:?}");
+        let late = noticed.after(policy.give_up_after + policy.not_found_quarantine);
+        assert!(judged(Some(noticed), late), "{heard:?}");
+    }
+}
+
+#[test]
 fn only_an_entry_of_a_status_reply_says_something() {
     let ours = About::default();
     let other = About {

@@ -67,7 +67,7 @@ create table recovery (
 ) strict;
 
 -- For "in" SQLite would build a set of the numbers for each row of evidence that is written.
--- The chain of every batch says what is on record of recoveries: it is compared before a run, a load or an order rests on it.
+-- The chain of every batch says what is on record of recoveries, and of who posted (payer): it is compared before a run, a load or an order rests on it.
 create index recoveries on evidence (batch_id, evidence_id) where (event = 50 or event = 51 or event = 84);
 
 -- What tells the payments that a load brought, without their retries, from any others: how many there are, and the sum of the
