@@ -10,9 +10,9 @@ use disburse::domain::{
     PayerTransactionId, Reference, Said, ServiceCode, Tally, Timestamp, Unpriced,
 };
 use disburse::journal::{
-    Acquired, CallbackNote, Claim, Finding, Home, Incoming, Journal, LoadPlan, LoadSummary, Loaded,
-    Moved, PaymentRecord, Reader, Received, RejectedRow, RepeatPlan, ReportRow, RunTerms, RunToken,
-    Standing,
+    Acquired, CallbackNote, Claim, Finding, Home, Incoming, Journal, LoadPlan, LoadRefusal,
+    LoadSummary, Loaded, Moved, PaymentRecord, Reader, Received, RejectedRow, RepeatPlan, Repeats,
+    ReportRow, RunTerms, RunToken, Standing,
 };
 use disburse::ledger::confirmation::{Answer, Bound, Confirmation};
 use disburse::lifecycle::{Class, Event, Moment, Policy, State, Verdict};
@@ -86,6 +86,27 @@ pub fn nameless(n: u64, line: u64) -> Instruction {
         line,
         reference: None,
         ..row(n)
+    }
+}
+
+/// Ends every payment of the batch `payroll` with these words.
+pub async fn all_end(world: &World, class: Class, code: i32) {
+    let token = world.acquire(1).await.token;
+    for claim in world.claim(token, 100, 2).await {
+        world
+            .record(vec![finding(claim.seq, reply(class, code))], 3)
+            .await;
+    }
+}
+
+/// The repeats that a load is refused for.
+pub fn repeats(loaded: Loaded) -> Repeats {
+    match loaded {
+        Loaded::Refused(LoadRefusal::BadRows {
+            repeats: Some(repeats),
+            ..
+        }) => repeats,
+        other => panic!("{other:?}"),
     }
 }
 

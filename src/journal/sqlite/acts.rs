@@ -4,9 +4,10 @@ use rusqlite::OptionalExtension;
 use serde_json::{Value, json};
 
 use super::chain::Evidence;
+use super::events::ACTED;
 use super::orders::{Touched, keep_order};
 use super::reader::Snapshot;
-use super::row::{ACTED, corrupt};
+use super::row::corrupt;
 use super::session::Chained;
 use super::turns::Manner;
 use super::writer::Journal;

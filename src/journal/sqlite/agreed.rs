@@ -6,7 +6,8 @@ use rusqlite::{Connection, OptionalExtension, params};
 
 use super::chain::{Evidence, Words};
 use super::detail::detail_of;
-use super::row::{OTHER_ANSWER, OTHER_REPLY, corrupt, event_numbers, save_life};
+use super::events::{OTHER_ANSWER, OTHER_REPLY, event_numbers};
+use super::row::{corrupt, save_life};
 use super::session::Chained;
 use super::subject::Subject;
 use crate::domain::{Country, Msisdn, Said};

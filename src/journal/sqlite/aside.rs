@@ -1,6 +1,6 @@
 //! Rows that were set aside, and those of them that a person has withdrawn.
 
-use super::row::ROW_WITHDRAWN;
+use super::events::ROW_WITHDRAWN;
 use super::row::corrupt;
 use super::row::currency_of;
 use rusqlite::{Connection, OptionalExtension};

@@ -4,9 +4,10 @@ use rusqlite::params;
 
 use super::blocks;
 use super::chain::Evidence;
+use super::events::PRESUMED_POSTED;
 use super::fresh::begin_lane;
 use super::job::Load;
-use super::row::{PRESUMED_POSTED, UNPRICED, corrupt, state_number};
+use super::row::{UNPRICED, corrupt, state_number};
 use super::seal;
 use crate::journal::Error;
 use crate::lifecycle::State;

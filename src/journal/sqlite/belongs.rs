@@ -4,7 +4,7 @@ use rusqlite::Connection;
 
 use super::canon::Digest;
 use super::catalog::{account, loaded_for, rehearsal};
-use super::row::{FILE_LOADED, GATEWAY_MOVED, PINNED};
+use super::events::{FILE_LOADED, GATEWAY_MOVED, PINNED};
 use super::seal::pin_digest;
 use crate::domain::BatchName;
 use crate::journal::Error;

@@ -5,13 +5,11 @@ use serde_json::json;
 
 use super::catalog::known_batch;
 use super::chain::Evidence;
+use super::events::{BILLED, PRESUMED_POSTED};
 use super::fresh::{fresh_from, has_fresh};
 use super::names::batch_name_of;
 use super::rivals::name_rivals;
-use super::row::{
-    BILLED, PRESUMED_POSTED, add_to_tally, corrupt, currency_of, identifier_of, service_of,
-    state_number,
-};
+use super::row::{add_to_tally, corrupt, currency_of, identifier_of, service_of, state_number};
 use super::seal::bill_digest;
 use super::session::Chained;
 use super::turns::Manner;

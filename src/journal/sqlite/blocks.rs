@@ -8,8 +8,8 @@ use serde_json::json;
 
 use super::canon::{Canon, Digest};
 use super::chain::{Chain, Evidence};
+use super::events::ROWS_LOADED;
 use super::insert::{Texts, line_number};
-use super::row::ROWS_LOADED;
 use crate::domain::{Instruction, PayerTransactionId, Reference, Timestamp, Written};
 use crate::journal::Error;
 

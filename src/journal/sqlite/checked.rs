@@ -2,7 +2,7 @@
 
 use rusqlite::{Connection, OptionalExtension, params};
 
-use super::row::DOCUMENT_CHECKED;
+use super::events::DOCUMENT_CHECKED;
 use crate::journal::Error;
 
 /// Prepares for the documents of a load.

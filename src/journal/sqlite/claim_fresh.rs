@@ -2,13 +2,14 @@
 
 use super::chain::Evidence;
 use super::checks::check_fresh;
+use super::events::CLAIMED_TOGETHER;
 use super::first_claims::Together;
 use super::fresh::begin_lives;
 use super::fresh::fresh_from;
 use super::fresh::fresh_in_lane;
 use super::intact::told;
 use super::row::NEVER;
-use super::row::{CLAIMED_TOGETHER, PAYMENT_COLUMNS, PAYMENT_WIDTH, payment_of};
+use super::row::{PAYMENT_COLUMNS, PAYMENT_WIDTH, payment_of};
 use super::session::Chained;
 use super::subject::Subject;
 use super::watched::{Watched, watched};

@@ -5,11 +5,10 @@ use rusqlite::params;
 use super::agreed::{apply_other, judged};
 use super::chain::{Evidence, Words};
 use super::detail::detail_of;
+use super::events::event_numbers;
 use super::held::open_all;
 use super::row::NEVER;
-use super::row::{
-    assert_changed, due_number, event_numbers, known_number, millis, save_life, state_number,
-};
+use super::row::{assert_changed, due_number, known_number, millis, save_life, state_number};
 use super::session::Chained;
 use super::subject::Subject;
 use super::taken::{conclude_other, conclude_taken, recognise};

@@ -3,7 +3,8 @@
 use rusqlite::Connection;
 use serde::{Deserialize, Serialize};
 
-use super::row::{CLAIMED_TOGETHER, corrupt};
+use super::events::CLAIMED_TOGETHER;
+use super::row::corrupt;
 use crate::journal::Error;
 
 /// First claims that share a row of evidence: its detail.

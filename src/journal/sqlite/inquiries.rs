@@ -5,13 +5,13 @@ use std::collections::BTreeSet;
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::catalog::id_of;
+use super::events::{
+    NOTED_CALLBACK, OTHER_ANSWER, OTHER_CALLBACK, OTHER_REPLY, REPLACED, class_of,
+};
 use super::members::{Member, of_row, split};
 use super::noticed::open_recovery;
 use super::row::NEVER;
-use super::row::{
-    NOTED_CALLBACK, OTHER_ANSWER, OTHER_CALLBACK, OTHER_REPLY, REPLACED, class_of, corrupt,
-    state_number,
-};
+use super::row::{corrupt, state_number};
 use super::session::Chained;
 use super::until_done;
 use crate::domain::Timestamp;

@@ -8,11 +8,10 @@ use rusqlite::{Connection, OptionalExtension, params};
 
 use super::blocks::{instruction_digest, stored};
 use super::canon::{Digest, Terms};
+use super::events::{BILLED, CLAIMED_TOGETHER, REPLACED, ROWS_LOADED, UPLOADED, WATCHED, fact_of};
 use super::first_claims::Together;
 use super::members::of_row;
-use super::row::{
-    BILLED, CLAIMED_TOGETHER, REPLACED, ROWS_LOADED, UPLOADED, WATCHED, corrupt, fact_of,
-};
+use super::row::corrupt;
 use super::seal::bill_digest;
 use crate::domain::{Payment, Timestamp};
 use crate::journal::Error;

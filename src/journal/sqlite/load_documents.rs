@@ -2,8 +2,8 @@
 
 use super::chain::Evidence;
 use super::checked::checked_digest;
+use super::events::DOCUMENT_CHECKED;
 use super::job::Load;
-use super::row::DOCUMENT_CHECKED;
 use super::sorted::Sorted;
 use crate::domain::Instruction;
 use crate::journal::Error;

@@ -7,11 +7,11 @@ use super::Journal;
 use super::catalog::account;
 use super::catalog::known_batch;
 use super::chain::Evidence;
+use super::events::GATEWAY_MOVED;
 use super::pin::{
     assert_belongs, assert_nothing_was_edited, assert_purpose, mark_payer, witnesses,
 };
 use super::pinned::may_be_there;
-use super::row::GATEWAY_MOVED;
 use super::seal::pin_digest;
 use super::session::Chained;
 use super::turns::Manner;

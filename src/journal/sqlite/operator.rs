@@ -11,6 +11,7 @@ use super::catalog::known_batch;
 use super::chain::Evidence;
 use super::checks::check_generations;
 use super::chosen::chosen;
+use super::events::{PRESUMED_POSTED, REPLACED, WITHDRAWAL_ORDERED, event_numbers};
 use super::fresh::begin_all;
 use super::generations;
 use super::inquiries::is_open_to_decision;
@@ -24,8 +25,8 @@ use super::recoveries;
 use super::retriable::not_allowed;
 use super::retriable::why_not;
 use super::row::{
-    PAYMENT_COLUMNS, PAYMENT_WIDTH, PRESUMED_POSTED, REPLACED, WITHDRAWAL_ORDERED, add_to_tally,
-    batch_id, event_numbers, payment_of, save_life, service_of, state_number,
+    PAYMENT_COLUMNS, PAYMENT_WIDTH, add_to_tally, batch_id, payment_of, save_life, service_of,
+    state_number,
 };
 use super::session::Chained;
 use super::subject::Subject;

@@ -5,10 +5,11 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use super::catalog::batches;
+use super::events::ORDERS_GIVEN_AGAIN;
 use super::given::{given_orders, lost_orders};
 use super::place::look;
 use super::recoveries;
-use super::row::{ORDERS_GIVEN_AGAIN, corrupt};
+use super::row::corrupt;
 use super::session::Chained;
 use super::turns::Manner;
 use super::{Journal, Reader};

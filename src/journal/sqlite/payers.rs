@@ -5,12 +5,12 @@ use serde_json::json;
 
 use super::catalog::known_batch;
 use super::chain::Evidence;
+use super::events::{PAYER_CONFIRMED, RELEASED};
 use super::lost_batches::{batches_lost, loads, told_batches};
 use super::noticed::open_recovery;
 use super::pinned::is_bound;
 use super::presume::ask_anew;
 use super::recoveries;
-use super::row::{PAYER_CONFIRMED, RELEASED};
 use super::session::Chained;
 use super::turns::Manner;
 use super::{Journal, Reader};

@@ -2,10 +2,11 @@
 
 use super::chain::Evidence;
 use super::checks::edited;
+use super::events::PRESUMED_POSTED;
 use super::fresh::begin_all;
 use super::held::open_all;
 use super::payments::subject;
-use super::row::{PRESUMED_POSTED, save_life};
+use super::row::save_life;
 use super::session::Chained;
 use crate::domain::Timestamp;
 use crate::journal::Error;

@@ -3,7 +3,8 @@
 use rusqlite::Connection;
 
 use super::Reader;
-use super::row::{LIFE_COLUMNS, PRESUMED_POSTED, corrupt, life_of};
+use super::events::PRESUMED_POSTED;
+use super::row::{LIFE_COLUMNS, corrupt, life_of};
 use crate::domain::BatchName;
 use crate::journal::{Error, Presumed};
 use crate::ledger::recovery::Since;

@@ -9,6 +9,7 @@ use super::batch_status::standing;
 use super::bills::{bills, last_bill};
 use super::catalog::id_of;
 use super::catalog::known_batch;
+use super::events::{DOCUMENT_CHECKED, REPLACED, STOOD, SUPERSEDED, event_name, event_of, fact_of};
 use super::first_claims::{FirstClaim, first_claim};
 use super::inquiries::{doubted, waits_for};
 use super::linked::{Side, linked};
@@ -18,12 +19,12 @@ use super::open;
 use super::reader::{RECORD_TABLES, record_columns};
 use super::reader::{Reader, Snapshot};
 use super::row::{
-    AMOUNT, DOCUMENT_CHECKED, PAYMENT_WIDTH, REPLACED, STOOD, SUPERSEDED, corrupt, currency_of,
-    event_name, event_of, fact_of, identifier_of, life_of, payment_of, service_of, stamp,
-    stored_of,
+    AMOUNT, PAYMENT_WIDTH, corrupt, currency_of, identifier_of, life_of, payment_of, service_of,
+    stamp, stored_of,
 };
 use super::rows::Rows;
-use super::seal::{SAID, WORDS};
+use super::seal::SAID;
+use super::stood::WORDS;
 use super::until_done;
 use crate::domain::{
     BatchName, ControlTotals, Currency, Originator, PayerTransactionId, Timestamp,

@@ -2,7 +2,7 @@
 
 use super::row::LIFE_COLUMNS;
 use super::row::PAYMENT_COLUMNS;
-use super::seal::DESCRIPTION;
+use super::stood::DESCRIPTION;
 use rusqlite::Connection;
 
 use crate::domain::BatchName;

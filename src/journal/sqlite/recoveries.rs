@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 
 use super::canon::Canon;
 use super::chain::Evidence;
+use super::events::{ORDERS_GIVEN_AGAIN, RECOVERY_BEGAN, RECOVERY_DONE};
 use super::noticed::open_recovery;
-use super::row::{ORDERS_GIVEN_AGAIN, RECOVERY_BEGAN, RECOVERY_DONE};
 use super::session::Chained;
 use super::turns::Manner;
 use super::{Journal, Reader};

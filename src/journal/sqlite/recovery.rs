@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use super::catalog::batches;
 use super::catalog::known_batch;
+use super::events::{RECOVERY_DONE, RELEASED};
 use super::given::lost_orders;
 use super::noticed::open_recovery;
 use super::payments::subject;
@@ -12,7 +13,6 @@ use super::place::look;
 use super::presume::{each, move_by};
 use super::presumed::presumptions;
 use super::recoveries;
-use super::row::{RECOVERY_DONE, RELEASED};
 use super::session::Chained;
 use super::turns::Manner;
 use super::when_done;

@@ -3,8 +3,8 @@
 use rusqlite::params;
 
 use super::chain::Evidence;
+use super::events::event_numbers;
 use super::row::NEVER;
-use super::row::event_numbers;
 use super::session::Chained;
 use crate::domain::Timestamp;
 use crate::journal::{Error, RunTerms};

@@ -1,7 +1,8 @@
 //! Identifiers that the gateway had before our first post: what it says of them is about ours only if it names ours.
 
 use super::chain::Evidence;
-use super::row::{event_numbers, save_life};
+use super::events::event_numbers;
+use super::row::save_life;
 use super::session::Chained;
 use super::subject::Subject;
 use crate::journal::Error;

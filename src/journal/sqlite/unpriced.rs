@@ -4,8 +4,9 @@ use rusqlite::{Connection, OptionalExtension, params};
 
 use super::catalog::known_batch;
 use super::chain::Evidence;
+use super::events::event_numbers;
 use super::row::NEVER;
-use super::row::{UNPRICED, add_to_tally, corrupt, currency_of, event_numbers, state_number};
+use super::row::{UNPRICED, add_to_tally, corrupt, currency_of, state_number};
 use super::session::Chained;
 use super::turns::Manner;
 use super::writer::Journal;

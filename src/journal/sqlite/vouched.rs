@@ -7,11 +7,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::canon::Digest;
+use super::events::{FILE_LOADED, REPLACED};
 use super::fingerprints::chunks_of;
 use super::fingerprints::{Key, entry_of};
 use super::intact::{Intact, misfit};
 use super::joins::join;
-use super::row::{FILE_LOADED, PAYMENT_COLUMNS, PAYMENT_WIDTH, REPLACED, corrupt, stored_of};
+use super::row::{PAYMENT_COLUMNS, PAYMENT_WIDTH, corrupt, stored_of};
 use super::seal::file_digest;
 use crate::domain::Timestamp;
 use crate::journal::Error;

@@ -8,9 +8,10 @@ use serde_json::{Value, json};
 
 use super::catalog::batch_of;
 use super::chain::Evidence;
+use super::events::WATCHED;
 use super::on_record::day;
 use super::on_record::{Other, other};
-use super::row::{WATCHED, corrupt, identifier_of};
+use super::row::{corrupt, identifier_of};
 use super::session::Chained;
 use super::vouched::Vouched;
 use crate::domain::{BatchName, Timestamp};

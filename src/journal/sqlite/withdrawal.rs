@@ -3,9 +3,9 @@
 use rusqlite::params;
 
 use super::chain::Evidence;
+use super::events::WITHDRAWAL_ORDERED;
 use super::evidence::apply;
 use super::payments::subject;
-use super::row::WITHDRAWAL_ORDERED;
 use super::session::Chained;
 use super::subject::Subject;
 use crate::domain::Said;

@@ -27,6 +27,7 @@ mod record;
 mod reload;
 mod repeats;
 mod replacements;
+mod retried;
 mod sequences;
 mod set_aside;
 mod shown;

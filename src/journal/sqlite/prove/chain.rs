@@ -10,11 +10,11 @@ use crate::journal::sqlite::blocks::{self, instruction_digest};
 use crate::journal::sqlite::canon::genesis;
 use crate::journal::sqlite::canon::{Canon, Digest};
 use crate::journal::sqlite::catalog::{account, loaded_for, rehearsal};
-use crate::journal::sqlite::first_claims::Together;
-use crate::journal::sqlite::row::{
+use crate::journal::sqlite::events::{
     ACCOUNT_MOVED, ACCOUNT_TAKEN, BILLED, CLAIMED_TOGETHER, FILE_LOADED, GATEWAY_MOVED, MENDED,
     MIGRATED, PINNED, REPLACED, ROW_WITHDRAWN, ROWS_LOADED, UPLOADED, WATCHED,
 };
+use crate::journal::sqlite::first_claims::Together;
 use crate::journal::sqlite::seal::{
     EVIDENCE, EVIDENCE_WIDTH, SAID, bill_digest, file_digest, pin_digest, upload_digest,
 };

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::domain::Timestamp;
 use crate::journal::Error;
-use crate::journal::sqlite::seal::{Standing, WORDS};
+use crate::journal::sqlite::stood::{Standing, WORDS};
 use crate::lifecycle::{Class, Event, Fact, Policy, fold};
 
 impl Standing {

@@ -10,15 +10,16 @@ use super::prover::{Above, Prover};
 use crate::domain::{BatchName, Originator, PayerTransactionId, RowKey, Timestamp};
 use crate::journal::Error;
 use crate::journal::sqlite::agreed::all_named_otherwise;
+use crate::journal::sqlite::events::{REPLACED, fact_of, is_about_another};
 use crate::journal::sqlite::first_claims::{FirstClaim, FirstClaims};
 use crate::journal::sqlite::fresh::fresh_from;
 use crate::journal::sqlite::members::{of_row, states};
 use crate::journal::sqlite::row::NEVER;
 use crate::journal::sqlite::row::{
-    PAYMENT_COLUMNS, PAYMENT_WIDTH, REPLACED, StoredRow, UNPRICED, corrupt, fact_of,
-    is_about_another, state_number, stored_of,
+    PAYMENT_COLUMNS, PAYMENT_WIDTH, StoredRow, UNPRICED, corrupt, state_number, stored_of,
 };
-use crate::journal::sqlite::seal::{SAID, Standing, WORDS, standing_columns};
+use crate::journal::sqlite::seal::SAID;
+use crate::journal::sqlite::stood::{Standing, WORDS, standing_columns};
 use crate::journal::sqlite::until_done;
 use crate::ledger::due::is_possible;
 use crate::ledger::generations::stands_for;
