@@ -3,8 +3,9 @@
 use serde_json::json;
 
 use super::arguments::AccountArguments;
+use super::exit::Verdict;
 use super::session::Session;
-use super::{Error, Verdict, bill, gateway, operation, output};
+use super::{Error, bill, gateway, operation, output};
 use crate::gateway::AccountAnswer;
 
 /// `disburse account`.

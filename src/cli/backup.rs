@@ -3,8 +3,9 @@
 use serde_json::json;
 
 use super::arguments::BackupArguments;
+use super::exit::Verdict;
 use super::session::Session;
-use super::{Error, Verdict, output};
+use super::{Error, output};
 use crate::journal;
 
 /// `disburse backup`.

@@ -3,8 +3,9 @@
 use serde_json::json;
 
 use super::arguments::BillArguments;
+use super::exit::Verdict;
 use super::session::Session;
-use super::{Error, Verdict, gateway, lookup, operation, output};
+use super::{Error, gateway, lookup, operation, output};
 use crate::domain::ServiceCode;
 use crate::gateway::{BillAnswer, BillInquiry};
 

@@ -4,10 +4,11 @@ use std::path::PathBuf;
 
 use super::arguments::CheckArguments;
 use super::bills::Told;
+use super::exit::Verdict;
 use super::input::{Input, declared_total};
 use super::load::{into_journal, print_summary, to_json};
 use super::session::{Session, batch_name};
-use super::{Error, Verdict, bills, mistakes, networks, output, repeats};
+use super::{Error, bills, mistakes, networks, output, repeats};
 use crate::domain::{Originator, PayerTransactionId, Timestamp};
 use crate::journal::{Journal, LoadPlan, LoadSummary, Reader, RepeatPlan};
 use crate::ledger::correction::{Corrects, RejectedName};

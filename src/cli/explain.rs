@@ -3,18 +3,17 @@
 use serde_json::json;
 
 use super::arguments::ExplainArguments;
+use super::exit::Verdict;
 use super::found::{self, Asked};
+use super::history::{text, visible};
 use super::report::Kinds;
 use super::session::{Commands, Session};
-use super::{Error, Verdict, ended, output, people, report, status, unpriced};
-use crate::domain::{
-    BankAccount, Electricity, Instruction, PayerTransactionId, Timestamp, WireZone,
-};
-use crate::journal::{
-    self, Doubt, Linked, PaymentRecord, Reader, Snapshot, SourceFile, TrailEntry, WaitsFor,
-};
+use super::waiting::waits;
+use super::{Error, ended, output, people, report, status, unpriced};
+use crate::domain::{BankAccount, Electricity, Instruction, Timestamp, WireZone};
+use crate::journal::{self, Linked, PaymentRecord, Reader, Snapshot, SourceFile, TrailEntry};
 use crate::ledger::Purpose;
-use crate::lifecycle::{Action, Event, State, Verdict as Said};
+use crate::lifecycle::{Action, Event, State};
 use crate::report::{Prepaid, StateName};
 
 /// `disburse explain`.
@@ -135,9 +134,6 @@ struct Shown<'a> {
     zone: &'a WireZone,
 }
 
-/// Stands for what is not shown.
-const HIDDEN: &str = "***";
-
 impl Shown<'_> {
     /// Returns the tokens and units of a payment, the tokens masked.
     fn electricity(self, record: &PaymentRecord) -> Option<(String, String)> {
@@ -155,18 +151,6 @@ impl Shown<'_> {
             read.masked()
         };
         Some((token, read.units_text()))
-    }
-}
-
-/// Returns what was said under this name, hidden where it is, or holds, a bearer value.
-fn text(name: &str, value: &str, reveal: bool) -> String {
-    // A body that could not be read may hold one wherever it likes.
-    let bearer =
-        matches!(name, "receiver_narration" | "body") || Electricity::read(value).is_some();
-    if bearer && !reveal && !value.is_empty() {
-        HIDDEN.to_owned()
-    } else {
-        value.to_owned()
     }
 }
 
@@ -253,87 +237,6 @@ fn print_record(record: &PaymentRecord, file: &SourceFile, trail: &[TrailEntry],
     }
 }
 
-/// What a payment waits for whose row a batch may have paid that was lost with a journal.
-pub(super) const UNTIL_DONE: &str = "`disburse recover --done` says that all batches that were loaded after the copy are here again";
-
-/// What to do about such payments.
-pub(super) fn until_done_hint(commands: Commands<'_>) -> String {
-    format!(
-        "Load each such file again, whole and under its batch name, and run it; then: disburse recover --done, then: {}. What is not to \
-         be paid any more, withdraw: disburse cancel {}",
-        commands.run(),
-        commands.batch
-    )
-}
-
-/// Says what a payment waits for, and what to do about it.
-pub(super) fn waits(
-    commands: Commands<'_>,
-    payment: PayerTransactionId,
-    waits: WaitsFor,
-) -> String {
-    match waits {
-        WaitsFor::Decision(id) => format!(
-            "waits until it is decided whether {id}, an earlier payment of the same row, was paid: {}",
-            commands.resolve(id)
-        ),
-        WaitsFor::Answer(id) => format!(
-            "waits until the gateway has been asked once more about {id}, an earlier payment of the same row, which an operator \
-             decided to have failed: a run asks, until the gateway agrees. {}",
-            way_out(commands, id)
-        ),
-        WaitsFor::Again(id) => format!(
-            "waits for the gateway's word about {id}, an earlier payment of the same row: it called it failed, and has spoken of it \
-             otherwise since. A run asks, until it says failed again. {}",
-            way_out(commands, id)
-        ),
-        WaitsFor::Recovered => format!(
-            "waits until {UNTIL_DONE}: one of them may have paid its row. {}",
-            until_done_hint(commands)
-        ),
-        WaitsFor::Itself {
-            withdrawn: true,
-            said,
-            ..
-        } => format!(
-            "cancelled, and somebody who should not know it spoke of it afterwards: {}. It may have been paid: pay it by no other way \
-             until the gateway, asked, does not have it. To ask: {}",
-            doubt(said),
-            commands.run()
-        ),
-        WaitsFor::Itself {
-            code,
-            withdrawn: false,
-            said,
-        } => format!(
-            "the gateway said failed{}, and later {}: it may have been paid. Pay it by no other way until the gateway, asked, says failed \
-             again. To ask: {}. {}",
-            code.map_or_else(String::new, |code| format!(" ({code})")),
-            doubt(said),
-            commands.run(),
-            way_out(commands, payment)
-        ),
-    }
-}
-
-fn doubt(said: Doubt) -> String {
-    match said {
-        Doubt::Code(code) => code.to_string(),
-        Doubt::Otherwise(code) => format!("{code} of another amount, currency or number"),
-        Doubt::Unreadable => "sent a callback that cannot be read".to_owned(),
-        Doubt::Missed => "may have said something that this journal has missed".to_owned(),
-    }
-}
-
-/// What a person can do where the gateway never says what is waited for.
-fn way_out(commands: Commands<'_>, id: PayerTransactionId) -> String {
-    format!(
-        "Where it never does, or cannot be asked (resolution.status_query), find out what became of {id}: {} --paid, or --failed \
-         --although-accepted",
-        commands.resolve(id)
-    )
-}
-
 /// What a conflict is that began with 229 at the first post.
 const TAKEN: &str = "the gateway had this identifier before our first post, and refused ours (229): what it says of it is of a payment of \
      somebody else, or of an earlier journal. Ask the gateway's people whose it is: disburse resolve --paid if it paid this row; if it did \
@@ -366,60 +269,6 @@ fn next(record: &PaymentRecord, shown: Shown<'_>) -> String {
         Action::Wait => "waits for its outcome, a callback or an operator's decision".to_owned(),
         Action::Nothing => "nothing is left to do".to_owned(),
     }
-}
-
-/// Returns what an entry is to a person; programs have its name.
-fn in_words(kind: &'static str) -> &'static str {
-    match kind {
-        // It is on disk before the first byte leaves: what came of that is said next, or is not known.
-        "intent recorded" => "handed out for sending",
-        "withdrawn" => "cancelled",
-        kind => kind,
-    }
-}
-
-pub(super) fn sentence(entry: &TrailEntry, reveal: bool) -> String {
-    let mut text = in_words(entry.kind).to_owned();
-    match entry.event {
-        Some(
-            Event::Reply(Said { code, .. })
-            | Event::Answer(Said { code, .. })
-            | Event::Callback(Said { code, .. }),
-        ) => {
-            text.push_str(&format!(": {code}"));
-        }
-        Some(Event::DecidedPaid) => text.push_str(": paid"),
-        Some(Event::DecidedFailed) => text.push_str(": failed"),
-        _ => {}
-    }
-    for (name, value) in visible(entry, reveal) {
-        text.push_str(&format!(", {name} {value:?}"));
-    }
-    if let Some(anomaly) = &entry.anomaly {
-        text.push_str(&format!("  ! {anomaly}"));
-    }
-    text
-}
-
-/// What was said.
-fn visible(entry: &TrailEntry, reveal: bool) -> Vec<(String, String)> {
-    let detail = entry
-        .detail
-        .as_deref()
-        .and_then(|text| serde_json::from_str::<serde_json::Value>(text).ok());
-    let Some(serde_json::Value::Object(members)) = detail else {
-        return Vec::new();
-    };
-    members
-        .into_iter()
-        .map(|(name, value)| {
-            let value = value
-                .as_str()
-                .map_or_else(|| value.to_string(), str::to_owned);
-            let value = text(&name, &value, reveal);
-            (name, value)
-        })
-        .collect()
 }
 
 fn linked_json(rows: &[Linked]) -> serde_json::Value {

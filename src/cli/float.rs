@@ -4,8 +4,9 @@ use serde_json::json;
 
 use super::arguments::FloatArguments;
 use super::config::Settings;
+use super::exit::Verdict;
 use super::session::Session;
-use super::{Error, Verdict, bill, gateway, operation, output};
+use super::{Error, bill, gateway, operation, output};
 use crate::domain::{ServiceCode, Totals};
 use crate::gateway::FloatBalance;
 

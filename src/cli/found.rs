@@ -3,8 +3,9 @@
 use serde_json::{Value, json};
 
 use super::arguments::ExplainArguments;
+use super::exit::Verdict;
 use super::session::{Session, batch_name, needed_payment, payment_name, sandbox_flag};
-use super::{Error, Verdict, lookup, output, report};
+use super::{Error, lookup, output, report};
 use crate::domain::{Actor, BatchName, Msisdn, WireZone};
 use crate::journal::{FOUND_MAX, FoundRow, Reader, RejectedFound, Snapshot, Wanted};
 use crate::ledger::Purpose;

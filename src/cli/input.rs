@@ -1,9 +1,8 @@
 //! A batch file on its way into a journal: opened, read on a thread of its own, its errors shown and kept.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::{File, FileType, OpenOptions};
+use std::fs::File;
 use std::io::{BufWriter, ErrorKind, Read, Seek, Write};
-use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -12,6 +11,7 @@ use std::sync::{Arc, OnceLock};
 use super::arguments::FileArguments;
 use super::config::Settings;
 use super::mistakes::Mistakes;
+use super::open::open;
 use super::rejected::{name_of, rejected};
 use super::{Error, fresh_name, links, output, rules};
 use crate::domain::{Amount, BatchName, Currency};
@@ -21,7 +21,6 @@ use crate::intake::{
 use crate::journal::{Incoming, LateError};
 use crate::ledger::correction::Corrects;
 use crate::report::FileIdentity;
-use rustix::fs::OFlags;
 
 /// Rows that travel together.
 const BLOCK: usize = 512;
@@ -311,50 +310,6 @@ fn joined(error: &LateError) -> String {
     }
 }
 
-/// Opens a regular file, and says in plain words what another thing is. Nothing is waited for: a pipe would wait for its
-/// writer, and a device may have no end.
-pub(super) fn open(path: &Path) -> Result<File, Error> {
-    let name = path.display();
-    let failed = |error: std::io::Error| match error.kind() {
-        ErrorKind::NotFound => Error::refused(format!("{name}: no such file"))
-            .hint("check the name: it is looked for from the folder in which the command is given"),
-        _ => Error::refused(format!("{name}: cannot be read: {error}")).hint(READABLE),
-    };
-    refuse_irregular(path, std::fs::metadata(path).map_err(failed)?.file_type())?;
-    let nonblocking = i32::try_from(OFlags::NONBLOCK.bits()).unwrap_or(0);
-    let file = OpenOptions::new()
-        .read(true)
-        .custom_flags(nonblocking)
-        .open(path)
-        .map_err(failed)?;
-    // It may have become another thing meanwhile.
-    refuse_irregular(path, file.metadata().map_err(failed)?.file_type())?;
-    Ok(file)
-}
-
-fn refuse_irregular(path: &Path, kind: FileType) -> Result<(), Error> {
-    let name = path.display();
-    if kind.is_file() {
-        return Ok(());
-    }
-    if kind.is_dir() {
-        return Err(Error::refused(format!(
-            "{name}: is a folder; name a file in it"
-        )));
-    }
-    let (what, hint) = if kind.is_fifo() {
-        (
-            "a pipe",
-            "give it as standard input, with - in the place of its name; or write it into a file first",
-        )
-    } else if kind.is_socket() {
-        ("a socket", "name a file")
-    } else {
-        ("a device", "name a file; - reads standard input")
-    };
-    Err(Error::refused(format!("{name}: is {what}, not a file")).hint(hint))
-}
-
 /// Standard input is kept in an unnamed file, so that rows found late can be read again.
 fn spool() -> Result<File, Error> {
     let failed = |error: std::io::Error| {
@@ -496,7 +451,7 @@ impl Reading {
 }
 
 /// What to do about a file that is there and does not open.
-const READABLE: &str = "let the user who gives the command read the file, or give it as standard input, with - in the place of its name";
+pub(super) const READABLE: &str = "let the user who gives the command read the file, or give it as standard input, with - in the place of its name";
 
 /// Reads a declared total: `1500.00` in the profile's currency, or `KES 1500.00`.
 pub(super) fn declared_total(text: &str, settings: &Settings) -> Result<(Currency, Amount), Error> {

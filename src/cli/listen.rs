@@ -5,8 +5,9 @@ use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
 use super::arguments::ListenArguments;
+use super::exit::Verdict;
 use super::session::Session;
-use super::{Error, Verdict, gateway, output, signals};
+use super::{Error, gateway, output, signals};
 use crate::callback::{self, Addresses};
 use crate::gateway::Secrets;
 use crate::journal::Journal;

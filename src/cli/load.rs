@@ -9,13 +9,12 @@ use super::arguments::{LoadArguments, LoadOptions, OnError};
 use super::aside::{self, Aside};
 use super::bills::{self, Told};
 use super::config::Settings;
+use super::exit::Verdict;
 use super::input::{Input, Pending, Reading, declared_total};
 use super::refused::refused;
 use super::session::{Session, batch_name, run_command, sandbox_flag};
 use super::verify;
-use super::{
-    Error, Verdict, arguments::FileArguments, corrected, networks, output, recover, repeats,
-};
+use super::{Error, arguments::FileArguments, corrected, networks, output, recover, repeats};
 use crate::domain::{BatchName, Originator, Tally, Timestamp};
 use crate::journal::{Journal, LoadPlan, LoadRefusal, LoadSummary, Loaded, Reader, RunLock};
 use crate::ledger::recovery::Cause;

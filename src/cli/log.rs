@@ -7,7 +7,7 @@ use tracing_subscriber::fmt::MakeWriter;
 
 use super::arguments::{Common, LogFormat};
 use super::config::CUSTODY;
-use super::{output, progress};
+use super::{output, screen};
 
 /// Starts the log: warnings, more with `-v`, or what `DISBURSE_LOG` says.
 pub fn start(common: &Common) {
@@ -66,6 +66,6 @@ impl Write for Line {
 
 impl Drop for Line {
     fn drop(&mut self) {
-        let _ = progress::suspended(|| io::stderr().lock().write_all(&self.0));
+        let _ = screen::suspended(|| io::stderr().lock().write_all(&self.0));
     }
 }

@@ -4,8 +4,9 @@ use serde_json::json;
 
 use super::arguments::LookupArguments;
 use super::config::Settings;
+use super::exit::Verdict;
 use super::session::Session;
-use super::{Error, Verdict, gateway, operation, output};
+use super::{Error, gateway, operation, output};
 use crate::domain::{Country, Msisdn, MsisdnError};
 use crate::gateway::{LookupInquiry, NetworkOf};
 

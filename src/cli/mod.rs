@@ -13,6 +13,7 @@ pub mod config;
 mod corrected;
 mod ended;
 mod error;
+mod exit;
 mod explain;
 mod failed_rows;
 mod float;
@@ -20,6 +21,7 @@ mod found;
 mod fresh_name;
 mod gateway;
 mod hints;
+mod history;
 mod input;
 mod links;
 mod listen;
@@ -29,6 +31,7 @@ mod lookup;
 mod mistakes;
 mod named;
 mod networks;
+mod open;
 mod operation;
 mod operator;
 mod output;
@@ -43,15 +46,18 @@ mod resolve;
 mod rules;
 mod run;
 mod sandbox;
+mod screen;
 mod session;
 mod shell;
 mod show_config;
 mod signals;
 mod status;
 mod token;
+mod told;
 mod unpriced;
 mod upload;
 mod verify;
+mod waiting;
 mod withdraw;
 mod writeback;
 
@@ -60,31 +66,8 @@ use std::process::ExitCode;
 pub use arguments::Arguments;
 use arguments::{Command, ConfigCommand};
 pub use error::Error;
+pub use exit::Verdict;
 use session::Session;
-
-/// What a finished command says with its exit code.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
-    /// Done; of a run: every payment is paid.
-    Done,
-    /// Finished, but some payments failed, were rejected, or are in conflict.
-    Incomplete,
-    /// Unfinished: run again.
-    Unfinished,
-    /// The gateway stopped it: credentials, float, circuit open.
-    Stopped,
-}
-
-impl Verdict {
-    fn code(self) -> u8 {
-        match self {
-            Self::Done => 0,
-            Self::Incomplete => 3,
-            Self::Unfinished => 4,
-            Self::Stopped => 5,
-        }
-    }
-}
 
 /// Carries out the command and returns the exit code.
 #[must_use]

@@ -6,17 +6,17 @@ use serde_json::json;
 
 use super::arguments::{CancelArguments, ResumeLaneArguments, RetryArguments};
 use super::ask::confirmed;
+use super::exit::Verdict;
 use super::session::{Session, batch_name, payment_name, run_command, sandbox_flag};
-use super::{Error, Verdict, named, output, repeats, status, withdraw};
+use super::told::{states, tell};
+use super::{Error, named, output, repeats, status, withdraw};
 use crate::domain::{BatchName, Tally, Timestamp};
 use crate::journal::{
-    FAILURES_SHOWN, Failure, Failures, Journal, PaidSince, Standing, ToRetry, Unretried,
-    WhyUnretried,
+    FAILURES_SHOWN, Failure, Failures, Journal, PaidSince, ToRetry, Unretried, WhyUnretried,
 };
 use crate::ledger::decisions::ByCode;
 use crate::ledger::names::{By, PaymentName};
-use crate::lifecycle::{Moment, State};
-use crate::report::StateName;
+use crate::lifecycle::Moment;
 
 fn now() -> Moment {
     Moment {
@@ -317,23 +317,6 @@ async fn tell_nothing_to_retry(
     Ok(())
 }
 
-/// Returns `2 paid, 1 cancelled`.
-pub(super) fn states(standing: &Standing) -> String {
-    let counted = State::ALL
-        .into_iter()
-        .map(|state| (status::words(state), standing.of(state).count));
-    let parts: Vec<String> = counted
-        .chain([
-            (StateName::Rejected.in_words(), standing.rejected.count),
-            (StateName::Withdrawn.in_words(), standing.withdrawn.count),
-            (StateName::Unpriced.in_words(), standing.unpriced),
-        ])
-        .filter(|(_, count)| *count > 0)
-        .map(|(state, count)| format!("{} {state}", output::grouped(&count.to_string())))
-        .collect();
-    parts.join(", ")
-}
-
 const EARLIER: &str = "an earlier payment of the same row is paid, or may be";
 const DOCUMENT: &str = "extra.supportDocument names a document that was uploaded for the identifier that failed, and a retry has another one";
 const DOCUMENT_HINT: &str = "load the rows again under another batch name with the file of the document in the column document: it is uploaded for \
@@ -545,12 +528,4 @@ pub(super) async fn resume_lane(
         }
     }
     Ok(Verdict::Done)
-}
-
-pub(super) fn tell(session: &Session, value: serde_json::Value, text: &str) {
-    if session.common.json {
-        output::json(&value)
-    } else {
-        output::line(text)
-    }
 }

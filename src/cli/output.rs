@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 
 use comfy_table::{CellAlignment, Table, presets};
 
-use super::progress;
+use super::screen;
 
 static LOST: OnceLock<String> = OnceLock::new();
 
@@ -91,7 +91,7 @@ pub(super) fn note(text: &str) {
 
 // Nobody may be there to hear it: `eprintln!` would end a run for that.
 fn say(text: &str) {
-    let _ = progress::suspended(|| {
+    let _ = screen::suspended(|| {
         io::stderr()
             .lock()
             .write_all(format!("{text}\n").as_bytes())

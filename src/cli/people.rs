@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::explain::sentence;
+use super::history::sentence;
 use super::output;
 use crate::domain::{PayerTransactionId, Timestamp, WireZone};
 use crate::journal::{ActRecord, TrailEntry};

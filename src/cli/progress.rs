@@ -1,30 +1,18 @@
 //! How a run shows itself: a bar on a terminal, a line every ten seconds elsewhere.
 
 use std::io::IsTerminal;
-use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use tokio::sync::watch;
 
+use super::screen::SCREEN;
 use super::{output, status};
 use crate::domain::{Timestamp, WireZone};
 use crate::engine::Progress;
 use crate::lifecycle::State;
 
 const LINE_EVERY: Duration = Duration::from_secs(10);
-
-static SCREEN: Mutex<Option<MultiProgress>> = Mutex::new(None);
-
-/// Does something that prints, without tearing the bar.
-pub(super) fn suspended<T>(work: impl FnOnce() -> T) -> T {
-    // Taken out of the lock first: the work may print again.
-    let screen = SCREEN.lock().ok().and_then(|screen| screen.clone());
-    match screen {
-        Some(screen) => screen.suspend(work),
-        None => work(),
-    }
-}
 
 /// Shows a run until its sender is gone.
 pub(super) async fn show(mut progress: watch::Receiver<Progress>, zone: WireZone, quiet: bool) {

@@ -4,8 +4,9 @@ use serde_json::{Value, json};
 
 use super::arguments::RecoverArguments;
 use super::ask::{Typed, ask, is_attended};
+use super::exit::Verdict;
 use super::session::{Session, batch_name};
-use super::{Error, Verdict, output};
+use super::{Error, output};
 use crate::domain::{BatchName, Timestamp};
 use crate::journal::{Journal, Missed, Presumed, Reader, RunLock};
 use crate::ledger::payer::Lost;

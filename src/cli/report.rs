@@ -4,9 +4,11 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::arguments::ReportArguments;
+use super::exit::Verdict;
 use super::failed_rows::{self, FailedRows};
 use super::session::{Commands, Session, batch_name};
-use super::{Error, Verdict, explain, output};
+use super::waiting;
+use super::{Error, output};
 use crate::domain::{BankAccount, BatchName, ControlTotals, PaymentKind, WireZone};
 use crate::journal::{
     ActRecord, BatchRecord, ListedPayment, ListedRow, PaymentRecord, Reader, RejectedRow,
@@ -356,7 +358,7 @@ fn note(record: &PaymentRecord, commands: Commands<'_>) -> String {
         ));
     }
     if let Some(waits) = record.waits_for {
-        parts.push(explain::waits(commands, record.payment.id, waits));
+        parts.push(waiting::waits(commands, record.payment.id, waits));
     }
     if let Some(decision) = &record.decision {
         parts.push(decision.clone());

@@ -3,9 +3,10 @@
 use super::arguments::ResolveArguments;
 use super::ask::confirmed;
 use super::config::Settings;
+use super::exit::Verdict;
 use super::named::{self, Meant};
 use super::session::{Session, batch_name, needed_payment};
-use super::{Error, Verdict, gateway, output, report, sandbox};
+use super::{Error, gateway, output, report, sandbox};
 use crate::domain::{BatchName, GatewayTransactionId, Timestamp};
 use crate::gateway::{Gateway, HttpGateway, Inquiry, Outcome, Signal, StopReason};
 use crate::journal::{Answered, Decision, Finding, Journal, Looked, Moved, Seen};

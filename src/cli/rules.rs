@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::Error;
 use super::config::Settings;
-use super::input::open;
+use super::open::open;
 use crate::domain::ServiceCode;
 use crate::intake::{BankDirectory, Documents, Rules, ServiceRule};
 

@@ -11,8 +11,9 @@ use tokio_util::sync::CancellationToken;
 
 use super::arguments::SandboxArguments;
 use super::config::{self, Settings};
+use super::exit::Verdict;
 use super::session::Session;
-use super::{Error, Verdict, output, signals};
+use super::{Error, output, signals};
 use crate::callback::{self, Listener};
 use crate::domain::{Amount, PaymentKind};
 use crate::sandbox::{self, Faults, Options, Sandbox, Service};

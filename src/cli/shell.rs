@@ -2,7 +2,8 @@
 
 use clap::CommandFactory;
 
-use super::{Arguments, Error, Verdict, output};
+use super::exit::Verdict;
+use super::{Arguments, Error, output};
 
 /// `disburse completions`.
 pub(super) fn completions(shell: clap_complete::Shell) -> Result<Verdict, Error> {

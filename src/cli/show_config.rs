@@ -1,8 +1,9 @@
 //! `config show`: every value and where it comes from.
 
 use super::arguments::ShowArguments;
+use super::exit::Verdict;
 use super::session::Session;
-use super::{Error, Verdict, config, output};
+use super::{Error, config, output};
 
 /// `disburse config show`.
 pub(super) fn show(session: &Session, arguments: &ShowArguments) -> Result<Verdict, Error> {

@@ -4,9 +4,11 @@ use serde_json::{Map, Value, json};
 
 use super::arguments::StatusArguments;
 use super::bills::unpriced_text;
+use super::exit::Verdict;
 use super::session::{Commands, Session, batch_name, run_command};
 use super::verify::head_json;
-use super::{Error, Verdict, explain, output, recover};
+use super::waiting;
+use super::{Error, output, recover};
 use crate::domain::{BatchName, PayerTransactionId, Tally};
 use crate::journal::{Reader, Standing, Waiting, WaitsFor, holder};
 use crate::ledger::generations::PaidTwice;
@@ -245,7 +247,7 @@ fn paid_twice(row: &PaidTwice) -> Value {
 }
 
 fn waiting(commands: Commands<'_>, held: &Waiting) -> Value {
-    let waits = explain::waits(commands, held.id, held.waits_for);
+    let waits = waiting::waits(commands, held.id, held.waits_for);
     json!({"payer_transaction_id": held.id.as_str(), "waits": waits})
 }
 
@@ -261,13 +263,13 @@ pub(super) fn waiting_texts(batch: &BatchName, standing: &Standing) -> Vec<Strin
         format!(
             "{} {wait} until {}: one of them may have paid {their}",
             output::counted(standing.until_done, "payment"),
-            explain::UNTIL_DONE
+            waiting::UNTIL_DONE
         )
     });
     let own = |held: &&Waiting| held.waits_for != WaitsFor::Recovered;
     let named = standing.waiting.iter().filter(own);
     let told = named.clone().map(|held| {
-        let waits = explain::waits(commands, held.id, held.waits_for);
+        let waits = waiting::waits(commands, held.id, held.waits_for);
         match held.waits_for {
             WaitsFor::Itself { .. } => format!("payment {}: {waits}", held.id),
             _ => format!("the retry {} {waits}", held.id),

@@ -3,8 +3,9 @@
 use serde_json::json;
 
 use super::arguments::TokenArguments;
+use super::exit::Verdict;
 use super::session::Session;
-use super::{Error, Verdict, gateway, operation, output};
+use super::{Error, gateway, operation, output};
 use crate::domain::Timestamp;
 
 /// `disburse token`.

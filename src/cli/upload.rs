@@ -5,8 +5,9 @@ use std::path::Path;
 use serde_json::json;
 
 use super::arguments::UploadArguments;
+use super::exit::Verdict;
 use super::session::Session;
-use super::{Error, Verdict, gateway, operation, output};
+use super::{Error, gateway, operation, output};
 use crate::domain::PayerTransactionId;
 use crate::intake::{self, DocumentError};
 

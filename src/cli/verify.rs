@@ -3,8 +3,9 @@
 use serde_json::json;
 
 use super::arguments::VerifyArguments;
+use super::exit::Verdict;
 use super::session::{Session, batch_name};
-use super::{Error, Verdict, output};
+use super::{Error, output};
 use crate::domain::BatchName;
 use crate::journal::{ChainHead, Proof, Reader};
 

@@ -3,10 +3,11 @@
 use serde_json::json;
 
 use super::ask::confirmed;
+use super::exit::Verdict;
 use super::found::without_numbers;
-use super::operator::{states, tell};
 use super::session::Session;
-use super::{Error, Verdict, output};
+use super::told::{states, tell};
+use super::{Error, output};
 use crate::domain::{BatchName, Timestamp};
 use crate::journal::{Journal, RejectedFound};
 

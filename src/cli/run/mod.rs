@@ -19,11 +19,12 @@ use tokio_util::task::TaskTracker;
 
 use super::arguments::{PayArguments, RunArguments, RunOptions};
 use super::config::Settings;
+use super::exit::Verdict;
 use super::input::{Input, declared_total};
 use super::session::{Session, batch_name, run_command};
 use super::{
-    Error, Verdict, corrected, gateway, load, networks, output, progress, recover, repeats,
-    sandbox, signals, verify,
+    Error, corrected, gateway, load, networks, output, progress, recover, repeats, sandbox,
+    signals, verify,
 };
 use crate::callback::{self, Addresses};
 use crate::domain::{Amount, BatchName, Currency, Money, Pulse, Timestamp, WireZone};

@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use super::super::bills::unpriced_text;
+use super::super::exit::Verdict;
 use super::super::session::{Commands, Session, run_command, sandbox_flag};
-use super::super::{
-    Error, Verdict, ended, explain, failed_rows, output, recover, report, sandbox, status, verify,
-};
+use super::super::waiting;
+use super::super::{Error, ended, failed_rows, output, recover, report, sandbox, status, verify};
 use super::Outcome;
 use crate::domain::{BatchName, PayerTransactionId};
 use crate::engine::Ending;
@@ -460,7 +460,7 @@ fn verdict(
         Ending::NeedsDecision if standing.until_done > 0 => (
             Verdict::Unfinished,
             "the gateway does not know what is left, which proves nothing while batches may be missing".to_owned(),
-            explain::until_done_hint(Commands {
+            waiting::until_done_hint(Commands {
                 batch,
                 purpose: standing.purpose,
             }),
