@@ -3,6 +3,8 @@
 // A test fails by panicking, its helpers too.
 #![allow(clippy::unwrap_used)]
 
+#[path = "house/circles.rs"]
+mod circles;
 #[path = "house/source.rs"]
 mod source;
 
@@ -167,6 +169,13 @@ fn imports_go_down_only() {
             .map(|import| format!("imports {import}"))
             .collect()
     });
+}
+
+#[test]
+fn no_files_import_one_another_in_a_circle() {
+    let circles = circles::circles(&sources());
+    let told: Vec<String> = circles.iter().map(|circle| circle.join(" ")).collect();
+    assert!(circles.is_empty(), "\n{}", told.join("\n"));
 }
 
 #[test]

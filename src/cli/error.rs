@@ -154,7 +154,7 @@ impl From<journal::Error> for Error {
                 "`disburse recover` names their batches: run each of them, so that the gateway is asked. What cannot be asked is \
                  decided one by one with `disburse resolve`, or by --nothing-ran-since, where that is certain",
             ),
-            E::OrdersLost { .. } => Some(super::recover::ORDERS_LOST_HINT),
+            E::OrdersLost { .. } => Some(super::hints::ORDERS_LOST_HINT),
             E::SomethingRan { .. } => Some(
                 "let it be asked: a run of each batch that `disburse recover` lists asks the gateway first, and posts what it does not know. Where \
                  the gateway cannot be asked, decide the payments one by one with disburse resolve",

@@ -82,3 +82,8 @@ fn altered(look: &str) -> String {
          since is asked about first"
     )
 }
+
+/// What to do about orders that are lost.
+pub(super) const ORDERS_LOST_HINT: &str = "run first, so that the gateway is asked; then give them again (earlier reports, and whoever gave \
+     them, know which: disburse cancel, resolve, retry, load --amend of a corrected file), then, or where there were none: disburse recover \
+     --orders-given-again --reason TEXT; then run again";

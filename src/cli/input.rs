@@ -11,6 +11,7 @@ use std::sync::{Arc, OnceLock};
 use super::arguments::FileArguments;
 use super::config::Settings;
 use super::mistakes::Mistakes;
+use super::open::READABLE;
 use super::open::open;
 use super::rejected::{name_of, rejected};
 use super::{Error, fresh_name, links, output, rules};
@@ -449,9 +450,6 @@ impl Reading {
         &self.notes
     }
 }
-
-/// What to do about a file that is there and does not open.
-pub(super) const READABLE: &str = "let the user who gives the command read the file, or give it as standard input, with - in the place of its name";
 
 /// Reads a declared total: `1500.00` in the profile's currency, or `KES 1500.00`.
 pub(super) fn declared_total(text: &str, settings: &Settings) -> Result<(Currency, Amount), Error> {

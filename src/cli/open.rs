@@ -1,10 +1,9 @@
 //! Files that are opened to be read.
 
 use super::Error;
-use super::input::READABLE;
 use rustix::fs::OFlags;
 use std::fs::{File, FileType, OpenOptions};
-use std::io::{ErrorKind, Read};
+use std::io::ErrorKind;
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::Path;
 
@@ -51,3 +50,6 @@ pub(super) fn refuse_irregular(path: &Path, kind: FileType) -> Result<(), Error>
     };
     Err(Error::refused(format!("{name}: is {what}, not a file")).hint(hint))
 }
+
+/// What to do about a file that is there and does not open.
+pub(super) const READABLE: &str = "let the user who gives the command read the file, or give it as standard input, with - in the place of its name";

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use super::arguments::RecoverArguments;
 use super::ask::{Typed, ask, is_attended};
 use super::exit::Verdict;
+use super::hints::ORDERS_LOST_HINT;
 use super::session::{Session, batch_name};
 use super::{Error, output};
 use crate::domain::{BatchName, Timestamp};
@@ -19,11 +20,6 @@ const ORDERS: &str = "orders given again";
 
 /// What is typed to end a recovery although batches are missing that were posted from its place.
 const WITHOUT_THEM: &str = "done without them";
-
-/// What to do about orders that are lost.
-pub(super) const ORDERS_LOST_HINT: &str = "run first, so that the gateway is asked; then give them again (earlier reports, and whoever gave \
-     them, know which: disburse cancel, resolve, retry, load --amend of a corrected file), then, or where there were none: disburse recover \
-     --orders-given-again --reason TEXT; then run again";
 
 /// `disburse recover`.
 pub(super) async fn recover(

@@ -230,27 +230,6 @@ impl Error {
     }
 }
 
-impl Error {
-    /// The same error, which names who holds a journal that is locked.
-    #[must_use]
-    pub(super) fn naming_holder(self, path: &std::path::Path) -> Self {
-        match &self {
-            Self::Storage { cause }
-                if cause.sqlite_error_code() == Some(rusqlite::ErrorCode::DatabaseBusy) =>
-            {
-                Self::Busy {
-                    path: path.into(),
-                    holder: super::lock::holder(path).unwrap_or_else(|| {
-                        "another process that writes it (a listener, a load, a database tool)"
-                            .into()
-                    }),
-                }
-            }
-            _ => self,
-        }
-    }
-}
-
 impl From<rusqlite::Error> for Error {
     fn from(cause: rusqlite::Error) -> Self {
         Self::Storage {
@@ -276,32 +255,4 @@ fn orders_missing_text(missing: &[Order]) -> String {
         text.push_str(&format!("\n  … and {} more", missing.len() - NAMED));
     }
     text
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::domain::Timestamp;
-    use crate::journal::RunLock;
-
-    #[test]
-    fn a_journal_that_is_locked_names_the_run_that_holds_it() {
-        let folder = tempfile::tempdir().unwrap();
-        let journal = folder.path().join("j.db");
-        let failed = |code| {
-            let cause = rusqlite::ffi::Error::new(code);
-            Error::from(rusqlite::Error::SqliteFailure(cause, None)).naming_holder(&journal)
-        };
-        let busy = || failed(rusqlite::ffi::SQLITE_BUSY).to_string();
-        assert!(busy().contains("is locked by another process that writes it"));
-        let run = RunLock::take(&journal, "run of batch b", Timestamp::from_millis(0)).unwrap();
-        let holder = format!("process {}, run of batch b", std::process::id());
-        assert!(busy().contains(&holder), "{}", busy());
-        drop(run);
-        assert!(busy().contains("another process"));
-        assert_eq!(failed(rusqlite::ffi::SQLITE_BUSY).kind(), Kind::Fault);
-        // What is full or broken is held by nobody.
-        let other = failed(rusqlite::ffi::SQLITE_FULL);
-        assert!(matches!(other, Error::Storage { .. }), "{other}");
-    }
 }

@@ -223,6 +223,27 @@ fn path_of(journal: &Path) -> PathBuf {
     name.into()
 }
 
+impl Error {
+    /// The same error, which names who holds a journal that is locked.
+    #[must_use]
+    pub(super) fn naming_holder(self, path: &std::path::Path) -> Self {
+        match &self {
+            Self::Storage { cause }
+                if cause.sqlite_error_code() == Some(rusqlite::ErrorCode::DatabaseBusy) =>
+            {
+                Self::Busy {
+                    path: path.into(),
+                    holder: holder(path).unwrap_or_else(|| {
+                        "another process that writes it (a listener, a load, a database tool)"
+                            .into()
+                    }),
+                }
+            }
+            _ => self,
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -284,5 +305,29 @@ mod tests {
         // As earlier releases wrote it.
         std::fs::write(folder.path().join("j.db.lock"), "process 1, run\n").unwrap();
         assert_eq!(lookout.read(), None);
+    }
+
+    #[test]
+    fn a_journal_that_is_locked_names_the_run_that_holds_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let journal = folder.path().join("j.db");
+        let failed = |code| {
+            let cause = rusqlite::ffi::Error::new(code);
+            Error::from(rusqlite::Error::SqliteFailure(cause, None)).naming_holder(&journal)
+        };
+        let busy = || failed(rusqlite::ffi::SQLITE_BUSY).to_string();
+        assert!(busy().contains("is locked by another process that writes it"));
+        let run = RunLock::take(&journal, "run of batch b", Timestamp::from_millis(0)).unwrap();
+        let holder = format!("process {}, run of batch b", std::process::id());
+        assert!(busy().contains(&holder), "{}", busy());
+        drop(run);
+        assert!(busy().contains("another process"));
+        assert_eq!(
+            failed(rusqlite::ffi::SQLITE_BUSY).kind(),
+            crate::journal::Kind::Fault
+        );
+        // What is full or broken is held by nobody.
+        let other = failed(rusqlite::ffi::SQLITE_FULL);
+        assert!(matches!(other, Error::Storage { .. }), "{other}");
     }
 }

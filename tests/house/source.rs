@@ -54,20 +54,23 @@ fn read(path: PathBuf) -> Option<File> {
         .unwrap()
         .to_str()?
         .replace('\\', "/");
-    let (code, texts) = if path.ends_with(".rs") {
-        take_apart(&text)
-    } else {
-        (text.clone(), Vec::new())
-    };
-    Some(File {
-        path,
-        text,
-        code,
-        texts,
-    })
+    Some(File::of(&path, &text))
 }
 
 impl File {
+    pub fn of(path: &str, text: &str) -> Self {
+        let (code, texts) = match path.ends_with(".rs") {
+            true => take_apart(text),
+            false => (text.to_owned(), Vec::new()),
+        };
+        Self {
+            path: path.to_owned(),
+            text: text.to_owned(),
+            code,
+            texts,
+        }
+    }
+
     /// The top module that the file is of; `None` for lib.rs and main.rs.
     pub fn module(&self) -> Option<&str> {
         let (first, rest) = self.path.strip_prefix("src/")?.split_once('/')?;
@@ -141,7 +144,7 @@ fn name_of(code: &str) -> &str {
 }
 
 /// The items of a list, up to the brace that closes it.
-fn items(list: &str) -> Vec<&str> {
+pub fn items(list: &str) -> Vec<&str> {
     let (mut items, mut open, mut start) = (Vec::new(), 0, 0);
     for (at, c) in list.char_indices() {
         match c {
@@ -233,20 +236,10 @@ fn character(rest: &str) -> Option<usize> {
 mod tests {
     use super::*;
 
-    fn file(path: &str, text: &str) -> File {
-        let (code, texts) = take_apart(text);
-        File {
-            path: path.into(),
-            text: text.into(),
-            code,
-            texts,
-        }
-    }
-
     #[test]
     fn comments_and_texts_are_no_code() {
         let source = "let a = \"f64 // \\\" x\"; // HashMap\nlet b = r#\"pr\"int\"#; /* dbg! */ let c = '\"'; let d: &'a str = '\\'';";
-        let file = file("src/x.rs", source);
+        let file = File::of("src/x.rs", source);
         for word in ["f64", "HashMap", "int", "dbg!"] {
             assert!(!file.has_word(word), "{word} in {}", file.code);
         }
@@ -256,7 +249,7 @@ mod tests {
 
     #[test]
     fn words_are_whole() {
-        let file = file("src/x.rs", "eprintln!(); Timestamp::now; tokio_util::x()");
+        let file = File::of("src/x.rs", "eprintln!(); Timestamp::now; tokio_util::x()");
         for (word, expected) in [
             ("eprintln!", true),
             ("println!", false),
@@ -300,7 +293,7 @@ mod tests {
                 &[],
             ),
         ] {
-            let found: Vec<_> = file(path, text).imports(&modules).into_iter().collect();
+            let found: Vec<_> = File::of(path, text).imports(&modules).into_iter().collect();
             assert_eq!(found, expected, "{path}: {text}");
         }
     }

@@ -2,7 +2,8 @@
 
 use toml::de::DeTable;
 
-use super::document::{Document, entry, in_order};
+use super::document::Document;
+use super::entry::{entry, in_order};
 use super::file::Source;
 use super::kind::{Kind, quoted};
 use super::{Error, suggest};

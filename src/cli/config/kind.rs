@@ -8,6 +8,7 @@ use std::time::Duration;
 use reqwest::Url;
 
 use super::rate::Rate;
+use super::value::{Value, digits, duration};
 use crate::domain::{Country, Currency, Originator, ServiceCode, WireZone};
 
 /// The kind of value a key takes.
@@ -143,12 +144,6 @@ fn without_secrets(text: &str) -> String {
     format!("{scheme}{separator}{hidden}{}", &rest[..end])
 }
 
-/// A typed value that a key's text stands for.
-pub(super) trait Value: Sized {
-    /// Reads the text, or says what was expected.
-    fn read(text: &str) -> Result<Self, String>;
-}
-
 impl Value for String {
     fn read(text: &str) -> Result<Self, String> {
         const LENGTH_MAX: usize = 1_024;
@@ -224,42 +219,6 @@ impl Value for Duration {
         duration(text).ok_or_else(|| {
             r#"a duration such as "250ms", "40s", "10m", "24h" or "1h30m""#.to_owned()
         })
-    }
-}
-
-/// Reads decimal digits alone: no sign, blank or separator.
-pub(super) fn digits(text: &str) -> Option<u64> {
-    let all = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    all.then(|| text.parse().ok()).flatten()
-}
-
-/// Reads numbers with units, the largest unit first.
-pub(super) fn duration(text: &str) -> Option<Duration> {
-    let mut rest = text;
-    let mut millis = 0_u64;
-    let mut unit_before = u64::MAX;
-    loop {
-        let (count, tail) = rest.split_at(rest.find(|c: char| !c.is_ascii_digit())?);
-        let unit_length = tail
-            .find(|c: char| c.is_ascii_digit())
-            .unwrap_or(tail.len());
-        let (unit, tail) = tail.split_at(unit_length);
-        let unit = match unit {
-            "ms" => 1,
-            "s" => 1_000,
-            "m" => 60_000,
-            "h" => 3_600_000,
-            "d" => 86_400_000,
-            _ => return None,
-        };
-        if unit >= unit_before {
-            return None;
-        }
-        millis = millis.checked_add(digits(count)?.checked_mul(unit)?)?;
-        if tail.is_empty() {
-            return Some(Duration::from_millis(millis));
-        }
-        (rest, unit_before) = (tail, unit);
     }
 }
 

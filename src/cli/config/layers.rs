@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::document::Entry;
+use super::entry::Entry;
 use super::keys::{self, KEYS, Key, OTHER_VARIABLES};
-use super::kind::Value;
+use super::value::Value;
 use super::{Error, Origin, suggest};
 
 /// The winning text of every key that has one.

@@ -4,10 +4,12 @@
 //! everything that is wrong is refused with its place and what would be right. Nothing here reads the process's own
 //! environment, so that every rule can be tested.
 
+mod classes;
 mod codes;
 mod columns;
 mod custody;
 mod document;
+mod entry;
 mod error;
 mod file;
 mod keys;
@@ -16,18 +18,22 @@ mod layers;
 mod origin;
 mod profile;
 mod rate;
+mod reading;
 mod secret;
 mod service;
+mod service_table;
 mod settings;
 mod show;
+mod shown;
 mod suggest;
 #[cfg(test)]
 mod tests;
 mod thresholds;
+mod value;
 
 pub(super) use custody::TARGET as CUSTODY;
 
-pub use codes::{PostClass, StatusClass};
+pub use classes::{PostClass, StatusClass};
 pub use error::Error;
 pub use keys::{KEYS, Key, OTHER_VARIABLES, find};
 pub use kind::Kind;
@@ -39,12 +45,13 @@ pub use profile::{
 pub use rate::Rate;
 pub use service::{DateReceived, Service};
 pub use settings::{GatewaySettings, Settings, Sources};
-pub use show::{ShownValue, show, show_json};
+pub use show::{show, show_json};
+pub use shown::ShownValue;
 
 /// Reads a duration such as `250ms`, `40s`, `10m`, `24h` or `1h30m`.
 ///
 /// # Errors
 /// What was expected.
 pub fn duration(text: &str) -> Result<std::time::Duration, String> {
-    kind::duration(text).ok_or_else(|| "a duration such as 250ms, 40s, 10m or 24h".to_owned())
+    value::duration(text).ok_or_else(|| "a duration such as 250ms, 40s, 10m or 24h".to_owned())
 }

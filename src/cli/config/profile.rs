@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use reqwest::Url;
 
-use super::kind::Value;
 use super::layers::Layers;
+use super::value::Value;
 use super::{Error, Rate};
 use crate::domain::{Country, Currency, Originator, ServiceCode, WireZone};
 use crate::ledger::repeats::Terms;

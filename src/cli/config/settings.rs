@@ -6,13 +6,15 @@ use std::path::{Path, PathBuf};
 use reqwest::Url;
 use secrecy::SecretString;
 
-use super::document::{Document, Entry};
+use super::document::Document;
+use super::entry::Entry;
 use super::file::{self, Source};
 use super::keys::{self, Key};
 use super::layers::{Layers, Stack};
 use super::secret::{self, Password};
+use super::shown;
 use super::{
-    Error, Origin, PostClass, Profile, Service, ShownValue, StatusClass, show, suggest, thresholds,
+    Error, Origin, PostClass, Profile, Service, ShownValue, StatusClass, suggest, thresholds,
 };
 use crate::domain::{Country, Money, Originator, ServiceCode, WireZone};
 
@@ -131,7 +133,7 @@ impl Settings {
         }
         thresholds::complete(&mut document)?;
         let password_origin = password.as_ref().map(|(_, origin)| origin.clone());
-        let shown = show::collect(&layers, password_origin, document.others);
+        let shown = shown::collect(&layers, password_origin, document.others);
         let set = shown.iter().filter(|value| value.value.is_some());
         Ok(Self {
             profile_name: chosen.unwrap_or_else(|| fallback.to_owned()),

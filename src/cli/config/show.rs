@@ -1,39 +1,7 @@
 //! Every value with its origin, secrets hidden.
 
-use serde::Serialize;
-
-use super::document::Entry;
-use super::keys::KEYS;
-use super::layers::Layers;
-use super::{Origin, Settings};
-
-/// One line of `config show`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct ShownValue {
-    /// The dotted name.
-    pub key: String,
-    /// The value as it was written, `***` for a secret, `None` when nothing sets it.
-    pub value: Option<String>,
-    /// Where it comes from: `flag`, `environment DISBURSE_RATE`, `disburse.toml:12`, `sandbox`, `default`, `not set`.
-    pub origin: String,
-    #[serde(skip)]
-    pub(super) source: Origin,
-}
-
-impl ShownValue {
-    fn new(key: String, value: Option<String>, source: Origin) -> Self {
-        let origin = match &value {
-            Some(_) => source.to_string(),
-            None => "not set".to_owned(),
-        };
-        Self {
-            key,
-            value,
-            origin,
-            source,
-        }
-    }
-}
+use super::Settings;
+use super::shown::ShownValue;
 
 /// Lists the profile's keys in the order of their table, then services, columns and codes in the order of the file.
 #[must_use]
@@ -50,33 +18,4 @@ pub fn show_json(settings: &Settings) -> serde_json::Value {
         "file": file.map(|path| path.display().to_string()),
         "values": settings.shown,
     })
-}
-
-/// Lays out all values. The password is no longer among the layers: only its origin is known here.
-pub(super) fn collect(
-    layers: &Layers,
-    password: Option<Origin>,
-    others: Vec<(String, Entry)>,
-) -> Vec<ShownValue> {
-    let profile = KEYS.iter().map(|key| {
-        let (value, source) = if key.secret {
-            (
-                password.as_ref().map(|_| "***".to_owned()),
-                password.clone(),
-            )
-        } else {
-            let entry = layers.entry(key.name);
-            let source = entry.map(|entry| entry.origin.clone());
-            (entry.map(|entry| entry.text.clone()), source)
-        };
-        ShownValue::new(
-            key.name.to_owned(),
-            value,
-            source.unwrap_or(Origin::Default),
-        )
-    });
-    let others = others
-        .into_iter()
-        .map(|(name, entry)| ShownValue::new(name, Some(entry.text), entry.origin));
-    profile.chain(others).collect()
 }

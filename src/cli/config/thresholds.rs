@@ -2,10 +2,11 @@
 
 use toml::de::DeTable;
 
-use super::document::{Document, Entry, in_order};
+use super::document::Document;
+use super::entry::{Entry, in_order};
+use super::entry::{amount, amount_text};
 use super::file::Source;
 use super::kind::quoted;
-use super::service::{amount, amount_text};
 use super::{Error, Origin};
 use crate::domain::{Currency, Money};
 

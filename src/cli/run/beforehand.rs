@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::super::{Error, bills, gateway, output};
-use super::Job;
+use super::job::Job;
 use crate::domain::{Currency, Timestamp};
 use crate::engine::Clock;
 use crate::gateway::{Gateway, HttpGateway, OperationError};

@@ -7,9 +7,11 @@ mod account;
 mod beforehand;
 mod confirm;
 mod door;
+mod job;
 mod moved;
 mod verdict;
 
+use job::{Job, Orders, Outcome, What};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -40,7 +42,6 @@ use crate::report::Owner;
 use crate::sandbox::Sandbox;
 use confirm::Declared;
 use door::Door;
-use moved::What;
 use verdict::conclude;
 
 /// Payments moved by callbacks that wait for the run to hear of them.
@@ -160,18 +161,6 @@ fn head(text: Option<&str>, batch: &BatchName) -> Result<Option<[u8; 32]>, Error
     text.map(|text| verify::digest(text, batch)).transpose()
 }
 
-/// What a person orders for one run, beside its options.
-struct Orders {
-    /// What of where the batch belongs has another name now, and why.
-    moved: Option<(What, String)>,
-    /// A head that the evidence of the batch must have had.
-    head: Option<[u8; 32]>,
-    /// What the whole batch is to come to.
-    declared: Declared,
-    /// What resumes the run.
-    resume: String,
-}
-
 fn money((currency, amount): (Currency, Amount)) -> Money {
     Money { amount, currency }
 }
@@ -204,16 +193,6 @@ fn moved(
         )));
     }
     Ok(Some((what, reason)))
-}
-
-/// What a run came to.
-struct Outcome {
-    summary: Summary,
-    /// A run asks whether held lanes have float again.
-    reopens_lanes: bool,
-    /// Orders of people that the journal does not know of: nothing was posted because of them.
-    orders_lost: OrdersLost,
-    ledger: Option<crate::sandbox::Verdict>,
 }
 
 /// Refuses a batch that was loaded for something else, before anything is asked of a person or of a gateway.
@@ -293,18 +272,6 @@ async fn carry_out(
         orders_lost,
         ledger,
     })
-}
-
-struct Job<'a> {
-    session: &'a Session,
-    settings: &'a Settings,
-    journal: &'a Journal,
-    batch: &'a BatchName,
-    options: &'a RunOptions,
-    orders: Orders,
-    /// Orders of people that the journal does not know of: nothing is posted until they were given again.
-    orders_lost: OrdersLost,
-    drain: CancellationToken,
 }
 
 impl Job<'_> {

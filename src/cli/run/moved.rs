@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use super::super::{Error, gateway, output};
-use super::Job;
+use super::job::{Job, What};
 use crate::domain::{GatewayTransactionId, PayerTransactionId, Timestamp};
 use crate::engine::Pacer;
 use crate::gateway::{Gateway, HttpGateway, Inquiry, Signal, StopReason};
@@ -13,34 +13,6 @@ use crate::ledger::pin::{self, GatewayMove};
 
 /// Payments that are asked about at most; one that is known suffices.
 pub(super) const ASKED_MAX: usize = 20;
-
-/// What is called otherwise now.
-#[derive(Clone, Copy)]
-pub(super) enum What {
-    Account,
-    Gateway,
-    Both,
-}
-
-impl What {
-    /// Returns the order as it is typed.
-    fn flags(self) -> &'static str {
-        match self {
-            Self::Account => "--account-moved",
-            Self::Gateway => "--gateway-moved",
-            Self::Both => "--account-moved --gateway-moved",
-        }
-    }
-
-    /// Says what has changed.
-    pub(super) fn changed(self) -> &'static str {
-        match self {
-            Self::Account => "the account has another name",
-            Self::Gateway => "the gateway has another address",
-            Self::Both => "the account has another name, and the gateway another address",
-        }
-    }
-}
 
 impl Job<'_> {
     /// Moves the batch to the address that is configured, once that one tells of a payment of the batch.

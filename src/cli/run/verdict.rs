@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use super::super::bills::unpriced_text;
 use super::super::exit::Verdict;
 use super::super::session::{Commands, Session, run_command, sandbox_flag};
-use super::super::waiting;
 use super::super::{Error, ended, failed_rows, output, recover, report, sandbox, status, verify};
-use super::Outcome;
+use super::super::{hints, waiting};
+use super::job::Outcome;
 use crate::domain::{BatchName, PayerTransactionId};
 use crate::engine::Ending;
 use crate::journal::{Journal, Reader, Standing, StandingRow};
@@ -258,7 +258,7 @@ fn tell_who_is_not_paid(
             (false, _) => format!(
                 "{why}. Order nothing anew for them yet, as an order that is lost may have paid them: {}. {}",
                 recover::orders_lost_text(orders_lost),
-                recover::ORDERS_LOST_HINT
+                hints::ORDERS_LOST_HINT
             ),
             (true, false) => format!(
                 "{why}. None of them is paid again while this journal, an older copy or a new one, does not have {}, posted from its place, \
@@ -414,7 +414,7 @@ fn verdict(
                 output::amounts(&standing.of(State::Ready).amounts),
                 recover::orders_lost_text(outcome.orders_lost)
             ),
-            recover::ORDERS_LOST_HINT.to_owned(),
+            hints::ORDERS_LOST_HINT.to_owned(),
         ),
         Ending::Unconfirmed => {
             let later = standing.of(State::Ready);
@@ -454,7 +454,7 @@ fn verdict(
         Ending::NeedsDecision if !outcome.orders_lost.is_none() && standing.until_done > 0 => (
             Verdict::Unfinished,
             recover::orders_lost_text(outcome.orders_lost),
-            recover::ORDERS_LOST_HINT.to_owned(),
+            hints::ORDERS_LOST_HINT.to_owned(),
         ),
         // Told before, with how many they are.
         Ending::NeedsDecision if standing.until_done > 0 => (

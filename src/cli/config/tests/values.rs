@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use reqwest::Url;
 
-use super::super::kind::Value;
+use super::super::value::Value;
 use super::*;
 use crate::domain::PaymentKind;
 
