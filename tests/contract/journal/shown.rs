@@ -36,10 +36,7 @@ async fn what_a_person_withdrew_from_one_batch_is_shown_in_another() {
         for (withdrawn, day, expected) in [(Some(2), 1, 1), (Some(2), 30, 0), (None, 1, 0)] {
             let world = World::new();
             world.load_new(plan(), (1..=3).map(rows).collect()).await;
-            let id = match withdrawn {
-                None => None,
-                Some(n) => Some(world.payments()[n - 1].payment.id.to_string()),
-            };
+            let id = withdrawn.map(|n: usize| world.payments()[n - 1].payment.id.to_string());
             withdraw(&world, id.as_deref()).await;
             let few = vec![rows(2), row(90)];
             let found = shown(&world, other_batch("few", day), few).await;
