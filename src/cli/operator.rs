@@ -69,7 +69,7 @@ pub(super) async fn retry(session: &Session, arguments: RetryArguments) -> Resul
     let since = not_in_view(&unretried);
     if count == 0 && documents == 0 && !since.is_empty() {
         return Err(Error::refused(format!(
-            "no failure of batch {batch} is retried: {} may be paid since, under another reference{}",
+            "no failure of batch {batch} is retried: {} may be paid since by another row{}",
             output::counted(since.len() as u64, "failure"),
             listed(&since)
         ))
