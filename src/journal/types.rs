@@ -300,7 +300,9 @@ pub enum Heard {
     /// There were no words.
     #[default]
     Nothing,
-    /// They name nothing that is not ours.
+    /// They name neither an amount nor a number that can be read.
+    Unnamed,
+    /// They name our amount or number, and nothing that is not ours.
     Ours,
     /// They name another amount, currency or number: nothing was believed.
     Other,

@@ -31,6 +31,8 @@ pub struct Judgement {
     pub differs: Option<String>,
     /// Amount and number are named, and are ours: the words are about our payment.
     pub is_ours: bool,
+    /// Amount or number is named, and is ours: they are read as they are meant.
+    pub agrees: bool,
 }
 
 /// Returns whether a number or an account is named, which only our instruction can tell from others.
@@ -50,7 +52,7 @@ pub fn judge(named: &[Named], ours: &Ours<'_>) -> Judgement {
             Agreement::Differs => {
                 return Judgement {
                     differs: Some(told(named, ours)),
-                    is_ours: false,
+                    ..Judgement::default()
                 };
             }
             Agreement::Agrees => match named.member {
@@ -64,6 +66,7 @@ pub fn judge(named: &[Named], ours: &Ours<'_>) -> Judgement {
     Judgement {
         differs: None,
         is_ours: amount && recipient,
+        agrees: amount || recipient,
     }
 }
 

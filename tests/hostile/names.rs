@@ -126,7 +126,7 @@ fn posts_that_were_stopped_go_on_once_an_answer_names_what_is_ours() {
     let is_honest = Arc::clone(&honest);
     let gateway = Gateway::start(Both(
         |_: &Post<'_>| Conduct {
-            form: Form::Names(r#""amount":"AMOUNT00""#),
+            form: Form::Names(r#""amount":"0.07""#),
             ..Conduct::honest()
         },
         move |query: &Query<'_>| Answer {

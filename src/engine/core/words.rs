@@ -18,12 +18,12 @@ impl Words {
     pub(super) fn note(&mut self, moved: &Moved) -> Option<Ending> {
         match moved.heard {
             Heard::Nothing => None,
-            Heard::Taken => {
-                self.other.ends();
-                self.taken.goes_on(moved.seq).map(Ending::Taken)
-            }
-            Heard::Ours => {
-                self.other.ends();
+            Heard::Taken => self.taken.goes_on(moved.seq).map(Ending::Taken),
+            Heard::Ours | Heard::Unnamed => {
+                // Words that name nothing say nothing of how we read those that do.
+                if moved.heard == Heard::Ours {
+                    self.other.ends();
+                }
                 // Of the replies to posts alone: what is taken is asked about meanwhile.
                 if moved.from == State::Posting {
                     self.taken.ends();
@@ -31,6 +31,60 @@ impl Words {
                 None
             }
             Heard::Other => self.other.goes_on(moved.seq).map(Ending::Misread),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::{Amount, Currency, Money};
+    use crate::lifecycle::Life;
+
+    #[test]
+    fn only_words_that_name_what_is_ours_end_a_row_of_those_that_do_not() {
+        use Heard::{Nothing, Other, Ours, Taken, Unnamed};
+        for (words, expected) in [
+            (&[Other; 9][..], None),
+            (&[Other; 10], Some(Ending::Misread(0))),
+            (&[Taken; 10], Some(Ending::Taken(0))),
+            (
+                // Replies to posts that name nothing, between answers that are misread.
+                &[
+                    Other, Unnamed, Other, Unnamed, Other, Nothing, Other, Unnamed, Other, Taken,
+                    Other, Other, Other, Unnamed, Other, Other,
+                ],
+                Some(Ending::Misread(0)),
+            ),
+            (
+                &[
+                    Other, Other, Other, Other, Other, Ours, Other, Other, Other, Other, Other,
+                ],
+                None,
+            ),
+            (
+                // A reply to a first post, whether it names anything, is not 229.
+                &[
+                    Taken, Taken, Taken, Taken, Taken, Unnamed, Taken, Taken, Taken, Taken, Taken,
+                ],
+                None,
+            ),
+        ] {
+            let mut heard = Words::default();
+            let ending = words.iter().enumerate().find_map(|(seq, word)| {
+                heard.note(&Moved {
+                    seq: i64::try_from(seq).unwrap(),
+                    lane: 1,
+                    from: State::Posting,
+                    life: Life::NEW,
+                    money: Money {
+                        amount: Amount::from_minor(100).unwrap(),
+                        currency: Currency::from_code("KES").unwrap(),
+                    },
+                    heard: *word,
+                })
+            });
+            assert_eq!(ending, expected, "{words:?}");
         }
     }
 }

@@ -113,6 +113,9 @@ pub(super) fn callback(
             recognise(c, &mut subject, judgement.is_ours, moment, policy)?;
             let (from, digest) = (subject.moved.from, Some(&note.digest));
             apply(c, &mut subject, event, &note.said, digest, moment, policy)?;
+            if judgement.agrees && subject.moved.heard == Heard::Unnamed {
+                subject.moved.heard = Heard::Ours;
+            }
             c.moved(&subject, from)?;
             generations::settle(c, &mut subject, moment, Some(policy))?;
         }

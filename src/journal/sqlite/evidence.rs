@@ -31,12 +31,16 @@ pub(super) fn apply(
         event,
         Event::Reply(_) | Event::Answer(_) | Event::Callback(_)
     );
+    let mut heard = Heard::Unnamed;
     // A callback was held against its instruction before.
     if matches!(event, Event::Reply(_) | Event::Answer(_)) {
         let judgement = judged(c, subject, said)?;
         if let Some(differs) = judgement.differs {
             apply_other(c, subject, event, said, &differs, moment, policy)?;
             return conclude_other(c, subject, event, moment, policy);
+        }
+        if judgement.agrees {
+            heard = Heard::Ours;
         }
         if judgement.is_ours {
             // It names what is ours: whatever the posts were stopped for has an end.
@@ -68,7 +72,7 @@ pub(super) fn apply(
     }
     subject.moved.life = life;
     if has_words {
-        subject.moved.heard = Heard::Ours;
+        subject.moved.heard = heard;
     }
     c.remember(subject);
     let note = anomaly
