@@ -1,11 +1,14 @@
 -- The journal of `disburse`: batches, their immutable instructions, where each payment stands, and the evidence for it.
--- The binary embeds this file as migration 1. Times are milliseconds since 1970 UTC, amounts are minor units.
+-- The binary embeds this file: a new journal is made by it. Journals of earlier versions are brought up by the files in
+-- src/journal/sqlite/migrations, to the same schema. Times are milliseconds since 1970 UTC, amounts are minor units.
 
 -- Facts about the journal as a whole: the fencing epoch of the last run, the key of the callback addresses.
 create table meta (
     key   text primary key,                 -- name of the fact
     value any not null                      -- its value
 ) strict, without rowid;
+-- What the journal calls itself, for the mark beside it. A copy has the same name until it is noticed.
+insert into meta (key, value) values ('journal', randomblob(16));
 
 create table batch (
     batch_id      integer primary key,
@@ -14,7 +17,10 @@ create table batch (
     created_at    integer not null,         -- first load
     gateway       text,                     -- the gateway it was started with; null until the first run
     wire          text,                     -- settings that shape the bytes of a post, pinned with the gateway
-    last_claim_at integer                   -- last intent: the rate limit holds over a restart
+    last_claim_at integer,                  -- last intent: the rate limit holds over a restart
+    account       text,                     -- the account at the gateway that it belongs to: another one at the same address knows
+                                            -- nothing of its payments; null: it has not been run yet, or by earlier versions alone
+    rehearsal     integer check (rehearsal in (0, 1))   -- loaded for: 0 its gateway, 1 a rehearsal; null: by an earlier version
 ) strict;
 
 -- One row for every file that was loaded, the first and every amendment.
@@ -25,7 +31,11 @@ create table load (
     digest    text not null,                -- ContentDigest of its valid rows
     loaded_at integer not null,
     accepted  integer not null,             -- rows that became payments
-    rejected  integer not null              -- rows that did not pass validation
+    rejected  integer not null,             -- rows that did not pass validation
+    total     integer,                      -- declared total of a file with rows without an amount: compared once they have theirs
+    total_currency text,
+    payments  integer,                      -- the payments it brought, without their retries; null: an earlier version loaded it
+    identifiers integer                     -- sum of the FNV-1a (64 bits) of each of their identifiers
 ) strict;
 create index load_by_batch on load (batch_id);
 create index load_by_digest on load (digest);
@@ -36,7 +46,8 @@ create table service (
     code       text not null unique
 ) strict;
 
--- What is to be paid. Never changes once the load has committed.
+-- What is to be paid. Never changes once the load has committed, but that a row without an amount gets it from its bill. Until
+-- its amount is fixed a row has no life, so that nothing can post it; `tally` counts it with the state 9.
 create table instruction (
     seq            integer primary key,     -- order of loading
     batch_id       integer not null,
@@ -49,7 +60,7 @@ create table instruction (
     service_id     integer not null,
     msisdn         text not null,
     account_number text,                    -- null: the same as msisdn
-    amount         integer not null check (amount > 0),
+    amount         integer check (amount > 0),
     currency       text not null,
     country        text not null,
     narration      text,                    -- null here and below: empty on the wire
@@ -58,8 +69,23 @@ create table instruction (
     payment_mode   text,
     hub_id         text,
     extra          text,                    -- members of extraData, as an array of pairs
-    document       text
+    document       text,
+    document_folder text,                   -- where a relative path in `document` starts: the absolute folder of the batch file;
+                                            -- null: it was not kept
+    as_due         integer not null default 0    -- 1: the file has no amount for the row
+        check (as_due = 1 or as_due = 0 and amount is not null)
 ) strict;
+-- Few rows have a document, and a run looks for those that are not uploaded yet.
+create index instruction_with_document on instruction (batch_id, seq) where document is not null;
+create index unpriced on instruction (batch_id, seq) where amount is null;
+create index taken_from_bill on instruction (service_id, coalesce(account_number, msisdn), seq) where as_due = 1;
+create trigger instruction_is_never_changed before update on instruction
+when exists (select 1 from life where life.seq = old.seq)
+    or old.amount is not null and exists (select 1 from load where load.load_id = old.load_id and load.digest <> '')
+begin select raise(abort, 'an instruction never changes'); end;
+create trigger instruction_is_never_removed before delete on instruction
+when exists (select 1 from life where life.seq = old.seq) or exists (select 1 from load where load.load_id = old.load_id and load.digest <> '')
+begin select raise(abort, 'an instruction is never removed'); end;
 
 -- Every identifier once, over all batches.
 create table identifier (
@@ -77,7 +103,8 @@ create table life (
     attempts               integer not null default 0,     -- intents recorded
     posted_at              integer,                        -- last intent
     exposures              integer not null default 0,     -- attempts that may have arrived without a definite outcome
-    known                  integer not null default 0,     -- the gateway has shown that it has the identifier
+    known                  integer not null default 0,     -- the gateway has shown that it has the identifier; 2: before our first post,
+                                                           -- so that what it has may be somebody else's payment
     not_found              integer not null default 0,     -- "not found" in a row, after the quarantine
     quarantine_from        integer,
     queries                integer not null default 0,     -- queries in a row that changed nothing
@@ -87,15 +114,29 @@ create table life (
     gateway_transaction_id text,
     receipt_number         text,
     receiver_narration     text,
-    status_description     text,
+    application_id         text,                           -- the receiptNumber that came with a delivery to the bank (148): the receipt of
+                                                           -- the settlement does not replace it
+    phrase_id              integer,                        -- statusDescription
+    queued                 integer not null default 1      -- whether it stands in `ask_queue`, once it is to be asked about; 0: the run that
+        check (queued = 1 or queued = 0 and state = 3),    -- had it acknowledged remembers when, and puts it there when the time comes
     check (state <> 1 or posted_at is not null),
     check (state < 5 or due_at = 9223372036854775807),
-    check (replaced_by is null or state in (5, 6, 8))       -- once replaced, late evidence and a decision may still come
+    check (replaced_by is null or state in (5, 6, 8))      -- once replaced, late evidence and a decision may still come
 ) strict;
 create index post_queue on life (batch_id, service_id, due_at, seq) where state = 0;
-create index unfinished_posts on life (batch_id) where state = 1;
 create index replaced on life (batch_id) where replaced_by is not null;
-create index ask_queue on life (batch_id, due_at, seq) where state in (2, 3, 4);
+-- With a list of states, every change of a life would build a set of them anew, for the old row and for the new one.
+create index ask_queue on life (batch_id, state, due_at) where state >= 2 and state <= 4 and queued = 1;
+-- What a retry replaces is found by it: before a retry leaves, all earlier generations of its row are looked at.
+create index predecessor on life (replaced_by) where replaced_by is not null;
+
+-- From where on a lane has payments of which nothing is known yet. They have no life: it begins with the first claim.
+create table lane (
+    batch_id   integer not null,
+    service_id integer not null,
+    fresh_from integer not null,            -- every payment of the lane below has a life
+    primary key (batch_id, service_id)
+) strict, without rowid;
 
 -- Everything that was ever learned about a payment, in the order it was learned.
 create table evidence (
@@ -107,14 +148,91 @@ create table evidence (
     code        integer,                    -- its status code
     anomaly     text,                       -- why it did not fit
     digest      blob,                       -- SHA-256 of a callback's body: a repeat is recognised
-    detail      text                        -- what else was said, as JSON
+    detail      text,                       -- what else was said, as JSON
+    batch_id    integer,
+    policy_id   integer,                    -- null: no wait enters into it, or an earlier version wrote it
+    hash        blob check (length(hash) = 32),     -- covers the row and the one before it in its batch; one of 64 is written down, and
+                                            -- the last one as the head of the chain; those between them are computed
+    phrase_id   integer,                    -- statusDescription
+    gateway_transaction_id text,
+    receipt_number text,
+    receiver_narration text
 ) strict;
 create index evidence_by_payment on evidence (seq);
+-- Who loaded, ran and decided (40) is found without reading all evidence of a batch; so is what is on the chain of each load
+-- (26), of recoveries and of who posted (50, 51, 84), of where a batch belongs, of what an earlier journal may have posted
+-- (21), and of rows that are looked at again before they leave (87). For "in" SQLite would build a set of the numbers for each
+-- row of evidence that is written.
+create index acts on evidence (batch_id, evidence_id) where event = 40;
+create index files on evidence (batch_id, evidence_id) where event = 26;
+create index recoveries on evidence (batch_id, evidence_id) where (event = 50 or event = 51 or event = 84);
+create index belongs on evidence (batch_id, evidence_id) where (event = 26 or event = 27 or event = 60 or event = 61 or event = 85);
+create index presumed on evidence (batch_id, evidence_id) where event = 21;
+create index watches on evidence (seq) where event = 87;
+create trigger evidence_is_never_changed before update on evidence when old.batch_id is not null
+begin select raise(abort, 'evidence is append-only'); end;
+create trigger evidence_is_never_removed before delete on evidence
+begin select raise(abort, 'evidence is append-only'); end;
 
--- Rows that did not pass validation and were set aside.
+-- The chain of evidence of each batch: how long it is, and its last hash.
+create table chain (
+    batch_id integer primary key,
+    length   integer not null,              -- rows of evidence
+    head     blob not null check (length(head) = 32)
+) strict;
+
+-- What gateways say in the same words again and again, each text once or nearly so: a text that was not heard of late may
+-- stand here twice.
+create table phrase (
+    phrase_id integer primary key,
+    text      text not null
+) strict;
+create trigger phrase_is_never_changed before update on phrase
+begin select raise(abort, 'a phrase never changes'); end;
+create trigger phrase_is_never_removed before delete on phrase
+begin select raise(abort, 'a phrase is never removed'); end;
+
+-- The policies that evidence was judged by: what of them decides how it adds up.
+create table policy (
+    policy_id            integer primary key,
+    not_found_quarantine integer not null,  -- milliseconds
+    exposures_max        integer not null,
+    settle_on            integer not null check (settle_on in (0, 1)),      -- the callback, or a status query that agrees
+    status_query         integer not null check (status_query in (0, 1)),
+    unique (not_found_quarantine, exposures_max, settle_on, status_query)
+) strict;
+create trigger policy_is_never_changed before update on policy
+begin select raise(abort, 'a policy never changes'); end;
+create trigger policy_is_never_removed before delete on policy
+begin select raise(abort, 'a policy is never removed'); end;
+
+-- Payments about which the gateway named another amount, currency or number: what their newest such evidence says.
+create table named_otherwise (
+    batch_id integer not null,
+    seq      integer not null,
+    words    text not null,
+    primary key (batch_id, seq)
+) strict, without rowid;
+
+-- Payments that have ended unpaid and are asked about all the same: a person decided it, and a retry of their row waits for the
+-- gateway's word; or the gateway has spoken of them otherwise since. It is a list of what to ask, and proves nothing: what the
+-- gateway said is looked up in the evidence.
+create table inquiry (
+    seq      integer primary key,
+    batch_id integer not null,
+    due_at   integer not null,              -- next question; the largest integer: not in this run
+    queries  integer not null default 0,    -- queries in a row that brought no agreement
+    since    integer not null default 0,    -- when this run began to ask
+    alone    integer not null default 0     -- 1: no retry of its row waits for the answer
+) strict;
+create index inquiry_queue on inquiry (batch_id, due_at, seq);
+
+-- Rows that did not pass validation and were set aside. They are told apart by their place: a file of JSON may have all of
+-- them on one line.
 create table rejected (
     load_id        integer not null,
     line           integer not null,
+    nth            integer not null,        -- rows of this load on this line that were set aside before it
     batch_id       integer not null,
     reference      text,
     service_code   text,
@@ -124,9 +242,14 @@ create table rejected (
     amount         integer,                 -- where amount and currency could be read
     currency       text,
     errors         text not null,
-    primary key (load_id, line)
+    digest         blob,                    -- SHA-256 over its cells: set aside again it is the same row; null: not known
+    cells          text,                    -- its cells by the names of their columns, as JSON; null: not known
+    replaced_by    integer,                 -- the payment that its mended row became: it is counted there
+    withdrawn      integer,                 -- the evidence of a person's decision that it is not paid
+    primary key (load_id, line, nth),
+    check (replaced_by is null or withdrawn is null)
 ) strict, without rowid;
-create index rejected_by_batch on rejected (batch_id);
+create index rejected_by_batch on rejected (batch_id, digest);
 
 -- Counts and amounts per lane, currency and state, kept with every transition: a status never scans the payments.
 create table tally (
@@ -139,7 +262,7 @@ create table tally (
     primary key (batch_id, service_id, currency, state)
 ) strict, without rowid;
 
--- Lanes that wait for float (230).
+-- Lanes that are held: they wait for float (230), or the gateway's words are not about our payments.
 create table held_lane (
     batch_id   integer not null,
     service_id integer not null,
@@ -148,13 +271,164 @@ create table held_lane (
     primary key (batch_id, service_id)
 ) strict, without rowid;
 
-create trigger evidence_is_never_changed before update on evidence
-begin select raise(abort, 'evidence is append-only'); end;
-create trigger evidence_is_never_removed before delete on evidence
-begin select raise(abort, 'evidence is append-only'); end;
-create trigger instruction_is_never_changed before update on instruction
-when exists (select 1 from life where life.seq = old.seq)
-begin select raise(abort, 'an instruction never changes'); end;
-create trigger instruction_is_never_removed before delete on instruction
-when exists (select 1 from life where life.seq = old.seq)
-begin select raise(abort, 'an instruction is never removed'); end;
+-- Since when nothing has left to an account of a gateway, over all batches, by the clock that nobody sets: the next run need
+-- not wait for the rate. A claim takes the time away, the end of a run puts it there; none after a crash.
+create table pace (
+    gateway text not null,
+    account text not null,                  -- empty: runs of earlier versions, whose account nobody noted
+    what    integer not null check (what in (0, 1)),    -- posts, questions
+    boot    text,                           -- the start of the machine that it counts from; null: something may have left
+    since   integer,                        -- milliseconds since that start
+    primary key (gateway, account, what),
+    check ((boot is null) = (since is null))
+) strict, without rowid;
+
+-- The supporting document of a payment, as the file service took it. Written once, before the payment may be posted:
+-- a repeated post then names the same document.
+create table upload (
+    seq       integer primary key,
+    at        integer not null,
+    digest    blob not null,                -- SHA-256 of the file
+    bytes     integer not null,             -- its length
+    reference text not null,                -- supportDocument
+    reply     text not null                 -- what the file service said
+) strict;
+create trigger upload_is_never_changed before update on upload
+begin select raise(abort, 'an upload is never changed'); end;
+create trigger upload_is_never_removed before delete on upload
+begin select raise(abort, 'an upload is never removed'); end;
+
+-- Documents that were begun to be sent to the file service, whatever became of it: "there is one already" speaks of these
+-- bytes when no others were ever sent for the payment.
+create table upload_begun (
+    seq    integer not null references instruction (seq),
+    digest blob not null,
+    primary key (seq, digest)
+) strict, without rowid;
+
+-- Networks of numbers, as the lookup told them. A cache: it proves nothing about a payment.
+create table lookup (
+    country    text not null,
+    msisdn     text not null,
+    at         integer not null,            -- 0: noted, and never looked up
+    carrier    text,                        -- null: not a phone number, says the lookup
+    time_zone  text,
+    primary key (country, msisdn)
+) strict, without rowid;
+
+-- What bills said, in the order they were asked for.
+create table bill (
+    bill_id       integer primary key,
+    seq           integer not null,
+    at            integer not null,
+    outcome       integer not null check (outcome between 0 and 2), -- the row took the due amount; its own amount fits; refused
+    code          integer,                  -- statusCode; null: no usable answer
+    due           integer check (due > 0),
+    currency      text,
+    due_date      text,                     -- as it was written
+    customer_name text,
+    description   text not null,            -- statusDescription, or why the row cannot be paid by this bill
+    check (outcome = 2 or due is not null)
+) strict;
+create index bill_by_payment on bill (seq);
+-- One bill decides, once and for ever.
+create unique index bill_that_decided on bill (seq) where outcome < 2;
+create trigger bill_is_never_changed before update on bill
+begin select raise(abort, 'what a bill said is never changed'); end;
+create trigger bill_is_never_removed before delete on bill
+begin select raise(abort, 'what a bill said is never removed'); end;
+
+-- Fingerprints of the rows of each load, sorted: 64 bits each, of which one says of what, a reference or recipient with service
+-- and amount, 33 are a keyed hash (the key is in meta; of a payment the first 24 are of recipient and service), one says whether
+-- the row has a reference, and 29 are its place among the instructions of its load. A load is compared with those before it, so
+-- that nothing is paid again unseen. They prove nothing: rows are compared in full.
+create table fingerprints (
+    fingerprints_id integer primary key,
+    load_id         integer not null,
+    least           integer not null,       -- the first of them, its uppermost bit turned over
+    first_seq       integer not null,       -- the first instruction of the load: places count from it
+    entries         blob not null           -- 8 bytes each, the lowest first
+) strict;
+create index fingerprints_by_load on fingerprints (load_id, least);
+
+-- Rows of a load that a person is shown before they are paid: they look like rows of another load, or of their own, or they
+-- repeat rows of another load and were allowed to.
+create table alike (
+    alike_id  integer primary key,
+    load_id   integer not null,
+    kind      integer not null check (kind between 0 and 7),
+    batch     text not null,                -- the other load: its batch, its file, its time
+    source    text not null,
+    loaded_at integer not null,
+    count     integer not null,             -- rows of this load
+    lines     text not null                 -- the first lines of them, as an array
+) strict;
+create index alike_by_load on alike (load_id);
+
+-- Rows of the same debt that had failed when a row was loaded, or ordered to be paid anew: before that one leaves, they are
+-- looked at again.
+create table watched (
+    seq   integer not null,
+    other integer not null,
+    by_word integer not null default 0 check (by_word in (0, 1)),   -- that it had failed was the word of a person alone
+    primary key (seq, other)
+) strict, without rowid;
+create index watched_other on watched (other);
+
+-- When it was noticed that the journal may have missed something: what is unfinished then, and what is loaded until it is
+-- declared done, is asked about before it is posted.
+create table recovery (
+    recovery_id integer primary key,
+    begun_at    integer not null,
+    cause       integer not null,           -- number of ledger::recovery::Cause
+    newest_seq  integer not null,           -- the newest instruction that was there
+    newest_evidence integer not null,       -- the newest evidence that was there: what was said until then may be lost
+    done_at     integer,
+    reason      text,                       -- in the words of whoever said that nothing has run since
+    orders_lost integer not null default 0, -- orders of people that were on record here, and that it knew nothing of
+    orders_unknown integer not null default 0 check (orders_unknown in (0, 1)), -- 1: nothing tells whether there were more
+    orders_reason text,                     -- in the words of whoever said that they were given again
+    batches_missing integer not null default 0 check (batches_missing in (0, 1)), -- 1: batches that were posted in this place are not
+                                            -- here, or not as they were: what was loaded since waits
+    ran_since   text                        -- what mark and lock file said was done here that the journal did not know
+) strict;
+
+-- From which account of which gateway batches were posted that an earlier journal may have posted: as the mark beside the
+-- journal told when it was noticed, or a person. Under the empty name: all batches that are not named; without a gateway: nobody
+-- posted any.
+create table payer (
+    batch     text not null primary key,
+    gateway   text not null,
+    account   text not null,
+    by_person integer not null check (by_person in (0, 1)),
+    payments    integer,                    -- the batch as it was posted: how many payments, without their retries; null: not known
+    identifiers integer,                    -- as in load
+    originator  text                        -- null: not known
+) strict, without rowid;
+
+-- Orders of people that a copy must not forget (meta has their number), for the mark beside the journal.
+create table given_order (
+    order_id integer primary key,
+    number   integer not null,              -- how many there were with it
+    at       integer not null,
+    act      text not null,                 -- the command
+    batch    text not null,                 -- as ledger::payer::key has it
+    payments integer not null,              -- 0: the batch as a whole
+    digest   text not null,                 -- of these payments, and of what was ordered
+    by       text not null                  -- as ledger::payer::key has it
+) strict;
+
+-- Orders that were in the mark when it was noticed that the journal had missed them. One counts as given again by any of its like
+-- after given_order number after_order.
+create table lost_order (
+    lost_order_id integer primary key,
+    recovery_id integer not null,
+    after_order integer not null,
+    line        text not null               -- as the mark has it
+) strict;
+
+-- Rows that were loaded while a recovery was open, and were allowed to have the debt of another row: they are asked about, and wait
+-- until it is declared done. A list of what to look at, and not on the chain.
+create table repeat_in_recovery (
+    seq integer primary key
+) strict;

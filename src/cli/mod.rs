@@ -111,7 +111,7 @@ fn runs_alone(command: &Command) -> bool {
     match command {
         Command::Run(arguments) => !arguments.options.sandbox,
         Command::Pay(arguments) => !arguments.run.sandbox,
-        Command::Listen(_) => true,
+        Command::Listen(_) | Command::Status(_) | Command::Verify(_) | Command::Explain(_) => true,
         _ => false,
     }
 }

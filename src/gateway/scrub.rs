@@ -103,11 +103,8 @@ impl fmt::Debug for Secrets {
 #[derive(Clone)]
 pub struct Scrub(Arc<Needles>);
 
-struct Needles {
-    needles: Vec<Arc<Needle>>,
-    /// Bytes that some form of a secret may begin with.
-    first: [bool; 256],
-}
+/// Forms of secrets, by the byte that they may begin with.
+struct Needles([Vec<Arc<Needle>>; 256]);
 
 impl fmt::Debug for Scrub {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -123,13 +120,14 @@ impl Scrub {
     }
 
     fn of(needles: Vec<Arc<Needle>>) -> Self {
-        let mut first = [false; 256];
-        for needle in &needles {
-            for (all, own) in first.iter_mut().zip(&needle.first) {
-                *all |= own;
+        let mut begun = std::array::from_fn(|_| Vec::new());
+        for needle in needles {
+            let begins = begun.iter_mut().zip(&needle.first);
+            for (begun, _) in begins.filter(|(_, begins)| **begins) {
+                begun.push(Arc::clone(&needle));
             }
         }
-        Self(Arc::new(Needles { needles, first }))
+        Self(Arc::new(Needles(begun)))
     }
 
     /// Returns the text without any secret.
@@ -163,19 +161,19 @@ impl Scrub {
 
     /// Returns the next place where a secret may begin.
     fn candidate(&self, text: &str, from: usize) -> Option<usize> {
-        let first = &self.0.first;
-        let bytes = text.as_bytes();
-        (from..bytes.len()).find(|at| {
-            let byte = bytes[*at];
+        let Needles(begun) = &*self.0;
+        let rest = text.as_bytes().get(from..)?;
+        let at = rest.iter().enumerate().position(|(at, byte)| {
             // A token by its form begins with a brace in base 64.
-            first[usize::from(byte)] || byte == b'e' && bytes[*at..].starts_with(JWT)
-        })
+            !begun[usize::from(*byte)].is_empty() || *byte == b'e' && rest[at..].starts_with(JWT)
+        })?;
+        Some(from + at)
     }
 
     fn end_of_secret(&self, text: &str, at: usize) -> Option<usize> {
+        let Needles(begun) = &*self.0;
         let byte = usize::from(*text.as_bytes().get(at)?);
-        let begun = self.0.needles.iter().filter(|needle| needle.first[byte]);
-        let known = begun.filter_map(|needle| needle.end(text, at));
+        let known = begun[byte].iter().filter_map(|needle| needle.end(text, at));
         known.max().or_else(|| end_of_jwt(text, at))
     }
 }
@@ -294,7 +292,12 @@ impl Needle {
     }
 
     fn is(&self, found: char, wanted: char) -> bool {
-        found == wanted || self.any_case && found.to_lowercase().eq(wanted.to_lowercase())
+        found == wanted
+            || self.any_case
+                && match found.is_ascii() && wanted.is_ascii() {
+                    true => found.eq_ignore_ascii_case(&wanted),
+                    false => found.to_lowercase().eq(wanted.to_lowercase()),
+                }
     }
 
     /// Returns the parts of a text in base 64 that show some bytes, wherever they stand in what was encoded.
@@ -322,6 +325,9 @@ impl Needle {
 
     /// Returns where the secret ends that begins at this place; `None` when it does not begin here.
     fn end(&self, text: &str, at: usize) -> Option<usize> {
+        if self.differs_at_once(&text.as_bytes()[at..]) {
+            return None;
+        }
         let mut alternatives = Vec::new();
         let mut tried = 0;
         let (mut at_now, mut matched) = (at, 0);
@@ -335,6 +341,21 @@ impl Needle {
                 Some(place) if tried <= ALTERNATIVES_MAX => (at_now, matched) = place,
                 _ => return None,
             }
+        }
+    }
+
+    /// Returns whether the second character is another one: nearly always it tells that a word is not the secret.
+    // Neither character is an escape, and the second one is no break that would be passed over.
+    fn differs_at_once(&self, rest: &[u8]) -> bool {
+        let [first, second, ..] = rest else {
+            return false;
+        };
+        let is_plain = |byte: &u8| byte.is_ascii_alphanumeric();
+        match self.chars.get(1) {
+            Some((wanted, _)) if is_plain(first) && is_plain(second) => {
+                !self.is(char::from(*second), *wanted)
+            }
+            _ => false,
         }
     }
 

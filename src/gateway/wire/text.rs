@@ -6,8 +6,7 @@ const LENGTH_MAX: usize = 512;
 /// Returns the text without control and direction-changing characters, trimmed, at most [`LENGTH_MAX`] characters.
 pub(in crate::gateway) fn clean(text: &str) -> String {
     // Almost every text is such a one.
-    let printable =
-        text.len() <= LENGTH_MAX && text.bytes().all(|byte| matches!(byte, b' '..=b'~'));
+    let printable = text.len() <= LENGTH_MAX && text.bytes().all(is_printable);
     if printable {
         return text.trim().to_owned();
     }
@@ -25,13 +24,18 @@ pub(in crate::gateway) fn kept_whole(text: &str, bytes_max: usize) -> String {
     while !text.is_char_boundary(end) {
         end -= 1;
     }
+    let text = &text[..end];
+    // Almost every text is such a one.
+    if text.bytes().all(is_printable) {
+        return text.to_owned();
+    }
     // Line breaks are a part of it: they tell where one number ends and the next one begins.
     let apart = |c: char| match c {
         '\n' | '\r' | '\t' => c,
         c if is_harmless(c) => c,
         _ => ' ',
     };
-    text[..end].chars().map(apart).collect()
+    text.chars().map(apart).collect()
 }
 
 /// Returns a longer text on one line, with the same characters left out, at most `bytes_max` bytes.
@@ -48,6 +52,10 @@ pub(in crate::gateway) fn printable(text: &str, bytes_max: usize) -> String {
         kept.push(c);
     }
     kept.trim().to_owned()
+}
+
+fn is_printable(byte: u8) -> bool {
+    matches!(byte, b' '..=b'~')
 }
 
 fn is_harmless(c: char) -> bool {

@@ -16,7 +16,7 @@ use crate::ledger::{Judgement, Ours, Recipient, judge, names_recipient};
 use crate::lifecycle::{Anomaly, Event, Life, Moment, Policy, Step, step};
 
 /// Compares what was named with what was ordered.
-pub(super) fn judged(c: &Connection, subject: &Subject, said: &Said) -> Result<Judgement, Error> {
+pub(super) fn judged(c: &Chained, subject: &Subject, said: &Said) -> Result<Judgement, Error> {
     // Nearly every reply to a post names nothing.
     if said.named.is_empty() {
         return Ok(Judgement::default());
@@ -28,6 +28,14 @@ pub(super) fn judged(c: &Connection, subject: &Subject, said: &Said) -> Result<J
     let (seq, money) = (subject.moved.seq, subject.moved.money);
     if !names_recipient(&said.named) {
         let recipient = None;
+        return Ok(judge(&said.named, &Ours { money, recipient }));
+    }
+    if let Some((msisdn, country)) = c.recent_wallet(seq) {
+        let recipient = Some(Recipient {
+            msisdn,
+            account: msisdn.as_str(),
+            country,
+        });
         return Ok(judge(&said.named, &Ours { money, recipient }));
     }
     let mut statement = c.prepare_cached(

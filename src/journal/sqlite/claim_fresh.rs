@@ -122,7 +122,7 @@ pub(super) fn claim_fresh(
         };
         if !forgets {
             c.remember(&subject);
-            c.remember_id(seq, payment.id);
+            c.remember_payment(seq, &payment);
             c.moved(&subject, State::Ready)?;
         }
         claims.push(Claim {

@@ -15,9 +15,11 @@ pub(super) const SCHEMA_VERSION: i64 = 5;
 /// Marks a SQLite file as a journal of ours: "DSBR".
 pub(super) const APPLICATION_ID: i64 = 0x4453_4252;
 
-/// Every migration, oldest first; the version of a journal is how many it has had.
-const MIGRATIONS: [&str; 5] = [
-    include_str!("../../../schema.sql"),
+/// The schema of a new journal.
+const SCHEMA: &str = include_str!("../../../schema.sql");
+
+/// What brings a journal of an earlier version up, from version 1 on.
+pub(super) const MIGRATIONS: [&str; 4] = [
     include_str!("migrations/2.sql"),
     include_str!("migrations/3.sql"),
     include_str!("migrations/4.sql"),
@@ -413,13 +415,12 @@ fn migrate(connection: &mut Connection, path: &Path) -> Result<(), Error> {
         .map_err(said_of(path))?;
     // Read again inside the transaction: another process may have been faster.
     let version = pragma(&transaction, "user_version", path)?;
-    for migration in MIGRATIONS
-        .iter()
-        .skip(usize::try_from(version).unwrap_or(0))
-    {
-        transaction
-            .execute_batch(migration)
-            .map_err(said_of(path))?;
+    let steps = match usize::try_from(version) {
+        Ok(earlier @ 1..) => &MIGRATIONS[(earlier - 1).min(MIGRATIONS.len())..],
+        _ => &[SCHEMA],
+    };
+    for step in steps {
+        transaction.execute_batch(step).map_err(said_of(path))?;
     }
     if version == 1 {
         super::seal::seal_version_1(&transaction)?;

@@ -8,11 +8,11 @@ use rustc_hash::FxHashMap;
 use super::row::NEVER;
 use super::row::millis;
 use super::subject::Subject;
-use crate::domain::{Amount, Currency, Money, PayerTransactionId, Timestamp};
+use crate::domain::{Amount, Country, Currency, Money, Msisdn, PayerTransactionId, Timestamp};
 use crate::journal::{Error, Heard, Moved};
 use crate::lifecycle::{Life, State};
 
-/// Payments of a generation; two of them are remembered, at 110 bytes each. As many as a table of 8,192 holds before it grows.
+/// Payments of a generation; two of them are remembered, at 130 bytes each. As many as a table of 8,192 holds before it grows.
 const GENERATION_MAX: usize = 7_168;
 
 /// What one connection knows of the open payments that it wrote.
@@ -69,6 +69,7 @@ impl Recent {
         if let Some(before) = self.kept(seq) {
             *before = Kept {
                 id: before.id,
+                wallet: before.wallet,
                 ..kept
             };
             return;
@@ -79,10 +80,21 @@ impl Recent {
         self.young.kept.insert(seq, kept);
     }
 
-    /// Says by which identifier a payment that was just put is known.
-    pub(super) fn name(&mut self, seq: i64, id: PayerTransactionId) {
+    /// Returns to which number a payment goes that was [named](Self::name), where its account is that number.
+    pub(super) fn wallet(&self, seq: i64) -> Option<(Msisdn, Country)> {
+        let found = self.young.kept.get(&seq);
+        found.or_else(|| self.old.kept.get(&seq))?.wallet
+    }
+
+    /// Says by which identifier a payment that was just put is known, and its number, where that is its account.
+    pub(super) fn name(
+        &mut self,
+        seq: i64,
+        id: PayerTransactionId,
+        wallet: Option<(Msisdn, Country)>,
+    ) {
         if let Some(kept) = self.young.kept.get_mut(&seq) {
-            kept.id = Some(id);
+            (kept.id, kept.wallet) = (Some(id), wallet);
             self.young.seqs.insert(short(id), seq);
         }
     }
@@ -159,6 +171,7 @@ struct Kept {
     taken: bool,
     has_generations: bool,
     id: Option<PayerTransactionId>,
+    wallet: Option<(Msisdn, Country)>,
 }
 
 impl Kept {
@@ -199,6 +212,7 @@ impl Kept {
             taken: life.taken,
             has_generations,
             id: None,
+            wallet: None,
         })
     }
 
@@ -327,7 +341,15 @@ mod tests {
         let mut recent = Recent::default();
         recent.put(&payment(1));
         assert_eq!(recent.find(id(ONE)), None);
-        recent.name(1, id(ONE));
+        recent.name(1, id(ONE), None);
+        assert_eq!(recent.wallet(1), None);
+        let wallet = Msisdn::from_digits("254712345678").zip(Country::from_code("KE"));
+        recent.put(&payment(3));
+        recent.name(3, id(OTHER), wallet);
+        recent.put(&changed(3, |s| s.moved.life.queries = 9));
+        assert_eq!((recent.wallet(3), recent.wallet(4)), (wallet, None));
+        recent.put(&changed(3, |s| s.moved.life.state = State::Failed));
+        assert_eq!(recent.wallet(3), None);
         recent.put(&changed(1, |s| s.moved.life.queries = 9));
         assert_eq!(recent.find(id(ONE)), Some(1));
         assert_eq!(recent.find(id(OTHER)), None, "it begins alike");
@@ -343,6 +365,7 @@ mod tests {
             recent.name(
                 seq,
                 id(&format!("{seq:026}").chars().rev().collect::<String>()),
+                None,
             );
         }
         assert_eq!(recent.young.seqs.len(), 1000);
@@ -358,7 +381,7 @@ mod tests {
         let max = i64::try_from(GENERATION_MAX).unwrap();
         for seq in 0..3 * max {
             recent.put(&payment(seq));
-            recent.name(seq, id(ONE));
+            recent.name(seq, id(ONE), None);
         }
         assert_eq!(recent.get(max - 1), None);
         assert!((max..3 * max).all(|seq| recent.get(seq).is_some()));

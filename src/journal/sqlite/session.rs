@@ -16,7 +16,7 @@ use super::recent::Recent;
 use super::subject::Subject;
 use super::tallies::Tallies;
 use super::waits::Waits;
-use crate::domain::{Actor, Money, PayerTransactionId};
+use crate::domain::{Actor, Country, Money, Msisdn, PayerTransactionId, Payment};
 use crate::journal::Error;
 use crate::journal::mark::Place;
 use crate::ledger::confirmation::Allowance;
@@ -213,9 +213,17 @@ impl Chained {
         self.recent.borrow().find(id)
     }
 
-    /// Says by which identifier a payment that was just remembered is known.
-    pub(super) fn remember_id(&self, seq: i64, id: PayerTransactionId) {
-        self.recent.borrow_mut().name(seq, id);
+    /// Says who a payment is that was just remembered: its identifier, and to which number it goes.
+    pub(super) fn remember_payment(&self, seq: i64, payment: &Payment) {
+        let of = &payment.instruction;
+        let is_wallet = of.account_number == of.msisdn.as_str();
+        let wallet = is_wallet.then_some((of.msisdn, of.country));
+        self.recent.borrow_mut().name(seq, payment.id, wallet);
+    }
+
+    /// Returns to which number a payment goes, where its account is that number and both are remembered.
+    pub(super) fn recent_wallet(&self, seq: i64) -> Option<(Msisdn, Country)> {
+        self.recent.borrow().wallet(seq)
     }
 
     /// Changes what is remembered of a payment, as it was changed in its table.

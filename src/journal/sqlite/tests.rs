@@ -248,3 +248,34 @@ fn no_statement_of_the_dispatch_scans_the_payments() {
         assert!(!plan.starts_with("SCAN"), "{sql}: {plan}");
     }
 }
+
+#[test]
+fn a_new_journal_is_what_the_migrations_make_of_the_first_version() {
+    let new = Connection::open_in_memory().unwrap();
+    new.execute_batch(include_str!("../../../schema.sql"))
+        .unwrap();
+    let first = Connection::open_in_memory().unwrap();
+    first
+        .execute_batch(include_str!("migrations/1.sql"))
+        .unwrap();
+    let schema_of = super::prove::prover::schema_of;
+    let schema = schema_of(&new).unwrap();
+    assert_ne!(schema_of(&first).unwrap(), schema);
+    for step in super::open::MIGRATIONS {
+        first.execute_batch(step).unwrap();
+    }
+    let brought_up = schema_of(&first).unwrap();
+    for (name, sql) in &schema {
+        assert_eq!(brought_up.get(name), Some(sql), "{name}");
+    }
+    assert_eq!(brought_up.len(), schema.len());
+    let named = |c: &Connection| -> i64 {
+        c.query_row(
+            "select count(*) from meta where key = 'journal' and length(value) = 16",
+            [],
+            |row| row.get(0),
+        )
+        .unwrap()
+    };
+    assert_eq!((named(&first), named(&new)), (1, 1));
+}

@@ -12,6 +12,10 @@ pub(super) fn compare(text: &str, is_number: bool, ours: Money) -> Agreement {
         return Agreement::Unreadable;
     }
     let text = text.trim();
+    // Nearly all of them are written as we wrote it.
+    if text == ours.to_string() {
+        return Agreement::Agrees;
+    }
     let Some((code, text)) = without_currency(text) else {
         return Agreement::Unreadable;
     };

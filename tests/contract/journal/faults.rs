@@ -71,10 +71,10 @@ async fn after_a_fault_every_verb_says_that_the_journal_has_stopped() {
     // Mending the file does not open it again: what was lost meanwhile is not known.
     let schema = include_str!("../../../schema.sql");
     let from = schema.find("create table evidence").unwrap();
-    let length = schema[from..].find(';').unwrap();
+    let length = schema[from..].find("\n) strict;").unwrap();
     world
         .sql()
-        .execute_batch(&schema[from..from + length])
+        .execute_batch(&schema[from..=from + length + "\n) strict".len()])
         .unwrap();
     is_latched(journal.due(token, at(10)).await, "due, mended");
 }

@@ -5,7 +5,7 @@
 mod chain;
 mod learn;
 mod lives;
-mod prover;
+pub(super) mod prover;
 
 use std::collections::BTreeMap;
 

@@ -165,15 +165,22 @@ pub(super) fn tally_text(
     )
 }
 
-/// Tables, indexes and triggers by name, with their statements.
-pub(super) type Schema = BTreeMap<String, String>;
+/// Tables, indexes and triggers by name, with their statements: without comments and white space, which differ between a new
+/// journal and one that was brought up.
+pub(in crate::journal::sqlite) type Schema = BTreeMap<String, String>;
 
-pub(super) fn schema_of(c: &Connection) -> Result<Schema, Error> {
+pub(in crate::journal::sqlite) fn schema_of(c: &Connection) -> Result<Schema, Error> {
     let mut statement = c.prepare(
         "select type || ' ' || name, tbl_name || ': ' || coalesce(sql, '') from sqlite_schema where name not like 'sqlite!_%' escape '!'",
     )?;
     let objects = statement
-        .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?
+        .query_map([], |row| {
+            let (name, said): (String, String) = (row.get(0)?, row.get(1)?);
+            let code = said
+                .lines()
+                .map(|line| line.split("--").next().unwrap_or_default());
+            Ok((name, code.flat_map(str::split_whitespace).collect()))
+        })?
         .collect::<Result<_, _>>()?;
     Ok(objects)
 }
