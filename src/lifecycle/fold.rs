@@ -29,6 +29,11 @@ pub fn fold(life: &Life, fact: Fact, at: Timestamp, policy: &Policy) -> Life {
         Fact::PresumedPosted => Life {
             state: State::InDoubt,
             code: None,
+            // Posts that never arrived, and nothing else, are on record: what there may be is the earlier journal's alone.
+            attempts: match life.state == State::Ready && !life.is_exposed() {
+                true => 0,
+                false => life.attempts,
+            },
             exposures: life.exposures.max(1),
             not_found: 0,
             queries: 0,

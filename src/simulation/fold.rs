@@ -20,6 +20,10 @@ fn fold(trail: &[TrailEntry], policy: &Policy) -> Life {
             None if entry.kind == "presumed to have been posted before" => Life {
                 state: State::InDoubt,
                 code: None,
+                attempts: match (life.state, life.exposures) {
+                    (State::Ready, 0) => 0,
+                    _ => life.attempts,
+                },
                 exposures: life.exposures.max(1),
                 not_found: 0,
                 quarantine_from: Some(entry.at),

@@ -345,7 +345,7 @@ mod tests {
         assert_eq!(recent.wallet(1), None);
         let wallet = Msisdn::from_digits("254712345678").zip(Country::from_code("KE"));
         recent.put(&payment(3));
-        recent.name(3, id(OTHER), wallet);
+        recent.name(3, id("ABCDEFGHJKMNPQRSTVWXYZ0123"), wallet);
         recent.put(&changed(3, |s| s.moved.life.queries = 9));
         assert_eq!((recent.wallet(3), recent.wallet(4)), (wallet, None));
         recent.put(&changed(3, |s| s.moved.life.state = State::Failed));
