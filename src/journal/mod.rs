@@ -44,7 +44,7 @@ pub use repeats::{
     ALIKE_LINES, ALIKE_MAX, Alike, AlikeKind, REPEATED_LOADS, RepeatPlan, RepeatedLoad, Repeats,
 };
 #[cfg(test)]
-pub(crate) use sqlite::inline;
+pub(crate) use sqlite::writer::simulated;
 pub use sqlite::{
     Backup, FOUND_MAX, FoundRow, Journal, Reader, RejectedFound, Snapshot, SourceFile, Wanted,
     backup, is_gone, refuse_reserved,

@@ -253,6 +253,27 @@ mod tests {
     }
 
     #[test]
+    fn what_an_earlier_journal_may_have_posted_is_at_no_account_unless_a_post_of_ours_was_lost() {
+        use crate::lifecycle::{Fact, Policy, fold};
+        let (at, policy) = (crate::domain::Timestamp::from_millis(0), Policy::default());
+        let after = |life: Life, event| fold(&life, Fact::Event(event), at, &policy);
+        for (event, attempts) in [
+            (Event::Unsent, 0),
+            (Event::Unauthorised, 0),
+            (Event::Lost, 1),
+        ] {
+            let tried = after(after(Life::NEW, Event::Claimed), event);
+            let asked = fold(&tried, Fact::PresumedPosted, at, &policy);
+            assert_eq!(
+                (asked.attempts, asked.exposures),
+                (attempts, 1),
+                "{event:?}"
+            );
+            assert_eq!(binds(&asked), attempts > 0, "{event:?}");
+        }
+    }
+
+    #[test]
     fn what_was_accepted_or_lost_binds_and_what_never_arrived_does_not() {
         let posted = |state| Life {
             state,

@@ -583,21 +583,6 @@ fn a_duplicate_at_the_first_post_is_somebody_elses_until_it_is_recognised() {
         (asked.state, asked.taken, asked.code),
         (State::InDoubt, false, None)
     );
-    // A post that never arrived is at no account: whatever is, is the earlier journal's. One that was lost is ours.
-    for (event, attempts) in [
-        (Event::Unsent, 0),
-        (Event::Unauthorised, 0),
-        (Event::Lost, 1),
-    ] {
-        let tried = run(&policy(), Life::NEW, &[(0, CLAIM), (1, event)]);
-        let asked = fold(&tried, Fact::PresumedPosted, moment(9).now, &policy());
-        assert_eq!(
-            (asked.attempts, asked.exposures),
-            (attempts, 1),
-            "{event:?}"
-        );
-        assert_eq!(crate::ledger::pin::binds(&asked), attempts > 0, "{event:?}");
-    }
     // What never left is none: 132 and a connection that never came.
     for unsent in [Event::Unsent, Event::Unauthorised] {
         let life = run(

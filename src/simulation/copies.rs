@@ -4,7 +4,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::scene::{Scene, batch};
 use crate::journal::Journal;
-use crate::journal::inline::{Disk, Shelf};
+use crate::journal::simulated::{Disk, Shelf};
 
 impl Scene {
     /// One time of so many.

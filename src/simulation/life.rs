@@ -21,7 +21,7 @@ use crate::callback::{self, Addresses};
 use crate::domain::{Country, PayerTransactionId, Pulse, WireZone};
 use crate::engine::{self, Clock, Limits, Plan, Progress, Rate, Run, Summary};
 use crate::gateway::{Profile, Secrets, wire::Requests};
-use crate::journal::inline::{Fuse, Latency, set_clock};
+use crate::journal::simulated::{Fuse, Latency, set_clock};
 use crate::journal::{Error, Home, Journal, Kind, Moved};
 use crate::ledger::confirmation::{Answer, Confirmation};
 use crate::ledger::standstill::SILENCE_MAX;

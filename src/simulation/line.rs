@@ -14,7 +14,7 @@ use crate::gateway::simulated::{Failure, Question, Response, classify, failed};
 use crate::gateway::{
     FloatBalance, Gateway, Inquiry, OperationError, Outgoing, Reply, Scrub, wire::Requests,
 };
-use crate::journal::inline::Disk;
+use crate::journal::simulated::Disk;
 use crate::lifecycle::CodeTable;
 
 pub(super) struct Line {

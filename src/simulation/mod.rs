@@ -32,7 +32,7 @@ mod world;
 
 use std::cell::{Cell, RefCell};
 
-use crate::journal::inline::{Disk, Shelf};
+use crate::journal::simulated::{Disk, Shelf};
 use crate::lifecycle::SettleOn;
 use again::Again;
 use mended::Mended;

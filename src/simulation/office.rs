@@ -7,7 +7,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::oracle::FAILED;
 use super::scene::{Scene, plan, row};
-use crate::journal::inline::{Disk, Fuse, Shelf};
+use crate::journal::simulated::{Disk, Fuse, Shelf};
 use crate::journal::{Incoming, Journal, LoadPlan, Loaded};
 use crate::lifecycle::Moment;
 

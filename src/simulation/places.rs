@@ -4,7 +4,7 @@ use std::cell::{Cell, RefCell};
 
 use fastrand::Rng;
 
-use crate::journal::inline::Image;
+use crate::journal::simulated::Image;
 
 /// The copies, with a generator of their own: scenes without copies stay as they are.
 pub(super) struct Places {

@@ -14,7 +14,7 @@ use crate::domain::{
     PayerTransactionId, Reference, ServiceCode, Timestamp,
 };
 use crate::journal::LoadPlan;
-use crate::journal::inline::{Disk, Shelf};
+use crate::journal::simulated::{Disk, Shelf};
 use crate::lifecycle::{CodeTable, SettleOn};
 
 /// A batch under simulation.

@@ -8,7 +8,7 @@ use super::packet::{Departures, Packet, Proof};
 use super::plays::Play;
 use super::world::Shape;
 use crate::domain::PayerTransactionId;
-use crate::journal::inline::Disk;
+use crate::journal::simulated::Disk;
 use crate::lifecycle::State;
 
 /// "Not found" counts after the quarantine, which is 60 s; an answer is recorded a little after it came.

@@ -6,7 +6,7 @@ use super::gateway::entry;
 use super::oracle::{FAILED, PAID};
 use super::world::{Happening, Shape};
 use crate::domain::PayerTransactionId;
-use crate::journal::inline::Disk;
+use crate::journal::simulated::Disk;
 use crate::lifecycle::State;
 
 /// What the journal has of a payment.

@@ -13,7 +13,7 @@ use super::faults::Faults;
 use super::packet::{Answer, Departures, Hold, Packet};
 use crate::callback;
 use crate::domain::{Instruction, PayerTransactionId, Timestamp, Uptime};
-use crate::journal::inline::Disk;
+use crate::journal::simulated::Disk;
 
 /// A callback is sent so often, until it is acknowledged.
 const PUSHES_MAX: u32 = 6;

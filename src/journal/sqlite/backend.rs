@@ -4,17 +4,21 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;
 
-use super::catalog::knows;
-use super::fence;
-use super::open::{self, Missing};
-use super::place::take_place;
-use super::record;
-use super::session::Chained;
-use super::turns::Manner;
-use super::writer::Journal;
-use super::{callbacks, held, load, recall, run};
 use crate::domain::{BatchName, PayerTransactionId, Timestamp, Uptime};
 use crate::journal::mark::{self, Place};
+use crate::journal::sqlite::codec::catalog::knows;
+use crate::journal::sqlite::load::already_loaded;
+use crate::journal::sqlite::load::load;
+use crate::journal::sqlite::payments::callbacks;
+use crate::journal::sqlite::payments::record;
+use crate::journal::sqlite::recovery::place::take_place;
+use crate::journal::sqlite::run::lanes;
+use crate::journal::sqlite::run::verbs;
+use crate::journal::sqlite::schema::open::{self, Missing};
+use crate::journal::sqlite::session::fence;
+use crate::journal::sqlite::session::transaction::Chained;
+use crate::journal::sqlite::writer::handle::Journal;
+use crate::journal::sqlite::writer::queue::Manner;
 use crate::journal::{
     Acquired, CallbackNote, Claim, Clearance, Due, Error, Finding, Halt, Incoming, LoadPlan,
     Loaded, Moved, Question, Received, RunTerms, RunToken, Standing,
@@ -75,14 +79,14 @@ impl Journal {
     /// Opens a journal in memory, for simulated time.
     #[cfg(test)]
     pub(crate) fn simulated(
-        disk: super::inline::Disk,
-        fuse: Option<super::inline::Fuse>,
-        latency: super::inline::Latency,
+        disk: crate::journal::sqlite::writer::simulated::Disk,
+        fuse: Option<crate::journal::sqlite::writer::simulated::Fuse>,
+        latency: crate::journal::sqlite::writer::simulated::Latency,
         crash: tokio_util::sync::CancellationToken,
-        acquired: super::inline::Acquired,
+        acquired: crate::journal::sqlite::writer::simulated::Acquired,
     ) -> Self {
         disk.take_place();
-        Self::inline(super::inline::Inline::new(
+        Self::inline(crate::journal::sqlite::writer::simulated::Inline::new(
             disk, fuse, latency, crash, acquired,
         ))
     }
@@ -112,8 +116,10 @@ impl Journal {
         plan: LoadPlan,
         rows: Receiver<Vec<Incoming>>,
     ) -> Result<Option<Loaded>, Error> {
-        self.ask(Manner::Alone, move |c| recall::recall(c, &plan, rows))
-            .await
+        self.ask(Manner::Alone, move |c| {
+            already_loaded::recall(c, &plan, rows)
+        })
+        .await
     }
 
     /// Returns whether the journal has a batch of this name.
@@ -122,7 +128,7 @@ impl Journal {
     /// Faults of the journal.
     pub async fn has_batch(&self, name: BatchName) -> Result<bool, Error> {
         self.ask(Manner::Shared, move |c| {
-            Ok(super::row::batch_id(c, name.as_str())?.is_some())
+            Ok(crate::journal::sqlite::codec::values::batch_id(c, name.as_str())?.is_some())
         })
         .await
     }
@@ -138,7 +144,7 @@ impl Journal {
         policy: Arc<Policy>,
     ) -> Result<Acquired, Error> {
         self.ask(Manner::Alone, move |c| {
-            run::acquire(c, &batch, &terms, &policy)
+            verbs::acquire(c, &batch, &terms, &policy)
         })
         .await
     }
@@ -156,8 +162,8 @@ impl Journal {
         policy: Arc<Policy>,
     ) -> Result<(Vec<Claim>, Due, Option<Halt>), Error> {
         self.ask(Manner::Shared, move |c| {
-            let (claims, halt) = run::claim(c, token, limit, now, &policy)?;
-            Ok((claims, run::due(c, token, now)?, halt))
+            let (claims, halt) = verbs::claim(c, token, limit, now, &policy)?;
+            Ok((claims, verbs::due(c, token, now)?, halt))
         })
         .await
     }
@@ -174,7 +180,7 @@ impl Journal {
     ) -> Result<u64, Error> {
         self.ask(Manner::Shared, move |c| {
             fence::assert_current(c, token)?;
-            run::abandon(c, token.batch_id, now, &policy)
+            verbs::abandon(c, token.batch_id, now, &policy)
         })
         .await
     }
@@ -189,7 +195,7 @@ impl Journal {
         why: HeldFor,
         now: Timestamp,
     ) -> Result<(), Error> {
-        self.ask(Manner::Shared, move |c| held::hold_all(c, token, why, now))
+        self.ask(Manner::Shared, move |c| lanes::hold_all(c, token, why, now))
             .await
     }
 
@@ -205,7 +211,7 @@ impl Journal {
         policy: Arc<Policy>,
     ) -> Result<Vec<(i64, Clearance)>, Error> {
         self.ask(Manner::Shared, move |c| {
-            run::clearances(c, token, &seqs, now, &policy)
+            verbs::clearances(c, token, &seqs, now, &policy)
         })
         .await
     }
@@ -222,8 +228,8 @@ impl Journal {
         lease: Timestamp,
     ) -> Result<(Vec<Question>, Due), Error> {
         self.ask(Manner::Shared, move |c| {
-            let questions = run::questions(c, token, limit, now, lease)?;
-            Ok((questions, run::due(c, token, now)?))
+            let questions = verbs::questions(c, token, limit, now, lease)?;
+            Ok((questions, verbs::due(c, token, now)?))
         })
         .await
     }
@@ -255,7 +261,7 @@ impl Journal {
     pub async fn due(&self, token: RunToken, now: Timestamp) -> Result<Due, Error> {
         self.ask(Manner::Shared, move |c| {
             fence::assert_current(c, token)?;
-            run::due(c, token, now)
+            verbs::due(c, token, now)
         })
         .await
     }
@@ -271,7 +277,7 @@ impl Journal {
         questions: Uptime,
     ) -> Result<(), Error> {
         self.ask(Manner::Alone, move |c| {
-            super::rest::rest(c, token, posts, questions)
+            crate::journal::sqlite::run::rest::rest(c, token, posts, questions)
         })
         .await
     }
@@ -283,7 +289,7 @@ impl Journal {
     pub async fn standing(&self, batch: BatchName) -> Result<Standing, Error> {
         self.ask(Manner::Alone, move |c| {
             c.write_tallies()?;
-            super::batch_status::standing(c, &batch)
+            crate::journal::sqlite::read::batch_status::standing(c, &batch)
         })
         .await
     }
@@ -300,7 +306,7 @@ impl Journal {
         now: Timestamp,
     ) -> Result<(), Error> {
         self.ask(Manner::Shared, move |c| {
-            held::hold_lane(c, token, lane, &reason, now)
+            lanes::hold_lane(c, token, lane, &reason, now)
         })
         .await
     }
@@ -310,7 +316,7 @@ impl Journal {
     /// # Errors
     /// [`Error::Fenced`] when another run has taken over.
     pub async fn reopen_lane(&self, token: RunToken, lane: i64) -> Result<(), Error> {
-        self.ask(Manner::Shared, move |c| held::reopen_lane(c, token, lane))
+        self.ask(Manner::Shared, move |c| lanes::reopen_lane(c, token, lane))
             .await
     }
 
@@ -335,7 +341,7 @@ impl Journal {
     /// # Errors
     /// Faults of the journal.
     pub async fn callback_key(&self) -> Result<Vec<u8>, Error> {
-        self.ask(Manner::Alone, |c| run::callback_key(c)).await
+        self.ask(Manner::Alone, |c| verbs::callback_key(c)).await
     }
 
     /// Looks up a payment by its identifier in any batch.

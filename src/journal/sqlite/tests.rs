@@ -5,18 +5,18 @@ use std::sync::mpsc::channel;
 
 use rusqlite::Connection;
 
-use super::callbacks::STORED_CALLBACKS;
-use super::load;
-use super::open::{APPLICATION_ID, SCHEMA_VERSION};
-use super::open::{Missing, for_reading, for_writing};
-use super::restart::{DOUBTS, GIVEN_UP, NEVER_DUE, PUT_OFF, RESTART_POSTS};
-use super::run::{NEXT_QUESTION, due_in_lane, next_in_lane};
-use super::session::Chained;
-use super::upload::without_upload;
 use crate::domain::{
     Amount, BatchName, Country, Currency, Instruction, Money, Msisdn, Originator, Reference,
     ServiceCode, Timestamp,
 };
+use crate::journal::sqlite::load::load;
+use crate::journal::sqlite::payments::callbacks::STORED_CALLBACKS;
+use crate::journal::sqlite::preflight::documents::without_upload;
+use crate::journal::sqlite::run::restart::{DOUBTS, GIVEN_UP, NEVER_DUE, PUT_OFF, RESTART_POSTS};
+use crate::journal::sqlite::run::verbs::{NEXT_QUESTION, due_in_lane, next_in_lane};
+use crate::journal::sqlite::schema::open::{APPLICATION_ID, SCHEMA_VERSION};
+use crate::journal::sqlite::schema::open::{Missing, for_reading, for_writing};
+use crate::journal::sqlite::session::transaction::Chained;
 use crate::journal::{Error, Incoming, LoadPlan, Loaded};
 
 fn fresh() -> (tempfile::TempDir, PathBuf) {
@@ -256,12 +256,12 @@ fn a_new_journal_is_what_the_migrations_make_of_the_first_version() {
         .unwrap();
     let first = Connection::open_in_memory().unwrap();
     first
-        .execute_batch(include_str!("migrations/1.sql"))
+        .execute_batch(include_str!("schema/migrations/1.sql"))
         .unwrap();
-    let schema_of = super::prove::prover::schema_of;
+    let schema_of = crate::journal::sqlite::verify::prove::prover::schema_of;
     let schema = schema_of(&new).unwrap();
     assert_ne!(schema_of(&first).unwrap(), schema);
-    for step in super::open::MIGRATIONS {
+    for step in crate::journal::sqlite::schema::open::MIGRATIONS {
         first.execute_batch(step).unwrap();
     }
     let brought_up = schema_of(&first).unwrap();

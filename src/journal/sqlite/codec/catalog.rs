@@ -1,0 +1,129 @@
+//! Batches, payments and services by their names and numbers.
+
+use rusqlite::{Connection, OptionalExtension};
+
+use super::values::{batch_id, corrupt, identifier_of};
+use crate::domain::{BatchName, PayerTransactionId};
+use crate::journal::Error;
+use crate::ledger::Purpose;
+use crate::ledger::recovery::JournalId;
+
+/// Returns the batch of a row.
+pub(in crate::journal::sqlite) fn batch_of(c: &Connection, seq: i64) -> Result<i64, Error> {
+    Ok(
+        c.prepare_cached("select batch_id from instruction where seq = ?1")?
+            .query_row([seq], |row| row.get(0))?,
+    )
+}
+
+/// Returns whether any batch has this identifier.
+pub(in crate::journal::sqlite) fn knows(
+    c: &Connection,
+    id: PayerTransactionId,
+) -> Result<bool, Error> {
+    Ok(find(c, id)?.is_some())
+}
+
+/// Looks up a payment by its identifier.
+pub(in crate::journal::sqlite) fn find(
+    c: &Connection,
+    id: PayerTransactionId,
+) -> Result<Option<i64>, Error> {
+    Ok(
+        c.prepare_cached("select seq from identifier where identifier = ?1")?
+            .query_row([id.as_str()], |row| row.get(0))
+            .optional()?,
+    )
+}
+
+pub(in crate::journal::sqlite) fn id_of(
+    c: &Connection,
+    seq: i64,
+) -> Result<PayerTransactionId, Error> {
+    let mut find = c.prepare_cached("select identifier from instruction where seq = ?1")?;
+    identifier_of(&find.query_row([seq], |row| row.get::<_, String>(0))?)
+}
+
+/// Returns the number of a batch, or that there is none.
+pub(in crate::journal::sqlite) fn known_batch(
+    c: &Connection,
+    batch: &BatchName,
+) -> Result<i64, Error> {
+    batch_id(c, batch.as_str())?.ok_or_else(|| Error::UnknownBatch {
+        name: batch.to_string(),
+    })
+}
+
+/// Returns what was recorded of the purpose of a batch when it was loaded.
+pub(in crate::journal::sqlite) fn loaded_for(
+    c: &Connection,
+    batch_id: i64,
+) -> Result<Purpose, Error> {
+    let rehearsal: Option<bool> = c
+        .prepare_cached("select rehearsal from batch where batch_id = ?1")?
+        .query_row([batch_id], |row| row.get(0))?;
+    Ok(rehearsal.map_or(Purpose::Unknown, Purpose::of_command))
+}
+
+/// Returns what a batch is for.
+pub(in crate::journal::sqlite) fn purpose(c: &Connection, batch_id: i64) -> Result<Purpose, Error> {
+    let gateway: Option<String> = c
+        .prepare_cached("select gateway from batch where batch_id = ?1")?
+        .query_row([batch_id], |row| row.get(0))?;
+    let loaded_for = loaded_for(c, batch_id)?;
+    Ok(Purpose::of_batch(loaded_for, gateway.as_deref()))
+}
+
+/// Returns whether a purpose is a rehearsal, where it is known.
+pub(in crate::journal::sqlite) fn rehearsal(purpose: Purpose) -> Option<bool> {
+    match purpose {
+        Purpose::Unknown => None,
+        Purpose::Gateway => Some(false),
+        Purpose::Rehearsal => Some(true),
+    }
+}
+
+/// Returns the account that a batch belongs to.
+pub(in crate::journal::sqlite) fn account(
+    c: &Connection,
+    batch_id: i64,
+) -> Result<Option<String>, Error> {
+    Ok(c.query_row(
+        "select account from batch where batch_id = ?1",
+        [batch_id],
+        |row| row.get(0),
+    )?)
+}
+
+pub(in crate::journal::sqlite) fn batches(c: &Connection) -> Result<Vec<i64>, Error> {
+    let mut statement = c.prepare("select batch_id from batch order by batch_id")?;
+    let found = statement.query_map([], |row| row.get(0))?;
+    Ok(found.collect::<Result<_, _>>()?)
+}
+
+/// Returns what the journal calls itself.
+pub(in crate::journal::sqlite) fn name(c: &Connection) -> Result<JournalId, Error> {
+    c.query_row("select value from meta where key = 'journal'", [], |row| {
+        row.get(0)
+    })
+    .optional()?
+    .ok_or_else(|| corrupt("a journal without a name"))
+}
+
+/// Returns the epoch of the last run; 0: there was none.
+pub(in crate::journal::sqlite) fn epoch(c: &Connection) -> Result<i64, Error> {
+    let found: Option<i64> = c
+        .query_row("select value from meta where key = 'epoch'", [], |row| {
+            row.get(0)
+        })
+        .optional()?;
+    Ok(found.unwrap_or(0))
+}
+
+pub(in crate::journal::sqlite) fn has(c: &Connection, key: &str) -> Result<bool, Error> {
+    Ok(c.query_row(
+        "select exists (select 1 from meta where key = ?1)",
+        [key],
+        |row| row.get(0),
+    )?)
+}

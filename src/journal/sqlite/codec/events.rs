@@ -1,0 +1,291 @@
+//! Kinds of evidence by their numbers.
+
+use super::values::corrupt;
+use crate::journal::Error;
+use crate::lifecycle::{Class, Event, Fact, Verdict};
+
+/// Returns the number and the words of an event: `(number, class, code)`.
+pub(in crate::journal::sqlite) fn event_numbers(event: Event) -> (i64, Option<i64>, Option<i32>) {
+    let said = |number, verdict: Verdict| {
+        (
+            number,
+            Some(class_number(verdict.class)),
+            Some(verdict.code),
+        )
+    };
+    match event {
+        Event::Claimed => (0, None, None),
+        Event::Unsent => (1, None, None),
+        Event::Unauthorised => (2, None, None),
+        Event::Lost => (3, None, None),
+        Event::Abandoned => (4, None, None),
+        Event::Reply(verdict) => said(5, verdict),
+        Event::Answer(verdict) => said(6, verdict),
+        Event::NoAnswer => (7, None, None),
+        Event::Callback(verdict) => said(8, verdict),
+        Event::DecidedPaid => (9, None, None),
+        Event::DecidedFailed => (10, None, None),
+        Event::Withdrawn => (11, None, None),
+        Event::Recognised => (RECOGNISED, None, None),
+        Event::NotOurs => (NOT_OURS, None, None),
+        Event::Superseded => (SUPERSEDED, None, None),
+        Event::Outdated => (OUTDATED, None, None),
+        Event::Reopened => (REOPENED, None, None),
+    }
+}
+
+/// A callback that was stored and not applied.
+pub(in crate::journal::sqlite) const NOTED_CALLBACK: i64 = 20;
+
+/// The payment was loaded in doubt: earlier posts may have left.
+pub(in crate::journal::sqlite) const PRESUMED_POSTED: i64 = 21;
+
+/// A retry replaces the payment.
+pub(in crate::journal::sqlite) const REPLACED: i64 = 22;
+
+/// The document of the payment was uploaded; the digest is that of its row in `upload`.
+pub(in crate::journal::sqlite) const UPLOADED: i64 = 23;
+
+/// A bill said something of the row; the digest is that of its row in `bill`.
+pub(in crate::journal::sqlite) const BILLED: i64 = 24;
+
+/// Instructions were loaded; the digest is that of a block of them.
+pub(in crate::journal::sqlite) const ROWS_LOADED: i64 = 25;
+
+/// A file was loaded; the digest is that of its row in `load` and of the rows that it set aside.
+pub(in crate::journal::sqlite) const FILE_LOADED: i64 = 26;
+
+/// The batch was tied to its gateway; the digest is that of its address and its wire settings.
+pub(in crate::journal::sqlite) const PINNED: i64 = 27;
+
+/// The chain begins with evidence that was written without one.
+pub(in crate::journal::sqlite) const MIGRATED: i64 = 28;
+
+/// The document of the payment was checked; the digest is that of its bytes. The newest one counts.
+pub(in crate::journal::sqlite) const DOCUMENT_CHECKED: i64 = 95;
+
+/// The mended row of a rejected one was loaded; the detail names both.
+pub(in crate::journal::sqlite) const MENDED: i64 = 96;
+
+/// Where the payment stood then.
+pub(in crate::journal::sqlite) const STOOD: i64 = 29;
+
+/// First claims of several payments; the detail names them.
+pub(in crate::journal::sqlite) const CLAIMED_TOGETHER: i64 = 30;
+
+/// An earlier generation of the row is paid; the detail names it.
+pub(in crate::journal::sqlite) const SUPERSEDED: i64 = 31;
+
+/// Somebody gave a command; the detail says who, and what.
+pub(in crate::journal::sqlite) const ACTED: i64 = 40;
+
+/// A reply to a post that names another amount, currency or number: its outcome is not known.
+pub(in crate::journal::sqlite) const OTHER_REPLY: i64 = 70;
+
+/// A status reply of that kind, which answers nothing.
+pub(in crate::journal::sqlite) const OTHER_ANSWER: i64 = 71;
+
+/// A callback of that kind, which is not applied.
+pub(in crate::journal::sqlite) const OTHER_CALLBACK: i64 = 72;
+
+/// The gateway names our amount and number under an identifier that it had before our first post.
+pub(in crate::journal::sqlite) const RECOGNISED: i64 = 73;
+
+/// Nothing more is to be heard of such an identifier.
+pub(in crate::journal::sqlite) const NOT_OURS: i64 = 74;
+
+/// That it was not found was heard too long ago: it is asked about again.
+pub(in crate::journal::sqlite) const OUTDATED: i64 = 80;
+
+/// A failure that the gateway has taken back is decided by a person.
+pub(in crate::journal::sqlite) const REOPENED: i64 = 81;
+
+/// A person's word from which account of which gateway an earlier journal may have posted the batch; the detail names both.
+pub(in crate::journal::sqlite) const PAYER_CONFIRMED: i64 = 82;
+
+/// By a person's order the payment is withdrawn, if the gateway does not know it.
+pub(in crate::journal::sqlite) const WITHDRAWAL_ORDERED: i64 = 83;
+
+/// Rows of the payment's debt had failed when it was loaded or ordered; the detail names them, each with whether a person's word alone
+/// said so.
+pub(in crate::journal::sqlite) const WATCHED: i64 = 87;
+
+/// A rejected row is not paid, by a person's decision; the detail names the row, who decided it, and why.
+pub(in crate::journal::sqlite) const ROW_WITHDRAWN: i64 = 86;
+
+/// The batch was moved to another address of its gateway by order; the detail names both, the payment that showed it, and the reason.
+pub(in crate::journal::sqlite) const GATEWAY_MOVED: i64 = 85;
+
+/// Returns whether what the gateway said with a row of evidence is about another payment.
+pub(in crate::journal::sqlite) fn is_about_another(number: i64) -> bool {
+    (OTHER_REPLY..=OTHER_CALLBACK).contains(&number)
+}
+
+/// The batch took the account that a run came with; the detail names it.
+pub(in crate::journal::sqlite) const ACCOUNT_TAKEN: i64 = 60;
+
+/// The batch was moved to another account by order; the detail names both, the payment that showed it, and the reason.
+pub(in crate::journal::sqlite) const ACCOUNT_MOVED: i64 = 61;
+
+/// What was confirmed for a run; the detail names its figures, how far it reaches, and who said yes.
+pub(in crate::journal::sqlite) const CONFIRMED: i64 = 62;
+
+/// The kinds that say what people confirmed, and where a batch belongs.
+pub(in crate::journal::sqlite) const ABOUT_RUNS: std::ops::RangeInclusive<i64> = 60..=69;
+
+/// It was noticed that the journal may have missed something.
+pub(in crate::journal::sqlite) const RECOVERY_BEGAN: i64 = 50;
+
+/// A person declared that everything the journal has missed is made up for.
+pub(in crate::journal::sqlite) const RECOVERY_DONE: i64 = 51;
+
+/// A person's word that the orders which an older journal did not know were given again; the detail has the reason.
+pub(in crate::journal::sqlite) const ORDERS_GIVEN_AGAIN: i64 = 84;
+
+/// A person's word that nothing has run since made a payment ready again that was presumed posted.
+pub(in crate::journal::sqlite) const RELEASED: i64 = 52;
+
+/// Returns what a row of evidence means to the life of its payment.
+pub(in crate::journal::sqlite) fn fact_of(
+    number: i64,
+    class: Option<i64>,
+    code: Option<i32>,
+    detail: Option<&str>,
+) -> Result<Fact, Error> {
+    Ok(match number {
+        PRESUMED_POSTED => Fact::PresumedPosted,
+        STOOD => {
+            Fact::Stood(crate::journal::sqlite::payments::stood::Standing::of_detail(detail)?.life)
+        }
+        NOTED_CALLBACK..=MIGRATED | CLAIMED_TOGETHER | ACTED | DOCUMENT_CHECKED | MENDED => {
+            Fact::Note
+        }
+        number if ABOUT_RUNS.contains(&number) => Fact::Note,
+        RELEASED => Fact::Released,
+        RECOVERY_BEGAN | RECOVERY_DONE | ORDERS_GIVEN_AGAIN => Fact::Note,
+        PAYER_CONFIRMED | WITHDRAWAL_ORDERED | GATEWAY_MOVED | ROW_WITHDRAWN | WATCHED => {
+            Fact::Note
+        }
+        _ => event_of(number, class, code)?.map_or(Fact::Note, Fact::Event),
+    })
+}
+
+/// Reads an event back; `None` for the notes that are not lifecycle events.
+pub(in crate::journal::sqlite) fn event_of(
+    number: i64,
+    class: Option<i64>,
+    code: Option<i32>,
+) -> Result<Option<Event>, Error> {
+    let verdict = || -> Result<Verdict, Error> {
+        let (Some(class), Some(code)) = (class, code) else {
+            return Err(corrupt("evidence without its code"));
+        };
+        Ok(Verdict {
+            class: class_of(class)?,
+            code,
+        })
+    };
+    Ok(Some(match number {
+        0 => Event::Claimed,
+        1 => Event::Unsent,
+        2 => Event::Unauthorised,
+        3 => Event::Lost,
+        4 => Event::Abandoned,
+        5 => Event::Reply(verdict()?),
+        6 => Event::Answer(verdict()?),
+        7 => Event::NoAnswer,
+        8 => Event::Callback(verdict()?),
+        9 => Event::DecidedPaid,
+        10 => Event::DecidedFailed,
+        11 => Event::Withdrawn,
+        SUPERSEDED => Event::Superseded,
+        OUTDATED => Event::Outdated,
+        REOPENED => Event::Reopened,
+        NOTED_CALLBACK..=CLAIMED_TOGETHER | ACTED | DOCUMENT_CHECKED | MENDED => return Ok(None),
+        number if ABOUT_RUNS.contains(&number) => return Ok(None),
+        OTHER_REPLY => Event::Lost,
+        OTHER_ANSWER => Event::NoAnswer,
+        RECOGNISED => Event::Recognised,
+        NOT_OURS => Event::NotOurs,
+        OTHER_CALLBACK => return Ok(None),
+        RECOVERY_BEGAN..=RELEASED | ORDERS_GIVEN_AGAIN => return Ok(None),
+        PAYER_CONFIRMED | WITHDRAWAL_ORDERED | GATEWAY_MOVED | ROW_WITHDRAWN | WATCHED => {
+            return Ok(None);
+        }
+        other => return Err(corrupt(format!("evidence of kind {other}"))),
+    }))
+}
+
+/// Names a kind of evidence for a person.
+pub(in crate::journal::sqlite) fn event_name(number: i64) -> &'static str {
+    match number {
+        0 => "intent recorded",
+        1 => "not sent",
+        2 => "not let in",
+        3 => "outcome unknown",
+        4 => "found without outcome by a new run",
+        5 => "reply",
+        6 => "status reply",
+        7 => "status query without answer",
+        8 => "callback",
+        9 | 10 => "operator's decision",
+        11 => "withdrawn",
+        NOTED_CALLBACK => "callback, not applied",
+        PRESUMED_POSTED => "presumed to have been posted before",
+        REPLACED => "replaced by a retry",
+        UPLOADED => "document uploaded",
+        DOCUMENT_CHECKED => "document checked",
+        MENDED => "rejected row mended",
+        BILLED => "bill",
+        ROWS_LOADED => "rows loaded",
+        FILE_LOADED => "file loaded",
+        PINNED => "tied to its gateway",
+        MIGRATED => "journal of an earlier release",
+        STOOD => "stood here when its evidence was sealed",
+        CLAIMED_TOGETHER => "intents recorded",
+        ACTED => "ordered by a person",
+        ACCOUNT_TAKEN => "tied to its account",
+        CONFIRMED => "confirmed for a run",
+        ACCOUNT_MOVED => "moved to another account by order",
+        OTHER_REPLY => "reply about another payment",
+        OTHER_ANSWER => "status reply about another payment",
+        OTHER_CALLBACK => "callback about another payment, not applied",
+        RECOVERY_BEGAN => "the journal may have missed something",
+        RECOVERY_DONE => "the recovery is declared done",
+        ORDERS_GIVEN_AGAIN => "by the operator's word, the lost orders were given again",
+        RELEASED => "ready again: by the operator's word, nothing has run since",
+        RECOGNISED => "recognised as ours by its amount and number",
+        NOT_OURS => "not known to be ours, left to a person",
+        SUPERSEDED => "not paid a second time",
+        OUTDATED => "not found too long ago, to be asked about again",
+        PAYER_CONFIRMED => "by the operator's word, posted from this account if from anywhere",
+        WITHDRAWAL_ORDERED => "to be withdrawn unless the gateway knows it",
+        ROW_WITHDRAWN => "rejected row withdrawn",
+        WATCHED => "to be held against failed rows of its debt before it leaves",
+        GATEWAY_MOVED => "moved to another address of its gateway by order",
+        REOPENED => "called failed, and spoken of otherwise since: open to a decision",
+        _ => "unknown",
+    }
+}
+
+pub(in crate::journal::sqlite) fn class_number(class: Class) -> i64 {
+    match class {
+        Class::Paid => 0,
+        Class::Failed => 1,
+        Class::Refused => 2,
+        Class::Acknowledged => 3,
+        Class::Delivered => 4,
+        Class::NoFloat => 5,
+        Class::Duplicate => 6,
+        Class::NotFound => 7,
+        Class::InDoubt => 8,
+    }
+}
+
+pub(in crate::journal::sqlite) fn class_of(number: i64) -> Result<Class, Error> {
+    Class::ALL
+        .into_iter()
+        .map(|(class, _)| class)
+        .find(|class| class_number(*class) == number)
+        .ok_or_else(|| corrupt(format!("class {number}")))
+}

@@ -1,0 +1,7 @@
+//! Domain values and the columns that hold them. What a kind of evidence is called and numbered stands here, once.
+
+pub(super) mod catalog;
+pub(super) mod detail;
+pub(super) mod events;
+pub(super) mod insert;
+pub(super) mod values;

@@ -1,0 +1,361 @@
+//! Rows of the tables and their domain values.
+
+use rusqlite::{Connection, OptionalExtension, Row, params};
+
+use crate::domain::{
+    Amount, Country, Currency, DocumentPath, Instruction, Money, Msisdn, PayerTransactionId,
+    Payment, Reference, ServiceCode, Timestamp, Written,
+};
+use crate::journal::Error;
+use crate::lifecycle::{Life, State};
+
+/// What `due_at` holds when nothing is due.
+pub(in crate::journal::sqlite) const NEVER: i64 = i64::MAX;
+
+/// The state that `tally` counts rows under that have no amount yet.
+pub(in crate::journal::sqlite) const UNPRICED: i64 = 9;
+
+/// Returns the number a state is stored as.
+pub(in crate::journal::sqlite) fn state_number(state: State) -> i64 {
+    match state {
+        State::Ready => 0,
+        State::Posting => 1,
+        State::InDoubt => 2,
+        State::Acknowledged => 3,
+        State::Delivered => 4,
+        State::Paid => 5,
+        State::Failed => 6,
+        State::Cancelled => 7,
+        State::Conflict => 8,
+    }
+}
+
+/// Reads a state back.
+pub(in crate::journal::sqlite) fn state_of(number: i64) -> Result<State, Error> {
+    State::ALL
+        .into_iter()
+        .find(|state| state_number(*state) == number)
+        .ok_or_else(|| corrupt(format!("state {number}")))
+}
+
+pub(in crate::journal::sqlite) fn corrupt(what: impl Into<String>) -> Error {
+    Error::Corrupt { what: what.into() }
+}
+
+pub(in crate::journal::sqlite) fn stamp(millis: Option<i64>) -> Option<Timestamp> {
+    millis.map(Timestamp::from_millis)
+}
+
+pub(in crate::journal::sqlite) fn millis(stamp: Option<Timestamp>) -> Option<i64> {
+    stamp.map(Timestamp::as_millis)
+}
+
+/// The columns [`life_of`] reads, in its order, of `life l`.
+pub(in crate::journal::sqlite) const LIFE_COLUMNS: &str = "l.state, l.code, l.attempts, l.posted_at, l.exposures, l.known, l.not_found, \
+     l.quarantine_from, l.queries, l.due_at";
+
+/// Reads the columns of [`LIFE_COLUMNS`], the first of them at `at`; all of them null: its life has not begun.
+pub(in crate::journal::sqlite) fn life_of(row: &Row<'_>, at: usize) -> Result<Life, Error> {
+    let Some(state) = row.get::<_, Option<i64>>(at)? else {
+        return Ok(Life::NEW);
+    };
+    let state = state_of(state)?;
+    let due_at: i64 = row.get(at + 9)?;
+    // A ready payment is due at once with 0; for the others the largest integer means never.
+    let due_at = match state {
+        State::Ready if due_at == 0 => None,
+        _ if due_at == NEVER => None,
+        _ => Some(Timestamp::from_millis(due_at)),
+    };
+    // 0: it has not shown that it has the identifier; 1: it has; 2: it had it before our first post.
+    let known: i64 = row.get(at + 5)?;
+    Ok(Life {
+        state,
+        code: row.get(at + 1)?,
+        attempts: row.get(at + 2)?,
+        posted_at: stamp(row.get(at + 3)?),
+        exposures: row.get(at + 4)?,
+        known: known != 0,
+        taken: known == TAKEN,
+        not_found: row.get(at + 6)?,
+        quarantine_from: stamp(row.get(at + 7)?),
+        queries: row.get(at + 8)?,
+        due_at,
+    })
+}
+
+/// What `known` holds of an identifier that the gateway had before our first post.
+const TAKEN: i64 = 2;
+
+/// Returns what `known` holds for a life.
+pub(in crate::journal::sqlite) fn known_number(life: &Life) -> i64 {
+    match (life.known, life.taken) {
+        (_, true) => TAKEN,
+        (known, false) => i64::from(known),
+    }
+}
+
+/// Returns what `due_at` holds for a life.
+pub(in crate::journal::sqlite) fn due_number(life: &Life) -> i64 {
+    let absent = if life.state == State::Ready { 0 } else { NEVER };
+    millis(life.due_at).unwrap_or(absent)
+}
+
+/// Stores where a payment stands.
+pub(in crate::journal::sqlite) fn save_life(
+    c: &Connection,
+    seq: i64,
+    life: &Life,
+    queued: bool,
+) -> Result<(), Error> {
+    let mut statement = c.prepare_cached(
+        "update or fail life set state = ?2, code = ?3, attempts = ?4, posted_at = ?5, exposures = ?6, known = ?7,
+             not_found = ?8, quarantine_from = ?9, queries = ?10, due_at = ?11, queued = ?12 where seq = ?1",
+    )?;
+    let changed = statement.execute(params![
+        seq,
+        state_number(life.state),
+        life.code,
+        life.attempts,
+        millis(life.posted_at),
+        life.exposures,
+        known_number(life),
+        life.not_found,
+        millis(life.quarantine_from),
+        life.queries,
+        due_number(life),
+        queued,
+    ])?;
+    assert_changed(seq, changed)
+}
+
+/// Refuses that a life was changed which is not there.
+pub(in crate::journal::sqlite) fn assert_changed(seq: i64, changed: usize) -> Result<(), Error> {
+    if changed == 1 {
+        Ok(())
+    } else {
+        Err(corrupt(format!("payment {seq} has no life")))
+    }
+}
+
+/// Adds to (or takes from) the tally of one lane, currency and state.
+pub(in crate::journal::sqlite) fn add_to_tally(
+    c: &Connection,
+    batch_id: i64,
+    service_id: i64,
+    currency: &str,
+    state: State,
+    count: i64,
+    amount: i64,
+) -> Result<(), Error> {
+    let mut statement = c.prepare_cached(
+        "insert into tally (batch_id, service_id, currency, state, count, amount) values (?1, ?2, ?3, ?4, ?5, ?6)
+         on conflict do update set count = count + excluded.count, amount = amount + excluded.amount",
+    )?;
+    statement.execute(params![
+        batch_id,
+        service_id,
+        currency,
+        state_number(state),
+        count,
+        amount
+    ])?;
+    Ok(())
+}
+
+/// The columns [`payment_of`] reads, in its order, of `instruction i` joined with `service s`.
+pub(in crate::journal::sqlite) const PAYMENT_COLUMNS: &str = "i.identifier, i.generation, i.received_at, i.line, i.reference, s.code, i.msisdn, \
+     i.account_number, i.amount, i.currency, i.country, i.narration, i.customer_names, i.invoice_number, i.payment_mode, \
+     i.hub_id, i.extra, i.document, i.document_folder, i.as_due";
+/// Which of them is the amount.
+pub(in crate::journal::sqlite) const AMOUNT: usize = 8;
+/// How many columns [`PAYMENT_COLUMNS`] names.
+pub(in crate::journal::sqlite) const PAYMENT_WIDTH: usize = 20;
+
+/// What an instruction of the journal says of its amount.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::journal::sqlite) struct Stored {
+    /// `None` until the bill has told it.
+    pub(in crate::journal::sqlite) amount: Option<Amount>,
+    pub(in crate::journal::sqlite) currency: Currency,
+    /// The file leaves the amount to the bill.
+    pub(in crate::journal::sqlite) as_due: bool,
+}
+
+impl Stored {
+    pub(in crate::journal::sqlite) fn money(self) -> Option<Money> {
+        self.amount.map(|amount| Money {
+            amount,
+            currency: self.currency,
+        })
+    }
+
+    /// Returns the amount that stands in the file, in minor units.
+    pub(in crate::journal::sqlite) fn written(self) -> Option<i64> {
+        self.amount
+            .filter(|_| !self.as_due)
+            .map(|amount| amount.minor())
+    }
+}
+
+// As the file has it, whatever the bill said since: a file that is loaded again is the same one.
+impl Written for Stored {
+    fn currency(&self) -> Currency {
+        self.currency
+    }
+
+    fn digits(&self) -> String {
+        match self.money() {
+            Some(money) if !self.as_due => money.to_string(),
+            _ => String::new(),
+        }
+    }
+
+    fn known(&self) -> Option<Amount> {
+        self.amount
+    }
+}
+
+/// An instruction that may have no amount, with its identifier.
+pub(in crate::journal::sqlite) struct StoredRow {
+    pub(in crate::journal::sqlite) id: PayerTransactionId,
+    pub(in crate::journal::sqlite) generation: u32,
+    pub(in crate::journal::sqlite) received_at: Timestamp,
+    pub(in crate::journal::sqlite) instruction: Instruction<Stored>,
+}
+
+/// Reads the columns of [`PAYMENT_COLUMNS`], the first of them at `at`.
+///
+/// A payment without an amount is none.
+pub(in crate::journal::sqlite) fn payment_of(row: &Row<'_>, at: usize) -> Result<Payment, Error> {
+    let stored = stored_of(row, at)?;
+    let money = stored
+        .instruction
+        .money
+        .money()
+        .ok_or_else(|| corrupt("a payment without an amount"))?;
+    Ok(Payment {
+        id: stored.id,
+        generation: stored.generation,
+        received_at: stored.received_at,
+        instruction: stored.instruction.with_money(money),
+    })
+}
+
+/// Reads the same columns of a row that may have no amount.
+pub(in crate::journal::sqlite) fn stored_of(row: &Row<'_>, at: usize) -> Result<StoredRow, Error> {
+    let text = |index: usize| -> Result<&str, Error> {
+        row.get_ref(at + index)?
+            .as_str()
+            .map_err(|_| corrupt("a text that is not one"))
+    };
+    let optional = |index: usize| -> Result<&str, Error> {
+        Ok(row
+            .get_ref(at + index)?
+            .as_str_or_null()
+            .map_err(|_| corrupt("a text that is not one"))?
+            .unwrap_or(""))
+    };
+    let currency = currency_of(text(9)?)?;
+    let msisdn =
+        Msisdn::from_digits(text(6)?).ok_or_else(|| corrupt("a phone number that is not one"))?;
+    let extra = optional(16)?;
+    let amount = match row.get::<_, Option<i64>>(at + 8)? {
+        Some(minor) => Some(Amount::from_minor(minor).ok_or_else(|| corrupt("an amount of zero"))?),
+        None => None,
+    };
+    Ok(StoredRow {
+        id: identifier_of(text(0)?)?,
+        generation: row.get(at + 1)?,
+        received_at: Timestamp::from_millis(row.get(at + 2)?),
+        instruction: Instruction {
+            line: row.get::<_, i64>(at + 3)?.unsigned_abs(),
+            reference: match optional(4)? {
+                "" => None,
+                text => Some(Reference::parse(text).map_err(|_| corrupt("a reference"))?),
+            },
+            service: service_of(text(5)?)?,
+            msisdn,
+            account_number: match optional(7)? {
+                "" => msisdn.as_str().to_owned(),
+                text => text.to_owned(),
+            },
+            money: Stored {
+                amount,
+                currency,
+                as_due: row.get(at + 19)?,
+            },
+            country: Country::from_code(text(10)?).ok_or_else(|| corrupt("a country"))?,
+            narration: optional(11)?.to_owned(),
+            customer_names: optional(12)?.to_owned(),
+            invoice_number: optional(13)?.to_owned(),
+            payment_mode: optional(14)?.to_owned(),
+            hub_id: optional(15)?.to_owned(),
+            extra: if extra.is_empty() {
+                Vec::new()
+            } else {
+                serde_json::from_str(extra).map_err(|_| corrupt("extra data that is not JSON"))?
+            },
+            document: match optional(17)? {
+                "" => None,
+                written => Some(DocumentPath {
+                    written: written.to_owned(),
+                    folder: optional(18)?.to_owned(),
+                    digest: None,
+                }),
+            },
+        },
+    })
+}
+
+pub(in crate::journal::sqlite) fn identifier_of(text: &str) -> Result<PayerTransactionId, Error> {
+    PayerTransactionId::parse(text).ok_or_else(|| corrupt("an identifier that is not one"))
+}
+
+pub(in crate::journal::sqlite) fn currency_of(text: &str) -> Result<Currency, Error> {
+    Currency::from_code(text).ok_or_else(|| corrupt(format!("currency {text}")))
+}
+
+pub(in crate::journal::sqlite) fn service_of(text: &str) -> Result<ServiceCode, Error> {
+    ServiceCode::parse(text).map_err(|_| corrupt("a service code that is not one"))
+}
+
+/// Returns the services that a journal has rows of, or had.
+pub(in crate::journal::sqlite) fn services(c: &Connection) -> Result<Vec<ServiceCode>, Error> {
+    let mut statement = c.prepare_cached("select code from service order by service_id")?;
+    let mut rows = statement.query([])?;
+    let mut services = Vec::new();
+    while let Some(row) = rows.next()? {
+        services.push(service_of(&row.get::<_, String>(0)?)?);
+    }
+    Ok(services)
+}
+
+/// Returns the number of a service, giving it one when it has none.
+pub(in crate::journal::sqlite) fn service_id(
+    c: &Connection,
+    service: &ServiceCode,
+) -> Result<i64, Error> {
+    let mut find = c.prepare_cached("select service_id from service where code = ?1")?;
+    if let Some(id) = find
+        .query_row([service.as_str()], |row| row.get(0))
+        .optional()?
+    {
+        return Ok(id);
+    }
+    c.prepare_cached("insert into service (code) values (?1)")?
+        .execute([service.as_str()])?;
+    Ok(c.last_insert_rowid())
+}
+
+/// Returns number and originator of a batch.
+pub(in crate::journal::sqlite) fn batch_id(
+    c: &Connection,
+    name: &str,
+) -> Result<Option<i64>, Error> {
+    Ok(
+        c.prepare_cached("select batch_id from batch where name = ?1")?
+            .query_row([name], |row| row.get(0))
+            .optional()?,
+    )
+}

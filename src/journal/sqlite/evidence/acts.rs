@@ -1,0 +1,205 @@
+//! Who did what, on the chain of the batch: one row of evidence for each command that changed something.
+
+use rusqlite::OptionalExtension;
+use serde_json::{Value, json};
+
+use super::chain::Evidence;
+use crate::domain::{Actor, Timestamp};
+use crate::journal::sqlite::codec::events::ACTED;
+use crate::journal::sqlite::codec::values::corrupt;
+use crate::journal::sqlite::read::reader::Snapshot;
+use crate::journal::sqlite::recovery::lost_orders::{Touched, keep_order};
+use crate::journal::sqlite::session::transaction::Chained;
+use crate::journal::sqlite::writer::handle::Journal;
+use crate::journal::sqlite::writer::queue::Manner;
+use crate::journal::{ActRecord, Error};
+use crate::ledger::payer::key;
+use crate::ledger::recovery::{Order, must_not_be_forgotten};
+
+impl Journal {
+    /// Returns this journal in the hands of somebody: what is done through it is recorded as theirs.
+    #[must_use]
+    pub fn acting_as(mut self, actor: Actor) -> Self {
+        self.actor = Some(actor.into());
+        self
+    }
+
+    /// Records who gave an order about a payment that changed nothing itself: the gateway, asked for it, said how it ended.
+    ///
+    /// # Errors
+    /// Faults of the journal.
+    pub async fn record_order(
+        &self,
+        seq: i64,
+        act: &'static str,
+        now: Timestamp,
+    ) -> Result<(), Error> {
+        self.ask(Manner::Alone, move |c| {
+            let (batch_id, id): (i64, String) = c
+                .prepare_cached("select batch_id, identifier from instruction where seq = ?1")?
+                .query_row([seq], |row| Ok((row.get(0)?, row.get(1)?)))?;
+            c.mark(batch_id);
+            c.acted(batch_id, now, act, id.into())
+        })
+        .await
+    }
+}
+
+impl Chained {
+    /// Records who does this. `about`: what it is done to, where that is not the whole batch.
+    ///
+    /// Nothing is recorded where nobody is named: the parts of the program have no hands of their own.
+    pub(in crate::journal::sqlite) fn acted(
+        &self,
+        batch_id: i64,
+        at: Timestamp,
+        act: &'static str,
+        about: Value,
+    ) -> Result<(), Error> {
+        self.act(batch_id, at, act, about, None)
+    }
+
+    /// Records who does this to a whole batch, and why.
+    pub(in crate::journal::sqlite) fn acted_because(
+        &self,
+        batch_id: i64,
+        at: Timestamp,
+        act: &'static str,
+        reason: &str,
+    ) -> Result<(), Error> {
+        self.act(batch_id, at, act, Value::Null, Some(reason))
+    }
+
+    /// Counts an order that a copy must not forget, and keeps what it was about.
+    pub(in crate::journal::sqlite) fn count_order(
+        &self,
+        batch_id: i64,
+        at: Timestamp,
+        act: &str,
+        touched: &Touched,
+    ) -> Result<(), Error> {
+        // The mark says how many there were: a copy that knows of fewer posts nothing.
+        let orders: i64 = self
+            .prepare_cached(
+                "insert into meta (key, value) values ('orders', 1) on conflict do update set value = value + 1 returning value",
+            )?
+            .query_row([], |row| row.get(0))?;
+        let batch: String = self
+            .prepare_cached("select name from batch where batch_id = ?1")?
+            .query_row([batch_id], |row| row.get(0))?;
+        let actor = self.actor();
+        let order = Order {
+            number: orders.unsigned_abs(),
+            at,
+            act: act.to_owned(),
+            batch: key(&batch),
+            payments: touched.payments(),
+            digest: touched.digest(),
+            user: key(actor.as_ref().map_or("nobody", |actor| actor.user())),
+        };
+        keep_order(self, &order)?;
+        self.mark_order(order);
+        Ok(())
+    }
+
+    pub(in crate::journal::sqlite) fn act(
+        &self,
+        batch_id: i64,
+        at: Timestamp,
+        act: &'static str,
+        about: Value,
+        reason: Option<&str>,
+    ) -> Result<(), Error> {
+        let touched = Touched::about(&about);
+        self.act_upon((batch_id, at), act, about, &touched, reason)
+    }
+
+    /// The same of an order about these payments.
+    pub(in crate::journal::sqlite) fn act_upon(
+        &self,
+        (batch_id, at): (i64, Timestamp),
+        act: &'static str,
+        about: Value,
+        touched: &Touched,
+        reason: Option<&str>,
+    ) -> Result<(), Error> {
+        if must_not_be_forgotten(act) {
+            self.count_order(batch_id, at, act, touched)?;
+        }
+        let Some(actor) = self.actor() else {
+            return Ok(());
+        };
+        let mut detail = json!({"act": act, "user": actor.user(), "host": actor.host()});
+        if let Some(name) = actor.sudo_of() {
+            detail["sudo_of"] = name.into();
+        }
+        if about != Value::Null {
+            detail["about"] = about;
+        }
+        if let Some(reason) = reason {
+            detail["reason"] = reason.into();
+        }
+        self.append(&Evidence {
+            batch_id,
+            at,
+            kind: (ACTED, None, None),
+            detail: Some(&detail.to_string()),
+            ..Evidence::default()
+        })
+    }
+}
+
+impl Snapshot<'_> {
+    /// Returns who did what to the batch, oldest first.
+    ///
+    /// # Errors
+    /// Faults of the journal.
+    pub fn acts(&self) -> Result<Vec<ActRecord>, Error> {
+        let mut statement = self.c.prepare_cached(
+            "select at, detail from evidence indexed by acts where batch_id = ?1 and event = 40 order by evidence_id",
+        )?;
+        let mut rows = statement.query([self.batch_id])?;
+        let mut acts = Vec::new();
+        while let Some(row) = rows.next()? {
+            let detail: String = row.get(1)?;
+            acts.push(record(Timestamp::from_millis(row.get(0)?), &detail)?);
+        }
+        Ok(acts)
+    }
+}
+
+impl Snapshot<'_> {
+    /// Returns the first act upon the batch after a row of evidence: who gave the order that the row carries out.
+    pub(in crate::journal::sqlite) fn first_act_after(
+        &self,
+        evidence_id: i64,
+    ) -> Result<Option<ActRecord>, Error> {
+        let found: Option<(i64, String)> = self
+            .c
+            .prepare_cached(
+                "select at, detail from evidence indexed by acts where batch_id = ?1 and event = 40 and evidence_id > ?2
+                 order by evidence_id limit 1",
+            )?
+            .query_row([self.batch_id, evidence_id], |row| Ok((row.get(0)?, row.get(1)?)))
+            .optional()?;
+        found
+            .map(|(at, detail)| record(Timestamp::from_millis(at), &detail))
+            .transpose()
+    }
+}
+
+fn record(at: Timestamp, detail: &str) -> Result<ActRecord, Error> {
+    let detail: Value =
+        serde_json::from_str(detail).map_err(|_| corrupt("a detail that is not JSON"))?;
+    let text = |name: &str| detail[name].as_str();
+    let (Some(act), Some(user), Some(host)) = (text("act"), text("user"), text("host")) else {
+        return Err(corrupt("an act of nobody"));
+    };
+    Ok(ActRecord {
+        at,
+        act: act.to_owned(),
+        about: text("about").map(str::to_owned),
+        reason: text("reason").map(str::to_owned),
+        by: Actor::new(user, host, text("sudo_of")),
+    })
+}

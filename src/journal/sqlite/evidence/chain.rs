@@ -1,0 +1,325 @@
+//! The hash chain of a batch's evidence.
+//!
+//! Every row of evidence has a SHA-256 over itself and the hash of the row before it in its batch; the first rests on who
+//! pays, the batch's name and its date. Every 64th hash of a chain is written down, and the last one as its head; those
+//! between them can be computed. What stands in other tables is on the chain as well: a row of evidence holds the digest of an upload, of a
+//! bill, of a pinned gateway, of a file that was loaded, of a block of instructions.
+//!
+//! Rows, heads and what they speak of are one transaction: a crash leaves all of it or nothing.
+
+use std::collections::BTreeMap;
+
+use rusqlite::{Connection, OptionalExtension, params};
+
+use super::append::{self, Kind, WAITING_MAX, Waiting};
+use super::encoding::{Canon, Digest, Terms, genesis};
+use super::phrases::Phrases;
+use crate::domain::{Said, Timestamp};
+use crate::journal::sqlite::codec::values::corrupt;
+use crate::journal::{ChainHead, Error};
+use crate::ledger::recovery::Position;
+use crate::lifecycle::Policy;
+
+/// A row of evidence, as it is appended.
+#[derive(Clone, Copy, Default)]
+pub(in crate::journal::sqlite) struct Evidence<'a> {
+    pub(in crate::journal::sqlite) batch_id: i64,
+    /// The payment; 0 for what is about the batch.
+    pub(in crate::journal::sqlite) seq: i64,
+    pub(in crate::journal::sqlite) at: Timestamp,
+    pub(in crate::journal::sqlite) kind: Kind,
+    pub(in crate::journal::sqlite) anomaly: Option<&'a str>,
+    pub(in crate::journal::sqlite) digest: Option<&'a Digest>,
+    pub(in crate::journal::sqlite) detail: Option<&'a str>,
+    pub(in crate::journal::sqlite) words: Words<'a>,
+    /// What it is judged by, where waits enter into it.
+    pub(in crate::journal::sqlite) policy: Option<&'a Policy>,
+}
+
+/// What the gateway said of a payment. A text that is empty was not said.
+#[derive(Clone, Copy, Default)]
+pub(in crate::journal::sqlite) struct Words<'a> {
+    pub(in crate::journal::sqlite) gateway_transaction_id: Option<&'a str>,
+    pub(in crate::journal::sqlite) receipt_number: Option<&'a str>,
+    pub(in crate::journal::sqlite) receiver_narration: Option<&'a str>,
+    pub(in crate::journal::sqlite) description: Option<&'a str>,
+}
+
+impl<'a> Words<'a> {
+    pub(in crate::journal::sqlite) fn of(said: &'a Said) -> Self {
+        fn full(text: &str) -> Option<&str> {
+            Some(text).filter(|text| !text.is_empty())
+        }
+        Self {
+            gateway_transaction_id: said.gateway_transaction_id.as_ref().map(|id| id.as_str()),
+            receipt_number: said.receipt_number.as_deref().and_then(full),
+            receiver_narration: said.receiver_narration.as_deref().and_then(full),
+            description: full(&said.description),
+        }
+    }
+
+    pub(in crate::journal::sqlite) fn are_some(self) -> bool {
+        self.all().iter().any(Option::is_some)
+    }
+
+    /// In the order in which they are hashed.
+    fn all(self) -> [Option<&'a str>; 4] {
+        [
+            self.gateway_transaction_id,
+            self.receipt_number,
+            self.receiver_narration,
+            self.description,
+        ]
+    }
+}
+
+/// Of so many rows of a chain one has its hash written down: whatever was changed is found within so many rows.
+const WRITTEN_DOWN: i64 = 64;
+/// How far the chain of a batch reaches.
+#[derive(Clone, Copy)]
+struct Head {
+    length: i64,
+    hash: Digest,
+    moved: bool,
+}
+
+/// The chains that a transaction extends.
+#[derive(Default)]
+pub(in crate::journal::sqlite) struct Chain {
+    heads: BTreeMap<i64, Head>,
+    /// Number of the newest row of evidence; `None` until it is asked for.
+    newest: Option<i64>,
+    policies: Vec<(Terms, i64)>,
+    waiting: Vec<Waiting>,
+    phrases: Phrases,
+    /// Batches whose evidence the mark beside the journal is to follow, and how far it had come when it was last written.
+    marking: BTreeMap<i64, Option<Position>>,
+}
+
+impl Chain {
+    /// Begins the chain of a batch.
+    pub(in crate::journal::sqlite) fn begin(c: &Connection, batch_id: i64) -> Result<(), Error> {
+        c.execute(
+            "insert into chain (batch_id, length, head) values (?1, 0, ?2)",
+            params![batch_id, &genesis(c, batch_id)?[..]],
+        )?;
+        Ok(())
+    }
+
+    pub(in crate::journal::sqlite) fn append(
+        &mut self,
+        c: &Connection,
+        row: &Evidence<'_>,
+    ) -> Result<(), Error> {
+        if self.waiting.len() >= WAITING_MAX {
+            self.flush(c)?;
+        }
+        let evidence_id = self.next(c)?;
+        let (policy_id, terms) = match row.policy {
+            Some(policy) => {
+                let terms = Terms::of(policy);
+                (Some(self.policy(c, terms)?), Some(terms))
+            }
+            None => (None, None),
+        };
+        let phrase_id = match row.words.description {
+            Some(text) => Some(self.phrases.number(c, text)?),
+            None => None,
+        };
+        let head = self.head(c, row.batch_id)?;
+        let (event, class, code) = row.kind;
+        let mut canon = Canon::after(&head.hash);
+        canon.integer(evidence_id);
+        canon.integer(row.seq);
+        canon.integer(row.at.as_millis());
+        canon.integer(event);
+        canon.maybe(class, Canon::integer);
+        canon.maybe(code.map(i64::from), Canon::integer);
+        canon.maybe(row.anomaly, Canon::text);
+        canon.maybe(row.digest.map(|digest| &digest[..]), Canon::bytes);
+        canon.maybe(row.detail, Canon::text);
+        canon.terms(terms);
+        canon.words(row.words.all());
+        *head = Head {
+            length: head.length + 1,
+            hash: canon.finish(),
+            moved: true,
+        };
+        let hash = (head.length % WRITTEN_DOWN == 0).then_some(head.hash);
+        let own = |text: Option<&str>| text.map(str::to_owned);
+        self.waiting.push(Waiting {
+            evidence_id,
+            seq: row.seq,
+            at: row.at.as_millis(),
+            kind: row.kind,
+            anomaly: own(row.anomaly),
+            digest: row.digest.copied(),
+            detail: own(row.detail),
+            batch_id: row.batch_id,
+            policy_id,
+            hash,
+            phrase_id,
+            gateway_transaction_id: own(row.words.gateway_transaction_id),
+            receipt_number: own(row.words.receipt_number),
+            receiver_narration: own(row.words.receiver_narration),
+        });
+        self.newest = Some(evidence_id);
+        Ok(())
+    }
+
+    /// Writes the rows that wait.
+    pub(in crate::journal::sqlite) fn flush(&mut self, c: &Connection) -> Result<(), Error> {
+        // What the mark names is looked up by its number: its hash is written down.
+        for (batch_id, position) in &mut self.marking {
+            let mut newest = self.waiting.iter_mut().rev();
+            if let Some(row) = newest.find(|row| row.batch_id == *batch_id)
+                && let Some(head) = self.heads.get(batch_id)
+            {
+                row.hash = Some(head.hash);
+                *position = Some(Position {
+                    batch_id: *batch_id,
+                    length: head.length.unsigned_abs(),
+                    evidence_id: row.evidence_id,
+                    head: head.hash,
+                });
+            }
+        }
+        append::append(c, &self.waiting)?;
+        self.waiting.clear();
+        Ok(())
+    }
+
+    /// Takes a row that is there already into the chain, and returns its hash.
+    pub(in crate::journal::sqlite) fn take_in(
+        &mut self,
+        c: &Connection,
+        batch_id: i64,
+        seal: impl FnOnce(&Digest) -> Result<Digest, Error>,
+    ) -> Result<Digest, Error> {
+        let head = self.head(c, batch_id)?;
+        let hash = seal(&head.hash)?;
+        *head = Head {
+            length: head.length + 1,
+            hash,
+            moved: true,
+        };
+        Ok(hash)
+    }
+
+    fn next(&mut self, c: &Connection) -> Result<i64, Error> {
+        let newest = match self.newest {
+            Some(newest) => newest,
+            None => c
+                .prepare_cached("select coalesce(max(evidence_id), 0) from evidence")?
+                .query_row([], |row| row.get(0))?,
+        };
+        Ok(newest + 1)
+    }
+
+    fn head(&mut self, c: &Connection, batch_id: i64) -> Result<&mut Head, Error> {
+        use std::collections::btree_map::Entry;
+        match self.heads.entry(batch_id) {
+            Entry::Occupied(entry) => Ok(entry.into_mut()),
+            Entry::Vacant(entry) => {
+                let found: Option<(i64, Digest)> = c
+                    .prepare_cached("select length, head from chain where batch_id = ?1")?
+                    .query_row([batch_id], |row| Ok((row.get(0)?, row.get(1)?)))
+                    .optional()?;
+                let (length, hash) = found
+                    .ok_or_else(|| corrupt(format!("batch {batch_id} has no chain of evidence")))?;
+                Ok(entry.insert(Head {
+                    length,
+                    hash,
+                    moved: false,
+                }))
+            }
+        }
+    }
+
+    fn policy(&mut self, c: &Connection, terms: Terms) -> Result<i64, Error> {
+        if let Some((_, id)) = self.policies.iter().find(|(known, _)| *known == terms) {
+            return Ok(*id);
+        }
+        let [quarantine, exposures, settle, query] = terms.0;
+        let found: Option<i64> = c
+            .prepare_cached(
+                "select policy_id from policy where not_found_quarantine = ?1 and exposures_max = ?2 and settle_on = ?3
+                     and status_query = ?4",
+            )?
+            .query_row(params![quarantine, exposures, settle, query], |row| row.get(0))
+            .optional()?;
+        let id = match found {
+            Some(id) => id,
+            None => {
+                c.execute(
+                    "insert into policy (not_found_quarantine, exposures_max, settle_on, status_query) values (?1, ?2, ?3, ?4)",
+                    params![quarantine, exposures, settle, query],
+                )?;
+                c.last_insert_rowid()
+            }
+        };
+        self.policies.push((terms, id));
+        Ok(id)
+    }
+
+    /// Lets the mark follow what is appended to a batch from now on.
+    pub(in crate::journal::sqlite) fn mark(&mut self, batch_id: i64) {
+        self.marking.entry(batch_id).or_default();
+    }
+
+    /// Takes out how far the batches have come that the mark follows.
+    pub(in crate::journal::sqlite) fn take_marked(&mut self) -> Vec<Position> {
+        let marking = std::mem::take(&mut self.marking);
+        marking.into_values().flatten().collect()
+    }
+
+    /// Returns the number of a text that the gateway said.
+    pub(in crate::journal::sqlite) fn phrase(
+        &mut self,
+        c: &Connection,
+        text: &str,
+    ) -> Result<i64, Error> {
+        self.phrases.number(c, text)
+    }
+
+    /// Returns kinds and digests of a payment's evidence with a digest that waits to be written.
+    pub(in crate::journal::sqlite) fn waiting_digests(&self, seq: i64) -> Vec<(Kind, Digest)> {
+        let of_payment = self.waiting.iter().filter(|row| row.seq == seq);
+        of_payment
+            .filter_map(|row| Some((row.kind, row.digest?)))
+            .collect()
+    }
+
+    /// Forgets what an earlier transaction knew: another process may have written since. Phrases never change.
+    pub(in crate::journal::sqlite) fn start(&mut self) {
+        self.heads.clear();
+        self.newest = None;
+        self.policies.clear();
+        self.waiting.clear();
+        self.marking.clear();
+    }
+
+    /// Writes what waits, and the heads that moved. Without it nothing that was appended may be committed.
+    pub(in crate::journal::sqlite) fn save(&mut self, c: &Connection) -> Result<(), Error> {
+        self.flush(c)?;
+        for (batch_id, head) in self.heads.iter_mut().filter(|(_, head)| head.moved) {
+            c.prepare_cached("update chain set length = ?2, head = ?3 where batch_id = ?1")?
+                .execute(params![batch_id, head.length, &head.hash[..]])?;
+            head.moved = false;
+        }
+        Ok(())
+    }
+}
+
+pub(in crate::journal::sqlite) fn head(c: &Connection, batch_id: i64) -> Result<ChainHead, Error> {
+    Ok(
+        c.prepare_cached("select length, head from chain where batch_id = ?1")?
+            .query_row([batch_id], |row| {
+                Ok(ChainHead {
+                    // No chain has a length below zero; it must not pass for one above.
+                    length: row.get::<_, i64>(0)?.try_into().unwrap_or(u64::MAX),
+                    hash: row.get(1)?,
+                })
+            })?,
+    )
+}

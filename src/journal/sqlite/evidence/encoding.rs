@@ -1,0 +1,181 @@
+//! The canonical encoding that hashes are taken over: each value with its type and its length, so that none can borrow from
+//! its neighbour.
+
+use std::ops::Range;
+
+use rusqlite::types::ValueRef;
+use rusqlite::{Connection, Row};
+use sha2::{Digest as _, Sha256};
+
+use crate::lifecycle::{Policy, SettleOn};
+
+/// A SHA-256.
+pub(in crate::journal::sqlite) type Digest = [u8; 32];
+
+/// What is hashed, value by value.
+pub(in crate::journal::sqlite) struct Canon {
+    hash: Sha256,
+    // Many small values are cheaper in one piece.
+    pending: Vec<u8>,
+}
+
+impl Canon {
+    /// Begins the digest of a row of another table.
+    pub(in crate::journal::sqlite) fn of(what: &'static str) -> Self {
+        let mut canon = Self {
+            hash: Sha256::new(),
+            pending: Vec::with_capacity(512),
+        };
+        canon.text("disburse/1");
+        canon.text(what);
+        canon
+    }
+
+    /// Begins the hash of a row of evidence.
+    pub(in crate::journal::sqlite) fn after(previous: &Digest) -> Self {
+        let mut pending = Vec::with_capacity(256);
+        pending.extend_from_slice(previous);
+        Self {
+            hash: Sha256::new(),
+            pending,
+        }
+    }
+
+    pub(in crate::journal::sqlite) fn null(&mut self) {
+        self.pending.push(0);
+    }
+
+    pub(in crate::journal::sqlite) fn integer(&mut self, value: i64) {
+        self.pending.push(1);
+        self.pending.extend_from_slice(&value.to_be_bytes());
+    }
+
+    pub(in crate::journal::sqlite) fn text(&mut self, value: &str) {
+        self.sized(2, value.as_bytes());
+    }
+
+    pub(in crate::journal::sqlite) fn bytes(&mut self, value: &[u8]) {
+        self.sized(3, value);
+    }
+
+    fn sized(&mut self, tag: u8, value: &[u8]) {
+        self.pending.push(tag);
+        self.pending
+            .extend_from_slice(&(value.len() as u64).to_be_bytes());
+        self.pending.extend_from_slice(value);
+    }
+
+    pub(in crate::journal::sqlite) fn maybe<T>(
+        &mut self,
+        value: Option<T>,
+        put: impl FnOnce(&mut Self, T),
+    ) {
+        match value {
+            Some(value) => put(self, value),
+            None => self.null(),
+        }
+    }
+
+    pub(in crate::journal::sqlite) fn value(&mut self, value: ValueRef<'_>) {
+        match value {
+            ValueRef::Null => self.null(),
+            ValueRef::Integer(value) => self.integer(value),
+            // No table of the journal holds any; a row that was tampered with may.
+            ValueRef::Real(value) => self.sized(4, &value.to_be_bytes()),
+            ValueRef::Text(value) => self.sized(2, value),
+            ValueRef::Blob(value) => self.bytes(value),
+        }
+    }
+
+    /// Takes in every column of a row.
+    pub(in crate::journal::sqlite) fn row(&mut self, row: &Row<'_>) -> rusqlite::Result<()> {
+        self.columns(row, 0..row.as_ref().column_count())
+    }
+
+    /// Takes in some columns of a row.
+    pub(in crate::journal::sqlite) fn columns(
+        &mut self,
+        row: &Row<'_>,
+        which: Range<usize>,
+    ) -> rusqlite::Result<()> {
+        for index in which {
+            self.value(row.get_ref(index)?);
+        }
+        self.flush();
+        Ok(())
+    }
+
+    pub(in crate::journal::sqlite) fn terms(&mut self, terms: Option<Terms>) {
+        self.maybe(terms, |canon, terms| {
+            terms.0.into_iter().for_each(|term| canon.integer(term));
+        });
+    }
+
+    /// Takes in what the gateway said; nothing at all when it said nothing, as versions without these columns had it.
+    pub(in crate::journal::sqlite) fn words(&mut self, words: [Option<&str>; 4]) {
+        if words.iter().any(Option::is_some) {
+            for word in words {
+                self.maybe(word, Self::text);
+            }
+        }
+    }
+
+    /// Ends a row.
+    pub(in crate::journal::sqlite) fn flush(&mut self) {
+        self.hash.update(&self.pending);
+        self.pending.clear();
+    }
+
+    pub(in crate::journal::sqlite) fn finish(mut self) -> Digest {
+        self.flush();
+        self.hash.finalize().into()
+    }
+}
+
+/// What the chain of a batch begins with.
+pub(in crate::journal::sqlite) fn genesis(
+    c: &Connection,
+    batch_id: i64,
+) -> Result<Digest, rusqlite::Error> {
+    let mut canon = Canon::of("batch");
+    c.query_row(
+        "select originator, name, created_at from batch where batch_id = ?1",
+        [batch_id],
+        |row| canon.row(row),
+    )?;
+    Ok(canon.finish())
+}
+
+/// What of a policy decides how evidence adds up: quarantine (ms), most exposures, what settles, whether it can be asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::journal::sqlite) struct Terms(pub(in crate::journal::sqlite) [i64; 4]);
+
+impl Terms {
+    pub(in crate::journal::sqlite) fn of(policy: &Policy) -> Self {
+        Self([
+            i64::try_from(policy.not_found_quarantine.as_millis()).unwrap_or(i64::MAX),
+            i64::from(policy.exposures_max),
+            match policy.settle_on {
+                SettleOn::Callback => 0,
+                SettleOn::Confirmed => 1,
+            },
+            i64::from(policy.status_query),
+        ])
+    }
+
+    /// Returns a policy that folds as the recorded one; `None` when no policy has these terms.
+    pub(in crate::journal::sqlite) fn policy(self) -> Option<Policy> {
+        let [quarantine, exposures, settle, query] = self.0;
+        Some(Policy {
+            not_found_quarantine: std::time::Duration::from_millis(quarantine.try_into().ok()?),
+            exposures_max: exposures.try_into().ok()?,
+            settle_on: match settle {
+                0 => SettleOn::Callback,
+                1 => SettleOn::Confirmed,
+                _ => return None,
+            },
+            status_query: query == 1,
+            ..Policy::default()
+        })
+    }
+}

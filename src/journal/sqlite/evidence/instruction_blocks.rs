@@ -1,0 +1,233 @@
+//! Instructions on the chain, in blocks that share one digest each.
+//!
+//! A load takes the digests while its rows pass; whoever proves them takes them from the table. A test holds both to the
+//! same bytes.
+
+use rusqlite::{Connection, Row, params};
+use serde_json::json;
+
+use super::chain::{Chain, Evidence};
+use super::encoding::{Canon, Digest};
+use crate::domain::{Instruction, PayerTransactionId, Reference, Timestamp, Written};
+use crate::journal::Error;
+use crate::journal::sqlite::codec::events::ROWS_LOADED;
+use crate::journal::sqlite::codec::insert::{Texts, line_number};
+
+/// Instructions that share one digest: a change is found within so many lines.
+const BLOCK: usize = 1000;
+
+/// Every column of an instruction, the service first: its code is what is hashed. The amount that a bill told is no part of what was loaded.
+const INSTRUCTION: &str = "i.service_id, i.seq, i.load_id, i.line, i.identifier, i.reference, i.generation, i.received_at, i.msisdn, \
+     i.account_number, iif(i.as_due = 1, null, i.amount), i.currency, i.country, i.narration, i.customer_names, \
+     i.invoice_number, i.payment_mode, i.hub_id, i.extra, i.document, i.document_folder, i.as_due";
+
+/// Takes in the columns of [`INSTRUCTION`], and the service by its code instead of its number.
+// A join would look the code up for every row of a load.
+struct Instructions<'a> {
+    c: &'a Connection,
+    services: Vec<(i64, String)>,
+}
+
+impl<'a> Instructions<'a> {
+    fn of(c: &'a Connection) -> Self {
+        Self {
+            c,
+            services: Vec::new(),
+        }
+    }
+
+    fn take_in(&mut self, canon: &mut Canon, row: &Row<'_>) -> Result<(), Error> {
+        let id: i64 = row.get(0)?;
+        match self.services.iter().find(|(known, _)| *known == id) {
+            Some((_, code)) => canon.text(code),
+            None => {
+                let code: String = self
+                    .c
+                    .prepare_cached("select code from service where service_id = ?1")?
+                    .query_row([id], |row| row.get(0))?;
+                canon.text(&code);
+                self.services.push((id, code));
+            }
+        }
+        Ok(canon.columns(row, 1..row.as_ref().column_count())?)
+    }
+}
+
+pub(in crate::journal::sqlite) fn instruction_digest(
+    c: &Connection,
+    seq: i64,
+) -> Result<Option<Digest>, Error> {
+    let sql = format!("select {INSTRUCTION} from instruction i where i.seq = ?1");
+    let mut statement = c.prepare_cached(&sql)?;
+    let mut rows = statement.query([seq])?;
+    let Some(row) = rows.next()? else {
+        return Ok(None);
+    };
+    let mut canon = Canon::of("instruction");
+    Instructions::of(c).take_in(&mut canon, row)?;
+    Ok(Some(canon.finish()))
+}
+
+/// A block of instructions of one batch, as the chain holds it.
+pub(in crate::journal::sqlite) struct Block {
+    pub(in crate::journal::sqlite) first: i64,
+    pub(in crate::journal::sqlite) last: i64,
+    pub(in crate::journal::sqlite) rows: usize,
+    pub(in crate::journal::sqlite) digest: Digest,
+}
+
+/// Goes through the instructions of a batch from `first` to `last`, and hands over every block.
+pub(in crate::journal::sqlite) fn stored(
+    c: &Connection,
+    batch_id: i64,
+    (first, last): (i64, i64),
+    at_most: usize,
+    mut take: impl FnMut(Block) -> Result<(), Error>,
+) -> Result<(), Error> {
+    // The order of the table is that of loading: it is never sorted.
+    let mut statement = c.prepare_cached(&format!(
+        "select {INSTRUCTION} from instruction i not indexed
+         where i.seq between ?1 and ?2 and i.batch_id = ?3 order by i.seq"
+    ))?;
+    let mut rows = statement.query(params![first, last, batch_id])?;
+    let mut instructions = Instructions::of(c);
+    let mut open: Option<(i64, i64, usize, Canon)> = None;
+    let finish = |(first, last, rows, canon): (i64, i64, usize, Canon)| Block {
+        first,
+        last,
+        rows,
+        digest: canon.finish(),
+    };
+    while let Some(row) = rows.next()? {
+        let seq: i64 = row.get(1)?;
+        let (_, last, count, canon) =
+            open.get_or_insert_with(|| (seq, seq, 0, Canon::of("instructions")));
+        instructions.take_in(canon, row)?;
+        *last = seq;
+        *count += 1;
+        if *count >= at_most
+            && let Some(full) = open.take()
+        {
+            take(finish(full))?;
+        }
+    }
+    open.map_or(Ok(()), |rest| take(finish(rest)))
+}
+
+/// Puts the instructions from the first number to the last on the chain, in blocks.
+pub(in crate::journal::sqlite) fn seal(
+    c: &Connection,
+    chain: &mut Chain,
+    batch_id: i64,
+    (first, last): (i64, i64),
+    at: Timestamp,
+) -> Result<(), Error> {
+    stored(c, batch_id, (first, last), BLOCK, |loaded| {
+        append(c, chain, batch_id, &loaded, at)
+    })
+}
+
+/// Puts a block of instructions on the chain.
+pub(in crate::journal::sqlite) fn append(
+    c: &Connection,
+    chain: &mut Chain,
+    batch_id: i64,
+    block: &Block,
+    at: Timestamp,
+) -> Result<(), Error> {
+    let detail = json!({"first": block.first, "last": block.last, "rows": block.rows});
+    chain.append(
+        c,
+        &Evidence {
+            batch_id,
+            at,
+            kind: (ROWS_LOADED, None, None),
+            digest: Some(&block.digest),
+            detail: Some(&detail.to_string()),
+            ..Evidence::default()
+        },
+    )
+}
+
+/// The blocks of a load whose rows pass by.
+pub(in crate::journal::sqlite) struct Passing {
+    load_id: i64,
+    received_at: i64,
+    open: Option<(i64, Canon)>,
+    rows: usize,
+    done: Vec<Block>,
+}
+
+impl Passing {
+    pub(in crate::journal::sqlite) fn new(load_id: i64, received_at: Timestamp) -> Self {
+        Self {
+            load_id,
+            received_at: received_at.as_millis(),
+            open: None,
+            rows: 0,
+            done: Vec::new(),
+        }
+    }
+
+    /// Takes in the instruction that becomes number `seq`.
+    pub(in crate::journal::sqlite) fn take_in<M: Written>(
+        &mut self,
+        seq: i64,
+        id: &PayerTransactionId,
+        row: &Instruction<M>,
+        amount: Option<i64>,
+    ) {
+        let (_, canon) = self
+            .open
+            .get_or_insert_with(|| (seq, Canon::of("instructions")));
+        let texts = Texts::of(row);
+        canon.text(row.service.as_str());
+        canon.integer(seq);
+        canon.integer(self.load_id);
+        canon.integer(line_number(row.line));
+        canon.text(id.as_str());
+        canon.maybe(row.reference.as_ref().map(Reference::as_str), Canon::text);
+        canon.integer(0);
+        canon.integer(self.received_at);
+        canon.text(row.msisdn.as_str());
+        canon.maybe(texts.account_number, Canon::text);
+        canon.maybe(amount, Canon::integer);
+        canon.text(row.money.currency().code());
+        canon.text(row.country.code());
+        for text in [
+            texts.narration,
+            texts.customer_names,
+            texts.invoice_number,
+            texts.payment_mode,
+            texts.hub_id,
+            texts.extra.as_deref(),
+            texts.document,
+            texts.document_folder,
+        ] {
+            canon.maybe(text, Canon::text);
+        }
+        canon.integer(amount.is_none().into());
+        canon.flush();
+        self.rows += 1;
+        if self.rows == BLOCK {
+            self.close(seq);
+        }
+    }
+
+    fn close(&mut self, last: i64) {
+        if let Some((first, canon)) = self.open.take() {
+            self.done.push(Block {
+                first,
+                last,
+                rows: std::mem::take(&mut self.rows),
+                digest: canon.finish(),
+            });
+        }
+    }
+
+    /// Returns every block; `last` is the number of the newest instruction.
+    pub(in crate::journal::sqlite) fn finish(mut self, last: i64) -> Vec<Block> {
+        self.close(last);
+        self.done
+    }
+}

@@ -1,0 +1,66 @@
+//! Rows that were set aside, and those of them that a person has withdrawn.
+
+use crate::journal::sqlite::codec::events::ROW_WITHDRAWN;
+use crate::journal::sqlite::codec::values::corrupt;
+use crate::journal::sqlite::codec::values::currency_of;
+use rusqlite::{Connection, OptionalExtension};
+use serde_json::Value;
+
+use crate::domain::{Actor, Timestamp};
+use crate::journal::{Error, Standing};
+use crate::ledger::set_aside::Withdrawal;
+
+/// Returns the decision that a row of evidence holds.
+pub(in crate::journal::sqlite) fn withdrawal(
+    c: &Connection,
+    evidence_id: Option<i64>,
+) -> Result<Option<Withdrawal>, Error> {
+    let Some(evidence_id) = evidence_id else {
+        return Ok(None);
+    };
+    let found: Option<(i64, String)> = c
+        .prepare_cached("select at, detail from evidence where evidence_id = ?1 and event = ?2")?
+        .query_row([evidence_id, ROW_WITHDRAWN], |row| {
+            Ok((row.get(0)?, row.get(1)?))
+        })
+        .optional()?;
+    let (at, detail) = found.ok_or_else(|| corrupt("a row that nobody withdrew"))?;
+    let detail: Value =
+        serde_json::from_str(&detail).map_err(|_| corrupt("a detail that is not JSON"))?;
+    let text = |name: &str| detail[name].as_str();
+    let by = match (text("user"), text("host")) {
+        (Some(user), Some(host)) => Some(Actor::new(user, host, text("sudo_of"))),
+        _ => None,
+    };
+    Ok(Some(Withdrawal {
+        at: Timestamp::from_millis(at),
+        by,
+        reason: text("reason").unwrap_or_default().to_owned(),
+    }))
+}
+
+/// Counts the rows that were set aside: those that may be mended, and those that are withdrawn.
+pub(in crate::journal::sqlite) fn count_set_aside(
+    c: &Connection,
+    batch_id: i64,
+    standing: &mut Standing,
+) -> Result<(), Error> {
+    let mut statement = c.prepare_cached(
+        "select count(*), currency, sum(amount), count(amount), withdrawn is not null from rejected
+         where batch_id = ?1 and replaced_by is null group by iif(amount is null, null, currency), withdrawn is not null",
+    )?;
+    let mut rows = statement.query([batch_id])?;
+    while let Some(row) = rows.next()? {
+        let sum = match row.get(4)? {
+            true => &mut standing.withdrawn,
+            false => &mut standing.rejected,
+        };
+        sum.count += row.get::<_, i64>(0)?.unsigned_abs();
+        if row.get::<_, i64>(3)? > 0 {
+            let currency = currency_of(&row.get::<_, String>(1)?)?;
+            sum.amounts
+                .add_minor(currency, i128::from(row.get::<_, i64>(2)?));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,327 @@
+//! The identifiers of a load in their order, in bounded memory.
+//!
+//! Runs of them are sorted in memory and wait in an unnamed file; at the end they are merged.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::fs::File;
+use std::io::{BufReader, Read, Write};
+use std::os::unix::fs::FileExt;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, sync_channel};
+
+use crate::domain::PayerTransactionId;
+use crate::journal::Error;
+
+/// Entries that are sorted in memory: 4 MiB.
+const RUN: usize = 4 * 1024 * 1024 / BYTES;
+/// What is read ahead of each run.
+const AHEAD: usize = 32 * 1024;
+
+const ID: usize = 26;
+const BYTES: usize = ID + 6 + 8;
+
+/// Where an instruction of a load stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::journal::sqlite) struct Entry {
+    pub(in crate::journal::sqlite) id: PayerTransactionId,
+    /// Its place among the instructions of the load, from 0.
+    pub(in crate::journal::sqlite) place: u64,
+    pub(in crate::journal::sqlite) line: u64,
+}
+
+/// An entry as it is compared: identifier, place, line.
+type Packed = [u8; BYTES];
+
+impl Entry {
+    fn pack(self) -> Packed {
+        let mut bytes = [0; BYTES];
+        bytes[..ID].copy_from_slice(self.id.as_str().as_bytes());
+        bytes[ID..ID + 6].copy_from_slice(&self.place.to_be_bytes()[2..]);
+        bytes[ID + 6..].copy_from_slice(&self.line.to_be_bytes());
+        bytes
+    }
+
+    fn unpack(bytes: &Packed) -> Option<Self> {
+        let mut place = [0; 8];
+        place[2..].copy_from_slice(&bytes[ID..ID + 6]);
+        Some(Self {
+            id: PayerTransactionId::parse(std::str::from_utf8(&bytes[..ID]).ok()?)?,
+            place: u64::from_be_bytes(place),
+            line: u64::from_be_bytes(bytes[ID + 6..].try_into().ok()?),
+        })
+    }
+}
+
+/// Takes entries in any order.
+pub(in crate::journal::sqlite) struct Order {
+    run: Vec<Packed>,
+    run_max: usize,
+    spilled: Option<Spilled>,
+}
+
+struct Spilled {
+    file: Arc<File>,
+    /// How many entries each run has.
+    runs: Vec<usize>,
+}
+
+impl Order {
+    pub(in crate::journal::sqlite) fn new() -> Self {
+        Self::with_runs_of(RUN)
+    }
+
+    fn with_runs_of(run_max: usize) -> Self {
+        Self {
+            // Reserved at once, and touched as far as it is filled.
+            run: Vec::with_capacity(run_max),
+            run_max,
+            spilled: None,
+        }
+    }
+
+    pub(in crate::journal::sqlite) fn push(&mut self, entry: Entry) -> Result<(), Error> {
+        self.run.push(entry.pack());
+        if self.run.len() < self.run_max {
+            return Ok(());
+        }
+        self.spill().map_err(unwritable)
+    }
+
+    fn spill(&mut self) -> std::io::Result<()> {
+        self.run.sort_unstable();
+        let spilled = match &mut self.spilled {
+            Some(spilled) => spilled,
+            none => none.insert(Spilled {
+                file: Arc::new(tempfile::tempfile()?),
+                runs: Vec::new(),
+            }),
+        };
+        (&*spilled.file).write_all(self.run.as_flattened())?;
+        spilled.runs.push(self.run.len());
+        self.run.clear();
+        Ok(())
+    }
+
+    /// Returns all entries in the order of identifier and place.
+    pub(in crate::journal::sqlite) fn sorted(mut self) -> Result<Merge, Error> {
+        self.run.sort_unstable();
+        let mut sources = Vec::new();
+        if let Some(Spilled { file, runs }) = self.spilled.take() {
+            let mut offset = 0;
+            for entries in runs {
+                let bytes = (entries * BYTES) as u64;
+                let window = Window {
+                    file: Arc::clone(&file),
+                    offset,
+                    end: offset + bytes,
+                };
+                offset += bytes;
+                sources.push(Source::File(BufReader::with_capacity(AHEAD, window)));
+            }
+        }
+        sources.push(Source::Memory(self.run.into_iter()));
+        let mut merge = Merge {
+            heads: BinaryHeap::with_capacity(sources.len()),
+            sources,
+        };
+        for source in 0..merge.sources.len() {
+            merge.advance(source)?;
+        }
+        Ok(merge)
+    }
+}
+
+/// Entries that the thread which merges hands over at once, and how often it is ahead by so many.
+const BLOCK: usize = 1024;
+const BLOCKS: usize = 4;
+
+/// The entries in their order; merged by a thread of its own where there is something to merge.
+pub(in crate::journal::sqlite) enum InOrder {
+    Here(Merge),
+    Ahead {
+        block: std::vec::IntoIter<Entry>,
+        blocks: Receiver<Result<Vec<Entry>, Error>>,
+        /// The last one is here.
+        ends: bool,
+    },
+}
+
+impl Merge {
+    /// Begins to merge.
+    pub(in crate::journal::sqlite) fn begin(mut self) -> Result<InOrder, Error> {
+        if self.sources.len() == 1 {
+            return Ok(InOrder::Here(self));
+        }
+        let (sender, blocks) = sync_channel(BLOCKS);
+        std::thread::Builder::new()
+            .name("merge".into())
+            .spawn(move || {
+                loop {
+                    let block = self.block();
+                    let ends = !matches!(&block, Ok(block) if block.len() == BLOCK);
+                    // Nobody listens to a load that has failed.
+                    if sender.send(block).is_err() || ends {
+                        break;
+                    }
+                }
+            })
+            .map_err(unwritable)?;
+        Ok(InOrder::Ahead {
+            block: Vec::new().into_iter(),
+            blocks,
+            ends: false,
+        })
+    }
+
+    /// Returns the next entries; fewer than [`BLOCK`] are the last ones.
+    fn block(&mut self) -> Result<Vec<Entry>, Error> {
+        let mut block = Vec::with_capacity(BLOCK);
+        while block.len() < BLOCK
+            && let Some(entry) = self.next()?
+        {
+            block.push(entry);
+        }
+        Ok(block)
+    }
+}
+
+impl InOrder {
+    pub(in crate::journal::sqlite) fn next(&mut self) -> Result<Option<Entry>, Error> {
+        match self {
+            Self::Here(merge) => merge.next(),
+            Self::Ahead {
+                block,
+                blocks,
+                ends,
+            } => loop {
+                if let Some(entry) = block.next() {
+                    return Ok(Some(entry));
+                }
+                if *ends {
+                    return Ok(None);
+                }
+                // A thread that breaks off must not pass for one that has come to the end.
+                let broken = || unwritable("the thread that merges it broke off");
+                let next = blocks.recv().map_err(|_| broken())??;
+                *ends = next.len() < BLOCK;
+                *block = next.into_iter();
+            },
+        }
+    }
+}
+
+/// Part of a file, read on its own.
+struct Window {
+    file: Arc<File>,
+    offset: u64,
+    end: u64,
+}
+
+impl Read for Window {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let left = usize::try_from(self.end - self.offset).unwrap_or(usize::MAX);
+        let wanted = buffer.len().min(left);
+        let read = self.file.read_at(&mut buffer[..wanted], self.offset)?;
+        self.offset += read as u64;
+        Ok(read)
+    }
+}
+
+enum Source {
+    File(BufReader<Window>),
+    Memory(std::vec::IntoIter<Packed>),
+}
+
+/// The entries in their order.
+pub(in crate::journal::sqlite) struct Merge {
+    sources: Vec<Source>,
+    heads: BinaryHeap<Reverse<(Packed, usize)>>,
+}
+
+impl Merge {
+    fn advance(&mut self, source: usize) -> Result<(), Error> {
+        let next = match &mut self.sources[source] {
+            Source::Memory(run) => run.next(),
+            Source::File(run) => read(run).map_err(unwritable)?,
+        };
+        if let Some(next) = next {
+            self.heads.push(Reverse((next, source)));
+        }
+        Ok(())
+    }
+
+    fn next(&mut self) -> Result<Option<Entry>, Error> {
+        let packed = match self.sources.as_mut_slice() {
+            // Nothing to merge: the heap holds the first entry alone.
+            [Source::Memory(run)] => match self.heads.pop() {
+                Some(Reverse((first, _))) => Some(first),
+                None => run.next(),
+            },
+            _ => match self.heads.pop() {
+                Some(Reverse((least, source))) => {
+                    self.advance(source)?;
+                    Some(least)
+                }
+                None => None,
+            },
+        };
+        packed
+            .map(|packed| Entry::unpack(&packed).ok_or_else(|| unwritable("it reads otherwise")))
+            .transpose()
+    }
+}
+
+fn read(run: &mut BufReader<Window>) -> std::io::Result<Option<Packed>> {
+    let mut packed = [0; BYTES];
+    if run.get_ref().offset == run.get_ref().end && run.buffer().is_empty() {
+        return Ok(None);
+    }
+    run.read_exact(&mut packed).map(|()| Some(packed))
+}
+
+fn unwritable(cause: impl std::fmt::Display) -> Error {
+    Error::Scratch {
+        cause: cause.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::{BatchName, Originator, RowKey};
+
+    fn id(number: u8) -> PayerTransactionId {
+        let key = RowKey::Content {
+            hash: [number; 32],
+            above: 0,
+        };
+        let originator = Originator::parse("acme").unwrap();
+        PayerTransactionId::derive(&originator, &BatchName::parse("b").unwrap(), &key, 0)
+    }
+
+    #[test]
+    fn entries_come_in_the_order_of_identifier_and_place_however_many_runs_they_fill() {
+        let mut random = fastrand::Rng::with_seed(8);
+        for count in [0, 1, 7, 8, 9, 16, 100, 1024, 2047, 2048, 5000] {
+            let mut order = Order::with_runs_of(8);
+            let mut entries = Vec::new();
+            for place in 0..count {
+                let entry = Entry {
+                    id: id(random.u8(..20)),
+                    place,
+                    line: random.u64(..),
+                };
+                order.push(entry).unwrap();
+                entries.push(entry);
+            }
+            let mut merge = order.sorted().unwrap().begin().unwrap();
+            let mut found = Vec::new();
+            while let Some(entry) = merge.next().unwrap() {
+                found.push(entry);
+            }
+            entries.sort_by_key(|entry| (entry.id, entry.place));
+            assert_eq!(found, entries, "{count} entries");
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! New rows of an amendment that pay whom a row of the batch pays which the file leaves out. The rule is in
+//! [`crate::ledger::amendment`].
+
+use rusqlite::params;
+
+use super::duplicates::NEW_UNNAMED;
+use super::job::Load;
+use crate::journal::sqlite::codec::values::state_number;
+use crate::journal::{Error, LateError, LoadRefusal};
+use crate::ledger::amendment::{is_batch_again, may_stand_instead};
+use crate::ledger::repeats::is_same_account;
+use crate::lifecycle::State;
+
+/// Rows that are named in a refusal.
+const NAMED_MAX: usize = 50;
+
+impl Load<'_> {
+    /// Returns why an amendment is not loaded, if a new row may be one that is left out, under another reference.
+    pub(in crate::journal::sqlite) fn stand_instead(
+        &self,
+        unchanged: u64,
+        new: u64,
+    ) -> Result<Option<LoadRefusal>, Error> {
+        if new == 0 {
+            return Ok(None);
+        }
+        if unchanged == 0 {
+            return self.batch_again(new);
+        }
+        let mut named = Vec::new();
+        let account = "coalesce(account_number, msisdn)";
+        let mut gone = self.c.prepare(&format!(
+            "select seq, service_id, {account} from instruction
+             where batch_id = ?1 and seq <= ?2 and generation = 0 and seq not in (select seq from temp.kept)
+                 and not exists (select 1 from life where life.seq = instruction.seq and state = {})
+                 and (service_id, {account}) in (select service_id, {account} from instruction {NEW_UNNAMED})
+             order by seq",
+            state_number(State::Cancelled)
+        ))?;
+        let mut new = self.c.prepare(&format!(
+            "select seq from instruction {NEW_UNNAMED} and service_id = ?3 and {account} = ?4 order by seq limit {NAMED_MAX}"
+        ))?;
+        let mut rows = gone.query(params![self.batch_id, self.base])?;
+        while named.len() < NAMED_MAX
+            && let Some(row) = rows.next()?
+        {
+            let (old, service): (i64, i64) = (row.get(0)?, row.get(1)?);
+            let account: rusqlite::types::Value = row.get(2)?;
+            let was = self.instruction(old)?;
+            let seqs = new
+                .query_map(params![self.batch_id, self.base, service, account], |row| {
+                    row.get(0)
+                })?;
+            for seq in seqs {
+                let row = self.instruction(seq?)?;
+                // An account of another bank is another one.
+                if !is_same_account(&row, &was) {
+                    continue;
+                }
+                let (line, file) = self.place_of(old)?;
+                let reference = was.reference.as_ref().map_or(String::new(), |reference| {
+                    format!(", reference {}", reference.as_str())
+                });
+                named.push(LateError {
+                    line: row.line,
+                    good_row: 0,
+                    column: "",
+                    message: format!(
+                        "pays the same recipient through the same service as line {line} of {file}{reference}, which is left out"
+                    ),
+                    digest: [0; 32],
+                });
+                break;
+            }
+        }
+        let pairs = named.len() as u64;
+        Ok(may_stand_instead(unchanged, pairs).then_some(LoadRefusal::Instead(named)))
+    }
+
+    /// Returns why an amendment is not loaded that has no row of the batch, if it is the batch under other references.
+    fn batch_again(&self, new: u64) -> Result<Option<LoadRefusal>, Error> {
+        // A row of the batch that was withdrawn pays nobody.
+        let payment = "coalesce(account_number, msisdn), currency, amount";
+        let equal: i64 = self.c.query_row(
+            &format!(
+                "select count(*) from instruction {NEW_UNNAMED} and ({payment}) in (
+                     select {payment} from instruction o where o.batch_id = ?1 and o.seq <= ?2 and o.generation = 0
+                         and not exists (select 1 from life where life.seq = o.seq and state = {}))",
+                state_number(State::Cancelled)
+            ),
+            params![self.batch_id, self.base],
+            |row| row.get(0),
+        )?;
+        let equal = equal.unsigned_abs();
+        Ok(is_batch_again(0, new, equal).then_some(LoadRefusal::BatchAgain(equal)))
+    }
+}

@@ -1,0 +1,80 @@
+//! A load under way.
+
+use super::corrections::Corrections;
+use crate::domain::{ContentDigest, Currency, ServiceCode, Tally};
+use crate::journal::sqlite::evidence::instruction_blocks::Block;
+use crate::journal::sqlite::repeats::fingerprints::Key;
+use crate::journal::sqlite::session::transaction::Chained;
+use crate::journal::{LoadPlan, RejectedRow};
+use crate::ledger::payer::Identifiers;
+
+pub(in crate::journal::sqlite) type ByService = Vec<(ServiceCode, Currency, Tally)>;
+
+pub(in crate::journal::sqlite) struct Load<'a> {
+    pub(in crate::journal::sqlite) c: &'a Chained,
+    pub(in crate::journal::sqlite) plan: &'a LoadPlan,
+    pub(in crate::journal::sqlite) batch_id: i64,
+    pub(in crate::journal::sqlite) load_id: i64,
+    /// Rows with a greater number are of this load.
+    pub(in crate::journal::sqlite) base: i64,
+    pub(in crate::journal::sqlite) existed: bool,
+    /// An earlier journal may have posted its rows: ordered, or because this journal may have missed something.
+    pub(in crate::journal::sqlite) presumes: bool,
+    /// By that order a recovery begins.
+    pub(in crate::journal::sqlite) begins: bool,
+    pub(in crate::journal::sqlite) rejected: Tally,
+    pub(in crate::journal::sqlite) lanes: Vec<Lane>,
+    /// What was computed while the rows passed: the digests of the instructions.
+    pub(in crate::journal::sqlite) blocks: Vec<Block>,
+    /// Rows were dropped or given another identifier since: what is said of the instructions is read from their table.
+    pub(in crate::journal::sqlite) altered: bool,
+    /// Those of the rows that passed by.
+    pub(in crate::journal::sqlite) identifiers: Identifiers,
+    /// What the fingerprints are made with.
+    pub(in crate::journal::sqlite) key: Key,
+    /// Rows of the file that correct what the journal has.
+    pub(in crate::journal::sqlite) corrections: Corrections,
+    /// The services of the rows on record that those of the file are compared with.
+    pub(in crate::journal::sqlite) services_on_record: Vec<ServiceCode>,
+}
+
+/// What the rows of one service and one currency come to.
+pub(in crate::journal::sqlite) struct Lane {
+    pub(in crate::journal::sqlite) service: ServiceCode,
+    pub(in crate::journal::sqlite) service_id: i64,
+    pub(in crate::journal::sqlite) currency: Currency,
+    /// Its first row has this number, or a greater one.
+    pub(in crate::journal::sqlite) first: i64,
+    pub(in crate::journal::sqlite) priced: i64,
+    pub(in crate::journal::sqlite) minor: i128,
+    pub(in crate::journal::sqlite) unpriced: i64,
+}
+
+/// What a file holds beside payments.
+#[derive(Default)]
+pub(in crate::journal::sqlite) struct Seen {
+    pub(in crate::journal::sqlite) bad: u64,
+    pub(in crate::journal::sqlite) bad_rows: ContentDigest,
+    pub(in crate::journal::sqlite) ended: bool,
+}
+
+impl Seen {
+    pub(in crate::journal::sqlite) fn take_bad(&mut self, row: &RejectedRow) {
+        self.bad += 1;
+        self.bad_rows.add(&row.digest);
+    }
+
+    /// Returns what tells the file from another one: the rows with errors are part of it.
+    pub(in crate::journal::sqlite) fn digest(&self, of_rows: ContentDigest) -> String {
+        let plain = self.plain_digest(of_rows);
+        match self.bad {
+            0 => plain,
+            _ => format!("{plain}+{}", self.bad_rows.to_text()),
+        }
+    }
+
+    /// The same as versions before 5 had it: of the rows with errors only their number was told.
+    pub(in crate::journal::sqlite) fn plain_digest(&self, of_rows: ContentDigest) -> String {
+        format!("{}+{}", of_rows.to_text(), self.bad)
+    }
+}

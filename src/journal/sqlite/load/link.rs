@@ -1,0 +1,15 @@
+//! A row that takes the place of another one.
+
+use crate::domain::{Currency, PayerTransactionId};
+
+/// A payment that failed, and the one that is paid instead.
+pub(in crate::journal::sqlite) struct Link {
+    pub(in crate::journal::sqlite) batch_number: i64,
+    pub(in crate::journal::sqlite) lane: i64,
+    pub(in crate::journal::sqlite) seq: i64,
+    pub(in crate::journal::sqlite) new: i64,
+    pub(in crate::journal::sqlite) id: PayerTransactionId,
+    /// Their amounts.
+    pub(in crate::journal::sqlite) minors: (i64, i64),
+    pub(in crate::journal::sqlite) currency: Currency,
+}

@@ -1,0 +1,450 @@
+//! Loading a file, all or nothing, in constant memory.
+//!
+//! Rows are inserted as they come; what only shows when all are seen (equal rows, a reference used twice, rows that an
+//! earlier load brought) is found by SQLite's own sorter, which also lets the identifiers' index grow in order.
+
+use std::sync::mpsc::Receiver;
+
+use rusqlite::params;
+
+use super::changed::changed;
+use super::checked;
+use super::corrections::Corrections;
+use super::job::{Lane, Load, Seen};
+use super::prepare::{self, Preparer};
+use super::sorted::Sorted;
+use crate::domain::{Instruction, PayerTransactionId, Tally, Written};
+use crate::journal::sqlite::codec::catalog::purpose;
+use crate::journal::sqlite::codec::insert::{Insert, Placed};
+use crate::journal::sqlite::codec::values::NEVER;
+use crate::journal::sqlite::codec::values::{batch_id, corrupt, service_id, services};
+use crate::journal::sqlite::evidence::chain::Chain;
+use crate::journal::sqlite::recovery::begun;
+use crate::journal::sqlite::recovery::lost_orders::Touched;
+use crate::journal::sqlite::recovery::noticed::open_recovery;
+use crate::journal::sqlite::recovery::on_chain;
+use crate::journal::sqlite::recovery::when_done;
+use crate::journal::sqlite::repeats::fingerprints::Key;
+use crate::journal::sqlite::repeats::vouched::check_loads;
+use crate::journal::sqlite::run::lanes::hold_added;
+use crate::journal::sqlite::run::pinned::bind;
+use crate::journal::sqlite::schema::open;
+use crate::journal::sqlite::session::transaction::Chained;
+use crate::journal::{Error, Incoming, LoadPlan, LoadRefusal, Loaded};
+use crate::ledger::payer::Identifiers;
+
+/// Loads a file. Anything but [`Loaded::New`] leaves the journal as it was.
+pub(in crate::journal::sqlite) fn load(
+    c: &mut Chained,
+    plan: &LoadPlan,
+    rows: Receiver<Vec<Incoming>>,
+) -> Result<Loaded, Error> {
+    let outcome = Load::begin(c, plan).and_then(|load| match load {
+        Ok(load) => load.take_in(rows),
+        Err(refusal) => Ok(Loaded::Refused(refusal)),
+    })?;
+    if plan.dry_run || !matches!(outcome, Loaded::New(_)) {
+        c.execute_batch("rollback")?;
+    }
+    Ok(outcome)
+}
+
+/// Behind the digest of a file with rows that were to correct others, and have errors again.
+const STILL_BAD: &str = "still bad";
+
+impl<'a> Load<'a> {
+    pub(in crate::journal::sqlite) fn begin(
+        c: &'a Chained,
+        plan: &'a LoadPlan,
+    ) -> Result<Result<Self, LoadRefusal>, Error> {
+        let existing = batch_id(c, plan.batch.as_str())?;
+        if let Some(batch_id) = existing {
+            let originator: String = c.query_row(
+                "select originator from batch where batch_id = ?1",
+                [batch_id],
+                |row| row.get(0),
+            )?;
+            if originator != plan.originator.as_str() {
+                return Ok(Err(LoadRefusal::OtherOriginator(originator)));
+            }
+            let purpose = purpose(c, batch_id)?;
+            if !purpose.agrees(plan.purpose) {
+                return Ok(Err(LoadRefusal::OtherPurpose(purpose)));
+            }
+        }
+        let now = plan.now.as_millis();
+        on_chain::assert_as_recorded(c)?;
+        // What it begins is told once it is certain that the file is loaded.
+        let begins = plan.presume_posted
+            && !plan.dry_run
+            && begun::begins(c, existing, plan.purpose, false)?;
+        if begins {
+            begun::order(c, plan.now)?;
+        }
+        let presumes = plan.presume_posted || open_recovery(c)?.is_some();
+        let record = plan.repeats.as_ref().and_then(|plan| plan.record.as_ref());
+        let mut services_on_record = Vec::new();
+        let on_record = match record {
+            Some(path) => {
+                let record = open::for_reading(path)?;
+                check_loads(&record)?;
+                services_on_record = services(&record)?;
+                Key::of(&record)?
+            }
+            None => None,
+        };
+        if record.is_none() && plan.repeats.is_some() {
+            services_on_record = services(c)?;
+        }
+        if plan.repeats.is_some() {
+            check_loads(c)?;
+        }
+        if let Some(key) = on_record {
+            key.keep(c)?;
+        }
+        let key = Key::made(c)?;
+        let batch_id = match existing {
+            Some(batch_id) => batch_id,
+            None => {
+                c.execute(
+                    "insert into batch (name, originator, created_at) values (?1, ?2, ?3)",
+                    params![plan.batch.as_str(), plan.originator.as_str(), now],
+                )?;
+                let batch_id = c.last_insert_rowid();
+                Chain::begin(c, batch_id)?;
+                batch_id
+            }
+        };
+        c.mark(batch_id);
+        checked::begin(c)?;
+        if existing.is_none() {
+            bind(c, batch_id, plan.purpose)?;
+        }
+        c.execute(
+            "insert into load (batch_id, source, digest, loaded_at, accepted, rejected) values (?1, ?2, '', ?3, 0, 0)",
+            params![batch_id, plan.source, now],
+        )?;
+        Ok(Ok(Self {
+            c,
+            plan,
+            batch_id,
+            load_id: c.last_insert_rowid(),
+            base: c.query_row("select coalesce(max(seq), 0) from instruction", [], |row| {
+                row.get(0)
+            })?,
+            existed: existing.is_some(),
+            presumes,
+            begins,
+            rejected: Tally::default(),
+            lanes: Vec::new(),
+            blocks: Vec::new(),
+            altered: false,
+            identifiers: Identifiers::default(),
+            key,
+            corrections: Corrections::default(),
+            services_on_record,
+        }))
+    }
+
+    fn take_in(mut self, rows: Receiver<Vec<Incoming>>) -> Result<Loaded, Error> {
+        let mut seen = Seen::default();
+        let mut insert = Insert::new(self.c)?;
+        let preparer = Preparer::new(
+            self.plan,
+            (self.load_id, self.base),
+            Some(self.key),
+            &self.services_on_record,
+        );
+        let prepared = prepare::each(preparer, rows, |rows, ids| {
+            self.block(&mut insert, rows, ids, &mut seen)
+        })?;
+        insert.flush()?;
+        drop(insert);
+        let bad = seen.bad;
+        if !seen.ended {
+            return Ok(Loaded::Refused(LoadRefusal::Unreadable));
+        }
+        let last = prepared.last();
+        if last > self.base && self.c.last_insert_rowid() != last {
+            return Err(corrupt("numbers of instructions that are not in sequence"));
+        }
+        self.identifiers = prepared.identifiers;
+        self.blocks = prepared.passing.finish(last);
+        if let Some(refusal) = self.too_much()? {
+            return Ok(Loaded::Refused(refusal));
+        }
+        let (order, fingerprints) = (
+            prepared.order,
+            prepared.fingerprints.zip(prepared.through_others),
+        );
+        let digest = seen.digest(prepared.digest);
+        if !self.plan.new_documents
+            && let Some(loaded) = self.recalled(&digest)?
+        {
+            return Ok(loaded);
+        }
+        let plain = seen.plain_digest(prepared.digest);
+        if bad > 0
+            && !self.plan.new_documents
+            && self.has_set_aside_the_same(&plain)?
+            && let Some(loaded) = self.recalled(&plain)?
+        {
+            return Ok(loaded);
+        }
+        if bad > 0 && !self.plan.skip_bad_rows {
+            let mut sorted = self.sort_out(order)?;
+            self.find_repeats(fingerprints, &mut sorted)?;
+            return Ok(Loaded::Refused(bad_rows(bad, sorted)));
+        }
+        let mut sorted = self.sort_out(order)?;
+        let skips = self.plan.skip_bad_rows;
+        let is_added = self.existed && self.plan.amend;
+        if !is_added && let Some(refusal) = self.refuse_corrections(&mut sorted)? {
+            return Ok(Loaded::Refused(refusal));
+        }
+        if !sorted.anothers.is_empty() {
+            return Ok(Loaded::Refused(LoadRefusal::Corrections(sorted.anothers)));
+        }
+        if self.existed {
+            if bad > 0 {
+                sorted.set_aside_before = self.drop_set_aside_before()?;
+            }
+            if !sorted.late.is_empty() && !skips {
+                return Ok(Loaded::Refused(bad_rows(bad, sorted)));
+            }
+            if is_added && let Some(refusal) = self.find_mended()? {
+                return Ok(Loaded::Refused(refusal));
+            }
+            if let Some(refusal) = self.compare(&sorted)? {
+                return Ok(Loaded::Refused(refusal));
+            }
+            if let Some(refusal) = self.refuse_withdrawn()? {
+                return Ok(Loaded::Refused(refusal));
+            }
+        }
+        if is_added && let Some(refusal) = self.refuse_corrections(&mut sorted)? {
+            return Ok(Loaded::Refused(refusal));
+        }
+        self.find_repeats(fingerprints, &mut sorted)?;
+        if !sorted.late.is_empty() && !skips {
+            return Ok(Loaded::Refused(bad_rows(bad, sorted)));
+        }
+        // It is the file of another load already.
+        let digest = match self.plan.new_documents {
+            true => String::new(),
+            // Not all of it is in the batch: said again, it is judged again.
+            false if self.corrections.still_bad.count > 0 => format!("{digest}+{STILL_BAD}"),
+            false => digest,
+        };
+        self.finish(&digest, sorted)
+    }
+
+    fn finish(self, digest: &str, sorted: Sorted) -> Result<Loaded, Error> {
+        let unchanged = sorted.unchanged.count;
+        let mut summary = self.summary(sorted.late, unchanged)?;
+        summary.unpriced += sorted.unpriced;
+        (summary.new_documents, summary.kept_documents) =
+            (sorted.new_documents, sorted.kept_documents);
+        summary.alike = sorted.alike;
+        summary.repeats = sorted.repeats;
+        let mut known = sorted.unchanged;
+        known.add_all(&sorted.set_aside_before);
+        known.add_all(&self.corrections.still_bad);
+        summary.mended = self.corrections.mended();
+        summary.cancelled = self.kept_cancelled()?;
+        summary.replaced = self.corrections.links().count() as u64;
+        if self.is_checked_alone() {
+            self.count_corrections(&mut summary);
+        }
+        let total = summary.total();
+        if total.count + summary.rejected.count + known.count == 0 {
+            return Ok(Loaded::Refused(LoadRefusal::NoRows));
+        }
+        if summary.unpriced > 0 && unchanged > 0 && self.plan.expect_total.is_some() {
+            return Ok(Loaded::Refused(LoadRefusal::TotalOpen(summary.unpriced)));
+        }
+        if let Some(refusal) = self.check_declared(&summary, &known) {
+            return Ok(Loaded::Refused(refusal));
+        }
+        let count = |n: u64| i64::try_from(n).unwrap_or(i64::MAX);
+        let open_total = self.plan.expect_total.filter(|_| summary.unpriced > 0);
+        if self.plan.dry_run {
+            return Ok(Loaded::New(summary));
+        }
+        let (payments, identifiers) = self.identifiers()?.to_stored();
+        self.c.execute(
+            "update load set digest = ?2, accepted = ?3, rejected = ?4, total = ?5, total_currency = ?6, payments = ?7, identifiers = ?8
+             where load_id = ?1",
+            params![
+                self.load_id,
+                digest,
+                count(total.count),
+                count(summary.rejected.count),
+                open_total.map(|(_, amount)| amount.minor()),
+                open_total.map(|(currency, _)| currency.code()),
+                payments,
+                identifiers,
+            ],
+        )?;
+        self.begin_lives()?;
+        self.carry_out_corrections()?;
+        self.carry_out_replacements()?;
+        if summary.mended + summary.replaced > 0 {
+            summary.changed = changed(self.c, self.batch_id, self.base)?;
+        }
+        if self.existed {
+            hold_added(self.c, self.batch_id, self.load_id)?;
+        }
+        // A copy that has lost it knows what was corrected as it was, and would take another correction for the first one; and
+        // what failed may be paid by a row that was added.
+        match summary.mended + summary.replaced {
+            0 if self.existed && total.count > 0 => {
+                let rows = self.touched()?;
+                self.c
+                    .count_order(self.batch_id, self.plan.now, "load --amend", &rows)?;
+            }
+            0 => {}
+            _ => {
+                let (source, rows) = (self.plan.source.as_str().into(), self.touched()?);
+                let place = (self.batch_id, self.plan.now);
+                self.c.act_upon(place, "correct", source, &rows, None)?;
+            }
+        }
+        let moved = when_done::judge_anew(self.c)?;
+        let now = self.plan.now;
+        match (self.begins, self.existed) {
+            (true, _) => drop(begun::carry_out(self.c, now)?),
+            (false, _) if moved => on_chain::tell_moved(self.c, now)?,
+            (false, false) => on_chain::tell_new(self.c, self.batch_id, now)?,
+            (false, true) => {}
+        }
+        Ok(Loaded::New(summary))
+    }
+
+    /// The payments that came with this load.
+    fn touched(&self) -> Result<Touched, Error> {
+        let sql = "select identifier from instruction where seq > ?1";
+        Touched::all(self.c, sql, self.base)
+    }
+
+    fn block(
+        &mut self,
+        insert: &mut Insert<'_>,
+        rows: &[Incoming],
+        ids: &[PayerTransactionId],
+        seen: &mut Seen,
+    ) -> Result<(), Error> {
+        let mut ids = ids.iter();
+        let mut next = || {
+            ids.next()
+                .ok_or_else(|| corrupt("a row without identifier"))
+        };
+        for row in rows {
+            match row {
+                Incoming::Good(row) if self.corrections.is_replacement_next() => {
+                    let others = self.newest() - self.base;
+                    self.corrections
+                        .take_replacement(row.line, Some(row), others);
+                }
+                Incoming::Unpriced(row) if self.corrections.is_replacement_next() => {
+                    let others = self.newest() - self.base;
+                    self.corrections.take_replacement(row.line, None, others);
+                }
+                Incoming::Good(row) => {
+                    let minor = row.money.amount.minor();
+                    self.insert(insert, row, next()?, Some(minor))?;
+                    self.corrections.take(row.line, Some(self.newest()));
+                }
+                Incoming::Unpriced(row) => {
+                    self.insert(insert, row, next()?, None)?;
+                    self.corrections.take(row.line, Some(self.newest()));
+                }
+                Incoming::Bad(row) => {
+                    seen.take_bad(row);
+                    // What it was to correct stays as it is.
+                    match self.corrections.take(row.line, None) {
+                        true => self.corrections.count_still_bad(row.money),
+                        false => self.reject(row)?,
+                    }
+                }
+                Incoming::Corrects(corrects) => self.corrections.announce(corrects),
+                Incoming::End => seen.ended = true,
+            }
+        }
+        Ok(())
+    }
+
+    fn insert<M: Written>(
+        &mut self,
+        insert: &mut Insert<'_>,
+        row: &Instruction<M>,
+        id: &PayerTransactionId,
+        amount: Option<i64>,
+    ) -> Result<(), Error> {
+        let placed = Placed {
+            batch_id: self.batch_id,
+            load_id: self.load_id,
+            service_id: self.count(row, amount)?,
+        };
+        self.note_document(row)?;
+        insert.row(&placed, id, 0, self.plan.now.as_millis(), row, amount)
+    }
+
+    /// Returns the number of the instruction that was inserted last.
+    pub(in crate::journal::sqlite) fn newest(&self) -> i64 {
+        let counted = self.lanes.iter().map(|lane| lane.priced + lane.unpriced);
+        self.base + counted.sum::<i64>()
+    }
+
+    /// Counts a row in its lane; returns its service's number.
+    pub(in crate::journal::sqlite) fn count<M: Written>(
+        &mut self,
+        row: &Instruction<M>,
+        amount: Option<i64>,
+    ) -> Result<i64, Error> {
+        let (service, currency) = (&row.service, row.money.currency());
+        // A file names a handful of services.
+        let known = |lane: &Lane| lane.currency == currency && lane.service == *service;
+        let at = match self.lanes.iter().position(known) {
+            Some(at) => at,
+            None => {
+                let before: i64 = self
+                    .lanes
+                    .iter()
+                    .map(|lane| lane.priced + lane.unpriced)
+                    .sum();
+                self.lanes.push(Lane {
+                    first: self.base + before + 1,
+                    service: service.clone(),
+                    service_id: service_id(self.c, service)?,
+                    currency,
+                    priced: 0,
+                    minor: 0,
+                    unpriced: 0,
+                });
+                self.lanes.len() - 1
+            }
+        };
+        let lane = &mut self.lanes[at];
+        match amount {
+            Some(minor) => {
+                lane.priced += 1;
+                lane.minor += i128::from(minor);
+            }
+            None => lane.unpriced += 1,
+        }
+        Ok(lane.service_id)
+    }
+}
+
+fn bad_rows(rejected: u64, sorted: Sorted) -> LoadRefusal {
+    LoadRefusal::BadRows {
+        rejected,
+        late: sorted.late,
+        repeats: sorted.repeats,
+        alike: sorted.alike,
+    }
+}
+
+// The check constraint on due_at ties ended states to this value.
+const _: () = assert!(NEVER == 9_223_372_036_854_775_807);

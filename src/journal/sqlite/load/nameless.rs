@@ -1,0 +1,148 @@
+//! Mended rows without references: each is the payment that its rejected row became before, or one of its own, and never that of
+//! another row. The rule is in [`crate::ledger::mended::nameless`].
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use rusqlite::{OptionalExtension, params};
+
+use super::job::Load;
+use super::prepare::identifier;
+use super::sorted::Sorted;
+use crate::domain::Instruction;
+use crate::journal::sqlite::codec::catalog::batch_of;
+use crate::journal::sqlite::codec::values::Stored;
+use crate::journal::sqlite::repeats::on_record::Other;
+use crate::journal::{Error, LateError};
+use crate::ledger::correction::{Corrects, RejectedName};
+use crate::ledger::mended::{Nameless, nameless};
+
+/// Such rows of a file, until every other row has its place.
+#[derive(Default)]
+pub(in crate::journal::sqlite) struct NamelessRows {
+    seqs: Vec<i64>,
+}
+
+impl NamelessRows {
+    /// Takes in a row that is one.
+    pub(in crate::journal::sqlite) fn take(
+        &mut self,
+        load: &Load<'_>,
+        seq: i64,
+    ) -> Result<bool, Error> {
+        let is_one = load.corrections.corrects(seq) && load.instruction(seq)?.reference.is_none();
+        if is_one {
+            self.seqs.push(seq);
+        }
+        Ok(is_one)
+    }
+
+    /// Gives each its place, in the order of the file.
+    pub(in crate::journal::sqlite) fn sort_out(
+        mut self,
+        load: &mut Load<'_>,
+        sorted: &mut Sorted,
+    ) -> Result<(), Error> {
+        self.seqs.sort_unstable();
+        let (mut claimed, mut equal) = (BTreeSet::new(), BTreeMap::new());
+        for seq in self.seqs {
+            load.place_nameless(seq, &mut claimed, &mut equal, sorted)?;
+        }
+        Ok(())
+    }
+}
+
+impl Load<'_> {
+    /// `claimed`: payments that rows above it are; `equal`: how many payments have a content, as far as it is known.
+    fn place_nameless(
+        &mut self,
+        seq: i64,
+        claimed: &mut BTreeSet<i64>,
+        equal: &mut BTreeMap<[u8; 32], u32>,
+        sorted: &mut Sorted,
+    ) -> Result<(), Error> {
+        let row = self.instruction(seq)?;
+        let hash = row.content_hash();
+        let mut there = Vec::new();
+        for payment in self.took_its_place(seq)? {
+            if !claimed.contains(&payment) && self.instruction(payment)?.content_hash() == hash {
+                there.push(payment);
+            }
+        }
+        // The first payment with its content, and the first identifier that none has.
+        let with = |above| identifier(&self.plan.originator, self.plan, &row, hash, above);
+        let first = self.payment_with(with(0).as_str())?;
+        match nameless(&there, first.is_some(), self.plan.allow_equal_rows) {
+            Nameless::There(payment) => {
+                claimed.insert(payment);
+                self.is_there(seq, payment, sorted)
+            }
+            Nameless::Doubtful => {
+                let (line, file) = self.place_of(first.unwrap_or(seq))?;
+                let message = format!(
+                    "equal to line {line} of {file}, another row of this batch: one mistake or two payments? Remove this row if it is the same \
+                     payment; if both are to be paid, say --allow-equal-rows"
+                );
+                let error = LateError {
+                    line: row.line,
+                    good_row: self.good_row(seq),
+                    column: "",
+                    message,
+                    digest: hash,
+                };
+                self.set_aside(seq, &row, error, sorted)
+            }
+            Nameless::Own => {
+                let mut above = equal.get(&hash).copied().unwrap_or(0);
+                while self.payment_with(with(above).as_str())?.is_some() {
+                    above += 1;
+                }
+                equal.insert(hash, above + 1);
+                let id = with(above);
+                if above > 0 {
+                    self.altered = true;
+                    self.corrections.is_beside_its_equal(seq);
+                    self.c
+                        .prepare_cached("update instruction set identifier = ?2 where seq = ?1")?
+                        .execute(params![seq, id.as_str()])?;
+                }
+                self.c
+                    .prepare_cached("insert into identifier (identifier, seq) values (?1, ?2)")?
+                    .execute(params![id.as_str(), seq])?;
+                Ok(())
+            }
+        }
+    }
+
+    /// Returns the payments that took the place of rejected rows with the name that a row says.
+    fn took_its_place(&self, seq: i64) -> Result<Vec<i64>, Error> {
+        let Some(Corrects::Rejected(written)) = self.corrections.named_by(seq) else {
+            return Ok(Vec::new());
+        };
+        match RejectedName::parse(written) {
+            Some(name) => {
+                let (_, candidates) = self.rejected_rows(&name)?;
+                Ok(candidates.iter().filter_map(|row| row.taken_by).collect())
+            }
+            None => Ok(Vec::new()),
+        }
+    }
+
+    fn payment_with(&self, identifier: &str) -> Result<Option<i64>, Error> {
+        Ok(self
+            .c
+            .prepare_cached("select seq from identifier where identifier = ?1")?
+            .query_row([identifier], |row| row.get(0))
+            .optional()?)
+    }
+
+    /// Returns whether a row was let in beside one of its own batch that is equal to it: no repeat of that one then.
+    pub(in crate::journal::sqlite) fn is_told_apart(
+        &self,
+        (seq, row): (i64, &Instruction<Stored>),
+        other: &Other,
+    ) -> Result<bool, Error> {
+        Ok(self.corrections.stands_beside_its_equal(seq)
+            && row.content_hash() == other.row.content_hash()
+            && batch_of(self.c, other.seq)? == self.batch_id)
+    }
+}

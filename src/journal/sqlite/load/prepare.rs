@@ -1,0 +1,203 @@
+//! What is computed of the rows of a load before they are inserted; on a thread of its own when they are many.
+
+use std::sync::mpsc::{Receiver, sync_channel};
+
+use sha2::{Digest, Sha256};
+
+use super::external_sort::{Entry, Order};
+use crate::domain::{
+    ContentDigest, Instruction, Originator, PayerTransactionId, RowKey, ServiceCode, Written,
+};
+use crate::journal::sqlite::codec::values::corrupt;
+use crate::journal::sqlite::evidence::instruction_blocks::Passing;
+use crate::journal::sqlite::repeats::fingerprints::{Collector, Key};
+use crate::journal::{Error, Incoming, LoadPlan};
+use crate::ledger::correction::Corrects;
+use crate::ledger::payer::Identifiers;
+
+/// Blocks of rows that wait to be inserted.
+const BLOCKS: usize = 4;
+
+/// The rows of a load as they pass by.
+pub(in crate::journal::sqlite) struct Preparer {
+    plan: LoadPlan,
+    base: i64,
+    rows: u64,
+    pub(in crate::journal::sqlite) digest: ContentDigest,
+    /// Those of its instructions.
+    pub(in crate::journal::sqlite) identifiers: Identifiers,
+    pub(in crate::journal::sqlite) order: Order,
+    pub(in crate::journal::sqlite) passing: Passing,
+    pub(in crate::journal::sqlite) fingerprints: Option<Collector>,
+    /// The fingerprints that the rows would have through the other services on record.
+    pub(in crate::journal::sqlite) through_others: Option<Collector>,
+    services: Vec<ServiceCode>,
+    /// What the next row corrects.
+    corrects: Option<Corrects>,
+    /// The digest is all that is asked for.
+    content_only: bool,
+}
+
+impl Preparer {
+    /// Begins; the first instruction becomes the one after number `base`.
+    pub(in crate::journal::sqlite) fn new(
+        plan: &LoadPlan,
+        (load_id, base): (i64, i64),
+        key: Option<Key>,
+        services: &[ServiceCode],
+    ) -> Self {
+        Self {
+            plan: plan.clone(),
+            base,
+            rows: 0,
+            digest: ContentDigest::default(),
+            identifiers: Identifiers::default(),
+            order: Order::new(),
+            passing: Passing::new(load_id, plan.now),
+            fingerprints: key.map(Collector::new),
+            through_others: key.map(Collector::new),
+            services: services.to_vec(),
+            corrects: None,
+            content_only: false,
+        }
+    }
+
+    /// Begins where nothing is to be inserted.
+    pub(in crate::journal::sqlite) fn of_content(plan: &LoadPlan) -> Self {
+        Self {
+            content_only: true,
+            ..Self::new(plan, (0, 0), None, &[])
+        }
+    }
+
+    /// Returns the number of the newest instruction.
+    pub(in crate::journal::sqlite) fn last(&self) -> i64 {
+        self.base.saturating_add_unsigned(self.rows)
+    }
+
+    /// Takes in a block; returns the identifiers of its instructions.
+    fn block(&mut self, block: &[Incoming]) -> Result<Vec<PayerTransactionId>, Error> {
+        let mut ids = Vec::with_capacity(block.len());
+        for row in block {
+            let id = match row {
+                Incoming::Good(row) => self.row(row, Some(row.money.amount.minor()))?,
+                Incoming::Unpriced(row) => self.row(row, None)?,
+                Incoming::Corrects(corrects) => {
+                    self.corrects = Some(corrects.clone());
+                    continue;
+                }
+                Incoming::Bad(_) => {
+                    self.corrects = None;
+                    continue;
+                }
+                Incoming::End => continue,
+            };
+            ids.extend(id);
+        }
+        Ok(ids)
+    }
+
+    fn row<M: Written>(
+        &mut self,
+        row: &Instruction<M>,
+        amount: Option<i64>,
+    ) -> Result<Option<PayerTransactionId>, Error> {
+        let hash = row.content_hash();
+        let corrects = self.corrects.take();
+        let replaces = matches!(corrects, Some(Corrects::Failed(_)));
+        match corrects {
+            None => self.digest.add(&hash),
+            // What it corrects tells the file from one with the same rows.
+            Some(corrects) => self.digest.add(
+                &Sha256::new()
+                    .chain_update(hash)
+                    .chain_update(corrects.column())
+                    .chain_update(corrects.written())
+                    .finalize()
+                    .into(),
+            ),
+        }
+        // One that replaces a payment is inserted when all rows are seen.
+        if self.content_only || replaces {
+            return Ok(None);
+        }
+        let id = identifier(&self.plan.originator, &self.plan, row, hash, 0);
+        self.order.push(Entry {
+            id,
+            place: self.rows,
+            line: row.line,
+        })?;
+        if let Some(fingerprints) = &mut self.fingerprints {
+            fingerprints.row(self.rows, row, amount)?;
+        }
+        if let Some(through_others) = &mut self.through_others {
+            through_others.row_through_others(self.rows, row, amount, &self.services)?;
+        }
+        self.identifiers.add(id.as_str());
+        self.rows += 1;
+        self.passing.take_in(self.last(), &id, row, amount);
+        Ok(Some(id))
+    }
+}
+
+/// Prepares every block and hands it over with the identifiers of its instructions.
+pub(in crate::journal::sqlite) fn each(
+    mut preparer: Preparer,
+    blocks: Receiver<Vec<Incoming>>,
+    mut insert: impl FnMut(&[Incoming], &[PayerTransactionId]) -> Result<(), Error>,
+) -> Result<Preparer, Error> {
+    let Ok(first) = blocks.recv() else {
+        return Ok(preparer);
+    };
+    // A file of one block is inserted before a thread has begun.
+    if matches!(first.last(), Some(Incoming::End)) {
+        for block in std::iter::once(first).chain(blocks) {
+            let ids = preparer.block(&block)?;
+            insert(&block, &ids)?;
+        }
+        return Ok(preparer);
+    }
+    let (sender, prepared) = sync_channel(BLOCKS);
+    let prepare = move || {
+        for block in std::iter::once(first).chain(blocks) {
+            let ids = preparer.block(&block)?;
+            if sender.send((block, ids)).is_err() {
+                // The journal has failed, and says so itself.
+                break;
+            }
+        }
+        Ok(preparer)
+    };
+    let thread = std::thread::Builder::new()
+        .name("load".into())
+        .spawn(prepare)
+        .map_err(|cause| Error::Scratch {
+            cause: cause.to_string(),
+        })?;
+    for (block, ids) in prepared {
+        insert(&block, &ids)?;
+    }
+    thread
+        .join()
+        .map_err(|_| corrupt("rows that cannot be prepared"))?
+}
+
+/// The identifier of a row: by its reference, or by its content and how many equal rows stand above it.
+pub(in crate::journal::sqlite) fn identifier<M>(
+    originator: &Originator,
+    plan: &LoadPlan,
+    row: &Instruction<M>,
+    hash: [u8; 32],
+    above: u32,
+) -> PayerTransactionId {
+    let key = match &row.reference {
+        Some(reference) => RowKey::Reference(reference),
+        None => RowKey::Content { hash, above },
+    };
+    #[cfg(test)]
+    if crate::canary::Canary::OtherIdentifierOnReload.sings() {
+        let moment = u32::try_from(plan.now.as_millis() % 1_000_000).unwrap_or(0);
+        return PayerTransactionId::derive(originator, &plan.batch, &key, moment);
+    }
+    PayerTransactionId::derive(originator, &plan.batch, &key, 0)
+}

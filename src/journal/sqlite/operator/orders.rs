@@ -1,0 +1,528 @@
+//! What an operator may order.
+
+use rusqlite::{Connection, OptionalExtension, params};
+use serde_json::{Value, json};
+
+use super::chosen::chosen;
+use super::names::rows_named;
+use super::retriable::not_allowed;
+use super::retriable::why_not;
+use super::unretried;
+use super::withdrawal::{self, WITHDRAWABLE};
+use crate::domain::{BatchName, Originator, Timestamp};
+use crate::journal::sqlite::Journal;
+use crate::journal::sqlite::codec::catalog::id_of;
+use crate::journal::sqlite::codec::catalog::known_batch;
+use crate::journal::sqlite::codec::events::{
+    PRESUMED_POSTED, REPLACED, WITHDRAWAL_ORDERED, event_numbers,
+};
+use crate::journal::sqlite::codec::insert::{Insert, Placed};
+use crate::journal::sqlite::codec::values::{
+    PAYMENT_COLUMNS, PAYMENT_WIDTH, add_to_tally, batch_id, payment_of, save_life, service_of,
+    state_number,
+};
+use crate::journal::sqlite::evidence::chain::Evidence;
+use crate::journal::sqlite::evidence::instruction_blocks::instruction_digest;
+use crate::journal::sqlite::load::link::Link;
+use crate::journal::sqlite::payments::generations;
+use crate::journal::sqlite::payments::inquiries::is_open_to_decision;
+use crate::journal::sqlite::payments::unstarted::begin_all;
+use crate::journal::sqlite::payments::watched::watch;
+use crate::journal::sqlite::preflight::unpriced::{withdraw, withdraw_all, without_amount};
+use crate::journal::sqlite::recovery::lost_orders::Touched;
+use crate::journal::sqlite::recovery::noticed::{open_recovery, was_there_when_noticed};
+use crate::journal::sqlite::recovery::on_chain;
+use crate::journal::sqlite::repeats::anew::Anew;
+use crate::journal::sqlite::session::payments::subject;
+use crate::journal::sqlite::session::subject::Subject;
+use crate::journal::sqlite::session::transaction::Chained;
+use crate::journal::sqlite::verify::checks::check_generations;
+use crate::journal::sqlite::writer::queue::Manner;
+use crate::journal::{Cancelled, Decision, Error, Failures, Lane, Moved, RepeatPlan};
+use crate::ledger::HeldFor;
+use crate::ledger::names::PaymentName;
+use crate::ledger::recovery::retry_is_presumed;
+use crate::lifecycle::{Event, Moment, Policy, State, step};
+
+impl Journal {
+    /// Opens a held lane by the name of its service; `None` when it was not held.
+    ///
+    /// # Errors
+    /// [`Error::UnknownBatch`].
+    pub async fn resume_lane(
+        &self,
+        batch: BatchName,
+        service: String,
+        now: Timestamp,
+    ) -> Result<Option<Lane>, Error> {
+        self.ask(Manner::Alone, move |c| {
+            resume_lane(c, &batch, &service, now)
+        })
+        .await
+    }
+
+    /// Records an operator's decision about a payment.
+    ///
+    /// # Errors
+    /// [`Error::UnknownPayment`], [`Error::TwoPayments`], [`Error::NotAllowed`].
+    pub async fn decide(
+        &self,
+        batch: BatchName,
+        id: PaymentName,
+        decision: Decision,
+        moment: Moment,
+    ) -> Result<Moved, Error> {
+        self.ask(Manner::Alone, move |c| {
+            decide(c, &batch, &id, &decision, moment)
+        })
+        .await
+    }
+
+    /// Withdraws one payment, or every payment of the batch that was never posted; returns how many. None: an earlier journal
+    /// may have posted it, and it is withdrawn once the gateway does not know it.
+    ///
+    /// # Errors
+    /// [`Error::UnknownPayment`], [`Error::TwoPayments`], [`Error::NotAllowed`].
+    pub async fn cancel(
+        &self,
+        batch: BatchName,
+        id: Option<PaymentName>,
+        moment: Moment,
+    ) -> Result<u64, Error> {
+        self.ask(Manner::Alone, move |c| {
+            cancel(c, &batch, id.as_ref(), moment)
+        })
+        .await
+    }
+
+    /// Makes a new generation of every proven failure that is meant; returns how many. Those that may have none
+    /// are told by [`Journal::unretried`].
+    ///
+    /// # Errors
+    /// [`Error::UnknownBatch`].
+    pub async fn retry(
+        &self,
+        batch: BatchName,
+        which: impl Into<Failures>,
+        now: Timestamp,
+    ) -> Result<u64, Error> {
+        let which = which.into();
+        self.ask(Manner::Alone, move |c| retry(c, &batch, &which, None, now))
+            .await
+    }
+}
+
+/// Finds the payment that a person names; of several generations the newest.
+fn find_in(c: &Connection, batch: &BatchName, name: &PaymentName) -> Result<i64, Error> {
+    let rows = rows_named(c, (batch, known_batch(c, batch)?), name)?;
+    Ok(rows[0])
+}
+
+/// Records an operator's decision.
+pub(in crate::journal::sqlite) fn decide(
+    c: &Chained,
+    batch: &BatchName,
+    id: &PaymentName,
+    decision: &Decision,
+    moment: Moment,
+) -> Result<Moved, Error> {
+    let seq = find_in(c, batch, id)?;
+    refuse_without_amount(c, seq)?;
+    let event = if decision.paid {
+        Event::DecidedPaid
+    } else {
+        Event::DecidedFailed
+    };
+    let detail = json!({"reason": decision.reason, "evidence": decision.evidence}).to_string();
+    let moved = order(c, seq, event, Some(&detail), moment)?;
+    let what = if decision.paid { "paid" } else { "failed" };
+    acted_on(c, seq, ("resolve", what), moment)?;
+    Ok(moved)
+}
+
+/// Records who gave an order about one payment.
+pub(in crate::journal::sqlite) fn acted_on(
+    c: &Chained,
+    seq: i64,
+    (act, what): (&'static str, &str),
+    moment: Moment,
+) -> Result<(), Error> {
+    let (batch_id, id): (i64, String) = c
+        .prepare_cached("select batch_id, identifier from instruction where seq = ?1")?
+        .query_row([seq], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let touched = Touched::one(&id, what);
+    c.act_upon((batch_id, moment.now), act, id.into(), &touched, None)
+}
+
+/// Refuses a decision about a row without an amount.
+pub(in crate::journal::sqlite) fn refuse_without_amount(
+    c: &Connection,
+    seq: i64,
+) -> Result<(), Error> {
+    let why = "it has no amount, so it was never posted: cancel it instead";
+    match without_amount(c, seq)? {
+        Some(state) => Err(not_allowed(c, seq, state, why)?),
+        None => Ok(()),
+    }
+}
+
+/// Carries out what a person orders about a payment, if its state allows it.
+pub(in crate::journal::sqlite) fn order(
+    c: &Chained,
+    seq: i64,
+    event: Event,
+    detail: Option<&str>,
+    moment: Moment,
+) -> Result<Moved, Error> {
+    let mut subject = subject(c, seq)?;
+    c.mark(subject.batch_id);
+    let from = subject.moved.from;
+    let failed_before = from == State::Failed
+        && matches!(event, Event::DecidedPaid | Event::DecidedFailed)
+        && is_open_to_decision(c, seq)?;
+    if failed_before && event == Event::DecidedPaid {
+        carry_out(c, &mut subject, Event::Reopened, None, true, moment)?;
+    }
+    carry_out(c, &mut subject, event, detail, failed_before, moment)?;
+    subject.moved.from = from;
+    generations::settle(c, &mut subject, moment, None)?;
+    Ok(subject.moved)
+}
+
+/// Moves a payment by one order; `open`: what it failed of is open to a decision.
+fn carry_out(
+    c: &Chained,
+    subject: &mut Subject,
+    event: Event,
+    detail: Option<&str>,
+    open: bool,
+    moment: Moment,
+) -> Result<(), Error> {
+    let (seq, from) = (subject.moved.seq, subject.moved.life.state);
+    // An order rests on the state alone: no wait of the policy enters into it.
+    let after = step(&subject.moved.life, event, moment, &Policy::default());
+    if !open && (after.anomaly.is_some() || after.life.state == from) {
+        let why = match (event, from, subject.moved.life.attempts) {
+            (Event::Withdrawn, State::InDoubt, 0) => {
+                "an earlier journal has posted it, as the gateway knows it: let `disburse run` wait for its end"
+            }
+            (Event::Withdrawn, State::Ready, 1..) => {
+                "it was posted once: `disburse resolve --failed` asks the gateway, and keeps it from being posted again"
+            }
+            _ => why_not(event, from),
+        };
+        return Err(not_allowed(c, seq, from.name(), why)?);
+    }
+    if after.life.state != from {
+        save_life(c, seq, &after.life, true)?;
+        c.prepare_cached("update life set settled_at = ?2 where seq = ?1")?
+            .execute([seq, moment.now.as_millis()])?;
+    }
+    c.append(&Evidence {
+        batch_id: subject.batch_id,
+        seq,
+        at: moment.now,
+        kind: event_numbers(event),
+        detail,
+        ..Evidence::default()
+    })?;
+    subject.moved.life = after.life;
+    c.remember(subject);
+    c.moved(subject, from)
+}
+
+/// Withdraws what was never posted.
+pub(in crate::journal::sqlite) fn cancel(
+    c: &Chained,
+    batch: &BatchName,
+    id: Option<&PaymentName>,
+    moment: Moment,
+) -> Result<u64, Error> {
+    if let Some(id) = id {
+        let seq = find_in(c, batch, id)?;
+        match without_amount(c, seq)? {
+            Some("unpriced") => withdraw(c, seq, moment)?,
+            Some(state) => {
+                let why = why_not(Event::Withdrawn, State::Cancelled);
+                return Err(not_allowed(c, seq, state, why)?);
+            }
+            // Of what may have been posted the gateway is asked first.
+            None if withdrawal::order(c, seq, moment)? => {
+                acted_on(c, seq, ("cancel", ""), moment)?;
+                return Ok(0);
+            }
+            None => {
+                order(c, seq, Event::Withdrawn, None, moment)?;
+            }
+        }
+        acted_on(c, seq, ("cancel", ""), moment)?;
+        return Ok(1);
+    }
+    Ok(cancel_all(c, batch, moment)?.withdrawn)
+}
+
+/// Withdraws what was never posted of a whole batch, and orders the same of what an earlier journal may have posted.
+pub(in crate::journal::sqlite) fn cancel_all(
+    c: &Chained,
+    batch: &BatchName,
+    moment: Moment,
+) -> Result<Cancelled, Error> {
+    let batch_number = known_batch(c, batch)?;
+    c.mark(batch_number);
+    let mut done = Cancelled {
+        withdrawn: withdraw_all(c, batch_number, moment)?,
+        ordered: 0,
+    };
+    begin_all(c, batch_number)?;
+    let never_posted = "l.state = 0 and (l.exposures = 0 or l.attempts = 0) and ?2 > 0";
+    for (which, is_order) in [(never_posted, false), (WITHDRAWABLE, true)] {
+        let mut after = 0;
+        loop {
+            c.flush()?;
+            let seqs: Vec<i64> = c
+                .prepare_cached(&format!(
+                    "select l.seq from life l where l.batch_id = ?1 and {which} and l.seq > ?3 order by l.seq limit ?4"
+                ))?
+                .query_map(params![batch_number, WITHDRAWAL_ORDERED, after, 1000], |row| row.get(0))?
+                .collect::<Result<_, _>>()?;
+            let Some(last) = seqs.last() else { break };
+            after = *last;
+            for seq in &seqs {
+                if is_order {
+                    done.ordered += u64::from(withdrawal::order(c, *seq, moment)?);
+                } else {
+                    order(c, *seq, Event::Withdrawn, None, moment)?;
+                    done.withdrawn += 1;
+                }
+            }
+        }
+    }
+    if done != Cancelled::default() {
+        c.acted(batch_number, moment.now, "cancel", Value::Null)?;
+    }
+    Ok(done)
+}
+
+/// Makes a new generation of proven failures.
+pub(in crate::journal::sqlite) fn retry(
+    c: &Chained,
+    batch: &BatchName,
+    which: &Failures,
+    repeats: Option<&(RepeatPlan, Timestamp)>,
+    now: Timestamp,
+) -> Result<u64, Error> {
+    let batch_number = known_batch(c, batch)?;
+    let anew = Anew::begin(c, batch_number, repeats.map(|(plan, now)| (plan, *now)))?;
+    c.mark(batch_number);
+    let originator: String = c.query_row(
+        "select originator from batch where batch_id = ?1",
+        [batch_number],
+        |row| row.get(0),
+    )?;
+    let originator = Originator::parse(&originator)
+        .map_err(|_| crate::journal::sqlite::codec::values::corrupt("an originator"))?;
+    #[cfg(test)]
+    if crate::canary::Canary::RetryDoubtful.sings() {
+        c.execute(
+            "update life set state = 6, due_at = ?2 where batch_id = ?1 and state = 2",
+            params![batch_number, crate::journal::sqlite::codec::values::NEVER],
+        )?;
+    }
+    let (mut retried, mut touched) = (0, Touched::default());
+    for seq in chosen(c, batch, which)? {
+        let judged = unretried::judged(c, anew.as_ref(), which, seq)?;
+        if judged.why.is_none() {
+            let lane = c
+                .prepare_cached("select service_id from life where seq = ?1")?
+                .query_row([seq], |row| row.get(0))?;
+            if let Some(what) = check_generations(c, (batch_number, lane), seq)? {
+                let batch = batch.clone();
+                return Err(Error::AlteredRow { batch, what });
+            }
+            let new = replace(c, batch, &originator, batch_number, seq, now)?;
+            watch(c, new, &judged.failed, now)?;
+            touched.add(id_of(c, new)?.as_str());
+            retried += 1;
+        }
+    }
+    if retried > 0 {
+        let which = match (which.named.len(), which.code) {
+            (0, None) => Value::Null,
+            (0, Some(code)) => format!("code {code}").into(),
+            _ => format!("{retried} named").into(),
+        };
+        c.act_upon((batch_number, now), "retry", which, &touched, None)?;
+    }
+    Ok(retried)
+}
+
+fn replace(
+    c: &Chained,
+    batch: &BatchName,
+    originator: &Originator,
+    batch_number: i64,
+    seq: i64,
+    now: Timestamp,
+) -> Result<i64, Error> {
+    let (old, lane, load_id) = {
+        let mut statement = c.prepare_cached(&format!(
+            "select {PAYMENT_COLUMNS}, i.service_id, i.load_id from instruction i join service s using (service_id) where seq = ?1"
+        ))?;
+        let mut rows = statement.query([seq])?;
+        let row = rows.next()?.ok_or_else(|| {
+            crate::journal::sqlite::codec::values::corrupt("a payment without its instruction")
+        })?;
+        (
+            payment_of(row, 0)?,
+            row.get::<_, i64>(PAYMENT_WIDTH)?,
+            row.get::<_, i64>(PAYMENT_WIDTH + 1)?,
+        )
+    };
+    let generation = old.generation + 1;
+    let row = &old.instruction;
+    let id = old
+        .id
+        .of_retry(originator, batch, row.reference.as_ref(), old.generation);
+    let placed = Placed {
+        batch_id: batch_number,
+        load_id,
+        service_id: lane,
+    };
+    let minor = row.money.amount.minor();
+    let mut insert = Insert::new(c)?;
+    insert.row(&placed, &id, generation, now.as_millis(), row, Some(minor))?;
+    insert.flush()?;
+    let new = c.last_insert_rowid();
+    c.execute(
+        "insert into identifier (identifier, seq) values (?1, ?2)",
+        params![id.as_str(), new],
+    )?;
+    let minors = (minor, minor);
+    let link = Link {
+        batch_number,
+        lane,
+        seq,
+        new,
+        id,
+        minors,
+        currency: row.money.currency,
+    };
+    succeed(c, &link, now)?;
+    Ok(new)
+}
+
+/// Makes a payment whose instruction is there the next generation of one that failed.
+pub(in crate::journal::sqlite) fn succeed(
+    c: &Chained,
+    link: &Link,
+    now: Timestamp,
+) -> Result<(), Error> {
+    let Link {
+        batch_number,
+        lane,
+        seq,
+        new,
+        id,
+        minors,
+        currency,
+    } = *link;
+    on_chain::assert_as_recorded(c)?;
+    // A lost journal may have retried and posted this one too: then it is asked about first, as its predecessor was.
+    c.flush()?;
+    let was_presumed: bool = c
+        .prepare_cached("select exists (select 1 from evidence indexed by evidence_by_payment where seq = ?1 and event = ?2)")?
+        .query_row(params![seq, PRESUMED_POSTED], |row| row.get(0))?;
+    let presumed = retry_is_presumed(
+        open_recovery(c)?.is_some(),
+        was_there_when_noticed(c, seq)?,
+        was_presumed,
+    );
+    #[cfg(test)]
+    let presumed = presumed && !crate::canary::Canary::PresumptionForgotten.sings();
+    let state = if presumed {
+        State::InDoubt
+    } else {
+        State::Ready
+    };
+    c.execute(
+        "insert into life (seq, batch_id, service_id, state, due_at, exposures, quarantine_from)
+         values (?1, ?2, ?3, ?4, 0, ?5, iif(?5 > 0, ?6, null))",
+        params![
+            new,
+            batch_number,
+            lane,
+            state_number(state),
+            i64::from(presumed),
+            now.as_millis()
+        ],
+    )?;
+    if presumed {
+        c.append(&Evidence {
+            batch_id: batch_number,
+            seq: new,
+            at: now,
+            kind: (PRESUMED_POSTED, None, None),
+            ..Evidence::default()
+        })?;
+    }
+    c.forget_recent();
+    c.execute(
+        "update life set replaced_by = ?2 where seq = ?1",
+        params![seq, new],
+    )?;
+    let detail = json!({"replaced_by": id.as_str()}).to_string();
+    c.append(&Evidence {
+        batch_id: batch_number,
+        seq,
+        at: now,
+        kind: (REPLACED, None, None),
+        digest: instruction_digest(c, new)?.as_ref(),
+        detail: Some(&detail),
+        ..Evidence::default()
+    })?;
+    let currency = currency.code();
+    add_to_tally(
+        c,
+        batch_number,
+        lane,
+        currency,
+        State::Failed,
+        -1,
+        -minors.0,
+    )?;
+    add_to_tally(c, batch_number, lane, currency, state, 1, minors.1)
+}
+
+/// Opens a held lane by the name of its service.
+pub(in crate::journal::sqlite) fn resume_lane(
+    c: &Chained,
+    batch: &BatchName,
+    service: &str,
+    now: Timestamp,
+) -> Result<Option<Lane>, Error> {
+    let Some(batch_number) = batch_id(c, batch.as_str())? else {
+        return Err(Error::UnknownBatch {
+            name: batch.to_string(),
+        });
+    };
+    let held: Option<(i64, String)> = c
+        .query_row(
+            "select service_id, reason from held_lane join service using (service_id) where batch_id = ?1 and code = ?2",
+            params![batch_number, service],
+            |row| Ok((row.get(0)?, row.get(1)?)),
+        )
+        .optional()?;
+    let Some((id, reason)) = held else {
+        return Ok(None);
+    };
+    c.execute(
+        "delete from held_lane where batch_id = ?1 and service_id = ?2",
+        params![batch_number, id],
+    )?;
+    c.acted(batch_number, now, "resume-lane", service.into())?;
+    Ok(Some(Lane {
+        id,
+        service: service_of(service)?,
+        held_for: HeldFor::of_reason(&reason),
+    }))
+}

@@ -1,0 +1,52 @@
+//! What an order may be given about, and why not.
+
+use super::names::batch_name_of;
+use crate::journal::Error;
+use crate::lifecycle::{Event, State};
+use rusqlite::Connection;
+
+pub(in crate::journal::sqlite) fn not_allowed(
+    c: &Connection,
+    seq: i64,
+    state: &'static str,
+    why: &str,
+) -> Result<Error, Error> {
+    let identifier: String = c.query_row(
+        "select identifier from instruction where seq = ?1",
+        [seq],
+        |row| row.get(0),
+    )?;
+    Ok(Error::NotAllowed {
+        batch: batch_name_of(c, seq)?,
+        id: crate::journal::sqlite::codec::values::identifier_of(&identifier)?,
+        state,
+        why: why.into(),
+    })
+}
+
+pub(in crate::journal::sqlite) fn why_not(event: Event, state: State) -> &'static str {
+    match (event, state) {
+        (Event::Withdrawn, State::Cancelled) => "it is cancelled already",
+        (_, State::Paid) => "it is paid already; its outcome is on record, so it cannot be changed",
+        (Event::Withdrawn, State::Failed) => {
+            "it was sent, and is not paid: only what was never sent can be cancelled"
+        }
+        (Event::Withdrawn, State::Conflict) => {
+            "it was sent, and what was said of it contradicts itself: only what was never sent can be cancelled"
+        }
+        (Event::Withdrawn, _) => {
+            "it was sent, and may be paid: only what was never sent can be cancelled"
+        }
+        (_, State::Ready) => "it was never sent: cancel it instead",
+        (_, State::Posting) => "it is being sent: let the run end first",
+        (_, State::Failed) => {
+            "it has ended as not paid; its outcome is on record, so it cannot be changed"
+        }
+        (_, State::Cancelled) => "it was cancelled before it was sent",
+        _ => "as it stands, this cannot be recorded of it",
+    }
+}
+
+/// Proven failures of batch ?1 that may be paid anew unless [`unretried::judged`], with the code ?2 if there is one, of `life l`.
+pub(in crate::journal::sqlite) const RETRIABLE: &str =
+    "l.batch_id = ?1 and l.state = 6 and l.replaced_by is null and (?2 is null or l.code = ?2)";

@@ -1,0 +1,336 @@
+//! Rejected rows that a person withdraws. The rules are in [`crate::ledger::set_aside`].
+
+use std::collections::BTreeSet;
+
+use rusqlite::{Connection, Row, params};
+use serde_json::json;
+
+use super::decided::refuse_more;
+use crate::domain::{BatchName, Tally, Timestamp};
+use crate::journal::sqlite::Journal;
+use crate::journal::sqlite::codec::catalog::known_batch;
+use crate::journal::sqlite::codec::events::ROW_WITHDRAWN;
+use crate::journal::sqlite::codec::values::{corrupt, currency_of, identifier_of};
+use crate::journal::sqlite::evidence::chain::Evidence;
+use crate::journal::sqlite::load::aside::withdrawal;
+use crate::journal::sqlite::read::looked_for::{REJECTED_COLUMNS, rejected_found};
+use crate::journal::sqlite::recovery::lost_orders::Touched;
+use crate::journal::sqlite::session::transaction::Chained;
+use crate::journal::sqlite::writer::queue::Manner;
+use crate::journal::{Error, RejectedFound, ToWithdraw, WITHDRAWN_SHOWN};
+use crate::ledger::correction::RejectedName;
+use crate::ledger::set_aside::{Became, Unclear, meant};
+
+impl Journal {
+    /// Returns what [`Self::withdraw_rejected`] would withdraw: the rejected rows that are named, by line, reference or name, or
+    /// all of the batch that nothing has taken the place of.
+    ///
+    /// # Errors
+    /// [`Error::UnknownBatch`], [`Error::NoRejectedRow`].
+    pub async fn to_withdraw(
+        &self,
+        batch: BatchName,
+        names: Vec<String>,
+    ) -> Result<ToWithdraw, Error> {
+        self.ask(Manner::Alone, move |c| {
+            let batch_id = known_batch(c, &batch)?;
+            to_withdraw(c, &batch, &Which::of(c, &batch, batch_id, &names)?)
+        })
+        .await
+    }
+
+    /// Records a person's decision that rejected rows are not paid, if they are no more than what was shown; returns how many.
+    ///
+    /// # Errors
+    /// [`Error::MoreThanShown`], and those of [`Self::to_withdraw`].
+    pub async fn withdraw_rejected(
+        &self,
+        batch: BatchName,
+        names: Vec<String>,
+        shown: Tally,
+        reason: String,
+        now: Timestamp,
+    ) -> Result<u64, Error> {
+        self.ask(Manner::Alone, move |c| {
+            let batch_id = known_batch(c, &batch)?;
+            let which = Which::of(c, &batch, batch_id, &names)?;
+            let found = to_withdraw(c, &batch, &which)?.tally;
+            refuse_more(&batch, &vec![(None, shown)], &vec![(None, found)])?;
+            which.withdraw(c, &reason, now)
+        })
+        .await
+    }
+}
+
+/// The place of a rejected row: its load, its line, and which row of that line.
+type Place = (i64, i64, i64);
+
+/// The rejected rows that an order is about.
+struct Which {
+    batch_id: i64,
+    /// Those that are named; `None`: all that are open.
+    places: Option<BTreeSet<Place>>,
+}
+
+/// Rows that are withdrawn by one statement.
+const AT_ONCE: i64 = 1000;
+
+impl Which {
+    fn of(
+        c: &Connection,
+        batch: &BatchName,
+        batch_id: i64,
+        names: &[String],
+    ) -> Result<Self, Error> {
+        if names.is_empty() {
+            return Ok(Self {
+                batch_id,
+                places: None,
+            });
+        }
+        let mut places = BTreeSet::new();
+        for name in names {
+            places.extend(named(c, batch, batch_id, name)?);
+        }
+        Ok(Self {
+            batch_id,
+            places: Some(places),
+        })
+    }
+
+    /// Returns the next of them that are open, in their order.
+    fn next(&self, c: &Connection, after: Place) -> Result<Vec<Place>, Error> {
+        if let Some(places) = &self.places {
+            let next = places.range(after..).filter(|place| **place > after);
+            return Ok(next.copied().collect());
+        }
+        let (load, line, nth) = after;
+        Ok(c.prepare_cached(
+            "select load_id, line, nth from rejected
+             where batch_id = ?1 and replaced_by is null and withdrawn is null and (load_id, line, nth) > (?2, ?3, ?4)
+             order by load_id, line, nth limit ?5",
+        )?
+        .query_map(params![self.batch_id, load, line, nth, AT_ONCE], place_of)?
+        .collect::<Result<_, _>>()?)
+    }
+
+    fn withdraw(&self, c: &Chained, reason: &str, now: Timestamp) -> Result<u64, Error> {
+        c.mark(self.batch_id);
+        let (mut after, mut count) = (FIRST, 0);
+        let mut touched = Touched::about(&"rejected rows".into());
+        loop {
+            let places = self.next(c, after)?;
+            let Some(last) = places.last() else { break };
+            after = *last;
+            for place in &places {
+                withdraw(c, self.batch_id, *place, reason, now)?;
+                touched.add(&content_of(c, *place)?);
+                count += 1;
+            }
+        }
+        if count > 0 {
+            let about = match count {
+                1 => "1 rejected row".into(),
+                rows => format!("{rows} rejected rows").into(),
+            };
+            let batch = (self.batch_id, now);
+            c.act_upon(batch, "cancel", about, &touched, Some(reason))?;
+        }
+        Ok(count)
+    }
+}
+
+/// Returns what tells a rejected row from others in every journal that has loaded its file.
+fn content_of(c: &Connection, (load, line, nth): Place) -> Result<String, Error> {
+    let digest: Option<[u8; 32]> = c
+        .prepare_cached(
+            "select digest from rejected where load_id = ?1 and line = ?2 and nth = ?3",
+        )?
+        .query_row([load, line, nth], |row| row.get(0))?;
+    Ok(match digest {
+        Some(digest) => data_encoding::HEXLOWER.encode(&digest),
+        None => format!("line {line}"),
+    })
+}
+
+/// Before every place.
+const FIRST: Place = (0, -1, -1);
+
+fn place_of(row: &Row<'_>) -> Result<Place, rusqlite::Error> {
+    Ok((row.get(0)?, row.get(1)?, row.get(2)?))
+}
+
+/// Finds the rejected rows that a text names.
+fn named(
+    c: &Connection,
+    batch: &BatchName,
+    batch_id: i64,
+    text: &str,
+) -> Result<Vec<Place>, Error> {
+    let name = RejectedName::parse(text).filter(|name| name.batch == *batch);
+    let (mut least, mut most) = ([0; 32], [u8::MAX; 32]);
+    if let Some(name) = &name {
+        least[..8].copy_from_slice(&name.digest);
+        most[..8].copy_from_slice(&name.digest);
+    }
+    let line: Option<i64> = text.parse().ok();
+    let mut statement = c.prepare_cached(
+        "select load_id, line, nth, replaced_by, withdrawn from rejected
+         where batch_id = ?1 and (reference = ?2 or line = ?3 or ?4 and digest between ?5 and ?6) order by load_id, line, nth",
+    )?;
+    let mut rows = statement.query(params![
+        batch_id,
+        text,
+        line,
+        name.is_some(),
+        &least[..],
+        &most[..]
+    ])?;
+    let (mut places, mut found) = (Vec::new(), Vec::new());
+    while let Some(row) = rows.next()? {
+        places.push(place_of(row)?);
+        found.push(became(c, row.get(3)?, row.get(4)?)?);
+    }
+    match meant(name.is_some(), &found) {
+        Ok(open) => Ok(open.into_iter().map(|at| places[at]).collect()),
+        Err(unclear) => {
+            let why = match unclear {
+                Unclear::Nothing => "is no rejected row of it".to_owned(),
+                Unclear::Several => {
+                    let rows = all_named(c, batch, &places)?;
+                    format!(
+                        "is the line, or the reference, of {} rejected rows: {rows}",
+                        places.len()
+                    )
+                }
+                Unclear::Mended(id) => {
+                    format!("has its mended row already, which is paid in its place: payment {id}")
+                }
+                Unclear::Withdrawn(withdrawal) => format!("is {withdrawal}"),
+            };
+            Err(Error::NoRejectedRow {
+                batch: batch.clone(),
+                text: text.to_owned(),
+                why,
+            })
+        }
+    }
+}
+
+/// Rows of one text that are listed.
+const LISTED: usize = 5;
+
+/// Returns `row-…-of-b (line 5 of a.csv), …`.
+fn all_named(c: &Connection, batch: &BatchName, places: &[Place]) -> Result<String, Error> {
+    let mut texts = Vec::new();
+    for place in places.iter().take(LISTED) {
+        let row = one(c, batch, *place)?;
+        let name = row.name.map(|name| format!("{name}, ")).unwrap_or_default();
+        texts.push(format!("{name}line {} of {}", row.line, row.file.name));
+    }
+    if places.len() > LISTED {
+        texts.push(format!("and {} more", places.len() - LISTED));
+    }
+    Ok(texts.join("; "))
+}
+
+fn became(
+    c: &Connection,
+    replaced_by: Option<i64>,
+    withdrawn: Option<i64>,
+) -> Result<Became, Error> {
+    if let Some(withdrawal) = withdrawal(c, withdrawn)? {
+        return Ok(Became::Withdrawn(withdrawal));
+    }
+    let Some(seq) = replaced_by else {
+        return Ok(Became::Open);
+    };
+    let id: String = c
+        .prepare_cached("select identifier from instruction where seq = ?1")?
+        .query_row([seq], |row| row.get(0))?;
+    Ok(Became::Mended(identifier_of(&id)?))
+}
+
+fn to_withdraw(c: &Connection, batch: &BatchName, which: &Which) -> Result<ToWithdraw, Error> {
+    let mut found = ToWithdraw::default();
+    let mut after = FIRST;
+    loop {
+        let places = which.next(c, after)?;
+        let Some(last) = places.last() else { break };
+        after = *last;
+        for place in &places {
+            add(c, *place, &mut found.tally)?;
+            if found.rows.len() < WITHDRAWN_SHOWN {
+                found.rows.push(one(c, batch, *place)?);
+            }
+        }
+    }
+    Ok(found)
+}
+
+fn add(c: &Connection, (load, line, nth): Place, tally: &mut Tally) -> Result<(), Error> {
+    let (minor, currency): (Option<i64>, Option<String>) = c
+        .prepare_cached(
+            "select amount, currency from rejected where load_id = ?1 and line = ?2 and nth = ?3",
+        )?
+        .query_row([load, line, nth], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    tally.count += 1;
+    if let (Some(minor), Some(currency)) = (minor, currency) {
+        tally
+            .amounts
+            .add_minor(currency_of(&currency)?, i128::from(minor));
+    }
+    Ok(())
+}
+
+fn one(
+    c: &Connection,
+    batch: &BatchName,
+    (load, line, nth): Place,
+) -> Result<RejectedFound, Error> {
+    let mut statement = c.prepare_cached(&format!(
+        "select {REJECTED_COLUMNS} from rejected r join load l using (load_id) where r.load_id = ?1 and r.line = ?2 and r.nth = ?3"
+    ))?;
+    let mut rows = statement.query([load, line, nth])?;
+    let row = rows
+        .next()?
+        .ok_or_else(|| corrupt("a rejected row that is gone while it is read"))?;
+    rejected_found(c, batch, row)
+}
+
+fn withdraw(
+    c: &Chained,
+    batch_id: i64,
+    (load, line, nth): Place,
+    reason: &str,
+    now: Timestamp,
+) -> Result<(), Error> {
+    let mut detail = json!({"load": load, "line": line, "nth": nth, "reason": reason});
+    if let Some(actor) = c.actor() {
+        detail["user"] = actor.user().into();
+        detail["host"] = actor.host().into();
+        if let Some(name) = actor.sudo_of() {
+            detail["sudo_of"] = name.into();
+        }
+    }
+    c.append(&Evidence {
+        batch_id,
+        at: now,
+        kind: (ROW_WITHDRAWN, None, None),
+        detail: Some(&detail.to_string()),
+        ..Evidence::default()
+    })?;
+    c.flush()?;
+    let changed = c
+        .prepare_cached(
+            "update rejected set withdrawn = (select max(evidence_id) from evidence)
+             where load_id = ?1 and line = ?2 and nth = ?3 and replaced_by is null and withdrawn is null",
+        )?
+        .execute([load, line, nth])?;
+    match changed {
+        1 => Ok(()),
+        _ => Err(corrupt(
+            "a rejected row that is not open while it is withdrawn",
+        )),
+    }
+}

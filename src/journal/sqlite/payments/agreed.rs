@@ -1,0 +1,159 @@
+//! What the gateway names of a payment, held against its instruction.
+
+use std::collections::BTreeMap;
+
+use rusqlite::{Connection, OptionalExtension, params};
+
+use crate::domain::{Country, Msisdn, Said};
+use crate::journal::sqlite::codec::detail::detail_of;
+use crate::journal::sqlite::codec::events::{OTHER_ANSWER, OTHER_REPLY, event_numbers};
+use crate::journal::sqlite::codec::values::{corrupt, save_life};
+use crate::journal::sqlite::evidence::chain::{Evidence, Words};
+use crate::journal::sqlite::session::subject::Subject;
+use crate::journal::sqlite::session::transaction::Chained;
+use crate::journal::{Error, Heard};
+use crate::ledger::{Judgement, Ours, Recipient, judge, names_recipient};
+use crate::lifecycle::{Anomaly, Event, Life, Moment, Policy, Step, step};
+
+/// Compares what was named with what was ordered.
+pub(in crate::journal::sqlite) fn judged(
+    c: &Chained,
+    subject: &Subject,
+    said: &Said,
+) -> Result<Judgement, Error> {
+    // Nearly every reply to a post names nothing.
+    if said.named.is_empty() {
+        return Ok(Judgement::default());
+    }
+    #[cfg(test)]
+    if crate::canary::Canary::OtherAmountSettles.sings() {
+        return Ok(Judgement::default());
+    }
+    let (seq, money) = (subject.moved.seq, subject.moved.money);
+    if !names_recipient(&said.named) {
+        let recipient = None;
+        return Ok(judge(&said.named, &Ours { money, recipient }));
+    }
+    if let Some((msisdn, country)) = c.recent_wallet(seq) {
+        let recipient = Some(Recipient {
+            msisdn,
+            account: msisdn.as_str(),
+            country,
+        });
+        return Ok(judge(&said.named, &Ours { money, recipient }));
+    }
+    let mut statement = c.prepare_cached(
+        "select msisdn, coalesce(account_number, msisdn), country from instruction where seq = ?1",
+    )?;
+    let mut rows = statement.query([seq])?;
+    let row = rows
+        .next()?
+        .ok_or_else(|| corrupt(format!("payment {seq} is missing")))?;
+    let odd = |_| corrupt("a text that is not one");
+    let msisdn = row.get_ref(0)?.as_str().map_err(odd)?;
+    let country = row.get_ref(2)?.as_str().map_err(odd)?;
+    let recipient = Recipient {
+        msisdn: Msisdn::from_digits(msisdn)
+            .ok_or_else(|| corrupt("a phone number that is not one"))?,
+        account: row.get_ref(1)?.as_str().map_err(odd)?,
+        country: Country::from_code(country).ok_or_else(|| corrupt("a country"))?,
+    };
+    let recipient = Some(recipient);
+    Ok(judge(&said.named, &Ours { money, recipient }))
+}
+
+/// Makes the next question about a payment due now, if there is one.
+pub(in crate::journal::sqlite) fn hastened(life: Life, moment: Moment, policy: &Policy) -> Life {
+    if !life.state.is_asked_about() || !policy.status_query {
+        return life;
+    }
+    let due_at = life.due_at.map_or(moment.now, |at| at.min(moment.now));
+    Life {
+        due_at: Some(due_at),
+        ..life
+    }
+}
+
+/// Records words that are about another payment: a post is lost, a question unanswered, whatever they say.
+pub(in crate::journal::sqlite) fn apply_other(
+    c: &Chained,
+    subject: &mut Subject,
+    event: Event,
+    said: &Said,
+    differs: &str,
+    moment: Moment,
+    policy: &Policy,
+) -> Result<Option<Anomaly>, Error> {
+    let (number, class, code) = event_numbers(event);
+    let is_reply = matches!(event, Event::Reply(_));
+    let (kind, meaning) = if is_reply {
+        (OTHER_REPLY, Event::Lost)
+    } else {
+        (OTHER_ANSWER, Event::NoAnswer)
+    };
+    debug_assert!(number != event_numbers(meaning).0, "words, and not silence");
+    let before = subject.moved.life;
+    let Step { mut life, anomaly } = step(&before, meaning, moment, policy);
+    if is_reply {
+        // The gateway has the identifier, and answers: what it says of it when asked is all there is to wait for.
+        life = hastened(life, moment, policy);
+    }
+    if life != before {
+        save_life(c, subject.moved.seq, &life, true)?;
+    }
+    subject.moved.life = life;
+    subject.moved.heard = Heard::Other;
+    c.remember(subject);
+    let code_text = code.map_or_else(String::new, |code| format!("{code}, "));
+    let note = format!("not believed: {code_text}it names {differs}");
+    note_other(c, subject, &note)?;
+    c.append(&Evidence {
+        batch_id: subject.batch_id,
+        seq: subject.moved.seq,
+        at: moment.now,
+        kind: (kind, class, code),
+        anomaly: Some(&note),
+        detail: detail_of(said).as_deref(),
+        words: Words::of(said),
+        policy: Some(policy),
+        ..Evidence::default()
+    })?;
+    Ok(anomaly)
+}
+
+/// Notes, for the people, that the gateway named something of a payment that is not ours.
+pub(in crate::journal::sqlite) fn note_other(
+    c: &Chained,
+    subject: &Subject,
+    words: &str,
+) -> Result<(), Error> {
+    c.prepare_cached(
+        "insert into named_otherwise (batch_id, seq, words) values (?1, ?2, ?3)
+         on conflict do update set words = excluded.words",
+    )?
+    .execute(params![subject.batch_id, subject.moved.seq, words])?;
+    Ok(())
+}
+
+/// Returns what the gateway named last of a payment that is not ours.
+pub(in crate::journal::sqlite) fn named_otherwise(
+    c: &Connection,
+    batch_id: i64,
+    seq: i64,
+) -> Result<Option<String>, Error> {
+    Ok(
+        c.prepare_cached("select words from named_otherwise where batch_id = ?1 and seq = ?2")?
+            .query_row([batch_id, seq], |row| row.get(0))
+            .optional()?,
+    )
+}
+
+/// Returns the same of every payment of a batch.
+pub(in crate::journal::sqlite) fn all_named_otherwise(
+    c: &Connection,
+    batch_id: i64,
+) -> Result<BTreeMap<i64, String>, Error> {
+    let mut statement = c.prepare("select seq, words from named_otherwise where batch_id = ?1")?;
+    let rows = statement.query_map([batch_id], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    Ok(rows.collect::<Result<_, _>>()?)
+}

@@ -1,0 +1,279 @@
+//! Callbacks: stored once, applied once, and never at the cost of one that counts.
+
+use rusqlite::{OptionalExtension, params};
+
+use super::agreed::{hastened, judged, note_other};
+use super::apply::apply;
+use super::generations;
+use super::inquiries::is_taken_back;
+use super::taken::recognise;
+use crate::journal::sqlite::codec::catalog::{batch_of, find};
+use crate::journal::sqlite::codec::detail::detail_with;
+use crate::journal::sqlite::codec::events::{NOTED_CALLBACK, OTHER_CALLBACK, event_numbers};
+use crate::journal::sqlite::codec::values::{save_life, state_of};
+use crate::journal::sqlite::evidence::chain::{Evidence, Words};
+use crate::journal::sqlite::session::members::Member;
+use crate::journal::sqlite::session::payments::payment;
+use crate::journal::sqlite::session::subject::Subject;
+use crate::journal::sqlite::session::transaction::Chained;
+use crate::journal::{CallbackNote, Error, Heard, Received};
+use crate::ledger::failure::Mark;
+use crate::ledger::{Brings, Kept, has_room};
+use crate::lifecycle::{Class, Event, Moment, Policy, State, step};
+
+/// The callbacks of payment ?1 that are stored: words, junk, words of this class and code, and those with digest ?4.
+// The index is named: statistics of a journal that was only just loaded say that there is next to no evidence, and that
+// reading all of it is as good.
+pub(in crate::journal::sqlite) const STORED_CALLBACKS: &str = "select count(*) filter (where event = 8), count(*) filter (where event <> 8),
+         count(*) filter (where event = 8 and class is ?2 and code is ?3), count(*) filter (where digest = ?4)
+     from evidence indexed by evidence_by_payment where seq = ?1 and event in (8, ?5, ?6) and digest is not null";
+
+/// Returns what is kept of a payment's callbacks, and whether this one is.
+fn kept(c: &Chained, seq: i64, note: &CallbackNote) -> Result<(Kept, bool), Error> {
+    let (_, class, code) = note.event.map_or((0, None, None), event_numbers);
+    let stored = c.prepare_cached(STORED_CALLBACKS)?.query_row(
+        params![
+            seq,
+            class,
+            code,
+            &note.digest[..],
+            NOTED_CALLBACK,
+            OTHER_CALLBACK
+        ],
+        |row| {
+            let kept = Kept {
+                words: row.get(0)?,
+                junk: row.get(1)?,
+                same: row.get::<_, i64>(2)? > 0,
+            };
+            Ok((kept, row.get::<_, i64>(3)? > 0))
+        },
+    )?;
+    let waiting = c.waiting_digests(seq).into_iter();
+    Ok(waiting.fold(stored, |(mut kept, repeat), (kind, digest)| {
+        match kind {
+            (8, was_class, was_code) => {
+                kept.words += 1;
+                kept.same |= (was_class, was_code) == (class, code);
+            }
+            (NOTED_CALLBACK | OTHER_CALLBACK, ..) => kept.junk += 1,
+            _ => return (kept, repeat),
+        }
+        (kept, repeat || digest == note.digest)
+    }))
+}
+
+/// Stores a callback and applies it.
+pub(in crate::journal::sqlite) fn callback(
+    c: &Chained,
+    note: &CallbackNote,
+    moment: Moment,
+    policy: &Policy,
+) -> Result<Received, Error> {
+    let seq = match c.recent_by(note.id) {
+        Some(seq) => seq,
+        None => match find(c, note.id)? {
+            Some(seq) => seq,
+            None => return Ok(Received::Unknown),
+        },
+    };
+    let known = c.recent(seq);
+    let (kept, is_repeat) = match known.and_then(|known| known.callbacks) {
+        Some(0) => (Kept::default(), false),
+        _ => kept(c, seq, note)?,
+    };
+    // Nearly every repeat is of what was paid, or is under way.
+    if is_repeat && !known.is_some_and(|known| has_ended_unpaid(known.moved.life.state)) {
+        let state = state(c, seq)?;
+        if !state.is_some_and(has_ended_unpaid) {
+            return Ok(Received::Repeat);
+        }
+    }
+    let Some(mut subject) = payment(c, seq)? else {
+        return note_early(c, seq, note, kept, moment);
+    };
+    let judgement = judged(c, &subject, &note.said)?;
+    let is_doubt = casts_doubt(c, &subject, note, judgement.differs.is_some())?;
+    if is_repeat && !is_doubt {
+        return Ok(Received::Repeat);
+    }
+    let brings = match (note.event, &judgement.differs) {
+        _ if is_doubt => Brings::Doubt,
+        (Some(event), None) => words(&subject, event, moment, policy),
+        _ => Brings::Junk,
+    };
+    if !has_room(kept, brings) {
+        return Ok(Received::TooMany);
+    }
+    subject.callbacks = Some(i64::from(kept.words + kept.junk) + 1);
+    // It is acknowledged, so that it is never said again: an older journal must be known as older by it.
+    c.mark(subject.batch_id);
+    match (note.event, judgement.differs) {
+        (Some(event), None) => {
+            recognise(c, &mut subject, judgement.is_ours, moment, policy)?;
+            let (from, digest) = (subject.moved.from, Some(&note.digest));
+            apply(c, &mut subject, event, &note.said, digest, moment, policy)?;
+            if judgement.agrees && subject.moved.heard == Heard::Unnamed {
+                subject.moved.heard = Heard::Ours;
+            }
+            c.moved(&subject, from)?;
+            generations::settle(c, &mut subject, moment, Some(policy))?;
+        }
+        (event, differs) => {
+            set_aside(c, &mut subject, note, event.zip(differs), moment, policy)?;
+            // Whoever called may know more of an earlier payment than its "failed".
+            generations::settle(c, &mut subject, moment, Some(policy))?;
+        }
+    }
+    Ok(Received::Stored(Some(subject.moved)))
+}
+
+fn has_ended_unpaid(state: State) -> bool {
+    matches!(state, State::Failed | State::Cancelled)
+}
+
+/// Returns where a payment stands; `None` when its life has not begun.
+fn state(c: &Chained, seq: i64) -> Result<Option<State>, Error> {
+    let number: Option<i64> = c
+        .prepare_cached("select state from life where seq = ?1")?
+        .query_row([seq], |row| row.get(0))
+        .optional()?;
+    number.map(state_of).transpose()
+}
+
+/// Returns whether a callback is the first since the gateway's last word that makes the end of an unpaid payment doubtful.
+// What came before that word says nothing of it, be there as much as may be kept, or the same: else the retry would leave.
+fn casts_doubt(
+    c: &Chained,
+    subject: &Subject,
+    note: &CallbackNote,
+    differs: bool,
+) -> Result<bool, Error> {
+    let life = subject.moved.life;
+    let mark = match note.event {
+        Some(Event::Callback(verdict)) if differs => Mark::Otherwise(verdict.class),
+        Some(Event::Callback(verdict)) => Mark::Callback(verdict.class),
+        _ => Mark::Unreadable,
+    };
+    // What the gateway has under an identifier that is somebody else's is not ours, whatever is said of it.
+    if !has_ended_unpaid(life.state) || life.taken || !mark.casts_doubt() {
+        return Ok(false);
+    }
+    c.flush()?;
+    let seq = subject.moved.seq;
+    Ok(!is_taken_back(c, &Member { seq, life })?)
+}
+
+fn words(subject: &Subject, event: Event, moment: Moment, policy: &Policy) -> Brings {
+    let life = &subject.moved.life;
+    let is_final = match event {
+        Event::Callback(verdict) => matches!(verdict.class, Class::Paid | Class::Failed),
+        _ => false,
+    };
+    Brings::Words {
+        is_final,
+        moves: step(life, event, moment, policy).life.state != life.state,
+    }
+}
+
+/// Keeps a callback that is not applied, and asks the gateway soon: whoever called had something to say.
+fn set_aside(
+    c: &Chained,
+    subject: &mut Subject,
+    note: &CallbackNote,
+    differs: Option<(Event, String)>,
+    moment: Moment,
+    policy: &Policy,
+) -> Result<(), Error> {
+    let before = subject.moved.life;
+    subject.moved.life = hastened(before, moment, policy);
+    if subject.moved.life != before {
+        save_life(c, subject.moved.seq, &subject.moved.life, true)?;
+    }
+    let Some((event, differs)) = differs else {
+        c.remember(subject);
+        let why = note.said.anomaly.as_deref();
+        let why = why.unwrap_or("not a callback about this payment");
+        let kind = (NOTED_CALLBACK, None, None);
+        return append(
+            c,
+            subject.batch_id,
+            subject.moved.seq,
+            note,
+            kind,
+            why,
+            moment,
+        );
+    };
+    subject.moved.heard = Heard::Other;
+    c.remember(subject);
+    let (_, class, code) = event_numbers(event);
+    let code_text = code.map_or_else(String::new, |code| format!("{code}, "));
+    let why = format!("not believed: {code_text}it names {differs}");
+    note_other(c, subject, &why)?;
+    let kind = (OTHER_CALLBACK, class, code);
+    append(
+        c,
+        subject.batch_id,
+        subject.moved.seq,
+        note,
+        kind,
+        &why,
+        moment,
+    )
+}
+
+/// Keeps a callback about a row without an amount.
+// It was never posted from here: another journal may have done so. Once the row has its amount, it is asked about first.
+fn note_early(
+    c: &Chained,
+    seq: i64,
+    note: &CallbackNote,
+    kept: Kept,
+    moment: Moment,
+) -> Result<Received, Error> {
+    let brings = match note.event {
+        // All that is kept of such a row is kept as this is.
+        Some(_) => (
+            Kept {
+                words: kept.junk,
+                same: true,
+                ..kept
+            },
+            Brings::Words {
+                is_final: false,
+                moves: false,
+            },
+        ),
+        None => (kept, Brings::Junk),
+    };
+    if !has_room(brings.0, brings.1) {
+        return Ok(Received::TooMany);
+    }
+    let (batch_id, kind) = (batch_of(c, seq)?, (NOTED_CALLBACK, None, None));
+    let why = "the row has no amount";
+    append(c, batch_id, seq, note, kind, why, moment)?;
+    Ok(Received::Stored(None))
+}
+
+fn append(
+    c: &Chained,
+    batch_id: i64,
+    seq: i64,
+    note: &CallbackNote,
+    kind: crate::journal::sqlite::evidence::append::Kind,
+    why: &str,
+    moment: Moment,
+) -> Result<(), Error> {
+    c.append(&Evidence {
+        batch_id,
+        seq,
+        at: moment.now,
+        kind,
+        anomaly: Some(why),
+        digest: Some(&note.digest),
+        detail: detail_with(&note.said, note.body.as_deref()).as_deref(),
+        words: Words::of(&note.said),
+        policy: None,
+    })
+}

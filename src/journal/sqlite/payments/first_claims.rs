@@ -1,0 +1,191 @@
+//! First claims that share a row of evidence.
+
+use rusqlite::Connection;
+use serde::{Deserialize, Serialize};
+
+use crate::journal::Error;
+use crate::journal::sqlite::codec::events::CLAIMED_TOGETHER;
+use crate::journal::sqlite::codec::values::corrupt;
+
+/// First claims that share a row of evidence: its detail.
+#[derive(Deserialize, Serialize)]
+pub(in crate::journal::sqlite) struct Together {
+    /// The lane.
+    pub(in crate::journal::sqlite) service_id: i64,
+    /// Numbers of payments in their order, those that follow one another as `first-last`.
+    payments: String,
+}
+
+impl Together {
+    pub(in crate::journal::sqlite) fn of(service_id: i64, seqs: &[i64]) -> Self {
+        use std::fmt::Write;
+        let mut payments = String::new();
+        for run in seqs.chunk_by(|a, b| a + 1 == *b) {
+            let space = if payments.is_empty() { "" } else { " " };
+            let _ = match run {
+                [first, .., last] => write!(payments, "{space}{first}-{last}"),
+                [alone] => write!(payments, "{space}{alone}"),
+                [] => Ok(()),
+            };
+        }
+        Self {
+            service_id,
+            payments,
+        }
+    }
+
+    pub(in crate::journal::sqlite) fn to_text(&self) -> String {
+        serde_json::to_string(self).expect("a number and a text have a JSON form")
+    }
+
+    pub(in crate::journal::sqlite) fn parse(detail: Option<&str>) -> Result<Self, Error> {
+        let odd = || corrupt("claims that are none");
+        serde_json::from_str(detail.ok_or_else(odd)?).map_err(|_| odd())
+    }
+
+    /// First and last number of every run of payments.
+    pub(in crate::journal::sqlite) fn runs(&self) -> Result<Vec<(i64, i64)>, Error> {
+        self.payments
+            .split(' ')
+            .map(|run| {
+                let (first, last) = run.split_once('-').unwrap_or((run, run));
+                let run = (first.parse().ok()?, last.parse().ok()?);
+                (0 < run.0 && run.0 <= run.1).then_some(run)
+            })
+            .collect::<Option<_>>()
+            .ok_or_else(|| corrupt("claims that are none"))
+    }
+}
+
+/// The first claim of a payment.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::journal::sqlite) struct FirstClaim {
+    pub(in crate::journal::sqlite) evidence_id: i64,
+    pub(in crate::journal::sqlite) at: i64,
+    pub(in crate::journal::sqlite) policy_id: Option<i64>,
+}
+
+/// Blocks of first claims of batch ?1, beyond evidence ?2.
+pub(in crate::journal::sqlite) const BLOCKS: &str =
+    "select evidence_id, at, policy_id, detail from evidence indexed by evidence_by_payment
+     where seq = 0 and evidence_id > ?2 and batch_id = ?1 and event = ?3 order by evidence_id";
+
+/// Finds the first claim of a payment among those that share a row of evidence.
+pub(in crate::journal::sqlite) fn first_claim(
+    c: &Connection,
+    batch_id: i64,
+    seq: i64,
+) -> Result<Option<FirstClaim>, Error> {
+    let mut statement = c.prepare_cached(BLOCKS)?;
+    let mut rows = statement.query([batch_id, 0, CLAIMED_TOGETHER])?;
+    while let Some(row) = rows.next()? {
+        let together = Together::parse(row.get_ref(3)?.as_str_or_null().unwrap_or_default())?;
+        let runs = together.runs()?;
+        if runs
+            .iter()
+            .any(|(first, last)| (*first..=*last).contains(&seq))
+        {
+            return Ok(Some(FirstClaim {
+                evidence_id: row.get(0)?,
+                at: row.get(1)?,
+                policy_id: row.get(2)?,
+            }));
+        }
+    }
+    Ok(None)
+}
+
+/// The first claims of one lane in the order of its payments, a block at a time.
+pub(in crate::journal::sqlite) struct FirstClaims {
+    lane: i64,
+    claim: FirstClaim,
+    /// What is left of the block, the last run first.
+    runs: Vec<(i64, i64)>,
+}
+
+impl FirstClaims {
+    pub(in crate::journal::sqlite) fn of(lane: i64) -> Self {
+        Self {
+            lane,
+            claim: FirstClaim {
+                evidence_id: 0,
+                at: 0,
+                policy_id: None,
+            },
+            runs: Vec::new(),
+        }
+    }
+
+    /// Returns the first claim of a payment; those before it are passed.
+    pub(in crate::journal::sqlite) fn find(
+        &mut self,
+        c: &Connection,
+        batch_id: i64,
+        seq: i64,
+    ) -> Result<Option<FirstClaim>, Error> {
+        loop {
+            match self.runs.last().copied() {
+                Some((_, last)) if last < seq => {
+                    self.runs.pop();
+                }
+                Some((first, _)) => return Ok((first <= seq).then_some(self.claim)),
+                None if self.next_block(c, batch_id)? => {}
+                None => return Ok(None),
+            }
+        }
+    }
+
+    fn next_block(&mut self, c: &Connection, batch_id: i64) -> Result<bool, Error> {
+        let mut statement = c.prepare_cached(BLOCKS)?;
+        let mut rows = statement.query([batch_id, self.claim.evidence_id, CLAIMED_TOGETHER])?;
+        while let Some(row) = rows.next()? {
+            let together = Together::parse(row.get_ref(3)?.as_str_or_null().unwrap_or_default())?;
+            if together.service_id == self.lane {
+                self.claim = FirstClaim {
+                    evidence_id: row.get(0)?,
+                    at: row.get(1)?,
+                    policy_id: row.get(2)?,
+                };
+                self.runs = together.runs()?;
+                self.runs.reverse();
+                return Ok(true);
+            }
+        }
+        // Nothing more is found for good.
+        self.claim.evidence_id = i64::MAX;
+        Ok(false)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_that_follow_one_another_are_one_run() {
+        for (seqs, expected) in [
+            (&[7][..], "7"),
+            (&[1, 2, 3], "1-3"),
+            (&[1, 2, 5, 7, 8], "1-2 5 7-8"),
+        ] {
+            let together = Together::of(4, seqs);
+            assert_eq!(together.payments, expected);
+            let read = Together::parse(Some(&together.to_text())).unwrap();
+            assert_eq!(read.service_id, 4);
+            let told: Vec<i64> = read
+                .runs()
+                .unwrap()
+                .into_iter()
+                .flat_map(|(first, last)| first..=last)
+                .collect();
+            assert_eq!(told, seqs);
+        }
+        for odd in ["", "3-1", "0", "x", "1--2", "1  2", "-4"] {
+            let together = Together {
+                service_id: 1,
+                payments: odd.to_owned(),
+            };
+            assert!(together.runs().is_err(), "{odd:?}");
+        }
+    }
+}

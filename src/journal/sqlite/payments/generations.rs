@@ -1,0 +1,299 @@
+//! The generations of a row: which of them counts, and what the newest may do. The rule is in [`crate::ledger::generations`].
+//!
+//! Rows without a retry come here never: each question begins with whether there is one.
+
+use rusqlite::{Connection, OptionalExtension};
+
+use super::apply::apply;
+use super::inquiries::{ask, doubt, forget, words};
+use super::stale;
+use super::watched::watched;
+use crate::domain::{Said, Timestamp};
+use crate::journal::sqlite::codec::values::NEVER;
+use crate::journal::sqlite::codec::values::{LIFE_COLUMNS, life_of};
+use crate::journal::sqlite::operator::withdrawal;
+use crate::journal::sqlite::recovery::until_done;
+use crate::journal::sqlite::repeats::linked::paid_beside;
+use crate::journal::sqlite::session::members::{Member, named, of_row, split, states};
+use crate::journal::sqlite::session::payments::subject;
+use crate::journal::sqlite::session::subject::Subject;
+use crate::journal::sqlite::session::transaction::Chained;
+use crate::journal::{Clearance, Error, Moved, PAID_TWICE_SHOWN};
+use crate::ledger::generations::{self, Order, PaidTwice, Twice};
+use crate::lifecycle::{Event, Life, Moment, Policy, State};
+
+/// Returns the rows of a batch that were paid more than once, in it or beside another load, those that are named first and how many they are.
+pub(in crate::journal::sqlite) fn paid_twice(
+    c: &Connection,
+    batch_id: i64,
+) -> Result<(Vec<PaidTwice>, u64), Error> {
+    // One that was replaced, and is paid or in conflict; the row may have another one.
+    let mut statement = c.prepare_cached(
+        "select l.seq from life l indexed by replaced where l.batch_id = ?1 and l.replaced_by is not null and l.state in (5, 8)
+         order by l.seq",
+    )?;
+    let mut found = statement.query([batch_id])?;
+    let (mut rows, mut count) = (Vec::new(), 0);
+    while let Some(replaced) = found.next()? {
+        let seq: i64 = replaced.get(0)?;
+        let row = of_row(c, seq)?;
+        let paid = |member: &&Member| matches!(member.life.state, State::Paid | State::Conflict);
+        let Some(twice) = generations::paid_twice(&states(&row)) else {
+            continue;
+        };
+        // Each row once, by the first one of it.
+        if row.iter().find(paid).is_none_or(|first| first.seq != seq) {
+            continue;
+        }
+        count += 1;
+        if rows.len() < PAID_TWICE_SHOWN {
+            let members: Vec<&Member> = row.iter().filter(paid).collect();
+            rows.push(named(c, &members, matches!(twice, Twice::Paid(_)))?);
+        }
+    }
+    count += paid_beside(c, batch_id, &mut rows)?;
+    Ok((rows, count))
+}
+
+/// Holds the newest generation of a payment's row to the rule, after one of them has moved; returns what it may do.
+///
+/// What an operator orders knows no policy: whether somebody must be asked first is judged at the claim then.
+pub(in crate::journal::sqlite) fn settle(
+    c: &Chained,
+    moved: &mut Subject,
+    moment: Moment,
+    policy: Option<&Policy>,
+) -> Result<Order, Error> {
+    let is_withdrawn = withdrawal::carry_out(c, moved, moment)?;
+    if is_withdrawn && !moved.has_generations {
+        return Ok(Order::Nothing);
+    }
+    if !moved.has_generations {
+        return settle_alone(c, moved, moment, policy);
+    }
+    let row = of_row(c, moved.moved.seq)?;
+    let (newest, earlier) = split(&row)?;
+    let order = judge(c, &row, moment, policy)?;
+    if newest.life.state == State::Ready {
+        let life = match (order, policy) {
+            (Order::Withdraw(paid), _) => supersede(c, newest.seq, earlier[paid].seq, moment)?,
+            (Order::Wait(_) | Order::UntilDone, _) | (Order::Ask(_), Some(_)) => {
+                hold(c, newest, true)?
+            }
+            _ => hold(c, newest, false)?,
+        };
+        if newest.seq == moved.moved.seq {
+            moved.moved.life = life;
+        }
+    }
+    match (order, policy) {
+        (Order::Ask(_), Some(policy)) => ask(c, moved.batch_id, &row, moment, policy)?,
+        (Order::Nothing, _) => doubt(c, moved.batch_id, &row, moment, policy)?,
+        _ => forget(c, earlier)?,
+    }
+    Ok(order)
+}
+
+/// The same of a payment without a retry. Where it has ended unpaid, and more is said of it, it may have to be asked about again.
+fn settle_alone(
+    c: &Chained,
+    moved: &mut Subject,
+    moment: Moment,
+    policy: Option<&Policy>,
+) -> Result<Order, Error> {
+    let Moved {
+        seq, from, life, ..
+    } = moved.moved;
+    let member = Member { seq, life };
+    // What was posted once may have been spoken of before it was withdrawn.
+    let is_withdrawn = life.state == State::Cancelled && life.attempts > 0;
+    let had_ended = matches!(from, State::Failed | State::Cancelled);
+    if had_ended && life.state == from || is_withdrawn {
+        doubt(c, moved.batch_id, &[member], moment, policy)?;
+    } else if had_ended {
+        forget(c, &[member])?;
+    }
+    if life.state == State::Ready && until_done::waits(c, seq)? {
+        moved.moved.life = hold(c, &member, true)?;
+        return Ok(Order::UntilDone);
+    }
+    Ok(Order::Leave)
+}
+
+/// Returns what the newest generation may do.
+fn judge(
+    c: &Chained,
+    row: &[Member],
+    moment: Moment,
+    policy: Option<&Policy>,
+) -> Result<Order, Error> {
+    #[cfg(test)]
+    if crate::canary::Canary::RetryUnjudged.sings() {
+        return Ok(Order::Leave);
+    }
+    let (newest, earlier) = split(row)?;
+    // Evidence of this transaction counts.
+    if !earlier.is_empty() {
+        c.flush()?;
+    }
+    let words = words(c, row, policy.map(|policy| (moment, policy)))?;
+    let can_ask = policy.is_none_or(|policy| policy.status_query);
+    Ok(match generations::order(&words, &newest.life, can_ask) {
+        Order::Leave if until_done::waits(c, newest.seq)? => Order::UntilDone,
+        order => order,
+    })
+}
+
+/// Keeps the newest generation from being claimed, or lets it be claimed again.
+fn hold(c: &Chained, newest: &Member, held: bool) -> Result<Life, Error> {
+    // One that waits for its turn after a loss keeps its time.
+    let sql = match held {
+        true => "update life set due_at = ?2 where seq = ?1 and state = 0 and due_at <> ?2",
+        false => "update life set due_at = 0 where seq = ?1 and state = 0 and due_at = ?2",
+    };
+    c.prepare_cached(sql)?.execute([newest.seq, NEVER])?;
+    let mut life = newest.life;
+    if held {
+        life.due_at = None;
+        c.change_recent(newest.seq, |subject| subject.moved.life.due_at = None);
+    }
+    Ok(life)
+}
+
+/// Ends the newest generation: an earlier one is paid.
+fn supersede(c: &Chained, seq: i64, paid: i64, moment: Moment) -> Result<Life, Error> {
+    let paid: String = c
+        .prepare_cached("select identifier from instruction where seq = ?1")?
+        .query_row([paid], |row| row.get(0))?;
+    let said = Said {
+        cause: format!("{paid}, an earlier payment of the same row, is paid"),
+        ..Said::default()
+    };
+    let mut newest = subject(c, seq)?;
+    let from = newest.moved.from;
+    // It rests on the state alone: no wait of the policy enters into it.
+    let policy = Policy::default();
+    apply(
+        c,
+        &mut newest,
+        Event::Superseded,
+        &said,
+        None,
+        moment,
+        &policy,
+    )?;
+    c.moved(&newest, from)?;
+    Ok(newest.moved.life)
+}
+
+/// Holds every row of a batch to the rule whose newest generation is open: an earlier release may have left it half way.
+pub(in crate::journal::sqlite) fn settle_all(
+    c: &Chained,
+    batch_id: i64,
+    now: Timestamp,
+    policy: &Policy,
+) -> Result<(), Error> {
+    let listed: Vec<i64> = c
+        .prepare_cached(
+            "delete from inquiry where batch_id = ?1 returning iif(alone = 1, seq, null)",
+        )?
+        .query_map([batch_id], |row| row.get::<_, Option<i64>>(0))?
+        .filter_map(Result::transpose)
+        .collect::<Result<_, _>>()?;
+    let open: Vec<i64> = c
+        .prepare_cached(
+            "select n.seq from life l indexed by replaced cross join life n on n.seq = l.replaced_by
+             where l.batch_id = ?1 and l.replaced_by is not null and n.replaced_by is null and n.state < 5 order by n.seq",
+        )?
+        .query_map([batch_id], |row| row.get(0))?
+        .collect::<Result<_, _>>()?;
+    for seq in open.into_iter().chain(listed) {
+        let mut newest = subject(c, seq)?;
+        settle(c, &mut newest, Moment { now, jitter: 0 }, Some(policy))?;
+    }
+    Ok(())
+}
+
+/// Says of a claim, just before it leaves, whether it still may.
+pub(in crate::journal::sqlite) fn clearance(
+    c: &Chained,
+    seq: i64,
+    now: Timestamp,
+    policy: &Policy,
+) -> Result<Clearance, Error> {
+    let found = c
+        .prepare_cached(&format!(
+            "select {LIFE_COLUMNS}, i.generation from life l join instruction i using (seq) where l.seq = ?1"
+        ))?
+        .query_row([seq], |row| Ok((life_of(row, 0), row.get::<_, i64>(10)?)))
+        .optional()?;
+    let Some((life, generation)) = found else {
+        return Ok(Clearance::Settled);
+    };
+    let life = life?;
+    if life.state != State::Posting {
+        return Ok(Clearance::Settled);
+    }
+    #[cfg(test)]
+    if crate::canary::Canary::RetryJudgedOnce.sings() {
+        return Ok(Clearance::Leaves);
+    }
+    let moment = Moment { now, jitter: 0 };
+    let may_leave = match generation {
+        0 => !until_done::waits(c, seq)?,
+        _ => judge(c, &of_row(c, seq)?, moment, Some(policy))? == Order::Leave,
+    };
+    let waits = !may_leave
+        || stale::rests_on_stale(c, seq, &life, now, policy)?
+        || watched(c, &[seq])?.holds();
+    Ok(match waits {
+        true => Clearance::Withheld,
+        false => Clearance::Leaves,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::canary::Canary;
+    use crate::journal::sqlite::schema::open;
+
+    /// A row whose first generation stands at `first`; its retry is claimed.
+    fn claimed_over(first: State) -> Chained {
+        let c = Chained::new(open::in_memory().unwrap());
+        c.execute_batch(&format!(
+            "insert into service (service_id, code) values (1, 'B2C');
+             insert into instruction (seq, batch_id, load_id, line, identifier, generation, received_at, service_id, msisdn,
+                 amount, currency, country)
+             values (1, 1, 1, 2, '0123456789ABCDEFGHJKMNPQR1', 0, 0, 1, '254700000001', 100, 'KES', 'KE'),
+                 (2, 1, 1, 2, '0123456789ABCDEFGHJKMNPQR2', 1, 0, 1, '254700000001', 100, 'KES', 'KE');
+             insert into life (seq, batch_id, service_id, state, code, attempts, posted_at, due_at, replaced_by)
+             values (1, 1, 1, {}, 110, 1, 1, {NEVER}, 2), (2, 1, 1, 1, null, 1, 2, {NEVER}, null);",
+            crate::journal::sqlite::codec::values::state_number(first)
+        ))
+        .unwrap();
+        c
+    }
+
+    fn clear(c: &Chained) -> Clearance {
+        clearance(c, 2, Timestamp::from_millis(3), &Policy::default()).unwrap()
+    }
+
+    #[test]
+    fn a_claimed_retry_is_held_against_what_it_replaces_once_more() {
+        let table = [
+            (State::Failed, Clearance::Leaves),
+            (State::Conflict, Clearance::Withheld),
+            (State::Paid, Clearance::Withheld),
+        ];
+        for (first, expected) in table {
+            assert_eq!(clear(&claimed_over(first)), expected, "{first:?}");
+        }
+        let c = claimed_over(State::Failed);
+        c.execute("update life set state = 3, due_at = 9 where seq = 2", [])
+            .unwrap();
+        assert_eq!(clear(&c), Clearance::Settled);
+        let _awake = Canary::RetryJudgedOnce.wake();
+        assert_eq!(clear(&claimed_over(State::Paid)), Clearance::Leaves);
+    }
+}

@@ -1,0 +1,15 @@
+//! What evidence makes of a payment: replies, answers, callbacks, and the generations of its row. The rules are in the ledger and the lifecycle.
+
+pub(super) mod agreed;
+pub(super) mod apply;
+pub(super) mod ask_stale;
+pub(super) mod callbacks;
+pub(super) mod first_claims;
+pub(super) mod generations;
+pub(super) mod inquiries;
+pub(super) mod record;
+pub(super) mod stale;
+pub(super) mod stood;
+pub(super) mod taken;
+pub(super) mod unstarted;
+pub(super) mod watched;

@@ -1,0 +1,46 @@
+//! What a run heard, on record.
+
+use super::apply::apply;
+use super::generations;
+use super::inquiries;
+use crate::journal::sqlite::session::payments::subject;
+use crate::journal::sqlite::session::transaction::Chained;
+use crate::journal::{Error, Finding, Moved};
+use crate::ledger::withdrawal::is_due;
+use crate::lifecycle::{Event, Moment, Policy};
+
+/// Records findings, in order.
+pub(in crate::journal::sqlite) fn record(
+    c: &Chained,
+    findings: &[Finding],
+    moment: Moment,
+    policy: &Policy,
+) -> Result<Vec<Moved>, Error> {
+    let mut moves = Vec::with_capacity(findings.len());
+    for (index, finding) in findings.iter().enumerate() {
+        // Spread over the group: payments that were lost together are not asked about together.
+        let jitter = moment
+            .jitter
+            .wrapping_add(u8::try_from(index * 37 % 251).unwrap_or(0));
+        let mut subject = subject(c, finding.seq)?;
+        let from = subject.moved.from;
+        apply(
+            c,
+            &mut subject,
+            finding.event,
+            &finding.said,
+            None,
+            Moment { jitter, ..moment },
+            policy,
+        )?;
+        c.moved(&subject, from)?;
+        if subject.has_generations || from.is_finished() || is_due(&subject.moved.life) {
+            generations::settle(c, &mut subject, moment, Some(policy))?;
+            if matches!(finding.event, Event::Answer(_) | Event::NoAnswer) {
+                inquiries::put_off(c, finding.seq, moment, policy)?;
+            }
+        }
+        moves.push(subject.moved);
+    }
+    Ok(moves)
+}

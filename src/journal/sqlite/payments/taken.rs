@@ -1,0 +1,88 @@
+//! Identifiers that the gateway had before our first post: what it says of them is about ours only if it names ours.
+
+use crate::journal::Error;
+use crate::journal::sqlite::codec::events::event_numbers;
+use crate::journal::sqlite::codec::values::save_life;
+use crate::journal::sqlite::evidence::chain::Evidence;
+use crate::journal::sqlite::session::subject::Subject;
+use crate::journal::sqlite::session::transaction::Chained;
+use crate::lifecycle::{Anomaly, Class, Event, Moment, Policy, State, Step, step};
+
+/// Notes, before words are applied, that they name our amount and our number.
+pub(in crate::journal::sqlite) fn recognise(
+    c: &Chained,
+    subject: &mut Subject,
+    is_ours: bool,
+    moment: Moment,
+    policy: &Policy,
+) -> Result<(), Error> {
+    let life = &subject.moved.life;
+    if is_ours && life.taken && life.state == State::InDoubt {
+        note(c, subject, Event::Recognised, moment, policy)?;
+    }
+    Ok(())
+}
+
+/// Leaves a payment to a person when nothing more is to be heard of it.
+pub(in crate::journal::sqlite) fn conclude_taken(
+    c: &Chained,
+    subject: &mut Subject,
+    moment: Moment,
+    policy: &Policy,
+) -> Result<Option<Anomaly>, Error> {
+    let life = &subject.moved.life;
+    if life.taken && life.state == State::InDoubt && life.due_at.is_none() {
+        return note(c, subject, Event::NotOurs, moment, policy);
+    }
+    Ok(None)
+}
+
+/// The same after words that name another amount or number: where they tell an end, it is somebody else's.
+pub(in crate::journal::sqlite) fn conclude_other(
+    c: &Chained,
+    subject: &mut Subject,
+    event: Event,
+    moment: Moment,
+    policy: &Policy,
+) -> Result<Option<Anomaly>, Error> {
+    let tells_an_end = match event {
+        Event::Answer(verdict) => {
+            matches!(verdict.class, Class::Paid | Class::Failed | Class::Refused)
+        }
+        _ => false,
+    };
+    let life = &subject.moved.life;
+    if tells_an_end && life.taken && life.state == State::InDoubt {
+        return note(c, subject, Event::NotOurs, moment, policy);
+    }
+    conclude_taken(c, subject, moment, policy)
+}
+
+fn note(
+    c: &Chained,
+    subject: &mut Subject,
+    event: Event,
+    moment: Moment,
+    policy: &Policy,
+) -> Result<Option<Anomaly>, Error> {
+    let Step { life, anomaly } = step(&subject.moved.life, event, moment, policy);
+    let ended = life.state.is_finished();
+    save_life(c, subject.moved.seq, &life, true)?;
+    if ended {
+        c.prepare_cached("update life set settled_at = ?2 where seq = ?1")?
+            .execute([subject.moved.seq, moment.now.as_millis()])?;
+    }
+    subject.moved.life = life;
+    c.remember(subject);
+    let note = anomaly.map(|anomaly| anomaly.to_string());
+    c.append(&Evidence {
+        batch_id: subject.batch_id,
+        seq: subject.moved.seq,
+        at: moment.now,
+        kind: event_numbers(event),
+        anomaly: note.as_deref(),
+        policy: Some(policy),
+        ..Evidence::default()
+    })?;
+    Ok(anomaly)
+}

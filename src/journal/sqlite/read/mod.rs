@@ -1,0 +1,9 @@
+//! Reading beside the writer: one batch as it was at one moment, its rows for a report, and rows by what a person calls them.
+
+pub(super) mod batch_status;
+pub(super) mod examples;
+pub(super) mod listed;
+pub(super) mod looked_for;
+pub(super) mod reader;
+pub(super) mod rows;
+pub(super) mod snapshot;

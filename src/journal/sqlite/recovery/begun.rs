@@ -1,0 +1,258 @@
+//! How a recovery begins: noticed when the journal is opened, or ordered by a person.
+
+use rusqlite::{Connection, params};
+use serde_json::{Value, json};
+
+use super::given_orders::note_lost;
+use super::noticed::open_recovery;
+use super::on_chain;
+use super::payers;
+use super::presume::{Reach, presume};
+use super::when_done;
+use crate::domain::{BatchName, Timestamp};
+use crate::journal::sqlite::Journal;
+use crate::journal::sqlite::codec::catalog::batches;
+use crate::journal::sqlite::codec::catalog::known_batch;
+use crate::journal::sqlite::codec::catalog::purpose;
+use crate::journal::sqlite::codec::events::{RECOVERY_BEGAN, RECOVERY_DONE};
+use crate::journal::sqlite::operator::names;
+use crate::journal::sqlite::session::transaction::Chained;
+use crate::journal::sqlite::writer::queue::Manner;
+use crate::journal::{Error, Presuming};
+use crate::ledger::Purpose;
+use crate::ledger::recovery::{
+    Cause, Found, Order, OrdersLost, Presumption, Ran, Told, Traces, begins_recovery,
+    missing_orders, orders_lost, ran_since, told,
+};
+
+/// What shows when it is noticed that a journal may have missed something.
+pub(in crate::journal::sqlite) struct Missing {
+    cause: Cause,
+    /// Orders of people that are on record.
+    known: u64,
+    /// Orders that are not.
+    lost: OrdersLost,
+    /// Those of them that are kept one by one.
+    missing: Vec<Order>,
+    told: Told,
+    ran: Vec<Ran>,
+    /// It was just made: whatever it has was loaded after what may be missing.
+    is_new: bool,
+}
+
+impl Missing {
+    pub(in crate::journal::sqlite) fn of(
+        c: &Connection,
+        cause: Cause,
+        traces: &Traces,
+        found: &Found,
+    ) -> Result<Self, Error> {
+        Ok(Self {
+            cause,
+            known: found.orders,
+            lost: orders_lost(traces, found),
+            missing: missing_orders(traces, found),
+            told: told(traces, found, &payers::on_record(c)?),
+            ran: ran_since(traces, found),
+            is_new: found.is_new(),
+        })
+    }
+}
+
+/// Begins a recovery: the journal gets a new name, and all that is ready is presumed posted.
+pub(in crate::journal::sqlite) fn begin(c: &mut Chained, missing: &Missing) -> Result<(), Error> {
+    c.prepare_cached("begin immediate")?.execute([])?;
+    let done = c
+        .begin()
+        .and_then(|()| noticed(c, missing))
+        .and_then(|()| c.save());
+    if let Err(error) = done {
+        c.forget();
+        let _ = c.execute_batch("rollback");
+        return Err(error);
+    }
+    c.prepare_cached("commit")?.execute([])?;
+    Ok(())
+}
+
+fn noticed(c: &Chained, missing: &Missing) -> Result<(), Error> {
+    let Missing { cause, lost, .. } = missing;
+    // What is added to an edited record would hide the edit.
+    on_chain::assert_as_recorded(c)?;
+    let now = clock(c)?;
+    c.execute(
+        "update meta set value = randomblob(16) where key = 'journal'",
+        [],
+    )?;
+    c.execute("delete from meta where key = 'backup'", [])?;
+    c.execute(
+        "insert into meta (key, value) values ('marked', 1) on conflict do nothing",
+        [],
+    )?;
+    if missing.is_new {
+        // Ordered while it was made: what was here before is told by the place itself.
+        c.execute("delete from recovery", [])?;
+    }
+    let ran = ran_text(c, &missing.ran)?;
+    put(c, (*cause, missing.is_new), *lost, ran.as_deref(), now)?;
+    note_lost(c, c.last_insert_rowid(), &missing.missing)?;
+    payers::told(c, &missing.told)?;
+    when_done::judge_anew(c)?;
+    if lost.count > 0 {
+        // Counted from here on, so that the next copy of now does not miss them once more.
+        let both = missing.known.saturating_add(lost.count);
+        let both = i64::try_from(both).unwrap_or(i64::MAX);
+        c.execute(
+            "insert into meta (key, value) values ('orders', ?1) on conflict do update set value = ?1",
+            [both],
+        )?;
+    }
+    spread(c, *cause, lost.count, now).map(drop)
+}
+
+/// Returns the time by SQLite's clock: who opens a journal brings none along.
+fn clock(c: &Connection) -> Result<Timestamp, Error> {
+    #[cfg(test)]
+    if let Some(now) = crate::journal::sqlite::writer::fuse::clock() {
+        return Ok(now);
+    }
+    let now = c.query_row(
+        "select cast(unixepoch('subsec') * 1000 as integer)",
+        [],
+        |row| row.get(0),
+    )?;
+    Ok(Timestamp::from_millis(now))
+}
+
+/// Puts a recovery on record.
+fn put(
+    c: &Connection,
+    (cause, is_new): (Cause, bool),
+    lost: OrdersLost,
+    ran: Option<&str>,
+    now: Timestamp,
+) -> Result<(), Error> {
+    c.execute(
+        "insert into recovery (begun_at, cause, newest_seq, newest_evidence, orders_lost, orders_unknown, ran_since)
+         select ?1, ?2, iif(?6, 0, coalesce(max(seq), 0)), (select coalesce(max(evidence_id), 0) from evidence), ?3, ?4, ?5 from instruction",
+        params![
+            now.as_millis(),
+            cause.number(),
+            i64::try_from(lost.count).unwrap_or(i64::MAX),
+            lost.unknown,
+            ran,
+            is_new,
+        ],
+    )?;
+    Ok(())
+}
+
+/// Tells every batch of a recovery that was put on record, and presumes posted whatever is ready; returns how many payments.
+fn spread(c: &Chained, cause: Cause, orders_lost: u64, now: Timestamp) -> Result<u64, Error> {
+    let mut detail = json!({"cause": cause.sentence()});
+    if orders_lost > 0 {
+        detail["orders_lost"] = orders_lost.into();
+    }
+    on_chain::tell(c, RECOVERY_BEGAN, detail, now)?;
+    let mut presumed = 0;
+    for batch_id in batches(c)? {
+        presumed += presume(c, batch_id, Reach::Ready, now)?;
+    }
+    Ok(presumed)
+}
+
+/// Says what was done here that the journal does not know.
+fn ran_text(c: &Connection, ran: &[Ran]) -> Result<Option<String>, Error> {
+    let mut said = Vec::new();
+    for what in ran {
+        let name = match what {
+            Ran::Evidence { batch_id, .. } => names::of(c, *batch_id)?,
+            _ => None,
+        };
+        said.push(what.sentence(name.as_deref()));
+    }
+    Ok((!said.is_empty()).then(|| said.join("; ")))
+}
+
+/// Puts a recovery on record that a person orders.
+///
+/// What was in this place, or in another one, nobody knows: neither who posted, nor which orders are lost.
+pub(in crate::journal::sqlite) fn order(c: &Connection, now: Timestamp) -> Result<(), Error> {
+    let lost = OrdersLost {
+        count: 0,
+        unknown: true,
+    };
+    put(c, (Cause::Ordered, false), lost, None, now)?;
+    payers::told(c, &Told::default())
+}
+
+/// Carries such an order out, once what comes with it is there; returns how many payments are presumed posted.
+pub(in crate::journal::sqlite) fn carry_out(c: &Chained, now: Timestamp) -> Result<u64, Error> {
+    spread(c, Cause::Ordered, 0, now)
+}
+
+/// Returns whether an order that a batch is presumed posted begins a recovery; `None`: the batch is new.
+pub(in crate::journal::sqlite) fn begins(
+    c: &Connection,
+    batch_id: Option<i64>,
+    planned: Purpose,
+    is_repeated: bool,
+) -> Result<bool, Error> {
+    let (was_recovered, purpose) = match batch_id {
+        None => (false, planned),
+        Some(batch_id) => {
+            let was_recovered = c
+                .prepare_cached(
+                    "select exists (select 1 from evidence indexed by recoveries where batch_id = ?1 and (event = 50 or event = 51 or event = 84))",
+                )?
+                .query_row([batch_id], |row| row.get(0))?;
+            (was_recovered, purpose(c, batch_id)?)
+        }
+    };
+    const _: () = assert!(RECOVERY_BEGAN == 50 && RECOVERY_DONE == 51);
+    Ok(begins_recovery(Presumption {
+        is_open: open_recovery(c)?.is_some(),
+        is_rehearsal: purpose == Purpose::Rehearsal,
+        is_repeated,
+        was_recovered,
+    }))
+}
+
+impl Journal {
+    /// Gives what is ready of a batch back to asking, as if an earlier journal had posted it, and begins a recovery where none is
+    /// open.
+    ///
+    /// With `once`, payments that were presumed before are left alone: they have been asked about.
+    ///
+    /// # Errors
+    /// [`Error::UnknownBatch`].
+    pub async fn presume_posted(
+        &self,
+        batch: BatchName,
+        once: bool,
+        now: Timestamp,
+    ) -> Result<Presuming, Error> {
+        self.ask(Manner::Alone, move |c| {
+            let batch_id = known_batch(c, &batch)?;
+            on_chain::assert_as_recorded(c)?;
+            let begins = begins(c, Some(batch_id), Purpose::Unknown, once)?;
+            c.mark(batch_id);
+            c.acted(batch_id, now, "recover --presume-posted", Value::Null)?;
+            let reach = if once { Reach::Unasked } else { Reach::Taken };
+            if begins {
+                order(c, now)?;
+            }
+            let payments = presume(c, batch_id, reach, now)?;
+            let others = match begins {
+                true => carry_out(c, now)?,
+                false => 0,
+            };
+            Ok(Presuming {
+                payments,
+                others,
+                begins,
+            })
+        })
+        .await
+    }
+}

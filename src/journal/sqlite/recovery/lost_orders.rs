@@ -1,0 +1,219 @@
+//! Orders of people that a journal has lost with the time that it missed: while they are, it posts nothing.
+
+use rusqlite::{Connection, params};
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+
+use super::given_orders::{given_orders, lost_orders};
+use super::on_chain;
+use super::place::look;
+use crate::domain::{ContentDigest, PayerTransactionId, Timestamp};
+use crate::journal::Error;
+use crate::journal::sqlite::Journal;
+use crate::journal::sqlite::Reader;
+use crate::journal::sqlite::codec::catalog::batches;
+use crate::journal::sqlite::codec::events::ORDERS_GIVEN_AGAIN;
+use crate::journal::sqlite::codec::values::corrupt;
+use crate::journal::sqlite::session::transaction::Chained;
+use crate::journal::sqlite::writer::queue::Manner;
+use crate::ledger::recovery::{
+    Order, OrdersLost, may_be_declared_given, missing_orders, not_given, orders_lost,
+};
+
+/// What an order is about, beyond its batch.
+#[derive(Clone, Debug, Default)]
+pub(in crate::journal::sqlite) struct Touched {
+    /// Said of all of it.
+    what: String,
+    /// Digest and number of the identifiers.
+    payments: ContentDigest,
+}
+
+impl Touched {
+    /// What the evidence says that it is about.
+    pub(in crate::journal::sqlite) fn about(about: &Value) -> Self {
+        let text = about.as_str().unwrap_or_default();
+        match PayerTransactionId::parse(text) {
+            Some(_) => Self::one(text, ""),
+            None => Self {
+                what: text.to_owned(),
+                ..Self::default()
+            },
+        }
+    }
+
+    /// One payment, and what is ordered of it.
+    pub(in crate::journal::sqlite) fn one(identifier: &str, what: &str) -> Self {
+        let mut touched = Self {
+            what: what.to_owned(),
+            ..Self::default()
+        };
+        touched.add(identifier);
+        touched
+    }
+
+    /// Payments that a query selects.
+    pub(in crate::journal::sqlite) fn all(
+        c: &Connection,
+        sql: &'static str,
+        bound: i64,
+    ) -> Result<Self, Error> {
+        let mut touched = Self::default();
+        let mut statement = c.prepare(sql)?;
+        let mut rows = statement.query([bound])?;
+        while let Some(row) = rows.next()? {
+            touched.add(row.get_ref(0)?.as_str().unwrap_or_default());
+        }
+        Ok(touched)
+    }
+
+    /// Takes in a payment.
+    pub(in crate::journal::sqlite) fn add(&mut self, identifier: &str) {
+        self.payments.add(&Sha256::digest(identifier).into());
+    }
+
+    pub(in crate::journal::sqlite) fn payments(&self) -> u64 {
+        let text = self.payments.to_text();
+        let (_, rows) = text.rsplit_once('-').unwrap_or_default();
+        rows.parse().unwrap_or(0)
+    }
+
+    /// Tells it from any other, in a few letters.
+    pub(in crate::journal::sqlite) fn digest(&self) -> String {
+        let whole = Sha256::new()
+            .chain_update(&self.what)
+            .chain_update([0])
+            .chain_update(self.payments.to_text())
+            .finalize();
+        data_encoding::HEXLOWER.encode(&whole[..8])
+    }
+}
+
+/// Records that rows after number `base` may repeat others, as their load has found them; `digest` names the list.
+pub(in crate::journal::sqlite) fn allow_repeats(
+    c: &Chained,
+    place: (i64, Timestamp),
+    digest: &str,
+    base: i64,
+) -> Result<(), Error> {
+    let sql = "select i.identifier from temp.repeat r join instruction i using (seq) where r.seq > ?1 group by i.seq";
+    let rows = Touched::all(c, sql, base)?;
+    c.act_upon(place, "load --allow-repeats", digest.into(), &rows, None)
+}
+
+/// Keeps an order for the mark.
+pub(in crate::journal::sqlite) fn keep_order(c: &Connection, order: &Order) -> Result<(), Error> {
+    c.prepare_cached(
+        "insert into given_order (number, at, act, batch, payments, digest, by) values (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+    )?
+    .execute(params![
+        i64::try_from(order.number).unwrap_or(i64::MAX),
+        order.at.as_millis(),
+        order.act,
+        order.batch,
+        i64::try_from(order.payments).unwrap_or(i64::MAX),
+        order.digest,
+        order.user,
+    ])?;
+    Ok(())
+}
+
+/// Returns the lost orders that are known one by one and that nobody has given again.
+fn missing(c: &Connection) -> Result<Vec<Order>, Error> {
+    let mut statement = c.prepare_cached(
+        "select l.line, l.after_order from lost_order l join recovery r using (recovery_id) where r.orders_reason is null order by l.lost_order_id",
+    )?;
+    let found = statement.query_map([], |row| Ok((row.get::<_, String>(0)?, row.get(1)?)))?;
+    let mut missing = Vec::new();
+    for found in found {
+        let (line, after): (String, i64) = found?;
+        let line = line.strip_prefix("order ").unwrap_or_default();
+        let order = Order::read(line.trim_end()).ok_or_else(|| corrupt("a lost order"))?;
+        missing.extend(not_given(&[order], &given_orders(c, after)?));
+    }
+    Ok(not_given(&missing, &[]))
+}
+
+impl Journal {
+    /// Returns the orders of people that are lost, of which nobody has said that they were given again.
+    ///
+    /// # Errors
+    /// Faults of the journal.
+    pub async fn orders_lost(&self) -> Result<OrdersLost, Error> {
+        self.ask(Manner::Shared, |c| lost_orders(c)).await
+    }
+
+    /// Returns the lost orders that are known one by one and that nobody has given again.
+    ///
+    /// # Errors
+    /// Faults of the journal.
+    pub async fn orders_missing(&self) -> Result<Vec<Order>, Error> {
+        self.ask(Manner::Shared, |c| missing(c)).await
+    }
+
+    /// Takes a person's word that the orders which are lost were given again: from now on runs post. `without`: how many are
+    /// known that were not, and shall not be. Returns what was lost.
+    ///
+    /// # Errors
+    /// [`Error::NoOrdersLost`], [`Error::OrdersMissing`].
+    pub async fn orders_given_again(
+        &self,
+        reason: String,
+        without: Option<u64>,
+        now: Timestamp,
+    ) -> Result<OrdersLost, Error> {
+        self.ask(Manner::Alone, move |c| {
+            on_chain::assert_as_recorded(c)?;
+            let lost = lost_orders(c)?;
+            if lost.is_none() {
+                return Err(Error::NoOrdersLost);
+            }
+            let missing = missing(c)?;
+            if !may_be_declared_given(missing.len() as u64, without) {
+                return Err(Error::OrdersMissing { missing });
+            }
+            for batch_id in batches(c)? {
+                c.mark(batch_id);
+                c.acted_because(batch_id, now, "recover --orders-given-again", &reason)?;
+            }
+            c.execute(
+                "update recovery set orders_reason = ?1 where (orders_lost > 0 or orders_unknown = 1) and orders_reason is null",
+                [&reason],
+            )?;
+            let detail = json!({"reason": reason, "orders": lost.count, "not_given": missing.len()});
+            on_chain::tell(c, ORDERS_GIVEN_AGAIN, detail, now)?;
+            Ok(lost)
+        })
+        .await
+    }
+}
+
+impl Reader {
+    /// Returns the lost orders that are known one by one and that nobody has given again.
+    ///
+    /// # Errors
+    /// Faults of the journal.
+    pub fn orders_missing(&self) -> Result<Vec<Order>, Error> {
+        let (_, found) = look(&self.connection, &self.traces, self.born)?;
+        let mut all = missing(&self.connection)?;
+        all.extend(missing_orders(&self.traces, &found));
+        Ok(not_given(&all, &[]))
+    }
+
+    /// Returns the orders of people that are lost, of which nobody has said that they were given again.
+    ///
+    /// # Errors
+    /// Faults of the journal.
+    pub fn orders_lost(&self) -> Result<OrdersLost, Error> {
+        let (_, found) = look(&self.connection, &self.traces, self.born)?;
+        // What nobody has opened for writing yet is noticed by whoever does.
+        let (known, new) = (
+            lost_orders(&self.connection)?,
+            orders_lost(&self.traces, &found),
+        );
+        Ok(OrdersLost {
+            count: known.count + new.count,
+            unknown: known.unknown || new.unknown,
+        })
+    }
+}

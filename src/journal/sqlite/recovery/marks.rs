@@ -1,0 +1,52 @@
+//! The mark that a journal gets when it takes its place.
+
+use rusqlite::Connection;
+
+use super::given_orders::{given_orders, orders};
+use crate::journal::Error;
+use crate::journal::mark::Held;
+use crate::journal::sqlite::codec::catalog::{epoch, name};
+use crate::ledger::payer::Payers;
+use crate::ledger::recovery::{Mark, Marked, kept_orders};
+
+/// Returns what the mark of a journal is to say that takes its place.
+pub(in crate::journal::sqlite) fn marked(
+    c: &Connection,
+    born: Option<u64>,
+    payers: Payers,
+    before: &Mark,
+) -> Result<Marked, Error> {
+    let before = match before {
+        Mark::Written(marked) => &marked.given[..],
+        Mark::Missing | Mark::Unreadable => &[],
+    };
+    Ok(Marked {
+        journal: name(c)?,
+        born,
+        epoch: epoch(c)?,
+        orders: orders(c)?,
+        given: kept_orders(before, &given_orders(c, 0)?),
+        positions: Vec::new(),
+        payers,
+    })
+}
+
+/// Gives a journal its first mark, and then notes that it has one.
+// In this order: a crash between the two leaves a mark that fits, where the other one would leave a journal that has lost its mark.
+pub(in crate::journal::sqlite) fn first_mark(
+    c: &Connection,
+    held: &mut Held<'_>,
+    marked: Marked,
+) -> Result<(), Error> {
+    held.write(marked, true)?;
+    c.execute(
+        "insert into meta (key, value) values ('marked', 1) on conflict do nothing",
+        [],
+    )?;
+    // Into the file itself, so that it is known there even without its log. Nobody who reads it is waited for.
+    let patience: i64 = c.query_row("pragma busy_timeout", [], |row| row.get(0))?;
+    c.execute_batch("pragma busy_timeout = 0")?;
+    let _ = c.execute_batch("pragma wal_checkpoint(truncate)");
+    c.execute_batch(&format!("pragma busy_timeout = {patience}"))?;
+    Ok(())
+}

@@ -1,0 +1,114 @@
+//! A journal held against the mark beside it.
+
+use std::path::Path;
+
+use rusqlite::{Connection, OptionalExtension};
+
+use super::begun::{Missing, begin};
+use super::given_orders::{given_orders, orders};
+use super::marks::{first_mark, marked};
+use crate::journal::Error;
+use crate::journal::mark::{self, Place};
+use crate::journal::sqlite::codec::catalog::{epoch, has, name};
+use crate::journal::sqlite::schema::open;
+use crate::journal::sqlite::session::transaction::{Beside, Chained};
+use crate::ledger::recovery::{Found, Mark, Traces, Verdict, judge, payers_kept, with_orders};
+
+/// Reads what lies beside a journal, and when the journal's file was born.
+pub(in crate::journal::sqlite) fn traces_of(
+    journal: &Path,
+) -> Result<(Traces, Option<u64>), Error> {
+    match open::absolute(journal) {
+        Ok(journal) => Ok((Place::of(&journal).look()?, mark::born(&journal))),
+        // Whatever is wrong with the path is said of the journal.
+        Err(_) => Ok((Traces::NONE, None)),
+    }
+}
+
+/// Judges a journal that was just opened by the mark beside it, and begins its recovery where it may have missed something.
+pub(in crate::journal::sqlite) fn take_place(
+    c: &mut Chained,
+    path: &Path,
+    place: Place,
+    born: Option<u64>,
+) -> Result<Verdict, Error> {
+    let verdict = {
+        // Held throughout: of two processes that open it at once, one finds what the other has made of it.
+        let mut held = place.hold()?;
+        let traces = held.traces()?;
+        let (verdict, found) = look(c, &traces, born)?;
+        match verdict {
+            Verdict::Current => {
+                if let Some(marked) = with_orders(&traces, &found) {
+                    held.write(marked, true)?;
+                }
+            }
+            Verdict::Fresh => {
+                let kept = payers_kept(&traces, &found);
+                first_mark(c, &mut held, marked(c, born, kept, &traces.mark)?)?;
+            }
+            Verdict::Behind(cause) | Verdict::Copy(cause) => {
+                assert_whole(c, path)?;
+                let missing = Missing::of(c, cause, &traces, &found)?;
+                begin(c, &missing)?;
+                let kept = payers_kept(&traces, &found);
+                held.write(marked(c, born, kept, &traces.mark)?, true)?;
+            }
+        }
+        verdict
+    };
+    c.follow(Beside {
+        place,
+        journal: name(c)?,
+        born,
+        epoch: epoch(c)?,
+        orders: orders(c)?,
+    });
+    Ok(verdict)
+}
+
+/// Judges a journal by what was read before beside it.
+// In this order: what a run beside it writes meanwhile can only bring the journal further.
+pub(in crate::journal::sqlite) fn look(
+    c: &Connection,
+    traces: &Traces,
+    born: Option<u64>,
+) -> Result<(Verdict, Found), Error> {
+    let positions = match &traces.mark {
+        Mark::Written(marked) => &marked.positions[..],
+        Mark::Missing | Mark::Unreadable => &[],
+    };
+    let heads = positions.iter().map(|position| {
+        let found: Option<Option<[u8; 32]>> = c
+            .prepare_cached("select hash from evidence where evidence_id = ?1 and batch_id = ?2")?
+            .query_row([position.evidence_id, position.batch_id], |row| row.get(0))
+            .optional()?;
+        Ok(found.flatten())
+    });
+    let found = Found {
+        journal: name(c)?,
+        born,
+        was_marked: has(c, "marked")?,
+        is_backup: has(c, "backup")?,
+        epoch: epoch(c)?,
+        evidence: c
+            .prepare_cached("select coalesce(max(evidence_id), 0) from evidence")?
+            .query_row([], |row| row.get(0))?,
+        orders: orders(c)?,
+        given: given_orders(c, 0)?,
+        heads: heads.collect::<Result<_, Error>>()?,
+    };
+    Ok((judge(traces, &found), found))
+}
+
+/// Refuses a journal whose pages do not fit together: of a copy that was made half way, nothing can be told.
+pub(in crate::journal::sqlite) fn assert_whole(c: &Connection, path: &Path) -> Result<(), Error> {
+    let said: String = c.query_row("pragma integrity_check(1)", [], |row| row.get(0))?;
+    match said.as_str() {
+        "ok" => Ok(()),
+        _ => Err(Error::Damaged {
+            path: path.into(),
+            what: "its pages are not of one time".into(),
+        }),
+    }
+}

@@ -1,0 +1,450 @@
+//! Rows of a load that repeat rows of other loads. The rule is in [`crate::ledger::repeats`].
+
+use rusqlite::{Connection, OptionalExtension};
+use sha2::{Digest, Sha256};
+
+use super::fingerprints::{Collector, Entry, Store};
+use super::joins::{has_open, join, join_open};
+use super::on_record::day;
+use super::on_record::{OnRecord, Other, Which, loads_on_record, other};
+use super::sides::{Counted, Found, Sides, Table};
+use super::vouched::Vouched;
+use crate::domain::{BatchName, ContentDigest, Instruction, Timestamp, Written};
+use crate::journal::sqlite::codec::values::{
+    PAYMENT_COLUMNS, PAYMENT_WIDTH, Stored, corrupt, stored_of,
+};
+use crate::journal::sqlite::load::job::Load;
+use crate::journal::sqlite::load::sorted::{LATE_MAX, Sorted};
+use crate::journal::sqlite::payments::watched::watch_found;
+use crate::journal::sqlite::preflight::rivals::instruction;
+use crate::journal::sqlite::read::batch_status::standing;
+use crate::journal::sqlite::recovery::lost_orders::allow_repeats;
+use crate::journal::sqlite::recovery::when_done;
+use crate::journal::sqlite::schema::open;
+use crate::journal::{
+    ALIKE_LINES, AlikeKind, Error, LateError, REPEATED_LOADS, RepeatPlan, RepeatedLoad, Repeats,
+};
+use crate::ledger::repeats::{References, is_same_payment};
+use crate::ledger::was_repeat::Repeated;
+
+/// In the place of a load on record: the file itself, by what rows of it have in common.
+pub(in crate::journal::sqlite) const SAME_FILE: i64 = 0;
+pub(in crate::journal::sqlite) const SAME_BILL: i64 = -1;
+pub(in crate::journal::sqlite) const SAME_REFERENCE: i64 = -2;
+
+/// What is let in, and shown.
+const SHOWN: [(Table, AlikeKind); 4] = [
+    (Table::Alike, AlikeKind::OtherLoad),
+    (Table::OtherService, AlikeKind::OtherService),
+    (Table::Withdrawn, AlikeKind::Withdrawn),
+    (Table::OtherAmount, AlikeKind::OtherAmount),
+];
+
+impl Load<'_> {
+    pub(in crate::journal::sqlite) fn instruction(
+        &self,
+        seq: i64,
+    ) -> Result<Instruction<Stored>, Error> {
+        let mut statement = self.c.prepare_cached(&format!(
+            "select {PAYMENT_COLUMNS} from instruction i join service s using (service_id) where seq = ?1"
+        ))?;
+        let mut rows = statement.query([seq])?;
+        let row = rows
+            .next()?
+            .ok_or_else(|| corrupt("a row vanished in its own load"))?;
+        Ok(stored_of(row, 0)?.instruction)
+    }
+
+    /// Keeps the fingerprints of the file, and finds what of it repeats rows of other loads. Rows that do are set aside, where
+    /// that is ordered, and are errors in `sorted` unless they are allowed.
+    pub(in crate::journal::sqlite) fn find_repeats(
+        &mut self,
+        collectors: Option<(Collector, Collector)>,
+        sorted: &mut Sorted,
+    ) -> Result<(), Error> {
+        let Some((mut collector, mut through_others)) = collectors else {
+            return Ok(());
+        };
+        if self.altered {
+            (collector, through_others) = self.collect_again()?;
+        }
+        let mut store = Store::new(self.c, self.load_id, self.base + 1)?;
+        let Some(plan) = &self.plan.repeats else {
+            collector.each_slice(|slice| store.take(slice))?;
+            return store.flush();
+        };
+        self.c.write_tallies()?;
+        let reader = match &plan.record {
+            Some(path) => Some(open::for_reading(path)?),
+            None => None,
+        };
+        let record: &Connection = reader.as_ref().unwrap_or(self.c);
+        let which = match reader {
+            None => Which::Not(self.load_id),
+            Some(_) => Which::All,
+        };
+        let has_set_aside = self.has_set_aside_any()?;
+        let mut widest = plan.clone();
+        widest.terms.default = widest.terms.default.for_row(has_set_aside);
+        let loads = loads_on_record(record, &widest, (self.key, which), self.plan.now)?;
+        let sides = Sides {
+            load: self,
+            record,
+            plan,
+            found: Found::begin(self.c)?,
+            alike: Counted::default(),
+            through: Counted::default(),
+            vouched: Vouched::default(),
+            has_set_aside,
+        };
+        let recorded_open = has_open(record)?;
+        collector.each_slice(|slice| {
+            store.take(slice)?;
+            sides.compare_file(slice)?;
+            loads.iter().try_for_each(|load| {
+                let mut compare =
+                    |entries: &[Entry], seqs: &[(i64, Entry)]| sides.compare(*load, entries, seqs);
+                join(record, load.load_id, slice, &mut compare)?;
+                join_open(record, load.load_id, slice, recorded_open, &mut compare)
+            })
+        })?;
+        store.flush()?;
+        drop(store);
+        through_others.each_slice(|slice| {
+            loads.iter().try_for_each(|load| {
+                let mut compare = |entries: &[Entry], seqs: &[(i64, Entry)]| {
+                    sides.compare_through_others(*load, entries, seqs)
+                };
+                join(record, load.load_id, slice, &mut compare)?;
+                join_open(record, load.load_id, slice, recorded_open, &mut compare)
+            })
+        })?;
+        let repeated: Vec<OnRecord> = {
+            let repeated = sides.found.loads(Table::Repeat)?;
+            let is_repeated = |load: &&OnRecord| repeated.contains(&load.load_id);
+            loads.iter().filter(is_repeated).copied().collect()
+        };
+        if !repeated.is_empty() {
+            self.collect_rest()?.each_slice(|slice| {
+                repeated.iter().try_for_each(|load| {
+                    join_open(record, load.load_id, slice, true, |entries, seqs| {
+                        sides.compare_amounts(*load, entries, seqs)
+                    })
+                })
+            })?;
+        }
+        sides.found.leave_out_wholly_withdrawn(record)?;
+        self.conclude(record, plan, sorted)
+    }
+
+    /// The accounts of the rows that repeat nothing, as if their amounts were open: so they meet every row of the same account.
+    fn collect_rest(&self) -> Result<Collector, Error> {
+        let mut collector = Collector::new(self.key);
+        let mut statement = self.c.prepare(&format!(
+            "select {PAYMENT_COLUMNS}, i.seq from instruction i cross join service s on s.service_id = i.service_id
+             where i.seq > ?1 and i.seq not in (select seq from temp.repeat) order by i.seq"
+        ))?;
+        let mut rows = statement.query([self.base])?;
+        while let Some(row) = rows.next()? {
+            let seq: i64 = row.get(PAYMENT_WIDTH)?;
+            let place = (seq - self.base - 1).unsigned_abs();
+            collector.row(place, &stored_of(row, 0)?.instruction, None)?;
+        }
+        Ok(collector)
+    }
+
+    /// Keeps the fingerprints of the rows that are left, once those that repeat others were set aside.
+    fn store_again(&self) -> Result<(), Error> {
+        self.c.execute(
+            "delete from fingerprints where load_id = ?1",
+            [self.load_id],
+        )?;
+        let mut store = Store::new(self.c, self.load_id, self.base + 1)?;
+        let (mut collector, _) = self.collect_again()?;
+        collector.each_slice(|slice| store.take(slice))?;
+        store.flush()
+    }
+
+    /// The fingerprints of the rows that are left, after some were dropped; and those through other services.
+    fn collect_again(&self) -> Result<(Collector, Collector), Error> {
+        let mut collector = Collector::new(self.key);
+        let mut through_others = Collector::new(self.key);
+        let mut statement = self.c.prepare(&format!(
+            "select {PAYMENT_COLUMNS}, i.seq from instruction i cross join service s on s.service_id = i.service_id
+             where i.seq > ?1 order by i.seq"
+        ))?;
+        let mut rows = statement.query([self.base])?;
+        while let Some(row) = rows.next()? {
+            let seq: i64 = row.get(PAYMENT_WIDTH)?;
+            let row = stored_of(row, 0)?.instruction;
+            let place = (seq - self.base - 1).unsigned_abs();
+            let amount = row.money.written();
+            collector.row(place, &row, amount)?;
+            through_others.row_through_others(place, &row, amount, &self.services_on_record)?;
+        }
+        Ok((collector, through_others))
+    }
+
+    fn conclude(
+        &mut self,
+        record: &Connection,
+        plan: &RepeatPlan,
+        sorted: &mut Sorted,
+    ) -> Result<(), Error> {
+        let found = Found { c: self.c };
+        if plan.record.is_none() {
+            self.find_set_aside_repeats(record)?;
+        }
+        let rows = found.number("select count(distinct seq) from temp.repeat")?;
+        if rows > 0 {
+            for (table, _) in SHOWN {
+                let sql = format!(
+                    "delete from {} where seq in (select seq from temp.repeat)",
+                    table.name()
+                );
+                self.c.execute(&sql, [])?;
+            }
+            let repeats = self.repeats(record, rows)?;
+            if plan.allowed.as_ref() == Some(&repeats.digest) {
+                let place = (self.batch_id, self.plan.now);
+                allow_repeats(self.c, place, &repeats.digest, self.base)?;
+                when_done::watch_repeats(self.c, plan, self.plan.now)?;
+                self.note(record, Table::Repeat.name(), AlikeKind::Allowed, sorted)?;
+            } else {
+                self.refuse_repeats(record, sorted)?;
+                if self.plan.skip_bad_rows {
+                    self.store_again()?;
+                }
+                sorted.repeats = Some(Repeats {
+                    allowed_other: plan.allowed.is_some(),
+                    ..repeats
+                });
+            }
+        }
+        for (table, kind) in SHOWN {
+            self.note(record, table.name(), kind, sorted)?;
+        }
+        watch_found(self.c, self.plan.now)
+    }
+
+    /// Says which loads are repeated, and what tells this list from every other one.
+    fn repeats(&self, record: &Connection, rows: u64) -> Result<Repeats, Error> {
+        let mut digest = ContentDigest::default();
+        let mut statement = self
+            .c
+            .prepare(
+                "select seq, other, exists (select 1 from temp.by_word b where b.seq = r.seq and b.other = r.other)
+                 from temp.repeat r order by seq, load_id",
+            )?;
+        let mut found = statement.query([])?;
+        let mut current: Option<(i64, Instruction<Stored>)> = None;
+        let mut all_same = true;
+        while let Some(row) = found.next()? {
+            let (seq, other): (i64, i64) = (row.get(0)?, row.get(1)?);
+            let own = match current.take() {
+                Some((known, own)) if known == seq => own,
+                _ => self.instruction(seq)?,
+            };
+            all_same = all_same && is_same_payment(&own, &instruction(record, other)?);
+            let content = own.content_hash();
+            current = Some((seq, own));
+            let id: String = record
+                .prepare_cached("select identifier from instruction where seq = ?1")?
+                .query_row([other], |row| row.get(0))?;
+            // What was allowed while the other one was open says nothing of a person's decision, and the other way round.
+            let by_word: &[u8] = match row.get(2)? {
+                true => b"by word",
+                false => b"",
+            };
+            digest.add(
+                &Sha256::new()
+                    .chain_update(content)
+                    .chain_update(id)
+                    .chain_update(by_word)
+                    .finalize()
+                    .into(),
+            );
+        }
+        let digest: [u8; 32] = Sha256::digest(digest.to_text()).into();
+        let mut loads = self.loads_of(record, Table::Repeat.name())?;
+        let in_file: i64 = self.c.query_row(
+            "select count(*) from instruction where seq > ?1",
+            [self.base],
+            |row| row.get(0),
+        )?;
+        let rest_lines = self
+            .c
+            .prepare(&format!(
+                "select line from instruction where seq > ?1 and seq not in (select seq from temp.repeat) order by seq limit {ALIKE_LINES}"
+            ))?
+            .query_map([self.base], |row| row.get(0).map(i64::unsigned_abs))?
+            .collect::<Result<_, _>>()?;
+        let of_one = loads.iter().all(|(_, load)| load.batch == loads[0].1.batch);
+        let whole = match loads.first() {
+            Some((_, load)) if all_same && of_one && in_file.unsigned_abs() == rows => {
+                let batch =
+                    BatchName::parse(&load.batch).map_err(|_| corrupt("the name of a batch"))?;
+                Some(standing(record, &batch)?.became())
+            }
+            _ => None,
+        };
+        let more_loads = loads.len().saturating_sub(REPEATED_LOADS) as u64;
+        loads.truncate(REPEATED_LOADS);
+        Ok(Repeats {
+            rows,
+            loads: loads.into_iter().map(|(_, load)| load).collect(),
+            more_loads,
+            digest: digest[..8]
+                .iter()
+                .map(|byte| format!("{byte:02x}"))
+                .collect(),
+            allowed_other: false,
+            whole,
+            rest: in_file.unsigned_abs().saturating_sub(rows),
+            rest_lines,
+        })
+    }
+
+    /// Returns the loads in a table of what was found, the newest first, with how many rows of the file each concerns.
+    pub(in crate::journal::sqlite) fn loads_of(
+        &self,
+        record: &Connection,
+        table: &'static str,
+    ) -> Result<Vec<(i64, RepeatedLoad)>, Error> {
+        let mut statement = self.c.prepare(&format!(
+            "select load_id, count(*) from {table} group by load_id order by load_id desc"
+        ))?;
+        let counted: Vec<(i64, i64)> = statement
+            .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?
+            .collect::<Result<_, _>>()?;
+        let mut loads = Vec::with_capacity(counted.len());
+        for (load_id, rows) in counted {
+            loads.push((load_id, self.load_of(record, load_id, rows.unsigned_abs())?));
+        }
+        Ok(loads)
+    }
+
+    fn load_of(&self, record: &Connection, load_id: i64, rows: u64) -> Result<RepeatedLoad, Error> {
+        let (c, load_id) = match load_id {
+            ..=SAME_FILE => (self.c as &Connection, self.load_id),
+            load_id => (record, load_id),
+        };
+        let found = c
+            .prepare_cached(
+                "select b.name, l.source, l.loaded_at from load l join batch b using (batch_id) where l.load_id = ?1",
+            )?
+            .query_row([load_id], |row| {
+                Ok(RepeatedLoad {
+                    batch: row.get(0)?,
+                    source: row.get(1)?,
+                    loaded_at: Timestamp::from_millis(row.get(2)?),
+                    rows,
+                })
+            })
+            .optional()?;
+        found.ok_or_else(|| corrupt("rows without their load"))
+    }
+
+    /// Makes an error of every row that repeats another one.
+    fn refuse_repeats(&mut self, record: &Connection, sorted: &mut Sorted) -> Result<(), Error> {
+        let mut after = self.base;
+        let vouched = Vouched::default();
+        loop {
+            // The newest load that has the debt; read in pages, as rows are removed meanwhile.
+            let page: Vec<(i64, i64, i64)> = self
+                .c
+                .prepare_cached(
+                    "select seq, max(load_id), other from temp.repeat where seq > ?1 group by seq order by seq limit 512",
+                )?
+                .query_map([after], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
+                .collect::<Result<_, _>>()?;
+            let Some((last, ..)) = page.last() else {
+                return Ok(());
+            };
+            after = *last;
+            for (seq, load_id, seq_of_other) in page {
+                let other = other(record, &vouched, seq_of_other)?
+                    .ok_or_else(|| corrupt("a row on record"))?;
+                let load = self.load_of(record, load_id, 0)?;
+                let row = self.instruction(seq)?;
+                let error = LateError {
+                    good_row: self.good_row(seq),
+                    ..told(&row, &other, &load)
+                };
+                if self.plan.skip_bad_rows {
+                    self.forget_identifier(seq)?;
+                    self.set_aside(seq, &row, error, sorted)?;
+                } else {
+                    sorted.late.push(error);
+                }
+                // Where nothing is loaded, nobody reads more.
+                if !self.plan.skip_bad_rows && sorted.late.len() >= LATE_MAX {
+                    return Ok(());
+                }
+            }
+        }
+    }
+
+    fn forget_identifier(&self, seq: i64) -> Result<(), Error> {
+        self.c
+            .prepare_cached(
+                "delete from identifier where identifier = (select identifier from instruction where seq = ?1) and seq = ?1",
+            )?
+            .execute([seq])?;
+        Ok(())
+    }
+}
+
+/// Says that a row repeats another one.
+pub(in crate::journal::sqlite) fn told(
+    row: &Instruction<Stored>,
+    other: &Other,
+    load: &RepeatedLoad,
+) -> LateError {
+    let whose = Repeated {
+        line: other.row.line,
+        source: &load.source,
+        batch: &load.batch,
+        day: &day(load.loaded_at),
+        state: other.state_in_words(),
+    };
+    let same = References::of(
+        row.reference.as_ref().map(|reference| reference.as_str()),
+        other.reference(),
+    );
+    let (column, message) = match (same, &row.reference) {
+        (References::Same, Some(reference)) => (
+            "reference",
+            match other.reference() {
+                Some(other) if other != reference.as_str() => format!(
+                    "{:?} reads like {other:?}, the reference of {whose}",
+                    reference.as_str()
+                ),
+                _ => format!("{:?} is the reference of {whose}", reference.as_str()),
+            },
+        ),
+        _ if same == References::Differ || !is_same_payment(row, &other.row) => (
+            "rejected_row",
+            format!(
+                "is that of a row which was rejected because it repeats {whose}; what was changed of it makes no other debt of it"
+            ),
+        ),
+        _ if row.money.known() != other.row.money.known() => (
+            "",
+            format!(
+                "same recipient and service as {whose}; one of them takes its amount from the bill, and not both have a reference"
+            ),
+        ),
+        _ => (
+            "",
+            format!("same recipient, amount and service as {whose}, and not both have a reference"),
+        ),
+    };
+    LateError {
+        good_row: 0,
+        line: row.line,
+        column,
+        message,
+        digest: row.content_hash(),
+    }
+}

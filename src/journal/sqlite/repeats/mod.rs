@@ -1,0 +1,13 @@
+//! Rows that pay again what another row pays: fingerprints find the candidates, and rows are compared in full. The rules are in the ledger.
+
+pub(super) mod alike;
+pub(super) mod anew;
+pub(super) mod fingerprints;
+pub(super) mod joins;
+pub(super) mod judge;
+pub(super) mod linked;
+pub(super) mod namesakes;
+pub(super) mod on_record;
+pub(super) mod sides;
+pub(super) mod vouched;
+pub(super) mod within;

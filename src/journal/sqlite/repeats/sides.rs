@@ -1,0 +1,441 @@
+//! Rows of a file beside rows on record that may be of the same debt: they are compared, and what is found is kept in tables of
+//! the connection's own until the whole file was looked at: memory does not grow with what is found.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+
+use rusqlite::Connection;
+
+use super::fingerprints::{Entry, is_named, is_of_payment, place_of};
+use super::on_record::check_row;
+use super::on_record::{OnRecord, Other};
+use super::vouched::Vouched;
+use crate::domain::{Instruction, Written};
+use crate::journal::sqlite::codec::values::Stored;
+use crate::journal::sqlite::load::job::Load;
+use crate::journal::{ALIKE_MAX, Error, RepeatPlan};
+use crate::ledger::repeats::{
+    Likeness, References, Standing, Terms, is_of_failure, is_of_withdrawn, is_same_payment,
+    is_same_through_another_service, is_watched, likeness, likeness_across_services,
+    may_be_same_person, may_have_other_amount, recipient,
+};
+
+/// Failures of one load that a row is watched for.
+const WATCHED: usize = 16;
+
+/// What is found while the fingerprints are compared: the row of the file, the load on record, its row.
+pub(in crate::journal::sqlite) struct Found<'c> {
+    pub(in crate::journal::sqlite) c: &'c Connection,
+}
+
+/// The tables of what is found.
+#[derive(Clone, Copy)]
+pub(in crate::journal::sqlite) enum Table {
+    Repeat,
+    Alike,
+    Watched,
+    /// Repeats of what failed by the word of a person: allowed, they are watched as well.
+    ByWord,
+    /// The same recipient and amount through another service.
+    OtherService,
+    /// What a person withdrew.
+    Withdrawn,
+    /// The same recipient and service, and another amount.
+    OtherAmount,
+}
+
+impl Table {
+    const ALL: [Self; 7] = [
+        Self::Repeat,
+        Self::Alike,
+        Self::Watched,
+        Self::ByWord,
+        Self::OtherService,
+        Self::Withdrawn,
+        Self::OtherAmount,
+    ];
+
+    pub(in crate::journal::sqlite) fn name(self) -> &'static str {
+        match self {
+            Self::Repeat => "temp.repeat",
+            Self::Alike => "temp.alike_found",
+            Self::Watched => "temp.watched_found",
+            Self::ByWord => "temp.by_word",
+            Self::OtherService => "temp.other_service",
+            Self::Withdrawn => "temp.withdrawn_found",
+            Self::OtherAmount => "temp.other_amount",
+        }
+    }
+
+    /// Beside the row of the file: of each load one row is enough, or each of its rows counts.
+    fn counted_by(self) -> &'static str {
+        match self {
+            Self::Watched | Self::ByWord => "other",
+            _ => "load_id",
+        }
+    }
+}
+
+impl Found<'_> {
+    pub(in crate::journal::sqlite) fn begin(c: &Connection) -> Result<Found<'_>, Error> {
+        for table in Table::ALL {
+            let (name, by) = (table.name(), table.counted_by());
+            c.execute_batch(&format!(
+                "drop table if exists {name};
+                 create temp table {} (seq integer, load_id integer, other integer, primary key (seq, {by})) without rowid;",
+                name.trim_start_matches("temp.")
+            ))?;
+        }
+        Ok(Found { c })
+    }
+
+    pub(in crate::journal::sqlite) fn add(
+        &self,
+        table: Table,
+        seq: i64,
+        load_id: i64,
+        other: i64,
+    ) -> Result<(), Error> {
+        let sql = format!("insert or ignore into {} values (?1, ?2, ?3)", table.name());
+        self.c
+            .prepare_cached(&sql)?
+            .execute([seq, load_id, other])?;
+        Ok(())
+    }
+
+    /// Returns the loads on record that a table names.
+    pub(in crate::journal::sqlite) fn loads(&self, table: Table) -> Result<Vec<i64>, Error> {
+        let sql = format!("select distinct load_id from {}", table.name());
+        let mut statement = self.c.prepare(&sql)?;
+        let loads = statement.query_map([], |row| row.get(0))?;
+        Ok(loads.collect::<Result<_, _>>()?)
+    }
+
+    /// Forgets what was withdrawn with all of its load: that says nothing of one of its rows.
+    pub(in crate::journal::sqlite) fn leave_out_wholly_withdrawn(
+        &self,
+        record: &Connection,
+    ) -> Result<(), Error> {
+        for load_id in self.loads(Table::Withdrawn)? {
+            let is_whole: bool = record
+                .prepare_cached(
+                    "select not exists (select 1 from instruction i left join life l using (seq)
+                         where i.seq >= (select min(first_seq) from fingerprints where load_id = ?1)
+                             and i.load_id = ?1 and coalesce(l.state, 0) <> 7)",
+                )?
+                .query_row([load_id], |row| row.get(0))?;
+            if is_whole {
+                self.c.execute(
+                    "delete from temp.withdrawn_found where load_id = ?1",
+                    [load_id],
+                )?;
+            }
+        }
+        Ok(())
+    }
+
+    pub(in crate::journal::sqlite) fn number(&self, sql: &str) -> Result<u64, Error> {
+        let number: i64 = self.c.query_row(sql, [], |row| row.get(0))?;
+        Ok(number.unsigned_abs())
+    }
+}
+
+/// Rows on record that are one and the same payment, as far as they decide about another one.
+#[derive(Default)]
+struct SamePayment {
+    /// One that counts, with a reference and without.
+    counting: [Option<Other>; 2],
+    failed: Vec<Other>,
+    /// One that has failed beyond those: nobody would look at it before a row leaves, so it is a repeat.
+    unwatched: Option<Other>,
+    /// One that a person has withdrawn, with a reference and without.
+    withdrawn: [Option<Other>; 2],
+}
+
+/// What tells payments from one another whose hashes are the same: who receives, through which service, and the amount, which
+/// may be open.
+pub(in crate::journal::sqlite) type PaymentKey = (String, Option<i64>);
+
+pub(in crate::journal::sqlite) fn payment_key(row: &Instruction<Stored>) -> PaymentKey {
+    let (account, bank) = recipient(row);
+    let to = format!("{} {} {bank} {account}", row.money.currency, row.service);
+    (to, row.money.known().map(|amount| amount.minor()))
+}
+
+/// Where the rows come from that are compared.
+pub(in crate::journal::sqlite) struct Sides<'a, 'b> {
+    pub(in crate::journal::sqlite) load: &'a Load<'b>,
+    pub(in crate::journal::sqlite) record: &'a Connection,
+    pub(in crate::journal::sqlite) plan: &'a RepeatPlan,
+    pub(in crate::journal::sqlite) found: Found<'a>,
+    pub(in crate::journal::sqlite) alike: Counted,
+    /// The same, through another service.
+    pub(in crate::journal::sqlite) through: Counted,
+    pub(in crate::journal::sqlite) vouched: Vouched,
+    /// The batch has set rows aside.
+    pub(in crate::journal::sqlite) has_set_aside: bool,
+}
+
+/// How many rows were found by load.
+#[derive(Default)]
+pub(in crate::journal::sqlite) struct Counted(RefCell<BTreeMap<i64, u64>>);
+
+impl Counted {
+    fn get(&self, load_id: i64) -> u64 {
+        self.0.borrow().get(&load_id).copied().unwrap_or_default()
+    }
+
+    fn count(&self, load_id: i64) {
+        *self.0.borrow_mut().entry(load_id).or_default() += 1;
+    }
+}
+
+impl Sides<'_, '_> {
+    /// Returns the row of the file at an entry.
+    pub(in crate::journal::sqlite) fn row(
+        &self,
+        entry: Entry,
+    ) -> Result<(i64, Instruction<Stored>), Error> {
+        let seq = self.load.base + 1 + place_of(entry);
+        Ok((seq, self.load.instruction(seq)?))
+    }
+
+    /// Compares rows of the file with rows on record that may be of the same debt.
+    pub(in crate::journal::sqlite) fn compare(
+        &self,
+        load: OnRecord,
+        entries: &[Entry],
+        seqs: &[(i64, Entry)],
+    ) -> Result<(), Error> {
+        let load_id = load.load_id;
+        // Rows with references on both sides are alike at most: what is paid every day is not read in full every day.
+        let all_named = entries
+            .iter()
+            .all(|entry| is_of_payment(*entry) && is_named(*entry));
+        let enough = all_named && self.alike.get(load_id) >= ALIKE_MAX;
+        let others = self.others(load, seqs, |known| !(enough && is_named(known)))?;
+        if others.is_empty() {
+            return Ok(());
+        }
+        if entries.first().is_some_and(|entry| is_of_payment(*entry)) {
+            return self.compare_payments(load_id, entries, others);
+        }
+        for entry in entries {
+            let (seq, row) = self.row(*entry)?;
+            for other in &others {
+                self.judge(
+                    load_id,
+                    (seq, &row),
+                    other,
+                    is_same_payment(&row, &other.row),
+                )?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads the rows on record whose entries are wanted.
+    fn others(
+        &self,
+        load: OnRecord,
+        seqs: &[(i64, Entry)],
+        is_wanted: impl Fn(Entry) -> bool,
+    ) -> Result<Vec<Other>, Error> {
+        let mut others = Vec::new();
+        for (seq, entry) in seqs.iter().filter(|(_, entry)| is_wanted(*entry)) {
+            let Some(other) = load.other(self.record, &self.vouched, *seq)? else {
+                continue;
+            };
+            check_row(self.load.key, *entry, &other)?;
+            // A corrected row is no repeat of what it replaces.
+            if !self.load.corrections.replaces(other.seq) {
+                others.push(other);
+            }
+        }
+        Ok(others)
+    }
+
+    /// Returns the terms for a row of the file and one on record.
+    // Of a batch that has set rows aside each row may be one of those, however it was mended since: what a person changed of it
+    // makes no other debt of it.
+    fn terms(&self, row: &Instruction<Stored>, other: &Other) -> Terms {
+        let terms = self.plan.terms.between(&row.service, &other.row.service);
+        terms.for_row(self.has_set_aside)
+    }
+
+    /// Looks among rows on record for those that pay what rows of the file pay, through another service; `entries` are those
+    /// that the rows of the file would have there.
+    pub(in crate::journal::sqlite) fn compare_through_others(
+        &self,
+        load: OnRecord,
+        entries: &[Entry],
+        seqs: &[(i64, Entry)],
+    ) -> Result<(), Error> {
+        let all_named = entries.iter().all(|entry| is_named(*entry));
+        let mut others: BTreeMap<PaymentKey, [Option<Other>; 2]> = BTreeMap::new();
+        // Rows with references on both sides are alike at most: enough of them are shown.
+        let enough = all_named && self.through.get(load.load_id) >= ALIKE_MAX;
+        for other in self.others(load, seqs, |known| !(enough && is_named(known)))? {
+            if matches!(other.standing, Standing::Failed | Standing::Cancelled) {
+                continue;
+            }
+            // Of many such rows one with a reference, and one without, stand for all: whichever counts longest.
+            let place = usize::from(other.reference().is_none());
+            let same = others.entry(payment_key(&other.row)).or_default();
+            let lasts = |other: &Other| (other.standing, other.newest);
+            if same[place]
+                .as_ref()
+                .is_none_or(|known| lasts(known) < lasts(&other))
+            {
+                same[place] = Some(other);
+            }
+        }
+        if others.is_empty() {
+            return Ok(());
+        }
+        for entry in entries {
+            let (seq, row) = self.row(*entry)?;
+            let reference = row.reference.as_ref().map(|reference| reference.as_str());
+            for other in others.values().flatten().flatten() {
+                let terms = self.terms(&row, other);
+                let references = References::of(reference, other.reference());
+                if is_same_through_another_service(&row, &other.row)
+                    && likeness_across_services(references, &terms) == Likeness::Alike
+                    && other.counts(self.load.plan.now, &terms)
+                {
+                    self.through.count(load.load_id);
+                    self.found
+                        .add(Table::OtherService, seq, load.load_id, other.seq)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Looks in a load that other rows of the file repeat for rows whose amount may have been changed; `entries` and `seqs` are of
+    /// the same recipient and service.
+    pub(in crate::journal::sqlite) fn compare_amounts(
+        &self,
+        load: OnRecord,
+        entries: &[Entry],
+        seqs: &[(i64, Entry)],
+    ) -> Result<(), Error> {
+        let all_named = entries.iter().all(|entry| is_named(*entry));
+        for other in self.others(load, seqs, |known| !(all_named && is_named(known)))? {
+            for entry in entries {
+                let (seq, row) = self.row(*entry)?;
+                let reference = row.reference.as_ref().map(|reference| reference.as_str());
+                let references = References::of(reference, other.reference());
+                if may_have_other_amount(references, &row, &other.row)
+                    && other.counts(self.load.plan.now, &self.terms(&row, &other))
+                {
+                    self.found
+                        .add(Table::OtherAmount, seq, load.load_id, other.seq)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    // Of many rows on record with the same recipient, amount and service one with a reference, and one without, stand for all.
+    fn compare_payments(
+        &self,
+        load_id: i64,
+        entries: &[Entry],
+        others: Vec<Other>,
+    ) -> Result<(), Error> {
+        let now = self.load.plan.now;
+        let mut payments: BTreeMap<PaymentKey, SamePayment> = BTreeMap::new();
+        for other in others {
+            let terms = self.terms(&other.row, &other);
+            let same = payments.entry(payment_key(&other.row)).or_default();
+            let place = usize::from(other.reference().is_none());
+            if other.counts(now, &terms) {
+                same.counting[place].get_or_insert(other);
+            } else if other.standing == Standing::Failed {
+                match same.failed.len() < WATCHED {
+                    true => same.failed.push(other),
+                    false => drop(same.unwatched.get_or_insert(other)),
+                }
+            } else if other.standing == Standing::Cancelled {
+                same.withdrawn[place].get_or_insert(other);
+            }
+        }
+        for entry in entries {
+            let (seq, row) = self.row(*entry)?;
+            let (to, amount) = payment_key(&row);
+            let of_account = (to.clone(), None)..=(to, Some(i64::MAX));
+            for ((_, other_amount), same) in payments.range(of_account) {
+                if amount.is_some() && other_amount.is_some() && amount != *other_amount {
+                    continue;
+                }
+                let seen = same.counting.iter().chain(&same.withdrawn).flatten();
+                for other in seen.chain(&same.failed) {
+                    let is_same = is_same_payment(&row, &other.row);
+                    self.judge(load_id, (seq, &row), other, is_same)?;
+                }
+                if let Some(other) = &same.unwatched {
+                    let is_same = is_same_payment(&row, &other.row);
+                    if self.judge(load_id, (seq, &row), other, is_same)? {
+                        self.found.add(Table::Repeat, seq, load_id, other.seq)?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Judges a row by one on record; returns whether it is watched.
+    fn judge(
+        &self,
+        load_id: i64,
+        (seq, row): (i64, &Instruction<Stored>),
+        other: &Other,
+        same_payment: bool,
+    ) -> Result<bool, Error> {
+        if self.load.is_told_apart((seq, row), other)? {
+            return Ok(false);
+        }
+        let terms = self.terms(row, other);
+        let reference = row.reference.as_ref().map(|reference| reference.as_str());
+        let references = References::of(reference, other.reference());
+        let likeness = match other.is_retried() {
+            // Its reference comes again because it had failed.
+            true if is_of_failure(
+                references,
+                same_payment,
+                may_be_same_person(row, &other.row),
+                &terms,
+            ) =>
+            {
+                Likeness::Repeat
+            }
+            _ => likeness(references, same_payment, &terms),
+        };
+        if is_watched(likeness, other.standing) {
+            self.found.add(Table::Watched, seq, load_id, other.seq)?;
+            return Ok(true);
+        }
+        let age = self.load.plan.now.since(other.newest);
+        if is_of_withdrawn(likeness, other.standing, age, &terms) {
+            self.found.add(Table::Withdrawn, seq, load_id, other.seq)?;
+        }
+        if !other.counts(self.load.plan.now, &terms) {
+            return Ok(false);
+        }
+        match likeness {
+            Likeness::None => {}
+            Likeness::Alike => {
+                self.alike.count(load_id);
+                self.found.add(Table::Alike, seq, load_id, other.seq)?;
+            }
+            Likeness::Repeat => {
+                if other.by_word {
+                    self.found.add(Table::ByWord, seq, load_id, other.seq)?;
+                }
+                self.found.add(Table::Repeat, seq, load_id, other.seq)?;
+            }
+        }
+        Ok(false)
+    }
+}

@@ -1,0 +1,84 @@
+//! Where a batch belongs, by its evidence: what was edited in the file is not believed.
+
+use rusqlite::Connection;
+
+use crate::domain::BatchName;
+use crate::journal::Error;
+use crate::journal::sqlite::codec::catalog::{account, loaded_for, rehearsal};
+use crate::journal::sqlite::codec::events::{FILE_LOADED, GATEWAY_MOVED, PINNED};
+use crate::journal::sqlite::evidence::digests::pin_digest;
+use crate::journal::sqlite::evidence::encoding::Digest;
+use crate::ledger::pin::{Belongs, altered};
+
+/// Refuses a batch whose purpose, gateway or account is not what its evidence says.
+///
+/// # Errors
+/// [`Error::Altered`].
+pub(in crate::journal::sqlite) fn assert_as_recorded(
+    c: &Connection,
+    batch_id: i64,
+    batch: &BatchName,
+) -> Result<(), Error> {
+    match altered(&stands(c, batch_id)?, &recorded(c, batch_id)?) {
+        None => Ok(()),
+        Some(what) => Err(Error::Altered {
+            batch: batch.clone(),
+            what: what.into(),
+        }),
+    }
+}
+
+/// Refuses a journal that has a rehearsal which was none when it was loaded: rehearsals count for nothing where rows are compared.
+///
+/// # Errors
+/// [`Error::AlteredRow`].
+pub(in crate::journal::sqlite) fn assert_rehearsals(c: &Connection) -> Result<(), Error> {
+    let mut statement = c.prepare_cached(
+        "select batch_id, name from batch where coalesce(rehearsal, gateway like 'sandbox %', 0) = 1",
+    )?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        let (batch_id, name): (i64, String) = (row.get(0)?, row.get(1)?);
+        if let Some(what) = altered(&stands(c, batch_id)?, &recorded(c, batch_id)?) {
+            return Err(Error::AlteredRow {
+                batch: BatchName::parse(&name)
+                    .map_err(|_| crate::journal::sqlite::codec::values::corrupt("a batch name"))?,
+                what: what.into(),
+            });
+        }
+    }
+    Ok(())
+}
+
+fn stands(c: &Connection, batch_id: i64) -> Result<Belongs, Error> {
+    let is_pinned: bool = c
+        .prepare_cached("select gateway is not null from batch where batch_id = ?1")?
+        .query_row([batch_id], |row| row.get(0))?;
+    Ok(Belongs {
+        rehearsal: rehearsal(loaded_for(c, batch_id)?),
+        gateway: match is_pinned {
+            true => pin_digest(c, batch_id)?,
+            false => None,
+        },
+        account: account(c, batch_id)?,
+    })
+}
+
+fn recorded(c: &Connection, batch_id: i64) -> Result<Belongs, Error> {
+    let mut statement = c.prepare_cached(
+        "select event, digest, detail ->> 'rehearsal', detail ->> 'account' from evidence indexed by belongs
+         where batch_id = ?1 and (event = 26 or event = 27 or event = 60 or event = 61 or event = 85) order by evidence_id",
+    )?;
+    let mut rows = statement.query([batch_id])?;
+    let mut recorded = Belongs::default();
+    while let Some(row) = rows.next()? {
+        match row.get(0)? {
+            FILE_LOADED => {
+                recorded.rehearsal = row.get::<_, Option<bool>>(2)?.or(recorded.rehearsal)
+            }
+            PINNED | GATEWAY_MOVED => recorded.gateway = row.get::<_, Option<Digest>>(1)?,
+            _ => recorded.account = row.get(3)?,
+        }
+    }
+    Ok(recorded)
+}

@@ -1,0 +1,155 @@
+//! Payments of which nothing is known yet, claimed together.
+
+use crate::domain::{Payment, Timestamp};
+use crate::journal::sqlite::codec::events::CLAIMED_TOGETHER;
+use crate::journal::sqlite::codec::values::NEVER;
+use crate::journal::sqlite::codec::values::{PAYMENT_COLUMNS, PAYMENT_WIDTH, payment_of};
+use crate::journal::sqlite::evidence::chain::Evidence;
+use crate::journal::sqlite::payments::first_claims::Together;
+use crate::journal::sqlite::payments::unstarted::begin_lives;
+use crate::journal::sqlite::payments::unstarted::fresh_from;
+use crate::journal::sqlite::payments::unstarted::fresh_in_lane;
+use crate::journal::sqlite::payments::watched::{Watched, watched};
+use crate::journal::sqlite::session::subject::Subject;
+use crate::journal::sqlite::session::transaction::Chained;
+use crate::journal::sqlite::verify::checks::check_fresh;
+use crate::journal::sqlite::verify::intact::told;
+use crate::journal::{Claim, Error, Halt, Heard, Moved};
+use crate::ledger::confirmation::Bound;
+use crate::ledger::intact::Mismatch;
+use crate::lifecycle::{Event, Life, Moment, Policy, State, Step, step};
+use rusqlite::Connection;
+use std::sync::{Arc, LazyLock};
+
+/// Records the intent to post up to `share` fresh payments of a lane.
+pub(in crate::journal::sqlite) fn claim_fresh(
+    c: &Chained,
+    (batch_id, lane): (i64, i64),
+    confirmed: Bound,
+    share: usize,
+    now: Timestamp,
+    policy: &Policy,
+    claims: &mut Vec<Claim>,
+) -> Result<Option<Halt>, Error> {
+    let Some(from) = fresh_from(c, batch_id, lane)? else {
+        return Ok(None);
+    };
+    let up_to = confirmed.instruction;
+    let found = read(c, (batch_id, lane), (from, up_to), share)?;
+    let seqs: Vec<i64> = found.iter().map(|(seq, _)| *seq).collect();
+    let mut held = Watched::default();
+    if !found.is_empty() {
+        let altered = check_fresh(c, (batch_id, lane), &seqs)?;
+        if altered.is_some() {
+            return Ok(altered.map(Halt::Altered));
+        }
+        for (seq, payment) in &found {
+            if !c.allows(batch_id, payment.instruction.money) {
+                let beyond = told(c, *seq, Mismatch::Beyond)?;
+                return Ok(Some(Halt::Altered(beyond)));
+            }
+        }
+        held = watched(c, &seqs)?;
+        if held.altered.is_some() {
+            return Ok(held.altered.map(Halt::Altered));
+        }
+        if let Some(what) = held.paid {
+            return Ok(Some(Halt::PaidElsewhere(what)));
+        }
+    }
+    let next = match found.last() {
+        Some((last, _)) if found.len() == share => last + 1,
+        // All of them were looked at, as far as they are confirmed.
+        _ => c
+            .prepare_cached("select min(coalesce(max(seq), 0), ?1) + 1 from instruction")?
+            .query_row([up_to.min(NEVER - 1)], |row| row.get(0))?,
+    };
+    if next > from {
+        c.prepare_cached(
+            "update lane set fresh_from = ?3 where batch_id = ?1 and service_id = ?2",
+        )?
+        .execute([batch_id, lane, next])?;
+    }
+    if found.is_empty() {
+        return Ok(None);
+    }
+    let Step { life, .. } = step(
+        &Life::NEW,
+        Event::Claimed,
+        Moment { now, jitter: 0 },
+        policy,
+    );
+    #[cfg(test)]
+    let forgets = crate::canary::Canary::ClaimWithoutIntent.sings();
+    #[cfg(not(test))]
+    let forgets = false;
+    if forgets {
+        let due_at = Some(Timestamp::from_millis(now.as_millis() + 500));
+        begin_lives(
+            c,
+            (batch_id, lane),
+            &seqs,
+            &Life {
+                due_at,
+                ..Life::NEW
+            },
+        )?;
+    } else {
+        begin_lives(c, (batch_id, lane), &seqs, &life)?;
+        c.append(&Evidence {
+            batch_id,
+            at: now,
+            kind: (CLAIMED_TOGETHER, None, None),
+            detail: Some(&Together::of(lane, &seqs).to_text()),
+            policy: Some(policy),
+            ..Evidence::default()
+        })?;
+    }
+    for (seq, payment) in found {
+        let subject = Subject {
+            batch_id,
+            has_generations: false,
+            // Nothing was known of it.
+            callbacks: Some(0),
+            moved: Moved {
+                seq,
+                lane,
+                from: State::Ready,
+                life,
+                money: payment.instruction.money,
+                heard: Heard::Nothing,
+            },
+        };
+        if !forgets {
+            c.remember(&subject);
+            c.remember_payment(seq, &payment);
+            c.moved(&subject, State::Ready)?;
+        }
+        claims.push(Claim {
+            seq,
+            lane,
+            payment: Arc::new(payment),
+            support_document: None,
+            looked_at_last: held.seqs.binary_search(&seq).is_ok(),
+        });
+    }
+    Ok(None)
+}
+
+pub(in crate::journal::sqlite) fn read(
+    c: &Connection,
+    (batch_id, lane): (i64, i64),
+    (from, up_to): (i64, i64),
+    share: usize,
+) -> Result<Vec<(i64, Payment)>, Error> {
+    static SQL: LazyLock<String> =
+        LazyLock::new(|| fresh_in_lane(&format!("{PAYMENT_COLUMNS}, i.seq")));
+    let limit = i64::try_from(share).unwrap_or(i64::MAX);
+    let mut statement = c.prepare_cached(&SQL)?;
+    let mut rows = statement.query([from, batch_id, lane, limit, up_to])?;
+    let mut found = Vec::with_capacity(share);
+    while let Some(row) = rows.next()? {
+        found.push((row.get(PAYMENT_WIDTH)?, payment_of(row, 0)?));
+    }
+    Ok(found)
+}

@@ -1,0 +1,72 @@
+//! What a person confirmed: how far it reaches, and its place on the chain.
+
+use rusqlite::Connection;
+use serde_json::json;
+
+use crate::domain::{BatchName, Timestamp};
+use crate::journal::sqlite::Journal;
+use crate::journal::sqlite::codec::events::CONFIRMED;
+use crate::journal::sqlite::evidence::chain::Evidence;
+use crate::journal::sqlite::read::batch_status::standing;
+use crate::journal::sqlite::recovery::lost_batches::batches_lost;
+use crate::journal::sqlite::session::transaction::Chained;
+use crate::journal::sqlite::writer::queue::Manner;
+use crate::journal::{Error, Shown};
+use crate::ledger::confirmation::{Bound, Confirmation};
+
+impl Journal {
+    /// Returns where a batch stands, and how far a confirmation of these figures reaches: both in one look.
+    ///
+    /// # Errors
+    /// [`Error::UnknownBatch`].
+    pub async fn shown(&self, batch: BatchName) -> Result<Shown, Error> {
+        self.ask(Manner::Alone, move |c| {
+            Ok(Shown {
+                standing: standing(c, &batch)?,
+                bound: bound(c)?,
+                lost: batches_lost(c)?,
+            })
+        })
+        .await
+    }
+}
+
+/// The numbers that were given last, to whichever batch: what comes later has greater ones.
+fn bound(c: &Connection) -> Result<Bound, Error> {
+    let last = |sql: &str| c.query_row(sql, [], |row| row.get(0));
+    Ok(Bound {
+        instruction: last("select coalesce(max(seq), 0) from instruction")?,
+        bill: last("select coalesce(max(bill_id), 0) from bill")?,
+    })
+}
+
+/// Puts a confirmation on the chain. One of nothing leaves no trace: a finished batch that is run again stays as it is.
+pub(in crate::journal::sqlite) fn record(
+    c: &Chained,
+    batch_id: i64,
+    confirmation: &Confirmation,
+    now: Timestamp,
+) -> Result<(), Error> {
+    let Confirmation {
+        open,
+        bound,
+        answer,
+    } = confirmation;
+    if open.count == 0 {
+        return Ok(());
+    }
+    let detail = json!({
+        "count": open.count,
+        "amounts": open.amounts.decimals(),
+        "up_to": bound.instruction,
+        "up_to_bill": bound.bill,
+        "by": answer.name(),
+    });
+    c.append(&Evidence {
+        batch_id,
+        at: now,
+        kind: (CONFIRMED, None, None),
+        detail: Some(&detail.to_string()),
+        ..Evidence::default()
+    })
+}

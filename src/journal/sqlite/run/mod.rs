@@ -1,0 +1,12 @@
+//! The verbs of a run: it takes a batch, claims, asks, holds lanes, and rests.
+
+pub(super) mod belongs;
+pub(super) mod claim_unstarted;
+pub(super) mod confirmed;
+pub(super) mod gateway_moved;
+pub(super) mod lanes;
+pub(super) mod pin;
+pub(super) mod pinned;
+pub(super) mod rest;
+pub(super) mod restart;
+pub(super) mod verbs;

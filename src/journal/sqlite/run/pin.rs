@@ -1,0 +1,317 @@
+//! Where a batch belongs: its gateway, the settings that shape its posts, its account.
+
+use rusqlite::{Connection, OptionalExtension, params};
+use serde_json::json;
+
+use super::belongs::assert_as_recorded;
+use super::pinned::{lives, may_be_there};
+use crate::domain::{BatchName, PayerTransactionId, Said, Timestamp};
+use crate::journal::sqlite::Journal;
+use crate::journal::sqlite::codec::catalog::known_batch;
+use crate::journal::sqlite::codec::catalog::{account, purpose};
+use crate::journal::sqlite::codec::events::{ACCOUNT_MOVED, ACCOUNT_TAKEN};
+use crate::journal::sqlite::codec::values::{corrupt, identifier_of};
+use crate::journal::sqlite::evidence::chain::Evidence;
+use crate::journal::sqlite::evidence::digests;
+use crate::journal::sqlite::payments::agreed::judged;
+use crate::journal::sqlite::recovery::payers;
+use crate::journal::sqlite::session::payments::subject;
+use crate::journal::sqlite::session::transaction::Chained;
+use crate::journal::sqlite::verify::checks::check_batch;
+use crate::journal::sqlite::writer::queue::Manner;
+use crate::journal::{AccountMove, Error, Home, Question};
+use crate::ledger::Purpose;
+use crate::ledger::payer::Payer;
+use crate::ledger::pin::{self, Pin};
+
+impl Journal {
+    /// Pins a batch to its gateway and its account before anything of it is sent there.
+    ///
+    /// # Errors
+    /// [`Error::UnknownBatch`], [`Error::OtherGateway`], [`Error::OtherWire`], [`Error::OtherAccount`], [`Error::PayerUnknown`].
+    pub async fn pin(&self, batch: BatchName, home: Home, now: Timestamp) -> Result<(), Error> {
+        self.ask(Manner::Alone, move |c| {
+            pin(c, &batch, &home, now).map(|_| ())
+        })
+        .await
+    }
+
+    /// Returns the account on record of a batch that may not be run with this one.
+    ///
+    /// # Errors
+    /// [`Error::UnknownBatch`].
+    pub async fn other_account(
+        &self,
+        batch: BatchName,
+        configured: String,
+    ) -> Result<Option<String>, Error> {
+        self.ask(Manner::Alone, move |c| {
+            let batch_id = known_batch(c, &batch)?;
+            let on_record = account(c, batch_id)?;
+            let judged = judge(c, (batch_id, &batch), on_record.as_deref(), &configured)?;
+            Ok(on_record.filter(|_| judged == Pin::Refused))
+        })
+        .await
+    }
+
+    /// Returns up to `limit` payments that the gateway has shown to have, the newest first: one of them can show that a new
+    /// name is the same account.
+    ///
+    /// # Errors
+    /// [`Error::UnknownBatch`].
+    pub async fn witnesses(&self, batch: BatchName, limit: usize) -> Result<Vec<Question>, Error> {
+        self.ask(Manner::Alone, move |c| {
+            witnesses(c, known_batch(c, &batch)?, limit)
+        })
+        .await
+    }
+
+    /// Returns whether what was said may be about this payment: it names no other amount, currency or number.
+    ///
+    /// # Errors
+    /// Faults of the journal.
+    pub async fn may_be(&self, seq: i64, said: Said) -> Result<bool, Error> {
+        self.ask(Manner::Alone, move |c| {
+            let judged = judged(c, &subject(c, seq)?, &said)?;
+            Ok(judged.differs.is_none())
+        })
+        .await
+    }
+
+    /// Moves a batch to another account, by order.
+    ///
+    /// # Errors
+    /// [`Error::UnknownBatch`]; [`Error::OtherAccount`] when it belongs elsewhere by now.
+    pub async fn move_account(
+        &self,
+        batch: BatchName,
+        order: AccountMove,
+        now: Timestamp,
+    ) -> Result<(), Error> {
+        self.ask(Manner::Alone, move |c| move_account(c, &batch, &order, now))
+            .await
+    }
+}
+
+/// Refuses a batch that was loaded for something else than what it is to be used for.
+pub(in crate::journal::sqlite) fn assert_purpose(
+    c: &Connection,
+    batch: &BatchName,
+    comes_as: Purpose,
+) -> Result<(), Error> {
+    let purpose = purpose(c, known_batch(c, batch)?)?;
+    if purpose.agrees(comes_as) {
+        return Ok(());
+    }
+    let batch = batch.clone();
+    Err(match purpose {
+        Purpose::Rehearsal => Error::OnlyARehearsal { batch },
+        Purpose::Gateway | Purpose::Unknown => Error::NotARehearsal { batch },
+    })
+}
+
+/// Ties a batch to where it belongs; returns its number and its last claim.
+pub(in crate::journal::sqlite) fn pin(
+    c: &Chained,
+    batch: &BatchName,
+    home: &Home,
+    now: Timestamp,
+) -> Result<(i64, Option<i64>), Error> {
+    assert_as_recorded(c, known_batch(c, batch)?, batch)?;
+    assert_purpose(c, batch, Purpose::of_gateway(&home.gateway))?;
+    let found = c
+        .query_row(
+            "select batch_id, gateway, wire, last_claim_at from batch where name = ?1",
+            [batch.as_str()],
+            |row| {
+                let pinned: (Option<String>, Option<String>) = (row.get(1)?, row.get(2)?);
+                Ok((row.get::<_, i64>(0)?, pinned, row.get::<_, Option<i64>>(3)?))
+            },
+        )
+        .optional()?;
+    let Some((batch_id, (gateway, wire), last_claim_at)) = found else {
+        return Err(Error::UnknownBatch {
+            name: batch.to_string(),
+        });
+    };
+    let is_pinned = gateway.is_some() && wire.is_some();
+    if let Some(pinned) = gateway.filter(|pinned| *pinned != home.gateway) {
+        return Err(Error::OtherGateway {
+            batch: batch.clone(),
+            pinned,
+            configured: home.gateway.clone(),
+        });
+    }
+    if let Some(pinned) = wire.filter(|pinned| *pinned != home.wire) {
+        return Err(Error::OtherWire {
+            batch: batch.clone(),
+            pinned,
+            configured: home.wire.clone(),
+        });
+    }
+    let on_record = account(c, batch_id)?;
+    let judged = judge(c, (batch_id, batch), on_record.as_deref(), &home.account)?;
+    if judged == Pin::Refused {
+        return Err(other_account(batch, on_record, &home.account));
+    }
+    payers::assert_known(c, batch_id, batch, home)?;
+    mark_payer(c, batch, &home.gateway, &home.account)?;
+    c.execute(
+        "update batch set gateway = ?2, wire = ?3 where batch_id = ?1",
+        params![batch_id, home.gateway, home.wire],
+    )?;
+    if !is_pinned {
+        c.with(|c, chain| digests::pin(c, chain, batch_id, now))?;
+    }
+    if judged == Pin::Taken {
+        let detail = json!({"account": home.account, "before": on_record});
+        take(c, batch_id, &home.account, ACCOUNT_TAKEN, &detail, now)?;
+    }
+    Ok((batch_id, last_claim_at))
+}
+
+fn other_account(batch: &BatchName, pinned: Option<String>, configured: &str) -> Error {
+    Error::OtherAccount {
+        batch: batch.clone(),
+        pinned: pinned.unwrap_or_default(),
+        configured: configured.to_owned(),
+    }
+}
+
+fn judge(
+    c: &Chained,
+    (batch_id, batch): (i64, &BatchName),
+    on_record: Option<&str>,
+    configured: &str,
+) -> Result<Pin, Error> {
+    // Looked for only where it decides: every life may have to be read.
+    let differs = on_record.is_some_and(|account| account != configured);
+    let bound = differs && may_be_there(c, batch_id)?;
+    if differs && !bound {
+        assert_nothing_was_edited(c, batch_id, batch)?;
+    }
+    Ok(pin::judge(on_record, configured, bound))
+}
+
+/// Refuses to let a batch go elsewhere where what is said of its payments is not what their evidence comes to: who can write
+/// the file could hide what was posted.
+pub(in crate::journal::sqlite) fn assert_nothing_was_edited(
+    c: &Chained,
+    batch_id: i64,
+    batch: &BatchName,
+) -> Result<(), Error> {
+    match check_batch(c, batch_id)? {
+        Some(what) => Err(Error::Altered {
+            batch: batch.clone(),
+            what,
+        }),
+        None => Ok(()),
+    }
+}
+
+/// Lets the mark say who posts a batch.
+pub(in crate::journal::sqlite) fn mark_payer(
+    c: &Chained,
+    batch: &BatchName,
+    gateway: &str,
+    account: &str,
+) -> Result<(), Error> {
+    match Purpose::of_gateway(gateway) {
+        Purpose::Rehearsal => Ok(()),
+        Purpose::Gateway | Purpose::Unknown => {
+            payers::mark_payer(c, batch, &Payer::of(gateway, account))
+        }
+    }
+}
+
+fn take(
+    c: &Chained,
+    batch_id: i64,
+    account: &str,
+    kind: i64,
+    detail: &serde_json::Value,
+    now: Timestamp,
+) -> Result<(), Error> {
+    c.execute(
+        "update batch set account = ?2 where batch_id = ?1",
+        params![batch_id, account],
+    )?;
+    c.append(&Evidence {
+        batch_id,
+        at: now,
+        kind: (kind, None, None),
+        detail: Some(&detail.to_string()),
+        ..Evidence::default()
+    })
+}
+
+pub(in crate::journal::sqlite) fn witnesses(
+    c: &Connection,
+    batch_id: i64,
+    limit: usize,
+) -> Result<Vec<Question>, Error> {
+    let mut statement = c.prepare_cached(
+        "select i.identifier, l.gateway_transaction_id from instruction i join life l using (seq) where seq = ?1",
+    )?;
+    lives(c, batch_id, limit, pin::can_witness)?
+        .into_iter()
+        .map(|seq| {
+            let (identifier, gateway_transaction_id): (String, Option<String>) =
+                statement.query_row([seq], |row| Ok((row.get(0)?, row.get(1)?)))?;
+            Ok(Question {
+                seq,
+                id: identifier_of(&identifier)?,
+                gateway_transaction_id,
+            })
+        })
+        .collect()
+}
+
+fn move_account(
+    c: &Chained,
+    batch: &BatchName,
+    order: &AccountMove,
+    now: Timestamp,
+) -> Result<(), Error> {
+    let batch_id = known_batch(c, batch)?;
+    let on_record = account(c, batch_id)?;
+    if on_record.as_deref() != Some(&order.from) {
+        return Err(other_account(batch, on_record, &order.to));
+    }
+    assert_belongs(c, batch_id, order.witness)?;
+    let detail = json!({
+        "account": order.to,
+        "before": order.from,
+        "witness": order.witness.as_str(),
+        "reason": order.reason,
+    });
+    c.act(
+        batch_id,
+        now,
+        "account-moved",
+        order.to.as_str().into(),
+        Some(&order.reason),
+    )?;
+    let gateway: Option<String> = c
+        .prepare_cached("select gateway from batch where batch_id = ?1")?
+        .query_row([batch_id], |row| row.get(0))?;
+    mark_payer(c, batch, &gateway.unwrap_or_default(), &order.to)?;
+    take(c, batch_id, &order.to, ACCOUNT_MOVED, &detail, now)
+}
+
+pub(in crate::journal::sqlite) fn assert_belongs(
+    c: &Connection,
+    batch_id: i64,
+    id: PayerTransactionId,
+) -> Result<(), Error> {
+    let belongs: bool = c.query_row(
+        "select exists (select 1 from identifier d cross join instruction i using (seq) where d.identifier = ?1 and i.batch_id = ?2)",
+        params![id.as_str(), batch_id],
+        |row| row.get(0),
+    )?;
+    if belongs {
+        Ok(())
+    } else {
+        Err(corrupt(format!("a witness {id} of another batch")))
+    }
+}

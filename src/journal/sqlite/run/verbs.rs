@@ -1,0 +1,535 @@
+//! The verbs of a run: take the batch, claim, ask, hold lanes.
+
+use std::sync::Arc;
+
+use rusqlite::{Connection, OptionalExtension, params};
+use serde_json::Value;
+
+use super::claim_unstarted::claim_fresh;
+use super::confirmed;
+use super::lanes::held_lanes;
+use super::pin::pin;
+use super::rest::{What, disturb, last};
+use super::restart::ASKED_ABOUT;
+use super::restart::{bring_back, doubt_anew, restart_waits};
+use crate::domain::{BatchName, Said, Timestamp};
+use crate::journal::sqlite::codec::catalog::known_batch;
+use crate::journal::sqlite::codec::values::NEVER;
+use crate::journal::sqlite::codec::values::{
+    LIFE_COLUMNS, PAYMENT_COLUMNS, PAYMENT_WIDTH, corrupt, identifier_of, life_of, payment_of,
+    stamp,
+};
+use crate::journal::sqlite::payments::apply::{apply, claim_one};
+use crate::journal::sqlite::payments::ask_stale;
+use crate::journal::sqlite::payments::generations;
+use crate::journal::sqlite::payments::unstarted::has_fresh;
+use crate::journal::sqlite::payments::watched::watched;
+use crate::journal::sqlite::preflight::documents::DOCUMENT_IS_THERE;
+use crate::journal::sqlite::recovery::given_orders::lost_orders;
+use crate::journal::sqlite::recovery::on_chain;
+use crate::journal::sqlite::session::deferred_queries::Waits;
+use crate::journal::sqlite::session::fence::{assert_current, epoch};
+use crate::journal::sqlite::session::payments::subject;
+use crate::journal::sqlite::session::subject::Subject;
+use crate::journal::sqlite::session::transaction::Chained;
+use crate::journal::sqlite::verify::checks::{check_generations, check_touched};
+use crate::journal::sqlite::verify::intact::told;
+use crate::journal::{
+    Acquired, Claim, Clearance, Due, Error, Halt, Heard, Moved, Question, RunTerms, RunToken,
+};
+use crate::ledger::Purpose;
+use crate::ledger::confirmation::{Bound, Confirmation};
+use crate::ledger::generations::Order;
+use crate::ledger::intact::Mismatch;
+use crate::ledger::recovery::{OrdersLost, held_back};
+use crate::lifecycle::{Event, Moment, Policy, State};
+
+/// Takes a batch for a run.
+pub(in crate::journal::sqlite) fn acquire(
+    c: &Chained,
+    batch: &BatchName,
+    terms: &RunTerms,
+    policy: &Policy,
+) -> Result<Acquired, Error> {
+    c.mark(known_batch(c, batch)?);
+    let (batch_id, last_claim_at) = pin(c, batch, &terms.home, terms.now)?;
+    on_chain::assert_may_leave(c, batch_id)?;
+    let lost = match Purpose::of_gateway(&terms.home.gateway) {
+        // It moves nothing.
+        Purpose::Rehearsal => OrdersLost::default(),
+        Purpose::Gateway | Purpose::Unknown => lost_orders(c)?,
+    };
+    let confirmation = Confirmation {
+        bound: held_back(terms.confirmation.bound, lost),
+        ..terms.confirmation.clone()
+    };
+    c.execute(
+        "insert into meta (key, value) values ('epoch', 1) on conflict do update set value = value + 1",
+        [],
+    )?;
+    let token = RunToken {
+        batch_id,
+        epoch: epoch(c)?,
+        confirmed: confirmation.bound,
+    };
+    c.mark_epoch(token.epoch);
+    confirmed::record(c, batch_id, &confirmation, terms.now)?;
+    c.begin_run(batch_id, confirmation.allowance());
+    #[cfg(test)]
+    crate::journal::sqlite::writer::simulated::acquiring();
+    #[cfg(test)]
+    if crate::canary::Canary::WaitsOutliveTheClock.sings() {
+        c.begin_waits(batch_id, first_questions(c, batch_id, terms)?);
+        return Ok(Acquired {
+            token,
+            last_claim_at: stamp(last_claim_at),
+            last_post: last(c, batch_id, What::Posts)?,
+            last_question: last(c, batch_id, What::Questions)?,
+            abandoned: abandon(c, batch_id, terms.now, policy)?,
+            held: held_lanes(c, batch_id)?,
+        });
+    }
+    if is_open(c, batch_id)? {
+        c.acted(batch_id, terms.now, "run", Value::Null)?;
+    }
+    doubt_anew(c, batch_id, terms.now, policy)?;
+    let abandoned = abandon(c, batch_id, terms.now, policy)?;
+    restart_waits(c, batch_id, terms, policy)?;
+    ask_stale::ask_all_again(c, batch_id, terms.now, policy)?;
+    generations::settle_all(c, batch_id, terms.now, policy)?;
+    c.begin_waits(batch_id, first_questions(c, batch_id, terms)?);
+    Ok(Acquired {
+        token,
+        last_claim_at: stamp(last_claim_at),
+        last_post: last(c, batch_id, What::Posts)?,
+        last_question: last(c, batch_id, What::Questions)?,
+        abandoned,
+        held: held_lanes(c, batch_id)?,
+    })
+}
+
+/// Returns whether a run has anything to do: one that finds all ended leaves no trace, so that its report is the same again.
+fn is_open(c: &Connection, batch_id: i64) -> Result<bool, Error> {
+    Ok(c.prepare_cached(
+        "select exists (select 1 from tally where batch_id = ?1 and count > 0 and state not in (5, 6, 7, 8))
+             or exists (select 1 from inquiry where batch_id = ?1)",
+    )?
+    .query_row([batch_id], |row| row.get(0))?)
+}
+
+/// Turns intents without an outcome into doubts: their bytes may have left.
+// Found by a look at every life: few payments are under way at a time, and only a run that broke off leaves some.
+pub(in crate::journal::sqlite) fn abandon(
+    c: &Chained,
+    batch_id: i64,
+    now: Timestamp,
+    policy: &Policy,
+) -> Result<u64, Error> {
+    c.write_tallies()?;
+    let some: bool = c
+        .prepare_cached(
+            "select exists (select 1 from tally where batch_id = ?1 and state = 1 and count > 0)",
+        )?
+        .query_row([batch_id], |row| row.get(0))?;
+    if !some {
+        return Ok(0);
+    }
+    let seqs: Vec<i64> = c
+        .prepare("select seq from life not indexed where batch_id = ?1 and state = 1 order by seq")?
+        .query_map([batch_id], |row| row.get(0))?
+        .collect::<Result<_, _>>()?;
+    for seq in &seqs {
+        let mut subject = subject(c, *seq)?;
+        let moment = Moment { now, jitter: 0 };
+        apply(
+            c,
+            &mut subject,
+            Event::Abandoned,
+            &Said::default(),
+            None,
+            moment,
+            policy,
+        )?;
+        c.moved(&subject, State::Posting)?;
+        generations::settle(c, &mut subject, moment, Some(policy))?;
+    }
+    Ok(seqs.len() as u64)
+}
+
+/// Lanes of a batch that are not held and have something ready.
+fn open_lanes(c: &Chained, batch_id: i64) -> Result<Vec<i64>, Error> {
+    c.write_tallies()?;
+    let mut statement = c.prepare_cached(
+        "select distinct service_id from tally t where batch_id = ?1 and state = 0 and count > 0
+         and not exists (select 1 from held_lane h where h.batch_id = ?1 and h.service_id = t.service_id)",
+    )?;
+    let lanes = statement
+        .query_map([batch_id], |row| row.get(0))?
+        .collect::<Result<_, _>>()?;
+    Ok(lanes)
+}
+
+/// Records the intent to post a block of payments; says, too, why nothing more may be claimed, where that is so.
+pub(in crate::journal::sqlite) fn claim(
+    c: &Chained,
+    token: RunToken,
+    limit: usize,
+    now: Timestamp,
+    policy: &Policy,
+) -> Result<(Vec<Claim>, Option<Halt>), Error> {
+    assert_current(c, token)?;
+    on_chain::assert_may_leave(c, token.batch_id)?;
+    c.mark(token.batch_id);
+    let mut claims = Vec::with_capacity(limit);
+    let mut halt = None;
+    let lanes = open_lanes(c, token.batch_id)?;
+    for (index, lane) in lanes.iter().enumerate() {
+        // Every lane gets its share of the block; what one leaves, the next may take.
+        let share = (limit - claims.len()).div_ceil(lanes.len() - index);
+        let lane = (token.batch_id, *lane);
+        let before = claims.len();
+        halt = claim_lane(c, lane, token.confirmed, share, now, policy, &mut claims)?;
+        if halt.is_some() {
+            break;
+        }
+        let share = share - (claims.len() - before);
+        if share > 0 {
+            halt = claim_fresh(c, lane, token.confirmed, share, now, policy, &mut claims)?;
+        }
+        if halt.is_some() {
+            break;
+        }
+    }
+    if !claims.is_empty() {
+        disturb(c, token.batch_id, What::Posts)?;
+        c.prepare_cached("update batch set last_claim_at = ?2 where batch_id = ?1")?
+            .execute(params![token.batch_id, now.as_millis()])?;
+    }
+    Ok((claims, halt))
+}
+
+/// The bill that told the amount of instruction `i`.
+const PRICED_BY: &str = "(select b.bill_id from bill b where b.seq = i.seq and b.outcome = 0)";
+
+/// Holds for an instruction `i` that a confirmation up to instruction ?5 and bill ?6 covers.
+fn covered() -> String {
+    format!("(i.seq <= ?5 and (i.as_due = 0 or coalesce({PRICED_BY}, 0) <= ?6))")
+}
+
+/// Payments of lane ?2 that may be posted by ?3, the oldest first, and what of their documents is to be named.
+pub(in crate::journal::sqlite) fn due_in_lane() -> String {
+    let covered = covered();
+    format!(
+        "select {PAYMENT_COLUMNS}, {LIFE_COLUMNS}, seq, (select u.reference from upload u where u.seq = l.seq),
+             iif(i.as_due = 1, {PRICED_BY}, null)
+         from life l indexed by post_queue cross join instruction i using (seq) join service s on s.service_id = i.service_id
+         where l.batch_id = ?1 and l.service_id = ?2 and l.state = 0 and l.due_at <= ?3 and {DOCUMENT_IS_THERE} and {covered}
+         order by l.due_at, seq limit ?4"
+    )
+}
+
+/// When the next payment of lane ?2 may be posted, before ?3.
+pub(in crate::journal::sqlite) fn next_in_lane() -> String {
+    let covered = covered();
+    format!(
+        "select l.due_at from life l indexed by post_queue cross join instruction i using (seq)
+         where l.batch_id = ?1 and l.service_id = ?2 and l.state = 0 and l.due_at < ?3 and {DOCUMENT_IS_THERE} and {covered}
+         order by l.due_at, seq limit ?4"
+    )
+}
+
+/// Whether payments of lane ?2 wait that are due before ?3: for their documents, and for a confirmation.
+// Asked only where nothing may be posted, so that the first rows it meets decide.
+pub(in crate::journal::sqlite) fn waiting_in_lane() -> String {
+    let covered = covered();
+    let waiting = "select 1 from life l indexed by post_queue cross join instruction i using (seq)
+         where l.batch_id = ?1 and l.service_id = ?2 and l.state = 0 and l.due_at < ?3";
+    format!(
+        "select exists ({waiting} and {covered} and not {DOCUMENT_IS_THERE} limit ?4), exists ({waiting} and not {covered} limit ?4)"
+    )
+}
+
+/// Records the intent to post payments whose life has begun: what was posted before, or waited for its document or its bill.
+fn claim_lane(
+    c: &Chained,
+    (batch_id, lane): (i64, i64),
+    confirmed: Bound,
+    share: usize,
+    now: Timestamp,
+    policy: &Policy,
+    claims: &mut Vec<Claim>,
+) -> Result<Option<Halt>, Error> {
+    let sql = due_in_lane();
+    #[cfg(test)]
+    let sql = if crate::canary::Canary::DocumentForgotten.sings() {
+        sql.replace(DOCUMENT_IS_THERE, "true")
+    } else {
+        sql
+    };
+    let mut statement = c.prepare_cached(&sql)?;
+    let mut rows = statement.query(params![
+        batch_id,
+        lane,
+        now.as_millis(),
+        i64::try_from(share).unwrap_or(i64::MAX),
+        confirmed.instruction,
+        confirmed.bill,
+    ])?;
+    // The index is read to the end before the claims below change it.
+    let mut found = Vec::with_capacity(share);
+    while let Some(row) = rows.next()? {
+        let payment = payment_of(row, 0)?;
+        let life = life_of(row, PAYMENT_WIDTH)?;
+        let (seq, document): (i64, Option<String>) =
+            (row.get(PAYMENT_WIDTH + 10)?, row.get(PAYMENT_WIDTH + 11)?);
+        if confirmed.covers(seq, row.get(PAYMENT_WIDTH + 12)?) {
+            found.push((seq, payment, life, document));
+        }
+    }
+    drop(rows);
+    let moment = Moment { now, jitter: 0 };
+    let mut leaving = Vec::with_capacity(found.len());
+    for (seq, payment, life, support_document) in found {
+        let of_lane = (batch_id, lane);
+        let document = support_document.is_some();
+        let mut altered = check_touched(c, of_lane, seq, &payment, &life, document)?;
+        if altered.is_none() && payment.generation > 0 {
+            altered = check_generations(c, of_lane, seq)?;
+        }
+        if altered.is_some() {
+            return Ok(altered.map(Halt::Altered));
+        }
+        let money = payment.instruction.money;
+        let mut subject = Subject {
+            batch_id,
+            has_generations: payment.generation > 0,
+            callbacks: None,
+            moved: Moved {
+                seq,
+                lane,
+                from: State::Ready,
+                life,
+                money,
+                heard: Heard::Nothing,
+            },
+        };
+        if generations::settle(c, &mut subject, moment, Some(policy))? != Order::Leave
+            || ask_stale::ask_again(c, seq, &life, now, policy)?
+        {
+            continue;
+        }
+        let held = watched(c, &[seq])?;
+        if held.altered.is_some() {
+            return Ok(held.altered.map(Halt::Altered));
+        }
+        if let Some(what) = held.paid {
+            return Ok(Some(Halt::PaidElsewhere(what)));
+        }
+        if life.attempts == 0 && !c.allows(batch_id, money) {
+            let beyond = told(c, seq, Mismatch::Beyond)?;
+            return Ok(Some(Halt::Altered(beyond)));
+        }
+        let is_watched = !held.seqs.is_empty();
+        leaving.push((subject, payment, support_document, is_watched));
+    }
+    for (mut subject, payment, support_document, is_watched) in leaving {
+        let Moved { seq, life, .. } = subject.moved;
+        #[cfg(test)]
+        let payment = crate::journal::sqlite::writer::mistakes::mistaken(payment, &life);
+        #[cfg(test)]
+        let support_document = support_document.map(|reference| {
+            let other = life.attempts > 0 && crate::canary::Canary::OtherDocumentOnRepost.sings();
+            reference + if other { "-2" } else { "" }
+        });
+        #[cfg(test)]
+        if crate::canary::Canary::ClaimWithoutIntent.sings() {
+            c.prepare_cached("update life set due_at = ?2 where seq = ?1")?
+                .execute(params![seq, now.as_millis() + 500])?;
+            claims.push(Claim {
+                seq,
+                lane,
+                payment: Arc::new(payment),
+                support_document: None,
+                looked_at_last: false,
+            });
+            continue;
+        }
+        if claim_one(c, &mut subject, moment, policy)? {
+            c.moved(&subject, State::Ready)?;
+            claims.push(Claim {
+                seq,
+                lane,
+                payment: Arc::new(payment),
+                support_document,
+                looked_at_last: life.is_exposed() || subject.has_generations || is_watched,
+            });
+        }
+    }
+    Ok(None)
+}
+
+/// Says of claims, just before they leave, whether they still may: evidence from elsewhere may have settled them, or paid an
+/// earlier generation of their rows.
+pub(in crate::journal::sqlite) fn clearances(
+    c: &Chained,
+    token: RunToken,
+    seqs: &[i64],
+    now: Timestamp,
+    policy: &Policy,
+) -> Result<Vec<(i64, Clearance)>, Error> {
+    assert_current(c, token)?;
+    seqs.iter()
+        .map(|seq| Ok((*seq, generations::clearance(c, *seq, now, policy)?)))
+        .collect()
+}
+
+/// Payments that are to be asked about by ?2, the oldest first; no more than ?3.
+// The index has them by state, so that the doubts are found among them: the first of each are merged. It is taken only
+// where its own condition is repeated.
+pub(in crate::journal::sqlite) fn due_questions() -> String {
+    let of_state = |state| {
+        format!(
+            "select * from (select seq, due_at, gateway_transaction_id from life indexed by ask_queue
+                 where batch_id = ?1 and state = {state} and state >= 2 and state <= 4 and queued = 1 and due_at <= ?2 order by due_at, seq limit ?3)"
+        )
+    };
+    format!(
+        "select seq, i.identifier, d.gateway_transaction_id from ({}) d cross join instruction i using (seq)
+         order by d.due_at, seq limit ?3",
+        ASKED_ABOUT.map(of_state).join(" union all ")
+    )
+}
+
+/// When the next payment of state ?2 is to be asked about, before ?3.
+pub(in crate::journal::sqlite) const NEXT_QUESTION: &str = "select min(due_at) from life indexed by ask_queue
+     where batch_id = ?1 and state = ?2 and state >= 2 and state <= 4 and queued = 1 and due_at < ?3";
+
+/// Payments that have ended, and are asked about all the same: those due by ?2, no more than ?3.
+const DUE_INQUIRIES: &str = "select q.seq, i.identifier, l.gateway_transaction_id
+     from inquiry q indexed by inquiry_queue cross join instruction i using (seq) cross join life l on l.seq = q.seq
+     where q.batch_id = ?1 and q.due_at <= ?2 order by q.due_at, q.seq limit ?3";
+
+/// Returns payments that are due to be asked about, and puts them off while they are.
+pub(in crate::journal::sqlite) fn questions(
+    c: &Chained,
+    token: RunToken,
+    limit: usize,
+    now: Timestamp,
+    lease: Timestamp,
+) -> Result<Vec<Question>, Error> {
+    assert_current(c, token)?;
+    let joined = c.waits(token.batch_id, |waits| waits.join(c, now));
+    if joined.transpose()? == Some(true) {
+        c.forget_recent();
+    }
+    let mut statement = c.prepare_cached(&due_questions())?;
+    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+    let mut rows = statement.query(params![token.batch_id, now.as_millis(), limit])?;
+    let mut questions = Vec::new();
+    while let Some(row) = rows.next()? {
+        let identifier = row
+            .get_ref(1)?
+            .as_str()
+            .map_err(|_| corrupt("an identifier"))?;
+        questions.push(Question {
+            seq: row.get(0)?,
+            id: identifier_of(identifier)?,
+            gateway_transaction_id: row.get(2)?,
+        });
+    }
+    let asked = questions.len();
+    let room = limit - i64::try_from(asked).unwrap_or(limit);
+    let mut inquiries = c.prepare_cached(DUE_INQUIRIES)?;
+    let mut rows = inquiries.query(params![token.batch_id, now.as_millis(), room])?;
+    while let Some(row) = rows.next()? {
+        questions.push(Question {
+            seq: row.get(0)?,
+            id: identifier_of(&row.get::<_, String>(1)?)?,
+            gateway_transaction_id: row.get(2)?,
+        });
+    }
+    drop(rows);
+    if !questions.is_empty() {
+        disturb(c, token.batch_id, What::Questions)?;
+    }
+    let mut put_off = c.prepare_cached("update inquiry set due_at = ?2 where seq = ?1")?;
+    for question in &questions[asked..] {
+        put_off.execute(params![question.seq, lease.as_millis()])?;
+    }
+    let mut put_off = c.prepare_cached("update life set due_at = ?2 where seq = ?1")?;
+    for question in &questions[..asked] {
+        put_off.execute(params![question.seq, lease.as_millis()])?;
+        c.change_recent(question.seq, |subject| {
+            subject.moved.life.due_at = Some(lease);
+        });
+    }
+    Ok(questions)
+}
+
+/// Returns when the next post and the next question are due.
+pub(in crate::journal::sqlite) fn due(
+    c: &Chained,
+    token: RunToken,
+    now: Timestamp,
+) -> Result<Due, Error> {
+    bring_back(c, token.batch_id, now)?;
+    let mut earliest_post = c.prepare_cached(&next_in_lane())?;
+    let mut waiting = c.prepare_cached(&waiting_in_lane())?;
+    let Bound { instruction, bill } = token.confirmed;
+    let (mut post, mut document, mut unconfirmed) = (None, false, false);
+    for lane in open_lanes(c, token.batch_id)? {
+        let wanted = [token.batch_id, lane, NEVER, 1, instruction, bill];
+        let found: Option<i64> = match has_fresh(c, token.batch_id, lane, instruction)? {
+            true => Some(0),
+            false => earliest_post
+                .query_row(wanted, |row| row.get(0))
+                .optional()?,
+        };
+        if found.is_none() {
+            let (for_document, for_word): (bool, bool) =
+                waiting.query_row(wanted, |row| Ok((row.get(0)?, row.get(1)?)))?;
+            document |= for_document;
+            unconfirmed |= for_word || has_fresh(c, token.batch_id, lane, i64::MAX)?;
+        }
+        post = [post, found].into_iter().flatten().min();
+    }
+    let mut ask = c.waits(token.batch_id, |waits| waits.next()).flatten();
+    let mut next_question = c.prepare_cached(NEXT_QUESTION)?;
+    for state in ASKED_ABOUT {
+        let found: Option<i64> =
+            next_question.query_row(params![token.batch_id, state, NEVER], |row| row.get(0))?;
+        ask = [ask, found].into_iter().flatten().min();
+    }
+    let inquiry: Option<i64> = c
+        .prepare_cached(
+            "select min(due_at) from inquiry indexed by inquiry_queue where batch_id = ?1 and due_at < ?2",
+        )?
+        .query_row([token.batch_id, NEVER], |row| row.get(0))?;
+    ask = [ask, inquiry].into_iter().flatten().min();
+    Ok(Due {
+        post: stamp(post),
+        ask: stamp(ask),
+        document,
+        unconfirmed,
+    })
+}
+
+/// Returns the key of the callback addresses.
+pub(in crate::journal::sqlite) fn callback_key(c: &Connection) -> Result<Vec<u8>, Error> {
+    // SQLite's generator is seeded by the operating system.
+    c.execute(
+        "insert into meta (key, value) values ('callback_key', randomblob(32)) on conflict do nothing",
+        [],
+    )?;
+    Ok(c.query_row(
+        "select value from meta where key = 'callback_key'",
+        [],
+        |row| row.get(0),
+    )?)
+}
+
+/// Begins to remember what the run of a batch is to ask.
+fn first_questions(c: &Chained, batch_id: i64, terms: &RunTerms) -> Result<Waits, Error> {
+    c.write_tallies()?;
+    Waits::begin(c, batch_id, terms)
+}

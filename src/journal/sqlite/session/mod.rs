@@ -1,0 +1,10 @@
+//! One transaction that writes: what it has read, remembered and summed up while it lasts.
+
+pub(super) mod deferred_queries;
+pub(super) mod fence;
+pub(super) mod members;
+pub(super) mod payment_cache;
+pub(super) mod payments;
+pub(super) mod subject;
+pub(super) mod tallies;
+pub(super) mod transaction;

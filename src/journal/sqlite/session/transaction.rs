@@ -1,0 +1,350 @@
+//! One transaction that writes: its connection, and what is known while it lasts.
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::ops::{Deref, DerefMut};
+use std::sync::Arc;
+
+use rusqlite::Connection;
+
+use super::deferred_queries::Waits;
+use super::members::counted;
+use super::payment_cache::Recent;
+use super::subject::Subject;
+use super::tallies::Tallies;
+use crate::domain::{Actor, Country, Money, Msisdn, PayerTransactionId, Payment};
+use crate::journal::Error;
+use crate::journal::mark::Place;
+use crate::journal::sqlite::evidence::append::Kind;
+use crate::journal::sqlite::evidence::chain::{Chain, Evidence};
+use crate::journal::sqlite::evidence::encoding::Digest;
+use crate::journal::sqlite::verify::intact::Intact;
+use crate::ledger::confirmation::Allowance;
+use crate::ledger::payer::{AsLoaded, Payer, Payers};
+use crate::ledger::recovery::{JournalId, Marked, Order};
+use crate::lifecycle::State;
+
+/// The connection that writes, with the chains that its transaction extends and the sums that it moves.
+pub(in crate::journal::sqlite) struct Chained {
+    connection: Connection,
+    chain: RefCell<Chain>,
+    tallies: RefCell<Tallies>,
+    recent: RefCell<Recent>,
+    /// Who gave the command that the transaction carries out.
+    actor: RefCell<Option<Arc<Actor>>>,
+    /// By their batches.
+    waits: RefCell<BTreeMap<i64, Waits>>,
+    intact: RefCell<BTreeMap<i64, Intact>>,
+    allowances: RefCell<BTreeMap<i64, Allowance>>,
+    /// Where the mark of the journal is, and what it says of the journal itself; a journal that is made aside has none yet.
+    mark: Option<Beside>,
+    /// A run began in this transaction.
+    new_epoch: Cell<Option<i64>>,
+    /// A person gave an order in this transaction: so many are on record now.
+    new_orders: Cell<Option<u64>>,
+    /// And these were given.
+    new_given: RefCell<Vec<Order>>,
+    /// Batches that were taken for an account in this transaction.
+    new_payers: RefCell<Payers>,
+    /// What is on record of recoveries was compared with the chains, and nobody else has written since.
+    knows_recoveries: Cell<bool>,
+}
+
+/// The mark of a journal, and what never changes of it.
+pub(in crate::journal::sqlite) struct Beside {
+    pub(in crate::journal::sqlite) place: Place,
+    pub(in crate::journal::sqlite) journal: JournalId,
+    pub(in crate::journal::sqlite) born: Option<u64>,
+    pub(in crate::journal::sqlite) epoch: i64,
+    pub(in crate::journal::sqlite) orders: u64,
+}
+
+impl Chained {
+    pub(in crate::journal::sqlite) fn new(connection: Connection) -> Self {
+        Self {
+            connection,
+            chain: RefCell::default(),
+            tallies: RefCell::default(),
+            recent: RefCell::default(),
+            waits: RefCell::default(),
+            actor: RefCell::default(),
+            intact: RefCell::default(),
+            allowances: RefCell::default(),
+            mark: None,
+            new_epoch: Cell::default(),
+            new_orders: Cell::default(),
+            new_given: RefCell::default(),
+            new_payers: RefCell::default(),
+            knows_recoveries: Cell::default(),
+        }
+    }
+
+    /// From now on, a mark follows what is written.
+    pub(in crate::journal::sqlite) fn follow(&mut self, mark: Beside) {
+        self.mark = Some(mark);
+    }
+
+    /// Lets the mark follow what this transaction appends to a batch. Called before anything is appended.
+    pub(in crate::journal::sqlite) fn mark(&self, batch_id: i64) {
+        if self.mark.is_some() {
+            self.chain.borrow_mut().mark(batch_id);
+        }
+    }
+
+    /// Lets the mark follow a run that begins.
+    pub(in crate::journal::sqlite) fn mark_epoch(&self, epoch: i64) {
+        self.new_epoch.set(Some(epoch));
+    }
+
+    /// Lets the mark follow an order of a person that a copy must not forget.
+    pub(in crate::journal::sqlite) fn mark_order(&self, order: Order) {
+        self.new_orders.set(Some(order.number));
+        self.new_given.borrow_mut().push(order);
+    }
+
+    /// Lets the mark say from which account a batch is posted.
+    pub(in crate::journal::sqlite) fn mark_payer(
+        &self,
+        batch: &str,
+        payer: &Payer,
+        loaded: Option<AsLoaded>,
+    ) {
+        self.new_payers.borrow_mut().take_as(batch, payer, loaded);
+    }
+
+    /// Writes what a commit moved into the mark, before anything that rests on it leaves.
+    pub(in crate::journal::sqlite) fn advance_mark(&mut self) -> Result<(), Error> {
+        let positions = self.chain.borrow_mut().take_marked();
+        let (epoch, orders) = (self.new_epoch.take(), self.new_orders.take());
+        let (payers, given) = (self.new_payers.take(), self.new_given.take());
+        let Some(mark) = &mut self.mark else {
+            return Ok(());
+        };
+        if positions.is_empty() && epoch.is_none() && orders.is_none() && payers.is_empty() {
+            return Ok(());
+        }
+        mark.epoch = epoch.unwrap_or(mark.epoch).max(mark.epoch);
+        mark.orders = orders.unwrap_or(mark.orders).max(mark.orders);
+        mark.place.advance(&Marked {
+            journal: mark.journal,
+            born: mark.born,
+            epoch: mark.epoch,
+            orders: mark.orders,
+            given,
+            positions,
+            payers,
+        })
+    }
+
+    /// Says who gave the command that is carried out next.
+    pub(in crate::journal::sqlite) fn hand_to(&self, actor: Option<Arc<Actor>>) {
+        self.actor.replace(actor);
+    }
+
+    /// Returns who gave the command.
+    pub(in crate::journal::sqlite) fn actor(&self) -> Option<Arc<Actor>> {
+        self.actor.borrow().clone()
+    }
+
+    /// Gives the connection back.
+    #[cfg(test)]
+    pub(in crate::journal::sqlite) fn into_inner(self) -> Connection {
+        self.connection
+    }
+
+    /// Forgets what an earlier transaction knew: another process may have written since.
+    ///
+    /// Called inside the transaction that begins.
+    pub(in crate::journal::sqlite) fn begin(&self) -> Result<(), Error> {
+        self.new_epoch.take();
+        self.new_orders.take();
+        self.new_given.take();
+        self.chain.borrow_mut().start();
+        self.tallies.take();
+        if self.recent.borrow_mut().begin(&self.connection)? {
+            self.knows_recoveries.take();
+            self.intact
+                .borrow_mut()
+                .values_mut()
+                .for_each(Intact::doubt);
+        }
+        Ok(())
+    }
+
+    /// Forgets everything: what was learned in a transaction that was rolled back is not there.
+    pub(in crate::journal::sqlite) fn forget(&self) {
+        self.chain.take();
+        self.tallies.take();
+        self.recent.take();
+        self.intact.take();
+        self.new_payers.take();
+        self.knows_recoveries.take();
+    }
+
+    pub(in crate::journal::sqlite) fn knows_recoveries(&self) -> &Cell<bool> {
+        &self.knows_recoveries
+    }
+
+    /// Notes that a payment stands elsewhere now; the tally is written once for a transaction, or before it is read.
+    pub(in crate::journal::sqlite) fn moved(
+        &self,
+        subject: &Subject,
+        from: State,
+    ) -> Result<(), Error> {
+        let (from, to) = match subject.has_generations {
+            false => {
+                let minor = subject.moved.money.amount.minor();
+                ((from, minor), (subject.moved.life.state, minor))
+            }
+            true => counted(&self.connection, subject.moved.seq, from)?,
+        };
+        self.tallies.borrow_mut().moved(subject, from, to);
+        Ok(())
+    }
+
+    /// Writes the tally: before it is read in the same transaction.
+    pub(in crate::journal::sqlite) fn write_tallies(&self) -> Result<(), Error> {
+        self.tallies.take().write(&self.connection)
+    }
+
+    /// Returns where a payment stands, if that is known without reading it.
+    pub(in crate::journal::sqlite) fn recent(&self, seq: i64) -> Option<Subject> {
+        self.recent.borrow().get(seq)
+    }
+
+    /// Remembers where a payment stands, as it was read or written in this transaction.
+    pub(in crate::journal::sqlite) fn remember(&self, subject: &Subject) {
+        self.recent.borrow_mut().put(subject);
+    }
+
+    /// The same of a payment by its identifier.
+    pub(in crate::journal::sqlite) fn recent_by(&self, id: PayerTransactionId) -> Option<i64> {
+        self.recent.borrow().find(id)
+    }
+
+    /// Says who a payment is that was just remembered: its identifier, and to which number it goes.
+    pub(in crate::journal::sqlite) fn remember_payment(&self, seq: i64, payment: &Payment) {
+        let of = &payment.instruction;
+        let is_wallet = of.account_number == of.msisdn.as_str();
+        let wallet = is_wallet.then_some((of.msisdn, of.country));
+        self.recent.borrow_mut().name(seq, payment.id, wallet);
+    }
+
+    /// Returns to which number a payment goes, where its account is that number and both are remembered.
+    pub(in crate::journal::sqlite) fn recent_wallet(&self, seq: i64) -> Option<(Msisdn, Country)> {
+        self.recent.borrow().wallet(seq)
+    }
+
+    /// Changes what is remembered of a payment, as it was changed in its table.
+    pub(in crate::journal::sqlite) fn change_recent(
+        &self,
+        seq: i64,
+        change: impl FnOnce(&mut Subject),
+    ) {
+        self.recent.borrow_mut().change(seq, change);
+    }
+
+    /// Forgets where payments stand: their lives were changed without a word of it.
+    pub(in crate::journal::sqlite) fn forget_recent(&self) {
+        self.recent.borrow_mut().forget();
+    }
+
+    /// Begins to remember what the run of a batch is to ask.
+    pub(in crate::journal::sqlite) fn begin_waits(&self, batch_id: i64, waits: Waits) {
+        self.waits.borrow_mut().insert(batch_id, waits);
+    }
+
+    /// Begins a run: what is claimed is compared with the chain anew, and no more leaves for the first time than was shown.
+    pub(in crate::journal::sqlite) fn begin_run(
+        &self,
+        batch_id: i64,
+        allowance: Option<Allowance>,
+    ) {
+        self.intact.borrow_mut().remove(&batch_id);
+        match allowance {
+            Some(allowance) => self.allowances.borrow_mut().insert(batch_id, allowance),
+            None => self.allowances.borrow_mut().remove(&batch_id),
+        };
+    }
+
+    /// Takes a payment that leaves for the first time out of what was shown; `false` when it is more than that.
+    pub(in crate::journal::sqlite) fn allows(&self, batch_id: i64, money: Money) -> bool {
+        let mut allowances = self.allowances.borrow_mut();
+        allowances
+            .get_mut(&batch_id)
+            .is_none_or(|allowance| allowance.take(money))
+    }
+
+    /// Does something with what is known of the chain of a batch.
+    pub(in crate::journal::sqlite) fn intact<T>(
+        &self,
+        batch_id: i64,
+        work: impl FnOnce(&mut Intact) -> T,
+    ) -> T {
+        work(self.intact.borrow_mut().entry(batch_id).or_default())
+    }
+
+    /// Takes out what runs remember.
+    #[cfg(test)]
+    pub(in crate::journal::sqlite) fn take_waits(&self) -> BTreeMap<i64, Waits> {
+        self.waits.take()
+    }
+
+    /// Does something with what the run of a batch remembers; `None` when it is not run by this process.
+    // What was remembered in a transaction that was rolled back costs a look for nothing.
+    pub(in crate::journal::sqlite) fn waits<T>(
+        &self,
+        batch_id: i64,
+        work: impl FnOnce(&mut Waits) -> T,
+    ) -> Option<T> {
+        self.waits.borrow_mut().get_mut(&batch_id).map(work)
+    }
+
+    /// Appends one row of evidence.
+    pub(in crate::journal::sqlite) fn append(&self, row: &Evidence<'_>) -> Result<(), Error> {
+        self.chain.borrow_mut().append(&self.connection, row)
+    }
+
+    /// Returns the number of a text that the gateway said.
+    pub(in crate::journal::sqlite) fn phrase(&self, text: &str) -> Result<i64, Error> {
+        self.chain.borrow_mut().phrase(&self.connection, text)
+    }
+
+    /// Returns kinds and digests of a payment's evidence with a digest that waits to be written.
+    pub(in crate::journal::sqlite) fn waiting_digests(&self, seq: i64) -> Vec<(Kind, Digest)> {
+        self.chain.borrow().waiting_digests(seq)
+    }
+
+    /// Writes the evidence that waits: before any of it is read in the same transaction.
+    pub(in crate::journal::sqlite) fn flush(&self) -> Result<(), Error> {
+        self.chain.borrow_mut().flush(&self.connection)
+    }
+
+    /// Writes the evidence that waits and the heads, as the last statements of a transaction.
+    pub(in crate::journal::sqlite) fn save(&self) -> Result<(), Error> {
+        self.write_tallies()?;
+        self.chain.borrow_mut().save(&self.connection)
+    }
+
+    /// Does what needs the connection and the chains at once.
+    pub(in crate::journal::sqlite) fn with<T>(
+        &self,
+        work: impl FnOnce(&Connection, &mut Chain) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        work(&self.connection, &mut self.chain.borrow_mut())
+    }
+}
+
+impl Deref for Chained {
+    type Target = Connection;
+
+    fn deref(&self) -> &Connection {
+        &self.connection
+    }
+}
+
+impl DerefMut for Chained {
+    fn deref_mut(&mut self) -> &mut Connection {
+        &mut self.connection
+    }
+}

@@ -1,0 +1,149 @@
+//! Payments compared with the chain of evidence before something rests on them, as a transaction does it.
+
+use std::collections::BTreeSet;
+
+use super::intact::{
+    Evidence, check_bill, check_instruction, find_misfits, first_with_evidence, misfit, replay,
+    told, told_of,
+};
+use crate::domain::Payment;
+use crate::journal::Error;
+use crate::journal::sqlite::codec::values::{PAYMENT_COLUMNS, payment_of};
+use crate::journal::sqlite::evidence::digests::upload_digest;
+use crate::journal::sqlite::session::transaction::Chained;
+use crate::ledger::intact::{Mismatch, Span, ready, same, untouched};
+use crate::lifecycle::Life;
+
+/// Compares fresh payments of a lane, in their order, with the chain: they are as they were loaded, and nothing is known of
+/// them. Returns what does not fit, in words.
+pub(in crate::journal::sqlite) fn check_fresh(
+    c: &Chained,
+    (batch_id, lane): (i64, i64),
+    seqs: &[i64],
+) -> Result<Option<String>, Error> {
+    c.intact(batch_id, |intact| {
+        intact.refresh(c, batch_id)?;
+        let claimed_up_to = intact
+            .claims
+            .get(&lane)
+            .and_then(|lane| lane.last())
+            .map(|claims| claims.span.1);
+        let touched = first_with_evidence(c, seqs)?;
+        let mut checked: Option<Span> = None;
+        for seq in seqs {
+            if let Err(mismatch) = untouched(*seq, claimed_up_to, touched == Some(*seq)) {
+                return told(c, *seq, mismatch).map(Some);
+            }
+            if checked.is_some_and(|(_, last)| *seq <= last) {
+                continue;
+            }
+            match intact.check_block(c, batch_id, *seq)? {
+                Ok(span) => checked = Some(span),
+                Err((span, mismatch)) => return told_of(c, span, mismatch).map(Some),
+            }
+        }
+        Ok(None)
+    })
+}
+
+/// Compares a payment whose life has begun with the chain: its instruction, its document, its bill, and its evidence, which
+/// is replayed. Returns what does not fit, in words.
+pub(in crate::journal::sqlite) fn check_touched(
+    c: &Chained,
+    (batch_id, lane): (i64, i64),
+    seq: i64,
+    payment: &Payment,
+    life: &Life,
+    names_a_document: bool,
+) -> Result<Option<String>, Error> {
+    // What was learned in this transaction is read as well.
+    c.flush()?;
+    c.intact(batch_id, |intact| {
+        intact.refresh(c, batch_id)?;
+        if let Some(text) = check_instruction(intact, c, batch_id, seq, payment)? {
+            return Ok(Some(text));
+        }
+        let mut seen = Evidence::default();
+        let replayed = replay(intact, c, lane, seq, &mut seen)?;
+        let bill = check_bill(c, seq, payment, &seen)?;
+        let document = match names_a_document {
+            true => same(seen.uploaded, upload_digest(c, seq)?, Mismatch::Document),
+            false => Ok(()),
+        };
+        match ready(life, &replayed).and(bill).and(document) {
+            Ok(()) => Ok(None),
+            Err(mismatch) => told(c, seq, mismatch).map(Some),
+        }
+    })
+}
+
+/// Compares every generation of a payment's row with the chain: a retry rests on how the earlier ones ended. Returns what does
+/// not fit, in words.
+pub(in crate::journal::sqlite) fn check_generations(
+    c: &Chained,
+    (batch_id, lane): (i64, i64),
+    seq: i64,
+) -> Result<Option<String>, Error> {
+    c.flush()?;
+    let found = c.intact(batch_id, |intact| misfit(intact, c, (batch_id, lane), seq))?;
+    match found {
+        Some((seq, mismatch)) => told(c, seq, mismatch).map(Some),
+        None => Ok(None),
+    }
+}
+
+/// Compares a payment's instruction, and every generation of its row, with the chain, before anything is moved that was not
+/// heard of. Returns what does not fit, in words.
+pub(in crate::journal::sqlite) fn check_unheard(
+    c: &Chained,
+    of_lane: (i64, i64),
+    seq: i64,
+) -> Result<Option<String>, Error> {
+    let payment = c
+        .prepare_cached(&format!(
+            "select {PAYMENT_COLUMNS} from instruction i join service s using (service_id) where i.seq = ?1"
+        ))?
+        .query_row([seq], |row| Ok(payment_of(row, 0)))??;
+    c.flush()?;
+    let batch_id = of_lane.0;
+    let altered = c.intact(batch_id, |intact| {
+        intact.refresh(c, batch_id)?;
+        check_instruction(intact, c, batch_id, seq, &payment)
+    })?;
+    match altered {
+        Some(text) => Ok(Some(text)),
+        None => check_generations(c, of_lane, seq),
+    }
+}
+
+/// Compares every payment of a batch that there is evidence about with the chain. Returns what does not fit, in words.
+///
+/// Reads the whole batch: for what is rare, and rests on nothing having been sent.
+pub(in crate::journal::sqlite) fn check_batch(
+    c: &Chained,
+    batch_id: i64,
+) -> Result<Option<String>, Error> {
+    match misfits(c, batch_id, 1)?.pop() {
+        Some((seq, mismatch)) => told(c, seq, mismatch).map(Some),
+        None => Ok(None),
+    }
+}
+
+/// Returns the payments of a batch that somebody has edited in the file, among those that there is evidence about.
+pub(in crate::journal::sqlite) fn edited(
+    c: &Chained,
+    batch_id: i64,
+) -> Result<BTreeSet<i64>, Error> {
+    let found = misfits(c, batch_id, usize::MAX)?;
+    Ok(found.into_iter().map(|(seq, _)| seq).collect())
+}
+
+/// Returns up to `limit` payments of a batch that do not fit the chain, among those that there is evidence about.
+pub(in crate::journal::sqlite) fn misfits(
+    c: &Chained,
+    batch_id: i64,
+    limit: usize,
+) -> Result<Vec<(i64, Mismatch)>, Error> {
+    c.flush()?;
+    c.intact(batch_id, |intact| find_misfits(intact, c, batch_id, limit))
+}

@@ -1,0 +1,379 @@
+//! The walk over the chain, and what its rows hold the digests of.
+
+use rusqlite::types::ValueRef;
+use rusqlite::{OptionalExtension, Row, params};
+use serde_json::Value;
+
+use super::prover::Prover;
+use crate::journal::Error;
+use crate::journal::sqlite::codec::catalog::{account, loaded_for, rehearsal};
+use crate::journal::sqlite::codec::events::{
+    ACCOUNT_MOVED, ACCOUNT_TAKEN, BILLED, CLAIMED_TOGETHER, FILE_LOADED, GATEWAY_MOVED, MENDED,
+    MIGRATED, PINNED, REPLACED, ROW_WITHDRAWN, ROWS_LOADED, UPLOADED, WATCHED,
+};
+use crate::journal::sqlite::evidence::digests::{
+    EVIDENCE, EVIDENCE_WIDTH, SAID, bill_digest, file_digest, pin_digest, upload_digest,
+};
+use crate::journal::sqlite::evidence::encoding::genesis;
+use crate::journal::sqlite::evidence::encoding::{Canon, Digest};
+use crate::journal::sqlite::evidence::instruction_blocks::{self, instruction_digest};
+use crate::journal::sqlite::payments::first_claims::Together;
+use crate::journal::sqlite::payments::watched::recorded_pairs;
+
+/// How many rows of other tables the chain covers.
+#[derive(Default)]
+struct Covered {
+    instructions: i64,
+    uploads: i64,
+    bills: i64,
+    loads: i64,
+    rejected: i64,
+    mended: i64,
+    withdrawn: i64,
+    watched: i64,
+    pinned: bool,
+    /// Of the address that the batch was tied or moved to last.
+    gateway: Option<Digest>,
+    /// Whether the batch was loaded as a rehearsal; `None`: earlier versions loaded it.
+    rehearsal: Option<bool>,
+    /// The account that the batch was moved to last.
+    account: Option<String>,
+}
+
+impl Prover<'_> {
+    pub(super) fn walk(&mut self, earlier: Option<Digest>) -> Result<(), Error> {
+        let mut previous = genesis(self.c, self.batch_id)?;
+        let mut covered = Covered::default();
+        let mut intact = true;
+        // The oldest row that no hash on record covers yet.
+        let mut uncovered: Option<i64> = None;
+        let mut statement = self.c.prepare(&format!(
+            "select {EVIDENCE}, e.policy_id, e.hash, {SAID} from evidence e not indexed where e.batch_id = ?1 order by e.evidence_id"
+        ))?;
+        let mut rows = statement.query([self.batch_id])?;
+        while let Some(row) = rows.next()? {
+            self.proof.evidence += 1;
+            let computed = self.hash(row, &previous)?;
+            let stored: Option<Digest> = row.get(EVIDENCE_WIDTH + 1)?;
+            let (evidence_id, seq): (i64, i64) = (row.get(0)?, row.get(1)?);
+            let first = *uncovered.get_or_insert(evidence_id);
+            if stored.is_some() {
+                uncovered = None;
+            }
+            if stored.is_some_and(|stored| stored != computed) {
+                let which = match (first, seq) {
+                    (first, _) if first != evidence_id => {
+                        format!("evidence {first} to {evidence_id}: the hash of the last one")
+                    }
+                    (_, 0) => format!("evidence {evidence_id}, about the batch: its hash"),
+                    (_, seq) => format!("evidence {evidence_id}, about payment {seq}: its hash"),
+                };
+                self.find(format!(
+                    "{which} does not follow from what stands there and from what stands before"
+                ));
+                intact = false;
+            }
+            // From what is stored, so that one change is one finding.
+            previous = stored.unwrap_or(computed);
+            if intact && earlier == Some(previous) {
+                self.proof.earlier_head_at = Some(self.proof.evidence);
+            }
+            self.cover(row, &mut covered)?;
+        }
+        self.compare_head(&previous, uncovered)?;
+        self.compare_counts(&covered)?;
+        if account(self.c, self.batch_id)? != covered.account {
+            self.find("the account that the batch belongs to is not as it was recorded");
+        }
+        if covered.pinned && pin_digest(self.c, self.batch_id)? != covered.gateway {
+            self.find("the gateway that the batch is tied to is not as it was recorded");
+        }
+        if rehearsal(loaded_for(self.c, self.batch_id)?) != covered.rehearsal {
+            self.find("what the batch was loaded for is not as it was recorded");
+        }
+        if let (Some(earlier), None) = (earlier, self.proof.earlier_head_at) {
+            let hex = data_encoding::HEXLOWER.encode(&earlier);
+            self.find(format!(
+                "the earlier head {hex} is not on the chain: evidence that it covers was changed or removed, or it is of another batch"
+            ));
+        }
+        Ok(())
+    }
+
+    fn hash(&mut self, row: &Row<'_>, previous: &Digest) -> Result<Digest, Error> {
+        let mut canon = Canon::after(previous);
+        canon.columns(row, 0..EVIDENCE_WIDTH)?;
+        let policy_id: Option<i64> = row.get(EVIDENCE_WIDTH)?;
+        let terms = policy_id.and_then(|id| self.policies.get(&id));
+        canon.terms(terms.map(|(terms, _)| *terms));
+        let words = EVIDENCE_WIDTH + 2..EVIDENCE_WIDTH + 6;
+        if words
+            .clone()
+            .any(|at| row.get_ref(at).is_ok_and(|word| word != ValueRef::Null))
+        {
+            canon.columns(row, words)?;
+        }
+        if policy_id.is_some() && terms.is_none() {
+            let evidence_id: i64 = row.get(0)?;
+            self.find(format!("evidence {evidence_id}: its policy is missing"));
+        }
+        Ok(canon.finish())
+    }
+
+    fn compare_head(&mut self, last: &Digest, uncovered: Option<i64>) -> Result<(), Error> {
+        let head = crate::journal::sqlite::evidence::chain::head(self.c, self.batch_id)?;
+        if head.length != self.proof.evidence {
+            self.find(format!(
+                "the chain has {} rows of evidence on record, and {} are there",
+                head.length, self.proof.evidence
+            ));
+        }
+        if head.hash != *last {
+            let since = match uncovered {
+                Some(first) => format!("evidence {first} to the last one"),
+                None => "the last row of evidence".to_owned(),
+            };
+            self.find(format!(
+                "{since}: the head on record does not follow from what stands there and from what stands before"
+            ));
+        }
+        self.proof.head = Some(head);
+        Ok(())
+    }
+
+    /// Compares the rows of other tables with the digest that a row of evidence holds of them.
+    fn cover(&mut self, row: &Row<'_>, covered: &mut Covered) -> Result<(), Error> {
+        let (seq, event): (i64, i64) = (row.get(1)?, row.get(3)?);
+        self.about_payments += u64::from(seq != 0);
+        if event == CLAIMED_TOGETHER {
+            let detail = row.get_ref(8)?.as_str_or_null().unwrap_or_default();
+            for (first, last) in Together::parse(detail)?.runs()? {
+                self.first_claims += (last - first).unsigned_abs() + 1;
+            }
+        }
+        if !(REPLACED..=MIGRATED).contains(&event)
+            && !matches!(
+                event,
+                ACCOUNT_TAKEN | ACCOUNT_MOVED | GATEWAY_MOVED | MENDED | ROW_WITHDRAWN | WATCHED
+            )
+        {
+            return Ok(());
+        }
+        let digest: Option<Digest> = row.get(7).unwrap_or(None);
+        let detail: Option<String> = row.get(8)?;
+        let detail: Value = detail
+            .and_then(|text| serde_json::from_str(&text).ok())
+            .unwrap_or_default();
+        let number = |name: &str| detail[name].as_i64().unwrap_or(-1);
+        let (what, found) = match event {
+            UPLOADED => {
+                covered.uploads += 1;
+                (
+                    format!("upload of payment {seq}"),
+                    upload_digest(self.c, seq)?,
+                )
+            }
+            BILLED => {
+                covered.bills += 1;
+                let bill = number("bill");
+                (
+                    format!("bill {bill} of row {seq}"),
+                    bill_digest(self.c, bill)?,
+                )
+            }
+            PINNED | GATEWAY_MOVED => {
+                covered.pinned = true;
+                covered.gateway = digest;
+                return Ok(());
+            }
+            FILE_LOADED => {
+                covered.loads += 1;
+                covered.rehearsal = detail["rehearsal"].as_bool().or(covered.rehearsal);
+                covered.rejected = covered.rejected.saturating_add(number("rejected"));
+                let load = number("load");
+                let found = file_digest(self.c, load)?.map(|(digest, _)| digest);
+                (format!("load {load}, or a row that it set aside"), found)
+            }
+            ROWS_LOADED => {
+                let (first, last) = (number("first"), number("last"));
+                let found = self.instructions(first, last)?;
+                covered.instructions = covered.instructions.saturating_add(number("rows"));
+                (
+                    format!("an instruction among the rows {first} to {last}"),
+                    found,
+                )
+            }
+            // Before it was sealed, the instruction of a retry was not covered here.
+            REPLACED if digest.is_some() => {
+                covered.instructions += 1;
+                self.proof.instructions += 1;
+                let id = detail["replaced_by"].as_str().unwrap_or_default();
+                (format!("the retry {id}"), self.retry(id)?)
+            }
+            MENDED => {
+                covered.mended += 1;
+                let place = [number("load"), number("line"), number("nth")];
+                let id = detail["payment"].as_str().unwrap_or_default();
+                if !self.is_mended_by(place, id)? {
+                    self.find(format!(
+                        "the rejected row of line {} is not mended by payment {id}, as was recorded",
+                        place[1]
+                    ));
+                }
+                return Ok(());
+            }
+            WATCHED => {
+                for (other, by_word) in recorded_pairs(&detail.to_string())? {
+                    covered.watched += 1;
+                    if !self.is_watched(seq, other, by_word)? {
+                        self.find(format!(
+                            "payment {seq} is not held against the failed row {other} before it leaves, as was recorded"
+                        ));
+                    }
+                }
+                return Ok(());
+            }
+            ROW_WITHDRAWN => {
+                covered.withdrawn += 1;
+                let place = [number("load"), number("line"), number("nth")];
+                if !self.is_withdrawn_by(place, row.get(0)?)? {
+                    self.find(format!(
+                        "the rejected row of line {} is not withdrawn, as was recorded",
+                        place[1]
+                    ));
+                }
+                return Ok(());
+            }
+            ACCOUNT_TAKEN | ACCOUNT_MOVED => {
+                covered.account = detail["account"].as_str().map(str::to_owned);
+                return Ok(());
+            }
+            MIGRATED => {
+                self.proof.sealed = number("rows").unsigned_abs();
+                return Ok(());
+            }
+            _ => return Ok(()),
+        };
+        if found != digest {
+            self.find(format!("{what} is not as it was recorded"));
+        }
+        Ok(())
+    }
+
+    fn instructions(&mut self, first: i64, last: i64) -> Result<Option<Digest>, Error> {
+        let mut digest = None;
+        let mut count = 0;
+        instruction_blocks::stored(self.c, self.batch_id, (first, last), usize::MAX, |block| {
+            digest = Some(block.digest);
+            count = block.rows;
+            Ok(())
+        })?;
+        self.proof.instructions += count as u64;
+        Ok(digest)
+    }
+
+    fn is_mended_by(&self, [load, line, nth]: [i64; 3], id: &str) -> Result<bool, Error> {
+        Ok(self
+            .c
+            .prepare_cached(
+                "select exists (select 1 from rejected r cross join identifier i on i.seq = r.replaced_by
+                     where r.load_id = ?1 and r.line = ?2 and r.nth = ?3 and r.batch_id = ?4 and i.identifier = ?5)",
+            )?
+            .query_row(params![load, line, nth, self.batch_id, id], |row| row.get(0))?)
+    }
+
+    fn is_watched(&self, seq: i64, other: i64, by_word: bool) -> Result<bool, Error> {
+        Ok(self
+            .c
+            .prepare_cached("select exists (select 1 from watched where seq = ?1 and other = ?2 and by_word = ?3)")?
+            .query_row(params![seq, other, by_word], |row| row.get(0))?)
+    }
+
+    fn is_withdrawn_by(
+        &self,
+        [load, line, nth]: [i64; 3],
+        evidence_id: i64,
+    ) -> Result<bool, Error> {
+        Ok(self
+            .c
+            .prepare_cached(
+                "select exists (select 1 from rejected
+                     where load_id = ?1 and line = ?2 and nth = ?3 and batch_id = ?4 and withdrawn = ?5)",
+            )?
+            .query_row(params![load, line, nth, self.batch_id, evidence_id], |row| row.get(0))?)
+    }
+
+    fn retry(&self, id: &str) -> Result<Option<Digest>, Error> {
+        let seq: Option<i64> = self
+            .c
+            .prepare_cached("select seq from identifier where identifier = ?1")?
+            .query_row([id], |row| row.get(0))
+            .optional()?;
+        match seq {
+            Some(seq) => instruction_digest(self.c, seq),
+            None => Ok(None),
+        }
+    }
+
+    /// Rows that were added to other tables are on no chain.
+    fn compare_counts(&mut self, covered: &Covered) -> Result<(), Error> {
+        let counted = [
+            (
+                "instructions",
+                covered.instructions,
+                "select count(*) from instruction where batch_id = ?1",
+            ),
+            (
+                "loads",
+                covered.loads,
+                "select count(*) from load where batch_id = ?1",
+            ),
+            (
+                "rows set aside",
+                covered.rejected,
+                "select count(*) from rejected where batch_id = ?1",
+            ),
+            (
+                "mended rows",
+                covered.mended,
+                "select count(*) from rejected where batch_id = ?1 and replaced_by is not null",
+            ),
+            (
+                "withdrawn rows",
+                covered.withdrawn,
+                "select count(*) from rejected where batch_id = ?1 and withdrawn is not null",
+            ),
+            (
+                "failed rows that payments are held against",
+                covered.watched,
+                "select count(*) from watched w cross join instruction i using (seq) where i.batch_id = ?1",
+            ),
+            (
+                "uploads",
+                covered.uploads,
+                "select count(*) from upload cross join instruction i using (seq) where i.batch_id = ?1",
+            ),
+            (
+                "bills",
+                covered.bills,
+                "select count(*) from bill cross join instruction i using (seq) where i.batch_id = ?1",
+            ),
+            (
+                "gateways",
+                i64::from(covered.pinned),
+                "select count(*) from batch where batch_id = ?1 and gateway is not null",
+            ),
+        ];
+        for (what, on_chain, sql) in counted {
+            let there: i64 = self
+                .c
+                .query_row(sql, params![self.batch_id], |row| row.get(0))?;
+            if there != on_chain {
+                self.find(format!(
+                    "{what}: {there} are there, the chain covers {on_chain}"
+                ));
+            }
+        }
+        Ok(())
+    }
+}

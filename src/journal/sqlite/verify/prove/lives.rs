@@ -1,0 +1,573 @@
+//! Every payment: its identifier derived again, its evidence folded again.
+
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+
+use rusqlite::{OptionalExtension, Row, params};
+
+use super::learn::{said_in, word};
+use super::prover::{Above, Prover};
+use crate::domain::{BatchName, Originator, PayerTransactionId, RowKey, Timestamp};
+use crate::journal::Error;
+use crate::journal::sqlite::codec::events::{REPLACED, fact_of, is_about_another};
+use crate::journal::sqlite::codec::values::NEVER;
+use crate::journal::sqlite::codec::values::{
+    PAYMENT_COLUMNS, PAYMENT_WIDTH, StoredRow, UNPRICED, corrupt, state_number, stored_of,
+};
+use crate::journal::sqlite::evidence::digests::SAID;
+use crate::journal::sqlite::payments::agreed::all_named_otherwise;
+use crate::journal::sqlite::payments::first_claims::{FirstClaim, FirstClaims};
+use crate::journal::sqlite::payments::stood::{Standing, WORDS, standing_columns};
+use crate::journal::sqlite::payments::unstarted::fresh_from;
+use crate::journal::sqlite::recovery::until_done;
+use crate::journal::sqlite::session::members::{of_row, states};
+use crate::ledger::due::is_possible;
+use crate::ledger::generations::stands_for;
+use crate::lifecycle::{Event, Fact, Life, Policy, State, proven};
+
+/// Contents of rows without a reference that are remembered, to number equal ones.
+const CONTENTS_MAX: usize = 4096;
+
+/// One row as it is stored.
+struct Subject {
+    seq: i64,
+    row: StoredRow,
+    service_id: i64,
+    standing: Option<Standing>,
+    life_belongs: bool,
+    replaced_by: Option<i64>,
+    /// The largest integer: never.
+    due_at: Option<i64>,
+}
+
+/// What is known of the payments of one service.
+struct Lane {
+    fresh_from: i64,
+    claims: FirstClaims,
+}
+
+/// What was met of the payments of a batch.
+#[derive(Default)]
+struct Counted {
+    /// Rows of evidence about one payment.
+    evidence: u64,
+    first_claims: u64,
+}
+
+impl Subject {
+    /// Returns whether its life begins with its first claim, which is still to come.
+    fn is_fresh(&self, from: i64) -> bool {
+        let instruction = &self.row.instruction;
+        instruction.money.amount.is_some()
+            && instruction.document.is_none()
+            && self.row.generation == 0
+            && self.seq >= from
+    }
+}
+
+/// What the evidence of a payment adds up to.
+struct Folded {
+    standing: Standing,
+    /// When it was withdrawn.
+    withdrawn: Option<i64>,
+    replaced_by: Option<String>,
+    /// What the gateway named of it last that is not ours.
+    named_otherwise: Option<String>,
+}
+
+impl Prover<'_> {
+    pub(super) fn lives(&mut self) -> Result<(), Error> {
+        let originator = self.originator()?;
+        let mut statement = self.c.prepare(&format!(
+            "select {PAYMENT_COLUMNS}, {}, i.seq, i.service_id, l.batch_id = i.batch_id and l.service_id = i.service_id,
+                 l.replaced_by, l.seq is not null, l.known in (0, 1, 2), l.due_at
+             from instruction i not indexed left join life l on l.seq = i.seq cross join service s on s.service_id = i.service_id
+             where i.batch_id = ?1 order by i.seq",
+            standing_columns()
+        ))?;
+        let mut rows = statement.query([self.batch_id])?;
+        let mut counted = Counted::default();
+        let mut lanes: BTreeMap<i64, Lane> = BTreeMap::new();
+        let mut named_otherwise = all_named_otherwise(self.c, self.batch_id)?;
+        let latest = self.latest()?;
+        while let Some(row) = rows.next()? {
+            let seq: i64 = row.get(PAYMENT_WIDTH + 16)?;
+            let outcome = subject(row).and_then(|mut subject| {
+                self.identifier(&originator, &subject)?;
+                let lane = match lanes.entry(subject.service_id) {
+                    Entry::Occupied(entry) => entry.into_mut(),
+                    Entry::Vacant(entry) => entry.insert(self.lane(subject.service_id)?),
+                };
+                let first = lane.claims.find(self.c, self.batch_id, seq)?;
+                let folded = self.folded(seq, first, &mut counted)?;
+                if named_otherwise.remove(&seq) != folded.named_otherwise {
+                    self.find(format!(
+                        "payment {}: what the gateway named otherwise is not what its evidence says",
+                        subject.row.id
+                    ));
+                }
+                if subject.standing.is_none() && subject.is_fresh(lane.fresh_from) {
+                    subject.standing = Some(Standing::NEW);
+                    subject.life_belongs = true;
+                }
+                self.due(&subject, latest)?;
+                self.compare(&originator, &subject, &folded)
+            });
+            if let Err(error) = outcome {
+                self.find(format!("payment {seq} cannot be read: {error}"));
+            }
+        }
+        if let Some((seq, _)) = named_otherwise.first_key_value() {
+            self.find(format!(
+                "payment {seq} is noted to be named otherwise by the gateway, and is not there"
+            ));
+        }
+        if counted.evidence != self.about_payments {
+            self.find(format!(
+                "{} rows of evidence on the chain are about payments, and the payments of the batch have {}",
+                self.about_payments, counted.evidence
+            ));
+        }
+        if counted.first_claims != self.first_claims {
+            self.find(format!(
+                "the chain has the first claims of {} payments, of which {} are there",
+                self.first_claims, counted.first_claims
+            ));
+        }
+        Ok(())
+    }
+
+    /// Returns the last time that is on record: a run that sets a due time has recorded its beginning.
+    fn latest(&self) -> Result<Timestamp, Error> {
+        let recorded: Option<i64> = self
+            .c
+            .prepare("select max(at) from evidence where batch_id = ?1")?
+            .query_row([self.batch_id], |row| row.get(0))?;
+        Ok(Timestamp::from_millis(recorded.unwrap_or(0)))
+    }
+
+    /// What is due when is in no evidence: it is only held against what any wait can come to.
+    fn due(&mut self, subject: &Subject, latest: Timestamp) -> Result<(), Error> {
+        let (Some(standing), Some(due_at)) = (&subject.standing, subject.due_at) else {
+            return Ok(());
+        };
+        let may_wait = subject.row.generation > 0
+            || due_at == NEVER && until_done::waits(self.c, subject.seq)?;
+        let due_at = (due_at != NEVER).then(|| Timestamp::from_millis(due_at));
+        if !is_possible(standing.life.state, may_wait, due_at, latest) {
+            self.find(format!(
+                "payment {}: it is due at a time that no wait can come to, or never",
+                subject.row.id
+            ));
+        }
+        Ok(())
+    }
+
+    fn lane(&self, service_id: i64) -> Result<Lane, Error> {
+        Ok(Lane {
+            fresh_from: fresh_from(self.c, self.batch_id, service_id)?.unwrap_or(i64::MAX),
+            claims: FirstClaims::of(service_id),
+        })
+    }
+
+    fn identifier(&mut self, originator: &Originator, subject: &Subject) -> Result<(), Error> {
+        let row = &subject.row;
+        let seq: Option<i64> = self
+            .c
+            .prepare_cached("select seq from identifier where identifier = ?1")?
+            .query_row([row.id.as_str()], |row| row.get(0))
+            .optional()?;
+        if seq != Some(subject.seq) {
+            self.find(format!(
+                "payment {}: its identifier is not in the index of identifiers",
+                row.id
+            ));
+        }
+        let derived = match &row.instruction.reference {
+            // That of a retry comes from the payment it replaces, and is compared there.
+            _ if row.generation > 0 => true,
+            Some(reference) => {
+                let key = RowKey::Reference(reference);
+                PayerTransactionId::derive(originator, &self.batch, &key, row.generation) == row.id
+            }
+            None => {
+                let hash = row.instruction.content_hash();
+                self.above.derives(originator, &self.batch, hash, row.id)
+            }
+        };
+        if !derived {
+            self.find(format!(
+                "payment {}: its identifier does not come from its batch and its row (line {})",
+                row.id, row.instruction.line
+            ));
+        }
+        Ok(())
+    }
+
+    fn folded(
+        &mut self,
+        seq: i64,
+        mut first: Option<FirstClaim>,
+        counted: &mut Counted,
+    ) -> Result<Folded, Error> {
+        let mut statement = self.c.prepare_cached(
+            &format!(
+                "select e.at, e.event, e.class, e.code, e.detail, e.policy_id, e.batch_id, {SAID}, e.evidence_id, e.anomaly
+                 from evidence e indexed by evidence_by_payment where e.seq = ?1 order by e.evidence_id"
+            ),
+        )?;
+        let mut rows = statement.query([seq])?;
+        let mut folded = Folded {
+            standing: Standing::NEW,
+            withdrawn: None,
+            replaced_by: None,
+            named_otherwise: None,
+        };
+        let unjudged = Policy::default();
+        while let Some(row) = rows.next()? {
+            counted.evidence += 1;
+            let evidence_id: i64 = row.get(11)?;
+            if let Some(claim) = first.take_if(|claim| claim.evidence_id < evidence_id) {
+                self.claim(&mut folded, claim, counted)?;
+            }
+            if row.get::<_, Option<i64>>(6)? != Some(self.batch_id) {
+                self.find(format!(
+                    "payment {seq} has evidence that is not on the chain of its batch"
+                ));
+            }
+            let detail = row.get_ref(4)?.as_str_or_null().unwrap_or_default();
+            let kind: i64 = row.get(1)?;
+            let fact = fact_of(kind, row.get(2)?, row.get(3)?, detail)?;
+            let policy_id: Option<i64> = row.get(5)?;
+            let policy = policy_id
+                .and_then(|id| self.policies.get(&id))
+                .map_or(&unjudged, |(_, policy)| policy);
+            if fact == Fact::Event(Event::Withdrawn) {
+                folded.withdrawn = Some(row.get(0)?);
+            }
+            if kind == REPLACED {
+                folded.replaced_by = word(detail, "replaced_by");
+            }
+            let mut words = said_in(row, 7, detail)?;
+            if is_about_another(kind) {
+                // What is said of another payment is kept, and is nothing that is known of this one.
+                words = Default::default();
+                folded.named_otherwise = row.get(12)?;
+            }
+            folded
+                .standing
+                .learn(fact, row.get(0)?, detail, words, policy)?;
+        }
+        if let Some(claim) = first {
+            self.claim(&mut folded, claim, counted)?;
+        }
+        Ok(folded)
+    }
+
+    fn claim(
+        &self,
+        folded: &mut Folded,
+        claim: FirstClaim,
+        counted: &mut Counted,
+    ) -> Result<(), Error> {
+        counted.first_claims += 1;
+        let unjudged = Policy::default();
+        let policy = claim
+            .policy_id
+            .and_then(|id| self.policies.get(&id))
+            .map_or(&unjudged, |(_, policy)| policy);
+        let fact = Fact::Event(Event::Claimed);
+        folded
+            .standing
+            .learn(fact, claim.at, None, Default::default(), policy)
+    }
+
+    fn compare(
+        &mut self,
+        originator: &Originator,
+        subject: &Subject,
+        folded: &Folded,
+    ) -> Result<(), Error> {
+        let row = &subject.row;
+        let (id, money) = (row.id, row.instruction.money);
+        let currency = money.currency.code().to_owned();
+        let Some(standing) = &subject.standing else {
+            if money.amount.is_some() {
+                self.find(format!("payment {id} has an amount and no life"));
+            }
+            self.proof.unpriced += 1;
+            self.tallies
+                .entry((subject.service_id, currency, UNPRICED))
+                .or_default()
+                .0 += 1;
+            return Ok(());
+        };
+        self.proof.payments += 1;
+        if !subject.life_belongs {
+            self.find(format!(
+                "payment {id}: its life is of another batch or service"
+            ));
+        }
+        if let Some((state, minor)) = self.counted_as(subject, standing)? {
+            let key = (subject.service_id, currency, state_number(state));
+            let sum = self.tallies.entry(key).or_default();
+            sum.0 += 1;
+            sum.1 = sum.1.saturating_add(minor);
+        }
+        let Some(amount) = money.amount else {
+            // Without an amount it was never posted; a callback or a presumption about it may be on record all the same.
+            if standing.life.state != State::Cancelled || folded.withdrawn.is_none() {
+                self.find(format!(
+                    "row {id} has a life and no amount, and was not withdrawn"
+                ));
+            }
+            if standing.settled_at != folded.withdrawn {
+                self.find(format!("row {id}: settled_at is not when it was withdrawn"));
+            }
+            if !was_untouched(&standing.life, &folded.standing.life) {
+                self.find(format!("row {id} was never posted, and its life says more"));
+            }
+            return Ok(());
+        };
+        for difference in differences(standing, &folded.standing) {
+            self.find(format!("payment {id}: {difference}"));
+        }
+        if money.as_due && self.taken(subject.seq)? != Some((amount.minor(), currency_of(row))) {
+            self.find(format!(
+                "payment {id}: its amount is not that of the bill that decided it"
+            ));
+        }
+        if standing.life.attempts > 0 && !self.has_its_document(row, subject.seq)? {
+            self.find(format!(
+                "payment {id} was posted, and its document was not uploaded"
+            ));
+        }
+        self.successor(originator, subject, folded)
+    }
+
+    /// Returns where a payment is counted, and with what; a row with retries is counted once, at its first generation.
+    fn counted_as(
+        &self,
+        subject: &Subject,
+        standing: &Standing,
+    ) -> Result<Option<(State, i64)>, Error> {
+        let own = subject.row.instruction.money.amount;
+        Ok(match (subject.row.generation, subject.replaced_by) {
+            (0, None) => Some((standing.life.state, own.map_or(0, |amount| amount.minor()))),
+            (0, Some(_)) => {
+                let row = of_row(self.c, subject.seq)?;
+                let states = states(&row);
+                let place = stands_for(&states);
+                let minor: Option<i64> = self
+                    .c
+                    .prepare_cached("select amount from instruction where seq = ?1")?
+                    .query_row([row[place].seq], |row| row.get(0))?;
+                Some((states[place], minor.unwrap_or(0)))
+            }
+            _ => None,
+        })
+    }
+
+    /// Amount and currency of the bill that decided.
+    fn taken(&self, seq: i64) -> Result<Option<(i64, String)>, Error> {
+        Ok(self
+            .c
+            .prepare_cached("select due, currency from bill where seq = ?1 and outcome = 0")?
+            .query_row([seq], |row| Ok((row.get(0)?, row.get(1)?)))
+            .optional()?)
+    }
+
+    fn has_its_document(&self, row: &StoredRow, seq: i64) -> Result<bool, Error> {
+        let instruction = &row.instruction;
+        let named = || {
+            instruction
+                .extra_members()
+                .any(|(name, _)| name == "supportDocument")
+        };
+        if instruction.document.is_none() || named() {
+            return Ok(true);
+        }
+        Ok(self
+            .c
+            .prepare_cached("select exists (select 1 from upload where seq = ?1)")?
+            .query_row([seq], |row| row.get(0))?)
+    }
+
+    /// A retry repeats its instruction under the next identifier; a corrected row has one that comes from what it says.
+    fn successor(
+        &mut self,
+        originator: &Originator,
+        subject: &Subject,
+        folded: &Folded,
+    ) -> Result<(), Error> {
+        let row = &subject.row;
+        let next = match subject.replaced_by {
+            None => None,
+            Some(by) => self.next_of(subject.seq, by)?,
+        };
+        let told = next.as_ref().map(|next| next.row.id.as_str().to_owned());
+        if told != folded.replaced_by {
+            self.find(format!(
+                "payment {}: its retry is not the one that was recorded",
+                row.id
+            ));
+        }
+        let Some(next) = next else {
+            return Ok(());
+        };
+        let id = next.row.id;
+        let reference = row.instruction.reference.as_ref();
+        let retry = row
+            .id
+            .of_retry(originator, &self.batch, reference, row.generation);
+        let key = RowKey::Corrected {
+            predecessor: row.id,
+            hash: next.row.instruction.content_hash(),
+        };
+        let corrected =
+            PayerTransactionId::derive(originator, &self.batch, &key, next.row.generation);
+        let repeats = next.repeats || id == corrected && next.corrects;
+        if !repeats || Some(next.row.generation) != row.generation.checked_add(1) {
+            self.find(format!("the retry {id} does not repeat {}", row.id));
+        }
+        if id != retry && id != corrected {
+            self.find(format!(
+                "the retry {id}: its identifier does not come from {}",
+                row.id
+            ));
+        }
+        Ok(())
+    }
+
+    fn next_of(&self, seq: i64, by: i64) -> Result<Option<Next>, Error> {
+        let mut statement = self.c.prepare_cached(&format!(
+            "select {PAYMENT_COLUMNS}, a.batch_id = i.batch_id and a.reference is i.reference and a.service_id = i.service_id
+                     and a.currency = i.currency,
+                 a.batch_id = i.batch_id and a.load_id = i.load_id and a.line = i.line
+                     and a.reference is i.reference and a.service_id = i.service_id and a.msisdn = i.msisdn
+                     and a.account_number is i.account_number and a.amount = i.amount and a.currency = i.currency
+                     and a.country = i.country and a.narration is i.narration and a.customer_names is i.customer_names
+                     and a.invoice_number is i.invoice_number and a.payment_mode is i.payment_mode
+                     and a.hub_id is i.hub_id and a.extra is i.extra and a.document is i.document
+             from instruction a cross join instruction i cross join service s on s.service_id = i.service_id
+             where a.seq = ?1 and i.seq = ?2"
+        ))?;
+        let mut rows = statement.query(params![seq, by])?;
+        let Some(row) = rows.next()? else {
+            return Ok(None);
+        };
+        Ok(Some(Next {
+            row: stored_of(row, 0)?,
+            corrects: row.get(PAYMENT_WIDTH)?,
+            repeats: row.get(PAYMENT_WIDTH + 1)?,
+        }))
+    }
+}
+
+/// The generation after a payment.
+struct Next {
+    row: StoredRow,
+    /// It is of the same row, whatever was mended in it.
+    corrects: bool,
+    /// It is the same instruction.
+    repeats: bool,
+}
+
+impl Above {
+    /// Returns whether the identifier comes from this content, with some number of equal rows above it.
+    fn derives(
+        &mut self,
+        originator: &Originator,
+        batch: &BatchName,
+        hash: [u8; 32],
+        id: PayerTransactionId,
+    ) -> bool {
+        let is = |above| {
+            PayerTransactionId::derive(originator, batch, &RowKey::Content { hash, above }, 0) == id
+        };
+        if self.next.len() >= CONTENTS_MAX {
+            self.next.clear();
+        }
+        let expected = self.next.get(&hash).copied().unwrap_or(0);
+        if is(expected) {
+            self.next.insert(hash, expected + 1);
+            return true;
+        }
+        // An amendment brings what is new alone, and a content may have been forgotten.
+        let mut above = 0;
+        while self.derivations_left > 0 && above < 100_000 {
+            self.derivations_left -= 1;
+            if is(above) {
+                self.next.insert(hash, above + 1);
+                return true;
+            }
+            above += 1;
+        }
+        self.derivations_left == 0
+    }
+}
+
+fn currency_of(row: &StoredRow) -> String {
+    row.instruction.money.currency.code().to_owned()
+}
+
+fn subject(row: &Row<'_>) -> Result<Subject, Error> {
+    let at = PAYMENT_WIDTH + 16;
+    let has_life: bool = row.get(at + 4)?;
+    // Any other number would read as yes.
+    if row.get::<_, Option<bool>>(at + 5)? == Some(false) {
+        return Err(corrupt("a yes or no that is neither"));
+    }
+    Ok(Subject {
+        seq: row.get(at)?,
+        row: stored_of(row, 0)?,
+        service_id: row.get(at + 1)?,
+        standing: match has_life {
+            true => Some(Standing::of(row, PAYMENT_WIDTH)?),
+            false => None,
+        },
+        life_belongs: row.get::<_, Option<bool>>(at + 2)?.unwrap_or(false),
+        replaced_by: row.get(at + 3)?,
+        due_at: row.get(at + 6)?,
+    })
+}
+
+/// Returns whether a life says of posts what its evidence says, or nothing.
+fn was_untouched(stored: &Life, folded: &Life) -> bool {
+    macro_rules! untouched {
+        ($($member:ident)*) => {
+            $((stored.$member == folded.$member || stored.$member == Life::NEW.$member))&&*
+        };
+    }
+    untouched!(code attempts posted_at exposures known taken not_found quarantine_from)
+}
+
+/// What of a stored life its evidence does not add up to.
+fn differences(stored: &Standing, folded: &Standing) -> Vec<String> {
+    let (a, b): (Life, Life) = (proven(stored.life), proven(folded.life));
+    let said = |stored: &dyn std::fmt::Debug, folded: &dyn std::fmt::Debug, name: &str| {
+        format!("{name} is {stored:?}, and its evidence adds up to {folded:?}")
+    };
+    let mut differences = Vec::new();
+    macro_rules! compare {
+        ($($member:ident)*) => {$(
+            if a.$member != b.$member {
+                differences.push(said(&a.$member, &b.$member, stringify!($member)));
+            }
+        )*};
+    }
+    compare!(state code attempts posted_at exposures known taken not_found quarantine_from);
+    if stored.settled_at != folded.settled_at {
+        differences.push(said(&stored.settled_at, &folded.settled_at, "settled_at"));
+    }
+    if stored.application_id != folded.application_id {
+        differences.push("application_id is not what its evidence says".to_owned());
+    }
+    // A narration may hold a prepaid token: what differs is named, not shown.
+    for ((name, stored), folded) in WORDS.iter().zip(&stored.words).zip(&folded.words) {
+        if stored != folded {
+            differences.push(format!("{name} is not what its evidence says"));
+        }
+    }
+    differences
+}

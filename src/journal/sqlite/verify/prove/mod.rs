@@ -1,0 +1,76 @@
+//! Whether the journal is what was recorded: chain, instructions, lives and tallies, computed again.
+//!
+//! Everything is read row by row in one snapshot: beside a run, and in the memory of a few rows.
+
+mod chain;
+mod learn;
+mod lives;
+pub(in crate::journal::sqlite) mod prover;
+
+use std::collections::BTreeMap;
+
+use prover::{Above, Prover};
+
+use crate::journal::sqlite::evidence::chain::head;
+use crate::journal::sqlite::evidence::encoding::Digest;
+use crate::journal::sqlite::read::reader::Snapshot;
+use crate::journal::{ChainHead, Error, Proof};
+
+impl Snapshot<'_> {
+    /// Returns how far the evidence of the batch reaches.
+    ///
+    /// # Errors
+    /// Faults of the journal.
+    pub fn head(&self) -> Result<ChainHead, Error> {
+        head(self.c, self.batch_id)
+    }
+
+    /// Computes everything again that the evidence of the batch proves, and compares.
+    ///
+    /// With an earlier head, it finds out whether that one is on the chain: what came before it is then as it was.
+    #[must_use]
+    pub fn prove(&self, earlier: Option<Digest>) -> Proof {
+        let mut prover = self.prover();
+        prover.attempt("the schema", Prover::schema);
+        prover.attempt("the policies", Prover::read_policies);
+        prover.attempt("the chain of evidence", |prover| prover.walk(earlier));
+        prover.attempt("the recoveries", Prover::recoveries);
+        prover.attempt("the payments", Prover::lives);
+        prover.attempt("the tallies", Prover::compare_tallies);
+        prover.attempt("the file", Prover::file);
+        prover.proof
+    }
+
+    /// Computes the chain alone again, with what it holds the digests of, and looks for an earlier head on it.
+    #[must_use]
+    pub fn walked(&self, earlier: Digest) -> Proof {
+        let mut prover = self.prover();
+        prover.attempt("the policies", Prover::read_policies);
+        prover.attempt("the chain of evidence", |prover| prover.walk(Some(earlier)));
+        prover.proof
+    }
+
+    fn prover(&self) -> Prover<'_> {
+        Prover {
+            c: self.c,
+            batch: self.batch.clone(),
+            batch_id: self.batch_id,
+            policies: BTreeMap::new(),
+            about_payments: 0,
+            first_claims: 0,
+            tallies: BTreeMap::new(),
+            above: Above::default(),
+            proof: Proof {
+                payments: 0,
+                unpriced: 0,
+                evidence: 0,
+                instructions: 0,
+                sealed: 0,
+                head: None,
+                earlier_head_at: None,
+                findings: Vec::new(),
+                findings_count: 0,
+            },
+        }
+    }
+}

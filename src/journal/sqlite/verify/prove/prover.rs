@@ -1,0 +1,202 @@
+//! What goes through a batch to prove it.
+
+use crate::domain::{BatchName, Originator};
+use crate::journal::proof::FINDINGS_SHOWN;
+use crate::journal::sqlite::evidence::encoding::Terms;
+use crate::journal::sqlite::schema::open;
+use crate::journal::{Error, Proof};
+use crate::lifecycle::Policy;
+use rusqlite::{Connection, params};
+use std::collections::BTreeMap;
+use std::sync::OnceLock;
+
+/// Policies that evidence was judged by; a journal sees a handful.
+/// Derivations that are spent on equal rows far apart. Beyond them, their identifiers rest on the digest of their block.
+const DERIVATIONS_MAX: u32 = 1_000_000;
+
+pub(super) const POLICIES_MAX: usize = 10_000;
+
+/// Characters of a finding that are shown.
+pub(super) const FINDING_CHARACTERS_MAX: usize = 500;
+
+/// A verification under way.
+pub(super) struct Prover<'a> {
+    pub(super) c: &'a Connection,
+    pub(super) batch: BatchName,
+    pub(super) batch_id: i64,
+    pub(super) policies: BTreeMap<i64, (Terms, Policy)>,
+    /// Rows of evidence on the chain that are about one payment.
+    pub(super) about_payments: u64,
+    /// First claims of payments that share rows of evidence.
+    pub(super) first_claims: u64,
+    /// Count and amount by service, currency and state, as the lives add up.
+    pub(super) tallies: BTreeMap<(i64, String, i64), (i64, i64)>,
+    pub(super) above: Above,
+    pub(super) proof: Proof,
+}
+
+impl Prover<'_> {
+    pub(super) fn find(&mut self, what: impl Into<String>) {
+        self.proof.findings_count += 1;
+        if self.proof.findings.len() < FINDINGS_SHOWN {
+            // Whoever changed the journal may have put anything into it: a terminal must not obey it.
+            let what: String = what.into();
+            let plain = |c: char| if c.is_control() { '\u{fffd}' } else { c };
+            let shown = what.chars().map(plain).take(FINDING_CHARACTERS_MAX);
+            self.proof.findings.push(shown.collect());
+        }
+    }
+
+    /// Does one part; what cannot be read does not fit either, and the other parts are still looked at.
+    pub(super) fn attempt(
+        &mut self,
+        part: &str,
+        work: impl FnOnce(&mut Self) -> Result<(), Error>,
+    ) {
+        if let Err(error) = work(self) {
+            self.find(format!("{part} cannot be read: {error}"));
+        }
+    }
+
+    pub(super) fn originator(&self) -> Result<Originator, Error> {
+        let text: String = self.c.query_row(
+            "select originator from batch where batch_id = ?1",
+            [self.batch_id],
+            |row| row.get(0),
+        )?;
+        Originator::parse(&text)
+            .map_err(|_| crate::journal::sqlite::codec::values::corrupt("an originator"))
+    }
+
+    /// Compares tables, indexes and the triggers that guard them with those of a new journal.
+    pub(super) fn schema(&mut self) -> Result<(), Error> {
+        static SOUND: OnceLock<Schema> = OnceLock::new();
+        let sound = match SOUND.get() {
+            Some(sound) => sound,
+            None => {
+                let made = schema_of(&open::in_memory()?)?;
+                SOUND.get_or_init(|| made)
+            }
+        };
+        let found = schema_of(self.c)?;
+        for (name, sql) in sound {
+            match found.get(name) {
+                None => self.find(format!("schema: {name} is missing")),
+                Some(other) if other != sql => self.find(format!("schema: {name} was changed")),
+                Some(_) => {}
+            }
+        }
+        for name in found.keys().filter(|name| !sound.contains_key(*name)) {
+            self.find(format!("schema: {name} was added"));
+        }
+        Ok(())
+    }
+
+    pub(super) fn read_policies(&mut self) -> Result<(), Error> {
+        let mut statement = self.c.prepare(
+            "select policy_id, not_found_quarantine, exposures_max, settle_on, status_query from policy limit ?1",
+        )?;
+        let limit = i64::try_from(POLICIES_MAX).unwrap_or(i64::MAX);
+        let mut rows = statement.query([limit])?;
+        while let Some(row) = rows.next()? {
+            let terms = Terms([row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?]);
+            let policy_id: i64 = row.get(0)?;
+            match terms.policy() {
+                Some(policy) => drop(self.policies.insert(policy_id, (terms, policy))),
+                None => self.find(format!("policy {policy_id} is none")),
+            }
+        }
+        Ok(())
+    }
+
+    /// What is on record of the journal as a whole.
+    pub(super) fn recoveries(&mut self) -> Result<(), Error> {
+        if let Some(what) = crate::journal::sqlite::recovery::on_chain::altered(self.c)? {
+            self.find(what);
+        }
+        Ok(())
+    }
+
+    pub(super) fn compare_tallies(&mut self) -> Result<(), Error> {
+        let mut statement = self.c.prepare(
+            "select service_id, currency, state, count, amount from tally
+             where batch_id = ?1 and (count <> 0 or amount <> 0) order by service_id, currency, state",
+        )?;
+        let mut rows = statement.query(params![self.batch_id])?;
+        while let Some(row) = rows.next()? {
+            let key: (i64, String, i64) = (row.get(0)?, row.get(1)?, row.get(2)?);
+            let told: (i64, i64) = (row.get(3)?, row.get(4)?);
+            let sum = self.tallies.remove(&key).unwrap_or_default();
+            if told != sum {
+                self.find(tally_text(&key, told, sum));
+            }
+        }
+        for (key, sum) in std::mem::take(&mut self.tallies) {
+            if sum != (0, 0) {
+                self.find(tally_text(&key, (0, 0), sum));
+            }
+        }
+        Ok(())
+    }
+
+    /// Lets SQLite compare every index with its table.
+    pub(super) fn file(&mut self) -> Result<(), Error> {
+        let mut statement = self.c.prepare("pragma integrity_check(20)")?;
+        let mut rows = statement.query([])?;
+        while let Some(row) = rows.next()? {
+            let said: String = row.get(0)?;
+            if said != "ok" {
+                self.find(format!("SQLite: {said}"));
+            }
+        }
+        Ok(())
+    }
+}
+
+pub(super) fn tally_text(
+    (service, currency, state): &(i64, String, i64),
+    told: (i64, i64),
+    sum: (i64, i64),
+) -> String {
+    let state = crate::journal::sqlite::codec::values::state_of(*state)
+        .map_or("without amount", |state| state.name());
+    format!(
+        "tally of service {service}, {currency}, {state}: {} of {} minor units on record, the payments are {} of {}",
+        told.0, told.1, sum.0, sum.1
+    )
+}
+
+/// Tables, indexes and triggers by name, with their statements: without comments and white space, which differ between a new
+/// journal and one that was brought up.
+pub(in crate::journal::sqlite) type Schema = BTreeMap<String, String>;
+
+pub(in crate::journal::sqlite) fn schema_of(c: &Connection) -> Result<Schema, Error> {
+    let mut statement = c.prepare(
+        "select type || ' ' || name, tbl_name || ': ' || coalesce(sql, '') from sqlite_schema where name not like 'sqlite!_%' escape '!'",
+    )?;
+    let objects = statement
+        .query_map([], |row| {
+            let (name, said): (String, String) = (row.get(0)?, row.get(1)?);
+            let code = said
+                .lines()
+                .map(|line| line.split("--").next().unwrap_or_default());
+            Ok((name, code.flat_map(str::split_whitespace).collect()))
+        })?
+        .collect::<Result<_, _>>()?;
+    Ok(objects)
+}
+
+/// How many equal rows were seen.
+pub(super) struct Above {
+    pub(super) next: BTreeMap<[u8; 32], u32>,
+    pub(super) derivations_left: u32,
+}
+
+impl Default for Above {
+    fn default() -> Self {
+        Self {
+            next: BTreeMap::new(),
+            derivations_left: DERIVATIONS_MAX,
+        }
+    }
+}

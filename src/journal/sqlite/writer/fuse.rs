@@ -1,0 +1,38 @@
+//! Commits that are made to fail, and the clock of whoever opens a journal, for simulated time.
+
+use std::cell::Cell;
+
+use rusqlite::Connection;
+
+use crate::domain::Timestamp;
+
+thread_local! {
+    /// The next commit fails; whether it is carried out all the same.
+    static FAILURE: Cell<Option<bool>> = const { Cell::new(None) };
+    /// What the clock shows to whoever opens a journal next.
+    static CLOCK: Cell<Option<Timestamp>> = const { Cell::new(None) };
+}
+
+/// Sets the clock of whoever opens a journal next.
+pub(in crate::journal::sqlite) fn set_clock(now: Timestamp) {
+    CLOCK.set(Some(now));
+}
+
+/// What that clock shows; `None`: it is SQLite's.
+pub(in crate::journal::sqlite) fn clock() -> Option<Timestamp> {
+    CLOCK.get()
+}
+
+/// Says what becomes of the next commit: `None`: nothing happens to it; otherwise it fails, carried out all the same or not.
+pub(in crate::journal::sqlite) fn set(failure: Option<bool>) {
+    FAILURE.set(failure);
+}
+
+/// What becomes of the commit that comes now, where it is to fail.
+pub(in crate::journal::sqlite) fn failure(connection: &Connection) -> Option<rusqlite::Error> {
+    if FAILURE.take()? {
+        connection.execute_batch("commit").expect("memory is there");
+    }
+    let full = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_FULL);
+    Some(rusqlite::Error::SqliteFailure(full, None))
+}

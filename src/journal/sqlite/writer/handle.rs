@@ -1,0 +1,160 @@
+//! The one writer: a thread that owns the connection and commits in groups.
+
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{SyncSender, sync_channel};
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
+
+use tokio::sync::oneshot;
+
+use super::commit::Work;
+use super::queue::{Asker, Job, Manner, serve};
+use crate::domain::Actor;
+use crate::journal::Error;
+use crate::journal::sqlite::schema::open::Missing;
+use crate::journal::sqlite::session::transaction::Chained;
+
+/// Verbs that wait for the writer; a sender waits when there are more.
+const QUEUE: usize = 1024;
+/// The journal, open for writing. Clones share the one writer.
+#[derive(Clone, Debug)]
+pub struct Journal {
+    shared: Arc<Shared>,
+    /// Whose hands it is in.
+    pub(in crate::journal::sqlite) actor: Option<Arc<Actor>>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    path: PathBuf,
+    queue: Mutex<Option<SyncSender<Job>>>,
+    thread: Mutex<Option<JoinHandle<()>>>,
+    #[cfg(test)]
+    inline: Option<crate::journal::sqlite::writer::simulated::Inline>,
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        // Closing the queue ends the thread; waiting for it leaves no transaction behind.
+        if let Ok(queue) = self.queue.get_mut() {
+            queue.take();
+        }
+        if let Some(thread) = self.thread.get_mut().ok().and_then(Option::take) {
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Journal {
+    /// Starts the writer of a journal that was opened.
+    pub(in crate::journal::sqlite) fn over(
+        path: &Path,
+        connection: Chained,
+        missing: Missing,
+    ) -> Result<Self, Error> {
+        let (queue, jobs) = sync_channel(QUEUE);
+        let thread = std::thread::Builder::new()
+            .name("journal".into())
+            .spawn(move || serve(connection, &jobs, missing))
+            .map_err(|cause| Error::Open {
+                path: path.into(),
+                cause: cause.to_string(),
+            })?;
+        Ok(Self {
+            shared: Arc::new(Shared {
+                path: path.into(),
+                queue: Mutex::new(Some(queue)),
+                thread: Mutex::new(Some(thread)),
+                #[cfg(test)]
+                inline: None,
+            }),
+            actor: None,
+        })
+    }
+
+    /// A journal whose verbs are carried out where they are asked for.
+    #[cfg(test)]
+    pub(in crate::journal::sqlite) fn inline(
+        inline: crate::journal::sqlite::writer::simulated::Inline,
+    ) -> Self {
+        Self {
+            shared: Arc::new(Shared {
+                path: PathBuf::new(),
+                queue: Mutex::new(None),
+                thread: Mutex::new(None),
+                inline: Some(inline),
+            }),
+            actor: None,
+        }
+    }
+
+    /// Returns the file's path.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.shared.path
+    }
+
+    pub(in crate::journal::sqlite) async fn ask<T: Send + 'static>(
+        &self,
+        manner: Manner,
+        work: impl FnOnce(&mut Chained) -> Result<T, Error> + Send + 'static,
+    ) -> Result<T, Error> {
+        let (reply, answer) = oneshot::channel();
+        let value = Arc::new(Mutex::new(None));
+        let slot = Arc::clone(&value);
+        let actor = self.actor.clone();
+        let work: Work = Box::new(move |connection| {
+            connection.hand_to(actor);
+            let found = work(connection)?;
+            *slot
+                .lock()
+                .unwrap_or_else(std::sync::PoisonError::into_inner) = Some(found);
+            Ok(())
+        });
+        #[cfg(test)]
+        if let Some(inline) = &self.shared.inline {
+            inline.perform(work).await?;
+            return value
+                .lock()
+                .ok()
+                .and_then(|mut v| v.take())
+                .ok_or_else(stopped);
+        }
+        let job = Job {
+            manner,
+            work,
+            // The value is handed over only after the commit.
+            asker: Asker {
+                reply,
+                runtime: tokio::runtime::Handle::current(),
+            },
+        };
+        let queue = self
+            .shared
+            .queue
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner)
+            .clone()
+            .ok_or_else(stopped)?;
+        // A full queue must not block an async worker, so the waiting is done elsewhere.
+        if let Err(std::sync::mpsc::TrySendError::Full(job)) = queue.try_send(job) {
+            let sent = tokio::task::spawn_blocking(move || queue.send(job)).await;
+            if !matches!(sent, Ok(Ok(()))) {
+                return Err(stopped());
+            }
+        }
+        let answered = answer.await.map_err(|_| stopped())?;
+        answered.map_err(|error| error.naming_holder(&self.shared.path))?;
+        let found = value
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner)
+            .take();
+        found.ok_or_else(stopped)
+    }
+}
+
+fn stopped() -> Error {
+    Error::Latched {
+        cause: "the writer has stopped".into(),
+    }
+}

@@ -1,0 +1,13 @@
+//! The one writer: a thread that owns the connection, takes verbs in turns and commits them in groups.
+
+pub(super) mod commit;
+#[cfg(test)]
+pub(super) mod disk;
+#[cfg(test)]
+pub(super) mod fuse;
+pub(super) mod handle;
+#[cfg(test)]
+pub(super) mod mistakes;
+pub(super) mod queue;
+#[cfg(test)]
+pub(crate) mod simulated;

@@ -1,0 +1,238 @@
+//! A journal without a thread of its own, for simulated time: verbs run where they are asked, one after the other, and
+//! a crash can cut in before or after any commit.
+
+use std::cell::{Cell, RefCell};
+use std::sync::{Arc, Mutex as Lock, PoisonError};
+use std::time::Duration;
+
+use rusqlite::Connection;
+use tokio::sync::Mutex;
+use tokio_util::sync::CancellationToken;
+
+use super::commit::Work;
+use super::commit::commit;
+use crate::domain::Timestamp;
+use crate::journal::Error;
+use crate::journal::sqlite::schema::open;
+use crate::journal::sqlite::session::transaction::Chained;
+use crate::ledger::recovery::Marked;
+
+/// The data of a journal: what a crash leaves.
+#[derive(Clone)]
+pub(crate) struct Disk(pub(in crate::journal::sqlite) Arc<Platter>);
+
+pub(in crate::journal::sqlite) struct Platter(
+    pub(in crate::journal::sqlite) Lock<Option<Chained>>,
+    pub(in crate::journal::sqlite) Shelf,
+);
+
+/// What lies beside the disk: the mark of its journal, which stays when another disk is put in.
+pub(crate) type Shelf = Arc<Lock<Option<Marked>>>;
+
+/// What a process meets in the middle of its work.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Fuse {
+    /// Verbs that are carried out before.
+    pub verbs: u32,
+    /// Whether the next one is still committed, although nobody hears of it.
+    pub commits: bool,
+    /// Whether the process dies; otherwise it hears that the disk is full.
+    pub crashes: bool,
+}
+
+thread_local! {
+    /// Emptied databases: the schema is not read anew, and the statements stay prepared.
+    static SPARE: RefCell<Vec<Connection>> = const { RefCell::new(Vec::new()) };
+    /// The verb under way takes a batch for a run.
+    static ACQUIRING: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Sets the clock of whoever opens a journal next: nothing else is told the time by then.
+pub(crate) fn set_clock(now: Timestamp) {
+    crate::journal::sqlite::writer::fuse::set_clock(now);
+}
+
+/// Notes that the verb under way takes a batch for a run.
+pub(in crate::journal::sqlite) fn acquiring() {
+    ACQUIRING.set(true);
+}
+
+impl Drop for Platter {
+    fn drop(&mut self) {
+        let disk = self.0.get_mut().unwrap_or_else(PoisonError::into_inner);
+        if let Some(connection) = disk.take().map(Chained::into_inner)
+            && open::empty(&connection).is_ok()
+        {
+            // A thread that ends has no further use for it.
+            let _ = SPARE.try_with(|spare| spare.borrow_mut().push(connection));
+        }
+    }
+}
+
+/// The contents of a disk: the rows of every table.
+pub(crate) struct Image(Vec<(String, Vec<Vec<rusqlite::types::Value>>)>);
+
+/// Told when the journal has a new epoch on behalf of this process.
+pub(crate) type Acquired = Box<dyn Fn() + Send + Sync>;
+
+/// How long the next verb waits for the disk.
+pub(crate) type Latency = Box<dyn FnMut() -> Duration + Send>;
+
+/// One process's way to the disk.
+pub(in crate::journal::sqlite) struct Inline {
+    disk: Disk,
+    crash: CancellationToken,
+    acquired: Acquired,
+    // Fair: verbs are carried out in the order in which they were asked.
+    seat: Mutex<Seat>,
+}
+
+struct Seat {
+    fuse: Option<Fuse>,
+    latency: Latency,
+    latch: Option<Error>,
+}
+
+impl std::fmt::Debug for Inline {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Inline")
+    }
+}
+
+impl Disk {
+    /// An empty journal in memory, in this place.
+    pub(crate) fn blank(shelf: &Shelf) -> Self {
+        let spare = SPARE.with_borrow_mut(Vec::pop);
+        let connection = spare.unwrap_or_else(open::emptied);
+        connection
+            .execute_batch("insert into meta (key, value) values ('journal', randomblob(16)) on conflict do nothing")
+            .expect("memory is there");
+        Self::of(connection, shelf)
+    }
+
+    fn of(connection: Connection, shelf: &Shelf) -> Self {
+        let chained = Lock::new(Some(Chained::new(connection)));
+        Self(Arc::new(Platter(chained, Arc::clone(shelf))))
+    }
+
+    /// Returns what is on it now, to be put in its place later.
+    pub(crate) fn image(&self) -> Image {
+        self.look(|c| {
+            let tables = open::tables(c)?;
+            let contents = tables.into_iter().map(|table| {
+                let mut statement = c.prepare(&format!("select * from main.{table}"))?;
+                let width = statement.column_count();
+                let rows = statement.query_map([], |row| {
+                    (0..width).map(|at| row.get(at)).collect::<Result<_, _>>()
+                })?;
+                Ok((table, rows.collect::<Result<_, _>>()?))
+            });
+            contents.collect::<rusqlite::Result<_>>().map(Image)
+        })
+        .expect("memory is there")
+    }
+
+    /// A journal with this image on it, in this place: first the tables that others speak of.
+    pub(crate) fn restored(image: &Image, shelf: &Shelf) -> Self {
+        let spare = SPARE.with_borrow_mut(Vec::pop);
+        let connection = spare.unwrap_or_else(open::emptied);
+        open::empty(&connection).expect("memory is there");
+        for (table, rows) in image.0.iter().rev() {
+            for row in rows {
+                let marks = vec!["?"; row.len()].join(", ");
+                connection
+                    .prepare_cached(&format!("insert into main.{table} values ({marks})"))
+                    .and_then(|mut insert| insert.execute(rusqlite::params_from_iter(row)))
+                    .expect("it was a journal");
+            }
+        }
+        Self::of(connection, shelf)
+    }
+
+    /// Runs a query past the verbs.
+    pub(crate) fn look<T>(&self, work: impl FnOnce(&Connection) -> T) -> T {
+        let disk = self.0.0.lock().unwrap_or_else(PoisonError::into_inner);
+        work(disk.as_ref().expect("the disk is there until it is read"))
+    }
+
+    /// Writes past the verbs, as another program that has the file open.
+    pub(crate) fn write_past(&self, work: impl FnOnce(&Connection)) {
+        let disk = self.0.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let chained = disk.as_ref().expect("the disk is there until it is read");
+        work(chained);
+        // SQLite tells a connection that another one has written, and not that it did so itself.
+        chained.forget();
+    }
+}
+
+impl Inline {
+    pub(in crate::journal::sqlite) fn new(
+        disk: Disk,
+        fuse: Option<Fuse>,
+        latency: Latency,
+        crash: CancellationToken,
+        acquired: Acquired,
+    ) -> Self {
+        Self {
+            disk,
+            crash,
+            acquired,
+            seat: Mutex::new(Seat {
+                fuse,
+                latency,
+                latch: None,
+            }),
+        }
+    }
+
+    pub(in crate::journal::sqlite) async fn perform(&self, work: Work) -> Result<(), Error> {
+        let mut seat = self.seat.lock().await;
+        tokio::time::sleep((seat.latency)()).await;
+        if self.crash.is_cancelled() {
+            // The process is dead.
+            drop(seat);
+            return std::future::pending().await;
+        }
+        if let Some(error) = &seat.latch {
+            return Err(Error::Latched {
+                cause: error.to_string(),
+            });
+        }
+        let burns = match &mut seat.fuse {
+            Some(fuse) if fuse.verbs == 0 => seat.fuse.take(),
+            Some(fuse) => {
+                fuse.verbs -= 1;
+                None
+            }
+            None => None,
+        };
+        let crashes = burns.is_some_and(|fuse| fuse.crashes);
+        if burns.is_none_or(|fuse| fuse.commits || !fuse.crashes) {
+            crate::journal::sqlite::writer::fuse::set(
+                burns.filter(|fuse| !fuse.crashes).map(|fuse| fuse.commits),
+            );
+            let outcome = {
+                let mut disk = self.disk.0.0.lock().unwrap_or_else(PoisonError::into_inner);
+                let connection = disk.as_mut().expect("the disk is there until it is read");
+                commit(connection, vec![work])
+            };
+            crate::journal::sqlite::writer::fuse::set(None);
+            let committed = outcome.is_ok() || burns.is_some_and(|fuse| fuse.commits);
+            if ACQUIRING.take() && committed {
+                (self.acquired)();
+            }
+            if !crashes {
+                if let Err(error) = &outcome
+                    && error.kind() == crate::journal::Kind::Fault
+                {
+                    seat.latch = Some(error.clone());
+                }
+                return outcome;
+            }
+        }
+        self.crash.cancel();
+        // Nobody ever hears of it.
+        drop(seat);
+        std::future::pending().await
+    }
+}
