@@ -215,6 +215,10 @@ impl Scene {
                     .iter()
                     .find(|g| g.state == State::Paid || g.is_decided());
                 counted += u32::from(open.is_some() || ended.is_some());
+                if open.or(ended).is_none() && !is_recent {
+                    let failed = row.iter().map(|g| (batch.to_string(), g.id));
+                    shape.forgotten.extend(failed);
+                }
                 if let Some(counting) = open.or(ended.filter(|_| is_recent))
                     && !ordered
                 {

@@ -122,6 +122,20 @@ fn others(
     })
 }
 
+/// The batch of a payment that is no retry.
+fn batch_of_first(disk: &Disk, id: PayerTransactionId) -> Option<String> {
+    disk.look(|c| {
+        c.query_row(
+            "select b.name from identifier d join instruction i using (seq) join batch b using (batch_id)
+             where d.identifier = ?1 and i.generation = 0",
+            [id.as_str()],
+            |row| row.get(0),
+        )
+        .optional()
+        .expect("it can be read")
+    })
+}
+
 /// How a payment stands that may be paid.
 fn standing(state: u8) -> &'static str {
     match State::ALL[usize::from(state)] {
@@ -273,7 +287,15 @@ impl Shape {
 
     /// Of all batches that have a row, one at most pays it, unless a person orders it.
     fn hold_against_others(&mut self, packet: &Packet, disk: &Disk) {
-        let open = others(disk, packet.id, packet.line, self.window);
+        let mut open = others(disk, packet.id, packet.line, self.window);
+        if !open.is_empty() && !self.forgotten.is_empty() {
+            let batch = batch_of_first(disk, packet.id);
+            open.retain(|(other, _)| {
+                !batch
+                    .as_ref()
+                    .is_some_and(|batch| self.forgotten.contains(&(batch.clone(), *other)))
+            });
+        }
         let of_line =
             |counted: &BTreeMap<u64, u32>| counted.get(&packet.line).copied().unwrap_or(0);
         let seen = of_line(&self.ordered).max(of_line(&self.beside));

@@ -111,6 +111,8 @@ pub(super) struct Shape {
     pub loaded: BTreeMap<u64, BTreeSet<(i64, String)>>,
     /// How often a person ordered that a row be paid once more, by line.
     pub ordered: BTreeMap<u64, u32>,
+    /// Failed payments that no longer counted when a batch was loaded: their loads were too long ago.
+    pub forgotten: BTreeSet<(String, PayerTransactionId)>,
     /// For how long a load counts whose rows have ended, in milliseconds.
     pub window: i64,
     /// Rows of other batches that a person has seen beside one, by line, at most.
@@ -160,6 +162,7 @@ impl World {
                 ledger: BTreeMap::new(),
                 loaded: BTreeMap::new(),
                 ordered: BTreeMap::new(),
+                forgotten: BTreeSet::new(),
                 beside: BTreeMap::new(),
                 window: Again::window(seed),
                 sends: Vec::new(),
