@@ -2,7 +2,7 @@
 
 use std::fmt::Display;
 
-use super::output;
+use crate::cli::terminal::output;
 use crate::{intake, journal};
 
 /// An error that ends a command.
@@ -154,7 +154,7 @@ impl From<journal::Error> for Error {
                 "`disburse recover` names their batches: run each of them, so that the gateway is asked. What cannot be asked is \
                  decided one by one with `disburse resolve`, or by --nothing-ran-since, where that is certain",
             ),
-            E::OrdersLost { .. } => Some(super::hints::ORDERS_LOST_HINT),
+            E::OrdersLost { .. } => Some(crate::cli::words::hints::ORDERS_LOST_HINT),
             E::SomethingRan { .. } => Some(
                 "let it be asked: a run of each batch that `disburse recover` lists asks the gateway first, and posts what it does not know. Where \
                  the gateway cannot be asked, decide the payments one by one with disburse resolve",
@@ -228,7 +228,7 @@ impl From<journal::Error> for Error {
             ),
             _ => None,
         };
-        let hint = super::hints::named(&error).or_else(|| hint.map(str::to_owned));
+        let hint = crate::cli::words::hints::named(&error).or_else(|| hint.map(str::to_owned));
         let base = match error.kind() {
             journal::Kind::Fault => Self::unexpected(&error),
             journal::Kind::Refused => match &error {

@@ -7,7 +7,8 @@ use tracing_subscriber::fmt::MakeWriter;
 
 use super::arguments::{Common, LogFormat};
 use super::config::CUSTODY;
-use super::{output, screen};
+use crate::cli::terminal::output;
+use crate::cli::terminal::screen;
 
 /// Starts the log: warnings, more with `-v`, or what `DISBURSE_LOG` says.
 pub fn start(common: &Common) {

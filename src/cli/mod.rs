@@ -1,73 +1,33 @@
-//! The command line: one file for every command, and the only layer that prints, exits, or knows clap.
+//! The command line: the only layer that prints, exits, or knows clap.
 
-mod account;
 mod actor;
 mod arguments;
-mod aside;
-mod ask;
-mod backup;
-mod bill;
-mod bills;
-mod check;
+mod commands;
 pub mod config;
-mod corrected;
-mod ended;
 mod error;
 mod exit;
-mod explain;
-mod failed_rows;
-mod float;
-mod found;
-mod fresh_name;
+mod files;
 mod gateway;
-mod hints;
-mod history;
-mod input;
-mod links;
-mod listen;
-mod load;
 pub mod log;
-mod lookup;
-mod mistakes;
 mod named;
-mod networks;
-mod open;
-mod operation;
-mod operator;
-mod output;
-mod people;
-mod progress;
-mod recover;
-mod refused;
-mod rejected;
-mod repeats;
-mod report;
-mod resolve;
-mod rules;
 mod run;
-mod sandbox;
-mod screen;
 mod session;
-mod shell;
-mod show_config;
 mod signals;
-mod status;
-mod token;
-mod told;
-mod unpriced;
-mod upload;
-mod verify;
-mod waiting;
-mod withdraw;
-mod writeback;
+mod terminal;
+mod words;
 
 use std::process::ExitCode;
 
 pub use arguments::Arguments;
 use arguments::{Command, ConfigCommand};
+use commands::{
+    account, backup, bill, check, explain, float, listen, load, lookup, orders, recover, report,
+    resolve, sandbox, shell, show_config, status, token, upload, verify,
+};
 pub use error::Error;
 pub use exit::Verdict;
 use session::Session;
+use terminal::output;
 
 /// Carries out the command and returns the exit code.
 #[must_use]
@@ -128,10 +88,10 @@ async fn carry_out(arguments: Arguments) -> Result<Verdict, Error> {
         Command::Report(arguments) => report::report(&session, arguments).await,
         Command::Verify(arguments) => verify::verify(&session, &arguments),
         Command::Explain(arguments) => explain::explain(&session, arguments),
-        Command::Retry(arguments) => operator::retry(&session, arguments).await,
+        Command::Retry(arguments) => orders::retry(&session, arguments).await,
         Command::Resolve(arguments) => resolve::resolve(&session, arguments).await,
-        Command::Cancel(arguments) => operator::cancel(&session, arguments).await,
-        Command::ResumeLane(arguments) => operator::resume_lane(&session, arguments).await,
+        Command::Cancel(arguments) => orders::cancel(&session, arguments).await,
+        Command::ResumeLane(arguments) => orders::resume_lane(&session, arguments).await,
         Command::Recover(arguments) => recover::recover(&session, arguments).await,
         Command::Backup(arguments) => backup::backup(&session, &arguments),
         Command::Listen(arguments) => listen::listen(&session, &arguments).await,

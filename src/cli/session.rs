@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use super::Error;
 use super::actor::actor;
 use super::arguments::{Common, NameArguments};
 use super::config::{Settings, Sources};
-use super::{Error, output};
+use crate::cli::terminal::output;
 use crate::domain::{BatchName, PayerTransactionId};
 use crate::journal::Journal;
 use crate::ledger::Purpose;

@@ -3,7 +3,9 @@
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
-use super::{Error, ask, output};
+use super::Error;
+use crate::cli::terminal::ask;
+use crate::cli::terminal::output;
 
 /// A write beyond a limit on file sizes fails with an error instead of ending the process half way.
 pub(super) fn outlive_file_limits() {

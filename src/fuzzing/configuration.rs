@@ -3,7 +3,12 @@
 use std::collections::BTreeMap;
 
 use super::assert_shown;
-use crate::cli::config::{Error, Origin, Settings, Sources, show, show_json};
+use crate::cli::config::Error;
+use crate::cli::config::Origin;
+use crate::cli::config::Settings;
+use crate::cli::config::Sources;
+use crate::cli::config::show;
+use crate::cli::config::show_json;
 
 /// What no output may show.
 const SECRET: &str = "hunter2geheim";

@@ -11,12 +11,7 @@ use secrecy::SecretString;
 use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 
-use super::accounts::owner;
-use super::line::Line;
-use super::packet::Hold;
-use super::papers::FileService;
 use super::scene::Scene;
-use super::world::World;
 use crate::callback::{self, Addresses};
 use crate::domain::{Country, PayerTransactionId, Pulse, WireZone};
 use crate::engine::{self, Clock, Limits, Plan, Progress, Rate, Run, Summary};
@@ -27,6 +22,11 @@ use crate::ledger::confirmation::{Answer, Confirmation};
 use crate::ledger::standstill::SILENCE_MAX;
 use crate::lifecycle::{Policy, SettleOn};
 use crate::preflight::{Manner, Uploads};
+use crate::simulation::operator::accounts::owner;
+use crate::simulation::outside::file_service::FileService;
+use crate::simulation::outside::line::Line;
+use crate::simulation::outside::packet::Hold;
+use crate::simulation::outside::world::World;
 
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(8);
 const YEAR_S: u64 = 365 * 86_400;

@@ -4,41 +4,25 @@
 //! A seed gives the batch, the faults and their moments, the crashes, and what the operator does between the runs. The
 //! gateway's ledger is the oracle ([`oracle`]): it counts how often money moved. The same seed gives the same trace.
 
-mod accounts;
-mod again;
-mod copies;
-mod corrections;
-mod decisions;
-mod deployment;
+mod disk;
 mod faults;
-mod fold;
-mod gateway;
+mod judge;
 mod life;
-mod line;
-mod loads;
-mod mended;
-mod office;
-mod oracle;
-mod packet;
-mod papers;
-mod places;
+mod operator;
+mod outside;
 mod plays;
 mod scene;
-mod tampering;
 mod tests;
-mod wire;
-mod words;
-mod world;
 
 use std::cell::{Cell, RefCell};
 
 use crate::journal::simulated::{Disk, Shelf};
 use crate::lifecycle::SettleOn;
-use again::Again;
-use mended::Mended;
-use places::Places;
+use disk::places::Places;
+use operator::again::Again;
+use operator::mended::Mended;
+use outside::world::World;
 use scene::{Scene, row};
-use world::World;
 
 /// Runs that may follow one another until the batch must be finished.
 const LIVES_MAX: u32 = 40;
@@ -85,7 +69,7 @@ pub(crate) fn simulate(seed: u64, traced: bool) -> Outcome {
         } else {
             SettleOn::Callback
         },
-        codes: deployment::codes(seed),
+        codes: operator::deployment::codes(seed),
         lost_journal: false,
         unasked: false,
     };

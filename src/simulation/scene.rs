@@ -5,10 +5,6 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::again::Again;
-use super::mended::Mended;
-use super::places::Places;
-use super::world::World;
 use crate::domain::{
     Amount, BatchName, Country, Currency, DocumentPath, Instruction, Money, Msisdn, Originator,
     PayerTransactionId, Reference, ServiceCode, Timestamp,
@@ -16,6 +12,10 @@ use crate::domain::{
 use crate::journal::LoadPlan;
 use crate::journal::simulated::{Disk, Shelf};
 use crate::lifecycle::{CodeTable, SettleOn};
+use crate::simulation::disk::places::Places;
+use crate::simulation::operator::again::Again;
+use crate::simulation::operator::mended::Mended;
+use crate::simulation::outside::world::World;
 
 /// A batch under simulation.
 pub(super) struct Scene {

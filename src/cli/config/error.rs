@@ -2,9 +2,10 @@
 
 use std::path::PathBuf;
 
+use super::Origin;
 use super::keys::Key;
-use super::kind::{named, quoted};
-use super::{Origin, suggest};
+use crate::cli::config::value::kind::{named, quoted};
+use crate::cli::config::value::suggest;
 
 /// Why the configuration is refused. [`Error::hint`] says what to do.
 #[derive(Debug, thiserror::Error)]

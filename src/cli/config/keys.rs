@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::kind::Kind;
+use crate::cli::config::value::kind::Kind;
 
 /// One key of a profile.
 #[derive(Debug)]

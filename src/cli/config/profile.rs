@@ -7,9 +7,10 @@ use std::time::Duration;
 
 use reqwest::Url;
 
-use super::layers::Layers;
-use super::value::Value;
-use super::{Error, Rate};
+use super::Error;
+use super::Rate;
+use crate::cli::config::file::layers::Layers;
+use crate::cli::config::value::typed::Value;
 use crate::domain::{Country, Currency, Originator, ServiceCode, WireZone};
 use crate::ledger::repeats::Terms;
 

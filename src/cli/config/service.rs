@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::kind::Kind;
 use super::profile::words;
-use super::value::Value;
+use crate::cli::config::value::kind::Kind;
+use crate::cli::config::value::typed::Value;
 use crate::domain::{AccountFormat, Amount, BillAmount, Currency, PaymentKind};
 
 /// One service of the gateway.

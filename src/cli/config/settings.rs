@@ -6,16 +6,22 @@ use std::path::{Path, PathBuf};
 use reqwest::Url;
 use secrecy::SecretString;
 
-use super::document::Document;
-use super::entry::Entry;
-use super::file::{self, Source};
+use super::Error;
+use super::Origin;
+use super::PostClass;
+use super::Profile;
+use super::Service;
+use super::ShownValue;
+use super::StatusClass;
 use super::keys::{self, Key};
-use super::layers::{Layers, Stack};
-use super::secret::{self, Password};
 use super::shown;
-use super::{
-    Error, Origin, PostClass, Profile, Service, ShownValue, StatusClass, suggest, thresholds,
-};
+use crate::cli::config::file::document::Document;
+use crate::cli::config::file::entry::Entry;
+use crate::cli::config::file::layers::{Layers, Stack};
+use crate::cli::config::file::source::{self, Source};
+use crate::cli::config::file::thresholds;
+use crate::cli::config::value::secret::{self, Password};
+use crate::cli::config::value::suggest;
 use crate::domain::{Country, Money, Originator, ServiceCode, WireZone};
 
 /// What the configuration is made from. It may hold a password, so it has no debug output.
@@ -99,14 +105,14 @@ impl Settings {
 
     fn build(sources: &Sources, sandbox: Option<Document>) -> Result<Self, Error> {
         let environment = &sources.environment;
-        let located = file::locate(
+        let located = source::locate(
             sources.config_path.as_deref(),
             environment,
             &sources.directory,
         );
         let mut document = match &located {
             Ok(path) => {
-                let text = file::read(path, sandbox.is_some())?;
+                let text = source::read(path, sandbox.is_some())?;
                 let directory = path.parent().unwrap_or(Path::new(""));
                 Document::parse(&Source::new(Some(path), &text), directory)?
             }

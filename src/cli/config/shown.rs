@@ -1,9 +1,9 @@
 //! What a setting is, and where it comes from.
 
 use super::Origin;
-use super::entry::Entry;
 use super::keys::KEYS;
-use super::layers::Layers;
+use crate::cli::config::file::entry::Entry;
+use crate::cli::config::file::layers::Layers;
 use serde::Serialize;
 
 /// One line of `config show`.

@@ -3,11 +3,12 @@
 
 use std::sync::Arc;
 
-use super::super::ask::{Typed, ask, is_attended};
-use super::super::{Error, output};
+use super::super::Error;
 use super::Job;
 use super::job::What;
 use super::moved::ASKED_MAX;
+use crate::cli::terminal::ask::{Typed, ask, is_attended};
+use crate::cli::terminal::output;
 use crate::domain::Timestamp;
 use crate::gateway::HttpGateway;
 use crate::journal::{AccountMove, Home};

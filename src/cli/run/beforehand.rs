@@ -4,8 +4,11 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::super::{Error, bills, gateway, output};
+use super::super::Error;
+use super::super::gateway;
 use super::job::Job;
+use crate::cli::commands::bills;
+use crate::cli::terminal::output;
 use crate::domain::{Currency, Timestamp};
 use crate::engine::Clock;
 use crate::gateway::{Gateway, HttpGateway, OperationError};

@@ -2,9 +2,10 @@
 
 use reqwest::Url;
 
-use super::super::ask::{Typed, ask, is_attended};
+use super::super::Error;
 use super::super::config::Settings;
-use super::super::{Error, output};
+use crate::cli::terminal::ask::{Typed, ask, is_attended};
+use crate::cli::terminal::output;
 use crate::domain::{BatchName, Money, Tally, Totals};
 use crate::journal::{Journal, Replaced, Shown, Standing};
 use crate::ledger::confirmation::{Answer, Confirmation, Difference, compare};

@@ -1,9 +1,10 @@
 //! Where callbacks come in.
 
+use super::super::Error;
 use super::super::arguments::RunOptions;
 use super::super::config::Settings;
-use super::super::{Error, sandbox};
 use crate::callback::{self, Listener};
+use crate::cli::commands::sandbox;
 use crate::journal::Journal;
 
 /// Where callbacks come in, and the address that is told to the gateway.

@@ -19,16 +19,24 @@ use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use super::Error;
 use super::arguments::{PayArguments, RunArguments, RunOptions};
 use super::config::Settings;
 use super::exit::Verdict;
-use super::input::{Input, declared_total};
+use super::gateway;
 use super::session::{Session, batch_name, run_command};
-use super::{
-    Error, corrected, gateway, load, networks, output, progress, recover, repeats, sandbox,
-    signals, verify,
-};
+use super::signals;
 use crate::callback::{self, Addresses};
+use crate::cli::commands::load;
+use crate::cli::commands::networks;
+use crate::cli::commands::recover;
+use crate::cli::commands::sandbox;
+use crate::cli::commands::verify;
+use crate::cli::files::input::{Input, declared_total};
+use crate::cli::terminal::output;
+use crate::cli::terminal::progress;
+use crate::cli::words::corrected;
+use crate::cli::words::repeats;
 use crate::domain::{Amount, BatchName, Currency, Money, Pulse, Timestamp, WireZone};
 use crate::engine::{self, Clock, Plan, Run, Summary};
 use crate::gateway::{HttpGateway, Secrets};

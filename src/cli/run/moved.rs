@@ -3,8 +3,10 @@
 
 use std::sync::Arc;
 
-use super::super::{Error, gateway, output};
+use super::super::Error;
+use super::super::gateway;
 use super::job::{Job, What};
+use crate::cli::terminal::output;
 use crate::domain::{GatewayTransactionId, PayerTransactionId, Timestamp};
 use crate::engine::Pacer;
 use crate::gateway::{Gateway, HttpGateway, Inquiry, Signal, StopReason};

@@ -2,12 +2,21 @@
 
 use std::path::{Path, PathBuf};
 
-use super::super::bills::unpriced_text;
+use super::super::Error;
 use super::super::exit::Verdict;
 use super::super::session::{Commands, Session, run_command, sandbox_flag};
-use super::super::{Error, ended, failed_rows, output, recover, report, sandbox, status, verify};
-use super::super::{hints, waiting};
 use super::job::Outcome;
+use crate::cli::commands::bills::unpriced_text;
+use crate::cli::commands::recover;
+use crate::cli::commands::report;
+use crate::cli::commands::sandbox;
+use crate::cli::commands::status;
+use crate::cli::commands::verify;
+use crate::cli::files::failed_rows;
+use crate::cli::terminal::output;
+use crate::cli::words::ended;
+use crate::cli::words::hints;
+use crate::cli::words::waiting;
 use crate::domain::{BatchName, PayerTransactionId};
 use crate::engine::Ending;
 use crate::journal::{Journal, Reader, Standing, StandingRow};

@@ -542,7 +542,7 @@ fn an_unknown_variable_sets_nothing_and_names_the_nearest() {
     ] {
         let settings = Folder::empty().variable(name, "hunter2").load();
         assert!(!format!("{settings:?}").contains("hunter2"), "{name}");
-        let suggested = suggest::variable(name);
+        let suggested = crate::cli::config::value::suggest::variable(name);
         assert!(suggested.contains(hint), "{name}: {suggested}");
     }
 }

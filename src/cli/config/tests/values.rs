@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use reqwest::Url;
 
-use super::super::value::Value;
 use super::*;
+use crate::cli::config::value::typed::Value;
 use crate::domain::PaymentKind;
 
 #[test]

@@ -1,0 +1,341 @@
+//! `explain`: one payment's whole trail of evidence.
+
+use serde_json::json;
+
+use super::report;
+use super::report::Kinds;
+use super::status;
+use crate::cli::Error;
+use crate::cli::arguments::ExplainArguments;
+use crate::cli::exit::Verdict;
+use crate::cli::session::{Commands, Session};
+use crate::cli::terminal::output;
+use crate::cli::words::ended;
+use crate::cli::words::found::{self, Asked};
+use crate::cli::words::history::{text, visible};
+use crate::cli::words::people;
+use crate::cli::words::unpriced;
+use crate::cli::words::waiting::waits;
+use crate::domain::{BankAccount, Electricity, Instruction, Timestamp, WireZone};
+use crate::journal::{self, Linked, PaymentRecord, Reader, Snapshot, SourceFile, TrailEntry};
+use crate::ledger::Purpose;
+use crate::lifecycle::{Action, Event, State};
+use crate::report::{Prepaid, StateName};
+
+/// `disburse explain`.
+pub(in crate::cli) fn explain(
+    session: &Session,
+    arguments: ExplainArguments,
+) -> Result<Verdict, Error> {
+    let reader = Reader::open(session.journal_path())?;
+    let reveal = arguments.reveal;
+    let (batch, name) = match found::asked(session, &reader, arguments)? {
+        Asked::Row(batch, name) => (batch, name),
+        Asked::Told(verdict) => return Ok(verdict),
+    };
+    let snapshot = reader.snapshot(&batch)?;
+    let purpose = snapshot.standing()?.purpose;
+    let zone = report::zone(session, purpose == Purpose::Rehearsal);
+    let unpriced = match snapshot.find_unpriced(&name) {
+        Err(error @ journal::Error::UnknownPayment { .. }) => {
+            // What was set aside is no payment.
+            let rejected = snapshot.rejected_named(&name)?;
+            if rejected.is_empty() {
+                return Err(error.into());
+            }
+            found::tell_rejected(session, &batch, purpose, &rejected, &zone);
+            return Ok(Verdict::Done);
+        }
+        other => other?,
+    };
+    if let Some(record) = unpriced {
+        unpriced::explain(session, &snapshot, &record, &batch, &zone)?;
+        return Ok(Verdict::Done);
+    }
+    let records = snapshot.find(name)?;
+    let kinds = Kinds::of(session);
+    let shown = Shown {
+        kinds: &kinds,
+        commands: Commands {
+            batch: &batch,
+            purpose,
+        },
+        reveal,
+        zone: &zone,
+    };
+    if session.common.json {
+        let values: Result<Vec<_>, Error> = records
+            .iter()
+            .map(|record| to_json(&snapshot, record, &records, shown))
+            .collect();
+        output::json(&json!(values?));
+        return Ok(Verdict::Done);
+    }
+    // All of it is read before any of it is said: of a damaged journal nothing is printed as if it were whole.
+    let acts = snapshot.acts()?;
+    let told = records
+        .iter()
+        .map(|record| Ok((snapshot.bills(record.seq)?, snapshot.trail(record.seq)?)))
+        .collect::<Result<Vec<_>, Error>>()?;
+    let beside = records
+        .iter()
+        .map(|record| {
+            let file = snapshot.file_of(record.seq)?;
+            let taken = found::place_taken(&snapshot, record.seq)?;
+            Ok((file, taken, snapshot.failed_before(record.seq)?))
+        })
+        .collect::<Result<Vec<_>, Error>>()?;
+    for ((record, (bills, trail)), (file, taken, failed)) in records.iter().zip(&told).zip(&beside)
+    {
+        print_record(record, file, trail, shown);
+        for text in taken {
+            output::line(text);
+        }
+        for other in failed {
+            output::line(&format!(
+                "  {} of batch {} had failed with the same debt when this one was loaded, and is {} now",
+                other.id,
+                other.batch,
+                StateName::words_of(other.state)
+            ));
+        }
+        for bill in bills {
+            output::line(&unpriced::bill_text(bill, &zone));
+        }
+        let before = before(record, &records).map_or(&[][..], |at| &told[at].1);
+        let acts = people::about(&acts, subject(record, trail, before, file.loaded_at));
+        people::print(&acts, trail, reveal, &zone);
+    }
+    Ok(Verdict::Done)
+}
+
+/// Returns which of the records is the payment that this one replaces.
+fn before(record: &PaymentRecord, records: &[PaymentRecord]) -> Option<usize> {
+    let replaced = record.replaces?;
+    records
+        .iter()
+        .position(|other| other.payment.id == replaced)
+}
+
+fn subject<'a>(
+    record: &'a PaymentRecord,
+    trail: &'a [TrailEntry],
+    before: &'a [TrailEntry],
+    loaded_at: Timestamp,
+) -> people::Subject<'a> {
+    people::Subject {
+        id: record.payment.id,
+        service: record.payment.instruction.service.as_str(),
+        trail,
+        before,
+        loaded_at,
+        withdrawn_at: None,
+    }
+}
+
+/// What of a narration is shown. It may hold a prepaid token, which is money to whoever has it.
+#[derive(Clone, Copy)]
+struct Shown<'a> {
+    kinds: &'a Kinds,
+    commands: Commands<'a>,
+    reveal: bool,
+    /// The zone of whoever reads it.
+    zone: &'a WireZone,
+}
+
+impl Shown<'_> {
+    /// Returns the tokens and units of a payment, the tokens masked.
+    fn electricity(self, record: &PaymentRecord) -> Option<(String, String)> {
+        if self
+            .kinds
+            .prepaid(record.payment.instruction.service.as_str())
+            == Prepaid::No
+        {
+            return None;
+        }
+        let read = Electricity::read(record.receiver_narration.as_deref()?)?;
+        let token = if self.reveal {
+            read.token_text()
+        } else {
+            read.masked()
+        };
+        Some((token, read.units_text()))
+    }
+}
+
+/// Returns the account that a bank payment goes to, its number as far as that of a phone is shown, and not whose it is: what the
+/// screen shows is kept in logs of jobs.
+fn bank_account(row: &Instruction) -> String {
+    const SHOWN: usize = 4;
+    let bank = BankAccount::among(&row.extra);
+    if bank == BankAccount::default() {
+        return String::new();
+    }
+    let number = match bank.account_number {
+        "" => row.account_number.as_str(),
+        number => number,
+    };
+    let hidden = number.chars().count().saturating_sub(SHOWN);
+    let number: String = number
+        .chars()
+        .enumerate()
+        .map(|(at, digit)| if at < hidden { '*' } else { digit })
+        .collect();
+    let code = match bank.bank_code {
+        "" => String::new(),
+        code => format!(" ({code})"),
+    };
+    format!(", account {number} at {:?}{code}", bank.bank_name)
+}
+
+fn print_record(record: &PaymentRecord, file: &SourceFile, trail: &[TrailEntry], shown: Shown<'_>) {
+    let row = &record.payment.instruction;
+    let reference = row
+        .reference
+        .as_ref()
+        .map(|reference| format!(", reference {reference}"))
+        .unwrap_or_default();
+    output::line(&format!(
+        "{}: line {} of {}{reference}, {} {} {} to {}{}",
+        record.payment.id,
+        row.line,
+        output::name(&file.name),
+        row.service,
+        row.money.currency,
+        output::grouped(&row.money.to_string()),
+        row.msisdn.masked(),
+        bank_account(row)
+    ));
+    let code = record
+        .life
+        .code
+        .map(|code| format!(" ({code})"))
+        .unwrap_or_default();
+    let stands = || {
+        let next = next(record, shown);
+        format!("{}{code}; {next}", status::words(record.life.state))
+    };
+    let ended = match record.waits_for {
+        Some(_) => None,
+        None => {
+            ended::superseded(record, trail).or_else(|| ended::sentence(record, shown.commands))
+        }
+    };
+    output::line(&format!("  {}", ended.unwrap_or_else(stands)));
+    if let Some((token, units)) = shown.electricity(record) {
+        let units = if units.is_empty() {
+            String::new()
+        } else {
+            format!(", {units} units")
+        };
+        output::line(&format!("  electricity: token {token}{units}"));
+    }
+    if let Some(replaced) = record.replaces {
+        output::line(&format!("  a retry of {replaced}, which had failed"));
+    }
+    if let Some(retry) = record.replaced_by {
+        output::line(&format!("  its retry is {retry}"));
+    }
+    for other in &record.loaded_anew {
+        output::line(&format!(
+            "  its row was loaded anew as {} in batch {}: {}",
+            other.id,
+            other.batch,
+            StateName::words_of(other.state)
+        ));
+    }
+}
+
+/// What a conflict is that began with 229 at the first post.
+const TAKEN: &str = "the gateway had this identifier before our first post, and refused ours (229): what it says of it is of a payment of \
+     somebody else, or of an earlier journal. Ask the gateway's people whose it is: disburse resolve --paid if it paid this row; if it did \
+     not, --failed --although-accepted, and load the row under another reference to pay it";
+
+fn next(record: &PaymentRecord, shown: Shown<'_>) -> String {
+    let (commands, zone) = (shown.commands, shown.zone);
+    if let Some(held) = record.waits_for {
+        return waits(commands, record.payment.id, held);
+    }
+    if record.life.taken && record.life.state == State::Conflict {
+        return TAKEN.to_owned();
+    }
+    match record.life.action() {
+        Action::Post(None) => format!("next: {} sends it", commands.run()),
+        Action::Post(Some(at)) => format!(
+            "next: {} sends it, not before {}",
+            commands.run(),
+            zone.format_named(at)
+        ),
+        // Due long ago: the next run asks at once.
+        Action::Ask(at) if at <= Timestamp::now() => {
+            format!("next: {} asks the gateway at once", commands.run())
+        }
+        Action::Ask(at) => format!(
+            "next: {} asks the gateway, from {} on",
+            commands.run(),
+            zone.format_named(at)
+        ),
+        Action::Wait => "waits for its outcome, a callback or an operator's decision".to_owned(),
+        Action::Nothing => "nothing is left to do".to_owned(),
+    }
+}
+
+fn linked_json(rows: &[Linked]) -> serde_json::Value {
+    rows.iter()
+        .map(|row| json!({"payer_transaction_id": row.id.as_str(), "batch": row.batch, "state": row.state}))
+        .collect()
+}
+
+fn to_json(
+    snapshot: &Snapshot<'_>,
+    record: &PaymentRecord,
+    records: &[PaymentRecord],
+    shown: Shown<'_>,
+) -> Result<serde_json::Value, Error> {
+    let row = &record.payment.instruction;
+    let entries = snapshot.trail(record.seq)?;
+    let before = match before(record, records) {
+        Some(at) => snapshot.trail(records[at].seq)?,
+        None => Vec::new(),
+    };
+    let acts = snapshot.acts()?;
+    let file = snapshot.file_of(record.seq)?;
+    let trail: Vec<serde_json::Value> = entries
+        .iter()
+        .map(|entry| {
+            let code = match entry.event {
+                Some(Event::Reply(said) | Event::Answer(said) | Event::Callback(said)) => Some(said.code),
+                _ => None,
+            };
+            let said: serde_json::Map<_, _> =
+                visible(entry, shown.reveal).into_iter().map(|(name, value)| (name, json!(value))).collect();
+            json!({"at": entry.at.to_string(), "kind": entry.kind, "code": code, "anomaly": entry.anomaly, "said": said})
+        })
+        .collect();
+    let electricity = shown.electricity(record);
+    let narration = record.receiver_narration.as_deref();
+    Ok(json!({
+        "payer_transaction_id": record.payment.id.as_str(),
+        "generation": record.payment.generation,
+        "line": row.line,
+        "file": file.name,
+        "reference": row.reference.as_ref().map(|reference| reference.as_str()),
+        "service_code": row.service.as_str(),
+        "amount": row.money.to_string(),
+        "currency_code": row.money.currency.code(),
+        "state": record.life.state.name(),
+        "status_code": record.life.code,
+        "attempts": record.life.attempts,
+        "replaces": record.replaces.map(|id| id.to_string()),
+        "replaced_by": record.replaced_by.map(|id| id.to_string()),
+        "loaded_anew": linked_json(&record.loaded_anew),
+        "failed_before": linked_json(&snapshot.failed_before(record.seq)?),
+        "waits": record.waits_for.map(|held| waits(shown.commands, record.payment.id, held)),
+        "receiver_narration": narration.map(|text| self::text("receiver_narration", text, shown.reveal)),
+        "electricity_token": electricity.as_ref().map(|(token, _)| token),
+        "electricity_units": electricity.as_ref().map(|(_, units)| units).filter(|units| !units.is_empty()),
+        "bills": unpriced::bills_json(&snapshot.bills(record.seq)?),
+        "people": people::to_json(&people::about(&acts, subject(record, &entries, &before, file.loaded_at))),
+        "trail": trail,
+    }))
+}

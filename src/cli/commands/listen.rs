@@ -1,0 +1,64 @@
+//! `listen`: the callback listener on its own.
+
+use std::sync::Arc;
+
+use tokio_util::sync::CancellationToken;
+
+use crate::callback::{self, Addresses};
+use crate::cli::Error;
+use crate::cli::arguments::ListenArguments;
+use crate::cli::exit::Verdict;
+use crate::cli::gateway;
+use crate::cli::session::Session;
+use crate::cli::signals;
+use crate::cli::terminal::output;
+use crate::gateway::Secrets;
+use crate::journal::Journal;
+
+/// `disburse listen`.
+pub(in crate::cli) async fn listen(
+    session: &Session,
+    arguments: &ListenArguments,
+) -> Result<Verdict, Error> {
+    let settings = session.settings(false, Vec::new())?;
+    let address = arguments.listen.unwrap_or(settings.profile.callback.listen);
+    let journal = Journal::open_existing(session.journal_path())?;
+    let listener = callback::bind(address).await.map_err(|error| {
+        Error::refused(format!("callback.listen {address}: {error}"))
+            .hint("a run with callbacks listens itself; choose another port with --listen, or end that run")
+    })?;
+    let address = listener.address().map_err(Error::unexpected)?;
+    let public_url = settings
+        .profile
+        .callback
+        .public_url
+        .as_ref()
+        .map(ToString::to_string)
+        .unwrap_or_default();
+    if public_url.is_empty() && !session.common.quiet {
+        output::complain(
+            "warning",
+            "callback.public_url is not set, so no payment names an address, and the gateway calls nobody; set it before the next run",
+        );
+    }
+    let options = callback::Options {
+        addresses: Addresses::new(&public_url, &journal.callback_key().await?),
+        journal,
+        codes: Arc::new(gateway::codes(&settings)),
+        policy: gateway::policy(&settings, true),
+        // It listens without a password too: then there is none that could be repeated to it.
+        secrets: gateway::profile(&settings)
+            .map_or_else(|_| Secrets::none(), |profile| profile.secrets()),
+        moved: None,
+    };
+    // Heard before it says that it listens: whoever waits for that may end it at once.
+    let stop = CancellationToken::new();
+    signals::drain_on_signal(stop.clone(), "ending".to_owned())?;
+    if session.common.json {
+        output::json(&serde_json::json!({"listening": address.to_string()}));
+    } else {
+        output::line(&format!("listening for callbacks on {address}"));
+    }
+    listener.serve(options, stop).await;
+    Ok(Verdict::Done)
+}

@@ -1,0 +1,557 @@
+//! `load`, and the loading that `check` and `pay` share.
+
+use std::path::Path;
+
+use serde_json::json;
+
+use super::bills::{self, Told};
+use super::networks;
+use super::recover;
+use super::verify;
+use crate::cli::Error;
+use crate::cli::actor::actor;
+use crate::cli::arguments::FileArguments;
+use crate::cli::arguments::{LoadArguments, LoadOptions, OnError};
+use crate::cli::config::Settings;
+use crate::cli::exit::Verdict;
+use crate::cli::files::aside::{self, Aside};
+use crate::cli::files::input::{Input, Pending, Reading, declared_total};
+use crate::cli::session::{Session, batch_name, run_command, sandbox_flag};
+use crate::cli::terminal::output;
+use crate::cli::words::corrected;
+use crate::cli::words::refused::refused;
+use crate::cli::words::repeats;
+use crate::domain::{BatchName, Originator, Tally, Timestamp};
+use crate::journal::{Journal, LoadPlan, LoadRefusal, LoadSummary, Loaded, Reader, RunLock};
+use crate::ledger::recovery::Cause;
+use crate::ledger::{Before, Purpose};
+
+/// `disburse load`.
+pub(in crate::cli) async fn load(
+    session: &Session,
+    arguments: LoadArguments,
+) -> Result<Verdict, Error> {
+    let overrides = vec![("service_code", arguments.file.service.clone())];
+    let mut settings = session.settings(arguments.sandbox, overrides)?;
+    if arguments.bills && !arguments.sandbox {
+        // Refused before anything is loaded: without a gateway nobody knows the bills.
+        settings.gateway()?;
+    } else {
+        // Better told now than when the batch is to be paid.
+        settings.look_for_password()?;
+    }
+    let purpose = Purpose::of_command(arguments.sandbox);
+    let plan = LoadPlan {
+        new_documents: arguments.new_documents,
+        ..plan(&arguments.file, &arguments.options, &settings, purpose)?
+    };
+    let input = Input::open(&arguments.file, &settings)?
+        .presuming_posted(arguments.options.presume_posted)
+        .setting_aside(plan.skip_bad_rows.then_some(&plan.batch));
+    let (name, batch) = (plan.batch.clone(), plan.batch.to_string());
+    let total_waits = plan.expect_total.is_some();
+    if arguments.options.lookup {
+        networks::check_new(session, &input, &plan, arguments.sandbox).await?;
+    }
+    let (journal, mut summary, fresh) = open_and_load(session, &input, plan).await?;
+    let told = match arguments.bills {
+        true => {
+            let place = bills::Place {
+                session,
+                settings: &mut settings,
+                journal: &journal,
+                batch: &name,
+                file: &input.name,
+            };
+            bills::load(place, arguments.sandbox).await?
+        }
+        false => Told::default(),
+    };
+    told.complete(&mut summary);
+    let evidence = journal.standing(name.clone()).await?.evidence;
+    if session.common.json {
+        let mut value = to_json(&summary, Some((&batch, fresh)));
+        if arguments.bills {
+            value["bills"] = told.to_json();
+        }
+        value["evidence"] = verify::head_json(&evidence);
+        output::json(&value);
+    } else if arguments.new_documents {
+        output::line(&documents_text(&summary, &batch));
+        session.note(&format!("next: disburse run {batch}"));
+    } else {
+        print_summary(&summary);
+        let what = if fresh {
+            "loaded into"
+        } else {
+            "already there, unchanged, in"
+        };
+        output::line(&format!(
+            "{} {what} batch {batch}",
+            output::counted(summary.total().count, "payment")
+        ));
+        output::line(&verify::head_text(&evidence));
+        let pay_due = match summary.unpriced {
+            0 => "",
+            unpriced => {
+                let remedy = "`run --pay-due` takes what is due, and so does `load --bills`";
+                session.note(&bills::unpriced_text(unpriced, remedy));
+                " --pay-due"
+            }
+        };
+        if total_waits && summary.unpriced > 0 {
+            session.note(
+                "the declared total is compared once they have theirs, before anything is posted",
+            );
+        }
+        if fresh || !note_if_cancelled(session, &journal, &name).await? {
+            // What is said next is what a person types: a rehearsal must not lead to the gateway.
+            let run = run_command(&name, purpose);
+            session.note(&format!("next: {run}{pay_due}"));
+        }
+    }
+    Ok(Verdict::Done)
+}
+
+/// Returns whether the journal has a batch of this name.
+pub(in crate::cli) fn is_there(session: &Session, batch: &BatchName) -> bool {
+    let path = session.journal_path();
+    path.symlink_metadata().is_ok()
+        && Reader::open(path).is_ok_and(|reader| reader.snapshot(batch).is_ok())
+}
+
+/// Says what became of the documents of a batch that is there already.
+fn documents_text(summary: &LoadSummary, batch: &str) -> String {
+    let kept = match summary.kept_documents {
+        0 => String::new(),
+        kept => format!(
+            "; {} at the file service already, and stay as they are there",
+            if kept == 1 {
+                "1 is".to_owned()
+            } else {
+                format!("{kept} are")
+            }
+        ),
+    };
+    format!(
+        "{} taken anew in batch {batch}{kept}",
+        output::counted(summary.new_documents, "document")
+    )
+}
+
+fn now() -> Timestamp {
+    #[cfg(debug_assertions)]
+    let past = crate::points::days_ago() * 24 * 60 * 60 * 1000;
+    #[cfg(not(debug_assertions))]
+    let past = 0;
+    Timestamp::from_millis(Timestamp::now().as_millis() - past)
+}
+
+/// Makes the plan of a load from its options.
+pub(in crate::cli) fn plan(
+    file: &FileArguments,
+    options: &LoadOptions,
+    settings: &Settings,
+    purpose: Purpose,
+) -> Result<LoadPlan, Error> {
+    if options.allow_same_content && purpose != Purpose::Rehearsal {
+        output::complain(
+            "warning",
+            "--allow-same-content allows nothing any more: what was loaded within repeats.window is refused unless --allow-repeats names it",
+        );
+    }
+    Ok(LoadPlan {
+        purpose,
+        batch: batch_name(&options.batch)?,
+        originator: settings.originator()?.clone(),
+        source: String::new(),
+        now: now(),
+        amend: options.amend,
+        allow_equal_rows: file.allow_equal_rows,
+        repeats: repeats::plan(
+            settings,
+            purpose == Purpose::Rehearsal,
+            options.allow_repeats.clone(),
+        ),
+        skip_bad_rows: options.on_error == OnError::Skip,
+        presume_posted: options.presume_posted,
+        expect_count: file.expect_count,
+        expect_total: match &file.expect_total {
+            Some(text) => Some(declared_total(text, settings)?),
+            None => None,
+        },
+        new_documents: false,
+        dry_run: false,
+    })
+}
+
+/// Opens the journal and loads the file. A file that is refused leaves no new journal behind.
+pub(in crate::cli) async fn open_and_load(
+    session: &Session,
+    input: &Input,
+    plan: LoadPlan,
+) -> Result<(Journal, LoadSummary, bool), Error> {
+    let path = session.journal_path();
+    let (batch, presumes) = (plan.batch.clone(), plan.presume_posted);
+    crate::journal::refuse_reserved(path)?;
+    aside::remove_leftovers(path);
+    if path.symlink_metadata().is_ok() {
+        let journal = Journal::open(path)?.acting_as(actor());
+        recover::warn(&journal).await?;
+        let plan = LoadPlan {
+            originator: originator(path, &plan)?,
+            ..plan
+        };
+        // A recovery is not begun in the middle of a run.
+        let _lock = match presumes {
+            true => {
+                let purpose = format!("load of batch {batch}");
+                Some(RunLock::take(path, &purpose, Timestamp::now())?)
+            }
+            false => None,
+        };
+        let before = journal.recovery().await?;
+        let loaded = into_journal(session, &journal, input, plan).await;
+        recover::warn_missing(&journal).await?;
+        let (summary, fresh) = loaded?;
+        if presumes && fresh && before.is_none() {
+            say_begun(&journal, &batch).await?;
+        }
+        return Ok((journal, summary, fresh));
+    }
+    if crate::journal::is_gone(path) {
+        output::complain(
+            "warning",
+            &format!(
+                "journal {}: is missing, and its mark beside it says that it was in use here; a new one is made, and whatever is loaded is \
+                 asked about before it is posted",
+                path.display()
+            ),
+        );
+        output::complain("hint", crate::cli::error::GONE);
+    }
+    // Made aside and put in place when it holds something: to remove a journal that another process may have opened
+    // meanwhile would lose what that process writes.
+    let (journal, aside) = Aside::begin(path)?;
+    let journal = journal.acting_as(actor());
+    let loaded = into_journal(session, &journal, input, plan).await;
+    // The last handle closes the file, and takes everything into it.
+    drop(journal);
+    let placed = loaded.and_then(|loaded| {
+        aside.put_in_place()?;
+        Ok(loaded)
+    });
+    let (summary, fresh) = placed?;
+    let journal = session.journal()?;
+    // Another one may have been in this place before.
+    recover::warn(&journal).await?;
+    recover::warn_missing(&journal).await?;
+    if presumes {
+        say_begun(&journal, &batch).await?;
+    }
+    Ok((journal, summary, fresh))
+}
+
+/// Says what follows from an order that a batch is presumed posted, where it has begun a recovery.
+async fn say_begun(journal: &Journal, batch: &BatchName) -> Result<(), Error> {
+    let open = journal.recovery().await?;
+    if open.is_some_and(|open| open.cause == Cause::Ordered) {
+        recover::say_begun(batch, 0);
+    }
+    Ok(())
+}
+
+/// Returns who pays: of a rehearsal that is there already, whoever it was begun with.
+// A person rehearses before anything is configured, and again when it is: nobody is paid by either, and the same command
+// must go on.
+fn originator(path: &Path, plan: &LoadPlan) -> Result<Originator, Error> {
+    let configured = plan.originator.clone();
+    if plan.purpose != Purpose::Rehearsal {
+        return Ok(configured);
+    }
+    let record = match Reader::open(path)?.snapshot(&plan.batch) {
+        Ok(snapshot) => snapshot.record()?,
+        Err(crate::journal::Error::UnknownBatch { .. }) => return Ok(configured),
+        Err(error) => return Err(error.into()),
+    };
+    Ok(match record.purpose {
+        Purpose::Rehearsal => record.originator,
+        Purpose::Gateway | Purpose::Unknown => configured,
+    })
+}
+
+/// Reads the file into the journal; the flag tells whether its rows are new there.
+pub(in crate::cli) async fn into_journal(
+    session: &Session,
+    journal: &Journal,
+    input: &Input,
+    plan: LoadPlan,
+) -> Result<(LoadSummary, bool), Error> {
+    let plan = LoadPlan {
+        source: input.source(),
+        ..plan
+    };
+    let (name, skips) = (plan.batch.clone(), plan.skip_bad_rows);
+    let batch = name.to_string();
+    // What is told is typed: a mended row of a rehearsal is rehearsed.
+    let sandbox = sandbox_flag(plan.purpose);
+    let presumed = plan.presume_posted.then(|| plan.batch.clone());
+    let (loaded, reading) = load_or_recall(journal, input, plan).await?;
+    for note in reading.notes() {
+        session.note(&format!("{}: {note}", input.name));
+    }
+    for warning in &reading.warnings {
+        output::complain("warning", &format!("{}: {warning}", input.name));
+    }
+    let late = match &loaded {
+        Loaded::New(summary) | Loaded::AlreadyThere(summary) => &summary.late,
+        Loaded::Refused(LoadRefusal::BadRows { late, .. }) => late,
+        Loaded::Refused(_) => &Vec::new(),
+    };
+    // A file that is there already has had its errors told before.
+    let bad = match &loaded {
+        Loaded::AlreadyThere(_) => 0,
+        Loaded::New(_) | Loaded::Refused(_) => input.explain(reading, late)?,
+    };
+    match loaded {
+        Loaded::New(summary) => {
+            note_cancelled(session, &batch, &summary);
+            repeats::warn_alike(&summary.alike);
+            if let Some(repeats) = &summary.repeats {
+                output::complain("warning", &repeats::skipped_text(repeats));
+            }
+            if summary.mended > 0 {
+                session.note(&corrected::mended_text(summary.mended));
+            }
+            if summary.replaced > 0 {
+                session.note(&corrected::replaced_text(summary.replaced));
+            }
+            for text in corrected::changed_texts(&summary.changed) {
+                output::complain("warning", &text);
+            }
+            if skips && bad > 0 {
+                output::complain(
+                    "warning",
+                    &format!("{} set aside as rejected", output::counted(bad, "row")),
+                );
+                let corrections = input.corrections().display().to_string();
+                let repeats = summary.repeats.as_ref().map_or(0, |repeats| repeats.rows);
+                if bad > repeats {
+                    output::complain(
+                        "hint",
+                        &format!(
+                            "mend {corrections}, then add it: disburse load {corrections} --batch {batch} --amend{sandbox}"
+                        ),
+                    );
+                }
+                if repeats > 0 {
+                    output::complain("hint", &repeats::set_aside_hint(&corrections, repeats));
+                }
+            }
+            Ok((summary, true))
+        }
+        Loaded::AlreadyThere(summary) => {
+            if let Some(batch) = presumed {
+                presume(session, journal, batch).await?;
+            }
+            Ok((summary, false))
+        }
+        Loaded::Refused(refusal) => {
+            // Whoever mends the errors mends these in the same go.
+            if let LoadRefusal::BadRows { alike, .. } = &refusal {
+                repeats::warn_alike(alike);
+            }
+            let back = journal.comes_back(name).await?;
+            Err(refused(input, &batch, bad, &refusal, back))
+        }
+    }
+}
+
+/// Gives what is ready of a batch that is there already back to asking, but for what was asked about before: the same command
+/// is said again until the batch is finished.
+async fn presume(
+    session: &Session,
+    journal: &Journal,
+    batch: crate::domain::BatchName,
+) -> Result<(), Error> {
+    let found = journal
+        .presume_posted(batch.clone(), true, Timestamp::now())
+        .await?;
+    session.note(&recover::presumed_text(found.payments));
+    if found.begins {
+        recover::say_begun(&batch, found.others);
+    } else if journal.recovery().await?.is_none() {
+        session.note(&format!(
+            "no recovery begins, as this batch went through one that is done, or is a rehearsal. Where the journal may have missed \
+             something since: disburse recover {batch} --presume-posted"
+        ));
+    }
+    Ok(())
+}
+
+/// Loads the file, unless its batch has it already.
+async fn load_or_recall(
+    journal: &Journal,
+    input: &Input,
+    plan: LoadPlan,
+) -> Result<(Loaded, Reading), Error> {
+    let read = async |reading: Pending| {
+        reading
+            .await
+            .map_err(|_| Error::unexpected("the reader of the file failed"))?
+    };
+    if plan.new_documents {
+        return exchange(journal, input, plan).await;
+    }
+    // A run is taken up with the command that began it: most files of a batch that exists are its own.
+    if journal.has_batch(plan.batch.clone()).await? {
+        let (rows, reading) = input.read()?;
+        let recalled = journal.recall(plan.clone(), rows).await;
+        let reading = read(reading).await?;
+        if let Some(loaded) = recalled? {
+            return Ok((loaded, reading));
+        }
+    }
+    let (rows, reading) = input.read()?;
+    let loaded = journal.load(plan, rows).await;
+    let reading = read(reading).await?;
+    Ok((loaded?, reading))
+}
+
+/// Loads the file of a batch that is there already for the sake of its documents.
+async fn exchange(
+    journal: &Journal,
+    input: &Input,
+    plan: LoadPlan,
+) -> Result<(Loaded, Reading), Error> {
+    let batch = plan.batch.clone();
+    if !journal.has_batch(batch.clone()).await? {
+        return Err(Error::refused(format!(
+            "batch {batch} is not there; nothing was loaded"
+        ))
+        .hint("--new-documents is for a batch that was loaded before: leave it out to load this file"));
+    }
+    // A run may be about to send the document that was there before.
+    let _lock = RunLock::take(
+        journal.path(),
+        &format!("documents of batch {batch}"),
+        Timestamp::now(),
+    )?;
+    let (rows, reading) = input.read()?;
+    let loaded = journal.load(plan, rows).await;
+    let reading = reading
+        .await
+        .map_err(|_| Error::unexpected("the reader of the file failed"))??;
+    Ok((loaded?, reading))
+}
+
+/// Says that a batch which is there already pays nobody, where it was cancelled as a whole; whether it did.
+pub(in crate::cli) async fn note_if_cancelled(
+    session: &Session,
+    journal: &Journal,
+    batch: &BatchName,
+) -> Result<bool, Error> {
+    let standing = journal.standing(batch.clone()).await?;
+    let cancelled = standing.became().told() == Before::Cancelled;
+    if cancelled {
+        session.note(&format!(
+            "batch {batch} was cancelled as a whole: nobody was paid, and a run of it pays nobody. To pay these rows, load them \
+             under another name"
+        ));
+    }
+    Ok(cancelled)
+}
+
+/// Says that rows of the file were cancelled in their batch, so that nobody takes them for loaded anew.
+fn note_cancelled(session: &Session, batch: &str, summary: &LoadSummary) {
+    let (is, stays, it, its) = match summary.cancelled {
+        0 => return,
+        1 => ("is of a payment", "stays", "it", "its row"),
+        _ => ("are of payments", "stay", "them", "their rows"),
+    };
+    session.note(&format!(
+        "{} of the file {is} that batch {batch} has cancelled, and {stays} so: nobody is paid by {it}. To pay {it} all the same, load {its}, \
+         references as they are, under a new batch name",
+        output::counted(summary.cancelled, "row")
+    ));
+}
+
+/// Prints what a file adds up to.
+pub(in crate::cli) fn print_summary(summary: &LoadSummary) {
+    let mut rows: Vec<Vec<String>> = summary
+        .accepted
+        .iter()
+        .map(|(service, currency, tally)| {
+            row(
+                service.as_str(),
+                currency.code(),
+                tally,
+                &tally.amounts.decimals()[currency.code()],
+            )
+        })
+        .collect();
+    if summary.rejected.count > 0 {
+        rows.push(row(
+            "(rejected)",
+            "",
+            &summary.rejected,
+            &output::amounts(&summary.rejected.amounts),
+        ));
+    }
+    let mut total = summary.total();
+    total.add_all(&summary.rejected);
+    rows.push(row("total", "", &total, &output::amounts(&total.amounts)));
+    output::print(&output::table(
+        &["service", "currency", "count", "amount"],
+        rows,
+        &[2, 3],
+    ));
+}
+
+fn row(service: &str, currency: &str, tally: &Tally, amount: &str) -> Vec<String> {
+    let amount = if amount.contains(' ') {
+        amount.to_owned()
+    } else {
+        output::grouped(amount)
+    };
+    vec![
+        service.to_owned(),
+        currency.to_owned(),
+        output::grouped(&tally.count.to_string()),
+        amount,
+    ]
+}
+
+/// Returns a summary for programs.
+pub(in crate::cli) fn to_json(
+    summary: &LoadSummary,
+    batch: Option<(&str, bool)>,
+) -> serde_json::Value {
+    let services: Vec<serde_json::Value> = summary
+        .accepted
+        .iter()
+        .map(|(service, currency, tally)| {
+            json!({
+                "service_code": service.as_str(),
+                "currency_code": currency.code(),
+                "count": tally.count,
+                "amount": tally.amounts.decimals()[currency.code()],
+            })
+        })
+        .collect();
+    let total = summary.total();
+    let mut value = json!({
+        "count": total.count,
+        "amounts": total.amounts.decimals(),
+        "unpriced": summary.unpriced,
+        "mended": summary.mended,
+        "replaced": summary.replaced,
+        "rejected": {"count": summary.rejected.count, "amounts": summary.rejected.amounts.decimals()},
+        "services": services,
+    });
+    if let Some((name, fresh)) = batch {
+        value["batch"] = json!(name);
+        value["loaded"] = json!(fresh);
+    }
+    value
+}

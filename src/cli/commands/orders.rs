@@ -1,0 +1,539 @@
+//! What an operator orders: `retry`, `cancel`, `resume-lane`.
+
+use std::collections::BTreeMap;
+
+use serde_json::json;
+
+use super::status;
+use super::withdraw;
+use crate::cli::Error;
+use crate::cli::arguments::{CancelArguments, ResumeLaneArguments, RetryArguments};
+use crate::cli::exit::Verdict;
+use crate::cli::named;
+use crate::cli::session::{Session, batch_name, payment_name, run_command, sandbox_flag};
+use crate::cli::terminal::ask::confirmed;
+use crate::cli::terminal::output;
+use crate::cli::words::repeats;
+use crate::cli::words::told::{states, tell};
+use crate::domain::{BatchName, Tally, Timestamp};
+use crate::journal::{
+    FAILURES_SHOWN, Failure, Failures, Journal, PaidSince, ToRetry, Unretried, WhyUnretried,
+};
+use crate::ledger::decisions::ByCode;
+use crate::ledger::names::{By, PaymentName};
+use crate::lifecycle::Moment;
+
+fn now() -> Moment {
+    Moment {
+        now: Timestamp::now(),
+        jitter: 0,
+    }
+}
+
+/// `disburse retry`.
+pub(in crate::cli) async fn retry(
+    session: &Session,
+    arguments: RetryArguments,
+) -> Result<Verdict, Error> {
+    let batch = batch_name(&arguments.batch)?;
+    let journal = session.journal()?;
+    // The rows of a failure may have been loaded anew, and paid. What is a repeat is configured; without a configuration it is
+    // what it is by default.
+    let repeats = repeats::of_retry(session);
+    let now = Timestamp::now();
+    let judged = || Some((repeats.clone(), now));
+    let which = which_failures(&arguments);
+    let shown = journal
+        .to_retry(batch.clone(), which.clone(), judged())
+        .await?;
+    if shown.by_code.is_empty() && which.named.is_empty() {
+        tell_nothing_to_retry(session, &journal, &batch, arguments.code).await?;
+    }
+    if !shown.by_code.is_empty() {
+        confirm_retry(session, &batch, &shown, arguments.yes).await?;
+    }
+    // Before: those that are paid anew by then are no failures any more.
+    let unretried = journal
+        .unretried(batch.clone(), which.clone(), judged())
+        .await?;
+    let count = journal
+        .retry_shown(
+            batch.clone(),
+            which,
+            shown.by_code,
+            Some(repeats.clone()),
+            Timestamp::now(),
+        )
+        .await?;
+    let documents = not_retried(&unretried);
+    let anew = loaded_anew(&unretried);
+    if count == 0 && documents == 0 && !anew.is_empty() {
+        return Err(Error::refused(format!(
+            "no failure of batch {batch} can be retried: {}",
+            anew_text(&anew)
+        ))
+        .hint(ANEW_HINT));
+    }
+    let since = not_in_view(&unretried);
+    if count == 0 && documents == 0 && !since.is_empty() {
+        return Err(Error::refused(format!(
+            "no failure of batch {batch} is retried: {} may be paid since by another row{}",
+            output::counted(since.len() as u64, "failure"),
+            listed(&since)
+        ))
+        .hint(paid_since_hint(&batch)));
+    }
+    if count == 0 && documents > 0 {
+        return Err(Error::refused(format!(
+            "{} of batch {batch} can be retried: {DOCUMENT}",
+            if documents == unretried.len() {
+                "no failure"
+            } else {
+                "no other failure"
+            }
+        ))
+        .hint(DOCUMENT_HINT));
+    }
+    tell(
+        session,
+        json!({"retried": count, "not_retried": unretried.iter().map(unretried_json).collect::<Vec<_>>()}),
+        &match count {
+            0 => "nothing is to be paid again".to_owned(),
+            1 => "1 failed payment is to be paid again, under a new identifier".to_owned(),
+            _ => format!(
+                "{} are to be paid again, each under a new identifier",
+                output::counted(count, "failed payment")
+            ),
+        },
+    );
+    if documents > 0 {
+        let rows = output::counted(documents as u64, "failure");
+        output::complain("warning", &format!("{rows} not retried: {DOCUMENT}"));
+        output::complain("hint", DOCUMENT_HINT);
+    }
+    let earlier = |row: &&Unretried| matches!(row.why, WhyUnretried::EarlierMayBePaid);
+    match unretried.iter().filter(earlier).count() {
+        0 => {}
+        rows => output::complain(
+            "warning",
+            &format!(
+                "{} not retried: {EARLIER}; `disburse explain` shows it",
+                output::counted(rows as u64, "failure")
+            ),
+        ),
+    }
+    if !anew.is_empty() {
+        output::complain("warning", &format!("not retried: {}", anew_text(&anew)));
+        output::complain("hint", ANEW_HINT);
+    }
+    if !since.is_empty() {
+        output::complain(
+            "warning",
+            &format!(
+                "{} not retried, which may be paid since by another row:{}",
+                output::counted(since.len() as u64, "failure"),
+                listed(&since)
+            ),
+        );
+        output::complain("hint", &paid_since_hint(&batch));
+    }
+    if count > 0 {
+        let purpose = journal.standing(batch.clone()).await?.purpose;
+        session.note(&format!("next: {}", run_command(&batch, purpose)));
+    }
+    Ok(Verdict::Done)
+}
+
+fn which_failures(arguments: &RetryArguments) -> Failures {
+    let by = |by| {
+        move |text: &String| PaymentName {
+            text: text.clone(),
+            by,
+        }
+    };
+    let either = arguments.payments.iter().map(by(By::Either));
+    let references = arguments.references.iter().map(by(By::Reference));
+    let ids = arguments.ids.iter().map(by(By::Identifier));
+    let named: Vec<PaymentName> = either.chain(references).chain(ids).collect();
+    Failures {
+        code: arguments.code,
+        // A person who is asked has them in view; without one, each is named.
+        paid_since: !arguments.yes || !named.is_empty(),
+        named,
+    }
+}
+
+/// Shows what is paid anew, the first rows one by one, and asks.
+async fn confirm_retry(
+    session: &Session,
+    batch: &BatchName,
+    shown: &ToRetry,
+    yes: bool,
+) -> Result<(), Error> {
+    let mut total = Tally::default();
+    for (_, tally) in &shown.by_code {
+        total.add_all(tally);
+    }
+    for (row, since) in &shown.paid_since {
+        output::complain("warning", &paid_since_text(row, since));
+    }
+    let mut lines: Vec<String> = shown.rows.iter().map(failure_text).collect();
+    match total.count - shown.rows.len() as u64 {
+        0 => {}
+        more => lines.push(format!(
+            "  and {more} more; `disburse report {batch} --out reports/{batch}` lists them all"
+        )),
+    }
+    let what = format!(
+        "pay {} of batch {batch} again, {}, each under a new identifier: {}",
+        output::counted(total.count, "failed payment"),
+        output::amounts(&total.amounts),
+        by_code(&shown.by_code)
+    );
+    for line in &lines {
+        match yes {
+            true => session.note(line),
+            false => output::note(line),
+        }
+    }
+    if yes {
+        session.note(&what);
+    }
+    confirmed(yes, &what).await
+}
+
+fn failure_text(row: &Failure) -> String {
+    let reference = row.reference.as_ref();
+    let reference = reference.map_or(String::new(), |reference| {
+        format!(", {}", output::name(reference.as_str()))
+    });
+    let code = match row.code {
+        Some(code) => format!("failed with {code}"),
+        None => "recorded as failed by an operator".to_owned(),
+    };
+    format!(
+        "  line {}{reference}: {} {} to {}, {code}",
+        row.line,
+        row.money.currency,
+        output::grouped(&row.money.to_string()),
+        row.msisdn.masked()
+    )
+}
+
+/// Says by what a failure may be paid since.
+fn paid_since_text(row: &Failure, since: &PaidSince) -> String {
+    format!(
+        "{}: paid since, perhaps, as {}",
+        failure_text(row).trim_start(),
+        since_text(since)
+    )
+}
+
+fn since_text(since: &PaidSince) -> String {
+    let row = match since.reference.as_str() {
+        "" => format!("line {}", since.line),
+        reference => output::name(reference).to_string(),
+    };
+    format!(
+        "{row} of batch {}, which pays the same recipient, or the same name, the same amount",
+        output::name(&since.batch)
+    )
+}
+
+/// Lists the failures that may be paid since, and are left alone.
+fn not_in_view(unretried: &[Unretried]) -> Vec<String> {
+    let texts = unretried.iter().filter_map(|row| match &row.why {
+        WhyUnretried::PaidSince(failure, since) => Some(paid_since_text(failure, since)),
+        _ => None,
+    });
+    texts.collect()
+}
+
+/// Returns the first of them, one a line.
+fn listed(texts: &[String]) -> String {
+    let mut lines: Vec<String> = texts
+        .iter()
+        .take(FAILURES_SHOWN)
+        .map(|text| format!("\n  {text}"))
+        .collect();
+    let more = texts.len() - lines.len();
+    if more > 0 {
+        lines.push(format!("\n  and {more} more"));
+    }
+    lines.concat()
+}
+
+fn paid_since_hint(batch: &BatchName) -> String {
+    format!(
+        "`disburse explain` shows both rows. Where the later one was the same debt, nobody is missing. Where it is another debt, name the row that \
+         failed: disburse retry {batch} REFERENCE"
+    )
+}
+
+/// Returns how many failures were loaded anew into which batch.
+fn loaded_anew(unretried: &[Unretried]) -> BTreeMap<&str, u64> {
+    let mut batches = BTreeMap::new();
+    for row in unretried {
+        if let WhyUnretried::LoadedAnew(batch) = &row.why {
+            *batches.entry(batch.as_str()).or_default() += 1;
+        }
+    }
+    batches
+}
+
+fn anew_text(batches: &BTreeMap<&str, u64>) -> String {
+    let texts = batches.iter().map(|(batch, count)| {
+        let rows = output::counted(*count, "failure");
+        let (was, is) = if *count == 1 {
+            ("was", "is")
+        } else {
+            ("were", "are")
+        };
+        format!(
+            "{rows} {was} loaded anew into batch {batch}: a later row there has the same reference, or without one the same recipient and \
+             amount, and {is} paid, or may be"
+        )
+    });
+    texts.collect::<Vec<_>>().join("; ")
+}
+
+const ANEW_HINT: &str = "`disburse explain REFERENCE` shows both rows. Where the later one was the same debt, nobody is missing, and nothing is to be done. \
+     Where it is another debt, as the next month's wages under the same reference, load the row that failed as a row of a new batch, with \
+     the month in its reference (EMP-00001-2026-10), and recipient and amount as they are: by these a later `retry` knows that it was paid so";
+
+/// Says why there is nothing to retry: what has failed with other codes, and where the batch stands.
+async fn tell_nothing_to_retry(
+    session: &Session,
+    journal: &Journal,
+    batch: &BatchName,
+    code: Option<i32>,
+) -> Result<(), Error> {
+    let with = code.map_or(String::new(), |code| format!(" with code {code}"));
+    let others = match code {
+        Some(_) => journal.to_retry(batch.clone(), None, None).await?.by_code,
+        None => Vec::new(),
+    };
+    let what = if others.is_empty() {
+        let standing = journal.standing(batch.clone()).await?;
+        format!("its payments are: {}", states(&standing))
+    } else {
+        format!("what has failed: {}", by_code(&others))
+    };
+    session.note(&format!(
+        "no payment of batch {batch} that can be retried has failed{with}; {what}"
+    ));
+    Ok(())
+}
+
+const EARLIER: &str = "an earlier payment of the same row is paid, or may be";
+const DOCUMENT: &str = "extra.supportDocument names a document that was uploaded for the identifier that failed, and a retry has another one";
+const DOCUMENT_HINT: &str = "load the rows again under another batch name with the file of the document in the column document: it is uploaded for \
+     the identifier that is posted";
+
+/// Returns how many failures were left alone because of their documents.
+fn not_retried(unretried: &[Unretried]) -> usize {
+    let names = |row: &&Unretried| matches!(row.why, WhyUnretried::NamesADocument);
+    unretried.iter().filter(names).count()
+}
+
+fn unretried_json(row: &Unretried) -> serde_json::Value {
+    let why = match &row.why {
+        WhyUnretried::NamesADocument => DOCUMENT.to_owned(),
+        WhyUnretried::EarlierMayBePaid => EARLIER.to_owned(),
+        WhyUnretried::PaidSince(_, since) => {
+            format!("it may be paid since, as {}", since_text(since))
+        }
+        WhyUnretried::LoadedAnew(batch) => {
+            format!("its row was loaded anew into batch {batch}, and is paid there, or may be")
+        }
+    };
+    json!({"line": row.line, "payer_transaction_id": row.id.as_str(), "why": why})
+}
+
+/// Returns `5 with code 110, KES 900.00; 1 by an operator's decision, KES 100.00`.
+fn by_code(shown: &ByCode) -> String {
+    let parts = shown.iter().map(|(code, tally)| {
+        let code = match code {
+            Some(code) => format!("with code {code}"),
+            None => "by an operator's decision".to_owned(),
+        };
+        let count = output::grouped(&tally.count.to_string());
+        format!("{count} {code}, {}", output::amounts(&tally.amounts))
+    });
+    parts.collect::<Vec<_>>().join("; ")
+}
+
+/// `disburse cancel`.
+pub(in crate::cli) async fn cancel(
+    session: &Session,
+    arguments: CancelArguments,
+) -> Result<Verdict, Error> {
+    let journal = session.journal()?;
+    let batch = batch_name(&arguments.batch)?;
+    if let Some(names) = arguments.rejected {
+        let order = withdraw::Order {
+            names,
+            reason: arguments.reason.unwrap_or_default(),
+            yes: arguments.yes,
+        };
+        return withdraw::rejected(session, &journal, batch, order).await;
+    }
+    let meant = match payment_name(arguments.name)? {
+        Some(name) => Some(named::find(session, &batch, &name)?),
+        None => None,
+    };
+    let Some(meant) = meant else {
+        return cancel_all(session, &journal, batch, arguments.yes).await;
+    };
+    if meant.is_waiting_retry() {
+        let what = format!(
+            "withdraw {} of batch {batch}, a retry: its row has failed and is never retried again; to pay it after all, it is \
+             loaded with its reference under a new batch name",
+            meant.text()
+        );
+        confirmed(arguments.yes, &what).await?;
+    }
+    let count = journal.cancel(batch, Some(meant.name()), now()).await?;
+    if count == 0 {
+        tell(
+            session,
+            json!({"cancelled": 0, "ordered": 1}),
+            &format!(
+                "{}: an earlier journal may have posted it. The next run asks the gateway; what that one does not know is cancelled, and not posted",
+                meant.text()
+            ),
+        );
+        return Ok(Verdict::Done);
+    }
+    let which = match meant.is_one_of_many() {
+        true => format!(": {}", meant.text()),
+        false => String::new(),
+    };
+    tell(
+        session,
+        json!({"cancelled": count}),
+        &format!("{} cancelled{which}", output::counted(count, "payment")),
+    );
+    Ok(Verdict::Done)
+}
+
+/// Withdraws a whole batch. What an earlier journal may have posted is asked about first, as where it is named alone.
+async fn cancel_all(
+    session: &Session,
+    journal: &Journal,
+    batch: BatchName,
+    yes: bool,
+) -> Result<Verdict, Error> {
+    let shown = journal.to_cancel(batch.clone()).await?;
+    let standing = journal.standing(batch.clone()).await?;
+    if shown.tally.count == 0 {
+        session.note(&format!(
+            "nothing of batch {batch} waits to be posted for the first time, and nothing else can be cancelled; its payments \
+             are: {}",
+            states(&standing)
+        ));
+    }
+    // Whoever withdraws a batch takes all of it for stopped: what the next run posts is named before the question.
+    if let Some(example) = shown.posted_once_example {
+        let rows = output::counted(shown.posted_once, "payment");
+        output::complain(
+            "warning",
+            &format!(
+                "{rows} of batch {batch} not withdrawn: posted once without an outcome, not found since, and posted again by the next run"
+            ),
+        );
+        output::complain(
+            "hint",
+            &format!(
+                "to keep each from being posted again: disburse resolve {batch} --id {example}{} --failed --reason TEXT --evidence TEXT, \
+                 which asks the gateway first",
+                sandbox_flag(journal.standing(batch.clone()).await?.purpose)
+            ),
+        );
+    }
+    if shown.tally.count > 0 {
+        let of_retries = match shown.retries {
+            0 => String::new(),
+            retries => format!(
+                " ({} of them retries, whose rows are never retried again)",
+                output::grouped(&retries.to_string())
+            ),
+        };
+        let asked_first = match shown.presumed {
+            0 => String::new(),
+            presumed => format!(
+                ". {} of them may have been posted by an earlier journal: the next run asks the gateway, and withdraws what that one does not know",
+                output::grouped(&presumed.to_string())
+            ),
+        };
+        let what = format!(
+            "withdraw {} of batch {batch}{of_retries}, {}: under this batch name they can never be paid{asked_first}",
+            output::counted(shown.tally.count, "payment"),
+            output::amounts(&shown.tally.amounts)
+        );
+        confirmed(yes, &what).await?;
+    }
+    let done = journal
+        .cancel_shown(batch.clone(), shown.tally, now())
+        .await?;
+    let cancelled = format!("{} cancelled", output::counted(done.withdrawn, "payment"));
+    if done.ordered == 0 {
+        // What had left before may be paid yet: who reads "cancelled" takes the whole batch for stopped.
+        let text = match done.withdrawn {
+            0 => cancelled,
+            _ => {
+                let standing = journal.standing(batch.clone()).await?;
+                format!(
+                    "{cancelled}; the payments of batch {batch} are now: {}",
+                    states(&standing)
+                )
+            }
+        };
+        tell(session, json!({"cancelled": done.withdrawn}), &text);
+        return Ok(Verdict::Done);
+    }
+    tell(
+        session,
+        json!({"cancelled": done.withdrawn, "ordered": done.ordered}),
+        &format!(
+            "{cancelled}; {} more may have been posted by an earlier journal: {} asks the gateway, and cancels what that one does not know",
+            output::counted(done.ordered, "payment"),
+            run_command(&batch, standing.purpose)
+        ),
+    );
+    Ok(Verdict::Done)
+}
+
+/// `disburse resume-lane`.
+pub(in crate::cli) async fn resume_lane(
+    session: &Session,
+    arguments: ResumeLaneArguments,
+) -> Result<Verdict, Error> {
+    let batch = batch_name(&arguments.batch)?;
+    let journal = session.journal()?;
+    let lane = journal
+        .resume_lane(batch.clone(), arguments.service.clone(), Timestamp::now())
+        .await?;
+    let text = match &lane {
+        Some(lane) => format!("{} is open again: the next run pays it", lane.service),
+        None => format!("{} was not paused", arguments.service),
+    };
+    tell(
+        session,
+        json!({"service": arguments.service, "reopened": lane.is_some()}),
+        &text,
+    );
+    let standing = journal.standing(batch.clone()).await?;
+    if lane.is_some() {
+        session.note(&format!("next: {}", run_command(&batch, standing.purpose)));
+    } else {
+        for lane in &standing.held {
+            let why = status::held_for(lane.held_for);
+            session.note(&format!("{} is paused {why}", lane.service));
+        }
+        if standing.held.is_empty() {
+            session.note(&format!("no service of batch {batch} is paused"));
+        }
+    }
+    Ok(Verdict::Done)
+}

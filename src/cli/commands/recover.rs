@@ -1,0 +1,559 @@
+//! `recover`: a journal that may have missed something.
+
+use serde_json::{Value, json};
+
+use crate::cli::Error;
+use crate::cli::arguments::RecoverArguments;
+use crate::cli::exit::Verdict;
+use crate::cli::session::{Session, batch_name};
+use crate::cli::terminal::ask::{Typed, ask, is_attended};
+use crate::cli::terminal::output;
+use crate::cli::words::hints::ORDERS_LOST_HINT;
+use crate::domain::{BatchName, Timestamp};
+use crate::journal::{Journal, Missed, Presumed, Reader, RunLock};
+use crate::ledger::payer::Lost;
+use crate::ledger::recovery::{Order, OrdersLost, may_be_declared_given};
+
+/// What is typed to say that nothing has run since.
+const WORD: &str = "nothing ran since";
+/// What is typed to say that the orders which were lost were given again.
+const ORDERS: &str = "orders given again";
+
+/// What is typed to end a recovery although batches are missing that were posted from its place.
+const WITHOUT_THEM: &str = "done without them";
+
+/// `disburse recover`.
+pub(in crate::cli) async fn recover(
+    session: &Session,
+    arguments: RecoverArguments,
+) -> Result<Verdict, Error> {
+    let batch = arguments.batch.as_deref().map(batch_name).transpose()?;
+    let takes_reason = arguments.nothing_ran_since || arguments.orders_given_again;
+    if arguments.reason.is_some() && !takes_reason {
+        return Err(Error::refused(
+            "--reason goes with --nothing-ran-since and --orders-given-again",
+        )
+        .hint("leave it out here"));
+    }
+    if arguments.presume_posted {
+        let batch = batch.ok_or_else(|| {
+            Error::refused("--presume-posted: name the batch that is to be asked about").hint(
+                "disburse recover BATCH --presume-posted; `disburse status` lists the batches",
+            )
+        })?;
+        return presume(session, batch).await;
+    }
+    if arguments.done {
+        return done(session, arguments.yes).await;
+    }
+    if arguments.orders_given_again {
+        let reason = arguments.reason.unwrap_or_default();
+        if reason.trim().is_empty() {
+            return Err(Error::refused("--reason is empty")
+                .hint("the word is kept for ever: say how it is known which orders there were"));
+        }
+        return orders_again(session, reason, arguments.without, arguments.yes).await;
+    }
+    if arguments.nothing_ran_since {
+        let reason = arguments.reason.unwrap_or_default();
+        if reason.trim().is_empty() {
+            return Err(Error::refused("--reason is empty").hint(
+                "the decision is kept for ever: say how it is known that nothing has run since",
+            ));
+        }
+        return nothing_ran(session, batch, reason).await;
+    }
+    show(session, batch.as_ref())
+}
+
+/// Opens the journal for an order that no run may be in the middle of, and that rests on what is on record of recoveries.
+async fn open(session: &Session, purpose: &str) -> Result<(Journal, RunLock), Error> {
+    let journal = session.journal()?;
+    let lock = RunLock::take(journal.path(), purpose, Timestamp::now())?;
+    journal.assert_recoveries().await?;
+    Ok((journal, lock))
+}
+
+async fn presume(session: &Session, batch: BatchName) -> Result<Verdict, Error> {
+    let (journal, _lock) = open(session, &format!("recovery of batch {batch}")).await?;
+    let found = journal
+        .presume_posted(batch.clone(), false, Timestamp::now())
+        .await?;
+    if session.common.json {
+        output::json(&json!({
+            "batch": batch.as_str(), "presumed": found.payments, "presumed_of_others": found.others, "recovery_begins": found.begins,
+        }));
+    } else {
+        output::line(&presumed_text(found.payments));
+    }
+    match found.begins {
+        true => say_begun(&batch, found.others),
+        false => session.note(&format!("next: disburse run {batch}")),
+    }
+    Ok(Verdict::Done)
+}
+
+/// Says how many payments are asked about first.
+pub(in crate::cli) fn presumed_text(count: u64) -> String {
+    format!(
+        "{} presumed posted: the gateway is asked before anything of it is posted",
+        output::counted(count, "payment")
+    )
+}
+
+/// Says what a recovery that begins by order means, and what is to be done in which order.
+pub(in crate::cli) fn say_begun(batch: &BatchName, others: u64) {
+    let others = match others {
+        0 => String::new(),
+        count => format!(
+            " ({} of other batches, too)",
+            output::counted(count, "payment")
+        ),
+    };
+    output::complain(
+        "warning",
+        &format!(
+            "a recovery begins with it: what is unfinished in this journal{others}, and what is loaded until the recovery is declared done, is asked \
+             about before it is posted. Nothing tells which orders (cancel, retry, resolve, a corrected file) people gave that this journal does \
+             not know: nothing but a rehearsal (--sandbox) is posted until somebody says that they were given again, or that there were none"
+        ),
+    );
+    output::complain(
+        "hint",
+        &format!(
+            "in this order: disburse run {batch} --asked-as USER, with the user name that may have posted it, asks the gateway and posts nothing; \
+             give every such order again; say so: disburse recover --orders-given-again --reason TEXT; load and run every other file that this \
+             journal may lack, each under its batch name; disburse run {batch} posts what nobody has posted; disburse recover --done ends it, and \
+             then what takes the place of a failure is paid, too"
+        ),
+    );
+}
+
+async fn done(session: &Session, yes: bool) -> Result<Verdict, Error> {
+    let (journal, _lock) = open(session, "recovery").await?;
+    let lost = journal.batches_lost().await?;
+    if !lost.is_none() {
+        // Said by a job, it would free retries of what these batches have paid.
+        confirm(
+            false,
+            &format!(
+                "This journal does not have {}, posted from its place, or not all of it{}. What failed here, or was loaded since, may have been \
+                 paid by them: once the recovery is done, it is paid again where the gateway does not know it as it is here.",
+                lost.text(),
+                listed(&lost)
+            ),
+            WITHOUT_THEM,
+            "load the files of these batches again, each under its batch name, and run them; --yes is not enough while they are missing. Where a \
+             file is gone for good, say this at a terminal",
+        )
+        .await?;
+    }
+    confirm(
+        yes,
+        "Has every file been loaded again that was loaded since the copy was made? From now on new files are paid without asking the gateway first.",
+        "yes",
+        "say --yes to do it without being asked",
+    )
+    .await?;
+    journal.recovered(Timestamp::now()).await?;
+    output::line_unless(
+        session.common.json,
+        "the recovery is done: from now on new files are paid without asking the gateway first",
+    );
+    if session.common.json {
+        output::json(&json!({"done": true}));
+    }
+    Ok(Verdict::Done)
+}
+
+async fn nothing_ran(
+    session: &Session,
+    batch: Option<BatchName>,
+    reason: String,
+) -> Result<Verdict, Error> {
+    let (journal, _lock) = open(session, "recovery").await?;
+    if let Some(what) = journal.ran_since().await? {
+        return Err(crate::journal::Error::SomethingRan { what }.into());
+    }
+    let run = match &batch {
+        Some(batch) => format!("`disburse run {batch}` asks the gateway first"),
+        None => {
+            "a run of each batch, which `disburse recover` lists, asks the gateway first".to_owned()
+        }
+    };
+    // Said by a job, it would pay people twice whenever the job is wrong.
+    confirm(
+        false,
+        "What was paid since the copy was made, or from a journal that is gone, would be paid a second time, and whoever was \
+         withdrawn since would be paid: whatever is presumed posted is posted without asking the gateway.",
+        WORD,
+        &format!("where that is not certain, leave it: {run}. Where it is, say this at a terminal; --yes is not enough"),
+    )
+    .await?;
+    let ends = batch.is_none();
+    let count = journal
+        .nothing_ran_since(batch, reason, Timestamp::now())
+        .await?;
+    if session.common.json {
+        output::json(&json!({"ready": count, "done": ends}));
+    } else {
+        let done = if ends { "; the recovery is done" } else { "" };
+        output::line(&format!(
+            "{} ready to be posted without a question{done}",
+            output::counted(count, "payment")
+        ));
+    }
+    Ok(Verdict::Done)
+}
+
+async fn orders_again(
+    session: &Session,
+    reason: String,
+    without: Option<u64>,
+    yes: bool,
+) -> Result<Verdict, Error> {
+    let (journal, _lock) = open(session, "recovery").await?;
+    let lost = journal.orders_lost().await?;
+    if lost.is_none() {
+        return Err(crate::journal::Error::NoOrdersLost.into());
+    }
+    let missing = journal.orders_missing().await?;
+    if !may_be_declared_given(missing.len() as u64, without) {
+        return Err(crate::journal::Error::OrdersMissing { missing }.into());
+    }
+    confirm(
+        yes,
+        &format!(
+            "{}. Whoever they kept from being paid is paid by the next run, unless they were given again to this journal.",
+            orders_lost_text(lost)
+        ),
+        ORDERS,
+        "where that is not certain, leave it: a run of each batch, which `disburse recover` lists, asks the gateway, and posts nothing. Where it \
+         is, say this at a terminal",
+    )
+    .await?;
+    let lost = journal
+        .orders_given_again(reason, without, Timestamp::now())
+        .await?;
+    let not_given = without.unwrap_or(0);
+    if session.common.json {
+        output::json(&json!({
+            "orders_given_again": lost.count.saturating_sub(not_given), "orders_not_given": not_given,
+        }));
+    } else {
+        output::line(&again_text(lost, not_given));
+    }
+    Ok(Verdict::Done)
+}
+
+/// Says what is on record once lost orders are declared given again, but for so many.
+fn again_text(lost: OrdersLost, not_given: u64) -> String {
+    let known = output::counted(lost.count, "lost order");
+    let what = match (lost.count, not_given) {
+        (0, _) => "every order that was given, if there were any, is".to_owned(),
+        (_, 0) => format!("{known} given again"),
+        (_, 1) => format!("{known}, of which 1 was not given again as it was, by your word"),
+        (_, not_given) => {
+            format!("{known}, of which {not_given} were not given again as they were, by your word")
+        }
+    };
+    format!("on record: {what}; runs post again")
+}
+
+/// Says that orders of people are lost.
+pub(in crate::cli) fn orders_lost_text(lost: OrdersLost) -> String {
+    match lost.count {
+        0 => "this journal may be an older copy or a new one, and nothing beside it tells which orders people gave since (cancel, retry, resolve \
+              and the like); nothing but a rehearsal (--sandbox) is posted until somebody says that they were given again, or that there were none"
+            .to_owned(),
+        count => format!(
+            "{} by people (cancel, retry, a corrected file and the like) {} on record here that this journal, an older copy or a new one, does not \
+             know; nothing but a rehearsal (--sandbox) is posted until they were given again",
+            output::counted(count, "order"),
+            if count == 1 { "was" } else { "were" },
+        ),
+    }
+}
+
+/// Asks a person to type a word; without a person, `--yes` is the answer.
+async fn confirm(yes: bool, what: &str, word: &'static str, alone: &str) -> Result<(), Error> {
+    if yes {
+        return Ok(());
+    }
+    if !is_attended() {
+        return Err(Error::refused(format!(
+            "{what} Nobody is there to ask; nothing was changed"
+        ))
+        .hint(alone));
+    }
+    ask(what, Typed::Words(word), "nothing was changed").await
+}
+
+fn show(session: &Session, batch: Option<&BatchName>) -> Result<Verdict, Error> {
+    let reader = Reader::open(session.journal_path())?;
+    reader.assert_recoveries()?;
+    let missed = reader.missed()?;
+    let ran = reader.ran_since()?;
+    let orders_lost = reader.orders_lost()?;
+    let missing = reader.orders_missing()?;
+    let batches_lost = reader.batches_lost()?;
+    if let Some(batch) = batch {
+        // A name that is not there is told.
+        reader.snapshot(batch)?;
+    }
+    let mut batches = reader.presumed()?;
+    batches.retain(|presumed| batch.is_none_or(|batch| *batch == presumed.batch));
+    if session.common.json {
+        output::json(&json!({
+            "recovery": missed_json(missed.as_ref()),
+            "ran_since": ran,
+            "orders_lost": orders_lost.count,
+            "orders_unknown": orders_lost.unknown,
+            "orders_missing": missing.iter().map(order_json).collect::<Vec<_>>(),
+            "batches_lost": lost_json(&batches_lost),
+            "batches": batches.iter().map(to_json).collect::<Vec<_>>(),
+        }));
+        return Ok(Verdict::Done);
+    }
+    match &missed {
+        Some(missed) => output::line(&missed_text(missed)),
+        None => output::line("nothing is missing: the journal is as it was left in this place"),
+    }
+    if let Some(ran) = &ran {
+        output::line(&format!("mark and lock file said then: {ran}"));
+    }
+    if !orders_lost.is_none() {
+        output::line(&orders_lost_text(orders_lost));
+        for text in missing_texts(&missing, orders_lost) {
+            output::line(&text);
+        }
+        session.note(ORDERS_LOST_HINT);
+    }
+    if !batches_lost.is_none() {
+        output::line(&format!(
+            "not loaded again yet, or not whole: {}{}",
+            batches_lost.text(),
+            listed(&batches_lost)
+        ));
+    }
+    if !batches.is_empty() {
+        output::print(&output::table(
+            &[
+                "batch",
+                "presumed",
+                "not asked yet",
+                "unknown there",
+                "known there",
+                "posted since",
+                "decided",
+            ],
+            batches.iter().map(row).collect(),
+            &[1, 2, 3, 4, 5, 6],
+        ));
+    }
+    for text in next(missed.as_ref(), &batches, ran.is_none()) {
+        session.note(&text);
+    }
+    Ok(Verdict::Done)
+}
+
+/// Lost orders are listed as far as this.
+const LISTED: usize = 40;
+
+/// Says which orders are lost, as far as they are known one by one.
+fn missing_texts(missing: &[Order], lost: OrdersLost) -> Vec<String> {
+    let mut texts: Vec<String> = missing
+        .iter()
+        .take(LISTED)
+        .map(|order| format!("  not given again: {}", order.sentence()))
+        .collect();
+    if missing.len() > LISTED {
+        texts.push(format!("  … and {} more", missing.len() - LISTED));
+    }
+    if missing.is_empty() && lost.count > 0 {
+        texts.push("  every one of them that is known was given again as it was, or nothing but their number is known".to_owned());
+    }
+    texts
+}
+
+fn order_json(order: &Order) -> Value {
+    json!({
+        "act": order.act, "batch": order.batch, "payments": order.payments, "at": order.at.to_string(), "user": order.user,
+    })
+}
+
+fn row(presumed: &Presumed) -> Vec<String> {
+    let counts = [
+        presumed.payments,
+        presumed.unasked,
+        presumed.not_found,
+        presumed.known,
+        presumed.posted,
+        presumed.decided,
+    ];
+    let counts = counts.map(|count| output::grouped(&count.to_string()));
+    std::iter::once(presumed.batch.to_string())
+        .chain(counts)
+        .collect()
+}
+
+fn to_json(presumed: &Presumed) -> Value {
+    json!({
+        "batch": presumed.batch.as_str(), "presumed": presumed.payments, "unasked": presumed.unasked,
+        "not_found": presumed.not_found, "known": presumed.known,
+        "posted": presumed.posted, "decided": presumed.decided,
+    })
+}
+
+/// Returns for programs why the journal may have missed something.
+pub(in crate::cli) fn missed_json(missed: Option<&Missed>) -> Value {
+    missed.map_or(Value::Null, |missed| {
+        json!({
+            "cause": missed.cause.sentence(),
+            "since": missed.since.map(|since| since.to_string()),
+        })
+    })
+}
+
+/// Says in one line that a recovery is under way, and what is left of it; `None`: there is none.
+pub(in crate::cli) fn countdown(reader: &Reader) -> Result<Option<String>, Error> {
+    let (missed, lost) = (reader.missed()?, reader.orders_lost()?);
+    if missed.is_none() && lost.is_none() {
+        return Ok(None);
+    }
+    let why = match &missed {
+        Some(Missed { cause, since }) => {
+            let since = since.map_or_else(String::new, |since| format!(", noticed at {since}"));
+            format!(
+                "the journal may have missed payments: {}{since}",
+                cause.sentence()
+            )
+        }
+        None => "orders of people may be lost".to_owned(),
+    };
+    let unasked = reader.presumed()?.iter().map(|batch| batch.unasked).sum();
+    let batches = reader.batches_lost()?;
+    let left = [
+        (unasked, ["payment", "payments"], "to be asked about"),
+        (batches.count(), ["batch", "batches"], "to be loaded again"),
+        (lost.count, ["order", "orders"], "to be given again"),
+    ];
+    let mut left: Vec<String> = left
+        .into_iter()
+        .filter(|(count, ..)| *count > 0)
+        .map(|(count, [one, several], todo)| {
+            let what = if count == 1 { one } else { several };
+            format!("{} {what} {todo}", output::grouped(&count.to_string()))
+        })
+        .collect();
+    if lost.unknown && lost.count == 0 {
+        left.push("nobody has said which orders were given since".to_owned());
+    }
+    if left.is_empty() && missed.as_ref().is_some_and(|missed| missed.since.is_some()) {
+        left.push("nothing is known to be left but to declare it done".to_owned());
+    }
+    left.push("disburse recover shows all of it".to_owned());
+    Ok(Some(format!("{why}; {}", left.join(", "))))
+}
+
+/// Says of each batch that is missing what is to be done, a line each behind a sentence.
+pub(in crate::cli) fn listed(lost: &Lost) -> String {
+    let lines = lost.sentences().into_iter();
+    lines.map(|text| format!("\n  {text}")).collect()
+}
+
+fn lost_json(lost: &Lost) -> Value {
+    let names: Vec<&String> = lost.names.iter().chain(&lost.in_part).collect();
+    let unlike: Vec<Value> = lost
+        .unlike
+        .iter()
+        .map(|unlike| {
+            let ((rows, posted_rows), (originator, posted_originator)) =
+                (unlike.rows, &unlike.originators);
+            json!({
+                "batch": unlike.batch, "rows": rows, "posted_rows": posted_rows,
+                "originator": originator, "posted_originator": posted_originator,
+            })
+        })
+        .collect();
+    json!({"names": names, "unnamed": lost.unnamed, "unlike": unlike})
+}
+
+/// Names the batches that are missing, while whatever was loaded since waits for them.
+pub(in crate::cli) fn missing_text(lost: &Lost) -> Option<String> {
+    lost.holds().then(|| {
+        format!(
+            "batches that were posted from this place are missing, or not as they were. What was loaded since may be one of them, so that \
+             \"not found\" proves nothing about it: it is asked about, and nothing of it is posted until they are here, or until somebody says \
+             `disburse recover --done` at a terminal:{}",
+            listed(lost)
+        )
+    })
+}
+
+/// Warns of them.
+pub(in crate::cli) async fn warn_missing(journal: &Journal) -> Result<(), Error> {
+    if let Some(text) = missing_text(&journal.batches_lost().await?) {
+        output::complain("warning", &text);
+    }
+    Ok(())
+}
+
+/// Says why the journal may have missed something.
+pub(in crate::cli) fn missed_text(missed: &Missed) -> String {
+    let since = match missed.since {
+        Some(since) => format!(", noticed at {since}"),
+        None => String::new(),
+    };
+    format!(
+        "the journal may have missed payments: {}{since}. What is unfinished, and what is loaded until the recovery is declared \
+         done, is asked about before it is posted",
+        missed.cause.sentence()
+    )
+}
+
+/// What is to be done, in its order.
+fn next(missed: Option<&Missed>, batches: &[Presumed], may_release: bool) -> Vec<String> {
+    let open = batches.iter().filter(|presumed| presumed.unasked > 0);
+    let mut next: Vec<String> = open
+        .map(|presumed| format!("to ask: disburse run {}", presumed.batch))
+        .collect();
+    if missed.is_some() {
+        next.push(
+            "give the orders again that were given since (disburse cancel, resolve, retry, load --amend of a corrected file): whoever they kept from being paid would be \
+             paid. Where orders are lost, then say that they are there again: disburse recover --orders-given-again --reason TEXT"
+                .to_owned(),
+        );
+        next.push("load every file again that was loaded since the copy was made, each under its batch name".to_owned());
+        next.push("when nothing is unasked: disburse recover --done".to_owned());
+    }
+    if may_release && batches.iter().any(|presumed| presumed.unasked > 0) {
+        next.push(
+            "where the asking takes too long, and it is certain that nothing ran since: disburse recover --nothing-ran-since \
+             --reason TEXT. Where that is wrong, people are paid twice"
+                .to_owned(),
+        );
+    }
+    next
+}
+
+/// Says so before a command goes on with a journal that may have missed something.
+pub(in crate::cli) async fn warn(journal: &Journal) -> Result<(), Error> {
+    if let Some(recovery) = journal.recovery().await? {
+        let missed = Missed {
+            cause: recovery.cause,
+            since: Some(recovery.since),
+        };
+        output::complain("warning", &missed_text(&missed));
+        output::complain(
+            "hint",
+            "`disburse recover` shows what is known, and ends it",
+        );
+    }
+    let lost = journal.orders_lost().await?;
+    if !lost.is_none() {
+        output::complain("warning", &orders_lost_text(lost));
+        output::complain("hint", ORDERS_LOST_HINT);
+    }
+    Ok(())
+}

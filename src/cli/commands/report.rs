@@ -1,0 +1,388 @@
+//! `report`: the journal's rows, as the report takes them.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use crate::cli::Error;
+use crate::cli::arguments::ReportArguments;
+use crate::cli::exit::Verdict;
+use crate::cli::files::failed_rows::{self, FailedRows};
+use crate::cli::session::{Commands, Session, batch_name};
+use crate::cli::terminal::output;
+use crate::cli::words::waiting;
+use crate::domain::{BankAccount, BatchName, ControlTotals, PaymentKind, WireZone};
+use crate::journal::{
+    ActRecord, BatchRecord, ListedPayment, ListedRow, PaymentRecord, Reader, RejectedRow,
+    ReportRow, Standing, UnpricedRecord,
+};
+use crate::ledger::{HeldFor, Purpose};
+use crate::lifecycle::State;
+use crate::report::{BatchHeader, Deed, Entry, Load, Prepaid, Report, StateName, Writer};
+
+/// `disburse report`.
+pub(in crate::cli) async fn report(
+    session: &Session,
+    arguments: ReportArguments,
+) -> Result<Verdict, Error> {
+    let batch = batch_name(&arguments.batch)?;
+    if let Some(missed) = Reader::open(session.journal_path())?.missed()? {
+        output::complain(
+            "warning",
+            &crate::cli::commands::recover::missed_text(&missed),
+        );
+    }
+    let written = write(session, &batch, &arguments.out).await?;
+    let paths = &written.paths;
+    if session.common.json {
+        output::json(&serde_json::json!({
+            "html": paths.html, "csv": paths.csv, "xlsx": paths.xlsx, "json": paths.json,
+            "finished": written.reconciliation.finished(), "adds_up": written.reconciliation.adds_up(),
+        }));
+    } else {
+        for path in [&paths.html, &paths.csv, &paths.xlsx, &paths.json] {
+            output::line(&output::name(&path.display().to_string()));
+        }
+    }
+    if written.reconciliation.adds_up() {
+        return Ok(Verdict::Done);
+    }
+    for difference in written.reconciliation.differences() {
+        output::complain("error", &difference.to_string());
+    }
+    Err(Error::unexpected(
+        "the report does not add up to the control totals",
+    ))
+}
+
+/// Writes the report of a batch as it stands now.
+pub(in crate::cli) async fn write(
+    session: &Session,
+    batch: &BatchName,
+    out: &Path,
+) -> Result<Report, Error> {
+    let journal = session.journal_path().to_owned();
+    let (batch, out) = (batch.clone(), out.to_owned());
+    let kinds = Kinds::of(session);
+    let quiet = session.common.quiet;
+    let zones = [false, true].map(|rehearsal| zone(session, rehearsal));
+    tokio::task::spawn_blocking(move || {
+        let reader = Reader::open(&journal)?;
+        let snapshot = reader.snapshot(&batch)?;
+        let standing = snapshot.standing()?;
+        let commands = Commands {
+            batch: &batch,
+            purpose: standing.purpose,
+        };
+        let [gateways, rehearsals] = zones;
+        let zone = match standing.purpose {
+            Purpose::Rehearsal => rehearsals,
+            Purpose::Gateway | Purpose::Unknown => gateways,
+        };
+        let header = header(
+            snapshot.record()?,
+            &standing,
+            snapshot.control()?,
+            snapshot.acts()?,
+            zone,
+            &out,
+        );
+        let mut writer = Writer::create(&out, header)?;
+        let mut failed = FailedRows::of(&out, &batch, standing.purpose);
+        snapshot.list(|row| {
+            #[cfg(debug_assertions)]
+            crate::points::pass("in-report");
+            match row {
+                ListedRow::Plain(payment) => add_plain(&mut writer, &kinds, &payment),
+                ListedRow::Other(ReportRow::Payment(record)) => {
+                    let service = record.payment.instruction.service.as_str();
+                    failed.add(&record, kinds.kind(service))?;
+                    add_payment(&mut writer, &kinds, &record, commands)
+                }
+                ListedRow::Other(ReportRow::Unpriced(record)) => add_unpriced(&mut writer, &record),
+                ListedRow::Other(ReportRow::Rejected(row)) => {
+                    failed.add_rejected(&row)?;
+                    add_rejected(&mut writer, &row, StateName::Rejected, &row.errors)
+                }
+                ListedRow::Other(ReportRow::Withdrawn(row, withdrawal)) => {
+                    let note = format!("{}; {withdrawal}", row.errors);
+                    add_rejected(&mut writer, &row, StateName::Withdrawn, &note)
+                }
+            }
+        })?;
+        let report = writer.finish()?;
+        // What does not add up is looked into before anything is paid anew.
+        let failed = match report.reconciliation.adds_up() {
+            true => failed.finish()?,
+            false => None,
+        };
+        if let Some(file) = &failed
+            && !quiet
+        {
+            output::note(&file.text(&batch, standing.purpose == Purpose::Rehearsal));
+        }
+        Ok(report)
+    })
+    .await
+    .map_err(|_| Error::unexpected("the report's writer failed"))?
+}
+
+/// The zone of the profile; universal time without one.
+pub(in crate::cli) fn zone(session: &Session, rehearsal: bool) -> WireZone {
+    let settings = session.settings(rehearsal, Vec::new()).ok();
+    let zone = settings.and_then(|settings| settings.profile.time_zone);
+    zone.unwrap_or_else(WireZone::utc)
+}
+
+/// What the services of the configuration sell. A report asks for no configuration: without one, nothing is known.
+pub(in crate::cli) struct Kinds(BTreeMap<String, PaymentKind>);
+
+impl Kinds {
+    pub(in crate::cli) fn of(session: &Session) -> Self {
+        let services = session
+            .settings(false, Vec::new())
+            .map(|settings| settings.services)
+            .unwrap_or_default();
+        let kinds = services
+            .into_iter()
+            .map(|(code, service)| (code.as_str().to_owned(), service.kind));
+        Self(kinds.collect())
+    }
+
+    fn kind(&self, service: &str) -> Option<PaymentKind> {
+        self.0.get(service).copied()
+    }
+
+    pub(in crate::cli) fn prepaid(&self, service: &str) -> Prepaid {
+        match self.0.get(service) {
+            None => Prepaid::Unknown,
+            Some(PaymentKind::BillPrepaid) => Prepaid::Yes,
+            Some(_) => Prepaid::No,
+        }
+    }
+}
+
+fn header(
+    record: BatchRecord,
+    standing: &Standing,
+    control: ControlTotals,
+    acts: Vec<ActRecord>,
+    zone: WireZone,
+    out: &Path,
+) -> BatchHeader {
+    let deed = |act: ActRecord| Deed {
+        at: act.at,
+        act: act.act,
+        about: act.about,
+        reason: act.reason,
+        by: act.by,
+    };
+    BatchHeader {
+        name: record.name,
+        originator: record.originator,
+        purpose: record.purpose,
+        gateway: record.gateway.unwrap_or_default(),
+        zone,
+        failed_rows: failed_rows::name_in(out),
+        account: record.account.unwrap_or_default(),
+        created_at: record.created_at,
+        rejected_lines: record.loads.iter().map(|load| load.rejected).sum(),
+        loads: record
+            .loads
+            .into_iter()
+            .map(|load| Load {
+                source: load.source,
+                digest: load.digest,
+                loaded_at: load.loaded_at,
+            })
+            .collect(),
+        control,
+        evidence_rows: standing.evidence.length,
+        evidence_head: standing.evidence.hex(),
+        paid_twice: standing.paid_twice.clone(),
+        paid_twice_count: standing.paid_twice_count,
+        held_lanes: standing
+            .held
+            .iter()
+            .filter(|lane| lane.held_for == HeldFor::Float)
+            .map(|lane| lane.service.clone())
+            .collect(),
+        people: acts.into_iter().map(deed).collect(),
+    }
+}
+
+fn add_plain(writer: &mut Writer, kinds: &Kinds, payment: &ListedPayment<'_>) -> Result<(), Error> {
+    writer.add(&Entry {
+        line: payment.line,
+        reference: payment.reference,
+        id: payment.id,
+        service_code: payment.service,
+        msisdn: payment.msisdn,
+        account_number: payment.account_number,
+        money: Some(payment.money),
+        state: state_name(payment.state),
+        status_code: payment.code.map(i64::from),
+        status_description: payment.status_description,
+        gateway_transaction_id: payment.gateway_transaction_id,
+        receipt_number: payment.receipt_number,
+        receiver_narration: payment.receiver_narration,
+        prepaid: kinds.prepaid(payment.service),
+        attempts: payment.attempts,
+        posted_at: payment.posted_at,
+        settled_at: payment.settled_at,
+        application_id: payment.application_id,
+        customer_names: payment.customer_names,
+        narration: payment.narration,
+        invoice_number: payment.invoice_number,
+        bank: payment.bank,
+        ..Entry::default()
+    })?;
+    Ok(())
+}
+
+fn add_payment(
+    writer: &mut Writer,
+    kinds: &Kinds,
+    record: &PaymentRecord,
+    commands: Commands<'_>,
+) -> Result<(), Error> {
+    let row = &record.payment.instruction;
+    let note = note(record, commands);
+    writer.add(&Entry {
+        line: row.line,
+        reference: row
+            .reference
+            .as_ref()
+            .map_or("", |reference| reference.as_str()),
+        id: record.payment.id.as_str(),
+        service_code: row.service.as_str(),
+        msisdn: row.msisdn.as_str(),
+        account_number: &row.account_number,
+        money: Some(row.money),
+        state: state_name(record.life.state),
+        status_code: record.life.code.map(i64::from),
+        status_description: record.status_description.as_deref().unwrap_or_default(),
+        gateway_transaction_id: record.gateway_transaction_id.as_deref().unwrap_or_default(),
+        receipt_number: record.receipt_number.as_deref().unwrap_or_default(),
+        receiver_narration: record.receiver_narration.as_deref().unwrap_or_default(),
+        prepaid: kinds.prepaid(row.service.as_str()),
+        attempts: record.life.attempts,
+        posted_at: record.life.posted_at,
+        settled_at: record.settled_at,
+        note: &note,
+        application_id: record.application_id.as_deref().unwrap_or_default(),
+        customer_names: &row.customer_names,
+        narration: &row.narration,
+        invoice_number: &row.invoice_number,
+        bank: BankAccount::among(&row.extra),
+        ..Entry::default()
+    })?;
+    Ok(())
+}
+
+fn add_unpriced(writer: &mut Writer, record: &UnpricedRecord) -> Result<(), Error> {
+    let row = &record.row;
+    let bill = record.bill.as_ref();
+    writer.add(&Entry {
+        line: row.line,
+        reference: row
+            .reference
+            .as_ref()
+            .map_or("", |reference| reference.as_str()),
+        id: record.id.as_str(),
+        service_code: row.service.as_str(),
+        msisdn: row.msisdn.as_str(),
+        account_number: &row.account_number,
+        currency_text: row.money.code(),
+        state: match record.withdrawn_at {
+            Some(_) => StateName::Cancelled,
+            None => StateName::Unpriced,
+        },
+        status_code: bill.and_then(|bill| bill.code).map(i64::from),
+        settled_at: record.withdrawn_at,
+        note: bill.map_or("", |bill| &bill.description),
+        customer_names: &row.customer_names,
+        narration: &row.narration,
+        invoice_number: &row.invoice_number,
+        ..Entry::default()
+    })?;
+    Ok(())
+}
+
+fn add_rejected(
+    writer: &mut Writer,
+    row: &RejectedRow,
+    state: StateName,
+    note: &str,
+) -> Result<(), Error> {
+    writer.add(&Entry {
+        line: row.line,
+        reference: &row.reference,
+        service_code: &row.service_code,
+        msisdn: &row.msisdn,
+        account_number: &row.account_number,
+        money: row.money,
+        amount_text: &row.amount_text,
+        currency_text: &row.currency_code,
+        state,
+        note,
+        ..Entry::default()
+    })?;
+    Ok(())
+}
+
+fn note(record: &PaymentRecord, commands: Commands<'_>) -> String {
+    let mut parts = Vec::new();
+    if let Some(replaced) = record.replaces {
+        parts.push(format!("retry of {replaced}, which had failed"));
+    }
+    parts.extend(
+        record
+            .earlier_decisions
+            .iter()
+            .map(|decision| format!("the earlier one was {decision}")),
+    );
+    if record.earlier_conflict {
+        parts.push("an earlier attempt is in conflict: it may have been paid too".to_owned());
+    }
+    if let Some(words) = &record.named_otherwise {
+        parts.push(format!("the gateway spoke of another payment, {words}"));
+    }
+    if let Some(retry) = record.replaced_by {
+        parts.push(match record.life.state {
+            State::Paid => format!("paid after all: its retry {retry} is not paid as well"),
+            _ => format!("it may have been paid after all, beside its retry {retry}"),
+        });
+    }
+    for other in &record.loaded_anew {
+        parts.push(format!(
+            "loaded anew as {} in batch {}: {}",
+            other.id,
+            other.batch,
+            StateName::words_of(other.state)
+        ));
+    }
+    if let Some(waits) = record.waits_for {
+        parts.push(waiting::waits(commands, record.payment.id, waits));
+    }
+    if let Some(decision) = &record.decision {
+        parts.push(decision.clone());
+    }
+    if record.life.state == State::InDoubt && record.life.due_at.is_none() {
+        parts.push("no longer asked about: decide with `disburse resolve`".to_owned());
+    }
+    parts.join("; ")
+}
+
+pub(in crate::cli) fn state_name(state: State) -> StateName {
+    match state {
+        State::Ready => StateName::Ready,
+        State::Posting => StateName::Posting,
+        State::InDoubt => StateName::InDoubt,
+        State::Acknowledged => StateName::Acknowledged,
+        State::Delivered => StateName::Delivered,
+        State::Paid => StateName::Paid,
+        State::Failed => StateName::Failed,
+        State::Cancelled => StateName::Cancelled,
+        State::Conflict => StateName::Conflict,
+    }
+}

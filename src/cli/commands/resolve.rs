@@ -1,0 +1,517 @@
+//! `resolve`: an operator's decision about one payment.
+
+use super::report;
+use super::sandbox;
+use crate::cli::Error;
+use crate::cli::arguments::ResolveArguments;
+use crate::cli::config::Settings;
+use crate::cli::exit::Verdict;
+use crate::cli::gateway;
+use crate::cli::named::{self, Meant};
+use crate::cli::session::{Session, batch_name, needed_payment};
+use crate::cli::terminal::ask::confirmed;
+use crate::cli::terminal::output;
+use crate::domain::{BatchName, GatewayTransactionId, Timestamp};
+use crate::gateway::{Gateway, HttpGateway, Inquiry, Outcome, Signal, StopReason};
+use crate::journal::{Answered, Decision, Finding, Journal, Looked, Moved, Seen};
+use crate::ledger::decisions::{Asked, Heard, Refusal, is_asked_first};
+use crate::lifecycle::{Event, Moment, Policy, State};
+use crate::report::StateName;
+use crate::sandbox::Sandbox;
+
+/// The seed that a run takes when none is named; without faults, nothing hangs on it.
+const SEED: u64 = 2026;
+
+fn moment() -> Moment {
+    Moment {
+        now: Timestamp::now(),
+        jitter: 0,
+    }
+}
+
+/// `disburse resolve`.
+pub(in crate::cli) async fn resolve(
+    session: &Session,
+    arguments: ResolveArguments,
+) -> Result<Verdict, Error> {
+    for (flag, text) in [
+        ("--reason", &arguments.reason),
+        ("--evidence", &arguments.evidence),
+    ] {
+        if text.trim().is_empty() {
+            return Err(Error::refused(format!("{flag} is empty"))
+                .hint("the decision is kept for ever: say what it rests on"));
+        }
+    }
+    let journal = session.journal()?;
+    let batch = batch_name(&arguments.batch)?;
+    let meant = named::find(session, &batch, &needed_payment(arguments.name)?)?;
+    let looked = journal.look(batch.clone(), meant.name()).await?;
+    let order = Order {
+        session,
+        journal: &journal,
+        batch: &batch,
+        meant: &meant,
+        looked: &looked,
+        decision: Decision {
+            paid: arguments.paid,
+            reason: arguments.reason,
+            evidence: arguments.evidence,
+        },
+        although: arguments.although_accepted,
+        yes: arguments.yes,
+        sandbox: arguments.sandbox,
+    };
+    match arguments.paid {
+        true => order.paid().await,
+        false => order.failed(arguments.sandbox).await,
+    }
+}
+
+struct Order<'a> {
+    session: &'a Session,
+    journal: &'a Journal,
+    batch: &'a BatchName,
+    meant: &'a Meant,
+    looked: &'a Looked,
+    decision: Decision,
+    although: bool,
+    yes: bool,
+    sandbox: bool,
+}
+
+/// What is recorded of an order that the gateway made needless, or proved wrong.
+const CONFIRMED: &str = "resolve --failed, which the gateway says itself";
+const CONTRADICTED: &str = "resolve --failed, which the gateway contradicted";
+
+/// What the gateway said, for the rule and for a person.
+struct Word {
+    heard: Heard,
+    text: String,
+    /// What is known with it.
+    seen: Seen,
+    learned: bool,
+    moved: Option<Moved>,
+}
+
+impl Order<'_> {
+    fn payment(&self) -> String {
+        let money = self.looked.money;
+        format!(
+            "payment {}, {} {}",
+            self.meant.text(),
+            money.currency,
+            output::grouped(&money.to_string())
+        )
+    }
+
+    async fn paid(self) -> Result<Verdict, Error> {
+        let what = format!(
+            "record {} as paid, on your word alone: nothing is posted or asked, its row counts as paid, and it is never paid again",
+            self.payment()
+        );
+        // What its state does not allow is refused below, in its own words.
+        if self.is_asked_first() || self.looked.life.state == State::Posting {
+            confirmed(self.yes, &what).await?;
+        }
+        let (seq, seen, decision) = (self.looked.seq, self.looked.seen, self.decision.clone());
+        let decided = self
+            .journal
+            .decide_paid(seq, seen, decision, moment())
+            .await?;
+        self.conclude(decided, "", &Policy::default())
+    }
+
+    /// Returns whether it may have been paid, so that there is something to ask, and to decide.
+    fn is_asked_first(&self) -> bool {
+        is_asked_first(&self.looked.life) || self.looked.is_open
+    }
+
+    async fn failed(self, sandbox: bool) -> Result<Verdict, Error> {
+        if !self.is_asked_first() {
+            // Nothing has left: the lifecycle says why there is nothing to decide.
+            let policy = Policy::default();
+            let (seen, heard) = (self.looked.seen, None);
+            let moved = self.decide(seen, heard, policy).await?;
+            return self.conclude(moved, "its post", &Policy::default());
+        }
+        let mut settings = self.session.settings(sandbox, Vec::new())?;
+        let policy = gateway::policy(&settings, settings.profile.callback.public_url.is_some());
+        let policy = Policy::clone(&policy);
+        let word = match policy.status_query {
+            false => Word {
+                heard: Heard::CannotBeAsked,
+                text: "it has no status query (resolution.status_query = false)".to_owned(),
+                seen: self.looked.seen,
+                learned: false,
+                moved: None,
+            },
+            true => self.ask(&mut settings, sandbox, &policy).await?,
+        };
+        let ended = |moved: &Moved| {
+            moved.life.state == State::Failed
+                && (!self.looked.is_open || word.heard == Heard::Failed)
+        };
+        if let Some(moved) = word.moved.filter(ended) {
+            self.record(CONFIRMED).await?;
+            let why = format!(
+                ": the gateway itself says so ({}), no decision was needed",
+                word.text
+            );
+            self.tell(&moved, &why);
+            return Ok(Verdict::Done);
+        }
+        if let Some(moved) = word.moved.filter(|_| word.heard == Heard::Paid) {
+            self.record(CONTRADICTED).await?;
+            return Err(self.is_paid(&word.text, moved.life.state));
+        }
+        self.judge(&word, &policy).await?;
+        let what = format!(
+            "record {} as failed, on your word; the gateway: {}. `disburse retry` may then pay the row anew",
+            self.payment(),
+            word.text
+        );
+        confirmed(self.yes, &what).await?;
+        let decided = self
+            .decide(word.seen, Some(word.heard), policy.clone())
+            .await?;
+        self.conclude(decided, &word.text, &policy)
+    }
+
+    /// Records who asked, where the gateway's own word has ended the payment.
+    async fn record(&self, act: &'static str) -> Result<(), Error> {
+        let recorded = self
+            .journal
+            .record_order(self.looked.seq, act, Timestamp::now());
+        Ok(recorded.await?)
+    }
+
+    async fn decide(
+        &self,
+        seen: Seen,
+        heard: Option<Heard>,
+        policy: Policy,
+    ) -> Result<Result<Moved, Refusal>, Error> {
+        let asked = Asked {
+            heard,
+            learned: false,
+            said_paid: false,
+            although: self.although,
+        };
+        let (seq, decision) = (self.looked.seq, self.decision.clone());
+        let decided = self
+            .journal
+            .decide_failed(seq, seen, asked, decision, moment(), policy);
+        Ok(decided.await?)
+    }
+
+    fn conclude(
+        &self,
+        decided: Result<Moved, Refusal>,
+        said: &str,
+        policy: &Policy,
+    ) -> Result<Verdict, Error> {
+        match decided {
+            Ok(moved) => {
+                self.tell(&moved, "");
+                Ok(Verdict::Done)
+            }
+            Err(refusal) => Err(self.refused(refusal, said, policy)),
+        }
+    }
+
+    /// Says before the person is asked what would be refused afterwards.
+    async fn judge(&self, word: &Word, policy: &Policy) -> Result<(), Error> {
+        let asked = Asked {
+            heard: Some(word.heard),
+            learned: word.learned,
+            said_paid: false,
+            although: self.although,
+        };
+        let (seq, now) = (self.looked.seq, Timestamp::now());
+        let judged = self
+            .journal
+            .may_fail(seq, word.seen, asked, now, policy.clone())
+            .await?;
+        judged.map_err(|refusal| self.refused(refusal, &word.text, policy))
+    }
+
+    fn tell(&self, moved: &Moved, why: &str) {
+        let (from, to) = (moved.from.name(), moved.life.state.name());
+        if self.session.common.json {
+            let mut value = self.meant.to_json();
+            value["from"] = from.into();
+            value["to"] = to.into();
+            output::json(&value);
+        } else {
+            let (from, to) = (StateName::words_of(from), StateName::words_of(to));
+            output::line(&format!("{}: {from} -> {to}{why}", self.meant.text()));
+        }
+    }
+}
+
+impl Order<'_> {
+    /// Asks the gateway what became of the payment, and records what it says.
+    async fn ask(
+        &self,
+        settings: &mut Settings,
+        with_sandbox: bool,
+        policy: &Policy,
+    ) -> Result<Word, Error> {
+        let pinned = self.looked.gateway.as_deref();
+        let is_rehearsal = pinned.is_some_and(|gateway| gateway.starts_with("sandbox "));
+        let batch = self.batch;
+        match (with_sandbox, is_rehearsal) {
+            (false, true) => {
+                return Err(Error::refused(format!(
+                    "batch {batch} was run against the sandbox, which is to be asked first; nothing was changed"
+                ))
+                .hint("say --sandbox: it is started for the question"));
+            }
+            (true, false) if pinned.is_some() => {
+                return Err(Error::refused(format!(
+                    "batch {batch} was run against a gateway, which is to be asked first; nothing was changed"
+                ))
+                .hint("leave --sandbox out"));
+            }
+            _ => {}
+        }
+        let beside = match with_sandbox {
+            true => Some(sandbox::beside(self.journal.path(), settings, SEED, "none").await?),
+            false => None,
+        };
+        let word = self.ask_of(settings, beside.as_ref(), policy).await;
+        if let Some(beside) = beside {
+            beside.shutdown().await;
+        }
+        word
+    }
+
+    async fn ask_of(
+        &self,
+        settings: &Settings,
+        beside: Option<&Sandbox>,
+        policy: &Policy,
+    ) -> Result<Word, Error> {
+        let profile = gateway::profile(settings)?;
+        // What one gateway says, or another account of it, must not decide what this one may have executed.
+        let home = gateway::home(settings, beside.map(Sandbox::identity))?;
+        let pinned = self
+            .journal
+            .pin(self.batch.clone(), home, Timestamp::now())
+            .await;
+        if let Err(error) = pinned {
+            return self.unaskable(error).await;
+        }
+        let client = HttpGateway::new(profile)
+            .map_err(|error| Error::refused(format!("gateway: {error}")))?;
+        let inquiry = Inquiry {
+            id: self.looked.id,
+            gateway_transaction_id: self
+                .looked
+                .gateway_transaction_id
+                .as_deref()
+                .and_then(|id| GatewayTransactionId::parse(id).ok()),
+        };
+        self.session
+            .note(&format!("asking the gateway about {}", self.meant.text()));
+        let reply = client.query(&[inquiry]).await;
+        let outcome = reply.outcomes.into_iter().next();
+        let Outcome { event, said } = outcome.unwrap_or_else(|| Outcome {
+            event: Event::NoAnswer,
+            said: crate::domain::Said::default(),
+        });
+        let mut text = match event {
+            Event::Answer(verdict) if said.description.is_empty() => verdict.code.to_string(),
+            Event::Answer(verdict) => format!("{}, {}", verdict.code, said.description),
+            _ => silence(reply.signal, &said.cause),
+        };
+        let finding = Finding {
+            seq: self.looked.seq,
+            event,
+            said,
+        };
+        let Answered {
+            moved,
+            heard,
+            other,
+            learned,
+            seen,
+        } = self
+            .journal
+            .hear(self.looked.seen, finding, moment(), policy.clone())
+            .await?;
+        if other {
+            text.push_str(", of another amount, currency or number than ours");
+        }
+        Ok(Word {
+            heard,
+            text,
+            seen,
+            learned,
+            moved: Some(moved),
+        })
+    }
+
+    /// Another account or gateway knows nothing of the payment. Where a payment of the batch can show that it is the same one under
+    /// another name, that comes first; where none can, nobody can be asked.
+    async fn unaskable(&self, error: crate::journal::Error) -> Result<Word, Error> {
+        use crate::journal::Error as E;
+        let (what, pinned, configured) = match &error {
+            E::OtherAccount {
+                pinned, configured, ..
+            } => ("account", pinned, configured),
+            E::OtherGateway {
+                pinned, configured, ..
+            } if !pinned.starts_with("sandbox ") => ("gateway", pinned, configured),
+            _ => return Err(error.into()),
+        };
+        let witnesses = self.journal.witnesses(self.batch.clone(), 1).await?;
+        if !witnesses.is_empty() {
+            return Err(error.into());
+        }
+        Ok(Word {
+            heard: Heard::CannotBeAsked,
+            text: format!(
+                "the batch belongs to {what} {pinned}, the configured one is {configured}, and no payment can show that they are the same"
+            ),
+            seen: self.looked.seen,
+            learned: false,
+            moved: None,
+        })
+    }
+
+    fn is_paid(&self, said: &str, state: State) -> Error {
+        let (payment, batch, id) = (self.payment(), self.batch, self.meant.id);
+        let what = format!(
+            "{payment}: the gateway says that it is paid ({said}); it is not recorded as failed"
+        );
+        let hint = match state {
+            State::Paid => format!("by that very answer it is paid: disburse explain {batch} {id}"),
+            _ => format!(
+                "disburse explain {batch} {id} shows what contradicts it; if it was paid indeed, resolve it with --paid"
+            ),
+        };
+        Error::refused(what).hint(hint)
+    }
+
+    /// Returns from when on it may be recorded, in the zone of whoever reads it.
+    fn told_time(&self, refusal: &Refusal) -> String {
+        match refusal {
+            Refusal::TooEarlyForNotFound(from) | Refusal::TooEarly(_, from) => {
+                report::zone(self.session, self.sandbox).format_named(*from)
+            }
+            _ => String::new(),
+        }
+    }
+
+    /// Says why a payment is not recorded as failed, and what to do.
+    fn refused(&self, refusal: Refusal, said: &str, policy: &Policy) -> Error {
+        let payment = self.payment();
+        let (batch, id) = (self.batch, self.meant.text());
+        let from = self.told_time(&refusal);
+        match refusal {
+            Refusal::IsPaid => self.is_paid(said, self.looked.life.state),
+            Refusal::LearnedMeanwhile => Error::refused(format!(
+                "{payment}: something was learned about it since the question; it is not recorded as {}",
+                if self.decision.paid { "paid" } else { "failed" }
+            ))
+            .hint(format!(
+                "disburse explain {batch} {} shows it; if it is still to be decided so, say the same again",
+                self.meant.id
+            )),
+            Refusal::TooEarlyForNotFound(_) => Error::refused(format!(
+                "{payment}: the gateway does not know it yet ({said}), which proves nothing before {from}; it is not recorded as failed"
+            ))
+            .hint(format!(
+                "say the same again after {from} (resolution.not_found_quarantine), or let `disburse run {batch}` find out"
+            )),
+            Refusal::TooEarly(heard, _) => Error::refused(format!(
+                "{payment}: {}; before {from} it is not recorded as failed",
+                why(heard, said)
+            ))
+            .hint(format!(
+                "{}; what is still open after {from} ({}) can be decided with --although-accepted",
+                remedy(heard, batch, policy),
+                match self.looked.life.state == State::Delivered || heard == Heard::Delivered {
+                    true => "resolution.delivered_give_up_after",
+                    false => "resolution.give_up_after",
+                }
+            )),
+            Refusal::WasSaidToBePaid(_) => Error::refused(format!(
+                "{payment}: it was said to be paid before, by the gateway or in a genuine callback, and now: {said}; it is not recorded as failed"
+            ))
+            .hint(format!(
+                "disburse explain {batch} {} shows both words. Ask the bank or the gateway's people: if it was paid, resolve it with --paid; \
+                 if they say that it never was, --although-accepted records that too",
+                self.meant.id
+            )),
+            Refusal::TakesASecondWord(Heard::Strangers) => Error::refused(format!(
+                "{payment}: what the gateway says ({said}) is of a payment that it had under this identifier before our first post, which it \
+                 refused; it is not recorded as failed"
+            ))
+            .hint(
+                "ask the gateway's people who made that payment, and to whom. If it paid this row (from a journal that was lost, or another \
+                 one), resolve it with --paid. If it did not, --although-accepted records that ours failed; then load the row under another \
+                 reference to pay it"
+            ),
+            Refusal::TakesASecondWord(heard) => Error::refused(format!(
+                "{payment}: {}; it is not recorded as failed",
+                why(heard, said)
+            ))
+            .hint(format!(
+                "{}; where the bank or the gateway's people say that {id} will never be paid, --although-accepted records that too{}",
+                remedy(heard, batch, policy),
+                match policy.status_query {
+                    true => "",
+                    false => ": nothing else stands between it and a second payment",
+                }
+            )),
+        }
+    }
+}
+
+fn why(heard: Heard, said: &str) -> String {
+    match heard {
+        Heard::Acknowledged => format!("the gateway has it ({said}) and may still pay it"),
+        Heard::Delivered => format!("it is at the bank ({said}) and may still be paid"),
+        Heard::NotFound => {
+            format!("the gateway has had it, does not find it now ({said}), and may still pay it")
+        }
+        Heard::CannotBeAsked => {
+            format!("the gateway cannot be asked: {said}; it may have been paid")
+        }
+        Heard::Nothing | Heard::Paid | Heard::Failed | Heard::Strangers => {
+            format!("the gateway gave no usable answer ({said}); it may have been paid")
+        }
+    }
+}
+
+fn remedy(heard: Heard, batch: &BatchName, policy: &Policy) -> String {
+    match heard {
+        // Another account or gateway is configured.
+        Heard::CannotBeAsked if policy.status_query => {
+            "say the same with the user name and the address of that account in the configuration, and the gateway is asked".to_owned()
+        }
+        Heard::CannotBeAsked => {
+            "wait for its callback, or set resolution.status_query = true where the gateway has a status query".to_owned()
+        }
+        Heard::Nothing => "say the same again when the gateway answers".to_owned(),
+        _ => format!("let `disburse run {batch}` wait for its end"),
+    }
+}
+
+/// Says in what way the gateway said nothing.
+fn silence(signal: Signal, cause: &str) -> String {
+    let told = match signal {
+        Signal::Unreachable(why) | Signal::Lost(why) => why,
+        Signal::SlowDown(_) => "it asks for fewer questions (429)".to_owned(),
+        Signal::Stop(StopReason::Credentials(why) | StopReason::Misconfigured(why)) => why,
+        Signal::Healthy => String::new(),
+    };
+    match (cause.is_empty(), told.is_empty()) {
+        (false, _) => cause.to_owned(),
+        (true, false) => told,
+        (true, true) => "it said nothing about this payment".to_owned(),
+    }
+}

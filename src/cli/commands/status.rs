@@ -1,0 +1,340 @@
+//! `status`: counts and amounts per state.
+
+use serde_json::{Map, Value, json};
+
+use super::bills::unpriced_text;
+use super::recover;
+use super::verify::head_json;
+use crate::cli::Error;
+use crate::cli::arguments::StatusArguments;
+use crate::cli::exit::Verdict;
+use crate::cli::session::{Commands, Session, batch_name, run_command};
+use crate::cli::terminal::output;
+use crate::cli::words::waiting;
+use crate::domain::{BatchName, PayerTransactionId, Tally};
+use crate::journal::{Reader, Standing, Waiting, WaitsFor, holder};
+use crate::ledger::generations::PaidTwice;
+use crate::ledger::{HeldFor, Purpose};
+use crate::lifecycle::State;
+use crate::report::StateName;
+
+/// `disburse status`.
+pub(in crate::cli) fn status(
+    session: &Session,
+    arguments: &StatusArguments,
+) -> Result<Verdict, Error> {
+    let reader = Reader::open(session.journal_path())?;
+    if !session.common.json
+        && let Some(text) = recover::countdown(&reader)?
+    {
+        output::complain("warning", &text);
+        if let Some(text) = recover::missing_text(&reader.batches_lost()?) {
+            output::complain("warning", &text);
+        }
+    }
+    match &arguments.batch {
+        Some(name) => one(session, &reader, &batch_name(name)?),
+        None => all(session, &reader),
+    }
+}
+
+/// Says why a service is paused, behind "is paused".
+pub(in crate::cli) fn held_for(why: HeldFor) -> &'static str {
+    match why {
+        HeldFor::Float => "because its float cannot pay what is next (230)",
+        HeldFor::Misread => "because ten replies in a row named another amount, currency or number",
+        HeldFor::Taken => "because ten first posts in a row were answered with 229",
+    }
+}
+
+fn one(session: &Session, reader: &Reader, batch: &BatchName) -> Result<Verdict, Error> {
+    let standing = reader.snapshot(batch)?.standing()?;
+    if session.common.json {
+        output::json(&with_missed(reader, to_json(batch, &standing))?);
+    } else {
+        if standing.purpose == Purpose::Rehearsal {
+            output::line(REHEARSAL);
+        }
+        for row in &standing.paid_twice {
+            output::line(&format!("PAID TWICE: {}", row.sentence()));
+        }
+        output::print(&table(&standing));
+        if standing.unpriced > 0 {
+            output::line(&unpriced_text(
+                standing.unpriced,
+                &format!(
+                    "{} --pay-due takes what is due; load --bills fixes it without posting",
+                    run_command(batch, standing.purpose)
+                ),
+            ));
+        }
+        if standing.named_otherwise > 0 {
+            let first = reader.snapshot(batch)?.example_named_otherwise()?;
+            output::line(&named_otherwise_text(batch, &standing, first));
+        }
+        for (other, rows) in &standing.loaded_anew {
+            output::line(&format!(
+                "{} loaded anew in batch {other}",
+                match rows {
+                    1 => "1 failed row was".to_owned(),
+                    rows => format!("{} were", output::counted(*rows, "failed row")),
+                }
+            ));
+        }
+        if !standing.is_finished() {
+            output::line(&match holder(session.journal_path()) {
+                Some(who) => format!("at work on this journal: {who}"),
+                None => format!(
+                    "not finished, and no run is at work; to go on: {}",
+                    run_command(batch, standing.purpose)
+                ),
+            });
+        }
+        for text in waiting_texts(batch, &standing) {
+            output::line(&text);
+        }
+        for lane in &standing.held {
+            output::line(&format!(
+                "{} is paused {}; when that is put right: disburse resume-lane {batch} {}",
+                lane.service,
+                held_for(lane.held_for),
+                lane.service
+            ));
+        }
+    }
+    Ok(Verdict::Done)
+}
+
+fn all(session: &Session, reader: &Reader) -> Result<Verdict, Error> {
+    let mut standings = Vec::new();
+    for batch in reader.batches()? {
+        let standing = reader.snapshot(&batch)?.standing()?;
+        standings.push((batch, standing));
+    }
+    if session.common.json {
+        let standings = standings
+            .iter()
+            .map(|(batch, standing)| with_missed(reader, to_json(batch, standing)));
+        output::json(&standings.collect::<Result<_, _>>()?);
+        return Ok(Verdict::Done);
+    }
+    if standings.is_empty() {
+        session.note("the journal holds no batch yet; `disburse load FILE --batch NAME` makes one");
+        return Ok(Verdict::Done);
+    }
+    let rows = standings
+        .iter()
+        .map(|(batch, standing)| {
+            let total = standing.total();
+            let finished = if standing.is_finished() {
+                "finished"
+            } else {
+                "open"
+            };
+            vec![
+                batch.to_string(),
+                finished.to_owned(),
+                output::grouped(&standing.of(State::Paid).count.to_string()),
+                output::grouped(&total.count.to_string()),
+                output::amounts(&total.amounts),
+                notes(standing),
+            ]
+        })
+        .collect();
+    output::print(&output::table(
+        &["batch", "", "paid", "count", "amount", ""],
+        rows,
+        &[2, 3, 4],
+    ));
+    Ok(Verdict::Done)
+}
+
+/// What is said of a rehearsal, wherever its figures look like those of a payment.
+pub(in crate::cli) const REHEARSAL: &str = "rehearsal: no money moves";
+
+/// What the list of batches says of one beside its figures.
+fn notes(standing: &Standing) -> String {
+    let mut notes = Vec::new();
+    if standing.purpose == Purpose::Rehearsal {
+        notes.push(REHEARSAL.to_owned());
+    }
+    if standing.paid_twice_count > 0 {
+        let rows = output::counted(standing.paid_twice_count, "row");
+        notes.push(format!("PAID TWICE: {rows}"));
+    }
+    notes.join("; ")
+}
+
+/// Returns whether a batch is a rehearsal, for programs; null where nobody knows yet.
+fn rehearsal_json(purpose: Purpose) -> Value {
+    match purpose {
+        Purpose::Unknown => Value::Null,
+        known => (known == Purpose::Rehearsal).into(),
+    }
+}
+
+/// States with their tallies, rejected rows among them, in the order of a payment's life.
+fn states(standing: &Standing) -> Vec<(&'static str, Tally)> {
+    let mut states: Vec<(&'static str, Tally)> = State::ALL
+        .into_iter()
+        .map(|state| (state.name(), standing.of(state)))
+        .collect();
+    let unpriced = Tally {
+        count: standing.unpriced,
+        ..Tally::default()
+    };
+    states.insert(0, ("unpriced", unpriced));
+    let after_failed = states
+        .iter()
+        .position(|(name, _)| *name == "failed")
+        .map_or(0, |at| at + 1);
+    states.insert(after_failed, ("withdrawn", standing.withdrawn.clone()));
+    states.insert(after_failed, ("rejected", standing.rejected.clone()));
+    states
+}
+
+/// Adds what the journal may have missed.
+fn with_missed(reader: &Reader, mut standing: Value) -> Result<Value, Error> {
+    standing["recovery"] = recover::missed_json(reader.missed()?.as_ref());
+    let lost = reader.orders_lost()?;
+    standing["orders_lost"] = lost.count.into();
+    standing["orders_unknown"] = lost.unknown.into();
+    Ok(standing)
+}
+
+/// Returns the standing for programs, in the shape that the contract names.
+pub(in crate::cli) fn to_json(batch: &BatchName, standing: &Standing) -> Value {
+    let total = standing.total();
+    let purpose = standing.purpose;
+    let commands = Commands { batch, purpose };
+    let states: Map<String, Value> = states(standing)
+        .into_iter()
+        .map(|(name, tally)| {
+            (
+                name.to_owned(),
+                json!({"count": tally.count, "amounts": amounts(&tally)}),
+            )
+        })
+        .collect();
+    json!({
+        "batch": batch.as_str(),
+        "gateway": standing.gateway,
+        "account": standing.account,
+        "rehearsal": rehearsal_json(standing.purpose),
+        "finished": standing.is_finished(),
+        "count": total.count,
+        "amounts": amounts(&total),
+        "states": states,
+        "evidence": head_json(&standing.evidence),
+        "named_otherwise": standing.named_otherwise,
+        "waiting": standing.waiting.iter().map(|held| waiting(commands, held)).collect::<Vec<_>>(),
+        "waiting_count": standing.waiting_count,
+        "held_lanes": standing.held.iter().map(|lane| lane.service.as_str()).collect::<Vec<_>>(),
+        "loaded_anew": standing.loaded_anew.iter().map(|(batch, rows)| json!({"batch": batch, "count": rows})).collect::<Vec<_>>(),
+        "paid_twice": standing.paid_twice.iter().map(paid_twice).collect::<Vec<_>>(),
+    })
+}
+
+fn paid_twice(row: &PaidTwice) -> Value {
+    let mut value = json!({
+        "line": row.line,
+        "reference": row.reference.as_ref().map(|reference| reference.as_str()),
+        "payer_transaction_ids": row.ids.iter().map(|id| id.as_str()).collect::<Vec<_>>(),
+        "amount": row.money.to_string(),
+        "currency_code": row.money.currency.code(),
+        "surplus": row.surplus(),
+        "certain": row.certain,
+    });
+    if !row.batches.is_empty() {
+        value["batches"] = json!(row.batches);
+    }
+    value
+}
+
+fn waiting(commands: Commands<'_>, held: &Waiting) -> Value {
+    let waits = waiting::waits(commands, held.id, held.waits_for);
+    json!({"payer_transaction_id": held.id.as_str(), "waits": waits})
+}
+
+/// Tells what the retries wait for that are held back, and which ended payments are asked about again.
+pub(in crate::cli) fn waiting_texts(batch: &BatchName, standing: &Standing) -> Vec<String> {
+    let purpose = standing.purpose;
+    let commands = Commands { batch, purpose };
+    let until_done = (standing.until_done > 0).then(|| {
+        let (wait, their) = match standing.until_done {
+            1 => ("waits", "its row"),
+            _ => ("wait", "their rows"),
+        };
+        format!(
+            "{} {wait} until {}: one of them may have paid {their}",
+            output::counted(standing.until_done, "payment"),
+            waiting::UNTIL_DONE
+        )
+    });
+    let own = |held: &&Waiting| held.waits_for != WaitsFor::Recovered;
+    let named = standing.waiting.iter().filter(own);
+    let told = named.clone().map(|held| {
+        let waits = waiting::waits(commands, held.id, held.waits_for);
+        match held.waits_for {
+            WaitsFor::Itself { .. } => format!("payment {}: {waits}", held.id),
+            _ => format!("the retry {} {waits}", held.id),
+        }
+    });
+    let more = standing
+        .waiting_count
+        .saturating_sub(standing.until_done + named.count() as u64);
+    let rest = (more > 0).then(|| {
+        format!(
+            "{} more like these: disburse report {batch} --out reports/{batch} lists them all",
+            output::counted(more, "payment")
+        )
+    });
+    told.chain(until_done).chain(rest).collect()
+}
+
+/// Tells of how many payments the gateway named what is not ours.
+pub(in crate::cli) fn named_otherwise_text(
+    batch: &BatchName,
+    standing: &Standing,
+    first: Option<PayerTransactionId>,
+) -> String {
+    let count = output::counted(standing.named_otherwise, "payment");
+    let example = match first {
+        Some(id) if standing.named_otherwise > 1 => {
+            format!(", the first of them: disburse explain {batch} --id {id}")
+        }
+        Some(id) => format!(": disburse explain {batch} --id {id}"),
+        None => String::new(),
+    };
+    format!(
+        "{count} about which the gateway named another amount, currency or number: it was not believed{example}"
+    )
+}
+
+fn amounts(tally: &Tally) -> Value {
+    json!(tally.amounts.decimals())
+}
+
+/// Returns what a state says to a person; programs have its name.
+pub(in crate::cli) fn words(state: State) -> &'static str {
+    state.in_words()
+}
+
+/// Returns the table of counts and amounts per state, with the total they add up to.
+// Not a control total: that is what the valid rows came to at the load, and this has the rejected ones too.
+pub(in crate::cli) fn table(standing: &Standing) -> String {
+    let row = |name: &str, tally: &Tally| {
+        vec![
+            name.to_owned(),
+            output::grouped(&tally.count.to_string()),
+            output::amounts(&tally.amounts),
+        ]
+    };
+    let mut rows: Vec<Vec<String>> = states(standing)
+        .iter()
+        .filter(|(_, tally)| tally.count > 0)
+        .map(|(name, tally)| row(StateName::words_of(name), tally))
+        .collect();
+    rows.push(row("all rows", &standing.total()));
+    output::table(&["state", "count", "amount"], rows, &[1, 2])
+}

@@ -1,0 +1,22 @@
+//! One whole file, as it was read.
+
+use std::collections::BTreeMap;
+
+use super::classes::{PostClass, StatusClass};
+use super::entry::Entry;
+use crate::cli::config::service::Service;
+use crate::domain::{Money, ServiceCode};
+
+/// One whole file.
+#[derive(Default)]
+pub(in crate::cli::config) struct Document {
+    pub(in crate::cli::config) default_profile: Option<Entry>,
+    pub(in crate::cli::config) profiles: BTreeMap<String, BTreeMap<&'static str, Entry>>,
+    pub(in crate::cli::config) services: BTreeMap<ServiceCode, Service>,
+    pub(in crate::cli::config) document_thresholds: Vec<Money>,
+    pub(in crate::cli::config) columns: BTreeMap<String, String>,
+    pub(in crate::cli::config) status_codes: BTreeMap<i32, StatusClass>,
+    pub(in crate::cli::config) post_codes: BTreeMap<i32, PostClass>,
+    /// What stands outside the profiles, by dotted name, in the order of the file.
+    pub(in crate::cli::config) others: Vec<(String, Entry)>,
+}

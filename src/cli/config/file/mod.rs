@@ -1,0 +1,14 @@
+//! The configuration file: found, read with the place of everything in it, and laid under flags and environment. Each table of it is read by a file of its own.
+
+pub(super) mod classes;
+pub(super) mod codes;
+pub(super) mod columns;
+pub(super) mod custody;
+pub(super) mod document;
+pub(super) mod entry;
+pub(super) mod layers;
+pub(super) mod origin;
+pub(super) mod reading;
+pub(super) mod service_table;
+pub(super) mod source;
+pub(super) mod thresholds;

@@ -1,0 +1,123 @@
+//! The file's content, checked against the table of keys.
+
+use super::codes;
+use super::columns;
+use super::document::Document;
+use super::entry::{Entry, entry, in_order, subtable, unknown};
+use super::service_table;
+use super::source::Source;
+use super::thresholds;
+use crate::cli::config::Error;
+use crate::cli::config::keys::{self, KEYS};
+use crate::cli::config::value::kind::{Kind, named};
+use crate::cli::config::value::suggest;
+use std::collections::BTreeMap;
+use std::path::Path;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+const TABLES: &[&str] = &[
+    "default_profile",
+    "profiles",
+    "services",
+    "document_thresholds",
+    "columns",
+    "status_codes",
+    "post_codes",
+];
+
+impl Document {
+    /// Parses and checks a text. Relative paths in it start at `directory`.
+    pub(in crate::cli::config) fn parse(
+        source: &Source<'_>,
+        directory: &Path,
+    ) -> Result<Self, Error> {
+        let table = DeTable::parse(source.text()).map_err(|error| Error::Syntax {
+            place: source.origin(&error.span().unwrap_or(0..0)),
+            // The parser's own display would print the line, whatever it holds.
+            problem: error.message().to_owned(),
+        })?;
+        let mut document = Self::default();
+        for (key, value) in in_order(table.get_ref()) {
+            let name = key.get_ref().as_ref();
+            match name {
+                "default_profile" => {
+                    document.default_profile = Some(entry(source, name, Kind::Text, value)?);
+                }
+                "profiles" => document.read_profiles(source, directory, value)?,
+                "services" => {
+                    service_table::read(source, subtable(source, name, value)?, &mut document)?;
+                }
+                "document_thresholds" => {
+                    thresholds::read(source, subtable(source, name, value)?, &mut document)?;
+                }
+                "columns" => {
+                    columns::read(source, subtable(source, name, value)?, &mut document)?;
+                }
+                "status_codes" | "post_codes" => {
+                    codes::read(source, name, subtable(source, name, value)?, &mut document)?;
+                }
+                _ => return Err(unknown(source, key, suggest::one_of(name, TABLES))),
+            }
+        }
+        Ok(document)
+    }
+
+    fn read_profiles(
+        &mut self,
+        source: &Source<'_>,
+        directory: &Path,
+        value: &Spanned<DeValue<'_>>,
+    ) -> Result<(), Error> {
+        for (key, value) in in_order(subtable(source, "profiles", value)?) {
+            let header = format!("profiles.{}", named(key.get_ref()));
+            let mut entries = BTreeMap::new();
+            let reader = ProfileReader {
+                source,
+                directory,
+                header: &header,
+            };
+            reader.read("", subtable(source, &header, value)?, &mut entries)?;
+            self.profiles.insert(key.get_ref().to_string(), entries);
+        }
+        Ok(())
+    }
+}
+
+struct ProfileReader<'a> {
+    source: &'a Source<'a>,
+    directory: &'a Path,
+    header: &'a str,
+}
+
+impl ProfileReader<'_> {
+    /// Reads the table `group` of the profile. Only a table that the key table names is entered, so the depth is bounded.
+    fn read(
+        &self,
+        group: &str,
+        table: &DeTable<'_>,
+        entries: &mut BTreeMap<&'static str, Entry>,
+    ) -> Result<(), Error> {
+        for (key, value) in in_order(table) {
+            let last = key.get_ref().as_ref();
+            let name = match group {
+                "" => last.to_owned(),
+                group => format!("{group}.{last}"),
+            };
+            if let Some(known) = keys::find(&name).filter(|known| !known.secret) {
+                let mut found = entry(self.source, &name, known.kind, value)?;
+                if known.kind == Kind::Path {
+                    let path = self.directory.join(&found.text);
+                    found.text = path.display().to_string();
+                }
+                entries.insert(known.name, found);
+            } else if KEYS.iter().any(|known| known.group() == name) {
+                self.read(&name, subtable(self.source, &name, value)?, entries)?;
+            } else {
+                let hint = suggest::profile_key(group, last, self.header);
+                return Err(unknown(self.source, key, hint));
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,493 @@
+//! A batch file on its way into a journal: opened, read on a thread of its own, its errors shown and kept.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
+use std::io::{BufWriter, ErrorKind, Read, Seek, Write};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Arc, OnceLock};
+
+use super::fresh_name;
+use super::links;
+use super::open::READABLE;
+use super::open::open;
+use super::rejected::{name_of, rejected};
+use super::rules;
+use crate::cli::Error;
+use crate::cli::arguments::FileArguments;
+use crate::cli::config::Settings;
+use crate::cli::terminal::output;
+use crate::cli::words::mistakes::Mistakes;
+use crate::domain::{Amount, BatchName, Currency};
+use crate::intake::{
+    self, BadPlaces, BadRow, Corrections, Encoding, Form, Format, Options, Reader, Row, Rules,
+};
+use crate::journal::{Incoming, LateError};
+use crate::ledger::correction::Corrects;
+use crate::report::FileIdentity;
+
+/// Rows that travel together.
+const BLOCK: usize = 512;
+/// Blocks that wait for the journal.
+const BLOCKS: usize = 4;
+/// What is looked at before standard input is kept.
+const HEAD_BYTES: usize = 4 * 1024;
+const STANDARD_INPUT: &str = "standard input";
+
+/// A batch file, opened so that it can be read twice.
+#[derive(Debug)]
+pub(in crate::cli) struct Input {
+    /// The name as the person gave it.
+    pub(in crate::cli) name: String,
+    file: File,
+    options: Options,
+    rules: Arc<Rules>,
+    corrections: PathBuf,
+    /// Where the bad rows went: not there, when something else has that name.
+    kept: OnceLock<PathBuf>,
+    /// No configuration gave defaults for columns that the file lacks.
+    without_defaults: bool,
+    /// The batch that sets bad rows aside.
+    sets_aside_in: Option<BatchName>,
+    /// Mistakes are printed for a program too.
+    tells_objects: bool,
+    /// They are printed.
+    objects_told: AtomicBool,
+}
+
+/// The rows of a file, as they are read.
+type Blocks = Receiver<Vec<Incoming>>;
+/// The reading itself.
+pub(in crate::cli) type Pending = tokio::task::JoinHandle<Result<Reading, Error>>;
+
+/// What reading a file came to, beside the rows.
+pub(in crate::cli) struct Reading {
+    mistakes: Mistakes,
+    bad_rows: u64,
+    bad_places: BadPlaces,
+    staged: Option<Corrections<BufWriter<tempfile::NamedTempFile>>>,
+    form: Form,
+    /// What good rows correct, by their number among them.
+    corrects: BTreeMap<u64, Corrects>,
+    notes: Vec<String>,
+    /// What was taken although it is odd.
+    pub(in crate::cli) warnings: Vec<String>,
+}
+
+impl Input {
+    /// Opens the file of a command.
+    pub(in crate::cli) fn open(
+        arguments: &FileArguments,
+        settings: &Settings,
+    ) -> Result<Self, Error> {
+        let encoding = Encoding::from_name(&arguments.encoding).ok_or_else(|| {
+            Error::refused(format!(
+                "--encoding {}: expected utf-8 or windows-1252",
+                arguments.encoding
+            ))
+        })?;
+        let format = match &arguments.format {
+            Some(name) => Some(Format::from_name(name).ok_or_else(|| {
+                Error::refused(format!("--format {name}: expected csv, json or jsonl"))
+            })?),
+            None => Format::from_path(&arguments.file),
+        };
+        let (name, file) = if arguments.file == Path::new("-") {
+            (STANDARD_INPUT.to_owned(), spool()?)
+        } else {
+            (
+                output::name(&arguments.file.display().to_string()),
+                open(&arguments.file)?,
+            )
+        };
+        // A pipe lies in no folder of its own.
+        let folder = if arguments.file.is_file() {
+            folder_of(&arguments.file)
+        } else {
+            PathBuf::from(".")
+        };
+        let input = Self {
+            without_defaults: settings.file.is_err() && settings.profile_name != "sandbox",
+            corrections: arguments
+                .corrections
+                .clone()
+                .unwrap_or_else(|| corrections_path(&arguments.file)),
+            kept: OnceLock::new(),
+            name,
+            sets_aside_in: None,
+            tells_objects: false,
+            objects_told: AtomicBool::new(false),
+            file,
+            options: Options { format, encoding },
+            rules: Arc::new(rules::of(settings, &folder)?),
+        };
+        input.probe()?;
+        Ok(input)
+    }
+
+    /// Prints every mistake as an object, too.
+    pub(in crate::cli) fn telling_objects(mut self, tells: bool) -> Self {
+        self.tells_objects = tells;
+        self
+    }
+
+    /// Names the bad rows in the corrections as the batch does that sets them aside.
+    pub(in crate::cli) fn setting_aside(mut self, batch: Option<&BatchName>) -> Self {
+        self.sets_aside_in = batch.cloned();
+        self
+    }
+
+    /// Returns whether the mistakes of the rows were printed as objects.
+    pub(in crate::cli) fn has_told_objects(&self) -> bool {
+        self.objects_told.load(Ordering::Relaxed)
+    }
+
+    /// Takes references and accounts as they stand, odd ones too: an earlier journal has made identifiers from them.
+    pub(in crate::cli) fn presuming_posted(mut self, presume_posted: bool) -> Self {
+        Arc::make_mut(&mut self.rules).presumes_posted = presume_posted;
+        self
+    }
+
+    /// Reads as far as the first row, so that a file of another kind is refused before a journal is made for it.
+    fn probe(&self) -> Result<(), Error> {
+        let first = Reader::open(self.reopened()?, &self.options, Arc::clone(&self.rules))
+            .and_then(|mut reader| reader.next().transpose());
+        match first {
+            Ok(_) => Ok(()),
+            Err(error @ intake::Error::MissingColumns(_)) if self.without_defaults => {
+                Err(Error::of_file(&self.name, &error)
+                    .hint("there is no disburse.toml yet, which could give the default; --sandbox has its own"))
+            }
+            Err(error) => Err(Error::of_file(&self.name, &error)),
+        }
+    }
+
+    /// Returns where the bad rows went, or are to go.
+    pub(in crate::cli) fn corrections(&self) -> &Path {
+        self.kept.get().unwrap_or(&self.corrections)
+    }
+
+    /// Returns which file it is, whatever its names.
+    pub(in crate::cli) fn identity(&self) -> Result<FileIdentity, Error> {
+        FileIdentity::of(&self.file).map_err(|error| {
+            Error::refused(format!("{}: cannot be read: {error}", self.name)).hint(READABLE)
+        })
+    }
+
+    /// Returns the name without its folders, for the record.
+    pub(in crate::cli) fn source(&self) -> String {
+        Path::new(&self.name).file_name().map_or_else(
+            || self.name.clone(),
+            |name| name.to_string_lossy().into_owned(),
+        )
+    }
+
+    /// Starts reading; the rows come in blocks, the rest when it is done.
+    pub(in crate::cli) fn read(&self) -> Result<(Blocks, Pending), Error> {
+        let (sender, receiver) = sync_channel(BLOCKS);
+        let (file, options, rules) = (self.reopened()?, self.options, Arc::clone(&self.rules));
+        let (name, folder) = (self.name.clone(), folder_of(&self.corrections));
+        let objects = self.tells_objects;
+        let batch = self.sets_aside_in.clone();
+        let task = tokio::task::spawn_blocking(move || {
+            let reader = Reader::open(file, &options, rules)
+                .map_err(|error| Error::of_file(&name, &error))?;
+            let mistakes = Mistakes::of(&name, objects)?;
+            feed(reader, &sender, &name, (&folder, batch), mistakes)
+        });
+        Ok((receiver, task))
+    }
+
+    fn reopened(&self) -> Result<File, Error> {
+        let again = |error| {
+            Error::refused(format!("{}: cannot be read: {error}", self.name)).hint(READABLE)
+        };
+        let mut file = self.file.try_clone().map_err(again)?;
+        file.rewind().map_err(again)?;
+        Ok(file)
+    }
+
+    /// Shows the first errors and writes the file of corrections; returns how many rows are bad.
+    pub(in crate::cli) fn explain(
+        &self,
+        mut reading: Reading,
+        late: &[LateError],
+    ) -> Result<u64, Error> {
+        let late_rows: BTreeMap<u64, &LateError> =
+            late.iter().map(|error| (error.good_row, error)).collect();
+        if reading.bad_rows == 0 && late_rows.is_empty() {
+            return Ok(0);
+        }
+        for error in late {
+            reading.mistakes.add_late(error)?;
+        }
+        reading.mistakes.tell();
+        self.add_late_rows(&mut reading, &late_rows)?;
+        self.keep_corrections(reading.staged.take())?;
+        let bad = reading.bad_rows + late_rows.len() as u64;
+        reading.mistakes.print_objects(bad)?;
+        self.objects_told
+            .store(self.tells_objects, Ordering::Relaxed);
+        Ok(bad)
+    }
+
+    fn add_late_rows(
+        &self,
+        reading: &mut Reading,
+        late: &BTreeMap<u64, &LateError>,
+    ) -> Result<(), Error> {
+        if late.is_empty() {
+            return Ok(());
+        }
+        let mut staged = match reading.staged.take() {
+            Some(staged) => staged,
+            None => stage(&folder_of(&self.corrections), &reading.form)?,
+        };
+        let rows: BTreeSet<u64> = late.keys().copied().collect();
+        let mut failed = None;
+        let rows = intake::raw_rows(
+            self.reopened()?,
+            &self.options,
+            Arc::clone(&self.rules),
+            &reading.bad_places,
+            &rows,
+            |row, cells| {
+                let Some(error) = late.get(&row) else { return };
+                let corrects = reading.corrects.get(&row);
+                let name = name_of(corrects, self.sets_aside_in.as_ref(), &error.digest);
+                if let Err(error) = staged.write_cells(&cells, &name, &joined(error)) {
+                    failed = Some(error);
+                }
+            },
+        );
+        rows.map_err(|error| Error::of_file(&self.name, &error))?;
+        if let Some(error) = failed {
+            return Err(unwritable(&self.corrections, &error));
+        }
+        reading.staged = Some(staged);
+        Ok(())
+    }
+
+    fn keep_corrections(
+        &self,
+        staged: Option<Corrections<BufWriter<tempfile::NamedTempFile>>>,
+    ) -> Result<(), Error> {
+        let Some(staged) = staged else { return Ok(()) };
+        let keep = || -> std::io::Result<PathBuf> {
+            let mut buffer = staged.finish()?;
+            buffer.flush()?;
+            let file = buffer
+                .into_inner()
+                .map_err(std::io::IntoInnerError::into_error)?;
+            file.as_file().sync_all()?;
+            let input = FileIdentity::of(&self.file).ok();
+            fresh_name::put(file, &self.corrections, input, links::all_kept)
+        };
+        let kept = keep().map_err(|error| unwritable(&self.corrections, &error))?;
+        let name = output::name(&kept.display().to_string());
+        let instead = match kept == self.corrections {
+            true => String::new(),
+            false => {
+                let other = output::name(&self.corrections.display().to_string());
+                match links::has_some(&self.corrections).unwrap_or(false) {
+                    true => format!(
+                        "; {other} names rows that an earlier load has rejected or that have failed, and stays as it is: mend those there"
+                    ),
+                    false => format!("; {other} is another file, and stays as it is"),
+                }
+            }
+        };
+        output::note(&format!(
+            "the rows with errors are in {name}, each with its errors in the last column{instead}"
+        ));
+        let _ = self.kept.set(kept);
+        Ok(())
+    }
+}
+
+fn unwritable(path: &Path, error: &std::io::Error) -> Error {
+    Error::refused(format!(
+        "{}: the corrections cannot be written: {error}",
+        path.display()
+    ))
+    .hint("name another place with --corrections")
+}
+
+fn joined(error: &LateError) -> String {
+    if error.column.is_empty() {
+        error.message.clone()
+    } else {
+        format!("{}: {}", error.column, error.message)
+    }
+}
+
+/// Standard input is kept in an unnamed file, so that rows found late can be read again.
+fn spool() -> Result<File, Error> {
+    let failed = |error: std::io::Error| {
+        Error::refused(format!("standard input cannot be kept aside: {error}"))
+    };
+    let mut source = std::io::stdin().lock();
+    let mut head = Vec::with_capacity(HEAD_BYTES);
+    source
+        .by_ref()
+        .take(HEAD_BYTES as u64)
+        .read_to_end(&mut head)
+        .map_err(|error| match error.kind() {
+            ErrorKind::IsADirectory => {
+                Error::refused("standard input: is a folder; name a file in it")
+            }
+            _ => Error::refused(format!("standard input: cannot be read: {error}")),
+        })?;
+    // Told before all of it is kept: what is no text may have no end either.
+    intake::refuse_foreign(&head).map_err(|error| Error::of_file(STANDARD_INPUT, &error))?;
+    let mut file = tempfile::tempfile().map_err(failed)?;
+    file.write_all(&head).map_err(failed)?;
+    std::io::copy(&mut source, &mut file).map_err(failed)?;
+    Ok(file)
+}
+
+fn folder_of(path: &Path) -> PathBuf {
+    path.parent()
+        .filter(|folder| !folder.as_os_str().is_empty())
+        .unwrap_or(Path::new("."))
+        .to_owned()
+}
+
+fn corrections_path(input: &Path) -> PathBuf {
+    let stem = input
+        .file_stem()
+        .map(|stem| stem.to_string_lossy().into_owned());
+    let stem = stem
+        .filter(|stem| stem != "-")
+        .unwrap_or_else(|| "stdin".to_owned());
+    let stem = stem.strip_suffix(".corrections").unwrap_or(&stem);
+    // A second round has another number: it does not overwrite the file that it reads.
+    let stem = match stem.rsplit_once(".corrections-") {
+        Some((first, number)) if number.parse::<u32>().is_ok() => first,
+        _ => stem,
+    };
+    PathBuf::from(format!("{stem}.corrections.csv"))
+}
+
+fn stage(
+    folder: &Path,
+    form: &Form,
+) -> Result<Corrections<BufWriter<tempfile::NamedTempFile>>, Error> {
+    let make = || {
+        Corrections::create(
+            BufWriter::new(tempfile::NamedTempFile::new_in(folder)?),
+            form,
+        )
+    };
+    make().map_err(|error| unwritable(folder, &error))
+}
+
+fn feed(
+    mut reader: Reader,
+    sender: &SyncSender<Vec<Incoming>>,
+    name: &str,
+    (folder, batch): (&Path, Option<BatchName>),
+    mistakes: Mistakes,
+) -> Result<Reading, Error> {
+    let mut reading = Reading {
+        mistakes,
+        bad_rows: 0,
+        bad_places: BadPlaces::default(),
+        staged: None,
+        form: reader.form(),
+        corrects: BTreeMap::new(),
+        notes: Vec::new(),
+        warnings: Vec::new(),
+    };
+    let mut block = Vec::with_capacity(BLOCK);
+    let mut good_rows = 0;
+    while let Some(row) = reader.next() {
+        let row = row.map_err(|error| Error::of_file(name, &error))?;
+        let is_bad = matches!(row, Row::Bad(_));
+        reading.bad_places.push(is_bad);
+        good_rows += u64::from(!is_bad);
+        let corrects = reader.corrects().cloned();
+        if let Some(corrects) = &corrects {
+            block.push(Incoming::Corrects(corrects.clone()));
+            if !is_bad {
+                reading.corrects.insert(good_rows, corrects.clone());
+            }
+        }
+        match row {
+            Row::Good(instruction) => block.push(Incoming::Good(instruction)),
+            Row::Unpriced(row) => block.push(Incoming::Unpriced(row)),
+            Row::Bad(row) => {
+                let rejected = rejected(&row, &reading.form);
+                let name = name_of(corrects.as_ref(), batch.as_ref(), &rejected.digest);
+                reading.note(&row, &name, folder)?;
+                block.push(Incoming::Bad(rejected));
+            }
+        }
+        if block.len() >= BLOCK {
+            let full = std::mem::replace(&mut block, Vec::with_capacity(BLOCK));
+            if sender.send(full).is_err() {
+                // The journal has refused or failed, and says so itself.
+                return Ok(reading);
+            }
+        }
+    }
+    block.push(Incoming::End);
+    let _ = sender.send(block);
+    reading.notes = reader.notes();
+    reading.warnings = reader.warnings();
+    Ok(reading)
+}
+
+impl Reading {
+    fn note(&mut self, row: &BadRow, name: &str, folder: &Path) -> Result<(), Error> {
+        self.bad_rows += 1;
+        for error in &row.errors {
+            self.mistakes.add(error)?;
+        }
+        if self.staged.is_none() {
+            self.staged = Some(stage(folder, &self.form)?);
+        }
+        match &mut self.staged {
+            Some(staged) => staged
+                .write(row, name)
+                .map_err(|error| unwritable(folder, &error)),
+            None => Ok(()),
+        }
+    }
+
+    /// Returns what is worth telling about how the file was read.
+    pub(in crate::cli) fn notes(&self) -> &[String] {
+        &self.notes
+    }
+}
+
+/// Reads a declared total: `1500.00` in the profile's currency, or `KES 1500.00`.
+pub(in crate::cli) fn declared_total(
+    text: &str,
+    settings: &Settings,
+) -> Result<(Currency, Amount), Error> {
+    let refused = |why: String| {
+        Error::refused(format!("--expect-total {text}: {why}"))
+            .hint("write currency and total, as in --expect-total \"KES 412955.45\"")
+    };
+    let (currency, digits) = match text.split_once(' ') {
+        Some((code, digits)) => {
+            let currency = Currency::from_code(code)
+                .ok_or_else(|| refused(format!("{code} is no currency of ISO 4217")))?;
+            (currency, digits.trim())
+        }
+        None => {
+            let only = settings.profile.currency_code.or_else(|| {
+                let mut all = settings.services.values().map(|service| service.currency);
+                let first = all.next()?;
+                all.all(|other| other == first).then_some(first)
+            });
+            let why = "name the currency too, as in \"KES 1500.00\"";
+            (only.ok_or_else(|| refused(why.into()))?, text)
+        }
+    };
+    let amount = Amount::parse(&digits.replace(',', ""), currency)
+        .map_err(|error| refused(error.to_string()))?;
+    Ok((currency, amount))
+}

@@ -1,0 +1,11 @@
+//! Files that people bring and get: batch files, corrections, `failed.csv`, and a journal that is made aside.
+
+pub(super) mod aside;
+pub(super) mod failed_rows;
+pub(super) mod fresh_name;
+pub(super) mod input;
+pub(super) mod links;
+pub(super) mod open;
+pub(super) mod rejected;
+pub(super) mod rules;
+pub(super) mod writeback;

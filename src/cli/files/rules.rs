@@ -1,0 +1,68 @@
+//! The rules that rows are checked by, as the configuration has them.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use super::open::open;
+use crate::cli::Error;
+use crate::cli::config::Settings;
+use crate::domain::ServiceCode;
+use crate::intake::{BankDirectory, Documents, Rules, ServiceRule};
+
+/// The rules of the configuration, as intake takes them, for a file that lies in `folder`.
+pub(in crate::cli) fn of(settings: &Settings, folder: &Path) -> Result<Rules, Error> {
+    Ok(Rules {
+        services: settings
+            .services
+            .iter()
+            .map(|(code, service)| {
+                let rule = ServiceRule {
+                    kind: service.kind,
+                    currency: Some(service.currency),
+                    min: service.min,
+                    max: service.max,
+                    account_format: service.account_format.clone(),
+                };
+                (code.clone(), rule)
+            })
+            .collect::<BTreeMap<ServiceCode, ServiceRule>>(),
+        default_service: settings.profile.service_code.clone(),
+        default_currency: settings.profile.currency_code,
+        default_country: settings.profile.country_code,
+        document_thresholds: settings.document_thresholds.clone(),
+        documents: Some(documents(folder, settings)?),
+        banks: banks(settings)?,
+        columns: settings.columns.clone(),
+        presumes_posted: false,
+    })
+}
+
+/// Where the documents that rows name lie: a later run, from another folder, must find them too.
+fn documents(folder: &Path, settings: &Settings) -> Result<Documents, Error> {
+    let refused = |why: String| Error::refused(format!("{}: {why}", folder.display()));
+    let whole = folder
+        .canonicalize()
+        .map_err(|error| refused(error.to_string()))?;
+    let folder = whole
+        .to_str()
+        .ok_or_else(|| refused("the name of this folder is not UTF-8".to_owned()))?;
+    Ok(Documents {
+        folder: folder.to_owned(),
+        bytes_max: u64::from(settings.profile.document_bytes_max.get()),
+    })
+}
+
+/// Reads the bank directory, where there is one.
+fn banks(settings: &Settings) -> Result<Option<Arc<BankDirectory>>, Error> {
+    let Some(path) = &settings.profile.bank_directory else {
+        return Ok(None);
+    };
+    let name = path.display();
+    let banks = BankDirectory::read(open(path)?).map_err(|error| match error.line {
+        Some(line) => Error::refused(format!("{name}:{line}: {error}")),
+        None => Error::refused(format!("{name}: {error}")),
+    });
+    let hint = "bank_directory names this file: CSV with the columns bank_code and bank_name";
+    Ok(Some(Arc::new(banks.map_err(|error| error.hint(hint))?)))
+}

@@ -1,0 +1,101 @@
+//! The question before an order is carried out, before money moves, and before a recovery ends.
+
+use std::io::{BufRead, IsTerminal, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::oneshot;
+
+use crate::cli::Error;
+
+/// What has to be typed.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::cli) enum Typed<'a> {
+    /// `y` or `yes`.
+    Yes,
+    /// These words: what is asked is not answered by habit.
+    Words(&'static str),
+    /// This text, to the letter.
+    Text(&'a str),
+}
+
+/// A person is being asked.
+static ASKING: AtomicBool = AtomicBool::new(false);
+
+/// Returns whether a person is being asked: a signal is an answer then.
+pub(in crate::cli) fn is_asking() -> bool {
+    ASKING.load(Ordering::SeqCst)
+}
+
+/// Returns whether there is a person to ask.
+pub(in crate::cli) fn is_attended() -> bool {
+    std::io::stdin().is_terminal() && std::io::stderr().is_terminal()
+}
+
+/// Asks the person at the terminal. `nothing`: what is so when the answer is no, such as "nothing was changed".
+///
+/// # Errors
+/// Any other answer than the one that is expected, Ctrl-C and the end of the input included.
+pub(in crate::cli) async fn ask(
+    question: &str,
+    typed: Typed<'_>,
+    nothing: &str,
+) -> Result<(), Error> {
+    let unavailable = |error| Error::unexpected(format!("signals cannot be heard: {error}"));
+    let mut interrupt = signal(SignalKind::interrupt()).map_err(unavailable)?;
+    let mut terminate = signal(SignalKind::terminate()).map_err(unavailable)?;
+    ASKING.store(true, Ordering::SeqCst);
+    #[allow(clippy::print_stderr, reason = "a question at the terminal")]
+    match typed {
+        Typed::Yes => eprint!("{question} [y/N] "),
+        Typed::Words(words) => eprint!("{question}\nType {words:?} to go on: "),
+        Typed::Text(text) => {
+            eprint!("{question}\nIf it was posted from there, type {text:?} to go on: ")
+        }
+    }
+    let _ = std::io::stderr().flush();
+    // A thread of its own: the runtime would wait for one of its own until somebody presses Enter.
+    let (told, heard) = oneshot::channel();
+    std::thread::spawn(move || {
+        let mut answer = String::new();
+        let read = std::io::stdin().lock().read_line(&mut answer);
+        let _ = told.send(read.map(|_| answer));
+    });
+    let answer = tokio::select! {
+        answer = heard => answer.map_err(Error::unexpected)?.map_err(Error::unexpected)?,
+        _ = interrupt.recv() => String::new(),
+        _ = terminate.recv() => String::new(),
+    };
+    ASKING.store(false, Ordering::SeqCst);
+    if !answer.ends_with('\n') {
+        // The next sentence begins a line of its own.
+        crate::cli::terminal::output::note("");
+    }
+    let answer = answer.trim();
+    let agreed = match typed {
+        Typed::Yes => answer.eq_ignore_ascii_case("y") || answer.eq_ignore_ascii_case("yes"),
+        Typed::Words(words) => answer.eq_ignore_ascii_case(words),
+        Typed::Text(text) => answer == text,
+    };
+    match agreed {
+        true => Ok(()),
+        false => Err(Error::refused(format!("not confirmed; {nothing}"))),
+    }
+}
+
+/// Asks the person at the terminal whether this is to be done. Without anybody to ask, `--yes` is the answer.
+///
+/// `what` completes "this would ...".
+pub(in crate::cli) async fn confirmed(yes: bool, what: &str) -> Result<(), Error> {
+    if yes {
+        return Ok(());
+    }
+    if !is_attended() {
+        return Err(
+            Error::refused(format!("this would {what}; nothing was changed"))
+                .hint("say --yes to do it without being asked"),
+        );
+    }
+    crate::cli::terminal::output::note(&format!("This would {what}."));
+    ask("Do it?", Typed::Yes, "nothing was changed").await
+}

@@ -1,0 +1,219 @@
+//! Printing: data to standard output, everything else to standard error.
+
+use std::borrow::Cow;
+use std::io::{self, ErrorKind, IsTerminal, Write};
+use std::sync::OnceLock;
+
+use comfy_table::{CellAlignment, Table, presets};
+
+use super::screen;
+
+static LOST: OnceLock<String> = OnceLock::new();
+
+/// Returns whether a character could steer a terminal, or show another text than the one that is there.
+// Names of files and folders come from whoever made them, as do the texts of rows.
+fn steers(c: char) -> bool {
+    c.is_control() && !matches!(c, '\n' | '\t')
+        || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+/// Returns a text for a person, with what could steer a terminal written out: `\u{1b}`.
+fn harmless(text: &str) -> Cow<'_, str> {
+    if !text.contains(steers) {
+        return Cow::Borrowed(text);
+    }
+    let mut kept = String::with_capacity(text.len() + 32);
+    for c in text.chars() {
+        match steers(c) {
+            true => kept.extend(c.escape_unicode()),
+            false => kept.push(c),
+        }
+    }
+    Cow::Owned(kept)
+}
+
+/// Returns a name for a message, on one line.
+pub(in crate::cli) fn name(text: &str) -> String {
+    harmless(text).replace('\n', "\\n")
+}
+
+/// Prints data. A reader that went away is no error; any other failure is kept for [`lost`].
+pub(in crate::cli) fn print(text: &str) {
+    let mut out = io::stdout().lock();
+    if let Err(error) = out
+        .write_all(harmless(text).as_bytes())
+        .and_then(|()| out.flush())
+        && error.kind() != ErrorKind::BrokenPipe
+    {
+        let _ = LOST.set(error.to_string());
+    }
+}
+
+/// Returns why data could not be printed: a disk that is full behind standard output, for one.
+pub(in crate::cli) fn lost() -> Option<&'static str> {
+    LOST.get().map(String::as_str)
+}
+
+/// Prints data, and ends the line.
+pub(in crate::cli) fn line(text: &str) {
+    print(&format!("{text}\n"));
+}
+
+/// Prints a line for a person, where data is not printed for a program.
+pub(in crate::cli) fn line_unless(json: bool, text: &str) {
+    if !json {
+        line(text);
+    }
+}
+
+/// Prints a JSON value on one line.
+pub(in crate::cli) fn json(value: &serde_json::Value) {
+    line(&json_text(value));
+}
+
+/// Returns a JSON value as it is printed.
+pub(in crate::cli) fn json_text(value: &serde_json::Value) -> String {
+    // JSON itself escapes the first 32 characters only.
+    let mut text = String::new();
+    for c in value.to_string().chars() {
+        match steers(c) {
+            true => text.push_str(&format!("\\u{:04x}", u32::from(c))),
+            false => text.push(c),
+        }
+    }
+    text
+}
+
+/// Says something to the person at the terminal.
+pub(in crate::cli) fn note(text: &str) {
+    say(&harmless(text));
+}
+
+// Nobody may be there to hear it: `eprintln!` would end a run for that.
+fn say(text: &str) {
+    let _ = screen::suspended(|| {
+        io::stderr()
+            .lock()
+            .write_all(format!("{text}\n").as_bytes())
+    });
+}
+
+/// Prints a `label: text` line to standard error, the label in colour on a terminal.
+pub(in crate::cli) fn complain(label: &str, text: &str) {
+    // What follows a line break stands behind the first line: a name in the text cannot pass for a message of its own.
+    let text = harmless(text)
+        .replace('\n', "\n  ")
+        .replace("\n    ", "\n  ");
+    let colour = match label {
+        "error" => "\x1b[1;31m",
+        "warning" => "\x1b[1;33m",
+        _ => "\x1b[1;36m",
+    };
+    if colours(&io::stderr()) {
+        say(&format!("{colour}{label}:\x1b[0m {text}"));
+    } else {
+        say(&format!("{label}: {text}"));
+    }
+}
+
+/// Returns whether a stream shows colours: a terminal, and `NO_COLOR` is not set.
+pub(in crate::cli) fn colours(stream: &impl IsTerminal) -> bool {
+    let refused = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+    stream.is_terminal() && !refused && !dumb
+}
+
+/// Lays out a table; the columns named in `right` are aligned to the right.
+pub(in crate::cli) fn table(header: &[&str], rows: Vec<Vec<String>>, right: &[usize]) -> String {
+    let mut table = Table::new();
+    table
+        .load_style(presets::NOTHING)
+        .set_header(header.to_vec());
+    for row in rows {
+        table.add_row(row);
+    }
+    for index in right {
+        if let Some(column) = table.column_mut(*index) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    let mut text = String::new();
+    for line in table.lines() {
+        text.push_str(line.trim_end());
+        text.push('\n');
+    }
+    text
+}
+
+/// Groups the digits of a number for reading: `1234567.80` becomes `1,234,567.80`.
+pub(in crate::cli) fn grouped(decimal: &str) -> String {
+    let (whole, fraction) = decimal.split_once('.').unwrap_or((decimal, ""));
+    let mut text = String::new();
+    for (index, digit) in whole.chars().enumerate() {
+        if index > 0 && (whole.len() - index).is_multiple_of(3) && digit != '-' {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    if !fraction.is_empty() {
+        text.push('.');
+        text.push_str(fraction);
+    }
+    text
+}
+
+/// Returns amounts per currency for reading: `KES 1,234.00, UGX 5,000`.
+pub(in crate::cli) fn amounts(totals: &crate::domain::Totals) -> String {
+    let parts: Vec<String> = totals
+        .decimals()
+        .into_iter()
+        .filter(|(_, decimal)| decimal.bytes().any(|b| b.is_ascii_digit() && b != b'0'))
+        .map(|(code, decimal)| format!("{code} {}", grouped(&decimal)))
+        .collect();
+    if parts.is_empty() {
+        "0".to_owned()
+    } else {
+        parts.join(", ")
+    }
+}
+
+/// Returns `1 payment`, `2 payments`.
+pub(in crate::cli) fn counted(count: u64, what: &str) -> String {
+    let number = grouped(&count.to_string());
+    if count == 1 {
+        format!("{number} {what}")
+    } else {
+        format!("{number} {what}s")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_steers_a_terminal() {
+        for (text, shown) in [
+            ("as it is, ü\n\tindented", "as it is, ü\n\tindented"),
+            ("a\u{1b}[31mb", "a\\u{1b}[31mb"),
+            ("a\u{9b}1Ab\r", "a\\u{9b}1Ab\\u{d}"),
+            ("a\u{202e}b", "a\\u{202e}b"),
+        ] {
+            assert_eq!(harmless(text), shown);
+        }
+        assert_eq!(name("two\nlines"), "two\\nlines");
+    }
+
+    #[test]
+    fn digits_are_grouped() {
+        for (text, expected) in [
+            ("0", "0"),
+            ("999", "999"),
+            ("1000", "1,000"),
+            ("1234567.80", "1,234,567.80"),
+            ("123456", "123,456"),
+        ] {
+            assert_eq!(grouped(text), expected);
+        }
+    }
+}

@@ -1,0 +1,341 @@
+//! How a run shows itself: a bar on a terminal, a line every ten seconds elsewhere.
+
+use std::io::IsTerminal;
+use std::time::{Duration, Instant};
+
+use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
+use tokio::sync::watch;
+
+use super::output;
+use super::screen::SCREEN;
+use crate::cli::commands::status;
+use crate::domain::{Timestamp, WireZone};
+use crate::engine::Progress;
+use crate::lifecycle::State;
+
+const LINE_EVERY: Duration = Duration::from_secs(10);
+
+/// Shows a run until its sender is gone.
+pub(in crate::cli) async fn show(
+    mut progress: watch::Receiver<Progress>,
+    zone: WireZone,
+    quiet: bool,
+) {
+    if quiet {
+        return;
+    }
+    if std::io::stderr().is_terminal() {
+        show_bar(&mut progress, &zone).await;
+    } else {
+        show_lines(&mut progress, &zone).await;
+    }
+}
+
+// Two lines, each cut to the width of the terminal: a line that wraps would be left behind at every redraw.
+async fn show_bar(progress: &mut watch::Receiver<Progress>, zone: &WireZone) {
+    let screen = MultiProgress::with_draw_target(ProgressDrawTarget::stderr());
+    let line = |template| {
+        let style =
+            ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
+        // Of nothing, everything would be done: a full bar, for a moment.
+        let bar = ProgressBar::new(1).with_style(style.progress_chars("━╸─"));
+        screen.add(bar)
+    };
+    let (head, detail) = (line("{spinner} {bar:20} {wide_msg}"), line("  {wide_msg}"));
+    if let Ok(mut shown) = SCREEN.lock() {
+        *shown = Some(screen.clone());
+    }
+    head.enable_steady_tick(Duration::from_millis(120));
+    let mut pace = Pace::default();
+    while progress.changed().await.is_ok() {
+        let now = progress.borrow_and_update().clone();
+        let (finished, total) = now.finished_of();
+        head.set_length(total);
+        head.set_position(finished);
+        head.set_message(describe(&now, &mut pace));
+        detail.set_message(states(&now, zone));
+    }
+    if let Ok(mut shown) = SCREEN.lock() {
+        shown.take();
+    }
+    head.finish_and_clear();
+    detail.finish_and_clear();
+}
+
+async fn show_lines(progress: &mut watch::Receiver<Progress>, zone: &WireZone) {
+    let mut pace = Pace::default();
+    let mut ticks = tokio::time::interval(LINE_EVERY);
+    ticks.tick().await;
+    loop {
+        tokio::select! {
+            changed = progress.changed() => {
+                if changed.is_err() {
+                    return;
+                }
+                if pace.is_new() {
+                    let now = progress.borrow();
+                    pace.at(now.posted, now.finished_of().0);
+                }
+            }
+            _ = ticks.tick() => {
+                let now = progress.borrow_and_update().clone();
+                let text = format!("{}  {}", describe(&now, &mut pace), states(&now, zone));
+                output::note(text.trim_end());
+            }
+        }
+    }
+}
+
+/// The speed of the last few seconds.
+#[derive(Default)]
+struct Pace {
+    marks: std::collections::VecDeque<(Instant, u64, u64)>,
+}
+
+impl Pace {
+    /// Returns whether nothing was noted yet, from which a speed could be told.
+    fn is_new(&self) -> bool {
+        self.marks.is_empty()
+    }
+
+    /// Returns payments posted and ended per second.
+    fn at(&mut self, posted: u64, finished: u64) -> (f64, f64) {
+        let now = Instant::now();
+        self.marks.push_back((now, posted, finished));
+        while self.marks.len() > 2 && now - self.marks[0].0 > Duration::from_secs(5)
+            || self.marks.len() > 100
+        {
+            self.marks.pop_front();
+        }
+        let (since, posted_then, finished_then) = self.marks[0];
+        let seconds = (now - since).as_secs_f64().max(0.1);
+        #[allow(clippy::cast_precision_loss, reason = "a speed for the eye")]
+        let per_second = |now: u64, then: u64| now.saturating_sub(then) as f64 / seconds;
+        (
+            per_second(posted, posted_then),
+            per_second(finished, finished_then),
+        )
+    }
+}
+
+/// Returns whether something is yet to be sent. What was sent has its outcome when the gateway says so: no speed tells when.
+fn still_to_send(progress: &Progress) -> bool {
+    let count = |state| progress.states.get(&state).map_or(0, |tally| tally.count);
+    count(State::Ready) + count(State::Posting) > 0
+}
+
+/// How far the run is, what has moved, how fast, and how long it will take.
+fn describe(progress: &Progress, pace: &mut Pace) -> String {
+    let (finished, total) = progress.finished_of();
+    let (posting, ending) = pace.at(progress.posted, finished);
+    let grouped = |count: u64| output::grouped(&count.to_string());
+    let mut parts = vec![
+        format!("{}/{}", grouped(finished), grouped(total)),
+        format!("paid {}", output::amounts(&progress.paid())),
+        format!("{posting:.0}/s"),
+    ];
+    let left = total.saturating_sub(finished);
+    #[allow(
+        clippy::cast_precision_loss,
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a guess"
+    )]
+    if left > 0 && ending > 0.5 && still_to_send(progress) {
+        parts.push(format!("ETA {}", clock((left as f64 / ending) as u64)));
+    }
+    parts.join("  ")
+}
+
+/// What holds the run up, then where the payments stand that are not paid.
+fn states(progress: &Progress, zone: &WireZone) -> String {
+    let clock = |at: Timestamp| zone.clock(at);
+    let mut parts: Vec<String> = Vec::new();
+    if progress.draining {
+        parts.push("ending: what is under way is waited for;".into());
+    }
+    if progress.circuit_open {
+        parts.push(match progress.awaited.posts {
+            Some(at) => format!("cannot reach the gateway, trying again at {};", clock(at)),
+            None => "cannot reach the gateway, trying again;".to_owned(),
+        });
+    }
+    if !progress.held.is_empty() {
+        let lanes: Vec<&str> = progress
+            .held
+            .iter()
+            .map(|service| service.as_str())
+            .collect();
+        let (the_float, it) = match lanes.len() {
+            1 => ("the float", "it"),
+            _ => ("the floats", "they"),
+        };
+        let until = match progress.awaited.lane {
+            Some(at) => format!("looked at again at {}", clock(at)),
+            None => format!(
+                "paused until {it} {} topped up, and resume-lane is said",
+                if it == "it" { "is" } else { "are" }
+            ),
+        };
+        parts.push(format!(
+            "{the_float} of {} cannot pay what is next (230), {until};",
+            lanes.join(", ")
+        ));
+    }
+    let states = [
+        State::Ready,
+        State::Posting,
+        State::InDoubt,
+        State::Acknowledged,
+        State::Delivered,
+        State::Failed,
+        State::Conflict,
+    ];
+    let counts: Vec<String> = states
+        .into_iter()
+        .filter_map(|state| {
+            let count = progress.states.get(&state).map_or(0, |tally| tally.count);
+            (count > 0).then(|| {
+                let words = status::words(state);
+                format!("{words}: {}", output::grouped(&count.to_string()))
+            })
+        })
+        .collect();
+    if !counts.is_empty() {
+        parts.push(format!("{};", counts.join(", ")));
+    }
+    let unsettled: u64 = [State::InDoubt, State::Acknowledged, State::Delivered]
+        .into_iter()
+        .filter_map(|state| progress.states.get(&state))
+        .map(|tally| tally.count)
+        .sum();
+    if let Some(at) = progress.awaited.ask.filter(|_| unsettled > 0) {
+        parts.push(asked_again(unsettled, &clock(at), progress.awaited.nth));
+    }
+    let text = parts.join(" ");
+    text.trim_end_matches(';').to_owned()
+}
+
+/// Says when the gateway is asked about what has no outcome yet, and for which time.
+fn asked_again(unsettled: u64, at: &str, nth: Option<u32>) -> String {
+    let payments = output::counted(unsettled, "payment");
+    match nth {
+        Some(nth) => format!(
+            "{payments}: the gateway is asked again at {at}, {} time",
+            ordinal(nth)
+        ),
+        None => format!("{payments}: the gateway is asked at {at}"),
+    }
+}
+
+/// Returns `1st`, `2nd`, `3rd`, `4th`.
+fn ordinal(number: u32) -> String {
+    let ending = match (number % 10, number % 100) {
+        (_, 11..=13) => "th",
+        (1, _) => "st",
+        (2, _) => "nd",
+        (3, _) => "rd",
+        _ => "th",
+    };
+    format!("{number}{ending}")
+}
+
+fn clock(seconds: u64) -> String {
+    let (hours, minutes, seconds) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
+    if hours == 0 && minutes == 0 {
+        // Less than a second is one, too: something is left.
+        format!("{} s", seconds.max(1))
+    } else if hours > 0 {
+        format!("{hours}:{minutes:02}:{seconds:02}")
+    } else {
+        format!("{minutes}:{seconds:02}")
+    }
+}
+
+/// Never shown: the default of a progress that nothing was told of yet.
+pub(in crate::cli) fn blank() -> Progress {
+    Progress {
+        at: Timestamp::from_millis(0),
+        ..Progress::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::{ServiceCode, Tally};
+    use crate::engine::Awaited;
+
+    #[test]
+    fn a_wait_says_what_is_awaited_and_until_when() {
+        let at = |secs: i64| Some(Timestamp::from_millis(1_795_845_600_000 + secs * 1000));
+        let nairobi = WireZone::from_name("Africa/Nairobi").unwrap();
+        let four = Tally {
+            count: 4,
+            ..Tally::default()
+        };
+        let mut progress = Progress {
+            states: [(State::InDoubt, four)].into(),
+            awaited: Awaited {
+                ask: at(65),
+                ..Awaited::default()
+            },
+            ..blank()
+        };
+        let told = states(&progress, &nairobi);
+        assert_eq!(
+            told,
+            "outcome unknown: 4; 4 payments: the gateway is asked at 09:01:05 EAT"
+        );
+        progress.awaited.nth = Some(3);
+        let told = states(&progress, &nairobi);
+        assert_eq!(
+            told,
+            "outcome unknown: 4; 4 payments: the gateway is asked again at 09:01:05 EAT, 3rd time"
+        );
+        progress.states.clear();
+        progress.circuit_open = true;
+        progress.awaited.posts = at(5);
+        let told = states(&progress, &nairobi);
+        assert_eq!(
+            told,
+            "cannot reach the gateway, trying again at 09:00:05 EAT"
+        );
+        progress.circuit_open = false;
+        progress.held = vec![ServiceCode::parse("B2C_MPESA").unwrap()];
+        for (lane, until) in [
+            (at(30), "looked at again at 09:00:30 EAT"),
+            (
+                None,
+                "paused until it is topped up, and resume-lane is said",
+            ),
+        ] {
+            progress.awaited.lane = lane;
+            let told = format!("the float of B2C_MPESA cannot pay what is next (230), {until}");
+            assert_eq!(states(&progress, &nairobi), told);
+        }
+    }
+
+    #[test]
+    fn a_count_is_said_as_a_person_says_it() {
+        for (number, told) in [
+            (2, "2nd"),
+            (3, "3rd"),
+            (4, "4th"),
+            (11, "11th"),
+            (12, "12th"),
+            (13, "13th"),
+            (21, "21st"),
+            (112, "112th"),
+        ] {
+            assert_eq!(ordinal(number), told);
+        }
+    }
+
+    #[test]
+    fn what_is_left_never_takes_no_time() {
+        for (seconds, told) in [(0, "1 s"), (9, "9 s"), (60, "1:00"), (3_661, "1:01:01")] {
+            assert_eq!(clock(seconds), told);
+        }
+    }
+}

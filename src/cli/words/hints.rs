@@ -1,0 +1,89 @@
+//! What to do about a refusal of the journal that knows which batch or payment it is about: commands that can be typed as they stand.
+
+use crate::journal::Error;
+
+/// Returns what to do, where the error names what the command is about.
+pub(in crate::cli) fn named(error: &Error) -> Option<String> {
+    Some(match error {
+        Error::NotAllowed { batch, id, .. } => {
+            format!("`disburse explain {batch} --id {id}` shows how it came to that")
+        }
+        Error::NotSound { batch } => {
+            format!("see what `disburse verify {batch}` finds; no copy was left behind")
+        }
+        Error::OtherGateway {
+            pinned, configured, ..
+        } if pinned.starts_with("sandbox ") && configured.starts_with("sandbox ") => {
+            "a rehearsal goes on where its sandbox remembers what it paid: bring the file beside the old journal whose name ends in .sandbox \
+             along, to the same place beside this one; or rehearse the file anew under another batch name"
+                .to_owned()
+        }
+        Error::OtherGateway { pinned, .. } if pinned.starts_with("sandbox ") => return None,
+        Error::OtherGateway { batch, .. } => format!(
+            "a batch stays with its gateway: another one does not know what was paid. Choose the right profile. If the same gateway has \
+             another address now: disburse run {batch} --gateway-moved --reason TEXT, which asks there about a payment of the batch first. \
+             If it has given the account another name as well: both, --account-moved --gateway-moved"
+        ),
+        Error::OtherAccount { batch, .. } => format!(
+            "choose the profile with the user name it was started with. If the gateway has given that account another name: \
+             disburse run {batch} --account-moved --reason TEXT, which asks the gateway about a payment of the batch first. If it has \
+             another address as well: both, --account-moved --gateway-moved"
+        ),
+        Error::Altered { batch, .. } | Error::AlteredRow { batch, .. } => {
+            altered(&format!("`disburse verify {batch}` lists what was changed"))
+        }
+        Error::AlteredLoad { .. } => altered(
+            "`disburse status` lists the batches, and `disburse verify` says of each what was changed",
+        ),
+        Error::PaidElsewhere { batch, found } => format!(
+            "first bring the other one to its end: disburse run {}. Where it fails, say this again: this one is paid. Where it is paid, \
+             withdraw this one: disburse cancel {batch} --id {}; then run {batch} again, and the others are posted. Where this is a debt \
+             of its own all the same, load it once more as a row of a new batch; that load asks for the word that it may be paid again",
+            found.other, found.id
+        ),
+        Error::PayerUnknown { batch, account, .. } => format!(
+            "find out which account posted it. Where that is {account}, say so: disburse run {batch} --asked-as USER, with that name. Where it \
+             is another one, choose the profile with that one first, as {account} is told \"not found\" of all of it. Whoever was withdrawn, decided or retried there is to be so here, too, before it runs"
+        ),
+        Error::PayerElsewhere {
+            batch,
+            told_account,
+            told_gateway,
+            ..
+        } => format!(
+            "choose the profile with the user name {told_account} at {told_gateway}: --asked-as names nobody else here. Where the gateway no \
+             longer lets that name in, ask its people what became of each payment, and record it: disburse resolve {batch} ID --paid or --failed \
+             (payments.csv of disburse report lists the IDs). What failed may be loaded as a batch of another name, once disburse recover --done \
+             has ended the recovery"
+        ),
+        Error::BatchesLost { lost } => {
+            let unnamed = match lost.unnamed {
+                0 => "",
+                _ => {
+                    " Of what ran long ago the names are not kept: earlier reports and the files tell them. Of what ran before the last 80 nothing is \
+                     kept but how many there were, and no load takes them off that number. Where every file was loaded again and run that may have \
+                     paid what failed here, say so at a terminal: disburse recover --done."
+                }
+            };
+            format!(
+                "load the files of these batches again, each under its batch name, and run them: the gateway is asked, and nothing is paid \
+                 twice.{unnamed} Where such a row repeats one that failed here, the load is refused, and prints the list and \
+                 `--allow-repeats DIGEST`: that these rows, and no others, are loaded beside the failed ones, as they were then; here they \
+                 are asked about before anything of them is posted. Then say this again"
+            )
+        }
+        _ => return None,
+    })
+}
+
+fn altered(look: &str) -> String {
+    format!(
+        "keep the file as it is and send nothing more from it: {look}. Go on with a copy of the journal from before that; what was posted \
+         since is asked about first"
+    )
+}
+
+/// What to do about orders that are lost.
+pub(in crate::cli) const ORDERS_LOST_HINT: &str = "run first, so that the gateway is asked; then give them again (earlier reports, and whoever gave \
+     them, know which: disburse cancel, resolve, retry, load --amend of a corrected file), then, or where there were none: disburse recover \
+     --orders-given-again --reason TEXT; then run again";

@@ -1,0 +1,14 @@
+//! What a person reads: states, refusals, hints and histories in words. Nothing here decides.
+
+pub(super) mod corrected;
+pub(super) mod ended;
+pub(super) mod found;
+pub(super) mod hints;
+pub(super) mod history;
+pub(super) mod mistakes;
+pub(super) mod people;
+pub(super) mod refused;
+pub(super) mod repeats;
+pub(super) mod told;
+pub(super) mod unpriced;
+pub(super) mod waiting;

@@ -1,0 +1,260 @@
+//! Why a file is not loaded, in words, and what to do.
+
+use super::repeats;
+use crate::cli::Error;
+use crate::cli::files::input::Input;
+use crate::cli::terminal::output;
+use crate::journal::{Difference, LateError, LoadRefusal};
+use crate::ledger::Purpose;
+use crate::ledger::amendment::{Shared, is_another_batch};
+use crate::ledger::payer::Back;
+
+/// Says why; `bad` is how many rows have errors.
+pub(in crate::cli) fn refused(
+    input: &Input,
+    batch: &str,
+    bad: u64,
+    refusal: &LoadRefusal,
+    back: Back,
+) -> Error {
+    let file = &input.name;
+    match refusal {
+        LoadRefusal::BadRows {
+            repeats: Some(repeats),
+            ..
+        } => repeats::refused(file, repeats, bad.saturating_sub(repeats.rows), back),
+        LoadRefusal::BadRows { .. } => Error::refused(format!(
+            "{file}: {} with errors; nothing was loaded",
+            output::counted(bad, "row")
+        ))
+        .hint(format!(
+            "mend them in the file and load it again; or load the good rows alone with --on-error skip, and add the mended {} \
+             with --amend",
+            input.corrections().display()
+        )),
+        LoadRefusal::Corrections(errors) => corrections(file, errors),
+        LoadRefusal::MayBeMended(count, rows) => Error::refused(format!(
+            "{file}: {} may be {} of batch {batch} that {} rejected, mended now, or new{}; nothing was loaded{}",
+            output::counted(*count, "row"),
+            if *count == 1 { "a row" } else { "rows" },
+            if *count == 1 { "was" } else { "were" },
+            if *count == 1 { "" } else { " ones" },
+            listed(file, rows, *count)
+        ))
+        .hint(format!(
+            "mend the rejected rows in the corrections file of their load, or in the failed.csv of `disburse report {batch}`: it names each \
+             in its column rejected_row, so that the mended row takes its place. Add that with --amend, without the rest. A row that \
+             is really new is loaded under a batch name of its own"
+        )),
+        LoadRefusal::NoRows => Error::refused(format!("{file}: holds no payments; nothing was loaded"))
+            .hint("is it the right file? It may have been saved before its rows were there"),
+        LoadRefusal::Unreadable => Error::unexpected(format!("{file}: was not read to its end; nothing was loaded"))
+            .hint("say the same command again; if it comes back, copy the file to another disk first"),
+        LoadRefusal::OtherContent(difference) => {
+            let message = format!(
+                "batch {batch} is there already, and differs from the file: {}; nothing was loaded{}",
+                difference_text(difference),
+                examples(difference)
+            );
+            if is_another_batch(&Shared {
+                unchanged: difference.unchanged,
+                changed: difference.changed,
+                new: difference.new,
+                gone: difference.gone,
+            }) {
+                return Error::refused(message).hint(format!(
+                    "{} in both: another payroll, as next month's, is loaded under a batch name of its own. If it is batch {batch} with \
+                     rows that were mended, first withdraw the old ones with `disburse cancel {batch} ID`, or both are paid",
+                    match difference.unchanged {
+                        0 => "no row is".to_owned(),
+                        1 => "hardly any row is".to_owned(),
+                        _ => "hardly any rows are".to_owned(),
+                    }
+                ));
+            }
+            let hint = if difference.changed > 0 && difference.changed == difference.changed_person {
+                "a row that pays somebody else than the row of the batch with its reference needs a reference of its own: give it one, and \
+                 add it with --amend. Only where the row of the batch is itself wrong, first withdraw that one with `disburse cancel`"
+            } else if difference.changed > 0 && difference.changed_person > 0 {
+                "rows of a batch never change. A row that pays somebody else than the row of the batch with its reference needs a reference of \
+                 its own. Of one that pays the same person otherwise, withdraw the old row with `disburse cancel` where it was never posted, and \
+                 add the new one with --amend under a reference of its own; where it has failed, mend it in the failed.csv of `disburse report`"
+            } else if difference.changed > 0 {
+                "rows of a batch never change. Where the old row was never posted, withdraw it with `disburse cancel`, and add the new \
+                 one with --amend under a reference of its own. Where it has failed, mend it in the failed.csv \
+                 of `disburse report`, and add that with --amend"
+            } else if difference.new + difference.rejected > 0 {
+                "add the new rows to the batch with --amend, which leaves the others as they are"
+            } else {
+                "withdraw what is no longer to be paid with `disburse cancel`"
+            };
+            let hint = match difference.changed > difference.changed_person {
+                true => format!("{hint}. {PAID_ROW}"),
+                false => hint.to_owned(),
+            };
+            Error::refused(message).hint(hint)
+        }
+        LoadRefusal::Ambiguous(difference) => Error::refused(format!(
+            "batch {batch}: {} new and {} gone, and without references a row that was mended cannot be told from a new one; \
+             nothing was loaded{}",
+            output::counted(difference.new, "row"),
+            output::counted(difference.gone, "row"),
+            examples(difference)
+        ))
+        .hint(format!(
+            "a row that was mended would be paid beside the old one: first withdraw the old one with `disburse cancel {batch} ID`, \
+             then say this again; load rows that are really new as a batch of their own, without those of {batch}"
+        )),
+        LoadRefusal::Instead(rows) => Error::refused(format!(
+            "{file}: leaves out rows of batch {batch}, and has new ones for the same recipients; nothing was loaded{}",
+            listed(file, rows, rows.len() as u64)
+        ))
+        .hint(format!(
+            "a row that takes the place of another one would be paid beside it. First withdraw the old one with `disburse cancel {batch} REFERENCE`, then \
+             say this again. {PAID_ROW}; where it has failed, mend it in the failed.csv of `disburse report {batch}`, and add that. Where the new row is a \
+             further payment, add it in a file of its own, without the rows of {batch}"
+        )),
+        LoadRefusal::BatchAgain(rows) => Error::refused(format!(
+            "{file}: each of its {} pays the recipient of a row of batch {batch} the same amount, under another reference or through another \
+             service; nothing was loaded",
+            output::counted(*rows, "row"),
+        ))
+        .hint(format!(
+            "it looks like the payments of {batch} again. Where they failed, mend them in the failed.csv of `disburse report {batch}`, and add that. Where \
+             each of them is a further payment, load them under a batch name of their own"
+        )),
+        LoadRefusal::OtherOriginator(originator) => Error::refused(format!(
+            "batch {batch} belongs to originator {originator:?}; nothing was loaded"
+        ))
+        .hint("choose the profile it was loaded with, or another batch name"),
+        LoadRefusal::OtherPurpose(Purpose::Rehearsal) => Error::refused(format!(
+            "batch {batch} was loaded as a rehearsal (--sandbox), and stays one; nothing was loaded"
+        ))
+        .hint("to pay the file, load it under another batch name: what was rehearsed does not count as paid; to rehearse it, say --sandbox"),
+        LoadRefusal::OtherPurpose(_) => Error::refused(format!(
+            "batch {batch} was loaded for its gateway, and --sandbox would rehearse it; nothing was loaded"
+        ))
+        .hint("to rehearse the file, load it with --sandbox under another batch name"),
+        LoadRefusal::Count { expected, found } => Error::refused(format!(
+            "{file}: {} declared, found {}; nothing was loaded",
+            output::counted(*expected, "row"),
+            output::grouped(&found.to_string())
+        ))
+        .hint(DECLARED),
+        LoadRefusal::TooMuch { total } => Error::refused(format!(
+            "{file}: adds up to {total}, which is more than can be counted (18 digits); nothing was loaded"
+        ))
+        .hint("an amount is wrong by far: look for the largest ones"),
+        LoadRefusal::TotalOpen(rows) => Error::refused(format!(
+            "{file}: a total was declared, and {} that the batch has already {} no amount yet, so that it cannot be compared; \
+             nothing was loaded",
+            output::counted(*rows, "row"),
+            if *rows == 1 { "has" } else { "have" },
+        ))
+        .hint(format!(
+            "leave --expect-total out; or fix the amounts first: disburse run {batch} --pay-due"
+        )),
+        LoadRefusal::Total { expected, found } => Error::refused(format!(
+            "{file}: a total of {expected} was declared, found {found}; nothing was loaded"
+        ))
+        .hint(DECLARED),
+    }
+}
+
+const PAID_ROW: &str = "A row that is paid, or may be, cannot be corrected: pay the difference as a row of a new batch";
+
+/// Errors that are shown.
+const SHOWN: usize = 50;
+
+fn corrections(file: &str, errors: &[LateError]) -> Error {
+    Error::refused(format!(
+        "{file}: {} cannot correct what {}; nothing was loaded{}",
+        output::counted(errors.len() as u64, "row"),
+        if errors.len() == 1 {
+            "it names"
+        } else {
+            "they name"
+        },
+        listed(file, errors, errors.len() as u64)
+    ))
+    .hint("mend these rows, or remove them, and say the same command again")
+}
+
+/// Lists the first of so many rows.
+fn listed(file: &str, errors: &[LateError], count: u64) -> String {
+    let lines = errors.iter().take(SHOWN).map(|error| {
+        let column = match error.column {
+            "" => String::new(),
+            column => format!(" {column}:"),
+        };
+        format!("\n  {file}:{}:{column} {}", error.line, error.message)
+    });
+    let lines: String = lines.collect();
+    match count.saturating_sub(errors.len().min(SHOWN) as u64) {
+        0 => lines,
+        more => format!("{lines}\n  and {more} more"),
+    }
+}
+
+const DECLARED: &str =
+    "rows may be missing or doubled in the file, or it is another file: ask whoever declared it";
+
+/// Says how a file differs from its batch, as a sentence goes on behind "the batch has other rows than the file: ".
+fn difference_text(difference: &Difference) -> String {
+    let Difference {
+        new,
+        gone,
+        changed,
+        rejected,
+        ..
+    } = *difference;
+    let rows = |count| output::counted(count, "row");
+    let (is, are) = (
+        |count: u64| if count == 1 { "is" } else { "are" },
+        |count: u64| {
+            if count == 1 { "has" } else { "have" }
+        },
+    );
+    let mut parts = Vec::new();
+    if gone > 0 {
+        parts.push(format!(
+            "{} of the batch {} not in the file",
+            rows(gone),
+            is(gone)
+        ));
+    }
+    if changed > 0 {
+        parts.push(format!(
+            "{} of the file {} another content in the batch",
+            rows(changed),
+            are(changed)
+        ));
+    }
+    if new > 0 {
+        parts.push(format!(
+            "{} of the file {} not in the batch",
+            rows(new),
+            is(new)
+        ));
+    }
+    if rejected > 0 {
+        parts.push(format!(
+            "{} of the file {} errors, and {} not set aside when the batch was loaded",
+            rows(rejected),
+            are(rejected),
+            if rejected == 1 { "was" } else { "were" }
+        ));
+    }
+    match parts.is_empty() {
+        true => "rows with errors that were set aside are not in the file".to_owned(),
+        false => parts.join("; "),
+    }
+}
+
+fn examples(difference: &Difference) -> String {
+    difference
+        .examples
+        .iter()
+        .map(|example| format!("\n  {example}"))
+        .collect()
+}

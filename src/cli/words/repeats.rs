@@ -1,0 +1,295 @@
+//! Rows that repeat rows of other loads: what is configured, and how a person is told.
+
+use crate::cli::Error;
+use crate::cli::config::Settings;
+use crate::cli::session::Session;
+use crate::cli::terminal::output;
+use crate::journal::{ALIKE_MAX, Alike, AlikeKind, RepeatPlan, RepeatedLoad, Repeats};
+use crate::ledger::Became;
+use crate::ledger::payer::Back;
+use crate::ledger::repeats::{Terms, TermsByService};
+
+/// Returns what is a repeat by the configuration.
+pub(in crate::cli) fn terms(settings: &Settings) -> TermsByService {
+    let default = settings.profile.repeats;
+    let services = settings.services.iter().map(|(code, service)| {
+        let terms = Terms {
+            window: service.repeats_window.unwrap_or(default.window),
+            references_restart: service
+                .references_restart
+                .unwrap_or(default.references_restart),
+        };
+        (code.clone(), terms)
+    });
+    TermsByService {
+        default,
+        services: services.collect(),
+    }
+}
+
+/// Returns how a load looks for repeats. A rehearsal moves no money, so that nothing of it is paid twice.
+pub(in crate::cli) fn plan(
+    settings: &Settings,
+    sandbox: bool,
+    allowed: Option<String>,
+) -> Option<RepeatPlan> {
+    (!sandbox).then(|| RepeatPlan {
+        terms: terms(settings),
+        allowed: allowed.map(|digest| digest.trim().to_ascii_lowercase()),
+        record: None,
+    })
+}
+
+/// The same of a retry. A journal can be worked on where no configuration is; then a repeat is what it is by default.
+pub(in crate::cli) fn of_retry(session: &Session) -> RepeatPlan {
+    let terms = session
+        .settings(false, Vec::new())
+        .map(|settings| terms(&settings));
+    RepeatPlan {
+        terms: terms.unwrap_or_default(),
+        ..RepeatPlan::default()
+    }
+}
+
+/// Refuses a file whose rows repeat others; `bad` is how many rows have errors of their own.
+pub(in crate::cli) fn refused(file: &str, repeats: &Repeats, bad: u64, back: Back) -> Error {
+    let others = match bad {
+        0 => String::new(),
+        bad => format!(
+            ", and {} errors of {} own",
+            if bad == 1 {
+                "1 more has".to_owned()
+            } else {
+                format!("{} more have", output::grouped(&bad.to_string()))
+            },
+            if bad == 1 { "its" } else { "their" }
+        ),
+    };
+    let rows = repeats.rows;
+    let other_list = match repeats.allowed_other {
+        true => "; --allow-repeats names another list than this one",
+        false => "",
+    };
+    let mut message = format!(
+        "{file}: {} what was loaded before, and may be paid already{others}{other_list}; nothing was loaded",
+        match rows {
+            1 => "1 row repeats".to_owned(),
+            rows => format!("{} rows repeat", output::grouped(&rows.to_string())),
+        }
+    );
+    for load in &repeats.loads {
+        message.push_str(&format!(
+            "\n  {} of {}",
+            output::grouped(&load.rows.to_string()),
+            load_text(load)
+        ));
+    }
+    if repeats.more_loads > 0 {
+        message.push_str(&format!(
+            "\n  … and of {} more",
+            output::counted(repeats.more_loads, "load")
+        ));
+    }
+    let error = Error::refused(message);
+    let (error, is_whole) = match (back, &repeats.whole, repeats.loads.first()) {
+        (Back::No, Some(became), Some(load)) if bad == 0 => {
+            (error.hint(again_text(load, became)), true)
+        }
+        _ => (error, false),
+    };
+    error
+        .hint(what_to_do(back, is_whole, repeats))
+        .hint(
+            "so that next month's payment is not taken for this one, the system that makes the files has each reference name the payment, not the \
+             person alone, as EMP-00001-2026-12 does; do not change them in this file, or what is paid already is paid again. What is paid more \
+             often than every 20 days has a shorter repeats.window, for all services or for one; where references begin anew, it is \
+             repeats.references_restart",
+        )
+}
+
+/// Says that a file is one that was loaded before, and what became of it.
+fn again_text(load: &RepeatedLoad, became: &Became) -> String {
+    let batch = output::name(&load.batch);
+    let states = [
+        (became.paid, "paid"),
+        (became.left, "under way, or not known to be paid"),
+        (became.waiting, "not sent yet"),
+        (became.failed, "failed"),
+        (became.cancelled, "cancelled"),
+    ];
+    let states: Vec<String> = states
+        .iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, state)| format!("{} {state}", output::grouped(&count.to_string())))
+        .collect();
+    let next = match became.left + became.waiting {
+        0 => format!("nothing needs to be done; `disburse status {batch}` shows it"),
+        _ => format!("nothing needs to be loaded; `disburse run {batch}` goes on with it"),
+    };
+    format!(
+        "every row of the file is in {} already, and that has {}: it is the same payroll again, and {next}",
+        load_text(load),
+        states.join(", ")
+    )
+}
+
+/// What is done about rows that repeat others; `is_whole`: nothing is left of the file without them.
+fn what_to_do(back: Back, is_whole: bool, repeats: &Repeats) -> String {
+    let (skip, digest) = (skip_text(repeats), &repeats.digest);
+    let own = "Where each of them is a debt of its own, whoever answers for that says";
+    let whole = "load the whole file, as nobody is asked about rows that are left out";
+    let asked = "the gateway is asked about these rows before any is posted";
+    match back {
+        Back::No if is_whole || repeats.rest == 0 => {
+            format!("{own} --allow-repeats {digest}, which allows this very list and no other")
+        }
+        Back::No => format!(
+            "{own} --allow-repeats {digest}, which allows this very list and no other. {skip}"
+        ),
+        Back::Certainly => format!(
+            "this batch was posted before, from the journal that this one takes the place of: {whole}. With --allow-repeats {digest}, which \
+             allows this very list and no other, {asked}"
+        ),
+        Back::MayBe => format!(
+            "nothing tells whether this batch was posted before, from the journal that this one takes the place of. Where it may have been, \
+             {whole}: with --allow-repeats {digest}, which allows this very list and no other, {asked}. Where it never was: {own} the same word. {skip}"
+        ),
+    }
+}
+
+/// Says whom a load pays that leaves the repeats out: whoever was withdrawn from the other batch, or has another amount now, is there.
+fn skip_text(repeats: &Repeats) -> String {
+    let mut lines: Vec<String> = repeats.rest_lines.iter().map(u64::to_string).collect();
+    if (lines.len() as u64) < repeats.rest {
+        lines.push("…".to_owned());
+    }
+    let (rest, is, word) = match repeats.rest {
+        1 => ("1 row".to_owned(), "is", "line"),
+        rest => (
+            format!("{} rows", output::grouped(&rest.to_string())),
+            "are",
+            "lines",
+        ),
+    };
+    format!(
+        "Load with --on-error skip leaves the repeats out, and takes the rest, which {is} paid: {rest}, {word} {}. First look at {}: a row whose like was \
+         withdrawn there, or was paid with another amount, is no new debt",
+        lines.join(", "),
+        if repeats.rest == 1 { "it" } else { "them" }
+    )
+}
+
+fn load_text(load: &RepeatedLoad) -> String {
+    format!(
+        "batch {} ({}, loaded {} UTC)",
+        output::name(&load.batch),
+        output::name(&load.source),
+        minute(load)
+    )
+}
+
+fn minute(load: &RepeatedLoad) -> String {
+    load.loaded_at
+        .to_string()
+        .chars()
+        .take("2026-11-22T12:00".len())
+        .collect::<String>()
+        .replace('T', " ")
+}
+
+/// Says that rows were set aside because they repeat others.
+pub(in crate::cli) fn skipped_text(repeats: &Repeats) -> String {
+    let loads: Vec<String> = repeats.loads.iter().map(load_text).collect();
+    let more = if repeats.more_loads > 0 { ", …" } else { "" };
+    format!(
+        "{} left out: {} of {}{more}",
+        output::counted(repeats.rows, "row"),
+        if repeats.rows == 1 {
+            "it repeats a row"
+        } else {
+            "they repeat rows"
+        },
+        loads.join(", ")
+    )
+}
+
+/// Says what to do about rows that were set aside because they repeat others.
+pub(in crate::cli) fn set_aside_hint(corrections: &str, rows: u64) -> String {
+    let (rows, are, they, repeat) = match rows {
+        1 => ("the row", "is", "it", "repeats"),
+        _ => ("the rows", "are", "they", "repeat"),
+    };
+    format!(
+        "{rows} of {corrections} that {repeat} others {are} not to be paid, unless {they} {are} a debt of {its} own: then whoever answers for that \
+         adds {them} with --amend --allow-repeats. Unchanged, and without that, {they} {are} refused again, however long ago the other \
+         load was",
+        its = if rows == "the row" { "its" } else { "their" },
+        them = if rows == "the row" { "it" } else { "them" },
+    )
+}
+
+/// Warns of rows that a person should see before money moves.
+pub(in crate::cli) fn warn_alike(all: &[Alike]) {
+    for alike in all {
+        output::complain("warning", &alike_text(alike));
+    }
+}
+
+/// Says what a person should see before money moves.
+pub(in crate::cli) fn alike_text(alike: &Alike) -> String {
+    let count = alike.other.rows;
+    let rows = match alike.kind {
+        AlikeKind::OtherLoad | AlikeKind::OtherService if count >= ALIKE_MAX => {
+            format!("{} or more", output::counted(count, "row"))
+        }
+        _ => output::counted(count, "row"),
+    };
+    let (pays, has, repeats, was) = match count {
+        1 => ("pays", "has", "repeats a row", "was"),
+        _ => ("pay", "have", "repeat rows", "were"),
+    };
+    let file = output::name(&alike.file);
+    let other = load_text(&alike.other);
+    let mut lines: Vec<String> = alike
+        .lines
+        .iter()
+        .enumerate()
+        .map(|(at, line)| match alike.others.get(at) {
+            Some(other) => format!("{line} (like {other})"),
+            None => line.to_string(),
+        })
+        .collect();
+    if alike.lines.len() as u64 != count {
+        lines.push("…".to_owned());
+    }
+    let lines = format!(
+        "line{} {}",
+        if count == 1 { "" } else { "s" },
+        lines.join(", ")
+    );
+    match alike.kind {
+        AlikeKind::OtherLoad => format!(
+            "{rows} of {file} {pays} the same recipient, amount and service as {other}, under another reference: {lines}"
+        ),
+        AlikeKind::OtherService => format!(
+            "{rows} of {file} {pays} the same recipient and amount as {other}, through another service: {lines}"
+        ),
+        AlikeKind::Withdrawn => format!(
+            "{rows} of {file} {repeats} that {was} cancelled in {other}, and may not be due here either: {lines}"
+        ),
+        AlikeKind::OtherAmount => format!(
+            "{rows} of {file} {pays} the same recipient by the same service as {other}, but another amount, and no references tell \
+             them apart; other rows of the file repeat rows of that batch: {lines}"
+        ),
+        AlikeKind::SameFile => format!(
+            "{rows} of {file} {pays} the same person (number and name) the same amount as another row of it, under another reference: {lines}"
+        ),
+        AlikeKind::SameBill => format!(
+            "{rows} of {file} {pays} the same account as another row of it, and one of the two takes what the bill says: {lines}"
+        ),
+        AlikeKind::SameReference => format!(
+            "{rows} of {file} {has} a reference that reads like that of another row of it: {lines}"
+        ),
+        AlikeKind::Allowed => format!("{rows} of {file} {repeats} of {other}, and may: {lines}"),
+    }
+}

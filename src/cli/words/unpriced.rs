@@ -1,0 +1,131 @@
+//! Rows without an amount, and what bills said, for `explain`.
+
+use serde_json::json;
+
+use super::people;
+use crate::cli::Error;
+use crate::cli::session::{Session, run_command};
+use crate::cli::terminal::output;
+use crate::domain::{BatchName, WireZone};
+use crate::journal::{BillOutcome, BillRecord, Snapshot, UnpricedRecord};
+use crate::report::StateName;
+
+/// Explains a row that has no amount.
+pub(in crate::cli) fn explain(
+    session: &Session,
+    snapshot: &Snapshot<'_>,
+    record: &UnpricedRecord,
+    batch: &BatchName,
+    zone: &WireZone,
+) -> Result<(), Error> {
+    let row = &record.row;
+    let bills = snapshot.bills(record.seq)?;
+    let state = match record.withdrawn_at {
+        Some(_) => "cancelled",
+        None => "unpriced",
+    };
+    let trail = snapshot.trail(record.seq)?;
+    let file = snapshot.file_of(record.seq)?;
+    let acts = snapshot.acts()?;
+    let subject = people::Subject {
+        id: record.id,
+        service: row.service.as_str(),
+        trail: &trail,
+        before: &[],
+        loaded_at: file.loaded_at,
+        withdrawn_at: record.withdrawn_at,
+    };
+    let acts = people::about(&acts, subject);
+    if session.common.json {
+        let trail: Vec<serde_json::Value> = trail
+            .iter()
+            .map(|entry| json!({"at": entry.at.to_string(), "kind": entry.kind, "anomaly": entry.anomaly}))
+            .collect();
+        output::json(&json!([{
+            "payer_transaction_id": record.id.as_str(),
+            "generation": 0,
+            "line": row.line,
+            "file": file.name,
+            "reference": row.reference.as_ref().map(|reference| reference.as_str()),
+            "service_code": row.service.as_str(),
+            "amount": null,
+            "currency_code": row.money.code(),
+            "state": state,
+            "bills": bills_json(&bills),
+            "people": people::to_json(&acts),
+            "trail": trail,
+        }]));
+        return Ok(());
+    }
+    let reference = row
+        .reference
+        .as_ref()
+        .map(|reference| format!(", reference {reference}"))
+        .unwrap_or_default();
+    output::line(&format!(
+        "{}: line {} of {}{reference}, {} {} as its bill says, to {}",
+        record.id,
+        row.line,
+        output::name(&file.name),
+        row.service,
+        row.money,
+        row.msisdn.masked()
+    ));
+    let next = match record.withdrawn_at {
+        Some(_) => "nothing is left to do".to_owned(),
+        None => format!(
+            "next: {} --pay-due, which asks what is due",
+            run_command(batch, snapshot.standing()?.purpose)
+        ),
+    };
+    let words = StateName::words_of(state);
+    output::line(&format!("  {words}; {next}"));
+    for bill in &bills {
+        output::line(&bill_text(bill, zone));
+    }
+    people::print(&acts, &trail, false, zone);
+    Ok(())
+}
+
+/// Returns what a bill said, as a line of the trail.
+pub(in crate::cli) fn bill_text(bill: &BillRecord, zone: &WireZone) -> String {
+    let code = bill
+        .code
+        .map(|code| format!(": {code}"))
+        .unwrap_or_default();
+    let due = match &bill.due {
+        Some(due) if bill.due_date.is_empty() => format!(", {} {due} due", due.currency),
+        Some(due) => format!(", {} {due} due {:?}", due.currency, bill.due_date),
+        None => String::new(),
+    };
+    let outcome = match bill.outcome {
+        BillOutcome::Taken => ", taken as the amount".to_owned(),
+        BillOutcome::Fits => ", which the amount fits".to_owned(),
+        BillOutcome::Refused => format!("  ! {}", bill.description),
+    };
+    format!("  {}  bill{code}{due}{outcome}", zone.format_named(bill.at))
+}
+
+/// Returns what bills said, for programs.
+pub(in crate::cli) fn bills_json(bills: &[BillRecord]) -> Vec<serde_json::Value> {
+    let outcome = |bill: &BillRecord| match bill.outcome {
+        BillOutcome::Taken => "taken",
+        BillOutcome::Fits => "fits",
+        BillOutcome::Refused => "refused",
+    };
+    bills
+        .iter()
+        .map(|bill| {
+            json!({
+                "at": bill.at.to_string(),
+                "outcome": outcome(bill),
+                "status_code": bill.code,
+                "due_amount": bill.due.map(|due| due.to_string()),
+                "currency_code": bill.due.map(|due| due.currency.code()),
+                "due_date": bill.due_date,
+                "customer_name": bill.customer_name,
+                "description": bill.description,
+            })
+        })
+        .collect()
+}

@@ -1,0 +1,86 @@
+//! What a payment waits for, in words.
+
+use crate::cli::session::Commands;
+use crate::domain::PayerTransactionId;
+use crate::journal::{Doubt, WaitsFor};
+
+/// What to do about such payments.
+pub(in crate::cli) fn until_done_hint(commands: Commands<'_>) -> String {
+    format!(
+        "Load each such file again, whole and under its batch name, and run it; then: disburse recover --done, then: {}. What is not to \
+         be paid any more, withdraw: disburse cancel {}",
+        commands.run(),
+        commands.batch
+    )
+}
+
+/// Says what a payment waits for, and what to do about it.
+pub(in crate::cli) fn waits(
+    commands: Commands<'_>,
+    payment: PayerTransactionId,
+    waits: WaitsFor,
+) -> String {
+    match waits {
+        WaitsFor::Decision(id) => format!(
+            "waits until it is decided whether {id}, an earlier payment of the same row, was paid: {}",
+            commands.resolve(id)
+        ),
+        WaitsFor::Answer(id) => format!(
+            "waits until the gateway has been asked once more about {id}, an earlier payment of the same row, which an operator \
+             decided to have failed: a run asks, until the gateway agrees. {}",
+            way_out(commands, id)
+        ),
+        WaitsFor::Again(id) => format!(
+            "waits for the gateway's word about {id}, an earlier payment of the same row: it called it failed, and has spoken of it \
+             otherwise since. A run asks, until it says failed again. {}",
+            way_out(commands, id)
+        ),
+        WaitsFor::Recovered => format!(
+            "waits until {UNTIL_DONE}: one of them may have paid its row. {}",
+            until_done_hint(commands)
+        ),
+        WaitsFor::Itself {
+            withdrawn: true,
+            said,
+            ..
+        } => format!(
+            "cancelled, and somebody who should not know it spoke of it afterwards: {}. It may have been paid: pay it by no other way \
+             until the gateway, asked, does not have it. To ask: {}",
+            doubt(said),
+            commands.run()
+        ),
+        WaitsFor::Itself {
+            code,
+            withdrawn: false,
+            said,
+        } => format!(
+            "the gateway said failed{}, and later {}: it may have been paid. Pay it by no other way until the gateway, asked, says failed \
+             again. To ask: {}. {}",
+            code.map_or_else(String::new, |code| format!(" ({code})")),
+            doubt(said),
+            commands.run(),
+            way_out(commands, payment)
+        ),
+    }
+}
+
+pub(in crate::cli) fn doubt(said: Doubt) -> String {
+    match said {
+        Doubt::Code(code) => code.to_string(),
+        Doubt::Otherwise(code) => format!("{code} of another amount, currency or number"),
+        Doubt::Unreadable => "sent a callback that cannot be read".to_owned(),
+        Doubt::Missed => "may have said something that this journal has missed".to_owned(),
+    }
+}
+
+/// What a person can do where the gateway never says what is waited for.
+pub(in crate::cli) fn way_out(commands: Commands<'_>, id: PayerTransactionId) -> String {
+    format!(
+        "Where it never does, or cannot be asked (resolution.status_query), find out what became of {id}: {} --paid, or --failed \
+         --although-accepted",
+        commands.resolve(id)
+    )
+}
+
+/// What a payment waits for whose row a batch may have paid that was lost with a journal.
+pub(in crate::cli) const UNTIL_DONE: &str = "`disburse recover --done` says that all batches that were loaded after the copy are here again";

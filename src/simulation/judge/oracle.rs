@@ -1,0 +1,367 @@
+//! The ledger against the journal: what must hold for every seed.
+
+use std::collections::BTreeSet;
+
+use crate::domain::{PayerTransactionId, Timestamp};
+use crate::lifecycle::{SettleOn, State};
+use crate::simulation::outside::departures::NOT_OVER;
+use crate::simulation::scene::Scene;
+
+/// Codes that prove an end, as the interface has them.
+pub(in crate::simulation) const PAID: [i32; 2] = [140, 183];
+pub(in crate::simulation) const FAILED: [i32; 6] = [141, 180, 106, 110, 120, 231];
+/// What ends a retry that the gateway does not have, once an earlier generation is paid.
+const SUPERSEDED: i32 = 143;
+
+const SECOND_MS: u64 = 1_000;
+
+/// One generation of a row, as the journal has it.
+pub(in crate::simulation) struct Generation {
+    pub id: PayerTransactionId,
+    pub line: u64,
+    /// The name of its batch.
+    pub batch: String,
+    /// When it was loaded, or ordered.
+    pub received_at: Timestamp,
+    pub state: State,
+    /// It may yet be paid.
+    pub is_open: bool,
+    code: Option<i32>,
+    /// A person decided it.
+    decided: bool,
+    /// An earlier generation proved paid.
+    superseded: bool,
+    /// A retry has taken its place.
+    pub replaced: bool,
+}
+
+impl Generation {
+    /// Whether it failed by the word of a person alone.
+    pub(in crate::simulation) fn is_decided(&self) -> bool {
+        self.state == State::Failed && self.code.is_none()
+    }
+}
+
+impl Scene {
+    /// Every generation of every row.
+    pub(in crate::simulation) fn generations(&self) -> Vec<Generation> {
+        self.disk.look(|c| {
+            let mut statement = c
+                .prepare_cached(&format!(
+                    "select identifier, line, coalesce(state, 0), replaced_by is not null, code,
+                         exists (select 1 from evidence e where e.seq = i.seq and event in (9, 10)),
+                         exists (select 1 from evidence e where e.seq = i.seq and event = 31),
+                         name, received_at, state is null or {NOT_OVER} and state <> 5
+                     from instruction i join batch b using (batch_id) left join life l on l.seq = i.seq
+                     where amount is not null or state is not null order by i.seq",
+                ))
+                .expect("the schema has these");
+            let rows = statement.query_map([], |row| {
+                let id: String = row.get(0)?;
+                let (line, state): (i64, i64) = (row.get(1)?, row.get(2)?);
+                Ok(Generation {
+                    id: PayerTransactionId::parse(&id).expect("we made it"),
+                    line: line.unsigned_abs(),
+                    state: State::ALL[usize::try_from(state).unwrap_or(0)],
+                    replaced: row.get(3)?,
+                    code: row.get(4)?,
+                    decided: row.get(5)?,
+                    superseded: row.get(6)?,
+                    batch: row.get(7)?,
+                    received_at: Timestamp::from_millis(row.get(8)?),
+                    is_open: row.get(9)?,
+                })
+            });
+            rows.expect("they can be read")
+                .collect::<Result<_, _>>()
+                .expect("they can be read")
+        })
+    }
+
+    /// Whether nothing waits for a person's decision.
+    pub(in crate::simulation) fn is_decided(&self) -> bool {
+        let undecided = |generation: &Generation| generation.state == State::Conflict;
+        !self.generations().iter().any(undecided)
+    }
+
+    /// Compares the books, what weighs most first.
+    pub(in crate::simulation) fn judge(&self, violations: &mut Vec<String>) {
+        let generations = self.generations();
+        self.judge_words(violations);
+        self.judge_proofs(&generations, violations);
+        self.judge_payments(&generations, violations);
+        let mut shouted = BTreeSet::new();
+        self.of_each_batch(|| {
+            let lines = self.judge_report(violations);
+            shouted.extend(
+                lines
+                    .into_iter()
+                    .map(|line| (self.batch().to_string(), line)),
+            );
+        });
+        self.judge_rows(&generations, &shouted, violations);
+        self.judge_callbacks(violations);
+        self.judge_pace(violations);
+    }
+
+    /// What is on record as the gateway's word, the gateway has said.
+    fn judge_words(&self, violations: &mut Vec<String>) {
+        let shape = self.world.lock();
+        self.disk.look(|c| {
+            let mut statement = c
+                .prepare_cached(
+                    "select distinct identifier, code from evidence join instruction using (seq)
+                     where event in (5, 6, 8) and code is not null order by seq, code",
+                )
+                .expect("the schema has these");
+            let mut rows = statement.query([]).expect("they can be read");
+            while let Some(row) = rows.next().expect("they can be read") {
+                let id: String = row.get(0).expect("a text");
+                let code: i32 = row.get(1).expect("a code");
+                let id = PayerTransactionId::parse(&id).expect("we made it");
+                let told = shape
+                    .ledger
+                    .get(&id)
+                    .is_some_and(|account| account.told.contains(&code));
+                if !told {
+                    violations.push(format!(
+                        "8: code {code} is on record for {id}, which was never told"
+                    ));
+                }
+            }
+        });
+    }
+
+    /// An end rests on a code that proves it, or on a person.
+    fn judge_proofs(&self, generations: &[Generation], violations: &mut Vec<String>) {
+        for generation in generations {
+            let Generation {
+                id,
+                state,
+                code,
+                decided,
+                superseded,
+                ..
+            } = generation;
+            if *superseded && *code == Some(SUPERSEDED) {
+                continue;
+            }
+            let (proofs, rule): (&[i32], _) = match state {
+                State::Paid => (&PAID, 11),
+                State::Failed => (&FAILED, if *code == Some(229) { 11 } else { 8 }),
+                _ => continue,
+            };
+            if !decided && !code.is_some_and(|code| proofs.contains(&code)) {
+                violations.push(format!("{rule}: {id} is {} by code {code:?}", state.name()));
+            }
+        }
+    }
+
+    /// What a copy says has ended, has ended so: it is asked while what it posted may still be under way.
+    pub(in crate::simulation) fn judge_copy(&self) {
+        for generation in self.generations() {
+            let mut shape = self.world.lock();
+            let account = shape.account(generation.id).clone();
+            let is_true = match generation.state {
+                State::Paid => account.executions > 0,
+                State::Failed => account.executions == account.broken,
+                _ => true,
+            };
+            if !(is_true || account.taken || generation.decided) {
+                let (id, state) = (generation.id, generation.state.name());
+                shape.violation(format!("22: {id} is {state} in a copy, and was not"));
+            }
+        }
+    }
+
+    fn judge_callbacks(&self, violations: &mut Vec<String>) {
+        let acknowledged = self.world.lock().acknowledged.clone();
+        for (id, code) in acknowledged {
+            if !self.is_on_disk(id, code) {
+                violations.push(format!(
+                    "14: callback {code} of {id} was acknowledged and is not on disk"
+                ));
+            }
+        }
+    }
+
+    fn judge_pace(&self, violations: &mut Vec<String>) {
+        let shape = self.world.lock();
+        // Each account has its own: two of them may post at once.
+        for (index, (from, _, rate, account)) in shape.sends.iter().enumerate() {
+            let within = shape.sends[index..]
+                .iter()
+                .take_while(|(at, ..)| *at < from + SECOND_MS)
+                .filter(|(.., other)| other == account);
+            let (mut sum, mut most) = (0, *rate);
+            for (_, count, rate, _) in within {
+                sum += count;
+                most = most.max(*rate);
+            }
+            if sum > most {
+                violations.push(format!(
+                    "19: {sum} payments left within a second of {from}, at {most}/s"
+                ));
+                return;
+            }
+        }
+    }
+
+    fn judge_payments(&self, generations: &[Generation], violations: &mut Vec<String>) {
+        let shape = self.world.lock();
+        for generation in generations {
+            let id = generation.id;
+            let account = shape.ledger.get(&id).cloned().unwrap_or_default();
+            if account.executions > 1 {
+                violations.push(format!("9: {id} was executed {} times", account.executions));
+            }
+            // Whose it is nobody can tell unless the reply to the first post shows it.
+            if account.taken {
+                if matches!(generation.state, State::Paid | State::Failed)
+                    && !generation.decided
+                    && self.was_taken(id)
+                {
+                    violations.push(format!(
+                        "26: {id} is {} by what somebody else paid",
+                        generation.state.name()
+                    ));
+                }
+                continue;
+            }
+            // Of two ends that the gateway told, either may have been believed; once both were heard, neither.
+            let ended = matches!(generation.state, State::Paid | State::Failed);
+            if ended && self.settle_on == SettleOn::Callback && self.heard_both(id) {
+                violations.push(format!("10: {id} heard two ends, and nobody decided"));
+            }
+            let true_to_the_ledger = match generation.state {
+                State::Paid => account.executions == 1,
+                // What was executed after it had been called failed, and never told again, nobody can know.
+                State::Failed => account.executions == account.broken,
+                // What a gateway never shows that has it, nobody can know.
+                State::Cancelled => account.executions == 0 || account.hidden,
+                // Finished, they are looked at elsewhere.
+                State::Ready
+                | State::Posting
+                | State::InDoubt
+                | State::Acknowledged
+                | State::Delivered => !generation.replaced,
+                State::Conflict => false,
+            };
+            if !true_to_the_ledger {
+                let rule = match generation.state {
+                    State::Paid | State::Failed => 7,
+                    State::Cancelled | State::Conflict => 10,
+                    _ => 6,
+                };
+                violations.push(format!(
+                    "{rule}: {id} is {} and was executed {} times",
+                    generation.state.name(),
+                    account.executions
+                ));
+            }
+        }
+        // A retry's identifier is lost with its journal.
+        let known = |id| generations.iter().any(|generation| generation.id == id);
+        for (id, account) in &shape.ledger {
+            if account.executions > 0 && !known(*id) && !self.lost_journal {
+                violations.push(format!("6: {id} was executed, and nobody knows of it"));
+            }
+        }
+    }
+
+    /// A row is paid once, over all its generations, whatever journal knew them, but for what the gateway executed after
+    /// it had said no; and then the report says so of the row.
+    fn judge_rows(
+        &self,
+        generations: &[Generation],
+        shouted: &BTreeSet<(String, u64)>,
+        violations: &mut Vec<String>,
+    ) {
+        let shape = self.world.lock();
+        for line in self.lines().iter().map(|row| row.line) {
+            let of_row: Vec<_> = generations.iter().filter(|g| g.line == line).collect();
+            if of_row.is_empty() {
+                violations.push(format!("12: line {line} is lost"));
+            }
+            let accounts = || shape.ledger.values().filter(|account| account.line == line);
+            let executions: u32 = accounts().map(|account| account.executions).sum();
+            let broken: u32 = accounts().map(|account| account.broken).sum();
+            let ordered = 1 + shape.ordered.get(&line).copied().unwrap_or(0);
+            if executions > ordered && executions - broken > ordered {
+                violations.push(format!(
+                    "1: line {line} was paid {executions} times, {broken} of them after a no"
+                ));
+            }
+            let batches: BTreeSet<_> = of_row.iter().map(|g| g.batch.as_str()).collect();
+            for batch in batches {
+                let is_paid = |g: &&&Generation| g.batch == batch && g.state == State::Paid;
+                let paid = of_row.iter().filter(is_paid).count();
+                if paid > 1 && !shouted.contains(&(batch.to_owned(), line)) {
+                    violations.push(format!(
+                        "21: line {line} was paid {paid} times, and the report does not say so"
+                    ));
+                }
+            }
+        }
+    }
+
+    /// How many rows the batch has.
+    pub(in crate::simulation) fn rows_of_batch(&self) -> usize {
+        let batch = self.batch();
+        if batch == crate::simulation::scene::batch() {
+            return self.lines().len();
+        }
+        let of_batch = |generation: &Generation| generation.batch == batch.as_str();
+        let lines = self
+            .generations()
+            .into_iter()
+            .filter(of_batch)
+            .map(|g| g.line);
+        lines.collect::<BTreeSet<_>>().len()
+    }
+
+    /// Whether two ends were heard of a payment, and no decision has followed.
+    fn heard_both(&self, id: PayerTransactionId) -> bool {
+        self.disk.look(|c| {
+            let heard = |which: &str| -> bool {
+                let sql = format!(
+                    "select exists (select 1 from evidence join instruction using (seq) where identifier = ?1 and {which})"
+                );
+                c.query_row(&sql, [id.as_str()], |row| row.get(0))
+                    .expect("evidence can be read")
+            };
+            heard("event in (5, 6, 8) and code in (140, 183)")
+                // The reply to a repeat says nothing of the post before it, which a lost journal may have made.
+                && heard("(event in (6, 8) or event = 5 and (select attempts from life l where l.seq = evidence.seq) = 1
+                     and not exists (select 1 from evidence p where p.seq = evidence.seq and p.event = 21)) and code in (141, 180)")
+                && !heard("event in (9, 10)")
+        })
+    }
+
+    /// Whether 229 was the first that was heard of a payment that could not have arrived before, and nobody presumes that an
+    /// earlier journal posted it.
+    fn was_taken(&self, id: PayerTransactionId) -> bool {
+        self.disk.look(|c| {
+            let first = "select min(evidence_id) from evidence join instruction using (seq) where identifier = ?1";
+            let sql = format!(
+                "select coalesce(({first} and event = 5 and class = 6)
+                     < coalesce(({first} and event in (3, 4, 6, 8, 70)), 9e18), false)
+                     and ({first} and event = 21) is null"
+            );
+            c.query_row(&sql, [id.as_str()], |row| row.get(0))
+                .expect("evidence can be read")
+        })
+    }
+
+    fn is_on_disk(&self, id: PayerTransactionId, code: i32) -> bool {
+        self.disk.look(|c| {
+            c.query_row(
+                "select exists (select 1 from evidence join instruction using (seq)
+                 where identifier = ?1 and code = ?2 and digest is not null)",
+                rusqlite::params![id.as_str(), code],
+                |row| row.get(0),
+            )
+            .unwrap_or(false)
+        })
+    }
+}

@@ -1,0 +1,10 @@
+//! What people do: they load, correct, decide, cancel, and come with other accounts and settings.
+
+pub(super) mod accounts;
+pub(super) mod again;
+pub(super) mod corrections;
+pub(super) mod decisions;
+pub(super) mod deployment;
+pub(super) mod loads;
+pub(super) mod mended;
+pub(super) mod office;

@@ -1,0 +1,183 @@
+//! The client's end of the simulated network: real requests, real classification of the replies.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::oneshot;
+use tokio_util::sync::CancellationToken;
+
+use super::packet::{Answer, Packet, Proof};
+use super::world::{Happening, World};
+use crate::domain::{Currency, PayerTransactionId, ServiceCode};
+use crate::gateway::simulated::{Failure, Question, Response, classify, failed};
+use crate::gateway::{
+    FloatBalance, Gateway, Inquiry, OperationError, Outgoing, Reply, Scrub, wire::Requests,
+};
+use crate::journal::simulated::Disk;
+use crate::lifecycle::CodeTable;
+
+pub(in crate::simulation) struct Line {
+    pub world: Arc<World>,
+    /// Whose line it is.
+    pub run: usize,
+    /// The user name that it is configured with.
+    pub user: &'static str,
+    /// Cancelled: its process is dead, and sends nothing more.
+    pub dead: CancellationToken,
+    pub disk: Disk,
+    pub requests: Requests,
+    pub codes: CodeTable,
+    pub timeout: Duration,
+    /// Payments per second.
+    pub rate: usize,
+    /// What its run was confirmed for.
+    pub shown: BTreeSet<PayerTransactionId>,
+}
+
+impl Line {
+    /// Returns while the process lives.
+    async fn alive(&self) {
+        if self.dead.is_cancelled() {
+            std::future::pending().await
+        }
+    }
+
+    async fn ask(
+        &self,
+        question: Question,
+        ids: &[PayerTransactionId],
+        happening: impl FnOnce(oneshot::Sender<Answer>) -> Happening,
+    ) -> Reply {
+        let (sender, answer) = oneshot::channel();
+        let refused = {
+            let mut shape = self.world.lock();
+            let refused = shape.chance(|f| f.refused_connection);
+            if refused {
+                if question == Question::Post {
+                    let unsent = |id: &PayerTransactionId| (*id, Proof::NotDone);
+                    shape.prove(&ids.iter().map(unsent).collect::<Vec<_>>());
+                }
+                shape.note(|| "no connection".into());
+            } else if shape.chance(|f| f.lost_request) {
+                shape.note(|| "a request is lost".into());
+                shape.plan(3_600_000, Happening::Reply(sender, Answer::HangUp));
+            } else {
+                let delay = shape.delay(|f| f.network_ms);
+                shape.plan(delay, happening(sender));
+            }
+            refused
+        };
+        if refused {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+            return failed(question, ids, Failure::Unsent("connection refused".into()));
+        }
+        self.world.changed.notify_one();
+        let answer = tokio::select! {
+            biased;
+            answer = answer => answer.ok(),
+            () = tokio::time::sleep(self.timeout) => None,
+        };
+        match answer {
+            Some(Answer::Body(status, body, proofs)) => {
+                self.world.lock().prove(&proofs);
+                let response = Response {
+                    status,
+                    retry_after: None,
+                    body: Ok(&body),
+                    scrub: &Scrub::nothing(),
+                };
+                classify(question, ids, &response, &self.codes)
+            }
+            Some(Answer::HangUp) | None => failed(question, ids, Failure::Lost("lost".into())),
+        }
+    }
+}
+
+impl Gateway for Line {
+    async fn post(&self, payments: &[Outgoing]) -> Reply {
+        let ids: Vec<_> = payments
+            .iter()
+            .map(|outgoing| outgoing.payment.id)
+            .collect();
+        let packets: Vec<Packet> = payments
+            .iter()
+            .map(|outgoing| Packet {
+                id: outgoing.payment.id,
+                user: self.user,
+                line: outgoing.payment.instruction.line,
+                service: outgoing.payment.instruction.service.as_str().into(),
+                minor: outgoing.payment.instruction.money.amount.minor(),
+                msisdn: outgoing.payment.instruction.msisdn.as_str().into(),
+                callback: outgoing.callback_url.is_some(),
+                document: outgoing
+                    .payment
+                    .instruction
+                    .document
+                    .as_ref()
+                    .map(|_| outgoing.support_document.clone()),
+                // But for the callback's address, which may move between runs.
+                digest: digest(&self.requests.post(&[Outgoing {
+                    payment: Arc::clone(&outgoing.payment),
+                    callback_url: None,
+                    support_document: outgoing.support_document.clone(),
+                }])),
+            })
+            .collect();
+        self.alive().await;
+        {
+            let mut shape = self.world.lock();
+            shape.note(|| format!("run {} posts {ids:?}", self.run));
+            for id in ids.iter().filter(|id| !self.shown.contains(id)) {
+                shape.violation(format!(
+                    "23: {id} leaves, and was not shown when its run was confirmed"
+                ));
+            }
+            shape.depart(self.run, &packets, self.rate, &self.disk);
+        }
+        let reply = self
+            .ask(Question::Post, &ids, |reply| {
+                Happening::Post(packets, reply)
+            })
+            .await;
+        self.alive().await;
+        self.world.lock().land(self.run, &ids);
+        reply
+    }
+
+    async fn query(&self, payments: &[Inquiry]) -> Reply {
+        let ids: Vec<_> = payments.iter().map(|inquiry| inquiry.id).collect();
+        let asked = ids.clone();
+        self.alive().await;
+        self.ask(Question::Status, &ids, |reply| {
+            Happening::Query(self.user, asked, reply)
+        })
+        .await
+    }
+
+    async fn balance(&self, service: &ServiceCode) -> Result<Option<FloatBalance>, OperationError> {
+        self.alive().await;
+        let (answers, minor) = {
+            let mut shape = self.world.lock();
+            let dry = service.as_str().ends_with('A') && shape.is_dry();
+            let minor = if dry { 50 } else { 1_000_000 };
+            (!shape.chance(|f| f.query_error), minor)
+        };
+        tokio::time::sleep(Duration::from_millis(20)).await;
+        if !answers {
+            return Err(OperationError::Unavailable("not there".into()));
+        }
+        Ok(Some(FloatBalance {
+            service: service.clone(),
+            account_name: "float".into(),
+            currency: Currency::from_code("KES").expect("known"),
+            minor,
+        }))
+    }
+}
+
+fn digest(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
+    })
+}

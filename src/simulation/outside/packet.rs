@@ -1,0 +1,98 @@
+//! What goes over the wire: payments, answers and what they prove, and whose posts they are.
+
+use std::sync::Arc;
+
+use crate::domain::PayerTransactionId;
+
+/// One payment as it is on the wire.
+#[derive(Clone, Debug)]
+pub(in crate::simulation) struct Packet {
+    pub id: PayerTransactionId,
+    /// The user name it is posted under.
+    pub user: &'static str,
+    /// The row it pays.
+    pub line: u64,
+    pub service: Arc<str>,
+    /// Its amount, in the smallest unit.
+    pub minor: i64,
+    /// The number it goes to.
+    pub msisdn: String,
+    pub callback: bool,
+    /// Whether its row has a document, and what it is called at the file service.
+    pub document: Option<Option<String>>,
+    /// A digest of its bytes.
+    pub digest: u64,
+}
+
+/// A run's hold on the batch.
+#[derive(Clone, Copy, Debug, Default)]
+pub(in crate::simulation) struct Hold {
+    /// As whom it asks and posts.
+    pub account: &'static str,
+    pub(in crate::simulation) acquired: bool,
+    pub(in crate::simulation) ended: bool,
+    /// When another run took the batch while this one lived.
+    pub overtaken_at: Option<u64>,
+    /// It stood still until then: it notices that at once.
+    pub stood_still: bool,
+    /// From when until when nothing of it goes on.
+    pub standstill: Option<(u64, u64)>,
+}
+
+impl Hold {
+    /// A run that has nothing yet, and will stand still then.
+    pub(in crate::simulation) fn with(
+        account: &'static str,
+        standstill: Option<(u64, u64)>,
+    ) -> Self {
+        Self {
+            account,
+            standstill,
+            ..Self::default()
+        }
+    }
+}
+
+/// What comes back, and what it proves.
+pub(in crate::simulation) enum Answer {
+    Body(u16, Vec<u8>, Vec<(PayerTransactionId, Proof)>),
+    HangUp,
+}
+
+impl Answer {
+    /// An answer that proves nothing.
+    pub fn nothing(status: u16, body: Vec<u8>) -> Self {
+        Self::Body(status, body, Vec::new())
+    }
+}
+
+/// What makes a further post of an identifier safe.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::simulation) enum Proof {
+    /// The last post was not carried out, and will not be.
+    NotDone,
+    /// The gateway does not know it; this must be heard twice, after the quarantine.
+    NotFound,
+}
+
+/// The posts of one identifier.
+#[derive(Clone, Debug, Default)]
+pub(in crate::simulation) struct Departures {
+    pub(in crate::simulation) digest: Option<u64>,
+    pub(in crate::simulation) count: u32,
+    pub(in crate::simulation) last_at: u64,
+    pub(in crate::simulation) not_done: bool,
+    pub(in crate::simulation) not_found: Vec<u64>,
+    /// When it was not found last.
+    pub(in crate::simulation) denied_at: Option<u64>,
+    /// A post of it, and not the last one, may have arrived.
+    pub(in crate::simulation) exposed: bool,
+    pub(in crate::simulation) under_way: Option<usize>,
+}
+
+impl Departures {
+    /// The journal that counted them is lost.
+    pub fn forget(&mut self) {
+        *self = Self::default();
+    }
+}

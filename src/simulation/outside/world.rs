@@ -1,0 +1,455 @@
+//! The world outside the program: the gateway with its ledger, the network, and the time.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use fastrand::Rng;
+use tokio::sync::{Notify, oneshot};
+use tokio::time::Instant;
+
+use super::packet::{Answer, Departures, Hold, Packet};
+use crate::callback;
+use crate::domain::{Instruction, PayerTransactionId, Timestamp, Uptime};
+use crate::journal::simulated::Disk;
+use crate::simulation::faults::Faults;
+use crate::simulation::operator::again::Again;
+
+/// A callback is sent so often, until it is acknowledged.
+const PUSHES_MAX: u32 = 6;
+const PUSH_AGAIN_MS: u64 = 2_000;
+
+/// What happens at a moment.
+pub(in crate::simulation) enum Happening {
+    /// A post arrives.
+    Post(Vec<Packet>, oneshot::Sender<Answer>),
+    /// A status query of this user arrives.
+    Query(
+        &'static str,
+        Vec<PayerTransactionId>,
+        oneshot::Sender<Answer>,
+    ),
+    /// A post that was put aside is carried out.
+    Late(Vec<Packet>),
+    /// A reply arrives.
+    Reply(oneshot::Sender<Answer>, Answer),
+    /// A payment comes to its end.
+    Settle(PayerTransactionId),
+    /// The gateway breaks its word about a payment that came to its end.
+    Recant(PayerTransactionId),
+    /// It speaks otherwise of a payment that it has called failed.
+    Waver(PayerTransactionId),
+    /// A callback is sent, for the n-th time.
+    Push(PayerTransactionId, i32, u32),
+    /// So many bodies that nobody can read are sent to a payment's address.
+    Junk(PayerTransactionId, u32),
+    /// A callback about another payment is sent to its address.
+    Stray(PayerTransactionId),
+}
+
+/// What the gateway knows of one identifier.
+#[derive(Clone, Debug, Default)]
+pub(in crate::simulation) struct Account {
+    /// The row it pays.
+    pub line: u64,
+    /// Its amount, in the smallest unit.
+    pub minor: i64,
+    /// The number that it pays.
+    pub to: String,
+    pub accepted_at: Option<u64>,
+    pub number: u64,
+    /// Times that money moved.
+    pub executions: u32,
+    /// The code that ended it.
+    pub end: Option<i32>,
+    pub delivered: bool,
+    pub refused: Option<i32>,
+    pub callback: bool,
+    /// Those of them that came after the journal had it as failed, by the gateway's own word.
+    pub broken: u32,
+    /// A status reply has denied it although it was there.
+    pub denied: bool,
+    /// Which account of the gateway has it.
+    pub owner: Option<u8>,
+    /// Whether the gateway has heard of it; somebody else's payment may have had the identifier by then.
+    pub met: bool,
+    /// It was somebody else's before we posted it.
+    pub taken: bool,
+    /// Status replies about somebody else's payment name its amount or its currency.
+    pub names_itself: bool,
+    /// No status reply shows it until it is posted a second time.
+    pub hidden: bool,
+    /// What it told of it.
+    pub told: BTreeSet<i32>,
+    /// What left about it.
+    pub wire: Departures,
+}
+
+/// What one journal has sent and heard.
+pub(in crate::simulation) struct Books {
+    wires: BTreeMap<PayerTransactionId, Departures>,
+    sends: Vec<(u64, usize, usize, &'static str)>,
+    acknowledged: BTreeSet<(PayerTransactionId, i32)>,
+}
+
+pub(in crate::simulation) struct World {
+    state: Mutex<Shape>,
+    pub changed: Notify,
+}
+
+pub(in crate::simulation) struct Shape {
+    pub rng: Rng,
+    /// The journal.
+    pub disk: Option<Disk>,
+    pub faults: Faults,
+    queue: BTreeMap<(u64, u64), Happening>,
+    serial: u64,
+    base_ms: u64,
+    started: Option<Instant>,
+    pub ledger: BTreeMap<PayerTransactionId, Account>,
+    /// The amounts of the rows of the file, in the smallest unit, and their numbers, by line.
+    pub loaded: BTreeMap<u64, BTreeSet<(i64, String)>>,
+    /// How often a person ordered that a row be paid once more, by line.
+    pub ordered: BTreeMap<u64, u32>,
+    /// Failed payments that no longer counted when a batch was loaded: their loads were too long ago.
+    pub forgotten: BTreeSet<(String, PayerTransactionId)>,
+    /// For how long a load counts whose rows have ended, in milliseconds.
+    pub window: i64,
+    /// Rows of other batches that a person has seen beside one, by line, at most.
+    pub beside: BTreeMap<u64, u32>,
+    /// When how many payments left, at which rate per second, and from which account.
+    pub sends: Vec<(u64, usize, usize, &'static str)>,
+    /// What should not have happened.
+    pub violations: Vec<String>,
+    /// Every run, and whether it has the batch.
+    pub runs: Vec<Hold>,
+    /// References under which the file service has documents.
+    pub documents: BTreeMap<PayerTransactionId, BTreeSet<String>>,
+    /// Callbacks that the listener acknowledged.
+    pub acknowledged: BTreeSet<(PayerTransactionId, i32)>,
+    /// Where callbacks arrive, while a process listens.
+    pub door: Option<callback::Options>,
+    /// What somebody has edited in the journal's file.
+    pub tampered: Option<PayerTransactionId>,
+    /// Callbacks find nobody, and nobody orders anything: what was edited must not move before it is taken back.
+    pub deaf: bool,
+    /// The journal is a copy that does not know of all orders, and nobody has given them again.
+    pub orders_lost: bool,
+    /// How far the clock of whoever listens is ahead.
+    pub ahead: Duration,
+    pub wall: Timestamp,
+    /// Whether it was ever set.
+    pub was_set: bool,
+    pub trace: Option<Vec<String>>,
+}
+
+impl World {
+    pub fn new(seed: u64, traced: bool) -> Arc<Self> {
+        let mut rng = Rng::with_seed(seed);
+        let faults = match Faults::draw(&mut rng) {
+            faults if Again::plays(seed) => faults.with_failures(),
+            faults => faults,
+        };
+        Arc::new(Self {
+            state: Mutex::new(Shape {
+                rng,
+                disk: None,
+                faults,
+                queue: BTreeMap::new(),
+                serial: 0,
+                base_ms: 0,
+                started: None,
+                ledger: BTreeMap::new(),
+                loaded: BTreeMap::new(),
+                ordered: BTreeMap::new(),
+                forgotten: BTreeSet::new(),
+                beside: BTreeMap::new(),
+                window: Again::window(seed),
+                sends: Vec::new(),
+                violations: Vec::new(),
+                runs: Vec::new(),
+                documents: BTreeMap::new(),
+                acknowledged: BTreeSet::new(),
+                door: None,
+                tampered: None,
+                deaf: false,
+                orders_lost: false,
+                ahead: Duration::ZERO,
+                wall: Timestamp::from_millis(1_795_824_000_000),
+                was_set: false,
+                trace: traced.then(Vec::new),
+            }),
+            changed: Notify::new(),
+        })
+    }
+
+    pub fn lock(&self) -> MutexGuard<'_, Shape> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Lets things happen at their time, for ever.
+    pub async fn turn(self: Arc<Self>) {
+        loop {
+            let due = {
+                let mut shape = self.lock();
+                while let Some(what) = shape.next_due() {
+                    self.happen(&mut shape, what);
+                }
+                shape.next_at()
+            };
+            let changed = self.changed.notified();
+            match due {
+                Some(at) => tokio::select! {
+                    biased;
+                    () = tokio::time::sleep_until(at) => {}
+                    () = changed => {}
+                },
+                None => changed.await,
+            }
+        }
+    }
+
+    /// Lets time pass while no process runs.
+    pub fn idle(self: &Arc<Self>, ms: u64) {
+        let mut shape = self.lock();
+        let until = shape.base_ms + ms;
+        while let Some((&(at, serial), _)) = shape.queue.first_key_value() {
+            if at > until {
+                break;
+            }
+            shape.base_ms = shape.base_ms.max(at);
+            if let Some(what) = shape.queue.remove(&(at, serial)) {
+                self.happen(&mut shape, what);
+            }
+        }
+        shape.base_ms = until;
+    }
+
+    fn happen(self: &Arc<Self>, shape: &mut Shape, what: Happening) {
+        match what {
+            Happening::Post(packets, reply) => shape.take_post(&packets, reply),
+            Happening::Query(user, ids, reply) => shape.take_query(user, &ids, reply),
+            Happening::Late(packets) => {
+                for packet in &packets {
+                    let code = shape.accept(packet);
+                    shape.note(|| format!("late {} {code}", packet.id));
+                }
+            }
+            Happening::Reply(sender, answer) => {
+                let _ = sender.send(answer);
+            }
+            Happening::Settle(id) => shape.settle(id),
+            Happening::Recant(id) => shape.recant(id),
+            Happening::Waver(id) => shape.waver(id),
+            Happening::Push(id, code, tries) => self.push(shape, id, code, tries),
+            Happening::Junk(id, count) => {
+                let body = |number| format!("{{\"junk\":{number}");
+                self.push_bodies(shape, id, (0..count).map(body).collect());
+            }
+            Happening::Stray(id) => {
+                let body = pushed(shape.stray(id));
+                self.push_bodies(shape, id, vec![body]);
+            }
+        }
+        // What was planned meanwhile may be earlier than what the pump waits for.
+        self.changed.notify_one();
+    }
+}
+
+impl World {
+    /// Sends a callback, and again until it is acknowledged.
+    fn push(self: &Arc<Self>, shape: &mut Shape, id: PayerTransactionId, code: i32, tries: u32) {
+        if tries > 0 && shape.acknowledged.contains(&(id, code)) {
+            return;
+        }
+        if tries < PUSHES_MAX {
+            shape.plan(PUSH_AGAIN_MS, Happening::Push(id, code, tries + 1));
+        }
+        let Some(door) = shape.door.clone().filter(|_| !shape.deaf) else {
+            return;
+        };
+        if shape.misleads(id, code) {
+            return;
+        }
+        let number = shape.account(id).number;
+        let other = shape.other_words(id, number).map(pushed);
+        let packet = shape.tell(id, code, number);
+        let body = pushed(shape.named(id, packet));
+        shape.note(|| format!("callback {id} {code}"));
+        let (world, now) = (Arc::clone(self), shape.wall_now().after(shape.ahead));
+        tokio::spawn(async move {
+            if let Some(other) = other {
+                callback::receive(id, other.as_bytes(), &door, now).await;
+            }
+            if callback::receive(id, body.as_bytes(), &door, now).await {
+                world.lock().acknowledged.insert((id, code));
+            }
+        });
+    }
+}
+
+impl World {
+    /// Sends bodies to a payment's address that say nothing of it.
+    fn push_bodies(
+        self: &Arc<Self>,
+        shape: &mut Shape,
+        id: PayerTransactionId,
+        bodies: Vec<String>,
+    ) {
+        let Some(door) = shape.door.clone().filter(|_| !shape.deaf) else {
+            return;
+        };
+        shape.note(|| format!("{} stray bodies for {id}", bodies.len()));
+        let now = shape.wall_now();
+        tokio::spawn(async move {
+            for body in bodies {
+                callback::receive(id, body.as_bytes(), &door, now).await;
+            }
+        });
+    }
+}
+
+fn pushed(packet: String) -> String {
+    format!(
+        r#"{{"function":"GATEWAY.pushPaymentStatus","countryCode":"KE","payload":{{"packet":{packet},"credentials":{{}}}}}}"#
+    )
+}
+
+impl Shape {
+    /// What the clock on the wall of the program's machine shows.
+    pub fn wall_now(&self) -> Timestamp {
+        self.wall_at(self.now())
+    }
+
+    /// What it shows then, unless it is set.
+    pub fn wall_at(&self, ms: u64) -> Timestamp {
+        self.wall.after(Duration::from_millis(ms))
+    }
+
+    /// Keeps in mind what is loaded.
+    pub fn know(&mut self, rows: &[Instruction]) {
+        for row in rows {
+            let known = self.loaded.entry(row.line).or_default();
+            known.insert((row.money.amount.minor(), row.msisdn.as_str().to_owned()));
+        }
+    }
+
+    /// Sets it: the program must not care.
+    pub fn set_the_clock(&mut self) {
+        let hours = self.rng.u64(0..7_200_000);
+        self.wall = if self.rng.bool() {
+            self.wall.after(Duration::from_millis(hours))
+        } else {
+            Timestamp::from_millis(self.wall.as_millis() - i64::try_from(hours).unwrap_or(0))
+        };
+        self.was_set = true;
+        self.note(|| "the clock jumps".into());
+    }
+
+    /// Begins a life: the runtime's clock goes on where the world's stands.
+    pub fn begin_life(&mut self, disk: &Disk) {
+        self.disk = Some(disk.clone());
+        self.started = Some(Instant::now());
+    }
+
+    pub fn end_life(&mut self) {
+        self.base_ms = self.now();
+        self.started = None;
+        self.door = None;
+        self.ahead = Duration::ZERO;
+    }
+
+    /// Begins another journal's books of what has left and what was heard; returns those that were kept until now.
+    pub fn begin_books(&mut self) -> Books {
+        let keep = |(id, account): (&PayerTransactionId, &mut Account)| {
+            (*id, std::mem::take(&mut account.wire))
+        };
+        Books {
+            wires: self.ledger.iter_mut().map(keep).collect(),
+            sends: std::mem::take(&mut self.sends),
+            acknowledged: std::mem::take(&mut self.acknowledged),
+        }
+    }
+
+    /// Goes on with these.
+    pub fn end_books(&mut self, books: Books) {
+        for (id, account) in &mut self.ledger {
+            account.wire = books.wires.get(id).cloned().unwrap_or_default();
+        }
+        (self.sends, self.acknowledged) = (books.sends, books.acknowledged);
+    }
+
+    /// Milliseconds since the simulation began.
+    pub fn now(&self) -> u64 {
+        let lived = self.started.map_or(0, |started| {
+            u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX)
+        });
+        self.base_ms + lived
+    }
+
+    /// The clock of the machine that nobody sets.
+    pub fn uptime(&self) -> Uptime {
+        Uptime::from_parts(1, self.now())
+    }
+
+    pub fn note(&mut self, text: impl FnOnce() -> String) {
+        let now = self.now();
+        if let Some(trace) = &mut self.trace {
+            trace.push(format!("{now} {}", text()));
+        }
+    }
+
+    pub fn plan(&mut self, after_ms: u64, what: Happening) {
+        self.serial += 1;
+        self.queue
+            .insert((self.now() + after_ms, self.serial), what);
+    }
+
+    /// The bad days are over; returns when.
+    pub fn heal(&mut self) -> u64 {
+        self.faults = self.faults.healed();
+        self.note(|| "the gateway is healthy".into());
+        self.now()
+    }
+
+    /// Whether something of this chance in a thousand comes true.
+    pub fn chance(&mut self, of: fn(&Faults) -> u32) -> bool {
+        let chance = of(&self.faults);
+        chance > 0 && self.rng.u32(0..1000) < chance
+    }
+
+    pub fn delay(&mut self, of: fn(&Faults) -> u64) -> u64 {
+        let most = of(&self.faults);
+        self.rng.u64(0..=most)
+    }
+
+    fn next_due(&mut self) -> Option<Happening> {
+        let now = self.now();
+        let (&key, _) = self.queue.first_key_value()?;
+        (key.0 <= now).then(|| self.queue.remove(&key)).flatten()
+    }
+
+    fn next_at(&self) -> Option<Instant> {
+        let (&(at, _), _) = self.queue.first_key_value()?;
+        let lived = at.saturating_sub(self.base_ms);
+        Some(self.started? + Duration::from_millis(lived))
+    }
+
+    /// Whether anything is still under way that could move money.
+    pub fn is_quiet(&self) -> bool {
+        !self.queue.values().any(|what| {
+            matches!(
+                what,
+                Happening::Post(..)
+                    | Happening::Late(_)
+                    | Happening::Settle(_)
+                    | Happening::Recant(_)
+            )
+        })
+    }
+
+    /// What is known of an identifier.
+    pub fn account(&mut self, id: PayerTransactionId) -> &mut Account {
+        self.ledger.entry(id).or_default()
+    }
+}
