@@ -6,7 +6,7 @@ use std::cell::Cell;
 
 /// One mistake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Canary {
+pub(crate) enum SeededBug {
     /// A post whose outcome is unknown is ready to be posted again.
     RepostOnLoss,
     /// References are compared letter by letter with those of other loads.
@@ -161,7 +161,7 @@ pub(crate) enum Canary {
     MarkTimeIgnored,
 }
 
-impl Canary {
+impl SeededBug {
     /// Those that the simulation finds. The others are found by the tables of tests of their rules.
     pub(crate) const ALL: [Self; 58] = [
         Self::RepostOnLoss,
@@ -225,7 +225,7 @@ impl Canary {
     ];
 
     /// Whether this mistake is made.
-    pub(crate) fn sings(self) -> bool {
+    pub(crate) fn is_active(self) -> bool {
         AWAKE.get() == Some(self)
     }
 
@@ -237,7 +237,7 @@ impl Canary {
 }
 
 thread_local! {
-    static AWAKE: Cell<Option<Canary>> = const { Cell::new(None) };
+    static AWAKE: Cell<Option<SeededBug>> = const { Cell::new(None) };
 }
 
 /// While it lives, the mistake is made.

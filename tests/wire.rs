@@ -44,14 +44,14 @@ use disburse::gateway::{
     ExtraDataForm, Gateway, HttpGateway, Inquiry, Outcome, Profile, Reply, Signal, StopReason,
     SupportDocumentIn,
 };
-use disburse::lifecycle::{Class, Event, Verdict};
+use disburse::lifecycle::{Class, Event, CodeMeaning};
 use payments::{
     A, B, C, about, acknowledgement, gateway, id, kenyan, one, outgoing, payment, profile,
     supported,
 };
 use server::{Connection, Server};
 
-const ACKNOWLEDGED: Event = Event::Reply(Verdict {
+const ACKNOWLEDGED: Event = Event::Reply(CodeMeaning {
     class: Class::Acknowledged,
     code: 139,
 });
@@ -204,7 +204,7 @@ async fn a_status_query_is_exact_to_the_byte() {
         },
     ];
     let reply = soon(gateway(&server.url()).query(&questions)).await;
-    let pending = Verdict {
+    let pending = CodeMeaning {
         class: Class::Acknowledged,
         code: 139,
     };

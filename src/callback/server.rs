@@ -23,8 +23,8 @@ use super::seats::{Doing, Guest, Seats};
 use super::{Addresses, kept};
 use crate::domain::{PayerTransactionId, Timestamp};
 use crate::gateway::{CallbackNotice, Scrub, Secrets, read_callback};
-use crate::journal::{CallbackNote, Journal, Moved, Received};
-use crate::lifecycle::{CodeTable, Event, Moment, Policy};
+use crate::journal::{IncomingCallback, Journal, Transition, Received};
+use crate::lifecycle::{CodeTable, Event, StepContext, Policy};
 
 const BODY_MAX: usize = 64 * 1024;
 const HEADERS_WITHIN: Duration = Duration::from_secs(5);
@@ -49,7 +49,7 @@ pub struct Options {
     /// What callers may repeat and nobody may read.
     pub secrets: Secrets,
     /// Told of every payment that a callback moved.
-    pub moved: Option<mpsc::Sender<Moved>>,
+    pub moved: Option<mpsc::Sender<Transition>>,
 }
 
 /// A bound listener.
@@ -230,17 +230,17 @@ async fn read(mut body: Incoming) -> Result<Read, hyper::Error> {
 /// Stores what came to the address of a payment, then answers.
 async fn take(
     id: PayerTransactionId,
-    note: CallbackNote,
+    note: IncomingCallback,
     options: &Options,
     now: Timestamp,
 ) -> Reply {
     let gateway_id = note.said.gateway_transaction_id.clone();
-    let moment = Moment {
+    let moment = StepContext {
         now,
         jitter: fastrand::u8(..),
     };
     #[cfg(test)]
-    if crate::canary::Canary::AcknowledgedBeforeStored.sings() {
+    if crate::canary::SeededBug::AcknowledgedBeforeStored.is_active() {
         let (journal, policy) = (options.journal.clone(), Arc::clone(&options.policy));
         tokio::spawn(async move { journal.callback(note, moment, policy).await });
         return acknowledgement(id, None);
@@ -268,7 +268,7 @@ async fn take(
         }
         Ok(Received::Unknown) => return empty(StatusCode::NOT_FOUND),
         // The first failure of the journal is told; each callback after it fails for the same reason.
-        Err(error @ crate::journal::Error::Latched { .. }) => {
+        Err(error @ crate::journal::Error::Poisoned { .. }) => {
             tracing::debug!(%error, "a callback could not be stored");
             return empty(StatusCode::SERVICE_UNAVAILABLE);
         }
@@ -293,7 +293,7 @@ pub(crate) async fn receive(
 }
 
 /// Reads a body. The address has proved who sends it: what cannot be read is kept as it is.
-fn note_of(id: PayerTransactionId, body: &[u8], codes: &CodeTable, scrub: &Scrub) -> CallbackNote {
+fn note_of(id: PayerTransactionId, body: &[u8], codes: &CodeTable, scrub: &Scrub) -> IncomingCallback {
     let blank = blank(id, body);
     match read_callback(body, codes, scrub) {
         Ok(CallbackNotice {
@@ -307,7 +307,7 @@ fn note_of(id: PayerTransactionId, body: &[u8], codes: &CodeTable, scrub: &Scrub
                 said.anomaly = Some("the callback names another payment".into());
             }
             let event = (!about_another).then_some(Event::Callback(verdict));
-            CallbackNote {
+            IncomingCallback {
                 event,
                 said,
                 ..blank
@@ -328,7 +328,7 @@ fn note_of_long(
     head: &[u8],
     announced: Option<u64>,
     scrub: &Scrub,
-) -> CallbackNote {
+) -> IncomingCallback {
     let long = match announced {
         Some(length) => format!("{length} bytes, and at most {BODY_MAX} are read"),
         None => format!("more than {BODY_MAX} bytes, of which no more are read"),
@@ -339,11 +339,11 @@ fn note_of_long(
     note
 }
 
-fn blank(id: PayerTransactionId, body: &[u8]) -> CallbackNote {
-    CallbackNote {
+fn blank(id: PayerTransactionId, body: &[u8]) -> IncomingCallback {
+    IncomingCallback {
         id,
         event: None,
-        said: crate::domain::Said::default(),
+        said: crate::domain::ResponseDetails::default(),
         digest: Sha256::digest(body).into(),
         body: None,
     }

@@ -175,7 +175,7 @@ impl From<journal::Error> for Error {
             E::Foreign { .. } => Some("name another file with --journal"),
             E::Damaged { .. } => Some(DAMAGED),
             E::Storage { cause } if is_damage(cause) => Some(DAMAGED),
-            E::Latched { cause } if cause.contains("malformed") => Some(DAMAGED),
+            E::Poisoned { cause } if cause.contains("malformed") => Some(DAMAGED),
             E::UnknownPayment { .. } => Some(
                 "name it by the reference of its row or by its payerTransactionID; payments.csv of the report lists both",
             ),
@@ -211,7 +211,7 @@ impl From<journal::Error> for Error {
             E::Storage { cause } if is_full(cause) => Some(FULL),
             E::Open { cause, .. }
             | E::Mark { cause, .. }
-            | E::Latched { cause }
+            | E::Poisoned { cause }
             | E::Scratch { cause }
                 if ["No space left", "disk I/O error", "is full"]
                     .iter()
@@ -223,7 +223,7 @@ impl From<journal::Error> for Error {
                 "a file beside the journal says how far it has come, so that an older copy is noticed: make its folder writable, \
                  and run the same command again",
             ),
-            E::Storage { .. } | E::Latched { .. } => Some(
+            E::Storage { .. } | E::Poisoned { .. } => Some(
                 "run the same command again: what was sent without an outcome is asked about, never posted blindly",
             ),
             _ => None,

@@ -2,7 +2,7 @@
 
 /// What a finished command says with its exit code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum ExitStatus {
     /// Done; of a run: every payment is paid.
     Done,
     /// Finished, but some payments failed, were rejected, or are in conflict.
@@ -13,7 +13,7 @@ pub enum Verdict {
     Stopped,
 }
 
-impl Verdict {
+impl ExitStatus {
     pub(super) fn code(self) -> u8 {
         match self {
             Self::Done => 0,

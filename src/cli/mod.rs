@@ -25,7 +25,7 @@ use commands::{
     resolve, sandbox, shell, show_config, status, token, upload, verify,
 };
 pub use error::Error;
-pub use exit::Verdict;
+pub use exit::ExitStatus;
 use session::Session;
 use terminal::output;
 
@@ -52,7 +52,7 @@ pub fn run(arguments: Arguments) -> ExitCode {
     if let Some(cause) = output::lost() {
         let lost = Error::unexpected(format!("standard output cannot be written: {cause}"));
         lost.print();
-        if matches!(outcome, Ok(Verdict::Done)) {
+        if matches!(outcome, Ok(ExitStatus::Done)) {
             return ExitCode::from(lost.code());
         }
     }
@@ -76,7 +76,7 @@ fn runs_alone(command: &Command) -> bool {
     }
 }
 
-async fn carry_out(arguments: Arguments) -> Result<Verdict, Error> {
+async fn carry_out(arguments: Arguments) -> Result<ExitStatus, Error> {
     signals::outlive_file_limits();
     let session = Session::new(arguments.common);
     match arguments.command {

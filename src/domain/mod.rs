@@ -1,6 +1,6 @@
 //! What a payment is: values that are valid by their type.
 //!
-//! Everything here is parsed once, at the door, and trusted afterwards. No I/O, no clock but [`Timestamp::now`] and [`Uptime::now`].
+//! Everything here is parsed once, at the door, and trusted afterwards. No I/O, no clock but [`Timestamp::now`] and [`BootTime::now`].
 
 mod account_format;
 mod actor;
@@ -28,9 +28,9 @@ pub use ids::{
 };
 pub use msisdn::{Country, Msisdn, MsisdnError};
 pub use payment::{
-    BankAccount, DocumentPath, Instruction, Payment, PaymentKind, UnknownKind, Unpriced, Written,
+    BankAccount, DocumentPath, Instruction, Payment, PaymentKind, UnknownKind, Unpriced, AmountField,
 };
 pub use pulse::Pulse;
-pub use said::{Member, Named, Said};
+pub use said::{Member, Named, ResponseDetails};
 pub use time::{Timestamp, WireZone};
-pub use uptime::Uptime;
+pub use uptime::BootTime;

@@ -172,7 +172,7 @@ impl fmt::Debug for DocumentPath {
 pub type Unpriced = Instruction<Currency>;
 
 /// What a row says of the amount.
-pub trait Written {
+pub trait AmountField {
     /// Returns the currency.
     fn currency(&self) -> Currency;
     /// Returns the digits of the amount, none when the row has no amount.
@@ -181,7 +181,7 @@ pub trait Written {
     fn known(&self) -> Option<Amount>;
 }
 
-impl Written for Money {
+impl AmountField for Money {
     fn currency(&self) -> Currency {
         self.currency
     }
@@ -195,7 +195,7 @@ impl Written for Money {
     }
 }
 
-impl Written for Currency {
+impl AmountField for Currency {
     fn currency(&self) -> Currency {
         *self
     }
@@ -209,7 +209,7 @@ impl Written for Currency {
     }
 }
 
-impl<M: Written> Instruction<M> {
+impl<M: AmountField> Instruction<M> {
     /// Returns SHA-256 over every field but the line: equal rows have equal hashes, whatever folder their file lies in.
     ///
     /// The amount counts as the row has it: a row without one keeps its hash whatever its bill says.
@@ -256,7 +256,7 @@ pub const BANK_MEMBERS: [(&str, &str); 4] = [
     ("bank_account_number", "destinationAccountNo"),
 ];
 
-impl<M: Written> Instruction<M> {
+impl<M: AmountField> Instruction<M> {
     /// Returns the row as a batch file has it: its cells that are not empty, by the names of their columns.
     #[must_use]
     pub fn cells(&self) -> Vec<(String, String)> {

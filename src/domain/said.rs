@@ -4,7 +4,7 @@ use super::GatewayTransactionId;
 
 /// The words that came with a status code, or what happened instead of one.
 #[derive(Clone, Default, PartialEq, Eq)]
-pub struct Said {
+pub struct ResponseDetails {
     /// `statusDescription`, bounded and without control characters.
     pub description: String,
     /// `gatewayTransactionID`.
@@ -57,7 +57,7 @@ impl std::fmt::Debug for Named {
 }
 
 // Receipts and narrations are bearer values: they stay out of logs.
-impl std::fmt::Debug for Said {
+impl std::fmt::Debug for ResponseDetails {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Said")
             .field("description", &self.description)

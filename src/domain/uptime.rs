@@ -8,13 +8,13 @@ const READ_WITHIN: Duration = Duration::from_millis(5);
 
 /// How long the machine has been running, its sleep included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Uptime {
+pub struct BootTime {
     /// Which of its starts it counts from.
     boot: u128,
     millis: u64,
 }
 
-impl Uptime {
+impl BootTime {
     /// Wraps a reading.
     #[must_use]
     pub fn from_parts(boot: u128, millis: u64) -> Self {
@@ -100,20 +100,20 @@ mod tests {
 
     #[test]
     fn only_readings_of_one_start_can_be_compared() {
-        let later = Uptime::from_parts(1, 5_000);
+        let later = BootTime::from_parts(1, 5_000);
         let earlier = later.before(Duration::from_millis(1_500));
         assert_eq!(later.since(earlier), Some(Duration::from_millis(1_500)));
         assert_eq!(earlier.since(later), None);
-        assert_eq!(later.since(Uptime::from_parts(2, 3_500)), None);
-        assert_eq!(later.before(Duration::MAX), Uptime::from_parts(1, 0));
+        assert_eq!(later.since(BootTime::from_parts(2, 3_500)), None);
+        assert_eq!(later.before(Duration::MAX), BootTime::from_parts(1, 0));
     }
 
     #[cfg(target_os = "linux")]
     #[test]
     fn the_machine_tells_its_uptime() {
-        let first = Uptime::now().expect("Linux tells it");
+        let first = BootTime::now().expect("Linux tells it");
         std::thread::sleep(Duration::from_millis(20));
-        let passed = Uptime::now().and_then(|now| now.since(first));
+        let passed = BootTime::now().and_then(|now| now.since(first));
         assert!(passed.is_some_and(|passed| passed >= Duration::from_millis(19)));
     }
 }

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use governor::clock::Clock as Pace;
 
-use crate::domain::{Timestamp, Uptime};
+use crate::domain::{Timestamp, BootTime};
 
 /// What reads as a shorter sleep is the time between two readings.
 const ASLEEP_LEAST: Duration = Duration::from_millis(10);
@@ -32,7 +32,7 @@ pub struct Clock {
     slept: Duration,
     /// The machine's uptime at the start, where time is simulated.
     #[cfg(test)]
-    machine: Option<Uptime>,
+    machine: Option<BootTime>,
 }
 
 impl Clock {
@@ -48,7 +48,7 @@ impl Clock {
         Self {
             wall,
             started: Monotonic.now(),
-            slept: Uptime::slept(),
+            slept: BootTime::slept(),
             #[cfg(test)]
             machine: None,
         }
@@ -57,7 +57,7 @@ impl Clock {
     /// Lets the machine's uptime pass with the runtime's time.
     #[cfg(test)]
     #[must_use]
-    pub(crate) fn on(self, machine: Uptime) -> Self {
+    pub(crate) fn on(self, machine: BootTime) -> Self {
         Self {
             machine: Some(machine),
             ..self
@@ -66,19 +66,19 @@ impl Clock {
 
     /// Reads the clock that nobody sets; `None` where there is none.
     #[must_use]
-    pub fn uptime(&self) -> Option<Uptime> {
+    pub fn uptime(&self) -> Option<BootTime> {
         #[cfg(test)]
         if let Some(machine) = self.machine {
             let (boot, millis) = machine.parts();
             let passed = u64::try_from(self.elapsed().as_millis()).unwrap_or(u64::MAX);
-            return Some(Uptime::from_parts(boot, millis.saturating_add(passed)));
+            return Some(BootTime::from_parts(boot, millis.saturating_add(passed)));
         }
-        Uptime::now()
+        BootTime::now()
     }
 
     fn elapsed(&self) -> Duration {
         let awake = Monotonic.now().saturating_duration_since(self.started);
-        let asleep = Uptime::slept().saturating_sub(self.slept);
+        let asleep = BootTime::slept().saturating_sub(self.slept);
         awake
             + if asleep < ASLEEP_LEAST {
                 Duration::ZERO

@@ -9,10 +9,10 @@ use std::time::Duration;
 
 use super::core::Health;
 use crate::callback::Addresses;
-use crate::domain::{GatewayTransactionId, Said};
+use crate::domain::{GatewayTransactionId, ResponseDetails};
 use crate::gateway::{Gateway, Inquiry, Outcome, Outgoing, Reply, Signal, StopReason};
 use crate::journal::{Claim, Finding, Question};
-use crate::lifecycle::{Class, Event, Verdict};
+use crate::lifecycle::{Class, Event, CodeMeaning};
 
 /// A post and a query are asked for less of, when the gateway does not say how much less.
 const SLOW_DOWN: Duration = Duration::from_secs(1);
@@ -49,7 +49,7 @@ pub(super) async fn post<G: Gateway>(
     let no_float = |outcome: &Outcome| {
         matches!(
             outcome.event,
-            Event::Reply(Verdict {
+            Event::Reply(CodeMeaning {
                 class: Class::NoFloat,
                 ..
             })
@@ -71,9 +71,9 @@ pub(super) fn withheld(claims: &[Claim]) -> Exchange {
     let findings = claims.iter().map(|claim| Finding {
         seq: claim.seq,
         event: Event::Unsent,
-        said: Said {
+        said: ResponseDetails {
             cause: cause.into(),
-            ..Said::default()
+            ..ResponseDetails::default()
         },
     });
     Exchange {
@@ -107,15 +107,15 @@ impl Exchange {
     /// Takes what was not found for unanswered: so it was before the program stood still.
     pub(super) fn forget_not_found(&mut self) {
         for finding in &mut self.findings {
-            if let Event::Answer(Verdict {
+            if let Event::Answer(CodeMeaning {
                 class: Class::NotFound,
                 ..
             }) = finding.event
             {
                 finding.event = Event::NoAnswer;
-                finding.said = Said {
+                finding.said = ResponseDetails {
                     cause: "the program stood still before the answer was taken in".into(),
-                    ..Said::default()
+                    ..ResponseDetails::default()
                 };
             }
         }
@@ -153,9 +153,9 @@ fn exchange(seqs: &[i64], reply: Reply, dry_lanes: Vec<i64>, absent: Event) -> E
         .map(|seq| {
             let Outcome { event, said } = outcomes.next().unwrap_or_else(|| Outcome {
                 event: absent,
-                said: Said {
+                said: ResponseDetails {
                     cause: "the reply has no outcome of this payment".into(),
-                    ..Said::default()
+                    ..ResponseDetails::default()
                 },
             });
             Finding {

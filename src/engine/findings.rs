@@ -79,7 +79,7 @@ impl Findings {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::Said;
+    use crate::domain::ResponseDetails;
     use crate::lifecycle::Event;
 
     fn some(count: usize) -> impl Iterator<Item = Finding> {
@@ -87,7 +87,7 @@ mod tests {
             Finding {
                 seq: 1,
                 event: Event::Lost,
-                said: Said::default(),
+                said: ResponseDetails::default(),
             },
             count,
         )

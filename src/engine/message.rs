@@ -1,18 +1,18 @@
 //! What the tasks of a run tell its loop.
 
-use super::core::News;
+use super::core::EngineInput;
 use super::exchange::Exchange;
 use crate::domain::Timestamp;
-use crate::journal::{Clearance, Error, Halt, Moved};
+use crate::journal::{Clearance, Error, Halt, Transition};
 
 /// What came of something that the run has begun.
 pub(super) enum Message {
-    News(News),
+    EngineInput(EngineInput),
     /// A sender is idle again, and what came of its post.
     Posted(usize, Exchange),
     /// What was answered, when it was asked, and when it was heard.
     Answered(Exchange, [Timestamp; 2]),
-    Recorded(Vec<Moved>),
+    Recorded(Vec<Transition>),
     /// Claims that were looked at once more, and what they may do.
     LookedUp(Vec<(i64, Clearance)>),
     /// The journal was asked at this reading of the pulse, and no other run has taken over.

@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 use super::{Clock, Ending, Limits, Progress};
 use crate::callback::Addresses;
 use crate::domain::{BatchName, Pulse};
-use crate::journal::{Home, Journal, Moved};
+use crate::journal::{Home, Journal, Transition};
 use crate::ledger::confirmation::Confirmation;
 use crate::lifecycle::Policy;
 
@@ -48,7 +48,7 @@ pub struct Run {
     /// Where the run stands.
     pub progress: watch::Sender<Progress>,
     /// Payments that a callback moved.
-    pub callbacks: mpsc::Receiver<Moved>,
+    pub callbacks: mpsc::Receiver<Transition>,
 }
 
 /// How a run ended.

@@ -5,7 +5,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::Clock;
-use crate::domain::{Timestamp, Uptime};
+use crate::domain::{Timestamp, BootTime};
 use crate::journal::{Acquired, Journal, RunToken};
 use crate::ledger::pace::Last;
 
@@ -16,7 +16,7 @@ const WINDOW: Duration = Duration::from_secs(1);
 pub(super) fn departs_from(acquired: &Acquired, clock: &Clock) -> (Timestamp, Timestamp) {
     let taken = clock.now();
     #[cfg(test)]
-    if crate::canary::Canary::RateForgotten.sings() {
+    if crate::canary::SeededBug::RateForgotten.is_active() {
         return (taken, taken);
     }
     let quiet = |last: Last| taken.after(last.quiet(clock.uptime(), WINDOW));
@@ -60,7 +60,7 @@ impl Departures {
     }
 
     /// Returns since when none has left, once none is under way; `None` where the system has no such clock.
-    fn resting(&self, clock: &Clock) -> Option<(Uptime, Uptime)> {
+    fn resting(&self, clock: &Clock) -> Option<(BootTime, BootTime)> {
         let now = clock.uptime()?;
         // The runtime's clock stands still while the machine sleeps: at worst, the rest seems to be shorter than it is. A
         // millisecond more makes up for the fractions.

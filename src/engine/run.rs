@@ -13,15 +13,15 @@ use super::findings::{Findings, GROUP_MAX, Next};
 use super::message::Message;
 use super::repeats::{Repeats, Wait};
 use super::rest::{self, Departures};
-use super::senders::{Line, Senders};
+use super::senders::{Line, WorkerPool};
 use super::standstill::{self, Standstill};
-use super::{Core, Effect, Ending, News, Pacer, Plan, Progress, Run, Summary};
-use crate::domain::{Said, ServiceCode, Timestamp};
+use super::{Core, Effect, Ending, EngineInput, Pacer, Plan, Progress, Run, Summary};
+use crate::domain::{ResponseDetails, ServiceCode, Timestamp};
 use crate::gateway::{Gateway, OperationError, StopReason};
-use crate::journal::{Clearance, Error, Finding, Halt, Moved, Question, RunTerms, RunToken};
+use crate::journal::{Clearance, Error, Finding, Halt, Transition, Question, RunTerms, RunToken};
 use crate::ledger::HeldFor;
 use crate::ledger::standstill::is_timely;
-use crate::lifecycle::{Event, Moment, State};
+use crate::lifecycle::{Event, StepContext, State};
 
 /// Outcomes that wait to be recorded; beyond this no further post leaves.
 const BACKLOG_MAX: usize = 4096;
@@ -66,7 +66,7 @@ pub async fn run<G: Gateway>(plan: Plan<G>, run: Run) -> Result<Summary, Error> 
     let standing = plan.journal.standing(plan.batch.clone()).await?;
     let (messages, inbox) = mpsc::channel(BACKLOG_MAX);
     let _beating = standstill::beat(&plan.pulse, asked);
-    let shell = Shell {
+    let shell = Driver {
         core: Core::new(plan.limits.clone(), &standing, now),
         posts: Pacer::new(plan.limits.rate, plan.limits.packets),
         queries: Pacer::new(plan.limits.query_rate, plan.limits.packets),
@@ -82,7 +82,7 @@ pub async fn run<G: Gateway>(plan: Plan<G>, run: Run) -> Result<Summary, Error> 
             addresses: plan.addresses.clone(),
             pulse: Arc::clone(&plan.pulse),
         }),
-        senders: Senders::default(),
+        senders: WorkerPool::default(),
         messages,
         findings: Findings::default(),
         fault: None,
@@ -94,7 +94,7 @@ pub async fn run<G: Gateway>(plan: Plan<G>, run: Run) -> Result<Summary, Error> 
     shell.serve(run, inbox, acquired.abandoned).await
 }
 
-struct Shell<G> {
+struct Driver<G> {
     plan: Plan<G>,
     core: Core,
     posts: Pacer,
@@ -107,7 +107,7 @@ struct Shell<G> {
     token: RunToken,
     tasks: TaskTracker,
     line: Arc<Line<G>>,
-    senders: Senders,
+    senders: WorkerPool,
     messages: mpsc::Sender<Message>,
     findings: Findings,
     fault: Option<Error>,
@@ -118,11 +118,11 @@ struct Shell<G> {
 
 /// Returns whether a payment had ended and moved all the same, or had failed and is spoken of: a retry of its row, or another row
 /// of its debt, may have been looked at before.
-fn reopens(moved: &Moved) -> bool {
+fn reopens(moved: &Transition) -> bool {
     moved.from == State::Failed || moved.from.is_finished() && moved.from != moved.life.state
 }
 
-impl<G: Gateway> Shell<G> {
+impl<G: Gateway> Driver<G> {
     async fn serve(
         mut self,
         mut run: Run,
@@ -161,7 +161,7 @@ impl<G: Gateway> Shell<G> {
             tokio::select! {
                 biased;
                 () = run.drain.cancelled(), if !self.core.is_ending() => {
-                    self.core.tell(News::Drain, self.plan.clock.now());
+                    self.core.tell(EngineInput::Drain, self.plan.clock.now());
                 }
                 Some(message) = inbox.recv() => {
                     self.take(message);
@@ -183,7 +183,7 @@ impl<G: Gateway> Shell<G> {
         }
         // Whoever still has something to say must not wait for somebody to listen.
         drop(inbox);
-        self.senders = Senders::default();
+        self.senders = WorkerPool::default();
         self.tasks.close();
         self.tasks.wait().await;
         self.show(self.plan.clock.now(), &run.progress);
@@ -224,34 +224,34 @@ impl<G: Gateway> Shell<G> {
     }
 
     /// Takes in what a callback has moved.
-    fn hear(&mut self, moved: Moved, now: Timestamp) {
+    fn hear(&mut self, moved: Transition, now: Timestamp) {
         if reopens(&moved) {
             self.repeats.doubt();
         }
-        self.core.tell(News::Moved(vec![moved]), now);
+        self.core.tell(EngineInput::Transition(vec![moved]), now);
     }
 
     fn take(&mut self, message: Message) {
         let now = self.plan.clock.now();
         match message {
-            Message::News(news) => self.core.tell(news, now),
+            Message::EngineInput(news) => self.core.tell(news, now),
             Message::Posted(sender, exchange) => {
                 self.senders.done(sender);
-                self.take_exchange(exchange, News::PostEnded, now);
+                self.take_exchange(exchange, EngineInput::PostEnded, now);
             }
             Message::Answered(mut exchange, [asked, heard]) => {
                 let (took, lay) = (heard.since(asked), now.since(heard));
                 if !is_timely(took, lay, self.plan.request_timeout) {
                     exchange.forget_not_found();
                 }
-                self.take_exchange(exchange, News::QueryEnded, now);
+                self.take_exchange(exchange, EngineInput::QueryEnded, now);
             }
             Message::Recorded(moves) => {
                 self.findings.recorded();
                 if moves.iter().any(reopens) {
                     self.repeats.doubt();
                 }
-                self.core.tell(News::Moved(moves), now);
+                self.core.tell(EngineInput::Transition(moves), now);
             }
             Message::LookedUp(found) => {
                 self.core.take_back(&found);
@@ -271,27 +271,27 @@ impl<G: Gateway> Shell<G> {
                         tracing::error!(what = %found.what, "no further payment is posted");
                     }
                 }
-                self.core.tell(News::Drain, now);
+                self.core.tell(EngineInput::Drain, now);
                 self.halted.get_or_insert(halt);
             }
         }
     }
 
-    fn take_exchange(&mut self, exchange: Exchange, ended: fn(Health) -> News, now: Timestamp) {
+    fn take_exchange(&mut self, exchange: Exchange, ended: fn(Health) -> EngineInput, now: Timestamp) {
         self.findings.extend(exchange.findings);
         for lane in exchange.dry_lanes {
-            self.core.tell(News::NoFloat(lane), now);
+            self.core.tell(EngineInput::NoFloat(lane), now);
         }
         self.core.tell(ended(exchange.health), now);
         if let Some(StopReason::Credentials(why) | StopReason::Misconfigured(why)) = exchange.stop {
-            self.core.tell(News::Stop(why), now);
+            self.core.tell(EngineInput::Stop(why), now);
         }
     }
 
     // Dispatch ends with the first failure of the journal: what it holds is no longer known.
     fn fail(&mut self, error: Error, now: Timestamp) {
         tracing::error!(%error, "the journal cannot be written; no further payment is posted, and the run ends");
-        self.core.tell(News::Drain, now);
+        self.core.tell(EngineInput::Drain, now);
         self.core.forget_journal();
         self.findings.forget();
         self.fault.get_or_insert(error);
@@ -307,9 +307,9 @@ impl<G: Gateway> Shell<G> {
                         .extend(claims.into_iter().map(|claim| Finding {
                             seq: claim.seq,
                             event: Event::Unsent,
-                            said: Said {
+                            said: ResponseDetails {
                                 cause: "withheld before it was sent".into(),
-                                ..Said::default()
+                                ..ResponseDetails::default()
                             },
                         }));
                 }
@@ -359,7 +359,7 @@ impl<G: Gateway> Shell<G> {
             #[cfg(debug_assertions)]
             crate::points::pass("after-claim");
             let _ = messages
-                .send(Message::News(News::Claimed(claims, due)))
+                .send(Message::EngineInput(EngineInput::Claimed(claims, due)))
                 .await;
             Ok(())
         });
@@ -373,7 +373,7 @@ impl<G: Gateway> Shell<G> {
         self.spawn(async move {
             let (questions, due) = journal.questions(token, limit, now, lease).await?;
             let _ = messages
-                .send(Message::News(News::Questions(questions, due)))
+                .send(Message::EngineInput(EngineInput::Questions(questions, due)))
                 .await;
             Ok(())
         });
@@ -386,15 +386,15 @@ impl<G: Gateway> Shell<G> {
             let news = match gateway.balance(&service).await {
                 Ok(balance) => {
                     let balance = balance.map(|balance| (balance.currency, balance.minor));
-                    News::Balance(lane, balance)
+                    EngineInput::Balance(lane, balance)
                 }
-                Err(OperationError::Credentials { what, .. }) => News::Stop(what),
+                Err(OperationError::Credentials { what, .. }) => EngineInput::Stop(what),
                 Err(error) => {
                     tracing::warn!(%service, %error, "the balance of a paused service cannot be asked for; it stays paused");
-                    News::Balance(lane, None)
+                    EngineInput::Balance(lane, None)
                 }
             };
-            let _ = messages.send(Message::News(news)).await;
+            let _ = messages.send(Message::EngineInput(news)).await;
         });
     }
 
@@ -429,7 +429,7 @@ impl<G: Gateway> Shell<G> {
             let standing = journal.standing(batch).await?;
             let due = journal.due(token, now).await?;
             let _ = messages
-                .send(Message::News(News::Standing(Box::new(standing), due)))
+                .send(Message::EngineInput(EngineInput::Standing(Box::new(standing), due)))
                 .await;
             Ok(())
         });
@@ -559,7 +559,7 @@ impl<G: Gateway> Shell<G> {
             Next::Record(group) => group,
         };
         self.jitter = self.jitter.wrapping_mul(5).wrapping_add(113);
-        let moment = Moment {
+        let moment = StepContext {
             now: self.plan.clock.now(),
             jitter: self.jitter,
         };

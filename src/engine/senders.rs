@@ -22,12 +22,12 @@ pub(super) struct Line<G> {
 /// Tasks that post, as many as were ever under way at once.
 // One task for each post would be allocated, moved and freed as often: it is several kilobytes large.
 #[derive(Debug, Default)]
-pub(super) struct Senders {
+pub(super) struct WorkerPool {
     tasks: Vec<mpsc::Sender<Vec<Claim>>>,
     idle: Vec<usize>,
 }
 
-impl Senders {
+impl WorkerPool {
     /// Hands a post to a sender that is idle, or to a new one, which tells its number and what came of it.
     pub(super) fn post<G, M>(
         &mut self,

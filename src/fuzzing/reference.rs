@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde_json::value::RawValue;
 
 use super::file::File;
-use crate::domain::{Amount, Written};
+use crate::domain::{Amount, AmountField};
 use crate::intake::{
     BadPlaces, Error, FIELD_BYTES_MAX, Options, ROW_BYTES_MAX, Row, Rules, raw_rows,
 };

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use crate::domain::{PayerTransactionId, Said};
+use crate::domain::{PayerTransactionId, ResponseDetails};
 use crate::gateway::offline::{self, Question};
 use crate::gateway::{Signal, StopReason};
 use crate::lifecycle::{Class, CodeTable, Event};
@@ -152,7 +152,7 @@ pub(super) fn code(value: &Value) -> Option<i32> {
 }
 
 /// Holds what is kept of a reply to texts that are bounded and harmless.
-pub(super) fn assert_said(said: &Said) {
+pub(super) fn assert_said(said: &ResponseDetails) {
     super::assert_shown(&said.description, 2_048);
     super::assert_shown(&said.cause, 2_048);
     super::assert_shown(said.anomaly.as_deref().unwrap_or_default(), 8_192);

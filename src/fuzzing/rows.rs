@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::file::File;
 use super::reference;
 use crate::domain::{
-    Amount, Country, Currency, Instruction, Money, PaymentKind, ServiceCode, Written,
+    Amount, Country, Currency, Instruction, Money, PaymentKind, ServiceCode, AmountField,
 };
 use crate::intake::{
     COLUMNS, Encoding, FIELD_BYTES_MAX, Format, Options, ROW_BYTES_MAX, Reader, Row, RowError,
@@ -184,7 +184,7 @@ fn told_of_row(error: &RowError) {
 }
 
 /// What is good fits the wire as it is.
-fn good<M: Written>(row: &Instruction<M>, currency: Currency) {
+fn good<M: AmountField>(row: &Instruction<M>, currency: Currency) {
     let digits = row.money.digits();
     if !digits.is_empty() {
         let amount = Amount::parse(&digits, currency).expect("an amount reads back");
@@ -297,7 +297,7 @@ fn assert_same(found: &Row, expected: &Row, bytes: &[u8]) {
     );
 }
 
-fn is_same<M: Written + Clone + PartialEq>(
+fn is_same<M: AmountField + Clone + PartialEq>(
     found: &Instruction<M>,
     expected: &Instruction<M>,
 ) -> bool {
@@ -314,7 +314,7 @@ struct Cell {
 }
 
 /// Returns the row by the names of its columns.
-fn cells<M: Written>(row: &Instruction<M>) -> Vec<Cell> {
+fn cells<M: AmountField>(row: &Instruction<M>) -> Vec<Cell> {
     let kind = RULES.services.get(&row.service).map(|rule| rule.kind);
     let is_bank = matches!(kind, Some(PaymentKind::Bank | PaymentKind::Rtgs));
     let (bank, extra) = row.extra.split_at(if is_bank { BANK.len() } else { 0 });

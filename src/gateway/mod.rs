@@ -17,7 +17,7 @@ mod services;
 mod transport;
 pub mod wire;
 
-pub use crate::domain::Said;
+pub use crate::domain::ResponseDetails;
 pub use classify::callback::{CallbackNotice, read_callback};
 pub use error::Error;
 pub use operations::{

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::operations::{FloatBalance, OperationError};
-use crate::domain::{GatewayTransactionId, PayerTransactionId, Payment, Said, ServiceCode};
+use crate::domain::{GatewayTransactionId, PayerTransactionId, Payment, ResponseDetails, ServiceCode};
 use crate::lifecycle::Event;
 
 /// One payment to post.
@@ -45,7 +45,7 @@ pub struct Outcome {
     /// The evidence.
     pub event: Event,
     /// Its words.
-    pub said: Said,
+    pub said: ResponseDetails,
 }
 
 /// The outcome of one request.

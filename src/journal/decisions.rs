@@ -1,15 +1,15 @@
 //! What an operator's decision rests on, and what it is.
 
 use crate::domain::{Money, PayerTransactionId};
-use crate::journal::Moved;
+use crate::journal::Transition;
 use crate::ledger::decisions;
-use crate::lifecycle::Life;
+use crate::lifecycle::PaymentState;
 
 /// What was known of a payment at one moment: a decision rests on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Seen {
     pub(super) evidence: i64,
-    pub(super) life: Life,
+    pub(super) life: PaymentState,
 }
 
 /// A payment that an operator is about to decide.
@@ -26,7 +26,7 @@ pub struct Looked {
     /// The gateway that its batch is tied to.
     pub gateway: Option<String>,
     /// Where it stands.
-    pub life: Life,
+    pub life: PaymentState,
     /// All that was known.
     pub seen: Seen,
     /// It stands as failed, and a retry of its row waits for what became of it, or the gateway has taken its word back.
@@ -37,7 +37,7 @@ pub struct Looked {
 #[derive(Clone, Copy, Debug)]
 pub struct Answered {
     /// How the payment moved by it.
-    pub moved: Moved,
+    pub moved: Transition,
     /// What it says of the payment.
     pub heard: decisions::Heard,
     /// It names another amount, currency or number than ours.

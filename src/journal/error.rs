@@ -195,7 +195,7 @@ pub enum Error {
     #[error("a temporary file failed: {cause}")]
     Scratch { cause: String },
     #[error("the journal stopped after an earlier failure: {cause}")]
-    Latched { cause: String },
+    Poisoned { cause: String },
 }
 
 /// Says that orders of people are lost.
@@ -224,7 +224,7 @@ impl Error {
             | Self::Busy { .. }
             | Self::Storage { .. }
             | Self::Scratch { .. }
-            | Self::Latched { .. } => Kind::Fault,
+            | Self::Poisoned { .. } => Kind::Fault,
             _ => Kind::Refused,
         }
     }

@@ -39,7 +39,7 @@ pub use listed::{ListedPayment, ListedRow};
 pub use lock::{RunLock, holder};
 pub use proof::{ChainHead, FINDINGS_SHOWN, Proof};
 pub use recovery::{Missed, Presumed, Presuming, Recovery};
-pub use refusal::{Difference, LateError, LoadRefusal};
+pub use refusal::{Difference, CrossRowError, LoadRefusal};
 pub use repeats::{
     ALIKE_LINES, ALIKE_MAX, Alike, AlikeKind, REPEATED_LOADS, RepeatPlan, RepeatedLoad, Repeats,
 };

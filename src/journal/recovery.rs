@@ -2,7 +2,7 @@
 
 use crate::domain::{BatchName, Timestamp};
 use crate::ledger::recovery::{Became, Cause, Since, became};
-use crate::lifecycle::Life;
+use crate::lifecycle::PaymentState;
 
 /// A journal that may have missed something, until that is declared made up for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,7 +65,7 @@ impl Presumed {
         }
     }
 
-    pub(super) fn count(&mut self, life: &Life, since: Since) {
+    pub(super) fn count(&mut self, life: &PaymentState, since: Since) {
         self.payments += 1;
         let which = match became(life, since) {
             Became::Unasked => &mut self.unasked,

@@ -5,7 +5,7 @@ use crate::ledger::Purpose;
 
 /// A mistake that only shows when all rows are seen together.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LateError {
+pub struct CrossRowError {
     /// Line of the file.
     pub line: u64,
     /// Its number among the rows of the file that are good by themselves, 1-based.
@@ -26,16 +26,16 @@ pub enum LoadRefusal {
         /// How many rows the file has that failed validation by themselves.
         rejected: u64,
         /// Mistakes found when all rows had been seen.
-        late: Vec<LateError>,
+        late: Vec<CrossRowError>,
         /// Those of them that repeat rows of other loads.
         repeats: Option<Repeats>,
         /// Rows without an error that a person should see.
         alike: Vec<Alike>,
     },
     /// Rows that say what they correct, and cannot.
-    Corrections(Vec<LateError>),
+    Corrections(Vec<CrossRowError>),
     /// So many rows may be mended ones of rejected rows, or new ones; the first of them.
-    MayBeMended(u64, Vec<LateError>),
+    MayBeMended(u64, Vec<CrossRowError>),
     /// The file has no rows.
     NoRows,
     /// The file was not read to its end.
@@ -45,7 +45,7 @@ pub enum LoadRefusal {
     /// An amendment with rows that may be new, or mended ones without a reference.
     Ambiguous(Difference),
     /// An amendment with rows that pay recipients of rows of the batch which it leaves out; the first of them.
-    Instead(Vec<LateError>),
+    Instead(Vec<CrossRowError>),
     /// An amendment that shares no row with the batch, and whose rows, so many, pay the recipients of the batch the same amounts.
     BatchAgain(u64),
     /// The batch belongs to another originator.

@@ -4,11 +4,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::domain::{
-    Amount, BatchName, Currency, Instruction, Money, Originator, PayerTransactionId, Payment, Said,
+    Amount, BatchName, Currency, Instruction, Money, Originator, PayerTransactionId, Payment, ResponseDetails,
     ServiceCode, Tally, Timestamp, Unpriced,
 };
 use crate::journal::generations::{ChangedRows, Waiting, WaitsFor};
-use crate::journal::refusal::{LateError, LoadRefusal};
+use crate::journal::refusal::{CrossRowError, LoadRefusal};
 use crate::journal::repeats::{Alike, RepeatPlan, Repeats};
 use crate::journal::{ChainHead, UnpricedRecord};
 use crate::ledger::confirmation::{Bound, Confirmation};
@@ -18,11 +18,11 @@ use crate::ledger::pace::Last;
 use crate::ledger::payer::Lost;
 use crate::ledger::set_aside::Withdrawal;
 use crate::ledger::{HeldFor, Purpose};
-use crate::lifecycle::{Event, Fact, Life, State};
+use crate::lifecycle::{Event, RecordedEvent, PaymentState, State};
 
 /// One row of a file on its way into the journal.
 #[derive(Clone, Debug)]
-pub enum Incoming {
+pub enum LoadRow {
     /// A valid row.
     Good(Instruction),
     /// A valid row that leaves its amount to the bill.
@@ -101,7 +101,7 @@ pub enum Loaded {
     /// The rows are in the journal (or would be, in a dry run).
     New(LoadSummary),
     /// The very same file is there already; nothing was changed.
-    AlreadyThere(LoadSummary),
+    AlreadyLoaded(LoadSummary),
     /// Nothing was loaded.
     Refused(LoadRefusal),
 }
@@ -116,7 +116,7 @@ pub struct LoadSummary {
     /// Rows set aside, with the amounts that could be read.
     pub rejected: Tally,
     /// Mistakes that were found when all rows had been seen, in skipped rows.
-    pub late: Vec<LateError>,
+    pub late: Vec<CrossRowError>,
     /// Rejected rows that have their mended row by this file.
     pub mended: u64,
     /// Failed payments that are paid anew by corrected rows of this file.
@@ -274,12 +274,12 @@ pub struct Finding {
     /// The evidence.
     pub event: Event,
     /// What was said with it.
-    pub said: Said,
+    pub said: ResponseDetails,
 }
 
 /// How a payment moved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Moved {
+pub struct Transition {
     /// The journal's number of the payment.
     pub seq: i64,
     /// Its lane.
@@ -287,7 +287,7 @@ pub struct Moved {
     /// Where it stood.
     pub from: State,
     /// What is known now.
-    pub life: Life,
+    pub life: PaymentState,
     /// Its amount.
     pub money: Money,
     /// Whether what was heard last is about it.
@@ -312,13 +312,13 @@ pub enum Heard {
 
 /// A callback that passed authentication.
 #[derive(Clone, Debug)]
-pub struct CallbackNote {
+pub struct IncomingCallback {
     /// The identifier of the address it came to.
     pub id: PayerTransactionId,
     /// The verdict; `None` when the body is not one about this payment.
     pub event: Option<Event>,
     /// What was said with it.
-    pub said: Said,
+    pub said: ResponseDetails,
     /// SHA-256 of the body: a repeat adds nothing.
     pub digest: [u8; 32],
     /// The body, as far as it is kept, when it could not be read.
@@ -329,7 +329,7 @@ pub struct CallbackNote {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Received {
     /// Stored; the payment may have moved.
-    Stored(Option<Moved>),
+    Stored(Option<Transition>),
     /// It had been stored before.
     Repeat,
     /// The journal has no such payment.
@@ -469,7 +469,7 @@ pub struct PaymentRecord {
     /// The instruction.
     pub payment: Payment,
     /// Where it stands.
-    pub life: Life,
+    pub life: PaymentState,
     /// When it reached its end.
     pub settled_at: Option<Timestamp>,
     /// The latest words of the gateway.
@@ -529,13 +529,13 @@ pub enum ReportRow {
 
 /// One piece of evidence, for a person.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TrailEntry {
+pub struct HistoryEntry {
     /// When it was recorded.
     pub at: Timestamp,
     /// The evidence.
     pub event: Option<Event>,
     /// What it means to the life of the payment.
-    pub fact: Fact,
+    pub fact: RecordedEvent,
     /// Its kind, in words.
     pub kind: &'static str,
     /// Why it did not fit.

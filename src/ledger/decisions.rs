@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::generations::Word;
 use crate::domain::{Tally, Timestamp};
-use crate::lifecycle::{Class, Event, Life, Policy, State};
+use crate::lifecycle::{Class, Event, PaymentState, Policy, State};
 
 /// What the gateway said, when it was asked about the payment just now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -128,7 +128,7 @@ pub enum Refusal {
 
 /// Returns whether the gateway is asked before a decision that the payment failed: it may have arrived there.
 #[must_use]
-pub fn is_asked_first(life: &Life) -> bool {
+pub fn is_asked_first(life: &PaymentState) -> bool {
     match life.state {
         State::InDoubt | State::Acknowledged | State::Delivered | State::Conflict => true,
         State::Ready => life.is_exposed(),
@@ -139,9 +139,9 @@ pub fn is_asked_first(life: &Life) -> bool {
 /// Returns a payment as a decision has to see it where the journal may have missed what was posted until it was `noticed`: a post
 /// that is not on record may have left then.
 #[must_use]
-pub fn as_missed(life: &Life, noticed: Option<Timestamp>) -> Life {
+pub fn as_missed(life: &PaymentState, noticed: Option<Timestamp>) -> PaymentState {
     match noticed {
-        Some(noticed) => Life {
+        Some(noticed) => PaymentState {
             posted_at: life.posted_at.max(Some(noticed)),
             quarantine_from: life.quarantine_from.max(Some(noticed)),
             ..*life
@@ -156,9 +156,9 @@ pub fn as_missed(life: &Life, noticed: Option<Timestamp>) -> Life {
 ///
 /// # Errors
 /// [`Refusal`].
-pub fn may_fail(life: &Life, asked: Asked, now: Timestamp, policy: &Policy) -> Result<(), Refusal> {
+pub fn may_fail(life: &PaymentState, asked: Asked, now: Timestamp, policy: &Policy) -> Result<(), Refusal> {
     #[cfg(test)]
-    if crate::canary::Canary::FailedUnasked.sings() {
+    if crate::canary::SeededBug::FailedUnasked.is_active() {
         return Ok(());
     }
     if asked.heard == Some(Heard::Paid) {
@@ -212,7 +212,7 @@ pub fn is_open(word: Word, retried: bool) -> bool {
 }
 
 /// When a payment that may still be executed has had its time; `None`: it was never posted.
-fn given_up_at(life: &Life, heard: Heard, policy: &Policy) -> Option<Timestamp> {
+fn given_up_at(life: &PaymentState, heard: Heard, policy: &Policy) -> Option<Timestamp> {
     // What an earlier journal may have posted counts from its load; a delivery from its own moment.
     let delivered = heard == Heard::Delivered || life.state == State::Delivered;
     let (since, longest): (Option<Timestamp>, Duration) = match delivered {
@@ -235,7 +235,7 @@ pub type ByCode = Vec<(Option<i32>, Tally)>;
 #[must_use]
 pub fn is_within(shown: &ByCode, found: &ByCode) -> bool {
     #[cfg(test)]
-    if crate::canary::Canary::OrderUnbounded.sings() {
+    if crate::canary::SeededBug::OrderUnbounded.is_active() {
         return true;
     }
     found.iter().all(|(code, found)| {

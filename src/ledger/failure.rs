@@ -124,7 +124,7 @@ pub fn word(
         }
     }
     #[cfg(test)]
-    let taken_back = taken_back && !crate::canary::Canary::TakenBackUnheard.sings();
+    let taken_back = taken_back && !crate::canary::SeededBug::TakenBackUnheard.is_active();
     // Nothing of a failure that an earlier release recorded says when it was.
     let taken_back = taken_back || missed || missed_ever && by.is_none();
     match by {
@@ -144,7 +144,7 @@ pub fn word(
 #[must_use]
 pub fn is_spoken_of(marks: impl IntoIterator<Item = Mark>) -> bool {
     #[cfg(test)]
-    if crate::canary::Canary::TakenBackUnheard.sings() {
+    if crate::canary::SeededBug::TakenBackUnheard.is_active() {
         return false;
     }
     marks.into_iter().fold(false, |spoken_of, mark| match mark {
@@ -170,7 +170,7 @@ fn fails(class: Class) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::canary::Canary;
+    use crate::canary::SeededBug;
     use Class::{
         Acknowledged, Delivered, Duplicate, Failed, InDoubt, NoFloat, NotFound, Paid, Refused,
     };
@@ -320,7 +320,7 @@ mod tests {
     #[test]
     fn a_failure_that_the_gateway_takes_back_is_none_until_it_says_so_again() {
         assert_eq!(wrong(), Vec::<String>::new());
-        let _awake = Canary::TakenBackUnheard.wake();
+        let _awake = SeededBug::TakenBackUnheard.wake();
         assert!(wrong().len() > 8, "the planted mistake is found");
     }
 
@@ -365,7 +365,7 @@ mod tests {
         for (marks, expected) in table {
             assert_eq!(is_spoken_of(marks.iter().copied()), expected, "{marks:?}");
         }
-        let _awake = Canary::TakenBackUnheard.wake();
+        let _awake = SeededBug::TakenBackUnheard.wake();
         assert!(!is_spoken_of([Unreadable]), "the table finds it");
     }
 

@@ -7,7 +7,7 @@
 use std::time::Duration;
 
 use crate::domain::{Money, PayerTransactionId, Reference};
-use crate::lifecycle::{Class, Life, State};
+use crate::lifecycle::{Class, PaymentState, State};
 
 /// An earlier generation of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,7 +59,7 @@ pub enum Order {
 
 /// Returns what the newest generation may do. `can_ask`: the deployment has a status query.
 #[must_use]
-pub fn order(earlier: &[Earlier], own: &Life, can_ask: bool) -> Order {
+pub fn order(earlier: &[Earlier], own: &PaymentState, can_ask: bool) -> Order {
     let place = |of: fn(&Earlier) -> bool| earlier.iter().position(of);
     if own.state.is_finished() {
         return Order::Nothing;
@@ -285,8 +285,8 @@ mod tests {
         }
     }
 
-    fn own(state: State) -> Life {
-        Life { state, ..Life::NEW }
+    fn own(state: State) -> PaymentState {
+        PaymentState { state, ..PaymentState::NEW }
     }
 
     #[test]

@@ -6,7 +6,7 @@
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
-use crate::lifecycle::{Life, State, proven};
+use crate::lifecycle::{PaymentState, State, proven};
 
 /// What does not fit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -54,9 +54,9 @@ pub enum Mismatch {
 ///
 /// # Errors
 /// What does not fit.
-pub fn ready(on_record: &Life, replayed: &Life) -> Result<(), Mismatch> {
+pub fn ready(on_record: &PaymentState, replayed: &PaymentState) -> Result<(), Mismatch> {
     #[cfg(test)]
-    if crate::canary::Canary::EvidenceNotReplayed.sings() {
+    if crate::canary::SeededBug::EvidenceNotReplayed.is_active() {
         return Ok(());
     }
     if replayed.state != State::Ready {
@@ -73,9 +73,9 @@ pub fn ready(on_record: &Life, replayed: &Life) -> Result<(), Mismatch> {
 ///
 /// # Errors
 /// What does not fit.
-pub fn generation(on_record: &Life, replayed: &Life) -> Result<(), Mismatch> {
+pub fn generation(on_record: &PaymentState, replayed: &PaymentState) -> Result<(), Mismatch> {
     #[cfg(test)]
-    if crate::canary::Canary::AncestorNotReplayed.sings() {
+    if crate::canary::SeededBug::AncestorNotReplayed.is_active() {
         return Ok(());
     }
     if on_record.state != replayed.state {
@@ -98,7 +98,7 @@ pub fn same<T: PartialEq>(
     otherwise: Mismatch,
 ) -> Result<(), Mismatch> {
     #[cfg(test)]
-    if crate::canary::Canary::DigestNotCompared.sings() {
+    if crate::canary::SeededBug::DigestNotCompared.is_active() {
         return Ok(());
     }
     match (on_chain, found) {
@@ -171,7 +171,7 @@ pub fn untouched(
     has_evidence: bool,
 ) -> Result<(), Mismatch> {
     #[cfg(test)]
-    if crate::canary::Canary::EvidenceNotReplayed.sings() {
+    if crate::canary::SeededBug::EvidenceNotReplayed.is_active() {
         return Ok(());
     }
     match claimed_up_to.is_some_and(|last| number <= last) || has_evidence {
@@ -183,7 +183,7 @@ pub fn untouched(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::canary::Canary;
+    use crate::canary::SeededBug;
     use crate::domain::Timestamp;
 
     #[test]
@@ -207,31 +207,31 @@ mod tests {
     #[test]
     fn a_payment_is_ready_only_where_its_evidence_says_so() {
         let at = |ms| Some(Timestamp::from_millis(ms));
-        let tried = Life {
+        let tried = PaymentState {
             attempts: 1,
             posted_at: at(5),
             quarantine_from: at(5),
-            ..Life::NEW
+            ..PaymentState::NEW
         };
-        let later = Life {
+        let later = PaymentState {
             due_at: at(9),
             queries: 3,
             ..tried
         };
-        let paid = Life {
+        let paid = PaymentState {
             state: State::Paid,
             code: Some(140),
             ..tried
         };
         for (on_record, replayed, expected) in [
-            (Life::NEW, Life::NEW, Ok(())),
+            (PaymentState::NEW, PaymentState::NEW, Ok(())),
             // When something is done next is no matter of evidence.
             (later, tried, Ok(())),
             (tried, paid, Err(Mismatch::NotReady(State::Paid))),
-            (Life::NEW, tried, Err(Mismatch::OtherLife)),
-            (tried, Life::NEW, Err(Mismatch::OtherLife)),
+            (PaymentState::NEW, tried, Err(Mismatch::OtherLife)),
+            (tried, PaymentState::NEW, Err(Mismatch::OtherLife)),
             (
-                Life {
+                PaymentState {
                     attempts: 2,
                     ..tried
                 },
@@ -245,24 +245,24 @@ mod tests {
                 "{on_record:?} {replayed:?}"
             );
         }
-        let _awake = Canary::EvidenceNotReplayed.wake();
+        let _awake = SeededBug::EvidenceNotReplayed.wake();
         assert_eq!(ready(&tried, &paid), Ok(()), "the table finds it");
     }
 
     #[test]
     fn a_generation_stands_where_its_evidence_says() {
-        let failed = Life {
+        let failed = PaymentState {
             state: State::Failed,
             code: Some(110),
             attempts: 1,
-            ..Life::NEW
+            ..PaymentState::NEW
         };
-        let paid = Life {
+        let paid = PaymentState {
             state: State::Paid,
             code: Some(140),
             ..failed
         };
-        let other = Life {
+        let other = PaymentState {
             code: Some(120),
             ..failed
         };
@@ -273,7 +273,7 @@ mod tests {
             (failed, other, Err(Mismatch::OtherLife)),
             (
                 failed,
-                Life {
+                PaymentState {
                     queries: 3,
                     ..failed
                 },
@@ -282,7 +282,7 @@ mod tests {
         ] {
             assert_eq!(generation(&on_record, &replayed), expected);
         }
-        let _awake = Canary::AncestorNotReplayed.wake();
+        let _awake = SeededBug::AncestorNotReplayed.wake();
         assert_eq!(generation(&failed, &paid), Ok(()), "the table finds it");
     }
 
@@ -317,7 +317,7 @@ mod tests {
             let found = same(on_chain, found, Mismatch::Instruction);
             assert_eq!(found.is_ok(), fits, "{on_chain:?}");
         }
-        let _awake = Canary::DigestNotCompared.wake();
+        let _awake = SeededBug::DigestNotCompared.wake();
         let found = same(Some(1), Some(2), Mismatch::Instruction);
         assert_eq!(found, Ok(()), "the table finds it");
     }

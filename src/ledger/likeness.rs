@@ -39,7 +39,7 @@ pub fn oddity(text: &str) -> Option<Oddity> {
         return None;
     }
     #[cfg(test)]
-    if crate::canary::Canary::LookAlikesDiffer.sings() {
+    if crate::canary::SeededBug::LookAlikesDiffer.is_active() {
         return None;
     }
     let odd = text.chars().find_map(|c| {
@@ -190,7 +190,7 @@ pub fn is_invisible(c: char) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::canary::Canary;
+    use crate::canary::SeededBug;
 
     /// Texts that look like `INV-É 1`, and why each is refused.
     const ALIKE: [(&str, Oddity); 14] = [
@@ -245,7 +245,7 @@ mod tests {
 
     #[test]
     fn a_rule_that_lets_them_differ_is_found() {
-        let _awake = Canary::LookAlikesDiffer.wake();
+        let _awake = SeededBug::LookAlikesDiffer.wake();
         assert!(ALIKE.iter().any(|(text, odd)| oddity(text) != Some(*odd)));
     }
 

@@ -100,7 +100,7 @@ impl OpenRows {
     #[must_use]
     pub fn meant(&self, row: &NewRow<'_>) -> Meant {
         #[cfg(test)]
-        if crate::canary::Canary::MendedStandsBeside.sings() {
+        if crate::canary::SeededBug::MendedStandsBeside.is_active() {
             return Meant::Own;
         }
         if let Some(reference) = row.reference
@@ -162,7 +162,7 @@ pub fn nameless(took_its_place: &[i64], is_equal: bool, equal_rows_allowed: bool
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::canary::Canary;
+    use crate::canary::SeededBug;
 
     #[test]
     fn a_mended_row_is_never_the_payment_of_another_row() {
@@ -253,7 +253,7 @@ mod tests {
         for case in &table {
             assert_eq!(judged(case), case.2, "{case:?}");
         }
-        let _awake = Canary::MendedStandsBeside.wake();
+        let _awake = SeededBug::MendedStandsBeside.wake();
         assert!(table.iter().any(|case| judged(case) != case.2));
     }
 }

@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use crate::domain::Uptime;
+use crate::domain::BootTime;
 
 /// What is on record of the last departure to an account.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,7 +13,7 @@ pub enum Last {
     /// Nothing ever left.
     Never,
     /// Nothing has left since.
-    Since(Uptime),
+    Since(BootTime),
     /// Something may have left at any time: a run was cut off.
     Unknown,
 }
@@ -38,10 +38,10 @@ impl Last {
     // Only what rests on the clock that nobody sets is proof that the time is over: the wall clock may have been set, and a
     // claimed block takes a while to leave.
     #[must_use]
-    pub fn quiet(self, now: Option<Uptime>, window: Duration) -> Duration {
+    pub fn quiet(self, now: Option<BootTime>, window: Duration) -> Duration {
         match self {
             #[cfg(test)]
-            Self::Unknown if crate::canary::Canary::CutOffHasRested.sings() => Duration::ZERO,
+            Self::Unknown if crate::canary::SeededBug::CutOffHasRested.is_active() => Duration::ZERO,
             Self::Never => Duration::ZERO,
             Self::Unknown => window,
             Self::Since(since) => {
@@ -58,14 +58,14 @@ mod tests {
 
     const WINDOW: Duration = Duration::from_secs(1);
 
-    fn at(millis: u64) -> Uptime {
-        Uptime::from_parts(1, millis)
+    fn at(millis: u64) -> BootTime {
+        BootTime::from_parts(1, millis)
     }
 
     #[test]
     fn what_is_not_known_to_be_over_is_waited_for() {
         let now = Some(at(10_000));
-        let other_start = Uptime::from_parts(2, 9_000);
+        let other_start = BootTime::from_parts(2, 9_000);
         for (last, now, expected) in [
             (Last::Never, now, 0),
             (Last::Never, None, 0),
@@ -85,7 +85,7 @@ mod tests {
 
     #[test]
     fn of_several_records_the_one_that_knows_least_decides() {
-        let other_start = Last::Since(Uptime::from_parts(2, 5));
+        let other_start = Last::Since(BootTime::from_parts(2, 5));
         let (early, late) = (Last::Since(at(5)), Last::Since(at(9)));
         for (a, b, expected) in [
             (Last::Never, Last::Never, Last::Never),

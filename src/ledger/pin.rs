@@ -4,7 +4,7 @@
 //! payment be posted again. So a batch keeps its account, as it keeps its gateway's address, from the moment on when
 //! something of it may be there.
 
-use crate::lifecycle::{Class, Event, Life, State};
+use crate::lifecycle::{Class, Event, PaymentState, State};
 
 /// What becomes of the account of a batch when a run, a bill or an upload comes with one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,7 +21,7 @@ pub enum Pin {
 #[must_use]
 pub fn judge(on_record: Option<&str>, configured: &str, bound: bool) -> Pin {
     #[cfg(test)]
-    let bound = bound && !crate::canary::Canary::AccountForgotten.sings();
+    let bound = bound && !crate::canary::SeededBug::AccountForgotten.is_active();
     match on_record {
         Some(account) if account == configured => Pin::Stands,
         Some(_) if bound => Pin::Refused,
@@ -67,7 +67,7 @@ pub fn judge_move(
 /// asked about it any more, and otherwise a batch whose posts were all lost could never follow an account that got
 /// another name.
 #[must_use]
-pub fn binds(life: &Life) -> bool {
+pub fn binds(life: &PaymentState) -> bool {
     let posted = life.attempts > 0;
     let open = match life.state {
         State::Posting
@@ -84,7 +84,7 @@ pub fn binds(life: &Life) -> bool {
 
 /// Returns whether a payment can show that a new name is the same account: the gateway has shown to have it.
 #[must_use]
-pub fn can_witness(life: &Life) -> bool {
+pub fn can_witness(life: &PaymentState) -> bool {
     // An end that a person decided has no code.
     let told = life.code.is_some();
     let ended = match life.state {
@@ -165,7 +165,7 @@ pub fn altered(stands: &Belongs, recorded: &Belongs) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lifecycle::Verdict;
+    use crate::lifecycle::CodeMeaning;
 
     #[test]
     fn a_batch_belongs_where_its_evidence_says() {
@@ -225,7 +225,7 @@ mod tests {
             let found = judge(on_record, configured, bound);
             assert_eq!(found, expected, "{on_record:?} {configured} {bound}");
         }
-        let _awake = crate::canary::Canary::AccountForgotten.wake();
+        let _awake = crate::canary::SeededBug::AccountForgotten.wake();
         assert_eq!(
             judge(Some("acme"), "other", true),
             Pin::Taken,
@@ -254,16 +254,16 @@ mod tests {
 
     #[test]
     fn what_an_earlier_journal_may_have_posted_is_at_no_account_unless_a_post_of_ours_was_lost() {
-        use crate::lifecycle::{Fact, Policy, fold};
+        use crate::lifecycle::{RecordedEvent, Policy, fold};
         let (at, policy) = (crate::domain::Timestamp::from_millis(0), Policy::default());
-        let after = |life: Life, event| fold(&life, Fact::Event(event), at, &policy);
+        let after = |life: PaymentState, event| fold(&life, RecordedEvent::Event(event), at, &policy);
         for (event, attempts) in [
             (Event::Unsent, 0),
             (Event::Unauthorised, 0),
             (Event::Lost, 1),
         ] {
-            let tried = after(after(Life::NEW, Event::Claimed), event);
-            let asked = fold(&tried, Fact::PresumedPosted, at, &policy);
+            let tried = after(after(PaymentState::NEW, Event::Claimed), event);
+            let asked = fold(&tried, RecordedEvent::PresumedPosted, at, &policy);
             assert_eq!(
                 (asked.attempts, asked.exposures),
                 (attempts, 1),
@@ -275,13 +275,13 @@ mod tests {
 
     #[test]
     fn what_was_accepted_or_lost_binds_and_what_never_arrived_does_not() {
-        let posted = |state| Life {
+        let posted = |state| PaymentState {
             state,
             attempts: 1,
-            ..Life::NEW
+            ..PaymentState::NEW
         };
         for (life, expected) in [
-            (Life::NEW, false),
+            (PaymentState::NEW, false),
             // Not let in (132), never sent, no float (230): ready again.
             (posted(State::Ready), false),
             (posted(State::Posting), true),
@@ -291,7 +291,7 @@ mod tests {
             // Decided by a person.
             (posted(State::Paid), false),
             (
-                Life {
+                PaymentState {
                     exposures: 1,
                     ..posted(State::Failed)
                 },
@@ -299,14 +299,14 @@ mod tests {
             ),
             // Told by the gateway.
             (
-                Life {
+                PaymentState {
                     code: Some(140),
                     ..posted(State::Paid)
                 },
                 true,
             ),
             (
-                Life {
+                PaymentState {
                     exposures: 1,
                     code: Some(141),
                     ..posted(State::Failed)
@@ -319,7 +319,7 @@ mod tests {
             (posted(State::Cancelled), false),
             // A post of it was lost, whatever became of it then.
             (
-                Life {
+                PaymentState {
                     exposures: 1,
                     ..posted(State::Ready)
                 },
@@ -327,20 +327,20 @@ mod tests {
             ),
             // An earlier journal may have posted it, to whichever account.
             (
-                Life {
+                PaymentState {
                     state: State::InDoubt,
                     exposures: 1,
-                    ..Life::NEW
+                    ..PaymentState::NEW
                 },
                 false,
             ),
             // This account has shown that it has it.
             (
-                Life {
+                PaymentState {
                     state: State::Failed,
                     exposures: 1,
                     known: true,
-                    ..Life::NEW
+                    ..PaymentState::NEW
                 },
                 true,
             ),
@@ -351,12 +351,12 @@ mod tests {
 
     #[test]
     fn what_the_gateway_has_shown_to_have_can_witness() {
-        let ended = |state, code, exposures, known| Life {
+        let ended = |state, code, exposures, known| PaymentState {
             state,
             code,
             exposures,
             known,
-            ..Life::NEW
+            ..PaymentState::NEW
         };
         for (life, expected) in [
             (ended(State::Paid, Some(140), 0, false), true),
@@ -368,7 +368,7 @@ mod tests {
             (ended(State::InDoubt, None, 1, false), false),
             (ended(State::InDoubt, None, 1, true), true),
             (ended(State::Acknowledged, Some(139), 1, true), true),
-            (Life::NEW, false),
+            (PaymentState::NEW, false),
         ] {
             assert_eq!(can_witness(&life), expected, "{life:?}");
             assert!(!expected || binds(&life), "{life:?}");
@@ -377,7 +377,7 @@ mod tests {
 
     #[test]
     fn only_an_answer_about_the_payment_shows_whose_account_it_is() {
-        let verdict = |class| Verdict { class, code: 1 };
+        let verdict = |class| CodeMeaning { class, code: 1 };
         for (class, _) in Class::ALL {
             let expected = matches!(class, Class::Paid | Class::Acknowledged | Class::Delivered);
             assert_eq!(shows(Event::Answer(verdict(class))), expected, "{class:?}");

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::likeness::{self, of_name};
-use crate::domain::{Instruction, ServiceCode, Written};
+use crate::domain::{Instruction, ServiceCode, AmountField};
 use crate::lifecycle::State;
 
 /// What is configured about repeats, for one service.
@@ -65,7 +65,7 @@ impl TermsByService {
     #[must_use]
     pub fn between(&self, a: &ServiceCode, b: &ServiceCode) -> Terms {
         #[cfg(test)]
-        if crate::canary::Canary::TermsOfOneService.sings() {
+        if crate::canary::SeededBug::TermsOfOneService.is_active() {
             return self.of(a);
         }
         let (a, b) = (self.of(a), self.of(b));
@@ -154,11 +154,11 @@ impl References {
 #[must_use]
 pub fn reads_alike(a: &str, b: &str) -> bool {
     #[cfg(test)]
-    if crate::canary::Canary::ReferencesAsWritten.sings() {
+    if crate::canary::SeededBug::ReferencesAsWritten.is_active() {
         return a == b;
     }
     #[cfg(test)]
-    if crate::canary::Canary::RepeatedReferenceIgnored.sings() {
+    if crate::canary::SeededBug::RepeatedReferenceIgnored.is_active() {
         return false;
     }
     a == b || likeness::of_reference(a) == likeness::of_reference(b)
@@ -201,7 +201,7 @@ pub fn likeness_across_services(references: References, terms: &Terms) -> Likene
 #[must_use]
 pub fn counts(standing: Standing, age: Duration, terms: &Terms) -> bool {
     #[cfg(test)]
-    if crate::canary::Canary::RepeatWindowIgnored.sings() && standing == Standing::Ended {
+    if crate::canary::SeededBug::RepeatWindowIgnored.is_active() && standing == Standing::Ended {
         return false;
     }
     match standing {
@@ -226,7 +226,7 @@ pub fn is_of_withdrawn(
 /// Returns whether a row may be another one whose amount was changed: of the same recipient and service, and no references tell
 /// them apart. It is a sign of that only where other rows of its file repeat rows of that load.
 #[must_use]
-pub fn may_have_other_amount<M: Written, N: Written>(
+pub fn may_have_other_amount<M: AmountField, N: AmountField>(
     references: References,
     a: &Instruction<M>,
     b: &Instruction<N>,
@@ -252,7 +252,7 @@ pub fn judge(
 /// Returns whether two rows with one reference may pay one person: number or name are the same, or where a name is missing, the
 /// amount may be.
 #[must_use]
-pub fn may_be_same_person<M: Written, N: Written>(a: &Instruction<M>, b: &Instruction<N>) -> bool {
+pub fn may_be_same_person<M: AmountField, N: AmountField>(a: &Instruction<M>, b: &Instruction<N>) -> bool {
     if recipient(a) == recipient(b) || a.msisdn == b.msisdn {
         return true;
     }
@@ -300,7 +300,7 @@ pub fn may_be_paid_since(references: References, same_amount: bool, standing: St
 
 /// Returns whether two rows pay the same recipient, or somebody of the same name, the same amount.
 #[must_use]
-pub fn is_same_amount_to_person<M: Written, N: Written>(
+pub fn is_same_amount_to_person<M: AmountField, N: AmountField>(
     a: &Instruction<M>,
     b: &Instruction<N>,
 ) -> bool {
@@ -337,33 +337,33 @@ pub fn recipient<M>(row: &Instruction<M>) -> (Cow<'_, str>, Cow<'_, str>) {
 
 /// Returns whether two rows have recipient and service in common.
 #[must_use]
-pub fn is_same_account<M: Written, N: Written>(a: &Instruction<M>, b: &Instruction<N>) -> bool {
+pub fn is_same_account<M: AmountField, N: AmountField>(a: &Instruction<M>, b: &Instruction<N>) -> bool {
     a.service == b.service && is_same_recipient(a, b)
 }
 
 /// Returns whether two rows have recipient and amount in common, each through another service. An amount that waits for its bill
 /// may be any.
 #[must_use]
-pub fn is_same_through_another_service<M: Written, N: Written>(
+pub fn is_same_through_another_service<M: AmountField, N: AmountField>(
     a: &Instruction<M>,
     b: &Instruction<N>,
 ) -> bool {
     a.service != b.service && may_be_same_amount(a, b) && is_same_recipient(a, b)
 }
 
-fn is_same_recipient<M: Written, N: Written>(a: &Instruction<M>, b: &Instruction<N>) -> bool {
+fn is_same_recipient<M: AmountField, N: AmountField>(a: &Instruction<M>, b: &Instruction<N>) -> bool {
     a.money.currency() == b.money.currency() && recipient(a) == recipient(b)
 }
 
 /// Returns whether two rows have recipient, amount and service in common. An amount that waits for its bill may be any.
 #[must_use]
-pub fn is_same_payment<M: Written, N: Written>(a: &Instruction<M>, b: &Instruction<N>) -> bool {
+pub fn is_same_payment<M: AmountField, N: AmountField>(a: &Instruction<M>, b: &Instruction<N>) -> bool {
     may_be_same_amount(a, b) && is_same_account(a, b)
 }
 
-fn may_be_same_amount<M: Written, N: Written>(a: &Instruction<M>, b: &Instruction<N>) -> bool {
+fn may_be_same_amount<M: AmountField, N: AmountField>(a: &Instruction<M>, b: &Instruction<N>) -> bool {
     #[cfg(test)]
-    if crate::canary::Canary::OpenAmountIsAnother.sings() {
+    if crate::canary::SeededBug::OpenAmountIsAnother.is_active() {
         return a.money.known() == b.money.known();
     }
     match (a.money.known(), b.money.known()) {
@@ -375,7 +375,7 @@ fn may_be_same_amount<M: Written, N: Written>(a: &Instruction<M>, b: &Instructio
 /// Returns whether a row may have been loaded to be paid in the place of one that failed: as the same payment, or, where no two
 /// references tell them apart, through another service.
 #[must_use]
-pub fn may_stand_for<M: Written, N: Written>(
+pub fn may_stand_for<M: AmountField, N: AmountField>(
     references: References,
     failed: &Instruction<M>,
     row: &Instruction<N>,

@@ -7,7 +7,7 @@
 use std::time::Duration;
 
 use crate::domain::Timestamp;
-use crate::lifecycle::{Life, Policy, State};
+use crate::lifecycle::{PaymentState, Policy, State};
 
 /// "Not found" is worth something for as long as its quarantine, and no less than this: a turn must be able to come.
 const LEAST: Duration = Duration::from_secs(60);
@@ -15,13 +15,13 @@ const LEAST: Duration = Duration::from_secs(60);
 /// Returns whether a payment is to be asked about again before it is posted. `not_found_at`: when it was not found last.
 #[must_use]
 pub fn is_stale(
-    life: &Life,
+    life: &PaymentState,
     not_found_at: Option<Timestamp>,
     now: Timestamp,
     policy: &Policy,
 ) -> bool {
     #[cfg(test)]
-    if crate::canary::Canary::StaleNotFoundCounts.sings() {
+    if crate::canary::SeededBug::StaleNotFoundCounts.is_active() {
         return false;
     }
     if !matches!(life.state, State::Ready | State::Posting) || !life.is_exposed() {
@@ -35,19 +35,19 @@ pub fn is_stale(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::canary::Canary;
+    use crate::canary::SeededBug;
 
     fn wrong() -> Vec<String> {
         let at = |secs: i64| Timestamp::from_millis(1_000_000 + secs * 1_000);
-        let exposed = Life {
+        let exposed = PaymentState {
             exposures: 1,
-            ..Life::NEW
+            ..PaymentState::NEW
         };
-        let in_doubt = Life {
+        let in_doubt = PaymentState {
             state: State::InDoubt,
             ..exposed
         };
-        let claimed = Life {
+        let claimed = PaymentState {
             state: State::Posting,
             ..exposed
         };
@@ -65,7 +65,7 @@ mod tests {
             (exposed, 120, None, 0, true),
             (exposed, 120, Some(0), -1, true),
             // It never left, or is asked about anyway.
-            (Life::NEW, 120, None, 86_400, false),
+            (PaymentState::NEW, 120, None, 86_400, false),
             (in_doubt, 120, Some(0), 86_400, false),
         ] {
             let policy = Policy {
@@ -82,7 +82,7 @@ mod tests {
     #[test]
     fn not_found_is_worth_something_for_as_long_as_its_quarantine() {
         assert_eq!(wrong(), Vec::<String>::new());
-        let _awake = Canary::StaleNotFoundCounts.wake();
+        let _awake = SeededBug::StaleNotFoundCounts.wake();
         assert_eq!(wrong().len(), 6, "the planted mistake is found");
     }
 }

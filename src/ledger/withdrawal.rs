@@ -3,17 +3,17 @@
 //! Whether it was paid only the gateway knows. So the order stands until then: what the gateway knows it decides; what it does
 //! not know twice is ready, and is withdrawn instead of posted.
 
-use crate::lifecycle::{Life, State};
+use crate::lifecycle::{PaymentState, State};
 
 /// Returns whether the order may be taken: this journal has not posted it, and the gateway has not shown to have it.
 #[must_use]
-pub fn may_be_ordered(life: &Life) -> bool {
+pub fn may_be_ordered(life: &PaymentState) -> bool {
     life.state == State::InDoubt && life.attempts == 0 && !life.known && !life.taken
 }
 
 /// Returns whether a payment is withdrawn now, if that was ordered.
 #[must_use]
-pub fn is_due(life: &Life) -> bool {
+pub fn is_due(life: &PaymentState) -> bool {
     life.state == State::Ready && life.attempts == 0
 }
 
@@ -23,19 +23,19 @@ mod tests {
 
     #[test]
     fn what_may_have_been_posted_is_withdrawn_once_the_gateway_does_not_know_it() {
-        let presumed = Life {
+        let presumed = PaymentState {
             state: State::InDoubt,
             exposures: 1,
-            ..Life::NEW
+            ..PaymentState::NEW
         };
-        let of = |state| Life { state, ..presumed };
+        let of = |state| PaymentState { state, ..presumed };
         for (life, ordered, due) in [
             (presumed, true, false),
             (of(State::Ready), false, true),
             // By a person's word nothing has run since.
-            (Life::NEW, false, true),
+            (PaymentState::NEW, false, true),
             (
-                Life {
+                PaymentState {
                     known: true,
                     ..presumed
                 },
@@ -43,7 +43,7 @@ mod tests {
                 false,
             ),
             (
-                Life {
+                PaymentState {
                     known: true,
                     taken: true,
                     ..presumed
@@ -53,7 +53,7 @@ mod tests {
             ),
             // This journal has posted it: `resolve` asks, and decides.
             (
-                Life {
+                PaymentState {
                     attempts: 1,
                     ..presumed
                 },
@@ -61,7 +61,7 @@ mod tests {
                 false,
             ),
             (
-                Life {
+                PaymentState {
                     attempts: 1,
                     ..of(State::Ready)
                 },

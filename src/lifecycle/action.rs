@@ -2,7 +2,7 @@
 
 use crate::domain::Timestamp;
 
-use super::{Life, State};
+use super::{PaymentState, State};
 
 /// The next thing to do about a payment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,7 +17,7 @@ pub enum Action {
     Nothing,
 }
 
-impl Life {
+impl PaymentState {
     /// Returns what to do next. State and due time alone decide.
     #[must_use]
     pub fn action(&self) -> Action {

@@ -137,12 +137,12 @@ impl CodeTable {
 /// What a planted mistake takes a code for.
 #[cfg(test)]
 fn mistaken(code: i32) -> Option<Class> {
-    use crate::canary::Canary;
+    use crate::canary::SeededBug;
     match code {
-        139 if Canary::AcknowledgedIsPaid.sings() => Some(Class::Paid),
-        148 if Canary::DeliveredIsPaid.sings() => Some(Class::Paid),
-        229 if Canary::DuplicateIsFailed.sings() => Some(Class::Failed),
-        104 if Canary::VagueIsFailed.sings() => Some(Class::Failed),
+        139 if SeededBug::AcknowledgedIsPaid.is_active() => Some(Class::Paid),
+        148 if SeededBug::DeliveredIsPaid.is_active() => Some(Class::Paid),
+        229 if SeededBug::DuplicateIsFailed.is_active() => Some(Class::Failed),
+        104 if SeededBug::VagueIsFailed.is_active() => Some(Class::Failed),
         _ => None,
     }
 }

@@ -1,11 +1,11 @@
 //! What evidence adds up to: the proof that a stored life is no more than what was learned.
 
-use super::{Event, Life, Moment, Policy, State, step};
+use super::{Event, PaymentState, StepContext, Policy, State, step};
 use crate::domain::Timestamp;
 
 /// What one row of evidence means to the life of its payment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fact {
+pub enum RecordedEvent {
     /// An event of the lifecycle.
     Event(Event),
     /// An earlier journal may have posted it: it is in doubt.
@@ -13,7 +13,7 @@ pub enum Fact {
     /// No earlier journal has posted it, by a person's word: it is ready as if it had never been presumed.
     Released,
     /// Where it stood when its evidence began to be kept with the policy that it was recorded under.
-    Stood(Life),
+    Stood(PaymentState),
     /// A note that moves nothing.
     Note,
 }
@@ -22,11 +22,11 @@ pub enum Fact {
 ///
 /// Of a life, evidence proves all that decides over money; see [`proven`].
 #[must_use]
-pub fn fold(life: &Life, fact: Fact, at: Timestamp, policy: &Policy) -> Life {
+pub fn fold(life: &PaymentState, fact: RecordedEvent, at: Timestamp, policy: &Policy) -> PaymentState {
     match fact {
         // The jitter is not kept: it spreads what is due, and decides nothing.
-        Fact::Event(event) => step(life, event, Moment { now: at, jitter: 0 }, policy).life,
-        Fact::PresumedPosted => Life {
+        RecordedEvent::Event(event) => step(life, event, StepContext { now: at, jitter: 0 }, policy).life,
+        RecordedEvent::PresumedPosted => PaymentState {
             state: State::InDoubt,
             code: None,
             // Posts that never arrived, and nothing else, are on record: what there may be is the earlier journal's alone.
@@ -42,7 +42,7 @@ pub fn fold(life: &Life, fact: Fact, at: Timestamp, policy: &Policy) -> Life {
             taken: false,
             ..*life
         },
-        Fact::Released => Life {
+        RecordedEvent::Released => PaymentState {
             state: State::Ready,
             exposures: 0,
             not_found: 0,
@@ -51,16 +51,16 @@ pub fn fold(life: &Life, fact: Fact, at: Timestamp, policy: &Policy) -> Life {
             due_at: None,
             ..*life
         },
-        Fact::Stood(life) => life,
-        Fact::Note => *life,
+        RecordedEvent::Stood(life) => life,
+        RecordedEvent::Note => *life,
     }
 }
 
 /// Returns the life without what evidence does not tell: when something is done next, and how often it was asked in vain
 /// since the run began.
 #[must_use]
-pub fn proven(life: Life) -> Life {
-    Life {
+pub fn proven(life: PaymentState) -> PaymentState {
+    PaymentState {
         due_at: None,
         queries: 0,
         ..life

@@ -1,14 +1,14 @@
 //! Mistakes that the simulation must find.
 
 use super::transition::From;
-use super::{Class, Event, Life, State, Step};
-use crate::canary::Canary;
+use super::{Class, Event, PaymentState, State, Step};
+use crate::canary::SeededBug;
 
 impl From<'_> {
     /// What a planted mistake makes of an event; `None`: what is right.
     pub(super) fn mistaken(&self, event: Event) -> Option<Step> {
         let ready = || {
-            self.becomes(Life {
+            self.becomes(PaymentState {
                 state: State::Ready,
                 due_at: None,
                 ..self.life
@@ -17,9 +17,9 @@ impl From<'_> {
         let posting = self.life.state == State::Posting;
         let not_found = matches!(event, Event::Answer(verdict) if verdict.class == Class::NotFound);
         let in_doubt = self.life.state == State::InDoubt && !self.life.known;
-        if posting && event == Event::Lost && Canary::RepostOnLoss.sings()
-            || posting && event == Event::Abandoned && Canary::AbandonedIsUnsent.sings()
-            || in_doubt && not_found && self.life.not_found == 0 && Canary::NoQuarantine.sings()
+        if posting && event == Event::Lost && SeededBug::RepostOnLoss.is_active()
+            || posting && event == Event::Abandoned && SeededBug::AbandonedIsUnsent.is_active()
+            || in_doubt && not_found && self.life.not_found == 0 && SeededBug::NoQuarantine.is_active()
         {
             return Some(ready());
         }
@@ -27,19 +27,19 @@ impl From<'_> {
             .life
             .quarantine_from
             .is_some_and(|from| self.moment.now.since(from) < std::time::Duration::from_secs(60));
-        if in_doubt && not_found && !quarantined && Canary::FirstNotFoundCounts.sings() {
+        if in_doubt && not_found && !quarantined && SeededBug::FirstNotFoundCounts.is_active() {
             return Some(ready());
         }
-        if posting && event == Event::Unauthorised && Canary::NotLetInIsFailed.sings() {
+        if posting && event == Event::Unauthorised && SeededBug::NotLetInIsFailed.is_active() {
             return Some(self.ends(State::Failed, None));
         }
         if event == Event::Withdrawn
             && !self.life.state.is_finished()
-            && Canary::CancelPosted.sings()
+            && SeededBug::CancelPosted.is_active()
         {
             return Some(self.ends(State::Cancelled, None));
         }
-        if Canary::FinalOverwritten.sings()
+        if SeededBug::FinalOverwritten.is_active()
             && let Event::Reply(verdict) | Event::Answer(verdict) | Event::Callback(verdict) = event
         {
             match (self.life.state, verdict.class) {

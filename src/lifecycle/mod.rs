@@ -1,7 +1,7 @@
 //! What may happen to one payment, as a pure function: no clock, no randomness, no I/O.
 //!
 //! [`step`] takes what is known of a payment and one piece of evidence, and returns what is known then.
-//! State alone decides the next action ([`Life::action`]); evidence alone moves it.
+//! State alone decides the next action ([`PaymentState::action`]); evidence alone moves it.
 #![deny(clippy::wildcard_enum_match_arm)]
 
 mod action;
@@ -19,7 +19,7 @@ mod tests;
 
 pub use action::Action;
 pub use codes::{Class, CodeTable};
-pub use fold::{Fact, fold, proven};
+pub use fold::{RecordedEvent, fold, proven};
 pub use policy::{Policy, SettleOn};
 pub use transition::step;
 
@@ -124,7 +124,7 @@ impl State {
 
 /// What is known of a payment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Life {
+pub struct PaymentState {
     /// Where it stands.
     pub state: State,
     /// The code that proved the state. In doubt, a refusal that a status reply has yet to confirm.
@@ -149,7 +149,7 @@ pub struct Life {
     pub due_at: Option<Timestamp>,
 }
 
-impl Life {
+impl PaymentState {
     /// A payment that was loaded and never sent.
     pub const NEW: Self = Self {
         state: State::Ready,
@@ -174,7 +174,7 @@ impl Life {
 
 /// What a status code said of a payment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Verdict {
+pub struct CodeMeaning {
     /// The code's class, from the [`CodeTable`].
     pub class: Class,
     /// The code itself.
@@ -195,13 +195,13 @@ pub enum Event {
     /// A new run found the intent without an outcome.
     Abandoned,
     /// The reply to the post has an entry about this identifier.
-    Reply(Verdict),
+    Reply(CodeMeaning),
     /// A status reply has an entry about this identifier.
-    Answer(Verdict),
+    Answer(CodeMeaning),
     /// A status query brought nothing about this identifier.
     NoAnswer,
     /// An authenticated callback about this identifier.
-    Callback(Verdict),
+    Callback(CodeMeaning),
     /// An operator decided, on evidence from outside: it was paid.
     DecidedPaid,
     /// An operator decided, on evidence from outside: it failed.
@@ -252,14 +252,14 @@ pub enum Anomaly {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Step {
     /// What is known now.
-    pub life: Life,
+    pub life: PaymentState,
     /// What did not fit.
     pub anomaly: Option<Anomaly>,
 }
 
 /// When evidence arrived, and a random number to spread what follows.
 #[derive(Clone, Copy, Debug)]
-pub struct Moment {
+pub struct StepContext {
     /// The time, by the clock of the run.
     pub now: Timestamp,
     /// Any number; it shortens a backoff by up to a quarter.

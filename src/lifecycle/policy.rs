@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::domain::Timestamp;
 
-use super::{Life, Moment, State};
+use super::{PaymentState, StepContext, State};
 
 /// What settles a payment when a callback names a final status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,7 +67,7 @@ const POST_BACKOFF_MAX: Duration = Duration::from_secs(60);
 
 impl Policy {
     /// Returns when an unsent post may be tried again.
-    pub(super) fn next_post(&self, attempts: u32, moment: Moment) -> Timestamp {
+    pub(super) fn next_post(&self, attempts: u32, moment: StepContext) -> Timestamp {
         let pause = doubled(
             self.post_backoff,
             attempts.saturating_sub(1),
@@ -77,7 +77,7 @@ impl Policy {
     }
 
     /// Returns when the first query about a payment is due after evidence moved it into `state`.
-    pub(super) fn first_query(&self, state: State, moment: Moment) -> Option<Timestamp> {
+    pub(super) fn first_query(&self, state: State, moment: StepContext) -> Option<Timestamp> {
         let pause = match state {
             // Settlement takes its time, whether a callback tells of it or not.
             State::Delivered => self.delivered_grace,
@@ -95,7 +95,7 @@ impl Policy {
     }
 
     /// Returns when the next query is due after `life.queries` that changed nothing; `None` when it is time to give up.
-    pub(super) fn next_query(&self, life: &Life, moment: Moment) -> Option<Timestamp> {
+    pub(super) fn next_query(&self, life: &PaymentState, moment: StepContext) -> Option<Timestamp> {
         // A doubt begins anew with a run: one that resumes after a long pause must be able to ask more than once. A delivery
         // may come long after the post.
         // What a process beside the run noted by a clock that is ahead says nothing here.
@@ -121,7 +121,7 @@ impl Policy {
 
     /// Returns when a payment that has ended is asked about again, after so many queries that brought nothing.
     #[must_use]
-    pub fn next_inquiry(&self, queries: u32, moment: Moment) -> Timestamp {
+    pub fn next_inquiry(&self, queries: u32, moment: StepContext) -> Timestamp {
         let first = self.first_query_after.min(self.query_backoff_max);
         let pause = doubled(first, queries.saturating_sub(1), self.query_backoff_max);
         moment.now.after(shortened(pause, moment.jitter))
@@ -129,7 +129,7 @@ impl Policy {
 
     /// Returns when "not found" begins to prove something.
     #[must_use]
-    pub fn quarantine_ends(&self, life: &Life) -> Timestamp {
+    pub fn quarantine_ends(&self, life: &PaymentState) -> Timestamp {
         life.quarantine_from
             .or(life.posted_at)
             .unwrap_or_default()
@@ -156,13 +156,13 @@ mod tests {
     fn backoff_doubles_to_its_maximum_and_jitter_only_shortens_it() {
         let policy = Policy::default();
         let at = |queries, jitter| {
-            let life = Life {
+            let life = PaymentState {
                 queries,
-                ..Life::NEW
+                ..PaymentState::NEW
             };
             let now = Timestamp::from_millis(0);
             policy
-                .next_query(&life, Moment { now, jitter })
+                .next_query(&life, StepContext { now, jitter })
                 .unwrap()
                 .as_millis()
                 / 1000
@@ -177,17 +177,17 @@ mod tests {
     #[test]
     fn asking_ends_after_give_up() {
         let policy = Policy::default();
-        let life = Life {
+        let life = PaymentState {
             posted_at: Some(Timestamp::from_millis(0)),
-            ..Life::NEW
+            ..PaymentState::NEW
         };
-        let at = |secs: i64| Moment {
+        let at = |secs: i64| StepContext {
             now: Timestamp::from_millis(secs * 1000),
             jitter: 0,
         };
         assert!(policy.next_query(&life, at(86_399)).is_some());
         assert!(policy.next_query(&life, at(86_400)).is_none());
-        let delivered = Life {
+        let delivered = PaymentState {
             state: State::Delivered,
             quarantine_from: Some(Timestamp::from_millis(80_000_000)),
             ..life
@@ -203,7 +203,7 @@ mod tests {
                 .next_query(&delivered, at(80_000 + 259_200))
                 .is_none()
         );
-        let ahead = Life {
+        let ahead = PaymentState {
             quarantine_from: Some(Timestamp::from_millis(i64::MAX / 2)),
             ..delivered
         };
@@ -212,7 +212,7 @@ mod tests {
             policy.next_query(&ahead, at(259_200)).is_none(),
             "a clock that is ahead puts the end off for nobody"
         );
-        let resumed = Life {
+        let resumed = PaymentState {
             quarantine_from: Some(Timestamp::from_millis(90_000_000)),
             ..life
         };

@@ -1,18 +1,18 @@
 //! What the reply to a post says: it speaks of that post alone.
 
 use super::transition::From;
-use super::{Class, State, Step, Verdict};
+use super::{Class, State, Step, CodeMeaning};
 
 impl From<'_> {
     /// Applies the reply to a post of a payment that has not ended.
-    pub(super) fn replied(&self, verdict: Verdict) -> Step {
+    pub(super) fn replied(&self, verdict: CodeMeaning) -> Step {
         #[cfg(test)]
-        if crate::canary::Canary::FailedRepeatBelieved.sings() {
+        if crate::canary::SeededBug::FailedRepeatBelieved.is_active() {
             return self.told(verdict);
         }
         match verdict.class {
             // It speaks of this post alone; an earlier one may have arrived, and what is refused may be no more than its repeat.
-            Class::Failed if self.may_be_a_repeat() => self.told(Verdict {
+            Class::Failed if self.may_be_a_repeat() => self.told(CodeMeaning {
                 class: Class::Refused,
                 ..verdict
             }),

@@ -1,14 +1,14 @@
 //! Identifiers that the gateway had before our first post, and payments whose "not found" is too old to be posted on.
 
 use super::transition::From;
-use super::{Anomaly, Class, Life, State, Step, Verdict};
+use super::{Anomaly, Class, PaymentState, State, Step, CodeMeaning};
 
 impl From<'_> {
     /// Returns whether the gateway cannot have the identifier from us: no post of it has arrived, or may have.
     // The code of a payment that is posted is that of an earlier refusal for want of float: then it had arrived.
     pub(super) fn is_first_post(&self) -> bool {
         #[cfg(test)]
-        if crate::canary::Canary::StrangersDuplicateSettles.sings() {
+        if crate::canary::SeededBug::StrangersDuplicateSettles.is_active() {
             return false;
         }
         !self.life.is_exposed() && !self.life.known && self.life.code.is_none()
@@ -25,7 +25,7 @@ impl From<'_> {
     }
 
     /// Applies a word about an identifier that may be somebody else's: no end of it is one of ours.
-    pub(super) fn told_of_a_stranger(&self, verdict: Verdict) -> Step {
+    pub(super) fn told_of_a_stranger(&self, verdict: CodeMeaning) -> Step {
         match verdict.class {
             Class::Paid | Class::Failed | Class::Refused => self.left_to_a_person(),
             Class::NotFound => self.asks_again_with(Anomaly::Forgotten),
@@ -46,7 +46,7 @@ impl From<'_> {
 
     pub(super) fn asks_now(&self) -> Step {
         let now = self.moment.now;
-        self.becomes(Life {
+        self.becomes(PaymentState {
             due_at: self
                 .policy
                 .status_query
@@ -61,7 +61,7 @@ impl From<'_> {
             return self.stays();
         }
         let now = self.moment.now;
-        self.becomes(Life {
+        self.becomes(PaymentState {
             state: State::InDoubt,
             // A want of float is no refusal that two "not found" would confirm.
             code: None,
@@ -77,10 +77,10 @@ impl From<'_> {
 mod tests {
     use super::*;
     use crate::domain::Timestamp;
-    use crate::lifecycle::{Event, Moment, Policy, step};
+    use crate::lifecycle::{Event, StepContext, Policy, step};
 
     const CLAIM: Event = Event::Claimed;
-    const NOT_FOUND: Event = Event::Answer(Verdict {
+    const NOT_FOUND: Event = Event::Answer(CodeMeaning {
         class: Class::NotFound,
         code: 143,
     });
@@ -89,9 +89,9 @@ mod tests {
         Timestamp::from_millis(1_000_000 + secs * 1_000)
     }
 
-    fn run(life: Life, events: &[(i64, Event)]) -> Life {
+    fn run(life: PaymentState, events: &[(i64, Event)]) -> PaymentState {
         events.iter().fold(life, |life, (secs, event)| {
-            let moment = Moment {
+            let moment = StepContext {
                 now: at(*secs),
                 jitter: 0,
             };
@@ -103,9 +103,9 @@ mod tests {
     fn what_was_not_found_too_long_ago_is_asked_about_and_counts_as_no_further_post() {
         let lost = [(0, CLAIM), (1, Event::Lost)];
         let again = [(130, NOT_FOUND), (180, NOT_FOUND)];
-        let ready = run(run(Life::NEW, &lost), &again);
+        let ready = run(run(PaymentState::NEW, &lost), &again);
         assert_eq!((ready.state, ready.exposures), (State::Ready, 1));
-        let no_float = Verdict {
+        let no_float = CodeMeaning {
             class: Class::NoFloat,
             code: 230,
         };
@@ -121,7 +121,7 @@ mod tests {
             let twice = run(once, &[(9_050, NOT_FOUND)]);
             assert_eq!((twice.state, twice.exposures), (State::Ready, 1));
         }
-        let never_left = run(Life::NEW, &[(9_000, Event::Outdated)]);
-        assert_eq!(never_left, Life::NEW);
+        let never_left = run(PaymentState::NEW, &[(9_000, Event::Outdated)]);
+        assert_eq!(never_left, PaymentState::NEW);
     }
 }

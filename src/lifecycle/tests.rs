@@ -9,8 +9,8 @@ use super::*;
 
 const T0: i64 = 1_000_000_000;
 
-fn moment(secs: i64) -> Moment {
-    Moment {
+fn moment(secs: i64) -> StepContext {
+    StepContext {
         now: Timestamp::from_millis(T0 + secs * 1000),
         jitter: 0,
     }
@@ -26,17 +26,17 @@ fn policy() -> Policy {
 }
 
 /// A plausible life in each state, 600 seconds before the event.
-fn life(state: State) -> Life {
+fn life(state: State) -> PaymentState {
     let sent = !matches!(state, State::Ready | State::Cancelled);
     let known = matches!(state, State::Acknowledged | State::Delivered | State::Paid);
-    Life {
+    PaymentState {
         state,
         attempts: u32::from(sent),
         posted_at: sent.then(|| moment(-600).now),
         quarantine_from: sent.then(|| moment(-600).now),
         exposures: u32::from(sent && state != State::Posting),
         known,
-        ..Life::NEW
+        ..PaymentState::NEW
     }
 }
 
@@ -59,7 +59,7 @@ fn every_event() -> Vec<(String, Event)> {
     ]
     .map(|(name, event)| (name.to_owned(), event))
     .into();
-    type Source = (&'static str, fn(Verdict) -> Event);
+    type Source = (&'static str, fn(CodeMeaning) -> Event);
     let sources: [Source; 3] = [
         ("reply", Event::Reply),
         ("answer", Event::Answer),
@@ -69,7 +69,7 @@ fn every_event() -> Vec<(String, Event)> {
         for (class, name) in Class::ALL {
             events.push((
                 format!("{source} {name}"),
-                event(Verdict { class, code: 900 }),
+                event(CodeMeaning { class, code: 900 }),
             ));
         }
     }
@@ -90,7 +90,7 @@ fn every_event() -> Vec<(String, Event)> {
 #[test]
 fn every_pair_of_state_and_event_has_its_row() {
     let mut table = String::new();
-    let taken = Life {
+    let taken = PaymentState {
         known: true,
         taken: true,
         code: Some(229),
@@ -120,18 +120,18 @@ fn every_pair_of_state_and_event_has_its_row() {
     assert_eq!(table.lines().count(), expected.lines().count());
 }
 
-fn run(policy: &Policy, start: Life, events: &[(i64, Event)]) -> Life {
+fn run(policy: &Policy, start: PaymentState, events: &[(i64, Event)]) -> PaymentState {
     events.iter().fold(start, |life, (at, event)| {
         step(&life, *event, moment(*at), policy).life
     })
 }
 
-fn verdict(class: Class, code: i32) -> Verdict {
-    Verdict { class, code }
+fn verdict(class: Class, code: i32) -> CodeMeaning {
+    CodeMeaning { class, code }
 }
 
 const CLAIM: Event = Event::Claimed;
-const NOT_FOUND: Event = Event::Answer(Verdict {
+const NOT_FOUND: Event = Event::Answer(CodeMeaning {
     class: Class::NotFound,
     code: 143,
 });
@@ -168,7 +168,7 @@ fn not_found_counts_only_twice_and_after_the_quarantine() {
                 (61, NOT_FOUND),
                 (
                     65,
-                    Event::Answer(Verdict {
+                    Event::Answer(CodeMeaning {
                         class: Class::InDoubt,
                         code: 104,
                     }),
@@ -183,7 +183,7 @@ fn not_found_counts_only_twice_and_after_the_quarantine() {
                 (61, NOT_FOUND),
                 (
                     62,
-                    Event::Answer(Verdict {
+                    Event::Answer(CodeMeaning {
                         class: Class::Duplicate,
                         code: 229,
                     }),
@@ -205,7 +205,7 @@ fn not_found_counts_only_twice_and_after_the_quarantine() {
         ),
     ];
     for (name, events, expected) in cases {
-        let life = run(&policy(), run(&policy(), Life::NEW, &lost), events);
+        let life = run(&policy(), run(&policy(), PaymentState::NEW, &lost), events);
         assert_eq!(life.state, *expected, "{name}");
     }
 }
@@ -213,7 +213,7 @@ fn not_found_counts_only_twice_and_after_the_quarantine() {
 #[test]
 fn a_duplicate_is_asked_about_at_once_and_never_posted_again() {
     let duplicate = Event::Reply(verdict(Class::Duplicate, 229));
-    let life = run(&policy(), Life::NEW, &[(0, CLAIM), (1, duplicate)]);
+    let life = run(&policy(), PaymentState::NEW, &[(0, CLAIM), (1, duplicate)]);
     assert_eq!(life.action(), Action::Ask(moment(1).now));
     let life = run(
         &policy(),
@@ -238,7 +238,7 @@ fn a_repeat_that_is_refused_or_failed_says_nothing_of_the_first_post() {
     ] {
         let no = Event::Reply(verdict(class, code));
         let repeat = [(81, CLAIM), (82, no)];
-        let life = run(&policy(), run(&policy(), Life::NEW, &first), &repeat);
+        let life = run(&policy(), run(&policy(), PaymentState::NEW, &first), &repeat);
         assert_eq!((life.state, life.code), (State::InDoubt, Some(code)));
         assert!(matches!(life.action(), Action::Ask(_)), "{code}");
         let paid = Event::Answer(verdict(Class::Paid, 140));
@@ -249,7 +249,7 @@ fn a_repeat_that_is_refused_or_failed_says_nothing_of_the_first_post() {
         let gone = run(&policy(), life, &[(200, NOT_FOUND), (210, NOT_FOUND)]);
         assert_eq!((gone.state, gone.code), (State::Failed, Some(code)));
         // The very first post has nothing before it that could have arrived.
-        let only = run(&policy(), Life::NEW, &[(0, CLAIM), (1, no)]);
+        let only = run(&policy(), PaymentState::NEW, &[(0, CLAIM), (1, no)]);
         assert_eq!((only.state, only.code), (State::Failed, Some(code)));
     }
 }
@@ -259,7 +259,7 @@ fn a_failure_in_a_reply_that_other_words_overtook_is_confirmed_first() {
     let pending = Event::Callback(verdict(Class::Acknowledged, 139));
     let failed = Event::Reply(verdict(Class::Failed, 141));
     let events = [(0, CLAIM), (1, pending), (2, failed)];
-    let life = run(&policy(), Life::NEW, &events);
+    let life = run(&policy(), PaymentState::NEW, &events);
     assert_eq!(life.state, State::Acknowledged);
     assert!(matches!(life.action(), Action::Ask(_)));
 }
@@ -267,7 +267,7 @@ fn a_failure_in_a_reply_that_other_words_overtook_is_confirmed_first() {
 #[test]
 fn a_superseded_payment_ends_where_it_is_ready_and_is_asked_about_where_it_is_not() {
     let never_left = [(0, CLAIM), (1, Event::Unsent), (2, Event::Superseded)];
-    let life = run(&policy(), Life::NEW, &never_left);
+    let life = run(&policy(), PaymentState::NEW, &never_left);
     assert_eq!((life.state, life.code), (State::Cancelled, None));
     let denied = [
         (0, CLAIM),
@@ -276,7 +276,7 @@ fn a_superseded_payment_ends_where_it_is_ready_and_is_asked_about_where_it_is_no
         (70, NOT_FOUND),
         (80, NOT_FOUND),
     ];
-    let life = run(&policy(), Life::NEW, &denied);
+    let life = run(&policy(), PaymentState::NEW, &denied);
     assert_eq!(life.state, State::Ready);
     let life = run(&policy(), life, &[(80, Event::Superseded)]);
     assert_eq!((life.state, life.code), (State::Failed, Some(143)));
@@ -284,7 +284,7 @@ fn a_superseded_payment_ends_where_it_is_ready_and_is_asked_about_where_it_is_no
 
 #[test]
 fn posts_that_vanish_without_a_trace_are_not_repeated_for_ever() {
-    let mut life = Life::NEW;
+    let mut life = PaymentState::NEW;
     for round in 0..10 {
         let t = round * 1000;
         let vanish = [
@@ -371,7 +371,7 @@ fn waits_follow_the_policy() {
         ),
     ];
     for (name, policy, event, expected) in cases {
-        let posting = run(policy, Life::NEW, &[(0, CLAIM)]);
+        let posting = run(policy, PaymentState::NEW, &[(0, CLAIM)]);
         assert_eq!(
             run(policy, posting, &[(0, *event)]).action(),
             *expected,
@@ -391,7 +391,7 @@ fn asking_about_a_delivery_ends_a_settlements_time_after_it() {
     // It reaches the bank twenty hours after its post.
     let life = run(
         &policy(),
-        run(&policy(), Life::NEW, &acknowledged),
+        run(&policy(), PaymentState::NEW, &acknowledged),
         &[(20 * HOUR, delivered)],
     );
     assert_eq!(life.action(), Action::Ask(moment(20 * HOUR + 900).now));
@@ -422,7 +422,7 @@ fn a_confirmed_settlement_waits_for_the_query() {
         ..policy()
     };
     let callback = Event::Callback(verdict(Class::Paid, 140));
-    let life = run(&confirmed, Life::NEW, &[(0, CLAIM), (1, callback)]);
+    let life = run(&confirmed, PaymentState::NEW, &[(0, CLAIM), (1, callback)]);
     assert_eq!(
         (life.state, life.action()),
         (State::Acknowledged, Action::Ask(moment(1).now))
@@ -475,7 +475,7 @@ proptest! {
         picks in prop::collection::vec((0_usize..39, 0_i64..200), 0..40)
     ) {
         let events = every_event();
-        let (mut life, mut clock) = (Life::NEW, 0);
+        let (mut life, mut clock) = (PaymentState::NEW, 0);
         for (pick, pause) in picks {
             clock += pause;
             let event = events[pick].1;
@@ -504,7 +504,7 @@ proptest! {
     }
 }
 
-const NOT_FOUND_900: Event = Event::Answer(Verdict {
+const NOT_FOUND_900: Event = Event::Answer(CodeMeaning {
     class: Class::NotFound,
     code: 900,
 });
@@ -514,7 +514,7 @@ fn a_duplicate_at_the_first_post_is_somebody_elses_until_it_is_recognised() {
     let duplicate = Event::Reply(verdict(Class::Duplicate, 229));
     let paid = Event::Answer(verdict(Class::Paid, 140));
     let dry = Event::Reply(verdict(Class::NoFloat, 230));
-    let first = run(&policy(), Life::NEW, &[(0, CLAIM), (1, duplicate)]);
+    let first = run(&policy(), PaymentState::NEW, &[(0, CLAIM), (1, duplicate)]);
     assert_eq!((first.state, first.taken), (State::InDoubt, true));
     assert_eq!(first.due_at, Some(moment(1).now), "asked about at once");
     let after = |more: &[(i64, Event)]| run(&policy(), first, more);
@@ -562,12 +562,12 @@ fn a_duplicate_at_the_first_post_is_somebody_elses_until_it_is_recognised() {
         ][..],
         &[(0, CLAIM), (1, dry), (2, CLAIM)],
     ] {
-        let life = run(&policy(), Life::NEW, before);
+        let life = run(&policy(), PaymentState::NEW, before);
         assert_eq!(life.state, State::Posting, "{before:?}");
         let life = run(&policy(), life, &[(300, duplicate), (301, paid)]);
         assert_eq!((life.state, life.taken), (State::Paid, false), "{before:?}");
     }
-    let presumed = fold(&Life::NEW, Fact::PresumedPosted, moment(0).now, &policy());
+    let presumed = fold(&PaymentState::NEW, RecordedEvent::PresumedPosted, moment(0).now, &policy());
     let again = [
         (100, NOT_FOUND),
         (200, NOT_FOUND),
@@ -578,7 +578,7 @@ fn a_duplicate_at_the_first_post_is_somebody_elses_until_it_is_recognised() {
     assert_eq!(run(&policy(), presumed, &again).state, State::Paid);
     // An order to presume gives what was left to a person back to the asking.
     let left = after(&[(2, paid)]);
-    let asked = fold(&left, Fact::PresumedPosted, moment(9).now, &policy());
+    let asked = fold(&left, RecordedEvent::PresumedPosted, moment(9).now, &policy());
     assert_eq!(
         (asked.state, asked.taken, asked.code),
         (State::InDoubt, false, None)
@@ -587,7 +587,7 @@ fn a_duplicate_at_the_first_post_is_somebody_elses_until_it_is_recognised() {
     for unsent in [Event::Unsent, Event::Unauthorised] {
         let life = run(
             &policy(),
-            Life::NEW,
+            PaymentState::NEW,
             &[(0, CLAIM), (1, unsent), (2, CLAIM), (3, duplicate)],
         );
         assert!(life.taken, "{unsent:?}");

@@ -1,13 +1,13 @@
 //! The transitions, one function per state.
 
 use super::codes::NO_SUCH_TRANSACTION;
-use super::{Anomaly, Class, Event, Life, Moment, Policy, SettleOn, State, Step, Verdict};
+use super::{Anomaly, Class, Event, PaymentState, StepContext, Policy, SettleOn, State, Step, CodeMeaning};
 
 /// Returns what is known of a payment after one more piece of evidence.
 ///
-/// Never posts, never asks: the caller does what [`Life::action`] says.
+/// Never posts, never asks: the caller does what [`PaymentState::action`] says.
 #[must_use]
-pub fn step(life: &Life, event: Event, moment: Moment, policy: &Policy) -> Step {
+pub fn step(life: &PaymentState, event: Event, moment: StepContext, policy: &Policy) -> Step {
     let from = From {
         life: *life,
         moment,
@@ -30,15 +30,15 @@ pub fn step(life: &Life, event: Event, moment: Moment, policy: &Policy) -> Step 
 }
 
 pub(super) struct From<'a> {
-    pub(super) life: Life,
-    pub(super) moment: Moment,
+    pub(super) life: PaymentState,
+    pub(super) moment: StepContext,
     pub(super) policy: &'a Policy,
 }
 
 impl From<'_> {
     fn ready(&self, event: Event) -> Step {
         match event {
-            Event::Claimed => self.becomes(Life {
+            Event::Claimed => self.becomes(PaymentState {
                 state: State::Posting,
                 attempts: self.life.attempts.saturating_add(1),
                 posted_at: Some(self.moment.now),
@@ -75,7 +75,7 @@ impl From<'_> {
     }
 
     // A ready payment that was never exposed cannot be known to the gateway: the word is taken, and noted.
-    fn unexpected_word(&self, verdict: Verdict, step: Step) -> Step {
+    fn unexpected_word(&self, verdict: CodeMeaning, step: Step) -> Step {
         match verdict.class {
             Class::NotFound | Class::InDoubt | Class::NoFloat => self.stays(),
             Class::Paid
@@ -95,19 +95,19 @@ impl From<'_> {
     fn posting(&self, event: Event) -> Step {
         match event {
             Event::Claimed => self.stays_with(Anomaly::NotReady),
-            Event::Unsent => self.becomes(Life {
+            Event::Unsent => self.becomes(PaymentState {
                 state: State::Ready,
                 due_at: Some(self.policy.next_post(self.life.attempts, self.moment)),
                 ..self.life
             }),
-            Event::Unauthorised => self.becomes(Life {
+            Event::Unauthorised => self.becomes(PaymentState {
                 state: State::Ready,
                 due_at: None,
                 ..self.life
             }),
             Event::Lost | Event::Abandoned => self.doubts(self.life.known),
             Event::Reply(verdict) => match verdict.class {
-                Class::NoFloat => self.becomes(Life {
+                Class::NoFloat => self.becomes(PaymentState {
                     state: State::Ready,
                     code: Some(verdict.code),
                     due_at: None,
@@ -138,7 +138,7 @@ impl From<'_> {
         }
     }
 
-    fn early_word(&self, verdict: Verdict, step: Step) -> Step {
+    fn early_word(&self, verdict: CodeMeaning, step: Step) -> Step {
         match verdict.class {
             Class::Paid | Class::Failed | Class::Acknowledged | Class::Delivered => step,
             Class::Refused
@@ -156,7 +156,7 @@ impl From<'_> {
             }
             // The address may be that of an earlier journal's post, with another amount.
             Event::Callback(_) if self.life.taken => self.asks_now(),
-            Event::Recognised if self.life.taken => self.becomes(Life {
+            Event::Recognised if self.life.taken => self.becomes(PaymentState {
                 taken: false,
                 code: None,
                 ..self.life
@@ -170,7 +170,7 @@ impl From<'_> {
             | Event::Superseded
             | Event::Outdated
             | Event::Reopened => self.stays(),
-            Event::Abandoned => self.becomes(Life {
+            Event::Abandoned => self.becomes(PaymentState {
                 quarantine_from: Some(self.moment.now),
                 not_found: 0,
                 ..self.life
@@ -224,7 +224,7 @@ impl From<'_> {
                 step.life.due_at = None;
                 step
             }
-            None => self.becomes(Life {
+            None => self.becomes(PaymentState {
                 state: State::Ready,
                 not_found: 0,
                 queries: 0,
@@ -373,7 +373,7 @@ impl From<'_> {
     }
 
     /// Applies a word of the gateway about a payment that has not ended.
-    pub(super) fn told(&self, verdict: Verdict) -> Step {
+    pub(super) fn told(&self, verdict: CodeMeaning) -> Step {
         let accepted = self.life.state != State::InDoubt && self.life.state.is_asked_about();
         match verdict.class {
             Class::Paid => self.ends(State::Paid, Some(verdict.code)),
@@ -407,7 +407,7 @@ impl From<'_> {
         }
     }
 
-    fn called_back(&self, verdict: Verdict) -> Step {
+    fn called_back(&self, verdict: CodeMeaning) -> Step {
         let is_final = match verdict.class {
             Class::Paid | Class::Failed => true,
             Class::Refused
@@ -448,7 +448,7 @@ impl From<'_> {
         }
     }
 
-    pub(super) fn becomes(&self, life: Life) -> Step {
+    pub(super) fn becomes(&self, life: PaymentState) -> Step {
         Step {
             life,
             anomaly: None,
@@ -467,7 +467,7 @@ impl From<'_> {
     }
 
     pub(super) fn ends(&self, state: State, code: Option<i32>) -> Step {
-        self.becomes(Life {
+        self.becomes(PaymentState {
             state,
             code,
             not_found: 0,
@@ -478,7 +478,7 @@ impl From<'_> {
 
     pub(super) fn contradicted(&self) -> Step {
         Step {
-            life: Life {
+            life: PaymentState {
                 state: State::Conflict,
                 due_at: None,
                 ..self.life
@@ -488,7 +488,7 @@ impl From<'_> {
     }
 
     pub(super) fn doubts(&self, known: bool) -> Step {
-        self.becomes(Life {
+        self.becomes(PaymentState {
             state: State::InDoubt,
             code: None,
             exposures: match self.life.state {
@@ -514,7 +514,7 @@ impl From<'_> {
     fn accepts(&self, state: State, code: i32) -> Step {
         // From its delivery on a payment has the time of a settlement between banks.
         let delivered = state == State::Delivered && self.life.state != State::Delivered;
-        self.becomes(Life {
+        self.becomes(PaymentState {
             quarantine_from: if delivered {
                 Some(self.moment.now)
             } else {
@@ -532,12 +532,12 @@ impl From<'_> {
     }
 
     pub(super) fn asks_again(&self) -> Step {
-        let life = Life {
+        let life = PaymentState {
             queries: self.life.queries.saturating_add(1),
             not_found: 0,
             ..self.life
         };
-        self.becomes(Life {
+        self.becomes(PaymentState {
             due_at: self.policy.next_query(&life, self.moment),
             ..life
         })

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use tokio::task::JoinSet;
 
-use super::Manner;
+use super::RequestPolicy;
 use crate::domain::{
     Amount, BatchName, BillAmount, ControlTotals, Money, PayerTransactionId, ServiceCode,
 };
@@ -64,7 +64,7 @@ pub struct Bills<Q> {
     /// Who knows the bills.
     pub gateway: Arc<Q>,
     /// How requests are made.
-    pub manner: Arc<Manner>,
+    pub manner: Arc<RequestPolicy>,
     /// The clock.
     pub clock: Clock,
 }

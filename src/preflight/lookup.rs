@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tokio::task::JoinSet;
 
-use super::Manner;
+use super::RequestPolicy;
 use crate::domain::{BatchName, ServiceCode, Timestamp};
 use crate::engine::Clock;
 use crate::gateway::{LookupClient, LookupInquiry, NetworkOf, OperationError};
@@ -48,7 +48,7 @@ pub struct Lookups<L> {
     /// The lookup.
     pub service: Arc<L>,
     /// How requests are made.
-    pub manner: Arc<Manner>,
+    pub manner: Arc<RequestPolicy>,
     /// The clock.
     pub clock: Clock,
 }
@@ -203,7 +203,7 @@ impl<L: NetworkLookup> Lookups<L> {
 
 async fn ask<L: NetworkLookup>(
     service: &L,
-    manner: &Manner,
+    manner: &RequestPolicy,
     number: Number,
 ) -> Option<Result<NetworkOf, OperationError>> {
     let inquiry = LookupInquiry {

@@ -18,7 +18,7 @@ const PAUSES: [Duration; 4] = [
 
 /// How fast requests leave, how many at once, and how long one that finds nobody is tried.
 #[derive(Debug)]
-pub struct Manner {
+pub struct RequestPolicy {
     pacer: Pacer,
     /// Requests under way at once.
     pub concurrency: usize,
@@ -28,7 +28,7 @@ pub struct Manner {
     pub drain: CancellationToken,
 }
 
-impl Manner {
+impl RequestPolicy {
     /// Takes the usual pauses.
     #[must_use]
     pub fn new(rate: Rate, concurrency: usize, drain: CancellationToken) -> Self {

@@ -12,7 +12,7 @@ mod upload;
 pub use bills::{BillQueries, BillReport, BillRule, Bills, BillsStop, RefusedBill};
 pub use float::{Account, Forecast, Need, forecast};
 pub use lookup::{LookupReport, Lookups, NetworkLookup, WrongNetwork};
-pub use manner::Manner;
+pub use manner::RequestPolicy;
 pub use upload::{
     DocumentService, ReadDocument, RefusedDocument, UploadReport, UploadStop, Uploads,
 };

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use sha2::{Digest, Sha256};
 use tokio::task::JoinSet;
 
-use super::Manner;
+use super::RequestPolicy;
 use crate::domain::{BatchName, PayerTransactionId};
 use crate::engine::Clock;
 use crate::gateway::{DocumentClient, OperationError, Uploaded};
@@ -63,7 +63,7 @@ pub struct Uploads<D> {
     /// Reads and checks a file, just before it is sent.
     pub read: ReadDocument,
     /// How requests are made.
-    pub manner: Arc<Manner>,
+    pub manner: Arc<RequestPolicy>,
     /// The clock.
     pub clock: Clock,
 }

@@ -17,11 +17,11 @@ use crate::domain::{Country, PayerTransactionId, Pulse, WireZone};
 use crate::engine::{self, Clock, Limits, Plan, Progress, Rate, Run, Summary};
 use crate::gateway::{Profile, Secrets, wire::Requests};
 use crate::journal::simulated::{Fuse, Latency, set_clock};
-use crate::journal::{Error, Home, Journal, Kind, Moved};
+use crate::journal::{Error, Home, Journal, Kind, Transition};
 use crate::ledger::confirmation::{Answer, Confirmation};
 use crate::ledger::standstill::SILENCE_MAX;
 use crate::lifecycle::{Policy, SettleOn};
-use crate::preflight::{Manner, Uploads};
+use crate::preflight::{RequestPolicy, Uploads};
 use crate::simulation::operator::accounts::owner;
 use crate::simulation::outside::file_service::FileService;
 use crate::simulation::outside::line::Line;
@@ -212,7 +212,7 @@ impl Scene {
     async fn listen(
         &self,
         journal: Journal,
-        moved: Option<mpsc::Sender<Moved>>,
+        moved: Option<mpsc::Sender<Transition>>,
     ) -> Result<(), Error> {
         let key = journal.callback_key().await?;
         self.world.lock().door = Some(callback::Options {
@@ -421,7 +421,7 @@ impl Scene {
                 }),
                 read: Arc::new(|_| Ok(b"%PDF-1.7".to_vec())),
                 // One at a time: threads that read files finish in any order.
-                manner: Arc::new(Manner::new(limits.rate, 1, drain.clone())),
+                manner: Arc::new(RequestPolicy::new(limits.rate, 1, drain.clone())),
                 clock,
             };
             let report = uploads.carry_out(|_| {}).await?;

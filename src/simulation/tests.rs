@@ -8,7 +8,7 @@ use std::thread::ThreadId;
 use std::time::{Duration, Instant};
 
 use super::Outcome;
-use crate::canary::Canary;
+use crate::canary::SeededBug;
 use crate::domain::PayerTransactionId;
 
 /// The seeds of every `cargo test`.
@@ -170,10 +170,10 @@ fn replay() {
         return;
     };
     let canary = std::env::var("SIMULATION_CANARY").ok();
-    let canary = Canary::ALL
+    let canary = SeededBug::ALL
         .into_iter()
         .find(|known| canary.as_ref().is_some_and(|names| is_named(*known, names)));
-    let _awake = canary.map(Canary::wake);
+    let _awake = canary.map(SeededBug::wake);
     let outcome = simulate(seed, true);
     for line in &outcome.trace {
         println!("{line}");
@@ -200,7 +200,7 @@ fn shortened(violation: &str) -> String {
 }
 
 /// Whether a planted mistake is named by `SIMULATION_CANARY`, which may name several.
-fn is_named(canary: Canary, names: &str) -> bool {
+fn is_named(canary: SeededBug, names: &str) -> bool {
     names.split(',').any(|name| name == format!("{canary:?}"))
 }
 
@@ -209,8 +209,8 @@ fn is_named(canary: Canary, names: &str) -> bool {
 fn every_planted_mistake_is_found() {
     let names = std::env::var("SIMULATION_CANARY").ok();
     let wanted = |canary| names.as_ref().is_none_or(|names| is_named(canary, names));
-    let found = search(0, Canary::ALL.len() as u64, usize::MAX, |place| {
-        let canary = Canary::ALL[usize::try_from(place).ok()?];
+    let found = search(0, SeededBug::ALL.len() as u64, usize::MAX, |place| {
+        let canary = SeededBug::ALL[usize::try_from(place).ok()?];
         if !wanted(canary) {
             return None;
         }
@@ -221,12 +221,12 @@ fn every_planted_mistake_is_found() {
         })
     });
     for (place, (seed, violation)) in &found {
-        let canary = Canary::ALL[usize::try_from(*place).expect("it was one")];
+        let canary = SeededBug::ALL[usize::try_from(*place).expect("it was one")];
         println!("| `{canary:?}` | {} | {} |", seed + 1, shortened(violation));
     }
     let places: Vec<_> = found.iter().map(|(place, _)| *place).collect();
     let survivors: Vec<_> = (0..)
-        .zip(Canary::ALL)
+        .zip(SeededBug::ALL)
         .filter(|(place, canary)| !places.contains(place) && wanted(*canary))
         .collect();
     assert!(

@@ -7,8 +7,8 @@ use std::time::Duration;
 use disburse::domain::{Amount, BillAmount, Currency, Money, ServiceCode};
 use disburse::engine::{Clock, Rate};
 use disburse::gateway::{Bill, BillAnswer, BillInquiry, OperationError};
-use disburse::journal::{Incoming, Loaded, ReportRow};
-use disburse::preflight::{BillQueries, BillReport, BillRule, Bills, BillsStop, Manner};
+use disburse::journal::{LoadRow, Loaded, ReportRow};
+use disburse::preflight::{BillQueries, BillReport, BillRule, Bills, BillsStop, RequestPolicy};
 use tokio_util::sync::CancellationToken;
 
 use crate::support::*;
@@ -69,15 +69,15 @@ impl World {
     async fn with_bills(rows: &[(u64, Option<(&str, i64)>)]) -> Self {
         let world = Self::new();
         let incoming = rows.iter().map(|(n, written)| match written {
-            None => Incoming::Unpriced(unpriced(*n)),
+            None => LoadRow::Unpriced(unpriced(*n)),
             Some((service, minor)) => {
                 let mut row = of_service(with_amount(row(*n), *minor), service);
                 row.account_number = format!("{n:06}");
-                Incoming::Good(row)
+                LoadRow::Good(row)
             }
         });
         let loaded = world
-            .load_incoming(plan(), incoming.chain([Incoming::End]).collect())
+            .load_incoming(plan(), incoming.chain([LoadRow::End]).collect())
             .await;
         assert!(matches!(loaded, Loaded::New(_)), "{loaded:?}");
         world
@@ -93,7 +93,7 @@ impl World {
             (ServiceCode::parse(code).unwrap(), rule)
         };
         let rate = Rate::per_second(100_000).unwrap();
-        let mut manner = Manner::packed(rate, packets, 2, CancellationToken::new());
+        let mut manner = RequestPolicy::packed(rate, packets, 2, CancellationToken::new());
         manner.pauses = vec![Duration::ZERO; 2];
         let bills = Bills {
             journal: self.journal.clone(),
@@ -238,7 +238,7 @@ async fn what_was_answered_before_the_gateway_went_away_is_kept() {
             self.0.bills(inquiries).await
         }
     }
-    let mut manner = Manner::new(
+    let mut manner = RequestPolicy::new(
         Rate::per_second(100_000).unwrap(),
         1,
         CancellationToken::new(),
@@ -290,9 +290,9 @@ async fn a_second_row_for_the_same_account_is_refused_without_being_asked_about(
     let world = World::new();
     let mut second = unpriced(2);
     second.account_number = "000001".into();
-    let file = [unpriced(1), second].map(Incoming::Unpriced);
+    let file = [unpriced(1), second].map(LoadRow::Unpriced);
     world
-        .load_incoming(plan(), file.into_iter().chain([Incoming::End]).collect())
+        .load_incoming(plan(), file.into_iter().chain([LoadRow::End]).collect())
         .await;
     let script = Arc::new(script([(1, due(100, "KES"))]));
     let report = world.ask(&script, 1, true).await;

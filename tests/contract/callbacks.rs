@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use disburse::callback::{self, Addresses, Options};
 use disburse::domain::PayerTransactionId;
 use disburse::gateway::Secrets;
-use disburse::journal::Moved;
+use disburse::journal::Transition;
 use disburse::lifecycle::{Class, CodeTable, State};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -23,7 +23,7 @@ struct Door {
     address: SocketAddr,
     addresses: Addresses,
     stop: CancellationToken,
-    moved: mpsc::Receiver<Moved>,
+    moved: mpsc::Receiver<Transition>,
     serving: JoinHandle<()>,
 }
 

@@ -5,10 +5,10 @@ use std::future::Future;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use disburse::domain::{PayerTransactionId, Pulse, Said, Timestamp};
+use disburse::domain::{PayerTransactionId, Pulse, ResponseDetails, Timestamp};
 use disburse::engine::{self, Clock, Ending, Limits, Plan, Progress, Rate, Run, Summary};
 use disburse::gateway::{Gateway, Inquiry, Outcome, Outgoing, Reply, Signal, StopReason};
-use disburse::journal::{Error, Journal, Moved};
+use disburse::journal::{Error, Journal, Transition};
 use disburse::lifecycle::{Class, Event, Policy, State};
 use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
@@ -78,7 +78,7 @@ impl Fake {
 fn outcome(event: Event) -> Outcome {
     Outcome {
         event,
-        said: Said::default(),
+        said: ResponseDetails::default(),
     }
 }
 
@@ -176,7 +176,7 @@ async fn world(rows: u64) -> World {
 
 struct Started {
     drain: CancellationToken,
-    callbacks: mpsc::Sender<Moved>,
+    callbacks: mpsc::Sender<Transition>,
     task: tokio::task::JoinHandle<Result<Summary, Error>>,
 }
 
@@ -398,7 +398,7 @@ async fn what_another_process_settles_ends_the_run_without_a_word_to_it() {
     for id in world.identifiers() {
         let note = note(id, Class::Paid, 140, 1);
         let policy = Arc::new(policy.clone());
-        let now = disburse::lifecycle::Moment {
+        let now = disburse::lifecycle::StepContext {
             now: disburse::domain::Timestamp::now(),
             jitter: 0,
         };

@@ -6,12 +6,12 @@
 //! anew). The policy is not kept either; it must be the one that the evidence was recorded under.
 
 use disburse::domain::BatchName;
-use disburse::journal::{Reader, TrailEntry};
-use disburse::lifecycle::{self, Life, Policy, proven};
+use disburse::journal::{Reader, HistoryEntry};
+use disburse::lifecycle::{self, PaymentState, Policy, proven};
 
 /// Returns what a trail of evidence adds up to.
-pub fn fold(trail: &[TrailEntry], policy: &Policy) -> Life {
-    trail.iter().fold(Life::NEW, |life, entry| {
+pub fn fold(trail: &[HistoryEntry], policy: &Policy) -> PaymentState {
+    trail.iter().fold(PaymentState::NEW, |life, entry| {
         lifecycle::fold(&life, entry.fact, entry.at, policy)
     })
 }

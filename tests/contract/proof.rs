@@ -6,7 +6,7 @@ mod healthy;
 use std::path::Path;
 
 use disburse::journal::{
-    BillFinding, BillOutcome, Decision, Incoming, LoadPlan, Loaded, Proof, Reader, Upload,
+    BillFinding, BillOutcome, Decision, LoadRow, LoadPlan, Loaded, Proof, Reader, Upload,
 };
 use disburse::lifecycle::Class;
 
@@ -44,14 +44,14 @@ fn bill(seq: i64, minor: i64) -> BillFinding {
 /// run, a retry, a decision, callbacks that fit and callbacks that do not, a conflict.
 pub async fn eventful() -> World {
     let world = World::new();
-    let mut file: Vec<Incoming> = rows(1..=9).into_iter().map(Incoming::Good).collect();
-    file.extend([(1, 20), (1, 21)].map(|(n, line)| Incoming::Good(nameless(n, line))));
-    file.push(Incoming::Unpriced(unpriced(30)));
-    file.push(Incoming::Unpriced(unpriced(31)));
+    let mut file: Vec<LoadRow> = rows(1..=9).into_iter().map(LoadRow::Good).collect();
+    file.extend([(1, 20), (1, 21)].map(|(n, line)| LoadRow::Good(nameless(n, line))));
+    file.push(LoadRow::Unpriced(unpriced(30)));
+    file.push(LoadRow::Unpriced(unpriced(31)));
     let mut documented = row(40);
     documented.document = Some(document("invoice.pdf", "/srv/in"));
-    file.push(Incoming::Good(documented));
-    file.extend([Incoming::Bad(bad(50, 500)), Incoming::End]);
+    file.push(LoadRow::Good(documented));
+    file.extend([LoadRow::Bad(bad(50, 500)), LoadRow::End]);
     let skipping = LoadPlan {
         skip_bad_rows: true,
         allow_equal_rows: true,
@@ -110,7 +110,7 @@ pub async fn eventful() -> World {
     let id = |index: usize| claims[index].payment.id;
     world.callback(note(id(2), Class::Paid, 140, 1), 5).await;
     world.callback(note(id(2), Class::Failed, 141, 2), 6).await;
-    let other_amount = disburse::journal::CallbackNote {
+    let other_amount = disburse::journal::IncomingCallback {
         said: naming(&[(disburse::domain::Member::Amount, "0.01")]),
         ..note(id(3), Class::Paid, 140, 3)
     };

@@ -7,15 +7,15 @@ use std::time::Duration;
 use crate::listed::assert_listed;
 use disburse::domain::{
     Amount, BatchName, Country, Currency, Instruction, Member, Money, Msisdn, Named, Originator,
-    PayerTransactionId, Reference, Said, ServiceCode, Tally, Timestamp, Unpriced,
+    PayerTransactionId, Reference, ResponseDetails, ServiceCode, Tally, Timestamp, Unpriced,
 };
 use disburse::journal::{
-    Acquired, CallbackNote, Claim, Finding, Home, Incoming, Journal, LoadPlan, LoadRefusal,
-    LoadSummary, Loaded, Moved, PaymentRecord, Reader, Received, RejectedRow, RepeatPlan, Repeats,
+    Acquired, IncomingCallback, Claim, Finding, Home, LoadRow, Journal, LoadPlan, LoadRefusal,
+    LoadSummary, Loaded, Transition, PaymentRecord, Reader, Received, RejectedRow, RepeatPlan, Repeats,
     ReportRow, RunTerms, RunToken, Standing,
 };
 use disburse::ledger::confirmation::{Answer, Bound, Confirmation};
-use disburse::lifecycle::{Class, Event, Moment, Policy, State, Verdict};
+use disburse::lifecycle::{Class, Event, StepContext, Policy, State, CodeMeaning};
 
 /// The time of the first load, in seconds since 1970.
 pub const T0: i64 = 1_795_824_000;
@@ -25,8 +25,8 @@ pub fn at(secs: i64) -> Timestamp {
     Timestamp::from_millis((T0 + secs) * 1000)
 }
 
-pub fn moment(secs: i64) -> Moment {
-    Moment {
+pub fn moment(secs: i64) -> StepContext {
+    StepContext {
         now: at(secs),
         jitter: 0,
     }
@@ -204,8 +204,8 @@ pub fn terms(secs: i64) -> RunTerms {
     }
 }
 
-pub fn verdict(class: Class, code: i32) -> Verdict {
-    Verdict { class, code }
+pub fn verdict(class: Class, code: i32) -> CodeMeaning {
+    CodeMeaning { class, code }
 }
 
 pub fn reply(class: Class, code: i32) -> Event {
@@ -220,31 +220,31 @@ pub fn finding(seq: i64, event: Event) -> Finding {
     Finding {
         seq,
         event,
-        said: Said::default(),
+        said: ResponseDetails::default(),
     }
 }
 
 /// A callback about a payment whose body has this digest.
-pub fn note(id: PayerTransactionId, class: Class, code: i32, digest: u8) -> CallbackNote {
-    CallbackNote {
+pub fn note(id: PayerTransactionId, class: Class, code: i32, digest: u8) -> IncomingCallback {
+    IncomingCallback {
         id,
         event: Some(Event::Callback(verdict(class, code))),
-        said: Said::default(),
+        said: ResponseDetails::default(),
         digest: [digest; 32],
         body: None,
     }
 }
 
 /// Words that name these values beside the identifier.
-pub fn naming(values: &[(Member, &str)]) -> Said {
+pub fn naming(values: &[(Member, &str)]) -> ResponseDetails {
     let named = values.iter().map(|(member, text)| Named {
         member: *member,
         text: (*text).to_owned(),
         is_number: false,
     });
-    Said {
+    ResponseDetails {
         named: named.collect(),
-        ..Said::default()
+        ..ResponseDetails::default()
     }
 }
 
@@ -288,7 +288,7 @@ impl World {
         rusqlite::Connection::open(&self.path).unwrap()
     }
 
-    pub async fn load_incoming(&self, plan: LoadPlan, incoming: Vec<Incoming>) -> Loaded {
+    pub async fn load_incoming(&self, plan: LoadPlan, incoming: Vec<LoadRow>) -> Loaded {
         let (sender, receiver) = std::sync::mpsc::channel();
         for block in incoming.chunks(3) {
             sender.send(block.to_vec()).unwrap();
@@ -309,9 +309,9 @@ impl World {
     ) -> Loaded {
         let incoming = rows
             .into_iter()
-            .map(Incoming::Good)
-            .chain(bad.into_iter().map(Incoming::Bad))
-            .chain([Incoming::End])
+            .map(LoadRow::Good)
+            .chain(bad.into_iter().map(LoadRow::Bad))
+            .chain([LoadRow::End])
             .collect();
         self.load_incoming(plan, incoming).await
     }
@@ -347,7 +347,7 @@ impl World {
         claimed.unwrap().0
     }
 
-    pub async fn record(&self, findings: Vec<Finding>, secs: i64) -> Vec<Moved> {
+    pub async fn record(&self, findings: Vec<Finding>, secs: i64) -> Vec<Transition> {
         let policy = Arc::clone(&self.policy);
         let recorded = self
             .journal
@@ -356,7 +356,7 @@ impl World {
         recorded.unwrap()
     }
 
-    pub async fn callback(&self, note: CallbackNote, secs: i64) -> Received {
+    pub async fn callback(&self, note: IncomingCallback, secs: i64) -> Received {
         let policy = Arc::clone(&self.policy);
         let received = self.journal.callback(note, moment(secs), policy).await;
         received.unwrap()

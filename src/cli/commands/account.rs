@@ -6,7 +6,7 @@ use super::bill;
 use super::operation;
 use crate::cli::Error;
 use crate::cli::arguments::AccountArguments;
-use crate::cli::exit::Verdict;
+use crate::cli::exit::ExitStatus;
 use crate::cli::gateway;
 use crate::cli::session::Session;
 use crate::cli::terminal::output;
@@ -16,7 +16,7 @@ use crate::gateway::AccountAnswer;
 pub(in crate::cli) async fn account(
     session: &Session,
     arguments: AccountArguments,
-) -> Result<Verdict, Error> {
+) -> Result<ExitStatus, Error> {
     let service = bill::service("--service", &arguments.service)?;
     let number = bill::account_number("NUMBER", &arguments.number)?;
     let answer = operation::against(session, arguments.sandbox, async |settings| {
@@ -55,7 +55,7 @@ pub(in crate::cli) async fn account(
                 session.common.json,
                 &format!("{service} {number}: valid ({words}){customer}"),
             );
-            Ok(Verdict::Done)
+            Ok(ExitStatus::Done)
         }
         AccountAnswer::Invalid { .. } => Err(Error::refused(format!(
             "{service} {number}: no such account ({words})"

@@ -6,7 +6,7 @@ use super::lookup;
 use super::operation;
 use crate::cli::Error;
 use crate::cli::arguments::BillArguments;
-use crate::cli::exit::Verdict;
+use crate::cli::exit::ExitStatus;
 use crate::cli::gateway;
 use crate::cli::session::Session;
 use crate::cli::terminal::output;
@@ -22,7 +22,7 @@ const BILL_FOUND: i32 = 308;
 pub(in crate::cli) async fn bill(
     session: &Session,
     arguments: BillArguments,
-) -> Result<Verdict, Error> {
+) -> Result<ExitStatus, Error> {
     let service = service("--service", &arguments.service)?;
     let account = account_number("ACCOUNT", &arguments.account)?.to_owned();
     let answer = operation::against(session, arguments.sandbox, async |settings| {
@@ -69,7 +69,7 @@ pub(in crate::cli) async fn bill(
                 bill.due.currency,
                 output::grouped(&bill.due.to_string())
             ));
-            Ok(Verdict::Done)
+            Ok(ExitStatus::Done)
         }
         BillAnswer::None { code, description } => {
             let words = match description.as_str() {
@@ -78,7 +78,7 @@ pub(in crate::cli) async fn bill(
             };
             if matches!(code, NO_BILL_DUE | BILL_FOUND) {
                 said(format!("{service} {account}: nothing is due ({words})"));
-                return Ok(Verdict::Done);
+                return Ok(ExitStatus::Done);
             }
             Err(Error::refused(format!(
                 "{service} {account}: the gateway knows no such account or invoice ({words}; section 7.2)"

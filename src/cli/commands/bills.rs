@@ -17,7 +17,7 @@ use crate::domain::{BatchName, PaymentKind, ServiceCode, Timestamp};
 use crate::engine::Clock;
 use crate::gateway::{HttpGateway, OperationError};
 use crate::journal::{BillCursor, BillRival, Journal, LoadSummary, RunLock};
-use crate::preflight::{BillReport, BillRule, Bills, BillsStop, Manner, RefusedBill};
+use crate::preflight::{BillReport, BillRule, Bills, BillsStop, RequestPolicy, RefusedBill};
 use crate::sandbox::Sandbox;
 
 /// Rows that are named one by one.
@@ -66,7 +66,7 @@ impl Inquiry<'_> {
     pub(in crate::cli) async fn ask(&self, client: Arc<HttpGateway>) -> Result<Told, Error> {
         let limits = &self.settings.profile.limits;
         let count = |n: std::num::NonZeroU32| usize::try_from(n.get()).unwrap_or(usize::MAX);
-        let manner = Manner::packed(
+        let manner = RequestPolicy::packed(
             gateway::rate(limits.query_rate)?,
             count(limits.packets_per_request),
             count(limits.concurrency),

@@ -8,7 +8,7 @@ use super::load::{into_journal, print_summary, to_json};
 use super::networks;
 use crate::cli::Error;
 use crate::cli::arguments::CheckArguments;
-use crate::cli::exit::Verdict;
+use crate::cli::exit::ExitStatus;
 use crate::cli::files::input::{Input, declared_total};
 use crate::cli::session::{Session, batch_name};
 use crate::cli::terminal::output;
@@ -23,7 +23,7 @@ use crate::ledger::names::{By, PaymentName};
 pub(in crate::cli) async fn check(
     session: &Session,
     arguments: CheckArguments,
-) -> Result<Verdict, Error> {
+) -> Result<ExitStatus, Error> {
     let file = arguments.file.file.display().to_string();
     let mut told = false;
     let checked = examine(session, arguments, &mut told).await;
@@ -47,7 +47,7 @@ async fn examine(
     session: &Session,
     arguments: CheckArguments,
     told: &mut bool,
-) -> Result<Verdict, Error> {
+) -> Result<ExitStatus, Error> {
     let overrides = vec![("service_code", arguments.file.service.clone())];
     let mut settings = session.settings(arguments.sandbox, overrides)?;
     let input = Input::open(&arguments.file, &settings)?.telling_objects(session.common.json);
@@ -128,7 +128,7 @@ async fn examine(
             output::counted(summary.total().count, "row")
         ));
     }
-    Ok(Verdict::Done)
+    Ok(ExitStatus::Done)
 }
 
 /// Rows that correct something are told as far as this.

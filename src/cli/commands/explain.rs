@@ -7,7 +7,7 @@ use super::report::Kinds;
 use super::status;
 use crate::cli::Error;
 use crate::cli::arguments::ExplainArguments;
-use crate::cli::exit::Verdict;
+use crate::cli::exit::ExitStatus;
 use crate::cli::session::{Commands, Session};
 use crate::cli::terminal::output;
 use crate::cli::words::ended;
@@ -17,7 +17,7 @@ use crate::cli::words::people;
 use crate::cli::words::unpriced;
 use crate::cli::words::waiting::waits;
 use crate::domain::{BankAccount, Electricity, Instruction, Timestamp, WireZone};
-use crate::journal::{self, Linked, PaymentRecord, Reader, Snapshot, SourceFile, TrailEntry};
+use crate::journal::{self, Linked, PaymentRecord, Reader, Snapshot, SourceFile, HistoryEntry};
 use crate::ledger::Purpose;
 use crate::lifecycle::{Action, Event, State};
 use crate::report::{Prepaid, StateName};
@@ -26,7 +26,7 @@ use crate::report::{Prepaid, StateName};
 pub(in crate::cli) fn explain(
     session: &Session,
     arguments: ExplainArguments,
-) -> Result<Verdict, Error> {
+) -> Result<ExitStatus, Error> {
     let reader = Reader::open(session.journal_path())?;
     let reveal = arguments.reveal;
     let (batch, name) = match found::asked(session, &reader, arguments)? {
@@ -44,13 +44,13 @@ pub(in crate::cli) fn explain(
                 return Err(error.into());
             }
             found::tell_rejected(session, &batch, purpose, &rejected, &zone);
-            return Ok(Verdict::Done);
+            return Ok(ExitStatus::Done);
         }
         other => other?,
     };
     if let Some(record) = unpriced {
         unpriced::explain(session, &snapshot, &record, &batch, &zone)?;
-        return Ok(Verdict::Done);
+        return Ok(ExitStatus::Done);
     }
     let records = snapshot.find(name)?;
     let kinds = Kinds::of(session);
@@ -69,7 +69,7 @@ pub(in crate::cli) fn explain(
             .map(|record| to_json(&snapshot, record, &records, shown))
             .collect();
         output::json(&json!(values?));
-        return Ok(Verdict::Done);
+        return Ok(ExitStatus::Done);
     }
     // All of it is read before any of it is said: of a damaged journal nothing is printed as if it were whole.
     let acts = snapshot.acts()?;
@@ -106,7 +106,7 @@ pub(in crate::cli) fn explain(
         let acts = people::about(&acts, subject(record, trail, before, file.loaded_at));
         people::print(&acts, trail, reveal, &zone);
     }
-    Ok(Verdict::Done)
+    Ok(ExitStatus::Done)
 }
 
 /// Returns which of the records is the payment that this one replaces.
@@ -119,8 +119,8 @@ fn before(record: &PaymentRecord, records: &[PaymentRecord]) -> Option<usize> {
 
 fn subject<'a>(
     record: &'a PaymentRecord,
-    trail: &'a [TrailEntry],
-    before: &'a [TrailEntry],
+    trail: &'a [HistoryEntry],
+    before: &'a [HistoryEntry],
     loaded_at: Timestamp,
 ) -> people::Subject<'a> {
     people::Subject {
@@ -188,7 +188,7 @@ fn bank_account(row: &Instruction) -> String {
     format!(", account {number} at {:?}{code}", bank.bank_name)
 }
 
-fn print_record(record: &PaymentRecord, file: &SourceFile, trail: &[TrailEntry], shown: Shown<'_>) {
+fn print_record(record: &PaymentRecord, file: &SourceFile, trail: &[HistoryEntry], shown: Shown<'_>) {
     let row = &record.payment.instruction;
     let reference = row
         .reference

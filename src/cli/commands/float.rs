@@ -7,7 +7,7 @@ use super::operation;
 use crate::cli::Error;
 use crate::cli::arguments::FloatArguments;
 use crate::cli::config::Settings;
-use crate::cli::exit::Verdict;
+use crate::cli::exit::ExitStatus;
 use crate::cli::gateway;
 use crate::cli::session::Session;
 use crate::cli::terminal::output;
@@ -18,7 +18,7 @@ use crate::gateway::FloatBalance;
 pub(in crate::cli) async fn float(
     session: &Session,
     arguments: FloatArguments,
-) -> Result<Verdict, Error> {
+) -> Result<ExitStatus, Error> {
     let named: Result<Vec<ServiceCode>, Error> = arguments
         .services
         .iter()
@@ -44,7 +44,7 @@ pub(in crate::cli) async fn float(
             "the gateway tells no balance of any of these services (GATEWAY.queryFloatBalance is beyond the interface document)",
         )
         .hint("check the service codes; where the deployment has no such query, leave float.query = false")),
-        _ => Ok(Verdict::Done),
+        _ => Ok(ExitStatus::Done),
     }
 }
 

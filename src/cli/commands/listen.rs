@@ -7,7 +7,7 @@ use tokio_util::sync::CancellationToken;
 use crate::callback::{self, Addresses};
 use crate::cli::Error;
 use crate::cli::arguments::ListenArguments;
-use crate::cli::exit::Verdict;
+use crate::cli::exit::ExitStatus;
 use crate::cli::gateway;
 use crate::cli::session::Session;
 use crate::cli::signals;
@@ -19,7 +19,7 @@ use crate::journal::Journal;
 pub(in crate::cli) async fn listen(
     session: &Session,
     arguments: &ListenArguments,
-) -> Result<Verdict, Error> {
+) -> Result<ExitStatus, Error> {
     let settings = session.settings(false, Vec::new())?;
     let address = arguments.listen.unwrap_or(settings.profile.callback.listen);
     let journal = Journal::open_existing(session.journal_path())?;
@@ -60,5 +60,5 @@ pub(in crate::cli) async fn listen(
         output::line(&format!("listening for callbacks on {address}"));
     }
     listener.serve(options, stop).await;
-    Ok(Verdict::Done)
+    Ok(ExitStatus::Done)
 }

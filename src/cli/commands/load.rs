@@ -13,7 +13,7 @@ use crate::cli::actor::actor;
 use crate::cli::arguments::FileArguments;
 use crate::cli::arguments::{LoadArguments, LoadOptions, OnError};
 use crate::cli::config::Settings;
-use crate::cli::exit::Verdict;
+use crate::cli::exit::ExitStatus;
 use crate::cli::files::aside::{self, Aside};
 use crate::cli::files::input::{Input, Pending, Reading, declared_total};
 use crate::cli::session::{Session, batch_name, run_command, sandbox_flag};
@@ -30,7 +30,7 @@ use crate::ledger::{Before, Purpose};
 pub(in crate::cli) async fn load(
     session: &Session,
     arguments: LoadArguments,
-) -> Result<Verdict, Error> {
+) -> Result<ExitStatus, Error> {
     let overrides = vec![("service_code", arguments.file.service.clone())];
     let mut settings = session.settings(arguments.sandbox, overrides)?;
     if arguments.bills && !arguments.sandbox {
@@ -110,7 +110,7 @@ pub(in crate::cli) async fn load(
             session.note(&format!("next: {run}{pay_due}"));
         }
     }
-    Ok(Verdict::Done)
+    Ok(ExitStatus::Done)
 }
 
 /// Returns whether the journal has a batch of this name.
@@ -304,13 +304,13 @@ pub(in crate::cli) async fn into_journal(
         output::complain("warning", &format!("{}: {warning}", input.name));
     }
     let late = match &loaded {
-        Loaded::New(summary) | Loaded::AlreadyThere(summary) => &summary.late,
+        Loaded::New(summary) | Loaded::AlreadyLoaded(summary) => &summary.late,
         Loaded::Refused(LoadRefusal::BadRows { late, .. }) => late,
         Loaded::Refused(_) => &Vec::new(),
     };
     // A file that is there already has had its errors told before.
     let bad = match &loaded {
-        Loaded::AlreadyThere(_) => 0,
+        Loaded::AlreadyLoaded(_) => 0,
         Loaded::New(_) | Loaded::Refused(_) => input.explain(reading, late)?,
     };
     match loaded {
@@ -350,7 +350,7 @@ pub(in crate::cli) async fn into_journal(
             }
             Ok((summary, true))
         }
-        Loaded::AlreadyThere(summary) => {
+        Loaded::AlreadyLoaded(summary) => {
             if let Some(batch) = presumed {
                 presume(session, journal, batch).await?;
             }

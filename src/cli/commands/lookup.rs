@@ -6,7 +6,7 @@ use super::operation;
 use crate::cli::Error;
 use crate::cli::arguments::LookupArguments;
 use crate::cli::config::Settings;
-use crate::cli::exit::Verdict;
+use crate::cli::exit::ExitStatus;
 use crate::cli::gateway;
 use crate::cli::session::Session;
 use crate::cli::terminal::output;
@@ -17,7 +17,7 @@ use crate::gateway::{LookupInquiry, NetworkOf};
 pub(in crate::cli) async fn lookup(
     session: &Session,
     arguments: LookupArguments,
-) -> Result<Verdict, Error> {
+) -> Result<ExitStatus, Error> {
     let (inquiry, network) = operation::against(session, arguments.sandbox, async |settings| {
         let inquiry = inquiry(settings, &arguments)?;
         let network = gateway::lookups(settings)?.lookup(&inquiry).await?;
@@ -32,14 +32,14 @@ pub(in crate::cli) async fn lookup(
             "carrier": carrier,
             "time_zone": time_zone,
         }));
-        return Ok(Verdict::Done);
+        return Ok(ExitStatus::Done);
     }
     let zone = match time_zone.as_str() {
         "" => String::new(),
         zone => format!(", time zone {zone}"),
     };
     output::line(&format!("{}: carrier {carrier}{zone}", inquiry.number));
-    Ok(Verdict::Done)
+    Ok(ExitStatus::Done)
 }
 
 fn inquiry(settings: &Settings, arguments: &LookupArguments) -> Result<LookupInquiry, Error> {

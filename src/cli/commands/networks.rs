@@ -17,7 +17,7 @@ use crate::domain::{BatchName, Originator, ServiceCode, Timestamp};
 use crate::engine::Clock;
 use crate::gateway::{LookupClient, OperationError};
 use crate::journal::{Journal, LoadPlan, Reader};
-use crate::preflight::{LookupReport, Lookups, Manner, WrongNetwork};
+use crate::preflight::{LookupReport, Lookups, RequestPolicy, WrongNetwork};
 
 /// Rows that are named one by one.
 const SHOWN: u64 = 50;
@@ -87,7 +87,7 @@ async fn look_up(
         },
         max_age: settings.profile.lookup.max_age,
         service: Arc::new(service),
-        manner: Arc::new(Manner::new(
+        manner: Arc::new(RequestPolicy::new(
             gateway::rate(limits.lookup_rate)?,
             concurrency,
             CancellationToken::new(),

@@ -8,7 +8,7 @@ use super::status;
 use super::withdraw;
 use crate::cli::Error;
 use crate::cli::arguments::{CancelArguments, ResumeLaneArguments, RetryArguments};
-use crate::cli::exit::Verdict;
+use crate::cli::exit::ExitStatus;
 use crate::cli::named;
 use crate::cli::session::{Session, batch_name, payment_name, run_command, sandbox_flag};
 use crate::cli::terminal::ask::confirmed;
@@ -21,10 +21,10 @@ use crate::journal::{
 };
 use crate::ledger::decisions::ByCode;
 use crate::ledger::names::{By, PaymentName};
-use crate::lifecycle::Moment;
+use crate::lifecycle::StepContext;
 
-fn now() -> Moment {
-    Moment {
+fn now() -> StepContext {
+    StepContext {
         now: Timestamp::now(),
         jitter: 0,
     }
@@ -34,7 +34,7 @@ fn now() -> Moment {
 pub(in crate::cli) async fn retry(
     session: &Session,
     arguments: RetryArguments,
-) -> Result<Verdict, Error> {
+) -> Result<ExitStatus, Error> {
     let batch = batch_name(&arguments.batch)?;
     let journal = session.journal()?;
     // The rows of a failure may have been loaded anew, and paid. What is a repeat is configured; without a configuration it is
@@ -141,7 +141,7 @@ pub(in crate::cli) async fn retry(
         let purpose = journal.standing(batch.clone()).await?.purpose;
         session.note(&format!("next: {}", run_command(&batch, purpose)));
     }
-    Ok(Verdict::Done)
+    Ok(ExitStatus::Done)
 }
 
 fn which_failures(arguments: &RetryArguments) -> Failures {
@@ -367,7 +367,7 @@ fn by_code(shown: &ByCode) -> String {
 pub(in crate::cli) async fn cancel(
     session: &Session,
     arguments: CancelArguments,
-) -> Result<Verdict, Error> {
+) -> Result<ExitStatus, Error> {
     let journal = session.journal()?;
     let batch = batch_name(&arguments.batch)?;
     if let Some(names) = arguments.rejected {
@@ -403,7 +403,7 @@ pub(in crate::cli) async fn cancel(
                 meant.text()
             ),
         );
-        return Ok(Verdict::Done);
+        return Ok(ExitStatus::Done);
     }
     let which = match meant.is_one_of_many() {
         true => format!(": {}", meant.text()),
@@ -414,7 +414,7 @@ pub(in crate::cli) async fn cancel(
         json!({"cancelled": count}),
         &format!("{} cancelled{which}", output::counted(count, "payment")),
     );
-    Ok(Verdict::Done)
+    Ok(ExitStatus::Done)
 }
 
 /// Withdraws a whole batch. What an earlier journal may have posted is asked about first, as where it is named alone.
@@ -423,7 +423,7 @@ async fn cancel_all(
     journal: &Journal,
     batch: BatchName,
     yes: bool,
-) -> Result<Verdict, Error> {
+) -> Result<ExitStatus, Error> {
     let shown = journal.to_cancel(batch.clone()).await?;
     let standing = journal.standing(batch.clone()).await?;
     if shown.tally.count == 0 {
@@ -490,7 +490,7 @@ async fn cancel_all(
             }
         };
         tell(session, json!({"cancelled": done.withdrawn}), &text);
-        return Ok(Verdict::Done);
+        return Ok(ExitStatus::Done);
     }
     tell(
         session,
@@ -501,14 +501,14 @@ async fn cancel_all(
             run_command(&batch, standing.purpose)
         ),
     );
-    Ok(Verdict::Done)
+    Ok(ExitStatus::Done)
 }
 
 /// `disburse resume-lane`.
 pub(in crate::cli) async fn resume_lane(
     session: &Session,
     arguments: ResumeLaneArguments,
-) -> Result<Verdict, Error> {
+) -> Result<ExitStatus, Error> {
     let batch = batch_name(&arguments.batch)?;
     let journal = session.journal()?;
     let lane = journal
@@ -535,5 +535,5 @@ pub(in crate::cli) async fn resume_lane(
             session.note(&format!("no service of batch {batch} is paused"));
         }
     }
-    Ok(Verdict::Done)
+    Ok(ExitStatus::Done)
 }

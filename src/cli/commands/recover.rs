@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::cli::Error;
 use crate::cli::arguments::RecoverArguments;
-use crate::cli::exit::Verdict;
+use crate::cli::exit::ExitStatus;
 use crate::cli::session::{Session, batch_name};
 use crate::cli::terminal::ask::{Typed, ask, is_attended};
 use crate::cli::terminal::output;
@@ -26,7 +26,7 @@ const WITHOUT_THEM: &str = "done without them";
 pub(in crate::cli) async fn recover(
     session: &Session,
     arguments: RecoverArguments,
-) -> Result<Verdict, Error> {
+) -> Result<ExitStatus, Error> {
     let batch = arguments.batch.as_deref().map(batch_name).transpose()?;
     let takes_reason = arguments.nothing_ran_since || arguments.orders_given_again;
     if arguments.reason.is_some() && !takes_reason {
@@ -74,7 +74,7 @@ async fn open(session: &Session, purpose: &str) -> Result<(Journal, RunLock), Er
     Ok((journal, lock))
 }
 
-async fn presume(session: &Session, batch: BatchName) -> Result<Verdict, Error> {
+async fn presume(session: &Session, batch: BatchName) -> Result<ExitStatus, Error> {
     let (journal, _lock) = open(session, &format!("recovery of batch {batch}")).await?;
     let found = journal
         .presume_posted(batch.clone(), false, Timestamp::now())
@@ -90,7 +90,7 @@ async fn presume(session: &Session, batch: BatchName) -> Result<Verdict, Error> 
         true => say_begun(&batch, found.others),
         false => session.note(&format!("next: disburse run {batch}")),
     }
-    Ok(Verdict::Done)
+    Ok(ExitStatus::Done)
 }
 
 /// Says how many payments are asked about first.
@@ -129,7 +129,7 @@ pub(in crate::cli) fn say_begun(batch: &BatchName, others: u64) {
     );
 }
 
-async fn done(session: &Session, yes: bool) -> Result<Verdict, Error> {
+async fn done(session: &Session, yes: bool) -> Result<ExitStatus, Error> {
     let (journal, _lock) = open(session, "recovery").await?;
     let lost = journal.batches_lost().await?;
     if !lost.is_none() {
@@ -163,14 +163,14 @@ async fn done(session: &Session, yes: bool) -> Result<Verdict, Error> {
     if session.common.json {
         output::json(&json!({"done": true}));
     }
-    Ok(Verdict::Done)
+    Ok(ExitStatus::Done)
 }
 
 async fn nothing_ran(
     session: &Session,
     batch: Option<BatchName>,
     reason: String,
-) -> Result<Verdict, Error> {
+) -> Result<ExitStatus, Error> {
     let (journal, _lock) = open(session, "recovery").await?;
     if let Some(what) = journal.ran_since().await? {
         return Err(crate::journal::Error::SomethingRan { what }.into());
@@ -203,7 +203,7 @@ async fn nothing_ran(
             output::counted(count, "payment")
         ));
     }
-    Ok(Verdict::Done)
+    Ok(ExitStatus::Done)
 }
 
 async fn orders_again(
@@ -211,7 +211,7 @@ async fn orders_again(
     reason: String,
     without: Option<u64>,
     yes: bool,
-) -> Result<Verdict, Error> {
+) -> Result<ExitStatus, Error> {
     let (journal, _lock) = open(session, "recovery").await?;
     let lost = journal.orders_lost().await?;
     if lost.is_none() {
@@ -243,7 +243,7 @@ async fn orders_again(
     } else {
         output::line(&again_text(lost, not_given));
     }
-    Ok(Verdict::Done)
+    Ok(ExitStatus::Done)
 }
 
 /// Says what is on record once lost orders are declared given again, but for so many.
@@ -289,7 +289,7 @@ async fn confirm(yes: bool, what: &str, word: &'static str, alone: &str) -> Resu
     ask(what, Typed::Words(word), "nothing was changed").await
 }
 
-fn show(session: &Session, batch: Option<&BatchName>) -> Result<Verdict, Error> {
+fn show(session: &Session, batch: Option<&BatchName>) -> Result<ExitStatus, Error> {
     let reader = Reader::open(session.journal_path())?;
     reader.assert_recoveries()?;
     let missed = reader.missed()?;
@@ -313,7 +313,7 @@ fn show(session: &Session, batch: Option<&BatchName>) -> Result<Verdict, Error> 
             "batches_lost": lost_json(&batches_lost),
             "batches": batches.iter().map(to_json).collect::<Vec<_>>(),
         }));
-        return Ok(Verdict::Done);
+        return Ok(ExitStatus::Done);
     }
     match &missed {
         Some(missed) => output::line(&missed_text(missed)),
@@ -354,7 +354,7 @@ fn show(session: &Session, batch: Option<&BatchName>) -> Result<Verdict, Error> 
     for text in next(missed.as_ref(), &batches, ran.is_none()) {
         session.note(&text);
     }
-    Ok(Verdict::Done)
+    Ok(ExitStatus::Done)
 }
 
 /// Lost orders are listed as far as this.

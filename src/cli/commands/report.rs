@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::cli::Error;
 use crate::cli::arguments::ReportArguments;
-use crate::cli::exit::Verdict;
+use crate::cli::exit::ExitStatus;
 use crate::cli::files::failed_rows::{self, FailedRows};
 use crate::cli::session::{Commands, Session, batch_name};
 use crate::cli::terminal::output;
@@ -23,7 +23,7 @@ use crate::report::{BatchHeader, Deed, Entry, Load, Prepaid, Report, StateName, 
 pub(in crate::cli) async fn report(
     session: &Session,
     arguments: ReportArguments,
-) -> Result<Verdict, Error> {
+) -> Result<ExitStatus, Error> {
     let batch = batch_name(&arguments.batch)?;
     if let Some(missed) = Reader::open(session.journal_path())?.missed()? {
         output::complain(
@@ -44,7 +44,7 @@ pub(in crate::cli) async fn report(
         }
     }
     if written.reconciliation.adds_up() {
-        return Ok(Verdict::Done);
+        return Ok(ExitStatus::Done);
     }
     for difference in written.reconciliation.differences() {
         output::complain("error", &difference.to_string());

@@ -5,7 +5,7 @@ use super::sandbox;
 use crate::cli::Error;
 use crate::cli::arguments::ResolveArguments;
 use crate::cli::config::Settings;
-use crate::cli::exit::Verdict;
+use crate::cli::exit::ExitStatus;
 use crate::cli::gateway;
 use crate::cli::named::{self, Meant};
 use crate::cli::session::{Session, batch_name, needed_payment};
@@ -13,17 +13,17 @@ use crate::cli::terminal::ask::confirmed;
 use crate::cli::terminal::output;
 use crate::domain::{BatchName, GatewayTransactionId, Timestamp};
 use crate::gateway::{Gateway, HttpGateway, Inquiry, Outcome, Signal, StopReason};
-use crate::journal::{Answered, Decision, Finding, Journal, Looked, Moved, Seen};
+use crate::journal::{Answered, Decision, Finding, Journal, Looked, Transition, Seen};
 use crate::ledger::decisions::{Asked, Heard, Refusal, is_asked_first};
-use crate::lifecycle::{Event, Moment, Policy, State};
+use crate::lifecycle::{Event, StepContext, Policy, State};
 use crate::report::StateName;
 use crate::sandbox::Sandbox;
 
 /// The seed that a run takes when none is named; without faults, nothing hangs on it.
 const SEED: u64 = 2026;
 
-fn moment() -> Moment {
-    Moment {
+fn moment() -> StepContext {
+    StepContext {
         now: Timestamp::now(),
         jitter: 0,
     }
@@ -33,7 +33,7 @@ fn moment() -> Moment {
 pub(in crate::cli) async fn resolve(
     session: &Session,
     arguments: ResolveArguments,
-) -> Result<Verdict, Error> {
+) -> Result<ExitStatus, Error> {
     for (flag, text) in [
         ("--reason", &arguments.reason),
         ("--evidence", &arguments.evidence),
@@ -91,7 +91,7 @@ struct Word {
     /// What is known with it.
     seen: Seen,
     learned: bool,
-    moved: Option<Moved>,
+    moved: Option<Transition>,
 }
 
 impl Order<'_> {
@@ -105,7 +105,7 @@ impl Order<'_> {
         )
     }
 
-    async fn paid(self) -> Result<Verdict, Error> {
+    async fn paid(self) -> Result<ExitStatus, Error> {
         let what = format!(
             "record {} as paid, on your word alone: nothing is posted or asked, its row counts as paid, and it is never paid again",
             self.payment()
@@ -127,7 +127,7 @@ impl Order<'_> {
         is_asked_first(&self.looked.life) || self.looked.is_open
     }
 
-    async fn failed(self, sandbox: bool) -> Result<Verdict, Error> {
+    async fn failed(self, sandbox: bool) -> Result<ExitStatus, Error> {
         if !self.is_asked_first() {
             // Nothing has left: the lifecycle says why there is nothing to decide.
             let policy = Policy::default();
@@ -148,7 +148,7 @@ impl Order<'_> {
             },
             true => self.ask(&mut settings, sandbox, &policy).await?,
         };
-        let ended = |moved: &Moved| {
+        let ended = |moved: &Transition| {
             moved.life.state == State::Failed
                 && (!self.looked.is_open || word.heard == Heard::Failed)
         };
@@ -159,7 +159,7 @@ impl Order<'_> {
                 word.text
             );
             self.tell(&moved, &why);
-            return Ok(Verdict::Done);
+            return Ok(ExitStatus::Done);
         }
         if let Some(moved) = word.moved.filter(|_| word.heard == Heard::Paid) {
             self.record(CONTRADICTED).await?;
@@ -191,7 +191,7 @@ impl Order<'_> {
         seen: Seen,
         heard: Option<Heard>,
         policy: Policy,
-    ) -> Result<Result<Moved, Refusal>, Error> {
+    ) -> Result<Result<Transition, Refusal>, Error> {
         let asked = Asked {
             heard,
             learned: false,
@@ -207,14 +207,14 @@ impl Order<'_> {
 
     fn conclude(
         &self,
-        decided: Result<Moved, Refusal>,
+        decided: Result<Transition, Refusal>,
         said: &str,
         policy: &Policy,
-    ) -> Result<Verdict, Error> {
+    ) -> Result<ExitStatus, Error> {
         match decided {
             Ok(moved) => {
                 self.tell(&moved, "");
-                Ok(Verdict::Done)
+                Ok(ExitStatus::Done)
             }
             Err(refusal) => Err(self.refused(refusal, said, policy)),
         }
@@ -236,7 +236,7 @@ impl Order<'_> {
         judged.map_err(|refusal| self.refused(refusal, &word.text, policy))
     }
 
-    fn tell(&self, moved: &Moved, why: &str) {
+    fn tell(&self, moved: &Transition, why: &str) {
         let (from, to) = (moved.from.name(), moved.life.state.name());
         if self.session.common.json {
             let mut value = self.meant.to_json();
@@ -319,7 +319,7 @@ impl Order<'_> {
         let outcome = reply.outcomes.into_iter().next();
         let Outcome { event, said } = outcome.unwrap_or_else(|| Outcome {
             event: Event::NoAnswer,
-            said: crate::domain::Said::default(),
+            said: crate::domain::ResponseDetails::default(),
         });
         let mut text = match event {
             Event::Answer(verdict) if said.description.is_empty() => verdict.code.to_string(),

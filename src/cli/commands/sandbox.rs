@@ -13,7 +13,7 @@ use crate::callback::{self, Listener};
 use crate::cli::Error;
 use crate::cli::arguments::SandboxArguments;
 use crate::cli::config::{self, Settings};
-use crate::cli::exit::Verdict;
+use crate::cli::exit::ExitStatus;
 use crate::cli::session::Session;
 use crate::cli::signals;
 use crate::cli::terminal::output;
@@ -157,7 +157,7 @@ async fn start(options: Options) -> Result<Sandbox, Error> {
 pub(in crate::cli) async fn serve(
     session: &Session,
     arguments: SandboxArguments,
-) -> Result<Verdict, Error> {
+) -> Result<ExitStatus, Error> {
     let settings = session.settings(true, Vec::new())?;
     let token_lifetime = duration("--token-lifetime", &arguments.token_lifetime)?;
     let rtgs_delay = duration("--rtgs-delay", &arguments.rtgs_delay)?;
@@ -190,7 +190,7 @@ pub(in crate::cli) async fn serve(
     let verdict = sandbox.verdict();
     sandbox.shutdown().await;
     output::line_unless(session.common.json, &verdict_text(&verdict));
-    Ok(Verdict::Done)
+    Ok(ExitStatus::Done)
 }
 
 /// Returns the ledger's own verdict, for a person.

@@ -4,19 +4,19 @@ use clap::CommandFactory;
 
 use crate::cli::Arguments;
 use crate::cli::Error;
-use crate::cli::exit::Verdict;
+use crate::cli::exit::ExitStatus;
 use crate::cli::terminal::output;
 
 /// `disburse completions`.
-pub(in crate::cli) fn completions(shell: clap_complete::Shell) -> Result<Verdict, Error> {
+pub(in crate::cli) fn completions(shell: clap_complete::Shell) -> Result<ExitStatus, Error> {
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut Arguments::command(), "disburse", &mut script);
     output::print(&String::from_utf8_lossy(&script));
-    Ok(Verdict::Done)
+    Ok(ExitStatus::Done)
 }
 
 /// `disburse man`: the program's page, and one for every command.
-pub(in crate::cli) fn man() -> Result<Verdict, Error> {
+pub(in crate::cli) fn man() -> Result<ExitStatus, Error> {
     let mut page = Vec::new();
     let command = Arguments::command();
     let render = |command: clap::Command, page: &mut Vec<u8>| {
@@ -30,5 +30,5 @@ pub(in crate::cli) fn man() -> Result<Verdict, Error> {
         render(sub.clone().name(name), &mut page)?;
     }
     output::print(&String::from_utf8_lossy(&page));
-    Ok(Verdict::Done)
+    Ok(ExitStatus::Done)
 }

@@ -3,16 +3,16 @@
 use crate::cli::Error;
 use crate::cli::arguments::ShowArguments;
 use crate::cli::config;
-use crate::cli::exit::Verdict;
+use crate::cli::exit::ExitStatus;
 use crate::cli::session::Session;
 use crate::cli::terminal::output;
 
 /// `disburse config show`.
-pub(in crate::cli) fn show(session: &Session, arguments: &ShowArguments) -> Result<Verdict, Error> {
+pub(in crate::cli) fn show(session: &Session, arguments: &ShowArguments) -> Result<ExitStatus, Error> {
     let settings = session.settings(arguments.sandbox, Vec::new())?;
     if session.common.json {
         output::json(&config::show_json(&settings));
-        return Ok(Verdict::Done);
+        return Ok(ExitStatus::Done);
     }
     let rows = config::show(&settings)
         .into_iter()
@@ -26,5 +26,5 @@ pub(in crate::cli) fn show(session: &Session, arguments: &ShowArguments) -> Resu
         .collect();
     output::line(&format!("profile {}", settings.profile_name));
     output::print(&output::table(&["key", "value", "from"], rows, &[]));
-    Ok(Verdict::Done)
+    Ok(ExitStatus::Done)
 }

@@ -7,7 +7,7 @@ use super::recover;
 use super::verify::head_json;
 use crate::cli::Error;
 use crate::cli::arguments::StatusArguments;
-use crate::cli::exit::Verdict;
+use crate::cli::exit::ExitStatus;
 use crate::cli::session::{Commands, Session, batch_name, run_command};
 use crate::cli::terminal::output;
 use crate::cli::words::waiting;
@@ -22,7 +22,7 @@ use crate::report::StateName;
 pub(in crate::cli) fn status(
     session: &Session,
     arguments: &StatusArguments,
-) -> Result<Verdict, Error> {
+) -> Result<ExitStatus, Error> {
     let reader = Reader::open(session.journal_path())?;
     if !session.common.json
         && let Some(text) = recover::countdown(&reader)?
@@ -47,7 +47,7 @@ pub(in crate::cli) fn held_for(why: HeldFor) -> &'static str {
     }
 }
 
-fn one(session: &Session, reader: &Reader, batch: &BatchName) -> Result<Verdict, Error> {
+fn one(session: &Session, reader: &Reader, batch: &BatchName) -> Result<ExitStatus, Error> {
     let standing = reader.snapshot(batch)?.standing()?;
     if session.common.json {
         output::json(&with_missed(reader, to_json(batch, &standing))?);
@@ -102,10 +102,10 @@ fn one(session: &Session, reader: &Reader, batch: &BatchName) -> Result<Verdict,
             ));
         }
     }
-    Ok(Verdict::Done)
+    Ok(ExitStatus::Done)
 }
 
-fn all(session: &Session, reader: &Reader) -> Result<Verdict, Error> {
+fn all(session: &Session, reader: &Reader) -> Result<ExitStatus, Error> {
     let mut standings = Vec::new();
     for batch in reader.batches()? {
         let standing = reader.snapshot(&batch)?.standing()?;
@@ -116,11 +116,11 @@ fn all(session: &Session, reader: &Reader) -> Result<Verdict, Error> {
             .iter()
             .map(|(batch, standing)| with_missed(reader, to_json(batch, standing)));
         output::json(&standings.collect::<Result<_, _>>()?);
-        return Ok(Verdict::Done);
+        return Ok(ExitStatus::Done);
     }
     if standings.is_empty() {
         session.note("the journal holds no batch yet; `disburse load FILE --batch NAME` makes one");
-        return Ok(Verdict::Done);
+        return Ok(ExitStatus::Done);
     }
     let rows = standings
         .iter()
@@ -146,7 +146,7 @@ fn all(session: &Session, reader: &Reader) -> Result<Verdict, Error> {
         rows,
         &[2, 3, 4],
     ));
-    Ok(Verdict::Done)
+    Ok(ExitStatus::Done)
 }
 
 /// What is said of a rehearsal, wherever its figures look like those of a payment.

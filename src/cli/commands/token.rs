@@ -5,7 +5,7 @@ use serde_json::json;
 use super::operation;
 use crate::cli::Error;
 use crate::cli::arguments::TokenArguments;
-use crate::cli::exit::Verdict;
+use crate::cli::exit::ExitStatus;
 use crate::cli::gateway;
 use crate::cli::session::Session;
 use crate::cli::terminal::output;
@@ -15,7 +15,7 @@ use crate::domain::Timestamp;
 pub(in crate::cli) async fn token(
     session: &Session,
     arguments: TokenArguments,
-) -> Result<Verdict, Error> {
+) -> Result<ExitStatus, Error> {
     let lifetime = operation::against(session, arguments.sandbox, async |settings| {
         let bearer = gateway::tokens(settings)?.bearer().await?;
         Ok(bearer.lifetime())
@@ -28,7 +28,7 @@ pub(in crate::cli) async fn token(
             "expires_in": lifetime.map(|lifetime| lifetime.as_secs()),
             "expires_at": expires_at.map(|at| at.to_string()),
         }));
-        return Ok(Verdict::Done);
+        return Ok(ExitStatus::Done);
     }
     output::line(&match (lifetime, expires_at) {
         (Some(lifetime), Some(at)) => format!(
@@ -37,5 +37,5 @@ pub(in crate::cli) async fn token(
         ),
         _ => "token: bearer, issued now; the endpoint does not say how long it is valid".to_owned(),
     });
-    Ok(Verdict::Done)
+    Ok(ExitStatus::Done)
 }

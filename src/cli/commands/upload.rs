@@ -7,7 +7,7 @@ use serde_json::json;
 use super::operation;
 use crate::cli::Error;
 use crate::cli::arguments::UploadArguments;
-use crate::cli::exit::Verdict;
+use crate::cli::exit::ExitStatus;
 use crate::cli::gateway;
 use crate::cli::session::Session;
 use crate::cli::terminal::output;
@@ -18,7 +18,7 @@ use crate::intake::{self, DocumentError};
 pub(in crate::cli) async fn upload(
     session: &Session,
     arguments: UploadArguments,
-) -> Result<Verdict, Error> {
+) -> Result<ExitStatus, Error> {
     let id = PayerTransactionId::parse(&arguments.id).ok_or_else(|| {
         Error::refused(format!(
             "--id {:?}: expected a payerTransactionID of 26 characters (section 2.5); nothing was sent",
@@ -49,13 +49,13 @@ pub(in crate::cli) async fn upload(
             "reference": uploaded.reference,
             "reply": uploaded.reply,
         }));
-        return Ok(Verdict::Done);
+        return Ok(ExitStatus::Done);
     }
     output::line(&format!("supportDocument: {}", uploaded.reference));
     if !uploaded.reply.is_empty() {
         output::line(&format!("reply: {}", uploaded.reply));
     }
-    Ok(Verdict::Done)
+    Ok(ExitStatus::Done)
 }
 
 /// Reads a document whole, and checks that the file service can take it.

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use crate::cli::Error;
 use crate::cli::arguments::VerifyArguments;
-use crate::cli::exit::Verdict;
+use crate::cli::exit::ExitStatus;
 use crate::cli::session::{Session, batch_name};
 use crate::cli::terminal::output;
 use crate::domain::BatchName;
@@ -14,7 +14,7 @@ use crate::journal::{ChainHead, Proof, Reader};
 pub(in crate::cli) fn verify(
     session: &Session,
     arguments: &VerifyArguments,
-) -> Result<Verdict, Error> {
+) -> Result<ExitStatus, Error> {
     let batch = batch_name(&arguments.batch)?;
     let earlier = arguments.head.as_deref();
     let earlier = earlier.map(|head| digest(head, &batch)).transpose()?;
@@ -26,7 +26,7 @@ pub(in crate::cli) fn verify(
         print(&proof);
     }
     if proof.is_sound() {
-        return Ok(Verdict::Done);
+        return Ok(ExitStatus::Done);
     }
     Err(Error::unexpected(format!(
         "the journal of batch {batch} is not what was recorded: {}",

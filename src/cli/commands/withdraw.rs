@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use crate::cli::Error;
-use crate::cli::exit::Verdict;
+use crate::cli::exit::ExitStatus;
 use crate::cli::session::Session;
 use crate::cli::terminal::ask::confirmed;
 use crate::cli::terminal::output;
@@ -25,7 +25,7 @@ pub(in crate::cli) async fn rejected(
     journal: &Journal,
     batch: BatchName,
     order: Order,
-) -> Result<Verdict, Error> {
+) -> Result<ExitStatus, Error> {
     let Order { names, reason, yes } = order;
     if reason.trim().is_empty() {
         return Err(Error::refused("--reason is empty")
@@ -43,7 +43,7 @@ pub(in crate::cli) async fn rejected(
             "no rejected row of batch {batch} waits to be mended; its payments are: {}",
             states(&standing)
         ));
-        return Ok(Verdict::Done);
+        return Ok(ExitStatus::Done);
     }
     let mut lines: Vec<String> = shown.rows.iter().map(row_text).collect();
     match shown.tally.count - shown.rows.len() as u64 {
@@ -83,7 +83,7 @@ pub(in crate::cli) async fn rejected(
             states(&standing)
         ),
     );
-    Ok(Verdict::Done)
+    Ok(ExitStatus::Done)
 }
 
 fn row_text(row: &RejectedFound) -> String {

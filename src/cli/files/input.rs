@@ -23,7 +23,7 @@ use crate::domain::{Amount, BatchName, Currency};
 use crate::intake::{
     self, BadPlaces, BadRow, Corrections, Encoding, Form, Format, Options, Reader, Row, Rules,
 };
-use crate::journal::{Incoming, LateError};
+use crate::journal::{LoadRow, CrossRowError};
 use crate::ledger::correction::Corrects;
 use crate::report::FileIdentity;
 
@@ -57,7 +57,7 @@ pub(in crate::cli) struct Input {
 }
 
 /// The rows of a file, as they are read.
-type Blocks = Receiver<Vec<Incoming>>;
+type Blocks = Receiver<Vec<LoadRow>>;
 /// The reading itself.
 pub(in crate::cli) type Pending = tokio::task::JoinHandle<Result<Reading, Error>>;
 
@@ -212,9 +212,9 @@ impl Input {
     pub(in crate::cli) fn explain(
         &self,
         mut reading: Reading,
-        late: &[LateError],
+        late: &[CrossRowError],
     ) -> Result<u64, Error> {
-        let late_rows: BTreeMap<u64, &LateError> =
+        let late_rows: BTreeMap<u64, &CrossRowError> =
             late.iter().map(|error| (error.good_row, error)).collect();
         if reading.bad_rows == 0 && late_rows.is_empty() {
             return Ok(0);
@@ -235,7 +235,7 @@ impl Input {
     fn add_late_rows(
         &self,
         reading: &mut Reading,
-        late: &BTreeMap<u64, &LateError>,
+        late: &BTreeMap<u64, &CrossRowError>,
     ) -> Result<(), Error> {
         if late.is_empty() {
             return Ok(());
@@ -314,7 +314,7 @@ fn unwritable(path: &Path, error: &std::io::Error) -> Error {
     .hint("name another place with --corrections")
 }
 
-fn joined(error: &LateError) -> String {
+fn joined(error: &CrossRowError) -> String {
     if error.column.is_empty() {
         error.message.clone()
     } else {
@@ -385,7 +385,7 @@ fn stage(
 
 fn feed(
     mut reader: Reader,
-    sender: &SyncSender<Vec<Incoming>>,
+    sender: &SyncSender<Vec<LoadRow>>,
     name: &str,
     (folder, batch): (&Path, Option<BatchName>),
     mistakes: Mistakes,
@@ -409,19 +409,19 @@ fn feed(
         good_rows += u64::from(!is_bad);
         let corrects = reader.corrects().cloned();
         if let Some(corrects) = &corrects {
-            block.push(Incoming::Corrects(corrects.clone()));
+            block.push(LoadRow::Corrects(corrects.clone()));
             if !is_bad {
                 reading.corrects.insert(good_rows, corrects.clone());
             }
         }
         match row {
-            Row::Good(instruction) => block.push(Incoming::Good(instruction)),
-            Row::Unpriced(row) => block.push(Incoming::Unpriced(row)),
+            Row::Good(instruction) => block.push(LoadRow::Good(instruction)),
+            Row::Unpriced(row) => block.push(LoadRow::Unpriced(row)),
             Row::Bad(row) => {
                 let rejected = rejected(&row, &reading.form);
                 let name = name_of(corrects.as_ref(), batch.as_ref(), &rejected.digest);
                 reading.note(&row, &name, folder)?;
-                block.push(Incoming::Bad(rejected));
+                block.push(LoadRow::Bad(rejected));
             }
         }
         if block.len() >= BLOCK {
@@ -432,7 +432,7 @@ fn feed(
             }
         }
     }
-    block.push(Incoming::End);
+    block.push(LoadRow::End);
     let _ = sender.send(block);
     reading.notes = reader.notes();
     reading.warnings = reader.warnings();

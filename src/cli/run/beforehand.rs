@@ -15,7 +15,7 @@ use crate::gateway::{Gateway, HttpGateway, OperationError};
 use crate::intake;
 use crate::journal::{Home, Standing};
 use crate::preflight::{
-    self, Manner, Need, ReadDocument, RefusedDocument, UploadReport, UploadStop, Uploads,
+    self, RequestPolicy, Need, ReadDocument, RefusedDocument, UploadReport, UploadStop, Uploads,
 };
 
 /// Payments that are named one by one.
@@ -114,7 +114,7 @@ impl Job<'_> {
             batch: self.batch.clone(),
             service: Arc::new(service),
             read,
-            manner: Arc::new(Manner::new(
+            manner: Arc::new(RequestPolicy::new(
                 gateway::rate(profile.limits.rate)?,
                 concurrency,
                 self.drain.clone(),

@@ -22,7 +22,7 @@ use tokio_util::task::TaskTracker;
 use super::Error;
 use super::arguments::{PayArguments, RunArguments, RunOptions};
 use super::config::Settings;
-use super::exit::Verdict;
+use super::exit::ExitStatus;
 use super::gateway;
 use super::session::{Session, batch_name, run_command};
 use super::signals;
@@ -40,7 +40,7 @@ use crate::cli::words::repeats;
 use crate::domain::{Amount, BatchName, Currency, Money, Pulse, Timestamp, WireZone};
 use crate::engine::{self, Clock, Plan, Run, Summary};
 use crate::gateway::{HttpGateway, Secrets};
-use crate::journal::{Home, Journal, Moved, Proof, Reader, RunLock, Standing};
+use crate::journal::{Home, Journal, Transition, Proof, Reader, RunLock, Standing};
 use crate::ledger::Purpose;
 use crate::ledger::confirmation::{Answer, Bound, Confirmation};
 use crate::ledger::intact::{Extends, extends};
@@ -63,7 +63,7 @@ fn overrides(options: &RunOptions) -> Vec<(&'static str, Option<String>)> {
 }
 
 /// `disburse run`.
-pub(super) async fn run(session: &Session, arguments: RunArguments) -> Result<Verdict, Error> {
+pub(super) async fn run(session: &Session, arguments: RunArguments) -> Result<ExitStatus, Error> {
     let batch = batch_name(&arguments.batch)?;
     let options = arguments.options;
     let settings = session.settings(options.sandbox, overrides(&options))?;
@@ -95,7 +95,7 @@ pub(super) async fn run(session: &Session, arguments: RunArguments) -> Result<Ve
 }
 
 /// `disburse pay`.
-pub(super) async fn pay(session: &Session, arguments: PayArguments) -> Result<Verdict, Error> {
+pub(super) async fn pay(session: &Session, arguments: PayArguments) -> Result<ExitStatus, Error> {
     let options = arguments.run;
     let mut flags = overrides(&options);
     flags.push(("service_code", arguments.file.service.clone()));
@@ -439,7 +439,7 @@ impl Job<'_> {
         door: Door,
         policy: &Arc<crate::lifecycle::Policy>,
         secrets: Secrets,
-        moved: mpsc::Sender<Moved>,
+        moved: mpsc::Sender<Transition>,
         background: &TaskTracker,
         closing: &CancellationToken,
     ) -> Result<Addresses, Error> {

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::super::Error;
-use super::super::exit::Verdict;
+use super::super::exit::ExitStatus;
 use super::super::session::{Commands, Session, run_command, sandbox_flag};
 use super::job::Outcome;
 use crate::cli::commands::bills::unpriced_text;
@@ -34,7 +34,7 @@ pub(super) async fn conclude(
     batch: &BatchName,
     outcome: &Outcome,
     out: Option<PathBuf>,
-) -> Result<Verdict, Error> {
+) -> Result<ExitStatus, Error> {
     let written = match &out {
         Some(out) => Some(report::write(session, batch, out).await),
         None => None,
@@ -146,7 +146,7 @@ fn named(example: Option<PayerTransactionId>, count: u64) -> (String, &'static s
 }
 
 /// Tells what stopped the posts when the gateway has had the identifiers before.
-fn taken(batch: &BatchName) -> Verdict {
+fn taken(batch: &BatchName) -> ExitStatus {
     output::complain(
         "error",
         "ten first posts in a row were answered with 229: the gateway has had these identifiers since before this journal \
@@ -161,11 +161,11 @@ fn taken(batch: &BatchName) -> Verdict {
              after you have seen with the gateway that nobody was paid"
         ),
     );
-    Verdict::Stopped
+    ExitStatus::Stopped
 }
 
 /// Tells what stopped the posts when the gateway seems to speak of other payments all the time.
-fn misread(session: &Session, batch: &BatchName, first: i64) -> Result<Verdict, Error> {
+fn misread(session: &Session, batch: &BatchName, first: i64) -> Result<ExitStatus, Error> {
     let reader = Reader::open(session.journal_path())?;
     let example = reader.snapshot(batch)?.named_otherwise(first)?;
     let (id, words) = example
@@ -186,7 +186,7 @@ fn misread(session: &Session, batch: &BatchName, first: i64) -> Result<Verdict, 
              is ours, or `disburse resume-lane` opens the services again"
         ),
     );
-    Ok(Verdict::Stopped)
+    Ok(ExitStatus::Stopped)
 }
 
 /// Rows that were paid more than once are named on the screen as far as this.
@@ -349,7 +349,7 @@ fn verdict(
     standing: &Standing,
     examples: &Examples,
     out: Option<&Path>,
-) -> Verdict {
+) -> ExitStatus {
     let all_paid = standing.rejected.count == 0
         && standing.paid_twice_count == 0
         && standing.doubtful == 0
@@ -363,10 +363,10 @@ fn verdict(
     }
     if standing.is_finished() {
         if all_paid {
-            return Verdict::Done;
+            return ExitStatus::Done;
         }
         tell_who_is_not_paid(batch, outcome.orders_lost, standing, examples, out);
-        return Verdict::Incomplete;
+        return ExitStatus::Incomplete;
     }
     let run = run_command(batch, standing.purpose);
     let settled = |row: &StandingRow| row.state.is_finished() || row.tally.count == 0;
@@ -374,7 +374,7 @@ fn verdict(
         let remedy = "they were added while the run went on";
         output::complain("warning", &unpriced_text(standing.unpriced, remedy));
         output::complain("hint", &format!("{run} --pay-due"));
-        return Verdict::Unfinished;
+        return ExitStatus::Unfinished;
     }
     let lanes: Vec<&str> = standing
         .held
@@ -392,11 +392,11 @@ fn verdict(
         .sum();
     let open = output::counted(open, "payment");
     if stands_stopped(batch, outcome, standing) {
-        return Verdict::Stopped;
+        return ExitStatus::Stopped;
     }
     let (verdict, why, next) = match &outcome.summary.ending {
         Ending::Held => (
-            Verdict::Stopped,
+            ExitStatus::Stopped,
             format!("the float of {} is used up (230)", lanes.join(", ")),
             if outcome.reopens_lanes {
                 format!(
@@ -410,13 +410,13 @@ fn verdict(
             },
         ),
         Ending::Documents => (
-            Verdict::Unfinished,
+            ExitStatus::Unfinished,
             "what is left came while the run went on, and waits for its documents to be uploaded"
                 .to_owned(),
             format!("to upload them: {run}"),
         ),
         Ending::Unconfirmed if !outcome.orders_lost.is_none() => (
-            Verdict::Unfinished,
+            ExitStatus::Unfinished,
             format!(
                 "{} of {} not posted: {}",
                 output::counted(standing.of(State::Ready).count, "payment"),
@@ -428,7 +428,7 @@ fn verdict(
         Ending::Unconfirmed => {
             let later = standing.of(State::Ready);
             (
-                Verdict::Unfinished,
+                ExitStatus::Unfinished,
                 format!(
                     "{} of {} came after this run was confirmed, and {} for a confirmation of {} own",
                     output::counted(later.count, "payment"),
@@ -440,19 +440,19 @@ fn verdict(
             )
         }
         Ending::Stopped(why) => (
-            Verdict::Stopped,
+            ExitStatus::Stopped,
             format!("the gateway stopped the run: {why}"),
             format!("mend the configuration, then: {run}"),
         ),
         // Told before, with its example.
-        Ending::Misread(_) | Ending::Taken(_) => return Verdict::Stopped,
+        Ending::Misread(_) | Ending::Taken(_) => return ExitStatus::Stopped,
         Ending::CircuitOpen => (
-            Verdict::Stopped,
+            ExitStatus::Stopped,
             "the gateway lost one post after another; posts were paused to the end".to_owned(),
             format!("when it has recovered: {run}, which asks first about what is unknown"),
         ),
         Ending::Unreachable(why) => (
-            Verdict::Unfinished,
+            ExitStatus::Unfinished,
             // A post that was lost may have arrived; one that found no connection did not.
             match standing.of(State::InDoubt).count {
                 0 => format!("the gateway cannot be reached: {why}; nothing was sent"),
@@ -461,13 +461,13 @@ fn verdict(
             format!("check base_url and the network, then: {run}"),
         ),
         Ending::NeedsDecision if !outcome.orders_lost.is_none() && standing.until_done > 0 => (
-            Verdict::Unfinished,
+            ExitStatus::Unfinished,
             recover::orders_lost_text(outcome.orders_lost),
             hints::ORDERS_LOST_HINT.to_owned(),
         ),
         // Told before, with how many they are.
         Ending::NeedsDecision if standing.until_done > 0 => (
-            Verdict::Unfinished,
+            ExitStatus::Unfinished,
             "the gateway does not know what is left, which proves nothing while batches may be missing".to_owned(),
             waiting::until_done_hint(Commands {
                 batch,
@@ -475,7 +475,7 @@ fn verdict(
             }),
         ),
         Ending::NeedsDecision => (
-            Verdict::Unfinished,
+            ExitStatus::Unfinished,
             "what is left waits for a callback or for a decision".to_owned(),
             {
                 let (name, _) = named(examples.open, 1);
@@ -487,24 +487,24 @@ fn verdict(
             },
         ),
         Ending::TimedOut => (
-            Verdict::Unfinished,
+            ExitStatus::Unfinished,
             "no payment moved for as long as --max-wait allows".to_owned(),
             format!("to go on waiting: {run}"),
         ),
         Ending::Posted => (
-            Verdict::Unfinished,
+            ExitStatus::Unfinished,
             format!("everything is posted; {open} without an outcome yet"),
             format!("to wait for them: {run}"),
         ),
         Ending::Drained | Ending::Finished => (
-            Verdict::Unfinished,
+            ExitStatus::Unfinished,
             format!("ended before its time; {open} without an outcome yet"),
             format!("to go on: {run}"),
         ),
     };
     // Quiet is for what goes well.
     let failed =
-        verdict == Verdict::Stopped || matches!(outcome.summary.ending, Ending::Unreachable(_));
+        verdict == ExitStatus::Stopped || matches!(outcome.summary.ending, Ending::Unreachable(_));
     output::complain(if failed { "error" } else { "warning" }, &why);
     output::complain("hint", &next);
     verdict

@@ -3,7 +3,7 @@
 use crate::cli::session::Commands;
 use crate::cli::terminal::output;
 use crate::domain::{BatchName, Tally};
-use crate::journal::{PaymentRecord, TrailEntry};
+use crate::journal::{PaymentRecord, HistoryEntry};
 use crate::ledger::decisions::ByCode;
 use crate::lifecycle::{Event, State};
 
@@ -139,7 +139,7 @@ pub(in crate::cli) fn ways_on(
 }
 
 /// Says of a retry that it has ended because an earlier payment of its row is paid: nobody is to pay the row again.
-pub(in crate::cli) fn superseded(record: &PaymentRecord, trail: &[TrailEntry]) -> Option<String> {
+pub(in crate::cli) fn superseded(record: &PaymentRecord, trail: &[HistoryEntry]) -> Option<String> {
     let by_the_earlier = trail
         .iter()
         .any(|entry| entry.event == Some(Event::Superseded));

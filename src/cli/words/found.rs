@@ -6,7 +6,7 @@ use crate::cli::Error;
 use crate::cli::arguments::ExplainArguments;
 use crate::cli::commands::lookup;
 use crate::cli::commands::report;
-use crate::cli::exit::Verdict;
+use crate::cli::exit::ExitStatus;
 use crate::cli::session::{Session, batch_name, needed_payment, payment_name, sandbox_flag};
 use crate::cli::terminal::output;
 use crate::domain::{Actor, BatchName, Msisdn, WireZone};
@@ -21,7 +21,7 @@ pub(in crate::cli) enum Asked {
     /// One row of one batch.
     Row(BatchName, PaymentName),
     /// Nothing is left to say.
-    Told(Verdict),
+    Told(ExitStatus),
 }
 
 /// Finds out which row of which batch is meant.
@@ -80,7 +80,7 @@ fn anywhere(session: &Session, reader: &Reader, name: PaymentName) -> Result<Ask
             if named.len() > 1 {
                 let rows = output::counted(named.len().min(FOUND_MAX) as u64, "row");
                 list(session, reader, &format!("{rows} with reference {text}"), &named)?;
-                return Ok(Asked::Told(Verdict::Done));
+                return Ok(Asked::Told(ExitStatus::Done));
             }
             let commands = batches
                 .iter()
@@ -199,7 +199,7 @@ fn one_or_all(
         many => {
             let rows = output::counted(many.len().min(FOUND_MAX) as u64, "row");
             list(session, reader, &format!("{rows} {to} {whom}"), many)?;
-            Ok(Asked::Told(Verdict::Done))
+            Ok(Asked::Told(ExitStatus::Done))
         }
     }
 }

@@ -1,8 +1,8 @@
 //! What is on record of a payment, in words.
 
 use crate::domain::Electricity;
-use crate::journal::TrailEntry;
-use crate::lifecycle::{Event, Verdict as Said};
+use crate::journal::HistoryEntry;
+use crate::lifecycle::{Event, CodeMeaning as Said};
 
 /// Returns what was said under this name, hidden where it is, or holds, a bearer value.
 pub(in crate::cli) fn text(name: &str, value: &str, reveal: bool) -> String {
@@ -26,7 +26,7 @@ pub(in crate::cli) fn in_words(kind: &'static str) -> &'static str {
     }
 }
 
-pub(in crate::cli) fn sentence(entry: &TrailEntry, reveal: bool) -> String {
+pub(in crate::cli) fn sentence(entry: &HistoryEntry, reveal: bool) -> String {
     let mut text = in_words(entry.kind).to_owned();
     match entry.event {
         Some(
@@ -50,7 +50,7 @@ pub(in crate::cli) fn sentence(entry: &TrailEntry, reveal: bool) -> String {
 }
 
 /// What was said.
-pub(in crate::cli) fn visible(entry: &TrailEntry, reveal: bool) -> Vec<(String, String)> {
+pub(in crate::cli) fn visible(entry: &HistoryEntry, reveal: bool) -> Vec<(String, String)> {
     let detail = entry
         .detail
         .as_deref()

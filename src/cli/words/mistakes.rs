@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::cli::Error;
 use crate::cli::terminal::output;
 use crate::intake::RowError;
-use crate::journal::LateError;
+use crate::journal::CrossRowError;
 
 /// Lines that are shown; the corrections file has all of them.
 const SHOWN: usize = 50;
@@ -84,7 +84,7 @@ impl Mistakes {
     }
 
     /// Takes a mistake that shows beside other rows.
-    pub(in crate::cli) fn add_late(&mut self, error: &LateError) -> Result<(), Error> {
+    pub(in crate::cli) fn add_late(&mut self, error: &CrossRowError) -> Result<(), Error> {
         let column = Some(error.column).filter(|column| !column.is_empty());
         let text = match column {
             Some(column) => format!("{}: {column}: {}", error.line, error.message),
@@ -312,7 +312,7 @@ mod tests {
             .chain([1_005])
             .chain((2_000..).step_by(2).take(40))
         {
-            let error = LateError {
+            let error = CrossRowError {
                 line,
                 good_row: line - 1,
                 column: "reference",

@@ -5,8 +5,8 @@ use serde_json::{Value, json};
 use super::history::sentence;
 use crate::cli::terminal::output;
 use crate::domain::{PayerTransactionId, Timestamp, WireZone};
-use crate::journal::{ActRecord, TrailEntry};
-use crate::lifecycle::{Event, Fact};
+use crate::journal::{ActRecord, HistoryEntry};
+use crate::lifecycle::{Event, RecordedEvent};
 
 /// Acts upon the whole batch that are shown beside one payment, of the oldest and of the latest.
 const SHOWN: usize = 20;
@@ -16,9 +16,9 @@ const SHOWN: usize = 20;
 pub(in crate::cli) struct Subject<'a> {
     pub(in crate::cli) id: PayerTransactionId,
     pub(in crate::cli) service: &'a str,
-    pub(in crate::cli) trail: &'a [TrailEntry],
+    pub(in crate::cli) trail: &'a [HistoryEntry],
     /// The trail of the payment that it replaces; what replaced that one made this one.
-    pub(in crate::cli) before: &'a [TrailEntry],
+    pub(in crate::cli) before: &'a [HistoryEntry],
     /// When the file was loaded that brought it.
     pub(in crate::cli) loaded_at: Timestamp,
     /// When it was withdrawn, where no trail says so.
@@ -41,7 +41,7 @@ pub(in crate::cli) fn about<'a>(acts: &'a [ActRecord], subject: Subject<'_>) -> 
 /// Returns whether an order touched the payment. `ends`: when the run after this one began.
 fn touches(act: &ActRecord, ends: Option<Timestamp>, subject: Subject<'_>) -> bool {
     // What an order does is recorded with its own time.
-    let at_once = |trail: &[TrailEntry]| trail.iter().any(|entry| entry.at == act.at);
+    let at_once = |trail: &[HistoryEntry]| trail.iter().any(|entry| entry.at == act.at);
     let act_is_at = |at: Timestamp| act.at == at;
     match (act.act.as_str(), &act.about) {
         ("cancel", Some(about)) => about == subject.id.as_str(),
@@ -62,11 +62,11 @@ fn touches(act: &ActRecord, ends: Option<Timestamp>, subject: Subject<'_>) -> bo
 }
 
 /// Returns whether an entry is an order of its own, and nothing that a run did or heard.
-fn is_ordered(entry: &TrailEntry) -> bool {
+fn is_ordered(entry: &HistoryEntry) -> bool {
     match entry.event {
         Some(Event::Withdrawn | Event::DecidedPaid | Event::DecidedFailed) => true,
         Some(_) => false,
-        None => !matches!(entry.fact, Fact::Note) || entry.kind == REPLACED,
+        None => !matches!(entry.fact, RecordedEvent::Note) || entry.kind == REPLACED,
     }
 }
 
@@ -76,7 +76,7 @@ const REPLACED: &str = "replaced by a retry";
 /// Prints the trail of a payment with the acts at their times.
 pub(in crate::cli) fn print(
     acts: &[&ActRecord],
-    trail: &[TrailEntry],
+    trail: &[HistoryEntry],
     reveal: bool,
     zone: &WireZone,
 ) {
@@ -99,7 +99,7 @@ pub(in crate::cli) fn print(
     trail.for_each(|entry| entry_line(entry, reveal, zone));
 }
 
-fn entry_line(entry: &TrailEntry, reveal: bool, zone: &WireZone) {
+fn entry_line(entry: &HistoryEntry, reveal: bool, zone: &WireZone) {
     let at = zone.format_named(entry.at);
     output::line(&format!("  {at}  {}", sentence(entry, reveal)));
 }
@@ -142,11 +142,11 @@ mod tests {
         Timestamp::from_millis(second * 1000)
     }
 
-    fn entry(second: i64, event: Option<Event>, kind: &'static str) -> TrailEntry {
-        TrailEntry {
+    fn entry(second: i64, event: Option<Event>, kind: &'static str) -> HistoryEntry {
+        HistoryEntry {
             at: at(second),
             event,
-            fact: event.map_or(Fact::Note, Fact::Event),
+            fact: event.map_or(RecordedEvent::Note, RecordedEvent::Event),
             kind,
             anomaly: None,
             detail: None,
@@ -181,7 +181,7 @@ mod tests {
             by: Actor::new("ana", "desk", None),
         })
         .collect();
-        let told = |trail: &[TrailEntry], before: &[TrailEntry], withdrawn_at| -> Vec<i64> {
+        let told = |trail: &[HistoryEntry], before: &[HistoryEntry], withdrawn_at| -> Vec<i64> {
             let subject = Subject {
                 id,
                 service: "B2C",
@@ -211,8 +211,8 @@ mod tests {
         let replaced = [entry(11, None, REPLACED)];
         assert_eq!(told(&replaced, &[], None), with(&[11]));
         assert_eq!(told(&[], &replaced, None), with(&[11]));
-        let presumed = TrailEntry {
-            fact: Fact::PresumedPosted,
+        let presumed = HistoryEntry {
+            fact: RecordedEvent::PresumedPosted,
             ..entry(24, None, "")
         };
         assert_eq!(told(&[presumed], &[], None), with(&[24]));

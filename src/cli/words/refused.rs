@@ -4,7 +4,7 @@ use super::repeats;
 use crate::cli::Error;
 use crate::cli::files::input::Input;
 use crate::cli::terminal::output;
-use crate::journal::{Difference, LateError, LoadRefusal};
+use crate::journal::{Difference, CrossRowError, LoadRefusal};
 use crate::ledger::Purpose;
 use crate::ledger::amendment::{Shared, is_another_batch};
 use crate::ledger::payer::Back;
@@ -166,7 +166,7 @@ const PAID_ROW: &str = "A row that is paid, or may be, cannot be corrected: pay 
 /// Errors that are shown.
 const SHOWN: usize = 50;
 
-fn corrections(file: &str, errors: &[LateError]) -> Error {
+fn corrections(file: &str, errors: &[CrossRowError]) -> Error {
     Error::refused(format!(
         "{file}: {} cannot correct what {}; nothing was loaded{}",
         output::counted(errors.len() as u64, "row"),
@@ -181,7 +181,7 @@ fn corrections(file: &str, errors: &[LateError]) -> Error {
 }
 
 /// Lists the first of so many rows.
-fn listed(file: &str, errors: &[LateError], count: u64) -> String {
+fn listed(file: &str, errors: &[CrossRowError], count: u64) -> String {
     let lines = errors.iter().take(SHOWN).map(|error| {
         let column = match error.column {
             "" => String::new(),

@@ -1,14 +1,14 @@
 //! The decisions of a run, pure: no tokio, no clock, no I/O.
 //!
-//! The shell tells the core what happened ([`News`]) and asks what to do ([`Core::poll`], [`Core::next_post`],
+//! The shell tells the core what happened ([`EngineInput`]) and asks what to do ([`Core::poll`], [`Core::next_post`],
 //! [`Core::next_query`]). The journal alone knows the payments; the core holds no more than a block of them.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
 use crate::domain::{Tally, Timestamp};
-use crate::journal::{Claim, Due, Moved, Question, Standing};
-use crate::lifecycle::{Action, Life, State};
+use crate::journal::{Claim, Due, Transition, Question, Standing};
+use crate::lifecycle::{Action, PaymentState, State};
 
 use super::{Awaited, Breaker, Gate};
 
@@ -26,7 +26,7 @@ mod words;
 
 use claimed::Claimed;
 pub use ending::Ending;
-pub use news::{Effect, Health, News};
+pub use news::{Effect, Health, EngineInput};
 use rounds::Rounds;
 pub use state::{Core, Limits};
 use state::{earliest, is_due};
@@ -75,10 +75,10 @@ impl Core {
     }
 
     /// Takes in what happened.
-    pub fn tell(&mut self, news: News, now: Timestamp) {
-        self.stale |= !matches!(news, News::Standing(..));
+    pub fn tell(&mut self, news: EngineInput, now: Timestamp) {
+        self.stale |= !matches!(news, EngineInput::Standing(..));
         match news {
-            News::Claimed(claims, due) => {
+            EngineInput::Claimed(claims, due) => {
                 self.claiming = false;
                 self.due.post = earliest(self.due.post, due.post);
                 // What was to be posted may have to be asked about first.
@@ -98,7 +98,7 @@ impl Core {
                 self.claimed.extend(claims);
                 self.release(dry);
             }
-            News::Questions(questions, due) => {
+            EngineInput::Questions(questions, due) => {
                 self.fetching = false;
                 self.due.ask = earliest(self.due.ask, due.ask);
                 // A lease that has run out meanwhile must not make two answers of one: "not found" counts twice.
@@ -107,7 +107,7 @@ impl Core {
                     .filter(|question| self.asked.insert(question.seq));
                 self.questions.extend(new);
             }
-            News::PostEnded(health) => {
+            EngineInput::PostEnded(health) => {
                 self.posts_under_way -= 1;
                 match &health {
                     Health::Healthy => self.breaker.succeeded(),
@@ -122,14 +122,14 @@ impl Core {
                     self.release(claims);
                 }
             }
-            News::QueryEnded(health) => {
+            EngineInput::QueryEnded(health) => {
                 self.queries_under_way -= 1;
                 self.note_health(health, now);
             }
-            News::Moved(moves) => moves.iter().for_each(|moved| self.take_move(moved, now)),
-            News::NoFloat(lane) => self.hold(lane, now),
-            News::Balance(lane, balance) => self.take_balance(lane, balance, now),
-            News::Standing(standing, due) => {
+            EngineInput::Transition(moves) => moves.iter().for_each(|moved| self.take_move(moved, now)),
+            EngineInput::NoFloat(lane) => self.hold(lane, now),
+            EngineInput::Balance(lane, balance) => self.take_balance(lane, balance, now),
+            EngineInput::Standing(standing, due) => {
                 self.looking = false;
                 self.due = if self.stale || !self.is_idle() {
                     Due {
@@ -145,8 +145,8 @@ impl Core {
                 self.take_standing(&standing, now);
                 self.conclude(&standing);
             }
-            News::Drain => self.end(Ending::Drained),
-            News::Stop(why) => self.end(Ending::Stopped(why)),
+            EngineInput::Drain => self.end(Ending::Drained),
+            EngineInput::Stop(why) => self.end(Ending::Stopped(why)),
         }
     }
 
@@ -170,7 +170,7 @@ impl Core {
         }
     }
 
-    fn take_move(&mut self, moved: &Moved, now: Timestamp) {
+    fn take_move(&mut self, moved: &Transition, now: Timestamp) {
         if let Some(ending) = self.words.note(moved) {
             self.end(ending);
         }
@@ -192,7 +192,7 @@ impl Core {
         self.take_due(&moved.life, moved.lane, now);
     }
 
-    fn take_due(&mut self, life: &Life, lane: i64, now: Timestamp) {
+    fn take_due(&mut self, life: &PaymentState, lane: i64, now: Timestamp) {
         match life.action() {
             Action::Post(at) if !self.held.contains_key(&lane) => {
                 self.due.post = earliest(self.due.post, Some(at.unwrap_or(now)));

@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use crate::domain::{Currency, ServiceCode};
-use crate::journal::{Claim, Due, Moved, Question, Standing};
+use crate::journal::{Claim, Due, Transition, Question, Standing};
 
 /// What happened.
 #[derive(Clone, Debug)]
-pub enum News {
+pub enum EngineInput {
     /// The journal recorded these intents; what is due after them.
     Claimed(Vec<Claim>, Due),
     /// The journal gave these questions; what is due after them.
@@ -17,7 +17,7 @@ pub enum News {
     /// A query about this many payments ended.
     QueryEnded(Health),
     /// Payments moved, by a reply, an answer or a callback.
-    Moved(Vec<Moved>),
+    Transition(Vec<Transition>),
     /// A lane wants float.
     NoFloat(i64),
     /// The balance of a lane's float, in minor units; `None` when it could not be had.

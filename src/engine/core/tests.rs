@@ -94,15 +94,15 @@ fn questions(seqs: std::ops::RangeInclusive<i64>) -> Vec<Question> {
     .collect()
 }
 
-fn moved(seq: i64, from: State, to: State, due_at: Option<Timestamp>) -> Moved {
-    Moved {
+fn moved(seq: i64, from: State, to: State, due_at: Option<Timestamp>) -> Transition {
+    Transition {
         seq,
         lane: 1,
         from,
-        life: Life {
+        life: PaymentState {
             state: to,
             due_at,
-            ..Life::NEW
+            ..PaymentState::NEW
         },
         money: money(),
         heard: Heard::Nothing,
@@ -180,8 +180,8 @@ fn core(limits: Limits) -> Core {
 fn begun(limits: Limits, claims: Vec<Claim>, due: Due) -> Core {
     let mut core = core(limits);
     core.poll(at(0));
-    core.tell(News::Claimed(claims, due), at(0));
-    core.tell(News::Questions(Vec::new(), due), at(0));
+    core.tell(EngineInput::Claimed(claims, due), at(0));
+    core.tell(EngineInput::Questions(Vec::new(), due), at(0));
     core
 }
 
@@ -210,7 +210,7 @@ fn ask_all(core: &mut Core, now: Timestamp) -> Vec<i64> {
 
 fn ended_posts(core: &mut Core, count: usize, health: &Health, now: Timestamp) {
     for _ in 0..count {
-        core.tell(News::PostEnded(health.clone()), now);
+        core.tell(EngineInput::PostEnded(health.clone()), now);
     }
 }
 
@@ -259,7 +259,7 @@ fn settle(core: &mut Core, standing: &Standing, due: Due, now: Timestamp) {
         if !looks(&core.poll(now)) {
             return;
         }
-        core.tell(News::Standing(Box::new(standing.clone()), due), now);
+        core.tell(EngineInput::Standing(Box::new(standing.clone()), due), now);
     }
     panic!("it looks again and again");
 }

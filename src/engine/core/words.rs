@@ -1,7 +1,7 @@
 //! Words that are not about us: too many in a row, and nothing more is posted.
 
 use super::ending::Ending;
-use crate::journal::{Heard, Moved};
+use crate::journal::{Heard, Transition};
 use crate::ledger::Streak;
 use crate::lifecycle::State;
 
@@ -15,7 +15,7 @@ pub(super) struct Words {
 impl Words {
     /// Returns how the run ends when one reply after another names what is not ours: most likely it is we who read them wrongly.
     /// So it does when the gateway has one identifier after another before we post it: most likely an earlier journal has.
-    pub(super) fn note(&mut self, moved: &Moved) -> Option<Ending> {
+    pub(super) fn note(&mut self, moved: &Transition) -> Option<Ending> {
         match moved.heard {
             Heard::Nothing => None,
             Heard::Taken => self.taken.goes_on(moved.seq).map(Ending::Taken),
@@ -39,7 +39,7 @@ impl Words {
 mod tests {
     use super::*;
     use crate::domain::{Amount, Currency, Money};
-    use crate::lifecycle::Life;
+    use crate::lifecycle::PaymentState;
 
     #[test]
     fn only_words_that_name_what_is_ours_end_a_row_of_those_that_do_not() {
@@ -72,11 +72,11 @@ mod tests {
         ] {
             let mut heard = Words::default();
             let ending = words.iter().enumerate().find_map(|(seq, word)| {
-                heard.note(&Moved {
+                heard.note(&Transition {
                     seq: i64::try_from(seq).unwrap(),
                     lane: 1,
                     from: State::Posting,
-                    life: Life::NEW,
+                    life: PaymentState::NEW,
                     money: Money {
                         amount: Amount::from_minor(100).unwrap(),
                         currency: Currency::from_code("KES").unwrap(),

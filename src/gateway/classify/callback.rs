@@ -1,10 +1,10 @@
 //! What a callback says (section 6).
 
-use crate::domain::Said;
+use crate::domain::ResponseDetails;
 use crate::gateway::error::Error;
 use crate::gateway::scrub::Scrub;
-use crate::gateway::wire::{self, Pushed};
-use crate::lifecycle::{CodeTable, Verdict};
+use crate::gateway::wire::{self, CallbackBody};
+use crate::lifecycle::{CodeTable, CodeMeaning};
 
 /// A callback's words. Whether it may be believed is the listener's to decide.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -12,9 +12,9 @@ pub struct CallbackNotice {
     /// `payerTransactionID`, as it is.
     pub id: Option<String>,
     /// What the status code means.
-    pub verdict: Verdict,
+    pub verdict: CodeMeaning,
     /// Its words.
-    pub said: Said,
+    pub said: ResponseDetails,
 }
 
 /// Reads the body of a callback: a packet, or an array of one. Our secrets are left out of it.
@@ -26,7 +26,7 @@ pub fn read_callback(
     codes: &CodeTable,
     scrub: &Scrub,
 ) -> Result<CallbackNotice, Error> {
-    let pushed: Pushed = wire::read_pushed(body, scrub).map_err(|error| {
+    let pushed: CallbackBody = wire::read_pushed(body, scrub).map_err(|error| {
         Error::Callback(match error {
             wire::Unreadable::Empty => "an empty body",
             wire::Unreadable::NotJson => "a body that is not JSON",
@@ -45,18 +45,18 @@ pub fn read_callback(
         .ok_or(Error::Callback("no readable statusCode"))?;
     Ok(CallbackNotice {
         id: packet.id,
-        verdict: Verdict {
+        verdict: CodeMeaning {
             class: codes.of_status(code),
             code,
         },
-        said: Said {
+        said: ResponseDetails {
             description: packet.status.description,
             gateway_transaction_id: packet.gateway_transaction_id,
             receipt_number: packet.receipt_number,
             receiver_narration: packet.receiver_narration,
             named: packet.named,
             anomaly: packet.cut,
-            ..Said::default()
+            ..ResponseDetails::default()
         },
     })
 }
@@ -86,7 +86,7 @@ mod tests {
             assert_eq!(notice.id.as_deref(), Some("ID"));
             assert_eq!(
                 notice.verdict,
-                Verdict {
+                CodeMeaning {
                     class: Class::Paid,
                     code: 140
                 }
@@ -274,7 +274,7 @@ mod tests {
         ] {
             let body = format!(r#"{{"payload":{{"packet":{{"statusCode":{code}}}}}}}"#);
             let notice = read_callback(body.as_bytes(), &codes, &Scrub::nothing()).unwrap();
-            assert_eq!(notice.verdict, Verdict { class, code });
+            assert_eq!(notice.verdict, CodeMeaning { class, code });
         }
     }
 }

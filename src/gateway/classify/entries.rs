@@ -4,10 +4,10 @@ use std::collections::HashMap;
 use std::mem;
 
 use super::question::{Question, Word};
-use crate::domain::{PayerTransactionId, Said};
+use crate::domain::{PayerTransactionId, ResponseDetails};
 use crate::gateway::port::Outcome;
 use crate::gateway::wire::{Entry, Envelope};
-use crate::lifecycle::{Class, CodeTable, Event, Verdict};
+use crate::lifecycle::{Class, CodeTable, Event, CodeMeaning};
 
 /// Takes every payment's own entries as evidence.
 pub(super) fn apply(
@@ -60,7 +60,7 @@ pub(super) fn has_definite(
 fn matched(ids: &[PayerTransactionId], entries: &[Entry]) -> Vec<Vec<usize>> {
     let mut own = vec![Vec::new(); ids.len()];
     #[cfg(test)]
-    if crate::canary::Canary::MatchedByPlace.sings() {
+    if crate::canary::SeededBug::MatchedByPlace.is_active() {
         for (place, own) in own.iter_mut().enumerate().take(entries.len()) {
             own.push(place);
         }
@@ -93,7 +93,7 @@ fn matched(ids: &[PayerTransactionId], entries: &[Entry]) -> Vec<Vec<usize>> {
 /// Gives payments without an entry that of another one, where that mistake is planted.
 #[cfg(test)]
 fn mistaken(mut own: Vec<Vec<usize>>) -> Vec<Vec<usize>> {
-    if crate::canary::Canary::MissingTakesNeighbours.sings()
+    if crate::canary::SeededBug::MissingTakesNeighbours.is_active()
         && let Some(neighbour) = own.iter().find(|entries| !entries.is_empty()).cloned()
     {
         for entries in own.iter_mut().filter(|entries| entries.is_empty()) {
@@ -110,13 +110,13 @@ fn told(
     envelope: &mut Envelope,
     codes: &CodeTable,
 ) -> Outcome {
-    let mut said = Said {
+    let mut said = ResponseDetails {
         http_status: Some(status),
-        ..Said::default()
+        ..ResponseDetails::default()
     };
     let nothing = |said, cause: &str| Outcome {
         event: question.nothing(),
-        said: Said {
+        said: ResponseDetails {
             cause: with_status(status, cause),
             ..said
         },
@@ -140,7 +140,7 @@ fn told(
     if let Some(doubt) = contradicts_itself(event, &said) {
         said.anomaly = Some(doubt);
         return Outcome {
-            event: Event::Answer(Verdict {
+            event: Event::Answer(CodeMeaning {
                 class: Class::InDoubt,
                 code,
             }),
@@ -159,8 +159,8 @@ fn told(
 }
 
 /// Says how an entry denies a payment that it has a number for: it proves nothing, and the gateway is asked again.
-fn contradicts_itself(event: Event, said: &Said) -> Option<String> {
-    let Event::Answer(Verdict {
+fn contradicts_itself(event: Event, said: &ResponseDetails) -> Option<String> {
+    let Event::Answer(CodeMeaning {
         class: Class::NotFound,
         ..
     }) = event
@@ -173,7 +173,7 @@ fn contradicts_itself(event: Event, said: &Said) -> Option<String> {
 }
 
 /// Takes the words of an entry that agrees with those before it; the first one that has a member counts.
-fn fill(said: &mut Said, entry: &mut Entry) {
+fn fill(said: &mut ResponseDetails, entry: &mut Entry) {
     if said.description.is_empty() {
         said.description = mem::take(&mut entry.status.description);
     }

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use super::callback::read_callback;
 use super::tests::{A, POST, QUERY, ask};
 use crate::domain::Timestamp;
-use crate::lifecycle::{CodeTable, Event, Life, Moment, Policy, State, Verdict, step};
+use crate::lifecycle::{CodeTable, Event, PaymentState, StepContext, Policy, State, CodeMeaning, step};
 
 /// Sections 3, 5 and 7.2, the status query, bills and accounts, our own reply to a callback, and some that nobody knows.
 const CODES: [i32; 40] = [
@@ -20,7 +20,7 @@ fn reply(code: i32) -> String {
     )
 }
 
-fn callback(code: i32) -> Verdict {
+fn callback(code: i32) -> CodeMeaning {
     let body = format!(
         r#"{{"function":"GATEWAY.pushPaymentStatus","countryCode":"KE","payload":{{"packet":{{"statusCode":{code},"payerTransactionID":"{A}"}}}}}}"#
     );
@@ -37,16 +37,16 @@ fn callback(code: i32) -> Verdict {
 /// Returns where a payment stands after one piece of evidence, long after its last post.
 fn after(state: State, event: Event) -> &'static str {
     let long_ago = Timestamp::from_millis(0);
-    let life = Life {
+    let life = PaymentState {
         state,
         attempts: 1,
         posted_at: Some(long_ago),
         quarantine_from: Some(long_ago),
         exposures: u32::from(state != State::Posting),
         known: state == State::Acknowledged,
-        ..Life::NEW
+        ..PaymentState::NEW
     };
-    let moment = Moment {
+    let moment = StepContext {
         now: Timestamp::from_millis(600_000),
         jitter: 0,
     };

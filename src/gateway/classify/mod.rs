@@ -22,7 +22,7 @@ use super::port::{Outcome, Reply, Signal, StopReason};
 use super::scrub::Scrub;
 use super::transport::failure::Failure;
 use super::wire::{Envelope, Unreadable, read_envelope, read_words};
-use crate::domain::{PayerTransactionId, Said};
+use crate::domain::{PayerTransactionId, ResponseDetails};
 use crate::lifecycle::{CodeTable, Event};
 
 /// `authStatusCode`: authenticated (section 5).
@@ -46,7 +46,7 @@ pub(crate) struct Response<'a> {
 pub(crate) fn failed(question: Question, ids: &[PayerTransactionId], failure: Failure) -> Reply {
     #[cfg(test)]
     let failure = match failure {
-        Failure::Lost(cause) if crate::canary::Canary::LossIsUnsent.sings() => {
+        Failure::Lost(cause) if crate::canary::SeededBug::LossIsUnsent.is_active() => {
             Failure::Unsent(cause)
         }
         failure => failure,
@@ -103,7 +103,7 @@ pub(crate) fn classify(
     #[cfg(test)]
     if status >= 500
         && question == Question::Post
-        && crate::canary::Canary::ServerErrorIsFailed.sings()
+        && crate::canary::SeededBug::ServerErrorIsFailed.is_active()
     {
         let event = question.said(141, codes);
         return Reply {
@@ -200,7 +200,7 @@ fn judged(
     let counts = counts
         || auth.is_none()
             && question == Question::Status
-            && crate::canary::Canary::UnauthenticatedAnswerCounts.sings();
+            && crate::canary::SeededBug::UnauthenticatedAnswerCounts.is_active();
     if counts {
         return entries::apply(question, ids, status, envelope, codes);
     }
@@ -257,10 +257,10 @@ fn all(
 ) -> Vec<Outcome> {
     let outcome = Outcome {
         event,
-        said: Said {
+        said: ResponseDetails {
             http_status,
             cause: cause.to_owned(),
-            ..Said::default()
+            ..ResponseDetails::default()
         },
     };
     vec![outcome; ids.len()]

@@ -1,6 +1,6 @@
 //! What was asked, and what a reply as a whole says to it.
 
-use crate::lifecycle::{CodeTable, Event, Verdict};
+use crate::lifecycle::{CodeTable, Event, CodeMeaning};
 
 /// What was asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,11 +22,11 @@ impl Question {
 
     pub(super) fn said(self, code: i32, codes: &CodeTable) -> Event {
         match self {
-            Self::Post => Event::Reply(Verdict {
+            Self::Post => Event::Reply(CodeMeaning {
                 class: codes.of_post(code),
                 code,
             }),
-            Self::Status => Event::Answer(Verdict {
+            Self::Status => Event::Answer(CodeMeaning {
                 class: codes.of_status(code),
                 code,
             }),

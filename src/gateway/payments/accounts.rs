@@ -1,6 +1,6 @@
 //! Bills and accounts, asked for on the payment path (sections 1 and 4.2).
 
-use super::http::{EXPIRED_AGAIN, HttpGateway, Unanswered};
+use super::http::{EXPIRED_AGAIN, HttpGateway, ExchangeError};
 use crate::domain::{Amount, Currency, Money, ServiceCode};
 use crate::gateway::operations::{AccountAnswer, Bill, BillAnswer, BillInquiry, OperationError};
 use crate::gateway::scrub::Scrub;
@@ -74,15 +74,15 @@ impl HttpGateway {
         let scrub = self.secrets().scrub();
         let answer = match answer {
             Ok(answer) => answer,
-            Err(Unanswered::NoToken(error)) => return Err(error),
-            Err(Unanswered::Failed(failure)) => return Err(PLACE.failed(failure, &scrub)),
-            Err(Unanswered::Expired {
+            Err(ExchangeError::NoToken(error)) => return Err(error),
+            Err(ExchangeError::Failed(failure)) => return Err(PLACE.failed(failure, &scrub)),
+            Err(ExchangeError::Expired {
                 renewable: true, ..
             }) => {
                 let failure = Failure::Lost("the token had expired".to_owned());
                 return Err(PLACE.failed(failure, &scrub));
             }
-            Err(Unanswered::Expired { .. }) => {
+            Err(ExchangeError::Expired { .. }) => {
                 return Err(OperationError::Credentials {
                     section: "7.4",
                     what: EXPIRED_AGAIN.to_owned(),

@@ -30,7 +30,7 @@ pub struct HttpGateway {
 }
 
 /// Why a request on the payment path brought no reply.
-pub(in crate::gateway) enum Unanswered {
+pub(in crate::gateway) enum ExchangeError {
     /// No token could be had: nothing left.
     NoToken(OperationError),
     /// The connection failed.
@@ -119,9 +119,9 @@ impl HttpGateway {
                 };
                 classify(question, ids, &response, &self.codes)
             }
-            Err(Unanswered::NoToken(error)) => no_token(question, ids, &error),
-            Err(Unanswered::Failed(failure)) => failed(question, ids, failure),
-            Err(Unanswered::Expired { status, renewable }) => {
+            Err(ExchangeError::NoToken(error)) => no_token(question, ids, &error),
+            Err(ExchangeError::Failed(failure)) => failed(question, ids, failure),
+            Err(ExchangeError::Expired { status, renewable }) => {
                 expired(question, ids, status, renewable)
             }
         };
@@ -135,9 +135,9 @@ impl HttpGateway {
     pub(in crate::gateway) async fn inquire(
         &self,
         body: impl Fn() -> Body,
-    ) -> Result<Answer, Unanswered> {
+    ) -> Result<Answer, ExchangeError> {
         match self.exchange(body(), None).await {
-            Err(Unanswered::Expired {
+            Err(ExchangeError::Expired {
                 renewable: true, ..
             }) => self.exchange(body(), None).await,
             answered => answered,
@@ -145,24 +145,24 @@ impl HttpGateway {
     }
 
     /// Sends a body to the payment path, once. `looked`: when it was last asked whether it may leave.
-    async fn exchange(&self, body: Body, looked: Option<Instant>) -> Result<Answer, Unanswered> {
+    async fn exchange(&self, body: Body, looked: Option<Instant>) -> Result<Answer, ExchangeError> {
         let carried = match &self.tokens {
             Some(tokens) => {
-                let bearer = tokens.bearer().await.map_err(Unanswered::NoToken)?;
+                let bearer = tokens.bearer().await.map_err(ExchangeError::NoToken)?;
                 Some((tokens, bearer))
             }
             None => None,
         };
         let authorization = carried.as_ref().map(|(_, bearer)| bearer.header());
         let sent = self.path.post(body, authorization, looked).await;
-        let answer = sent.map_err(Unanswered::Failed)?;
+        let answer = sent.map_err(ExchangeError::Failed)?;
         let Some((tokens, bearer)) = carried else {
             return Ok(answer);
         };
         let status = answer.status;
         if matches!(status, 200..=299 | 400..=499) && is_token_expired(endpoint::body(&answer)) {
             let renewable = tokens.found_expired(&bearer).await;
-            return Err(Unanswered::Expired { status, renewable });
+            return Err(ExchangeError::Expired { status, renewable });
         }
         match status {
             // For the next request: this one is not repeated.

@@ -99,14 +99,14 @@ impl fmt::Debug for Entry {
 
 /// What a callback brings.
 #[derive(Debug)]
-pub struct Pushed {
+pub struct CallbackBody {
     /// `function`, when there is one.
     pub function: Option<String>,
     /// `payload.packet`.
     pub packet: Entry,
 }
 
-impl Pushed {
+impl CallbackBody {
     /// Returns whether the function is that of a status callback, or not named.
     #[must_use]
     pub fn is_payment_status(&self) -> bool {
@@ -139,12 +139,12 @@ pub fn read_envelope(body: &[u8], scrub: &Scrub) -> Result<Envelope, Unreadable>
 ///
 /// # Errors
 /// Says why the body says nothing.
-pub fn read_pushed(body: &[u8], scrub: &Scrub) -> Result<Pushed, Unreadable> {
+pub fn read_pushed(body: &[u8], scrub: &Scrub) -> Result<CallbackBody, Unreadable> {
     let raw: RawPushed<'_> = read_object(body)?;
     let Object(payload) = raw.payload.ok_or(Unreadable::OtherForm)?;
     let Items(mut packets) = payload.packet.ok_or(Unreadable::OtherForm)?;
     match (packets.pop(), packets.is_empty()) {
-        (Some(packet), true) => Ok(Pushed {
+        (Some(packet), true) => Ok(CallbackBody {
             function: raw.function.and_then(|raw| plain(raw, scrub)),
             packet: entry(packet, scrub),
         }),

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;
 
-use crate::domain::{BatchName, PayerTransactionId, Timestamp, Uptime};
+use crate::domain::{BatchName, PayerTransactionId, Timestamp, BootTime};
 use crate::journal::mark::{self, Place};
 use crate::journal::sqlite::codec::catalog::knows;
 use crate::journal::sqlite::load::already_loaded;
@@ -16,15 +16,15 @@ use crate::journal::sqlite::run::lanes;
 use crate::journal::sqlite::run::verbs;
 use crate::journal::sqlite::schema::open::{self, Missing};
 use crate::journal::sqlite::session::fence;
-use crate::journal::sqlite::session::transaction::Chained;
+use crate::journal::sqlite::session::transaction::WriteSession;
 use crate::journal::sqlite::writer::handle::Journal;
-use crate::journal::sqlite::writer::queue::Manner;
+use crate::journal::sqlite::writer::queue::CommitMode;
 use crate::journal::{
-    Acquired, CallbackNote, Claim, Clearance, Due, Error, Finding, Halt, Incoming, LoadPlan,
-    Loaded, Moved, Question, Received, RunTerms, RunToken, Standing,
+    Acquired, IncomingCallback, Claim, Clearance, Due, Error, Finding, Halt, LoadRow, LoadPlan,
+    Loaded, Transition, Question, Received, RunTerms, RunToken, Standing,
 };
 use crate::ledger::HeldFor;
-use crate::lifecycle::{Moment, Policy};
+use crate::lifecycle::{StepContext, Policy};
 
 impl Journal {
     /// Opens a journal, making it when it is not there.
@@ -55,7 +55,7 @@ impl Journal {
     }
 
     fn start(path: &Path, missing: Missing) -> Result<Self, Error> {
-        let mut connection = Chained::new(open::for_writing(path, missing)?);
+        let mut connection = WriteSession::new(open::for_writing(path, missing)?);
         // What is made aside has no place yet.
         if missing != Missing::Aside {
             let absolute = open::absolute(path)?;
@@ -98,9 +98,9 @@ impl Journal {
     pub async fn load(
         &self,
         plan: LoadPlan,
-        rows: Receiver<Vec<Incoming>>,
+        rows: Receiver<Vec<LoadRow>>,
     ) -> Result<Loaded, Error> {
-        self.ask(Manner::Alone, move |connection| {
+        self.ask(CommitMode::Alone, move |connection| {
             load::load(connection, &plan, rows)
         })
         .await
@@ -114,9 +114,9 @@ impl Journal {
     pub async fn recall(
         &self,
         plan: LoadPlan,
-        rows: Receiver<Vec<Incoming>>,
+        rows: Receiver<Vec<LoadRow>>,
     ) -> Result<Option<Loaded>, Error> {
-        self.ask(Manner::Alone, move |c| {
+        self.ask(CommitMode::Alone, move |c| {
             already_loaded::recall(c, &plan, rows)
         })
         .await
@@ -127,7 +127,7 @@ impl Journal {
     /// # Errors
     /// Faults of the journal.
     pub async fn has_batch(&self, name: BatchName) -> Result<bool, Error> {
-        self.ask(Manner::Shared, move |c| {
+        self.ask(CommitMode::Shared, move |c| {
             Ok(crate::journal::sqlite::codec::values::batch_id(c, name.as_str())?.is_some())
         })
         .await
@@ -143,7 +143,7 @@ impl Journal {
         terms: RunTerms,
         policy: Arc<Policy>,
     ) -> Result<Acquired, Error> {
-        self.ask(Manner::Alone, move |c| {
+        self.ask(CommitMode::Alone, move |c| {
             verbs::acquire(c, &batch, &terms, &policy)
         })
         .await
@@ -161,7 +161,7 @@ impl Journal {
         now: Timestamp,
         policy: Arc<Policy>,
     ) -> Result<(Vec<Claim>, Due, Option<Halt>), Error> {
-        self.ask(Manner::Shared, move |c| {
+        self.ask(CommitMode::Shared, move |c| {
             let (claims, halt) = verbs::claim(c, token, limit, now, &policy)?;
             Ok((claims, verbs::due(c, token, now)?, halt))
         })
@@ -178,7 +178,7 @@ impl Journal {
         now: Timestamp,
         policy: Arc<Policy>,
     ) -> Result<u64, Error> {
-        self.ask(Manner::Shared, move |c| {
+        self.ask(CommitMode::Shared, move |c| {
             fence::assert_current(c, token)?;
             verbs::abandon(c, token.batch_id, now, &policy)
         })
@@ -195,7 +195,7 @@ impl Journal {
         why: HeldFor,
         now: Timestamp,
     ) -> Result<(), Error> {
-        self.ask(Manner::Shared, move |c| lanes::hold_all(c, token, why, now))
+        self.ask(CommitMode::Shared, move |c| lanes::hold_all(c, token, why, now))
             .await
     }
 
@@ -210,7 +210,7 @@ impl Journal {
         now: Timestamp,
         policy: Arc<Policy>,
     ) -> Result<Vec<(i64, Clearance)>, Error> {
-        self.ask(Manner::Shared, move |c| {
+        self.ask(CommitMode::Shared, move |c| {
             verbs::clearances(c, token, &seqs, now, &policy)
         })
         .await
@@ -227,7 +227,7 @@ impl Journal {
         now: Timestamp,
         lease: Timestamp,
     ) -> Result<(Vec<Question>, Due), Error> {
-        self.ask(Manner::Shared, move |c| {
+        self.ask(CommitMode::Shared, move |c| {
             let questions = verbs::questions(c, token, limit, now, lease)?;
             Ok((questions, verbs::due(c, token, now)?))
         })
@@ -244,10 +244,10 @@ impl Journal {
         &self,
         by: Option<RunToken>,
         findings: Vec<Finding>,
-        moment: Moment,
+        moment: StepContext,
         policy: Arc<Policy>,
-    ) -> Result<Vec<Moved>, Error> {
-        self.ask(Manner::Shared, move |c| {
+    ) -> Result<Vec<Transition>, Error> {
+        self.ask(CommitMode::Shared, move |c| {
             by.map_or(Ok(()), |token| fence::assert_current(c, token))?;
             record::record(c, &findings, moment, &policy)
         })
@@ -259,7 +259,7 @@ impl Journal {
     /// # Errors
     /// [`Error::Fenced`] when another run has taken over: a run that looks every second learns of it within that time.
     pub async fn due(&self, token: RunToken, now: Timestamp) -> Result<Due, Error> {
-        self.ask(Manner::Shared, move |c| {
+        self.ask(CommitMode::Shared, move |c| {
             fence::assert_current(c, token)?;
             verbs::due(c, token, now)
         })
@@ -273,10 +273,10 @@ impl Journal {
     pub async fn rest(
         &self,
         token: RunToken,
-        posts: Uptime,
-        questions: Uptime,
+        posts: BootTime,
+        questions: BootTime,
     ) -> Result<(), Error> {
-        self.ask(Manner::Alone, move |c| {
+        self.ask(CommitMode::Alone, move |c| {
             crate::journal::sqlite::run::rest::rest(c, token, posts, questions)
         })
         .await
@@ -287,7 +287,7 @@ impl Journal {
     /// # Errors
     /// [`Error::UnknownBatch`].
     pub async fn standing(&self, batch: BatchName) -> Result<Standing, Error> {
-        self.ask(Manner::Alone, move |c| {
+        self.ask(CommitMode::Alone, move |c| {
             c.write_tallies()?;
             crate::journal::sqlite::read::batch_status::standing(c, &batch)
         })
@@ -305,7 +305,7 @@ impl Journal {
         reason: String,
         now: Timestamp,
     ) -> Result<(), Error> {
-        self.ask(Manner::Shared, move |c| {
+        self.ask(CommitMode::Shared, move |c| {
             lanes::hold_lane(c, token, lane, &reason, now)
         })
         .await
@@ -316,7 +316,7 @@ impl Journal {
     /// # Errors
     /// [`Error::Fenced`] when another run has taken over.
     pub async fn reopen_lane(&self, token: RunToken, lane: i64) -> Result<(), Error> {
-        self.ask(Manner::Shared, move |c| lanes::reopen_lane(c, token, lane))
+        self.ask(CommitMode::Shared, move |c| lanes::reopen_lane(c, token, lane))
             .await
     }
 
@@ -326,11 +326,11 @@ impl Journal {
     /// Faults of the journal: the callback must not be acknowledged then.
     pub async fn callback(
         &self,
-        note: CallbackNote,
-        moment: Moment,
+        note: IncomingCallback,
+        moment: StepContext,
         policy: Arc<Policy>,
     ) -> Result<Received, Error> {
-        self.ask(Manner::Patient, move |c| {
+        self.ask(CommitMode::Patient, move |c| {
             callbacks::callback(c, &note, moment, &policy)
         })
         .await
@@ -341,7 +341,7 @@ impl Journal {
     /// # Errors
     /// Faults of the journal.
     pub async fn callback_key(&self) -> Result<Vec<u8>, Error> {
-        self.ask(Manner::Alone, |c| verbs::callback_key(c)).await
+        self.ask(CommitMode::Alone, |c| verbs::callback_key(c)).await
     }
 
     /// Looks up a payment by its identifier in any batch.
@@ -349,6 +349,6 @@ impl Journal {
     /// # Errors
     /// Faults of the journal.
     pub async fn knows(&self, id: PayerTransactionId) -> Result<bool, Error> {
-        self.ask(Manner::Shared, move |c| knows(c, id)).await
+        self.ask(CommitMode::Shared, move |c| knows(c, id)).await
     }
 }

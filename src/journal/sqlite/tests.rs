@@ -16,8 +16,8 @@ use crate::journal::sqlite::run::restart::{DOUBTS, GIVEN_UP, NEVER_DUE, PUT_OFF,
 use crate::journal::sqlite::run::verbs::{NEXT_QUESTION, due_in_lane, next_in_lane};
 use crate::journal::sqlite::schema::open::{APPLICATION_ID, SCHEMA_VERSION};
 use crate::journal::sqlite::schema::open::{Missing, for_reading, for_writing};
-use crate::journal::sqlite::session::transaction::Chained;
-use crate::journal::{Error, Incoming, LoadPlan, Loaded};
+use crate::journal::sqlite::session::transaction::WriteSession;
+use crate::journal::{Error, LoadRow, LoadPlan, Loaded};
 
 fn fresh() -> (tempfile::TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
@@ -136,10 +136,10 @@ fn plan() -> LoadPlan {
 }
 
 /// Loads as the writer does: in a transaction that an error rolls back.
-fn load_rows(c: &mut Chained, count: u64) -> Result<Loaded, Error> {
+fn load_rows(c: &mut WriteSession, count: u64) -> Result<Loaded, Error> {
     let (sender, receiver) = channel();
-    let mut block: Vec<_> = (1..=count).map(|n| Incoming::Good(row(n))).collect();
-    block.push(Incoming::End);
+    let mut block: Vec<_> = (1..=count).map(|n| LoadRow::Good(row(n))).collect();
+    block.push(LoadRow::End);
     sender.send(block).unwrap();
     drop(sender);
     c.execute_batch("begin immediate").unwrap();
@@ -176,14 +176,14 @@ fn counts(path: &Path) -> Vec<i64> {
 fn a_load_that_finds_the_disk_full_at_any_point_leaves_nothing_behind() {
     let pages = |c: &Connection| pragma(c, "page_count").parse::<i64>().unwrap();
     let (_folder, path) = fresh();
-    let mut c = Chained::new(for_writing(&path, Missing::Create).unwrap());
+    let mut c = WriteSession::new(for_writing(&path, Missing::Create).unwrap());
     let empty = pages(&c);
     load_rows(&mut c, 3000).unwrap();
     let needed = pages(&c) - empty;
     // Full while rows come in, while they are sorted, while their lives begin.
     for percent in [0, 20, 60, 70, 80, 85, 90, 95, 99] {
         let (_folder, path) = fresh();
-        let mut c = Chained::new(for_writing(&path, Missing::Create).unwrap());
+        let mut c = WriteSession::new(for_writing(&path, Missing::Create).unwrap());
         let pages = empty + needed * percent / 100;
         c.pragma_update(None, "max_page_count", pages).unwrap();
         let loaded = load_rows(&mut c, 3000);
@@ -201,7 +201,7 @@ fn a_load_that_finds_the_disk_full_at_any_point_leaves_nothing_behind() {
 #[test]
 fn no_statement_of_the_dispatch_scans_the_payments() {
     let (_folder, path) = fresh();
-    let mut c = Chained::new(for_writing(&path, Missing::Create).unwrap());
+    let mut c = WriteSession::new(for_writing(&path, Missing::Create).unwrap());
     load_rows(&mut c, 10).unwrap();
     // As a load leaves it: of payments there are some, of evidence there is next to none.
     c.execute_batch("analyze").unwrap();

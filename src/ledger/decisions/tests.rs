@@ -1,21 +1,21 @@
 //! Tables of what may be decided.
 
 use super::*;
-use crate::canary::Canary;
+use crate::canary::SeededBug;
 use crate::domain::Currency;
-use crate::lifecycle::Verdict;
+use crate::lifecycle::CodeMeaning;
 
 const HOUR: i64 = 3_600_000;
 const POSTED: i64 = 1_000 * HOUR;
 /// In doubt since its post.
-fn payment() -> Life {
-    Life {
+fn payment() -> PaymentState {
+    PaymentState {
         state: State::InDoubt,
         attempts: 1,
         exposures: 1,
         posted_at: Some(after(0)),
         quarantine_from: Some(after(0)),
-        ..Life::NEW
+        ..PaymentState::NEW
     }
 }
 
@@ -24,8 +24,8 @@ fn after(hours: i64) -> Timestamp {
 }
 
 /// Known to the gateway, delivered an hour after its post.
-fn delivered() -> Life {
-    Life {
+fn delivered() -> PaymentState {
+    PaymentState {
         state: State::Delivered,
         known: true,
         quarantine_from: Some(after(1)),
@@ -33,8 +33,8 @@ fn delivered() -> Life {
     }
 }
 
-fn accepted() -> Life {
-    Life {
+fn accepted() -> PaymentState {
+    PaymentState {
         state: State::Acknowledged,
         known: true,
         ..payment()
@@ -45,18 +45,18 @@ fn accepted() -> Life {
 fn wrong() -> Vec<String> {
     use Heard::*;
     use Refusal::*;
-    let in_state = |state| Life { state, ..payment() };
-    let presumed = Life {
+    let in_state = |state| PaymentState { state, ..payment() };
+    let presumed = PaymentState {
         posted_at: None,
         attempts: 0,
         ..payment()
     };
-    let never = Life {
+    let never = PaymentState {
         posted_at: None,
         quarantine_from: None,
         ..in_state(State::Conflict)
     };
-    let forgotten = Life {
+    let forgotten = PaymentState {
         known: true,
         ..payment()
     };
@@ -215,7 +215,7 @@ fn wrong() -> Vec<String> {
         ),
         (never, Some(CannotBeAsked), true, minutes(0), Ok(())),
         // Nobody asked: nothing had left when the order was given.
-        (Life::NEW, None, false, minutes(0), Ok(())),
+        (PaymentState::NEW, None, false, minutes(0), Ok(())),
         (in_state(State::Posting), None, false, minutes(0), Ok(())),
         (payment(), None, true, behind, Err(LearnedMeanwhile)),
         (
@@ -258,7 +258,7 @@ fn wrong() -> Vec<String> {
 #[test]
 fn a_payment_fails_by_an_operators_word_only_where_it_can_no_longer_be_paid() {
     assert_eq!(wrong(), Vec::<String>::new());
-    let _awake = Canary::FailedUnasked.wake();
+    let _awake = SeededBug::FailedUnasked.wake();
     assert!(wrong().len() > 20, "the planted mistake is found");
 }
 
@@ -267,7 +267,7 @@ fn what_may_have_arrived_is_asked_about_first() {
     let asked: Vec<_> = State::ALL
         .into_iter()
         .filter(|state| {
-            is_asked_first(&Life {
+            is_asked_first(&PaymentState {
                 state: *state,
                 ..payment()
             })
@@ -281,18 +281,18 @@ fn what_may_have_arrived_is_asked_about_first() {
         State::Conflict,
     ];
     assert_eq!(asked, expected);
-    assert!(!is_asked_first(&Life::NEW), "it never left");
+    assert!(!is_asked_first(&PaymentState::NEW), "it never left");
 }
 
 #[test]
 fn what_a_lost_journal_may_have_posted_has_its_quarantine_from_when_that_was_noticed() {
     let policy = Policy::default();
-    let long_ago = Life {
+    let long_ago = PaymentState {
         state: State::InDoubt,
         exposures: 1,
         posted_at: Some(Timestamp::from_millis(0)),
         quarantine_from: Some(Timestamp::from_millis(0)),
-        ..Life::NEW
+        ..PaymentState::NEW
     };
     let noticed = Timestamp::from_millis(0).after(policy.give_up_after * 2);
     let asked = |heard| Asked {
@@ -355,7 +355,7 @@ fn only_an_entry_of_a_status_reply_says_something() {
         (Class::Duplicate, Nothing, Nothing, Nothing),
         (Class::InDoubt, Nothing, Nothing, Nothing),
     ] {
-        let verdict = Verdict { class, code: 1 };
+        let verdict = CodeMeaning { class, code: 1 };
         let answer = Event::Answer(verdict);
         assert_eq!(Heard::of(answer, ours), heard);
         assert_eq!(Heard::of(answer, recognised), heard, "it names ours");
@@ -369,11 +369,11 @@ fn only_an_entry_of_a_status_reply_says_something() {
 
 #[test]
 fn what_was_called_paid_once_takes_a_second_word() {
-    let conflict = Life {
+    let conflict = PaymentState {
         state: State::Conflict,
         ..accepted()
     };
-    let doubt = Life {
+    let doubt = PaymentState {
         known: false,
         ..conflict
     };
@@ -447,7 +447,7 @@ fn an_order_is_about_no_more_than_was_shown() {
     ] {
         assert_eq!(is_within(&shown, &found), within, "{found:?}");
     }
-    let _awake = Canary::OrderUnbounded.wake();
+    let _awake = SeededBug::OrderUnbounded.wake();
     let more = vec![(Some(110), tally(4, kes, 900))];
     assert!(is_within(&shown, &more), "the table finds it");
 }

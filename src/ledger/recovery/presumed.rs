@@ -1,7 +1,7 @@
 //! Payments that an earlier journal may have posted: what becomes of them, and when a recovery is over.
 
 use super::OrdersLost;
-use crate::lifecycle::{Life, State};
+use crate::lifecycle::{PaymentState, State};
 
 /// What happened to a payment after it was presumed posted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -33,7 +33,7 @@ pub enum Became {
 
 /// Returns what is known of a payment that was presumed posted.
 #[must_use]
-pub fn became(life: &Life, since: Since) -> Became {
+pub fn became(life: &PaymentState, since: Since) -> Became {
     let ended = matches!(life.state, State::Paid | State::Failed | State::Conflict);
     let decided = since.decided && life.state.is_finished() && life.state != State::Conflict;
     match since {
@@ -49,7 +49,7 @@ pub fn became(life: &Life, since: Since) -> Became {
 /// Returns whether a payment is presumed posted where an earlier journal may have posted it: nothing else would be posted
 /// unasked.
 #[must_use]
-pub fn is_presumed(life: &Life) -> bool {
+pub fn is_presumed(life: &PaymentState) -> bool {
     // What the gateway had before our first post was the earlier journal's, then.
     let taken = life.taken && matches!(life.state, State::InDoubt | State::Conflict);
     life.state == State::Ready || taken
@@ -60,7 +60,7 @@ pub fn is_presumed(life: &Life) -> bool {
 /// Only the presumption makes it doubtful: this journal never posted it, and the gateway has never spoken of it but to say
 /// that it does not know it.
 #[must_use]
-pub fn may_be_released(life: &Life, spoken_of: bool) -> bool {
+pub fn may_be_released(life: &PaymentState, spoken_of: bool) -> bool {
     let unknown = !life.known && life.code.is_none() && !spoken_of;
     life.state == State::InDoubt && life.attempts == 0 && unknown
 }

@@ -5,7 +5,7 @@ mod traces;
 use super::*;
 use crate::domain::Timestamp;
 use crate::ledger::confirmation::Bound;
-use crate::lifecycle::{Fact, Life, Policy, State, fold};
+use crate::lifecycle::{RecordedEvent, PaymentState, Policy, State, fold};
 
 const OURS: JournalId = [1; 16];
 const OTHER: JournalId = [2; 16];
@@ -51,7 +51,7 @@ fn a_journal_is_what_its_place_has_seen_last_or_may_have_missed_something() {
     let written = |change: fn(&mut Marked)| {
         let mut marked = marked();
         change(&mut marked);
-        Mark::Written(marked)
+        Mark::AmountField(marked)
     };
     let same = || written(|_| {});
     let with = |change: fn(&mut Found)| {
@@ -194,7 +194,7 @@ fn a_journal_is_what_its_place_has_seen_last_or_may_have_missed_something() {
 
 #[test]
 fn a_mark_goes_forward_only_and_never_over_that_of_another_journal() {
-    let before = Mark::Written(marked());
+    let before = Mark::AmountField(marked());
     let moved = |epoch, positions: &[Position]| Marked {
         journal: OURS,
         born: Some(100),
@@ -244,7 +244,7 @@ fn a_mark_goes_forward_only_and_never_over_that_of_another_journal() {
         assert_eq!(advance(&before, &moved), expected, "{case}");
     }
     let many: Vec<Position> = (0..40).map(|n| position(n, n + 1, 1)).collect();
-    let kept = advance(&Mark::Missing, &moved(1, &[])).map(Mark::Written);
+    let kept = advance(&Mark::Missing, &moved(1, &[])).map(Mark::AmountField);
     let kept = advance(&kept.unwrap(), &moved(1, &many)).unwrap();
     assert_eq!(kept.positions, many[40 - POSITIONS_MAX..]);
 }
@@ -260,13 +260,13 @@ fn every_cause_has_a_number_and_a_sentence_of_its_own() {
     }
 }
 
-fn life(state: State) -> Life {
-    Life { state, ..Life::NEW }
+fn life(state: State) -> PaymentState {
+    PaymentState { state, ..PaymentState::NEW }
 }
 
-fn doubt(life: &Life) -> Life {
+fn doubt(life: &PaymentState) -> PaymentState {
     let (at, policy) = (Timestamp::from_millis(9), Policy::default());
-    fold(life, Fact::PresumedPosted, at, &policy)
+    fold(life, RecordedEvent::PresumedPosted, at, &policy)
 }
 
 #[test]
@@ -278,27 +278,27 @@ fn what_is_ready_is_presumed_posted_and_nothing_else() {
             "{state:?}"
         );
     }
-    let repeated = Life {
+    let repeated = PaymentState {
         attempts: 2,
         exposures: 2,
         not_found: 2,
         posted_at: Some(Timestamp::from_millis(5)),
-        ..Life::NEW
+        ..PaymentState::NEW
     };
     let after = doubt(&repeated);
     assert_eq!((after.state, after.attempts), (State::InDoubt, 2));
     assert_eq!((after.exposures, after.not_found), (2, 0));
-    assert_eq!(doubt(&Life::NEW).exposures, 1);
+    assert_eq!(doubt(&PaymentState::NEW).exposures, 1);
 }
 
 #[test]
 fn a_word_releases_what_only_the_presumption_makes_doubtful() {
-    let doubt = doubt(&Life::NEW);
+    let doubt = doubt(&PaymentState::NEW);
     let table = [
         ("presumed", doubt, false, true),
         (
             "asked about in vain",
-            Life {
+            PaymentState {
                 not_found: 1,
                 queries: 3,
                 ..doubt
@@ -309,7 +309,7 @@ fn a_word_releases_what_only_the_presumption_makes_doubtful() {
         ("spoken of", doubt, true, false),
         (
             "posted by this journal",
-            Life {
+            PaymentState {
                 attempts: 1,
                 ..doubt
             },
@@ -318,7 +318,7 @@ fn a_word_releases_what_only_the_presumption_makes_doubtful() {
         ),
         (
             "known to the gateway",
-            Life {
+            PaymentState {
                 known: true,
                 ..doubt
             },
@@ -327,7 +327,7 @@ fn a_word_releases_what_only_the_presumption_makes_doubtful() {
         ),
         (
             "refused, to be confirmed",
-            Life {
+            PaymentState {
                 code: Some(110),
                 ..doubt
             },
@@ -336,22 +336,22 @@ fn a_word_releases_what_only_the_presumption_makes_doubtful() {
         ),
         (
             "acknowledged",
-            Life {
+            PaymentState {
                 state: State::Acknowledged,
                 ..doubt
             },
             false,
             false,
         ),
-        ("ready", Life::NEW, false, false),
+        ("ready", PaymentState::NEW, false, false),
         ("paid", life(State::Paid), false, false),
     ];
     for (case, life, spoken_of, expected) in table {
         assert_eq!(may_be_released(&life, spoken_of), expected, "{case}");
     }
     let at = Timestamp::from_millis(10);
-    let released = fold(&doubt, Fact::Released, at, &Policy::default());
-    assert_eq!(released, Life::NEW);
+    let released = fold(&doubt, RecordedEvent::Released, at, &Policy::default());
+    assert_eq!(released, PaymentState::NEW);
 }
 
 #[test]

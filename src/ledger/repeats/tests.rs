@@ -1,5 +1,5 @@
 use super::*;
-use crate::canary::Canary;
+use crate::canary::SeededBug;
 use crate::domain::{Amount, Country, Currency, Money, Msisdn};
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
@@ -307,7 +307,7 @@ fn recipient_amount_and_service_make_the_same_payment() {
         ..row()
     };
     assert!(!is_same_payment(&open, &elsewhere));
-    let _awake = Canary::OpenAmountIsAnother.wake();
+    let _awake = SeededBug::OpenAmountIsAnother.wake();
     assert!(!is_same_payment(&open, &row()), "the table finds it");
 }
 
@@ -372,7 +372,7 @@ fn references_are_compared_as_a_person_reads_them() {
         assert_eq!(References::of(a, b), expected, "{a:?} {b:?}");
         assert_eq!(References::of(b, a), expected, "{a:?} {b:?}");
     }
-    let _awake = Canary::ReferencesAsWritten.wake();
+    let _awake = SeededBug::ReferencesAsWritten.wake();
     assert!(
         table
             .iter()
@@ -515,7 +515,7 @@ fn of_two_services_the_stricter_terms_count() {
     }
     assert!(terms.restart_somewhere());
     assert!(!TermsByService::default().restart_somewhere());
-    let _awake = Canary::TermsOfOneService.wake();
+    let _awake = SeededBug::TermsOfOneService.wake();
     assert!(!table.iter().all(holds), "the table finds it");
 }
 

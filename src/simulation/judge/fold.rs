@@ -2,22 +2,22 @@
 
 use std::collections::BTreeSet;
 
-use crate::canary::Canary;
-use crate::journal::{ReportRow, Snapshot, TrailEntry};
-use crate::lifecycle::{Life, Moment, Policy, State, step};
+use crate::canary::SeededBug;
+use crate::journal::{ReportRow, Snapshot, HistoryEntry};
+use crate::lifecycle::{PaymentState, StepContext, Policy, State, step};
 use crate::simulation::life::policy;
 use crate::simulation::scene::Scene;
 
 /// What a trail of evidence adds up to.
-fn fold(trail: &[TrailEntry], policy: &Policy) -> Life {
-    trail.iter().fold(Life::NEW, |life, entry| {
-        let moment = Moment {
+fn fold(trail: &[HistoryEntry], policy: &Policy) -> PaymentState {
+    trail.iter().fold(PaymentState::NEW, |life, entry| {
+        let moment = StepContext {
             now: entry.at,
             jitter: 0,
         };
         match entry.event {
             Some(event) => step(&life, event, moment, policy).life,
-            None if entry.kind == "presumed to have been posted before" => Life {
+            None if entry.kind == "presumed to have been posted before" => PaymentState {
                 state: State::InDoubt,
                 code: None,
                 attempts: match (life.state, life.exposures) {
@@ -36,8 +36,8 @@ fn fold(trail: &[TrailEntry], policy: &Policy) -> Life {
 }
 
 /// The life without what evidence does not tell: when something is done next.
-fn proven(life: Life) -> Life {
-    Life {
+fn proven(life: PaymentState) -> PaymentState {
+    PaymentState {
         due_at: None,
         queries: 0,
         ..life
@@ -70,7 +70,7 @@ impl Scene {
         };
         let (first, second) = (read(), read());
         // The planted mistakes must be found by the books alone.
-        if !Canary::ALL.iter().any(|canary| canary.sings()) {
+        if !SeededBug::ALL.iter().any(|canary| canary.is_active()) {
             let found = self.disk.read(|reader| {
                 let snapshot = reader.snapshot(&self.batch()).expect("the batch is there");
                 snapshot.prove(None).findings

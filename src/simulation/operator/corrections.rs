@@ -3,7 +3,7 @@
 use tokio_util::sync::CancellationToken;
 
 use crate::domain::Instruction;
-use crate::journal::{Error, Incoming, LoadPlan, Loaded};
+use crate::journal::{Error, LoadRow, LoadPlan, Loaded};
 use crate::ledger::correction::Corrects;
 use crate::lifecycle::State;
 use crate::simulation::judge::oracle::Generation;
@@ -58,9 +58,9 @@ impl Scene {
         let (sender, receiver) = std::sync::mpsc::channel();
         let corrects = Corrects::Failed(chosen.id.as_str().to_owned());
         let rows = vec![
-            Incoming::Corrects(corrects),
-            Incoming::Good(row.clone()),
-            Incoming::End,
+            LoadRow::Corrects(corrects),
+            LoadRow::Good(row.clone()),
+            LoadRow::End,
         ];
         let _ = sender.send(rows);
         drop(sender);

@@ -10,7 +10,7 @@ use crate::gateway::{Gateway, Inquiry};
 use crate::journal::{Answered, Decision, Error, Finding, Journal};
 use crate::ledger::HeldFor;
 use crate::ledger::decisions::{Asked, Refusal, is_asked_first};
-use crate::lifecycle::{Moment, Policy, State};
+use crate::lifecycle::{StepContext, Policy, State};
 use crate::simulation::judge::oracle::Generation;
 use crate::simulation::life::policy;
 use crate::simulation::scene::Scene;
@@ -52,8 +52,8 @@ impl Scene {
         }
     }
 
-    pub(in crate::simulation) fn moment(&self) -> Moment {
-        Moment {
+    pub(in crate::simulation) fn moment(&self) -> StepContext {
+        StepContext {
             now: self.world.lock().wall_now(),
             jitter: 0,
         }

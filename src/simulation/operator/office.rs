@@ -6,8 +6,8 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 use crate::journal::simulated::{Disk, Fuse, Shelf};
-use crate::journal::{Incoming, Journal, LoadPlan, Loaded};
-use crate::lifecycle::Moment;
+use crate::journal::{LoadRow, Journal, LoadPlan, Loaded};
+use crate::lifecycle::StepContext;
 use crate::simulation::judge::oracle::FAILED;
 use crate::simulation::scene::{Scene, plan, row};
 
@@ -76,8 +76,8 @@ impl Scene {
         self.world.lock().know(&rows);
         let _ = sender.send(
             rows.into_iter()
-                .map(Incoming::Good)
-                .chain([Incoming::End])
+                .map(LoadRow::Good)
+                .chain([LoadRow::End])
                 .collect(),
         );
         drop(sender);
@@ -87,7 +87,7 @@ impl Scene {
             ..plan(now, presume_posted)
         };
         match journal.load(plan, receiver).await {
-            Ok(Loaded::New(_) | Loaded::AlreadyThere(_)) => {
+            Ok(Loaded::New(_) | Loaded::AlreadyLoaded(_)) => {
                 self.certain.set(count);
                 Ok(())
             }
@@ -148,7 +148,7 @@ impl Scene {
     async fn act(&self) {
         let (act, moment, number) = {
             let mut shape = self.world.lock();
-            let moment = Moment {
+            let moment = StepContext {
                 now: shape.wall_now(),
                 jitter: 0,
             };

@@ -1,7 +1,7 @@
 //! A gateway that breaks its word, and what the journal has heard of it.
 
 use super::gateway::entry;
-use super::world::{Happening, Shape};
+use super::world::{SimEvent, Shape};
 use crate::domain::PayerTransactionId;
 use crate::journal::simulated::Disk;
 use crate::lifecycle::State;
@@ -49,7 +49,7 @@ impl Shape {
     ) {
         if self.chance(chance) {
             let delay = self.delay(|f| f.settle_ms) * self.rng.u64(1..=4);
-            self.plan(delay, Happening::Recant(id));
+            self.plan(delay, SimEvent::Recant(id));
         }
     }
 
@@ -79,7 +79,7 @@ impl Shape {
     pub(in crate::simulation) fn may_waver(&mut self, id: PayerTransactionId) {
         if self.chance(|f| f.late_word) {
             let delay = self.delay(|f| f.settle_ms) * self.rng.u64(1..=4);
-            self.plan(delay, Happening::Waver(id));
+            self.plan(delay, SimEvent::Waver(id));
         }
     }
 
@@ -93,8 +93,8 @@ impl Shape {
         match self.rng.u32(0..4) {
             0 => self.call_back(id, 139),
             1 => self.call_back(id, 148),
-            2 => self.plan(0, Happening::Stray(id)),
-            _ => self.plan(0, Happening::Junk(id, 1)),
+            2 => self.plan(0, SimEvent::Stray(id)),
+            _ => self.plan(0, SimEvent::Junk(id, 1)),
         }
         self.may_recant(id, |f| f.broken_no);
     }

@@ -3,7 +3,7 @@
 use tokio::sync::oneshot;
 
 use super::packet::{Answer, Packet, Proof};
-use super::world::{Happening, Shape};
+use super::world::{SimEvent, Shape};
 use crate::domain::PayerTransactionId;
 use crate::simulation::operator::accounts::owner;
 
@@ -40,7 +40,7 @@ const OTHER: &str = r#""amount":"90,000.00","currencyCode":"KES""#;
 impl Shape {
     fn back(&mut self, reply: oneshot::Sender<Answer>, answer: Answer) {
         let delay = self.delay(|f| f.network_ms);
-        self.plan(delay, Happening::Reply(reply, answer));
+        self.plan(delay, SimEvent::Reply(reply, answer));
     }
 
     fn error(&mut self, reply: oneshot::Sender<Answer>) {
@@ -74,7 +74,7 @@ impl Shape {
         if self.chance(|f| f.late_execution) {
             let delay = self.delay(|f| f.late_ms);
             self.note(|| format!("post put aside for {delay} ms"));
-            self.plan(delay, Happening::Late(packets.to_vec()));
+            self.plan(delay, SimEvent::Late(packets.to_vec()));
             return self.back(reply, Answer::nothing(504, b"<html>".to_vec()));
         }
         let (mut entries, mut proofs) = (Vec::new(), Vec::new());
@@ -112,7 +112,7 @@ impl Shape {
             if self.rng.bool() {
                 self.back(reply, Answer::HangUp);
             } else {
-                self.plan(3_600_000, Happening::Reply(reply, Answer::HangUp));
+                self.plan(3_600_000, SimEvent::Reply(reply, Answer::HangUp));
             }
             return;
         }
@@ -237,7 +237,7 @@ impl Shape {
             self.settle(packet.id);
         } else {
             let delay = self.delay(|f| f.settle_ms);
-            self.plan(delay, Happening::Settle(packet.id));
+            self.plan(delay, SimEvent::Settle(packet.id));
         }
         if delivered { 148 } else { 139 }
     }
@@ -289,12 +289,12 @@ impl Shape {
         }
         let delay = self.delay(|f| f.network_ms);
         if self.chance(|f| f.junk) {
-            self.plan(0, Happening::Junk(id, JUNK));
+            self.plan(0, SimEvent::Junk(id, JUNK));
         }
-        self.plan(delay, Happening::Push(id, code, 0));
+        self.plan(delay, SimEvent::Push(id, code, 0));
         if self.chance(|f| f.callback_doubled) {
             let delay = self.delay(|f| f.settle_ms);
-            self.plan(delay, Happening::Push(id, code, 0));
+            self.plan(delay, SimEvent::Push(id, code, 0));
         }
     }
 

@@ -8,7 +8,7 @@ use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
 use super::packet::{Answer, Packet, Proof};
-use super::world::{Happening, World};
+use super::world::{SimEvent, World};
 use crate::domain::{Currency, PayerTransactionId, ServiceCode};
 use crate::gateway::simulated::{Failure, Question, Response, classify, failed};
 use crate::gateway::{
@@ -47,7 +47,7 @@ impl Line {
         &self,
         question: Question,
         ids: &[PayerTransactionId],
-        happening: impl FnOnce(oneshot::Sender<Answer>) -> Happening,
+        happening: impl FnOnce(oneshot::Sender<Answer>) -> SimEvent,
     ) -> Reply {
         let (sender, answer) = oneshot::channel();
         let refused = {
@@ -61,7 +61,7 @@ impl Line {
                 shape.note(|| "no connection".into());
             } else if shape.chance(|f| f.lost_request) {
                 shape.note(|| "a request is lost".into());
-                shape.plan(3_600_000, Happening::Reply(sender, Answer::HangUp));
+                shape.plan(3_600_000, SimEvent::Reply(sender, Answer::HangUp));
             } else {
                 let delay = shape.delay(|f| f.network_ms);
                 shape.plan(delay, happening(sender));
@@ -137,7 +137,7 @@ impl Gateway for Line {
         }
         let reply = self
             .ask(Question::Post, &ids, |reply| {
-                Happening::Post(packets, reply)
+                SimEvent::Post(packets, reply)
             })
             .await;
         self.alive().await;
@@ -150,7 +150,7 @@ impl Gateway for Line {
         let asked = ids.clone();
         self.alive().await;
         self.ask(Question::Status, &ids, |reply| {
-            Happening::Query(self.user, asked, reply)
+            SimEvent::Query(self.user, asked, reply)
         })
         .await
     }

@@ -10,7 +10,7 @@ use tokio::time::Instant;
 
 use super::packet::{Answer, Departures, Hold, Packet};
 use crate::callback;
-use crate::domain::{Instruction, PayerTransactionId, Timestamp, Uptime};
+use crate::domain::{Instruction, PayerTransactionId, Timestamp, BootTime};
 use crate::journal::simulated::Disk;
 use crate::simulation::faults::Faults;
 use crate::simulation::operator::again::Again;
@@ -20,7 +20,7 @@ const PUSHES_MAX: u32 = 6;
 const PUSH_AGAIN_MS: u64 = 2_000;
 
 /// What happens at a moment.
-pub(in crate::simulation) enum Happening {
+pub(in crate::simulation) enum SimEvent {
     /// A post arrives.
     Post(Vec<Packet>, oneshot::Sender<Answer>),
     /// A status query of this user arrives.
@@ -102,7 +102,7 @@ pub(in crate::simulation) struct Shape {
     /// The journal.
     pub disk: Option<Disk>,
     pub faults: Faults,
-    queue: BTreeMap<(u64, u64), Happening>,
+    queue: BTreeMap<(u64, u64), SimEvent>,
     serial: u64,
     base_ms: u64,
     started: Option<Instant>,
@@ -225,28 +225,28 @@ impl World {
         shape.base_ms = until;
     }
 
-    fn happen(self: &Arc<Self>, shape: &mut Shape, what: Happening) {
+    fn happen(self: &Arc<Self>, shape: &mut Shape, what: SimEvent) {
         match what {
-            Happening::Post(packets, reply) => shape.take_post(&packets, reply),
-            Happening::Query(user, ids, reply) => shape.take_query(user, &ids, reply),
-            Happening::Late(packets) => {
+            SimEvent::Post(packets, reply) => shape.take_post(&packets, reply),
+            SimEvent::Query(user, ids, reply) => shape.take_query(user, &ids, reply),
+            SimEvent::Late(packets) => {
                 for packet in &packets {
                     let code = shape.accept(packet);
                     shape.note(|| format!("late {} {code}", packet.id));
                 }
             }
-            Happening::Reply(sender, answer) => {
+            SimEvent::Reply(sender, answer) => {
                 let _ = sender.send(answer);
             }
-            Happening::Settle(id) => shape.settle(id),
-            Happening::Recant(id) => shape.recant(id),
-            Happening::Waver(id) => shape.waver(id),
-            Happening::Push(id, code, tries) => self.push(shape, id, code, tries),
-            Happening::Junk(id, count) => {
+            SimEvent::Settle(id) => shape.settle(id),
+            SimEvent::Recant(id) => shape.recant(id),
+            SimEvent::Waver(id) => shape.waver(id),
+            SimEvent::Push(id, code, tries) => self.push(shape, id, code, tries),
+            SimEvent::Junk(id, count) => {
                 let body = |number| format!("{{\"junk\":{number}");
                 self.push_bodies(shape, id, (0..count).map(body).collect());
             }
-            Happening::Stray(id) => {
+            SimEvent::Stray(id) => {
                 let body = pushed(shape.stray(id));
                 self.push_bodies(shape, id, vec![body]);
             }
@@ -263,7 +263,7 @@ impl World {
             return;
         }
         if tries < PUSHES_MAX {
-            shape.plan(PUSH_AGAIN_MS, Happening::Push(id, code, tries + 1));
+            shape.plan(PUSH_AGAIN_MS, SimEvent::Push(id, code, tries + 1));
         }
         let Some(door) = shape.door.clone().filter(|_| !shape.deaf) else {
             return;
@@ -388,8 +388,8 @@ impl Shape {
     }
 
     /// The clock of the machine that nobody sets.
-    pub fn uptime(&self) -> Uptime {
-        Uptime::from_parts(1, self.now())
+    pub fn uptime(&self) -> BootTime {
+        BootTime::from_parts(1, self.now())
     }
 
     pub fn note(&mut self, text: impl FnOnce() -> String) {
@@ -399,7 +399,7 @@ impl Shape {
         }
     }
 
-    pub fn plan(&mut self, after_ms: u64, what: Happening) {
+    pub fn plan(&mut self, after_ms: u64, what: SimEvent) {
         self.serial += 1;
         self.queue
             .insert((self.now() + after_ms, self.serial), what);
@@ -423,7 +423,7 @@ impl Shape {
         self.rng.u64(0..=most)
     }
 
-    fn next_due(&mut self) -> Option<Happening> {
+    fn next_due(&mut self) -> Option<SimEvent> {
         let now = self.now();
         let (&key, _) = self.queue.first_key_value()?;
         (key.0 <= now).then(|| self.queue.remove(&key)).flatten()
@@ -440,10 +440,10 @@ impl Shape {
         !self.queue.values().any(|what| {
             matches!(
                 what,
-                Happening::Post(..)
-                    | Happening::Late(_)
-                    | Happening::Settle(_)
-                    | Happening::Recant(_)
+                SimEvent::Post(..)
+                    | SimEvent::Late(_)
+                    | SimEvent::Settle(_)
+                    | SimEvent::Recant(_)
             )
         })
     }

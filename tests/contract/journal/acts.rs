@@ -30,7 +30,7 @@ async fn every_order_has_the_name_of_who_gave_it_on_the_chain() {
     world.journal = world.journal.clone().acting_as(ana());
     world.load_new(plan(), rows(1..=4)).await;
     let again = world.load(plan(), rows(1..=4)).await;
-    assert!(matches!(again, Loaded::AlreadyThere(_)));
+    assert!(matches!(again, Loaded::AlreadyLoaded(_)));
     world.acquire(1).await;
     world.journal = world.journal.clone().acting_as(eva());
     let seqs: Vec<i64> = world.payments().iter().map(|record| record.seq).collect();

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use disburse::domain::{BatchName, Instruction, Timestamp};
 use disburse::journal::{
-    Halt, Incoming, LoadPlan, LoadRefusal, Loaded, RepeatPlan, Unretried, WhyUnretried,
+    Halt, LoadRow, LoadPlan, LoadRefusal, Loaded, RepeatPlan, Unretried, WhyUnretried,
 };
 use disburse::ledger::correction::Corrects;
 use disburse::ledger::repeats::{Terms, TermsByService};
@@ -119,7 +119,7 @@ async fn more_failures_than_are_looked_at_again_are_a_repeat() {
             let failed = vec![finding(claim.seq, reply(Class::Failed, 110))];
             world.record(failed, 3).await;
         }
-        let incoming = vec![Incoming::Good(nameless(1, 2)), Incoming::End];
+        let incoming = vec![LoadRow::Good(nameless(1, 2)), LoadRow::End];
         let loaded = world.load_incoming(into("again", 1, false), incoming).await;
         match loaded {
             Loaded::New(_) => assert!(!is_repeat, "{failures}"),
@@ -169,9 +169,9 @@ async fn a_failure_that_was_loaded_anew_and_paid_is_never_paid_again() {
             ..into("failed", day, restart)
         };
         let rows = vec![
-            Incoming::Corrects(Corrects::Failed(first.to_string())),
-            Incoming::Good(mended),
-            Incoming::End,
+            LoadRow::Corrects(Corrects::Failed(first.to_string())),
+            LoadRow::Good(mended),
+            LoadRow::End,
         ];
         let Loaded::Refused(LoadRefusal::Corrections(errors)) =
             world.load_incoming(amending, rows).await

@@ -2,7 +2,7 @@
 
 use disburse::domain::{Amount, Money, ServiceCode, Tally, Unpriced};
 use disburse::journal::{
-    BillCursor, BillFinding, BillOutcome, BillRow, Error, Incoming, Journal, Kind, LoadPlan,
+    BillCursor, BillFinding, BillOutcome, BillRow, Error, LoadRow, Journal, Kind, LoadPlan,
     LoadRefusal, Loaded, ReportRow,
 };
 use disburse::lifecycle::{Class, State};
@@ -33,17 +33,17 @@ fn finding(seq: i64, outcome: BillOutcome, due: Option<i64>) -> BillFinding {
     }
 }
 
-fn incoming(rows: impl IntoIterator<Item = Unpriced>) -> Vec<Incoming> {
+fn incoming(rows: impl IntoIterator<Item = Unpriced>) -> Vec<LoadRow> {
     rows.into_iter()
-        .map(Incoming::Unpriced)
-        .chain([Incoming::End])
+        .map(LoadRow::Unpriced)
+        .chain([LoadRow::End])
         .collect()
 }
 
 /// A journal with `EMP-1` of 1.00 to a number, and `EMP-2` to `EMP-n` that leave their amount to their bills.
 async fn mixed(n: u64) -> World {
     let world = World::new();
-    let mut file = vec![Incoming::Good(row(1))];
+    let mut file = vec![LoadRow::Good(row(1))];
     file.extend(incoming((2..=n).map(unpriced)));
     let loaded = world.load_incoming(plan(), file).await;
     assert!(matches!(loaded, Loaded::New(_)), "{loaded:?}");
@@ -163,13 +163,13 @@ async fn a_group_of_bills_with_one_that_cannot_be_recorded_changes_nothing() {
 async fn a_second_load_is_already_there_before_and_after_the_bills_whatever_they_say() {
     let world = mixed(3).await;
     let file = || {
-        let mut file = vec![Incoming::Good(row(1))];
+        let mut file = vec![LoadRow::Good(row(1))];
         file.extend(incoming((2..=3).map(unpriced)));
         file
     };
     let before = world.contents();
     let loaded = world.load_incoming(plan(), file()).await;
-    let Loaded::AlreadyThere(summary) = loaded else {
+    let Loaded::AlreadyLoaded(summary) = loaded else {
         panic!("{loaded:?}");
     };
     assert_eq!((summary.total().count, summary.unpriced), (3, 2));
@@ -180,7 +180,7 @@ async fn a_second_load_is_already_there_before_and_after_the_bills_whatever_they
     }
     let priced = world.contents();
     let loaded = world.load_incoming(plan(), file()).await;
-    let Loaded::AlreadyThere(summary) = loaded else {
+    let Loaded::AlreadyLoaded(summary) = loaded else {
         panic!("{loaded:?}");
     };
     assert_eq!(summary.unpriced, 0);
@@ -193,7 +193,7 @@ async fn a_second_load_is_already_there_before_and_after_the_bills_whatever_they
         ..plan()
     };
     let mut more = file();
-    more.insert(0, Incoming::Unpriced(unpriced(9)));
+    more.insert(0, LoadRow::Unpriced(unpriced(9)));
     let loaded = world.load_incoming(amend.clone(), more).await;
     let Loaded::New(summary) = loaded else {
         panic!("{loaded:?}");
@@ -398,7 +398,7 @@ async fn a_declared_total_is_compared_once_the_amounts_are_there() {
     assert!(matches!(loaded, Loaded::New(_)), "{loaded:?}");
     // While it waits, the same total is known again, and another one is refused.
     let again = world.load_incoming(declared(1_000), file()).await;
-    assert!(matches!(again, Loaded::AlreadyThere(_)), "{again:?}");
+    assert!(matches!(again, Loaded::AlreadyLoaded(_)), "{again:?}");
     let other = world.load_incoming(declared(999), file()).await;
     assert_eq!(other, Loaded::Refused(LoadRefusal::TotalOpen(2)));
     for row in world.to_ask(Vec::new(), BillCursor::ALL).await {

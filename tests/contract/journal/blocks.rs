@@ -3,7 +3,7 @@
 use std::sync::mpsc::channel;
 
 use disburse::domain::{Instruction, Originator};
-use disburse::journal::{Incoming, LoadPlan, LoadRefusal, Loaded};
+use disburse::journal::{LoadRow, LoadPlan, LoadRefusal, Loaded};
 
 use crate::proof::assert_sound;
 use crate::support::*;
@@ -47,14 +47,14 @@ fn motley(n: u64) -> Instruction {
 async fn every_row_is_stored_as_it_passed_and_the_blocks_prove_it() {
     let world = World::new();
     let given: Vec<Instruction> = (1..=2_345).map(motley).collect();
-    let mut file: Vec<Incoming> = Vec::new();
+    let mut file: Vec<LoadRow> = Vec::new();
     for row in &given {
         if row.line.is_multiple_of(100) {
-            file.push(Incoming::Unpriced(unpriced(100_000 + row.line)));
+            file.push(LoadRow::Unpriced(unpriced(100_000 + row.line)));
         }
-        file.push(Incoming::Good(row.clone()));
+        file.push(LoadRow::Good(row.clone()));
     }
-    file.push(Incoming::End);
+    file.push(LoadRow::End);
     let loaded = world.load_incoming(plan(), file).await;
     let Loaded::New(summary) = loaded else {
         panic!("{loaded:?}");
@@ -78,7 +78,7 @@ async fn every_row_is_stored_as_it_passed_and_the_blocks_prove_it() {
     assert_sound(&world);
 }
 
-async fn recall(world: &World, plan: LoadPlan, rows: Vec<Incoming>) -> Option<Loaded> {
+async fn recall(world: &World, plan: LoadPlan, rows: Vec<LoadRow>) -> Option<Loaded> {
     let (sender, receiver) = channel();
     for block in rows.chunks(2) {
         sender.send(block.to_vec()).unwrap();
@@ -87,9 +87,9 @@ async fn recall(world: &World, plan: LoadPlan, rows: Vec<Incoming>) -> Option<Lo
     world.journal.recall(plan, receiver).await.unwrap()
 }
 
-fn whole(rows: Vec<Instruction>) -> Vec<Incoming> {
-    let mut file: Vec<Incoming> = rows.into_iter().map(Incoming::Good).collect();
-    file.push(Incoming::End);
+fn whole(rows: Vec<Instruction>) -> Vec<LoadRow> {
+    let mut file: Vec<LoadRow> = rows.into_iter().map(LoadRow::Good).collect();
+    file.push(LoadRow::End);
     file
 }
 
@@ -103,15 +103,15 @@ async fn a_file_is_recalled_as_a_load_would_tell_it() {
         ..plan()
     };
     let mut file = whole(rows(1..=6));
-    file.insert(2, Incoming::Bad(bad(50, 500)));
-    file.insert(4, Incoming::Unpriced(unpriced(9)));
+    file.insert(2, LoadRow::Bad(bad(50, 500)));
+    file.insert(4, LoadRow::Unpriced(unpriced(9)));
     let loaded = world.load_incoming(skipping(), file.clone()).await;
     assert!(matches!(loaded, Loaded::New(_)), "{loaded:?}");
     assert!(world.journal.has_batch(batch()).await.unwrap());
     let before = world.contents();
 
     let told = world.load_incoming(skipping(), file.clone()).await;
-    assert!(matches!(told, Loaded::AlreadyThere(_)), "{told:?}");
+    assert!(matches!(told, Loaded::AlreadyLoaded(_)), "{told:?}");
     assert_eq!(recall(&world, skipping(), file.clone()).await, Some(told));
 
     let declared = LoadPlan {

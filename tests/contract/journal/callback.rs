@@ -1,8 +1,8 @@
 //! Callbacks: stored once, applied once, never trusted beyond what they prove.
 
 use disburse::domain::{Member, PayerTransactionId};
-use disburse::journal::{CallbackNote, Finding, Heard, Received};
-use disburse::lifecycle::{Class, Event, Life, Policy, SettleOn, State};
+use disburse::journal::{IncomingCallback, Finding, Heard, Received};
+use disburse::lifecycle::{Class, Event, PaymentState, Policy, SettleOn, State};
 
 use crate::fold::assert_evidence_adds_up;
 use crate::support::*;
@@ -113,22 +113,22 @@ async fn a_callback_of_another_amount_or_about_something_else_is_kept_and_not_ap
     let (world, id, seq) = acknowledged().await;
     let paid = || note(id, Class::Paid, 140, 0);
     let notes = [
-        CallbackNote {
+        IncomingCallback {
             said: naming(&[(Member::Amount, "1.01")]),
             digest: [1; 32],
             ..paid()
         },
-        CallbackNote {
+        IncomingCallback {
             said: naming(&[(Member::Amount, "1"), (Member::Currency, "UGX")]),
             digest: [2; 32],
             ..paid()
         },
-        CallbackNote {
+        IncomingCallback {
             said: naming(&[(Member::Msisdn, "0700000002")]),
             digest: [3; 32],
             ..paid()
         },
-        CallbackNote {
+        IncomingCallback {
             event: None,
             digest: [4; 32],
             body: Some("{\"no\": 1}".into()),
@@ -144,7 +144,7 @@ async fn a_callback_of_another_amount_or_about_something_else_is_kept_and_not_ap
     let life = world.find("EMP-1").life;
     assert_eq!(life.due_at, Some(at(10)), "the gateway is asked at once");
     let due_at = before.due_at;
-    assert_eq!(Life { due_at, ..life }, before, "and nothing else is new");
+    assert_eq!(PaymentState { due_at, ..life }, before, "and nothing else is new");
     let reader = world.reader();
     let snapshot = reader.snapshot(&batch()).unwrap();
     let trail = snapshot.trail(seq).unwrap();
@@ -170,7 +170,7 @@ async fn a_callback_of_another_amount_or_about_something_else_is_kept_and_not_ap
     let shown = world.find("EMP-1").named_otherwise.unwrap();
     assert_eq!(shown, noted_last(&noted));
     // The right values, however they are written, and what says nothing.
-    let right = CallbackNote {
+    let right = IncomingCallback {
         said: naming(&[
             (Member::Amount, "KES 1.000"),
             (Member::Msisdn, "0700 000 001"),
@@ -269,7 +269,7 @@ fn findings(world: &World) -> Vec<String> {
 #[tokio::test]
 async fn what_was_named_otherwise_cannot_be_taken_off_the_record() {
     let (world, id, _) = acknowledged().await;
-    let other = CallbackNote {
+    let other = IncomingCallback {
         said: naming(&[(Member::Amount, "1.01")]),
         ..note(id, Class::Paid, 140, 1)
     };
@@ -306,7 +306,7 @@ async fn a_callback_about_an_unknown_payment_leaves_no_trace() {
 #[tokio::test]
 async fn no_payment_gathers_more_than_64_callbacks_and_one_that_counts_always_has_room() {
     let (world, id, _) = acknowledged().await;
-    let junk = |digest| CallbackNote {
+    let junk = |digest| IncomingCallback {
         event: None,
         ..note(id, Class::Paid, 140, digest)
     };
@@ -427,11 +427,11 @@ async fn the_key_of_the_callback_addresses_is_made_once() {
 async fn an_identifier_that_the_gateway_had_before_settles_only_by_our_amount_and_number() {
     let ours = || naming(&[(Member::Amount, "1.00"), (Member::Msisdn, "0700000001")]);
     let other = || naming(&[(Member::Amount, "2.00")]);
-    type Words = (Event, disburse::domain::Said);
+    type Words = (Event, disburse::domain::ResponseDetails);
     let paid = || answer(Class::Paid, 140);
     let cases: [(Vec<Words>, State); 6] = [
         (
-            vec![(paid(), disburse::domain::Said::default())],
+            vec![(paid(), disburse::domain::ResponseDetails::default())],
             State::Conflict,
         ),
         (
@@ -444,7 +444,7 @@ async fn an_identifier_that_the_gateway_had_before_settles_only_by_our_amount_an
         (
             vec![
                 (answer(Class::Acknowledged, 139), ours()),
-                (paid(), disburse::domain::Said::default()),
+                (paid(), disburse::domain::ResponseDetails::default()),
             ],
             State::Paid,
         ),

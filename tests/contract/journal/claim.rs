@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use disburse::domain::{BatchName, Timestamp, Uptime};
+use disburse::domain::{BatchName, Timestamp, BootTime};
 use disburse::journal::{Error, Home, Kind, LoadPlan, RunTerms};
 use disburse::ledger::pace::Last;
 use disburse::lifecycle::{Class, Event, State};
@@ -138,7 +138,7 @@ async fn the_rate_of_an_account_is_kept_over_all_batches() {
     // It may be posting still, for all that is known.
     let second = acquire(&other, "acme").await.unwrap();
     assert_eq!(second.last_post, Last::Unknown);
-    let (posts, questions) = (Uptime::from_parts(1, 50), Uptime::from_parts(1, 60));
+    let (posts, questions) = (BootTime::from_parts(1, 50), BootTime::from_parts(1, 60));
     world
         .journal
         .rest(second.token, posts, questions)

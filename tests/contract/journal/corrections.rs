@@ -1,6 +1,6 @@
 //! Rows of an amendment that take the place of rejected ones.
 
-use disburse::journal::{Incoming, LoadPlan, LoadRefusal, Loaded, RejectedRow};
+use disburse::journal::{LoadRow, LoadPlan, LoadRefusal, Loaded, RejectedRow};
 use disburse::ledger::correction::{Corrects, RejectedName};
 
 use crate::support::*;
@@ -39,14 +39,14 @@ pub(super) async fn with_two_rejected() -> (World, [RejectedRow; 2]) {
 pub(super) async fn load_named(
     world: &World,
     plan: LoadPlan,
-    rows: Vec<(Option<Corrects>, Incoming)>,
+    rows: Vec<(Option<Corrects>, LoadRow)>,
 ) -> Loaded {
     let mut incoming = Vec::new();
     for (corrects, row) in rows {
-        incoming.extend(corrects.map(Incoming::Corrects));
+        incoming.extend(corrects.map(LoadRow::Corrects));
         incoming.push(row);
     }
-    incoming.push(Incoming::End);
+    incoming.push(LoadRow::End);
     world.load_incoming(plan, incoming).await
 }
 
@@ -60,8 +60,8 @@ pub(super) fn refused(loaded: Loaded) -> String {
     }
 }
 
-pub(super) fn good(n: u64) -> Incoming {
-    Incoming::Good(row(n))
+pub(super) fn good(n: u64) -> LoadRow {
+    LoadRow::Good(row(n))
 }
 
 #[tokio::test]
@@ -97,7 +97,7 @@ async fn a_mended_row_takes_the_place_of_the_rejected_one_and_is_counted_once() 
     drop(snapshot);
     // The same file again changes nothing, and neither does a part of it.
     let again = load_named(&world, amending(), file.clone()).await;
-    assert!(matches!(again, Loaded::AlreadyThere(_)), "{again:?}");
+    assert!(matches!(again, Loaded::AlreadyLoaded(_)), "{again:?}");
     let part = load_named(&world, amending(), file[..1].to_vec()).await;
     let Loaded::New(summary) = part else {
         panic!("{part:?}");
@@ -168,7 +168,7 @@ async fn what_has_errors_again_is_not_set_aside_a_second_time() {
     let mut still = bad(2, 900);
     still.reference = "BAD-30".into();
     let file = vec![
-        (Some(name_of(&rejected[0])), Incoming::Bad(still)),
+        (Some(name_of(&rejected[0])), LoadRow::Bad(still)),
         (Some(name_of(&rejected[1])), good(31)),
     ];
     let loaded = load_named(&world, amending(), file).await;
@@ -188,7 +188,7 @@ async fn digits_that_a_spreadsheet_took_are_told_and_nothing_is_loaded() {
     let (world, rejected) = with_two_rejected().await;
     let mut spoilt = row(31);
     spoilt.account_number = "99427588438".into();
-    let file = vec![(Some(name_of(&rejected[1])), Incoming::Good(spoilt.clone()))];
+    let file = vec![(Some(name_of(&rejected[1])), LoadRow::Good(spoilt.clone()))];
     let text = refused(load_named(&world, amending(), file).await);
     assert!(
         text.contains("account_number: has 11 digits, and the rejected row had 13: the zeros in front are gone"),
@@ -196,7 +196,7 @@ async fn digits_that_a_spreadsheet_took_are_told_and_nothing_is_loaded() {
     );
     assert!(!text.contains("99427588438"), "no account is shown: {text}");
     spoilt.account_number = "0099427588438".into();
-    let file = vec![(Some(name_of(&rejected[1])), Incoming::Good(spoilt))];
+    let file = vec![(Some(name_of(&rejected[1])), LoadRow::Good(spoilt))];
     let loaded = load_named(&world, amending(), file).await;
     assert!(matches!(loaded, Loaded::New(_)), "{loaded:?}");
 }

@@ -364,7 +364,7 @@ async fn a_document_is_uploaded_as_it_was_checked_and_exchanged_by_order_only() 
     // The same file again leaves them as they are; the order takes those that are not uploaded yet.
     let others = || vec![checked(1, 7), checked(2, 8), checked(3, 3)];
     let again = world.load(plan(), others()).await;
-    assert!(matches!(again, Loaded::AlreadyThere(_)), "{again:?}");
+    assert!(matches!(again, Loaded::AlreadyLoaded(_)), "{again:?}");
     assert_eq!(begin(second, 8).await, None);
     let exchange = || LoadPlan {
         new_documents: true,

@@ -2,7 +2,7 @@
 
 use disburse::domain::PayerTransactionId;
 use disburse::journal::{
-    Claim, Clearance, Decision, Moved, PaymentRecord, Question, WaitsFor, WhyUnretried,
+    Claim, Clearance, Decision, Transition, PaymentRecord, Question, WaitsFor, WhyUnretried,
 };
 use disburse::lifecycle::{Class, Event, Policy, State};
 use std::sync::Arc;
@@ -63,7 +63,7 @@ impl Row {
             .await;
     }
 
-    pub(super) async fn decide(&self, id: PayerTransactionId, paid: bool, secs: i64) -> Moved {
+    pub(super) async fn decide(&self, id: PayerTransactionId, paid: bool, secs: i64) -> Transition {
         let decision = Decision {
             paid,
             reason: "bank statement".into(),

@@ -2,7 +2,7 @@
 
 use disburse::domain::{BatchName, Member, PayerTransactionId};
 use disburse::journal::{
-    CallbackNote, Decision, Doubt, Halt, LoadPlan, LoadRefusal, Loaded, Received, RepeatPlan,
+    IncomingCallback, Decision, Doubt, Halt, LoadPlan, LoadRefusal, Loaded, Received, RepeatPlan,
     WaitsFor,
 };
 use disburse::lifecycle::{Class, Event, State};
@@ -39,16 +39,16 @@ impl Late {
             .await;
     }
 
-    fn unreadable(&self, digest: u8) -> CallbackNote {
-        CallbackNote {
+    fn unreadable(&self, digest: u8) -> IncomingCallback {
+        IncomingCallback {
             event: None,
             body: Some("?".into()),
             ..note(self.id, Class::Paid, 140, digest)
         }
     }
 
-    fn other(&self, digest: u8) -> CallbackNote {
-        CallbackNote {
+    fn other(&self, digest: u8) -> IncomingCallback {
+        IncomingCallback {
             said: naming(&[(Member::Amount, "90000.00")]),
             ..note(self.id, Class::Paid, 140, digest)
         }
@@ -82,7 +82,7 @@ impl Late {
 
 #[tokio::test]
 async fn what_came_before_a_failure_takes_no_room_of_what_takes_it_back() {
-    type Say = fn(&Late, u8) -> CallbackNote;
+    type Say = fn(&Late, u8) -> IncomingCallback;
     // What fills the room before the failure, and what is said after it: of the same words, byte for byte, or of new ones.
     let junk: Say = |late, digest| late.unreadable(digest);
     let other: Say = |late, digest| late.other(digest);
@@ -90,7 +90,7 @@ async fn what_came_before_a_failure_takes_no_room_of_what_takes_it_back() {
     let at_bank: Say = |late, digest| note(late.id, Class::Delivered, 148, digest);
     let vague: Say = |late, digest| note(late.id, Class::InDoubt, 229, digest);
     let not_found: Say = |late, digest| note(late.id, Class::NotFound, 143, digest);
-    let other_failed: Say = |late, digest| CallbackNote {
+    let other_failed: Say = |late, digest| IncomingCallback {
         said: naming(&[(Member::Amount, "5.00")]),
         ..note(late.id, Class::Failed, 141, digest)
     };

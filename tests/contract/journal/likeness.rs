@@ -1,7 +1,7 @@
 //! The same payment in another spelling, or with an amount that its bill tells.
 
 use disburse::domain::{BatchName, Instruction, Reference, ServiceCode};
-use disburse::journal::{AlikeKind, BillCursor, Incoming, LoadPlan, LoadRefusal, Loaded};
+use disburse::journal::{AlikeKind, BillCursor, LoadRow, LoadPlan, LoadRefusal, Loaded};
 use disburse::lifecycle::Class;
 
 use crate::support::*;
@@ -27,16 +27,16 @@ fn to_account(account: &str, reference: Option<&str>) -> Instruction {
 }
 
 /// A row of `to_account` as the file of a biller has it: with an amount, or without.
-fn billed(account: &str, reference: Option<&str>, amount: Option<i64>) -> Incoming {
+fn billed(account: &str, reference: Option<&str>, amount: Option<i64>) -> LoadRow {
     let row = to_account(account, reference);
     match amount {
-        Some(minor) => Incoming::Good(with_amount(row, minor)),
-        None => Incoming::Unpriced(row.with_money(kes())),
+        Some(minor) => LoadRow::Good(with_amount(row, minor)),
+        None => LoadRow::Unpriced(row.with_money(kes())),
     }
 }
 
-fn file(rows: impl IntoIterator<Item = Incoming>) -> Vec<Incoming> {
-    rows.into_iter().chain([Incoming::End]).collect()
+fn file(rows: impl IntoIterator<Item = LoadRow>) -> Vec<LoadRow> {
+    rows.into_iter().chain([LoadRow::End]).collect()
 }
 
 fn repeated(loaded: &Loaded) -> u64 {

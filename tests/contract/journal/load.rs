@@ -1,7 +1,7 @@
 //! A load is all or nothing.
 
 use disburse::domain::{Amount, Currency, Reference, Tally};
-use disburse::journal::{Incoming, LoadPlan, LoadRefusal, Loaded, ReportRow};
+use disburse::journal::{LoadRow, LoadPlan, LoadRefusal, Loaded, ReportRow};
 use disburse::lifecycle::{Class, State};
 
 use crate::support::*;
@@ -23,7 +23,7 @@ async fn a_load_puts_every_row_in_the_journal_ready_to_be_posted() {
         );
         assert_eq!(record.payment.received_at, at(0));
         assert_eq!(record.payment.generation, 0);
-        assert_eq!(record.life, disburse::lifecycle::Life::NEW);
+        assert_eq!(record.life, disburse::lifecycle::PaymentState::NEW);
     }
     world.assert_adds_up();
 }
@@ -52,19 +52,19 @@ async fn every_member_of_an_instruction_survives_the_journal() {
 type Case = (
     &'static str,
     LoadPlan,
-    Vec<Incoming>,
+    Vec<LoadRow>,
     fn(&LoadRefusal) -> bool,
 );
 
-fn good(rows: Vec<disburse::domain::Instruction>) -> Vec<Incoming> {
-    let mut incoming: Vec<Incoming> = rows.into_iter().map(Incoming::Good).collect();
-    incoming.push(Incoming::End);
+fn good(rows: Vec<disburse::domain::Instruction>) -> Vec<LoadRow> {
+    let mut incoming: Vec<LoadRow> = rows.into_iter().map(LoadRow::Good).collect();
+    incoming.push(LoadRow::End);
     incoming
 }
 
 fn refusals() -> Vec<Case> {
     let mut with_bad = good(rows(1..=3));
-    with_bad.insert(1, Incoming::Bad(bad(9, 100)));
+    with_bad.insert(1, LoadRow::Bad(bad(9, 100)));
     let mut unended = good(rows(1..=3));
     unended.pop();
     let mut twice = rows(1..=3);
@@ -111,7 +111,7 @@ fn refusals() -> Vec<Case> {
         ("nothing sent at all", plan(), Vec::new(), |refusal| {
             *refusal == LoadRefusal::Unreadable
         }),
-        ("no rows", plan(), vec![Incoming::End], |refusal| {
+        ("no rows", plan(), vec![LoadRow::End], |refusal| {
             *refusal == LoadRefusal::NoRows
         }),
         ("declared count", count(4), good(rows(1..=3)), |refusal| {

@@ -91,7 +91,7 @@ async fn a_claim_that_cannot_be_marked_is_not_handed_out_and_stops_the_journal()
     assert!(matches!(error, Error::Mark { .. }), "{error}");
     assert_eq!(error.kind(), Kind::Fault);
     let again = world.journal.due(token, at(3)).await.unwrap_err();
-    assert!(matches!(again, Error::Latched { .. }), "{again}");
+    assert!(matches!(again, Error::Poisoned { .. }), "{again}");
     fs::remove_dir(mark_of(&world)).unwrap();
     assert_eq!(
         world.count(State::Posting),
@@ -128,8 +128,8 @@ async fn two_processes_share_a_mark() {
         };
         let (sender, receiver) = std::sync::mpsc::channel();
         let incoming = [
-            disburse::journal::Incoming::Good(row(9)),
-            disburse::journal::Incoming::End,
+            disburse::journal::LoadRow::Good(row(9)),
+            disburse::journal::LoadRow::End,
         ];
         sender.send(incoming.to_vec()).unwrap();
         drop(sender);
@@ -251,8 +251,8 @@ async fn a_word_releases_nothing_that_the_gateway_has_spoken_of_or_this_journal_
 async fn a_row_whose_amount_may_have_been_fixed_and_posted_before_is_asked_about() {
     let world = World::new();
     let file = vec![
-        disburse::journal::Incoming::Unpriced(unpriced(2)),
-        disburse::journal::Incoming::End,
+        disburse::journal::LoadRow::Unpriced(unpriced(2)),
+        disburse::journal::LoadRow::End,
     ];
     world.load_incoming(plan(), file).await;
     let copy = copy_of(&world);

@@ -299,7 +299,7 @@ async fn a_journal_of_the_first_version_goes_on_where_it_was() {
     assert_eq!(world.count(State::Paid), 1);
     let before = world.contents();
     let again = world.load(plan(), rows(1..=4)).await;
-    assert!(matches!(again, Loaded::AlreadyThere(_)), "{again:?}");
+    assert!(matches!(again, Loaded::AlreadyLoaded(_)), "{again:?}");
     assert_eq!(world.contents(), before);
     // The rules of the first version hold: what has a life never changes.
     let changed = world.sql().execute("update instruction set amount = 1", []);
@@ -335,8 +335,8 @@ async fn a_journal_of_the_first_version_goes_on_where_it_was() {
         ..plan()
     };
     let file = vec![
-        disburse::journal::Incoming::Unpriced(unpriced(9)),
-        disburse::journal::Incoming::End,
+        disburse::journal::LoadRow::Unpriced(unpriced(9)),
+        disburse::journal::LoadRow::End,
     ];
     let loaded = world.load_incoming(amend, file).await;
     assert!(matches!(loaded, Loaded::New(_)), "{loaded:?}");

@@ -1,6 +1,6 @@
 //! What an operator may order: retries, decisions, withdrawals.
 
-use disburse::journal::{Decision, Error, Kind, Moved};
+use disburse::journal::{Decision, Error, Kind, Transition};
 use disburse::lifecycle::{Class, Event, State};
 
 use crate::fold::assert_evidence_adds_up;
@@ -14,7 +14,7 @@ fn decision(paid: bool) -> Decision {
     }
 }
 
-async fn decide(world: &World, id: &str, paid: bool) -> Result<Moved, Error> {
+async fn decide(world: &World, id: &str, paid: bool) -> Result<Transition, Error> {
     let decided = world
         .journal
         .decide(batch(), id.into(), decision(paid), moment(900));

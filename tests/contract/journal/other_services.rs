@@ -111,7 +111,7 @@ async fn the_same_people_through_another_service_are_shown_where_no_references_t
                 assert_eq!(expected, 0, "{case}");
                 continue;
             }
-            other @ Loaded::AlreadyThere(_) => panic!("{case}: {other:?}"),
+            other @ Loaded::AlreadyLoaded(_) => panic!("{case}: {other:?}"),
         };
         let shown: u64 = summary.alike.iter().map(|alike| alike.other.rows).sum();
         assert_eq!(shown, expected, "{case}: {:?}", summary.alike);

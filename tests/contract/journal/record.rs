@@ -1,8 +1,8 @@
 //! Evidence in, states out: a record moves payments exactly as the lifecycle says.
 
-use disburse::domain::{GatewayTransactionId, Said};
+use disburse::domain::{GatewayTransactionId, ResponseDetails};
 use disburse::journal::Finding;
-use disburse::lifecycle::{Class, Event, Life, Moment, State, step};
+use disburse::lifecycle::{Class, Event, PaymentState, StepContext, State, step};
 
 use crate::fold::{assert_evidence_adds_up, fold};
 use crate::support::*;
@@ -72,7 +72,7 @@ async fn every_event_in_every_state_moves_as_the_lifecycle_says() {
         }
     }
     world.record(preparation, 5).await;
-    let before: Vec<Life> = world.payments().iter().map(|record| record.life).collect();
+    let before: Vec<PaymentState> = world.payments().iter().map(|record| record.life).collect();
     let moves = world.record(group, 400).await;
     let after = world.payments();
     for (index, (seq, state, event)) in cases.into_iter().enumerate() {
@@ -83,7 +83,7 @@ async fn every_event_in_every_state_moves_as_the_lifecycle_says() {
         // The journal spreads the jitter over a group; a due time is compared with its bounds.
         let by = |jitter| {
             let now = at(400);
-            step(&before[index], event, Moment { now, jitter }, &world.policy)
+            step(&before[index], event, StepContext { now, jitter }, &world.policy)
         };
         let (slow, quick) = (by(0), by(255));
         let due = moved.life.due_at;
@@ -91,7 +91,7 @@ async fn every_event_in_every_state_moves_as_the_lifecycle_says() {
             quick.life.due_at <= due && due <= slow.life.due_at,
             "{case}: {due:?}"
         );
-        let expected = Life {
+        let expected = PaymentState {
             due_at: due,
             ..slow.life
         };
@@ -112,7 +112,7 @@ async fn every_event_in_every_state_moves_as_the_lifecycle_says() {
     assert_evidence_adds_up(&world.reader(), &batch(), &world.policy);
 }
 
-fn trail(world: &World, seq: i64) -> Vec<disburse::journal::TrailEntry> {
+fn trail(world: &World, seq: i64) -> Vec<disburse::journal::HistoryEntry> {
     let reader = world.reader();
     let snapshot = reader.snapshot(&batch()).unwrap();
     snapshot.trail(seq).unwrap()
@@ -193,9 +193,9 @@ async fn the_application_id_of_a_delivery_stays_when_the_receipt_of_the_settleme
     let world = World::loaded(1).await;
     let token = world.acquire(1).await.token;
     let seq = world.claim(token, 1, 2).await[0].seq;
-    let receipt = |number: &str| Said {
+    let receipt = |number: &str| ResponseDetails {
         receipt_number: Some(number.into()),
-        ..Said::default()
+        ..ResponseDetails::default()
     };
     for (event, number) in [
         (reply(Class::Delivered, 148), "APP1"),
@@ -219,13 +219,13 @@ async fn the_words_of_the_gateway_are_kept_and_silence_does_not_erase_them() {
     let world = World::loaded(1).await;
     let token = world.acquire(1).await.token;
     let seq = world.claim(token, 1, 2).await[0].seq;
-    let said = Said {
+    let said = ResponseDetails {
         description: "posted".into(),
         gateway_transaction_id: Some(GatewayTransactionId::parse("77").unwrap()),
         receipt_number: Some("QK1".into()),
         receiver_narration: Some("token 1234".into()),
         http_status: Some(202),
-        ..Said::default()
+        ..ResponseDetails::default()
     };
     world
         .record(

@@ -42,7 +42,7 @@ async fn the_same_file_again_changes_nothing_in_any_order_and_at_any_time() {
         let mut again = rows(1..=6);
         again.reverse();
         let loaded = world.load(plan, again).await;
-        let Loaded::AlreadyThere(summary) = loaded else {
+        let Loaded::AlreadyLoaded(summary) = loaded else {
             panic!("{name}: {loaded:?}");
         };
         assert_eq!(summary.total().count, 6, "{name}");
@@ -68,7 +68,7 @@ async fn the_same_file_with_skipped_rows_is_known_again() {
     };
     let before = world.contents();
     let again = world.load_mixed(skip(), twice, vec![bad(9, 50)]).await;
-    let Loaded::AlreadyThere(again) = again else {
+    let Loaded::AlreadyLoaded(again) = again else {
         panic!("{again:?}");
     };
     let whole = |summary: &disburse::journal::LoadSummary| {
@@ -234,7 +234,7 @@ async fn another_row_with_errors_is_another_file() {
     };
     assert_eq!(summary.rejected.count, 2, "both stand on line 10");
     let again = world.load_mixed(skip(), rows(1..=3), first).await;
-    assert!(matches!(again, Loaded::AlreadyThere(_)), "{again:?}");
+    assert!(matches!(again, Loaded::AlreadyLoaded(_)), "{again:?}");
     let before = world.contents();
     // As many, and the totals would agree with a declaration of the first file's rows.
     let other = vec![bad(10, 700), bad(10, 9_000_000)];
@@ -288,7 +288,7 @@ async fn a_file_that_an_earlier_version_loaded_is_known_again_by_what_it_set_asi
         .unwrap();
     drop(sql);
     let again = world.load_mixed(skip(), rows(1..=3), set_aside).await;
-    assert!(matches!(again, Loaded::AlreadyThere(_)), "{again:?}");
+    assert!(matches!(again, Loaded::AlreadyLoaded(_)), "{again:?}");
     let other = vec![bad(10, 700), bad(11, 900)];
     let loaded = world.load_mixed(skip(), rows(1..=3), other).await;
     assert!(

@@ -2,7 +2,7 @@
 
 use disburse::domain::{BatchName, Instruction, PayerTransactionId};
 use disburse::journal::{
-    Clearance, Incoming, LoadPlan, LoadRefusal, LoadSummary, Loaded, RepeatPlan,
+    Clearance, LoadRow, LoadPlan, LoadRefusal, LoadSummary, Loaded, RepeatPlan,
 };
 use disburse::ledger::correction::Corrects;
 use disburse::lifecycle::{Class, State};
@@ -28,10 +28,10 @@ async fn load(
 ) -> Loaded {
     let mut incoming = Vec::new();
     for (id, row) in rows {
-        incoming.push(Incoming::Corrects(Corrects::Failed(id.to_string())));
-        incoming.push(Incoming::Good(row));
+        incoming.push(LoadRow::Corrects(Corrects::Failed(id.to_string())));
+        incoming.push(LoadRow::Good(row));
     }
-    incoming.push(Incoming::End);
+    incoming.push(LoadRow::End);
     world.load_incoming(plan, incoming).await
 }
 
@@ -95,11 +95,11 @@ async fn a_corrected_row_is_paid_under_its_own_identifier_and_counted_once() {
     assert_eq!(newest.replaces, Some(first));
     // The same file again changes nothing, alone or beside more.
     let again = load(&world, amending(), vec![(first, corrected())]).await;
-    assert!(matches!(again, Loaded::AlreadyThere(_)), "{again:?}");
-    let mut incoming = vec![Incoming::Good(row(7))];
-    incoming.push(Incoming::Corrects(Corrects::Failed(first.to_string())));
-    incoming.push(Incoming::Good(corrected()));
-    incoming.push(Incoming::End);
+    assert!(matches!(again, Loaded::AlreadyLoaded(_)), "{again:?}");
+    let mut incoming = vec![LoadRow::Good(row(7))];
+    incoming.push(LoadRow::Corrects(Corrects::Failed(first.to_string())));
+    incoming.push(LoadRow::Good(corrected()));
+    incoming.push(LoadRow::End);
     let Loaded::New(summary) = world.load_incoming(amending(), incoming).await else {
         panic!("a row is added");
     };

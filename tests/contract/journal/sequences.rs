@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use disburse::domain::{Member, Said};
-use disburse::journal::{CallbackNote, Decision, LoadPlan, RunToken};
+use disburse::domain::{Member, ResponseDetails};
+use disburse::journal::{IncomingCallback, Decision, LoadPlan, RunToken};
 use disburse::lifecycle::{Class, Event};
 use proptest::prelude::*;
 
@@ -101,10 +101,10 @@ async fn perform(world: &World, act: &Act, token: &mut RunToken, secs: i64) {
         }
         Act::Callback(which, class, body, other_amount) => {
             let id = disburse::domain::PayerTransactionId::parse(&pick(*which).1).unwrap();
-            let note = CallbackNote {
+            let note = IncomingCallback {
                 said: match other_amount {
                     true => naming(&[(Member::Amount, "0.01")]),
-                    false => Said::default(),
+                    false => ResponseDetails::default(),
                 },
                 ..note(id, *class, 100, *body)
             };

@@ -1,7 +1,7 @@
 //! Rejected rows that a person withdraws: counted as withdrawn, paid by nobody, and proven.
 
 use disburse::domain::{Actor, Tally};
-use disburse::journal::{Error, Incoming, Loaded, RejectedRow, ReportRow};
+use disburse::journal::{Error, LoadRow, Loaded, RejectedRow, ReportRow};
 use disburse::ledger::correction::RejectedName;
 
 use super::corrections::{
@@ -61,8 +61,8 @@ async fn a_rejected_row_that_is_withdrawn_is_counted_so_and_taken_by_no_other() 
     let before = world.contents();
     for file in [
         vec![(Some(name_of(&rejected[0])), good(30))],
-        vec![(Some(name_of(&rejected[0])), Incoming::Bad(still_bad))],
-        vec![(None, Incoming::Good(under_its_reference))],
+        vec![(Some(name_of(&rejected[0])), LoadRow::Bad(still_bad))],
+        vec![(None, LoadRow::Good(under_its_reference))],
     ] {
         let text = refused(load_named(&world, amending(), file).await);
         assert!(text.contains(&told), "{text}");
@@ -76,7 +76,7 @@ async fn a_rejected_row_that_is_withdrawn_is_counted_so_and_taken_by_no_other() 
     let again = world
         .load_mixed(skipping(), rows(1..=3), rejected.to_vec())
         .await;
-    assert!(matches!(again, Loaded::AlreadyThere(_)), "{again:?}");
+    assert!(matches!(again, Loaded::AlreadyLoaded(_)), "{again:?}");
     assert_eq!(counts(&world), (0, 1, 5));
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use disburse::domain::Member;
-use disburse::journal::{CallbackNote, Clearance, Error, Finding, Halt, WaitsFor};
+use disburse::journal::{IncomingCallback, Clearance, Error, Finding, Halt, WaitsFor};
 use disburse::ledger::decisions::{Asked, Heard, Refusal};
 use disburse::lifecycle::{Class, Event, Policy, State};
 
@@ -51,7 +51,7 @@ impl Row {
             Word::Answer(class, code) => self.hear(seq, answer(class, code), secs).await,
             Word::OtherCallback => {
                 let said = another();
-                let note = CallbackNote {
+                let note = IncomingCallback {
                     said,
                     ..note(self.first, Class::Paid, 140, digest)
                 };
@@ -64,7 +64,7 @@ impl Row {
                     .await;
             }
             Word::Unreadable => {
-                let note = CallbackNote {
+                let note = IncomingCallback {
                     event: None,
                     body: Some("paid!".into()),
                     ..note(self.first, Class::Paid, 140, digest)

@@ -35,11 +35,11 @@ fn kes(minor: i64) -> Option<(Currency, i64)> {
 fn held() -> Core {
     let mut core = begun(polling(), claims(1..=1), NOTHING);
     post_all(&mut core, at(0));
-    core.tell(News::NoFloat(1), at(0));
+    core.tell(EngineInput::NoFloat(1), at(0));
     ended_posts(&mut core, 1, &Health::Healthy, at(0));
     let standing = standing(&[(State::Ready, 3), (State::Paid, 1)], &[1]);
     core.poll(at(0));
-    core.tell(News::Standing(standing.clone(), NOTHING), secs(1));
+    core.tell(EngineInput::Standing(standing.clone(), NOTHING), secs(1));
     settle(&mut core, &standing, NOTHING, secs(1));
     core
 }
@@ -56,12 +56,12 @@ fn a_held_lane_opens_when_its_balance_covers_all_that_waits_in_it() {
         "the balance is asked for after the pause"
     );
     assert_eq!(balance_asked(&core.poll(secs(31))), None, "and only once");
-    core.tell(News::Balance(1, kes(299)), secs(32));
+    core.tell(EngineInput::Balance(1, kes(299)), secs(32));
     let effects = core.poll(secs(32));
     assert!(!reopens(&effects), "one cent is missing: {effects:?}");
     assert_eq!(balance_asked(&core.poll(secs(61))), None);
     assert!(balance_asked(&core.poll(secs(62))).is_some());
-    core.tell(News::Balance(1, kes(300)), secs(63));
+    core.tell(EngineInput::Balance(1, kes(300)), secs(63));
     let effects = core.poll(secs(63));
     assert!(reopens(&effects), "{effects:?}");
     assert_eq!(claims_asked(&effects), Some(10));
@@ -74,7 +74,7 @@ fn an_unknown_balance_or_one_in_another_currency_opens_nothing() {
     for balance in [None, Some((other, 1_000_000)), kes(-5), kes(0)] {
         let mut core = held();
         assert!(balance_asked(&core.poll(secs(30))).is_some());
-        core.tell(News::Balance(1, balance), secs(30));
+        core.tell(EngineInput::Balance(1, balance), secs(30));
         assert!(!reopens(&core.poll(secs(30))), "{balance:?}");
         assert!(
             balance_asked(&core.poll(secs(60))).is_some(),
@@ -89,10 +89,10 @@ fn a_lane_found_held_is_asked_about_at_once_and_a_lane_opened_meanwhile_no_more(
     let mut core = Core::new(polling(), &found, at(0));
     assert!(balance_asked(&core.poll(at(0))).is_some());
     core.tell(
-        News::Standing(standing(&[(State::Ready, 2)], &[]), NOTHING),
+        EngineInput::Standing(standing(&[(State::Ready, 2)], &[]), NOTHING),
         secs(1),
     );
-    core.tell(News::Balance(1, kes(1_000)), secs(1));
+    core.tell(EngineInput::Balance(1, kes(1_000)), secs(1));
     assert!(!reopens(&core.poll(secs(1))), "the operator was faster");
 }
 
@@ -101,8 +101,8 @@ fn a_lane_without_anything_in_it_is_not_asked_about_and_holds_nothing_up() {
     let all_paid = standing(&[(State::Paid, 2)], &[1]);
     let mut core = Core::new(polling(), &all_paid, at(0));
     assert_eq!(balance_asked(&core.poll(at(0))), None);
-    core.tell(News::Claimed(Vec::new(), NOTHING), at(0));
-    core.tell(News::Questions(Vec::new(), NOTHING), at(0));
+    core.tell(EngineInput::Claimed(Vec::new(), NOTHING), at(0));
+    core.tell(EngineInput::Questions(Vec::new(), NOTHING), at(0));
     settle(&mut core, &all_paid, NOTHING, at(1));
     assert_eq!(core.ended(), Some(&Ending::Finished));
 }
@@ -111,7 +111,7 @@ fn a_lane_without_anything_in_it_is_not_asked_about_and_holds_nothing_up() {
 fn a_run_that_waited_in_vain_for_a_top_up_ends_as_held() {
     let mut core = held();
     core.poll(secs(30));
-    core.tell(News::Balance(1, kes(0)), secs(30));
+    core.tell(EngineInput::Balance(1, kes(0)), secs(30));
     core.poll(secs(601));
     assert_eq!(core.ended(), Some(&Ending::Held));
 }

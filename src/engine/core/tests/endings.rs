@@ -201,12 +201,12 @@ fn a_run_is_finished_only_when_the_journal_says_so() {
     // By the counts that are kept for the screen everything is paid.
     for _ in 0..200 {
         let moves = vec![moved(1, State::Ready, State::Paid, None)];
-        core.tell(News::Moved(moves), at(1));
+        core.tell(EngineInput::Transition(moves), at(1));
     }
     assert_eq!(core.ended(), None);
     assert!(looks(&core.poll(at(1))));
     core.tell(
-        News::Standing(
+        EngineInput::Standing(
             standing(&[(State::Paid, 99), (State::Acknowledged, 1)], &[]),
             NOTHING,
         ),
@@ -214,7 +214,7 @@ fn a_run_is_finished_only_when_the_journal_says_so() {
     );
     assert_eq!(core.ended(), None);
     core.tell(
-        News::Standing(standing(&[(State::Paid, 100)], &[]), NOTHING),
+        EngineInput::Standing(standing(&[(State::Paid, 100)], &[]), NOTHING),
         at(2),
     );
     assert_eq!(core.ended(), Some(&Ending::Finished));
@@ -230,11 +230,11 @@ fn what_happened_since_the_journal_was_looked_at_outweighs_what_it_showed() {
     assert!(looks(&core.poll(at(0))));
     // While the journal is read, the last payment is claimed, posted and lost.
     assert!(claims_asked(&core.poll(secs(1))).is_some());
-    core.tell(News::Claimed(claims(1..=1), NOTHING), secs(1));
+    core.tell(EngineInput::Claimed(claims(1..=1), NOTHING), secs(1));
     post_all(&mut core, secs(1));
     ended_posts(&mut core, 1, &Health::Lost, secs(1));
     let old = standing(&[(State::Ready, 1), (State::Paid, 9)], &[]);
-    core.tell(News::Standing(old, NOTHING), secs(1));
+    core.tell(EngineInput::Standing(old, NOTHING), secs(1));
     assert_eq!(
         core.ended(),
         None,
@@ -242,7 +242,7 @@ fn what_happened_since_the_journal_was_looked_at_outweighs_what_it_showed() {
     );
     assert!(looks(&core.poll(secs(1))), "so it looks again");
     let now = standing(&[(State::InDoubt, 1), (State::Paid, 9)], &[]);
-    core.tell(News::Standing(now, ask_due(secs(11))), secs(1));
+    core.tell(EngineInput::Standing(now, ask_due(secs(11))), secs(1));
     assert_eq!(core.ended(), None);
     assert_rests(&mut core, secs(2));
 }
@@ -257,17 +257,17 @@ fn an_old_due_time_does_not_hold_up_the_end() {
     assert!(looks(&core.poll(at(0))));
     // The operator withdrew it meanwhile.
     let now = standing(&[(State::Cancelled, 1), (State::Acknowledged, 1)], &[]);
-    core.tell(News::Standing(now, NOTHING), at(0));
+    core.tell(EngineInput::Standing(now, NOTHING), at(0));
     assert_eq!(core.ended(), Some(&Ending::Posted));
 }
 
 #[test]
 fn a_drain_gives_back_what_was_claimed_and_ends_when_nothing_is_under_way() {
     let mut core = begun(limits(), claims(1..=6), post_due(at(0)));
-    core.tell(News::Questions(questions(50..=55), ask_due(at(0))), at(0));
+    core.tell(EngineInput::Questions(questions(50..=55), ask_due(at(0))), at(0));
     assert_eq!(post_all(&mut core, at(0)), [1, 2, 3]);
     assert_eq!(ask_all(&mut core, at(0)), [50, 51, 52]);
-    core.tell(News::Drain, at(1));
+    core.tell(EngineInput::Drain, at(1));
     assert!(core.is_ending());
     assert_eq!((core.next_post(at(1)), core.next_query(at(1))), (0, 0));
     let effects = core.poll(at(1));
@@ -277,7 +277,7 @@ fn a_drain_gives_back_what_was_claimed_and_ends_when_nothing_is_under_way() {
     for _ in 0..3 {
         assert_eq!(core.ended(), None);
         ended_posts(&mut core, 1, &Health::Healthy, at(2));
-        core.tell(News::QueryEnded(Health::Healthy), at(2));
+        core.tell(EngineInput::QueryEnded(Health::Healthy), at(2));
     }
     assert_eq!(core.ended(), Some(&Ending::Drained));
 }
@@ -286,10 +286,10 @@ fn a_drain_gives_back_what_was_claimed_and_ends_when_nothing_is_under_way() {
 fn a_claim_that_arrives_during_a_drain_is_given_back() {
     let mut core = core(limits());
     assert!(claims_asked(&core.poll(at(0))).is_some());
-    core.tell(News::Questions(questions(50..=55), NOTHING), at(0));
-    core.tell(News::Drain, at(1));
+    core.tell(EngineInput::Questions(questions(50..=55), NOTHING), at(0));
+    core.tell(EngineInput::Drain, at(1));
     assert_eq!(core.ended(), None, "the claim is under way");
-    core.tell(News::Claimed(claims(1..=4), post_due(at(0))), at(2));
+    core.tell(EngineInput::Claimed(claims(1..=4), post_due(at(0))), at(2));
     assert_eq!(core.ended(), None);
     assert_eq!(released(&core.poll(at(2))), [1, 2, 3, 4]);
     assert_eq!(core.ended(), Some(&Ending::Drained));
@@ -299,7 +299,7 @@ fn a_claim_that_arrives_during_a_drain_is_given_back() {
 fn a_draining_run_rests_while_it_waits_however_long_that_takes() {
     let mut core = begun(limits(), claims(1..=1), NOTHING);
     post_all(&mut core, at(0));
-    core.tell(News::Drain, at(1));
+    core.tell(EngineInput::Drain, at(1));
     assert_rests(&mut core, at(1));
     assert_rests(&mut core, secs(600));
     assert_rests(&mut core, secs(100_000));
@@ -310,8 +310,8 @@ fn a_draining_run_rests_while_it_waits_however_long_that_takes() {
 fn the_gateways_answer_stops_a_run_at_once() {
     let mut core = begun(limits(), claims(1..=6), post_due(at(0)));
     post_all(&mut core, at(0));
-    core.tell(News::Stop("132".into()), at(1));
-    core.tell(News::Drain, at(1));
+    core.tell(EngineInput::Stop("132".into()), at(1));
+    core.tell(EngineInput::Drain, at(1));
     assert_eq!(core.next_post(at(1)), 0);
     assert_eq!(released(&core.poll(at(1))), [4, 5, 6]);
     ended_posts(&mut core, 3, &Health::Lost, at(2));
@@ -330,7 +330,7 @@ fn a_gateway_that_never_answers_is_tried_three_times_and_ten_seconds() {
         for _ in 0..tries {
             core.take_post(1);
             core.tell(
-                News::PostEnded(Health::Unreachable("refused".into())),
+                EngineInput::PostEnded(Health::Unreachable("refused".into())),
                 secs(0),
             );
         }
@@ -349,10 +349,10 @@ fn a_gateway_that_answered_once_is_not_unreachable() {
     };
     let mut core = begun(patient, claims(1..=10), NOTHING);
     core.take_post(1);
-    core.tell(News::PostEnded(Health::Healthy), at(0));
+    core.tell(EngineInput::PostEnded(Health::Healthy), at(0));
     for _ in 0..5 {
         core.take_post(1);
-        core.tell(News::PostEnded(Health::Unreachable("x".into())), at(0));
+        core.tell(EngineInput::PostEnded(Health::Unreachable("x".into())), at(0));
     }
     core.poll(secs(30));
     assert!(!core.is_ending());
@@ -363,13 +363,13 @@ fn a_run_ends_when_no_payment_has_moved_for_as_long_as_it_may_wait() {
     let mut core = idle(limits(), &[(State::Acknowledged, 2)], &[], NOTHING);
     assert_rests(&mut core, secs(599));
     let moves = vec![moved(1, State::Acknowledged, State::Paid, None)];
-    core.tell(News::Moved(moves), secs(599));
+    core.tell(EngineInput::Transition(moves), secs(599));
     let left = standing(&[(State::Acknowledged, 1), (State::Paid, 1)], &[]);
     settle(&mut core, &left, NOTHING, secs(599));
     assert_rests(&mut core, secs(1198));
     // Words that change nothing do not count.
     let moves = vec![moved(2, State::Acknowledged, State::Acknowledged, None)];
-    core.tell(News::Moved(moves), secs(1198));
+    core.tell(EngineInput::Transition(moves), secs(1198));
     core.poll(secs(1199));
     assert_eq!(core.ended(), Some(&Ending::TimedOut));
 }
@@ -387,7 +387,7 @@ fn a_run_that_times_out_while_posts_are_paused_says_that_they_were() {
 fn a_journal_that_fails_leaves_only_what_is_under_way_to_wait_for() {
     let mut core = begun(limits(), claims(1..=6), post_due(at(0)));
     post_all(&mut core, at(0));
-    core.tell(News::Drain, at(1));
+    core.tell(EngineInput::Drain, at(1));
     core.forget_journal();
     assert!(core.poll(at(1)).is_empty(), "nothing is given back to it");
     assert!(!core.nothing_under_way());
@@ -402,7 +402,7 @@ fn an_intent_that_nothing_is_under_way_for_is_put_in_doubt() {
     let orphaned = |core: &mut Core| {
         core.start_look();
         core.tell(
-            News::Standing(standing(&[(State::Posting, 1)], &[]), NOTHING),
+            EngineInput::Standing(standing(&[(State::Posting, 1)], &[]), NOTHING),
             at(1),
         );
         let effects = core.poll(at(1));
@@ -411,6 +411,6 @@ fn an_intent_that_nothing_is_under_way_for_is_put_in_doubt() {
             .any(|effect| matches!(effect, Effect::Abandon))
     };
     assert!(!orphaned(&mut core), "its post is on the wire");
-    core.tell(News::PostEnded(Health::Healthy), at(1));
+    core.tell(EngineInput::PostEnded(Health::Healthy), at(1));
     assert!(orphaned(&mut core));
 }

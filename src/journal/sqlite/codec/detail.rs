@@ -2,15 +2,15 @@
 
 use serde::Serialize;
 
-use crate::domain::Said;
+use crate::domain::ResponseDetails;
 
 /// What is kept of a reply beside the gateway's words, as JSON.
-pub(in crate::journal::sqlite) fn detail_of(said: &Said) -> Option<String> {
+pub(in crate::journal::sqlite) fn detail_of(said: &ResponseDetails) -> Option<String> {
     detail_with(said, None)
 }
 
 /// The same, with a body that could not be read.
-pub(in crate::journal::sqlite) fn detail_with(said: &Said, body: Option<&str>) -> Option<String> {
+pub(in crate::journal::sqlite) fn detail_with(said: &ResponseDetails, body: Option<&str>) -> Option<String> {
     let detail = Detail {
         cause: Some(said.cause.as_str()).filter(|cause| !cause.is_empty()),
         http_status: said.http_status.filter(|status| *status != 200),

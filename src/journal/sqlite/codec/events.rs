@@ -2,11 +2,11 @@
 
 use super::values::corrupt;
 use crate::journal::Error;
-use crate::lifecycle::{Class, Event, Fact, Verdict};
+use crate::lifecycle::{Class, Event, RecordedEvent, CodeMeaning};
 
 /// Returns the number and the words of an event: `(number, class, code)`.
 pub(in crate::journal::sqlite) fn event_numbers(event: Event) -> (i64, Option<i64>, Option<i32>) {
-    let said = |number, verdict: Verdict| {
+    let said = |number, verdict: CodeMeaning| {
         (
             number,
             Some(class_number(verdict.class)),
@@ -151,22 +151,22 @@ pub(in crate::journal::sqlite) fn fact_of(
     class: Option<i64>,
     code: Option<i32>,
     detail: Option<&str>,
-) -> Result<Fact, Error> {
+) -> Result<RecordedEvent, Error> {
     Ok(match number {
-        PRESUMED_POSTED => Fact::PresumedPosted,
+        PRESUMED_POSTED => RecordedEvent::PresumedPosted,
         STOOD => {
-            Fact::Stood(crate::journal::sqlite::payments::stood::Standing::of_detail(detail)?.life)
+            RecordedEvent::Stood(crate::journal::sqlite::payments::stood::Standing::of_detail(detail)?.life)
         }
         NOTED_CALLBACK..=MIGRATED | CLAIMED_TOGETHER | ACTED | DOCUMENT_CHECKED | MENDED => {
-            Fact::Note
+            RecordedEvent::Note
         }
-        number if ABOUT_RUNS.contains(&number) => Fact::Note,
-        RELEASED => Fact::Released,
-        RECOVERY_BEGAN | RECOVERY_DONE | ORDERS_GIVEN_AGAIN => Fact::Note,
+        number if ABOUT_RUNS.contains(&number) => RecordedEvent::Note,
+        RELEASED => RecordedEvent::Released,
+        RECOVERY_BEGAN | RECOVERY_DONE | ORDERS_GIVEN_AGAIN => RecordedEvent::Note,
         PAYER_CONFIRMED | WITHDRAWAL_ORDERED | GATEWAY_MOVED | ROW_WITHDRAWN | WATCHED => {
-            Fact::Note
+            RecordedEvent::Note
         }
-        _ => event_of(number, class, code)?.map_or(Fact::Note, Fact::Event),
+        _ => event_of(number, class, code)?.map_or(RecordedEvent::Note, RecordedEvent::Event),
     })
 }
 
@@ -176,11 +176,11 @@ pub(in crate::journal::sqlite) fn event_of(
     class: Option<i64>,
     code: Option<i32>,
 ) -> Result<Option<Event>, Error> {
-    let verdict = || -> Result<Verdict, Error> {
+    let verdict = || -> Result<CodeMeaning, Error> {
         let (Some(class), Some(code)) = (class, code) else {
             return Err(corrupt("evidence without its code"));
         };
-        Ok(Verdict {
+        Ok(CodeMeaning {
             class: class_of(class)?,
             code,
         })

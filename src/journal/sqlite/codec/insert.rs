@@ -3,7 +3,7 @@
 use rusqlite::types::Value;
 use rusqlite::{CachedStatement, Connection};
 
-use crate::domain::{Instruction, PayerTransactionId, Written};
+use crate::domain::{Instruction, PayerTransactionId, AmountField};
 use crate::journal::Error;
 
 /// Where an instruction belongs.
@@ -155,7 +155,7 @@ impl<'c> Insert<'c> {
     }
 
     /// Appends an instruction, at the latest with [`Self::flush`]; without an amount it waits for its bill.
-    pub(in crate::journal::sqlite) fn row<M: Written>(
+    pub(in crate::journal::sqlite) fn row<M: AmountField>(
         &mut self,
         placed: &Placed,
         id: &PayerTransactionId,

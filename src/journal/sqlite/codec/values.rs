@@ -4,10 +4,10 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use crate::domain::{
     Amount, Country, Currency, DocumentPath, Instruction, Money, Msisdn, PayerTransactionId,
-    Payment, Reference, ServiceCode, Timestamp, Written,
+    Payment, Reference, ServiceCode, Timestamp, AmountField,
 };
 use crate::journal::Error;
-use crate::lifecycle::{Life, State};
+use crate::lifecycle::{PaymentState, State};
 
 /// What `due_at` holds when nothing is due.
 pub(in crate::journal::sqlite) const NEVER: i64 = i64::MAX;
@@ -55,9 +55,9 @@ pub(in crate::journal::sqlite) const LIFE_COLUMNS: &str = "l.state, l.code, l.at
      l.quarantine_from, l.queries, l.due_at";
 
 /// Reads the columns of [`LIFE_COLUMNS`], the first of them at `at`; all of them null: its life has not begun.
-pub(in crate::journal::sqlite) fn life_of(row: &Row<'_>, at: usize) -> Result<Life, Error> {
+pub(in crate::journal::sqlite) fn life_of(row: &Row<'_>, at: usize) -> Result<PaymentState, Error> {
     let Some(state) = row.get::<_, Option<i64>>(at)? else {
-        return Ok(Life::NEW);
+        return Ok(PaymentState::NEW);
     };
     let state = state_of(state)?;
     let due_at: i64 = row.get(at + 9)?;
@@ -69,7 +69,7 @@ pub(in crate::journal::sqlite) fn life_of(row: &Row<'_>, at: usize) -> Result<Li
     };
     // 0: it has not shown that it has the identifier; 1: it has; 2: it had it before our first post.
     let known: i64 = row.get(at + 5)?;
-    Ok(Life {
+    Ok(PaymentState {
         state,
         code: row.get(at + 1)?,
         attempts: row.get(at + 2)?,
@@ -88,7 +88,7 @@ pub(in crate::journal::sqlite) fn life_of(row: &Row<'_>, at: usize) -> Result<Li
 const TAKEN: i64 = 2;
 
 /// Returns what `known` holds for a life.
-pub(in crate::journal::sqlite) fn known_number(life: &Life) -> i64 {
+pub(in crate::journal::sqlite) fn known_number(life: &PaymentState) -> i64 {
     match (life.known, life.taken) {
         (_, true) => TAKEN,
         (known, false) => i64::from(known),
@@ -96,7 +96,7 @@ pub(in crate::journal::sqlite) fn known_number(life: &Life) -> i64 {
 }
 
 /// Returns what `due_at` holds for a life.
-pub(in crate::journal::sqlite) fn due_number(life: &Life) -> i64 {
+pub(in crate::journal::sqlite) fn due_number(life: &PaymentState) -> i64 {
     let absent = if life.state == State::Ready { 0 } else { NEVER };
     millis(life.due_at).unwrap_or(absent)
 }
@@ -105,7 +105,7 @@ pub(in crate::journal::sqlite) fn due_number(life: &Life) -> i64 {
 pub(in crate::journal::sqlite) fn save_life(
     c: &Connection,
     seq: i64,
-    life: &Life,
+    life: &PaymentState,
     queued: bool,
 ) -> Result<(), Error> {
     let mut statement = c.prepare_cached(
@@ -199,7 +199,7 @@ impl Stored {
 }
 
 // As the file has it, whatever the bill said since: a file that is loaded again is the same one.
-impl Written for Stored {
+impl AmountField for Stored {
     fn currency(&self) -> Currency {
         self.currency
     }

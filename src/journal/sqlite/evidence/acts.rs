@@ -9,9 +9,9 @@ use crate::journal::sqlite::codec::events::ACTED;
 use crate::journal::sqlite::codec::values::corrupt;
 use crate::journal::sqlite::read::reader::Snapshot;
 use crate::journal::sqlite::recovery::lost_orders::{Touched, keep_order};
-use crate::journal::sqlite::session::transaction::Chained;
+use crate::journal::sqlite::session::transaction::WriteSession;
 use crate::journal::sqlite::writer::handle::Journal;
-use crate::journal::sqlite::writer::queue::Manner;
+use crate::journal::sqlite::writer::queue::CommitMode;
 use crate::journal::{ActRecord, Error};
 use crate::ledger::payer::key;
 use crate::ledger::recovery::{Order, must_not_be_forgotten};
@@ -34,7 +34,7 @@ impl Journal {
         act: &'static str,
         now: Timestamp,
     ) -> Result<(), Error> {
-        self.ask(Manner::Alone, move |c| {
+        self.ask(CommitMode::Alone, move |c| {
             let (batch_id, id): (i64, String) = c
                 .prepare_cached("select batch_id, identifier from instruction where seq = ?1")?
                 .query_row([seq], |row| Ok((row.get(0)?, row.get(1)?)))?;
@@ -45,7 +45,7 @@ impl Journal {
     }
 }
 
-impl Chained {
+impl WriteSession {
     /// Records who does this. `about`: what it is done to, where that is not the whole batch.
     ///
     /// Nothing is recorded where nobody is named: the parts of the program have no hands of their own.

@@ -12,9 +12,9 @@ use std::collections::BTreeMap;
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::append::{self, Kind, WAITING_MAX, Waiting};
-use super::encoding::{Canon, Digest, Terms, genesis};
+use super::encoding::{CanonicalHasher, Digest, Terms, genesis};
 use super::phrases::Phrases;
-use crate::domain::{Said, Timestamp};
+use crate::domain::{ResponseDetails, Timestamp};
 use crate::journal::sqlite::codec::values::corrupt;
 use crate::journal::{ChainHead, Error};
 use crate::ledger::recovery::Position;
@@ -46,7 +46,7 @@ pub(in crate::journal::sqlite) struct Words<'a> {
 }
 
 impl<'a> Words<'a> {
-    pub(in crate::journal::sqlite) fn of(said: &'a Said) -> Self {
+    pub(in crate::journal::sqlite) fn of(said: &'a ResponseDetails) -> Self {
         fn full(text: &str) -> Option<&str> {
             Some(text).filter(|text| !text.is_empty())
         }
@@ -128,16 +128,16 @@ impl Chain {
         };
         let head = self.head(c, row.batch_id)?;
         let (event, class, code) = row.kind;
-        let mut canon = Canon::after(&head.hash);
+        let mut canon = CanonicalHasher::after(&head.hash);
         canon.integer(evidence_id);
         canon.integer(row.seq);
         canon.integer(row.at.as_millis());
         canon.integer(event);
-        canon.maybe(class, Canon::integer);
-        canon.maybe(code.map(i64::from), Canon::integer);
-        canon.maybe(row.anomaly, Canon::text);
-        canon.maybe(row.digest.map(|digest| &digest[..]), Canon::bytes);
-        canon.maybe(row.detail, Canon::text);
+        canon.maybe(class, CanonicalHasher::integer);
+        canon.maybe(code.map(i64::from), CanonicalHasher::integer);
+        canon.maybe(row.anomaly, CanonicalHasher::text);
+        canon.maybe(row.digest.map(|digest| &digest[..]), CanonicalHasher::bytes);
+        canon.maybe(row.detail, CanonicalHasher::text);
         canon.terms(terms);
         canon.words(row.words.all());
         *head = Head {

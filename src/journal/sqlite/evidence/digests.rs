@@ -6,7 +6,7 @@ use rusqlite::{Connection, params};
 use serde_json::json;
 
 use super::chain::{Chain, Evidence};
-use super::encoding::{Canon, Digest};
+use super::encoding::{CanonicalHasher, Digest};
 use super::instruction_blocks;
 use crate::domain::Timestamp;
 use crate::journal::Error;
@@ -23,7 +23,7 @@ pub(in crate::journal::sqlite) fn digest_of(
     sql: &str,
     key: i64,
 ) -> Result<Option<Digest>, Error> {
-    let mut canon = Canon::of(what);
+    let mut canon = CanonicalHasher::of(what);
     let mut statement = c.prepare_cached(sql)?;
     let mut rows = statement.query([key])?;
     match rows.next()? {
@@ -63,7 +63,7 @@ pub(in crate::journal::sqlite) fn file_digest(
     c: &Connection,
     load_id: i64,
 ) -> Result<Option<(Digest, i64)>, Error> {
-    let mut canon = Canon::of("load");
+    let mut canon = CanonicalHasher::of("load");
     let mut load = c.prepare_cached(
         "select load_id, batch_id, source, digest, loaded_at, accepted, rejected, total, total_currency
          from load where load_id = ?1",
@@ -260,7 +260,7 @@ fn seal_evidence(c: &Connection, chain: &mut Chain, batch_id: i64) -> Result<u64
         let mut rows = select.query(params![batch_id, after])?;
         while let Some(row) = rows.next()? {
             let hash = chain.take_in(c, batch_id, |previous| {
-                let mut canon = Canon::after(previous);
+                let mut canon = CanonicalHasher::after(previous);
                 canon.row(row)?;
                 canon.terms(None);
                 Ok(canon.finish())

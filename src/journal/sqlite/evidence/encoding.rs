@@ -13,13 +13,13 @@ use crate::lifecycle::{Policy, SettleOn};
 pub(in crate::journal::sqlite) type Digest = [u8; 32];
 
 /// What is hashed, value by value.
-pub(in crate::journal::sqlite) struct Canon {
+pub(in crate::journal::sqlite) struct CanonicalHasher {
     hash: Sha256,
     // Many small values are cheaper in one piece.
     pending: Vec<u8>,
 }
 
-impl Canon {
+impl CanonicalHasher {
     /// Begins the digest of a row of another table.
     pub(in crate::journal::sqlite) fn of(what: &'static str) -> Self {
         let mut canon = Self {
@@ -137,7 +137,7 @@ pub(in crate::journal::sqlite) fn genesis(
     c: &Connection,
     batch_id: i64,
 ) -> Result<Digest, rusqlite::Error> {
-    let mut canon = Canon::of("batch");
+    let mut canon = CanonicalHasher::of("batch");
     c.query_row(
         "select originator, name, created_at from batch where batch_id = ?1",
         [batch_id],

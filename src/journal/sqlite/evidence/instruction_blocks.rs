@@ -7,8 +7,8 @@ use rusqlite::{Connection, Row, params};
 use serde_json::json;
 
 use super::chain::{Chain, Evidence};
-use super::encoding::{Canon, Digest};
-use crate::domain::{Instruction, PayerTransactionId, Reference, Timestamp, Written};
+use super::encoding::{CanonicalHasher, Digest};
+use crate::domain::{Instruction, PayerTransactionId, Reference, Timestamp, AmountField};
 use crate::journal::Error;
 use crate::journal::sqlite::codec::events::ROWS_LOADED;
 use crate::journal::sqlite::codec::insert::{Texts, line_number};
@@ -36,7 +36,7 @@ impl<'a> Instructions<'a> {
         }
     }
 
-    fn take_in(&mut self, canon: &mut Canon, row: &Row<'_>) -> Result<(), Error> {
+    fn take_in(&mut self, canon: &mut CanonicalHasher, row: &Row<'_>) -> Result<(), Error> {
         let id: i64 = row.get(0)?;
         match self.services.iter().find(|(known, _)| *known == id) {
             Some((_, code)) => canon.text(code),
@@ -63,7 +63,7 @@ pub(in crate::journal::sqlite) fn instruction_digest(
     let Some(row) = rows.next()? else {
         return Ok(None);
     };
-    let mut canon = Canon::of("instruction");
+    let mut canon = CanonicalHasher::of("instruction");
     Instructions::of(c).take_in(&mut canon, row)?;
     Ok(Some(canon.finish()))
 }
@@ -91,8 +91,8 @@ pub(in crate::journal::sqlite) fn stored(
     ))?;
     let mut rows = statement.query(params![first, last, batch_id])?;
     let mut instructions = Instructions::of(c);
-    let mut open: Option<(i64, i64, usize, Canon)> = None;
-    let finish = |(first, last, rows, canon): (i64, i64, usize, Canon)| Block {
+    let mut open: Option<(i64, i64, usize, CanonicalHasher)> = None;
+    let finish = |(first, last, rows, canon): (i64, i64, usize, CanonicalHasher)| Block {
         first,
         last,
         rows,
@@ -101,7 +101,7 @@ pub(in crate::journal::sqlite) fn stored(
     while let Some(row) = rows.next()? {
         let seq: i64 = row.get(1)?;
         let (_, last, count, canon) =
-            open.get_or_insert_with(|| (seq, seq, 0, Canon::of("instructions")));
+            open.get_or_insert_with(|| (seq, seq, 0, CanonicalHasher::of("instructions")));
         instructions.take_in(canon, row)?;
         *last = seq;
         *count += 1;
@@ -150,15 +150,15 @@ pub(in crate::journal::sqlite) fn append(
 }
 
 /// The blocks of a load whose rows pass by.
-pub(in crate::journal::sqlite) struct Passing {
+pub(in crate::journal::sqlite) struct BlockHasher {
     load_id: i64,
     received_at: i64,
-    open: Option<(i64, Canon)>,
+    open: Option<(i64, CanonicalHasher)>,
     rows: usize,
     done: Vec<Block>,
 }
 
-impl Passing {
+impl BlockHasher {
     pub(in crate::journal::sqlite) fn new(load_id: i64, received_at: Timestamp) -> Self {
         Self {
             load_id,
@@ -170,7 +170,7 @@ impl Passing {
     }
 
     /// Takes in the instruction that becomes number `seq`.
-    pub(in crate::journal::sqlite) fn take_in<M: Written>(
+    pub(in crate::journal::sqlite) fn take_in<M: AmountField>(
         &mut self,
         seq: i64,
         id: &PayerTransactionId,
@@ -179,19 +179,19 @@ impl Passing {
     ) {
         let (_, canon) = self
             .open
-            .get_or_insert_with(|| (seq, Canon::of("instructions")));
+            .get_or_insert_with(|| (seq, CanonicalHasher::of("instructions")));
         let texts = Texts::of(row);
         canon.text(row.service.as_str());
         canon.integer(seq);
         canon.integer(self.load_id);
         canon.integer(line_number(row.line));
         canon.text(id.as_str());
-        canon.maybe(row.reference.as_ref().map(Reference::as_str), Canon::text);
+        canon.maybe(row.reference.as_ref().map(Reference::as_str), CanonicalHasher::text);
         canon.integer(0);
         canon.integer(self.received_at);
         canon.text(row.msisdn.as_str());
-        canon.maybe(texts.account_number, Canon::text);
-        canon.maybe(amount, Canon::integer);
+        canon.maybe(texts.account_number, CanonicalHasher::text);
+        canon.maybe(amount, CanonicalHasher::integer);
         canon.text(row.money.currency().code());
         canon.text(row.country.code());
         for text in [
@@ -204,7 +204,7 @@ impl Passing {
             texts.document,
             texts.document_folder,
         ] {
-            canon.maybe(text, Canon::text);
+            canon.maybe(text, CanonicalHasher::text);
         }
         canon.integer(amount.is_none().into());
         canon.flush();

@@ -8,14 +8,14 @@ use super::job::{Load, Seen};
 use super::prepare::{self, Preparer};
 use crate::domain::{Currency, ServiceCode, Tally};
 use crate::journal::sqlite::codec::values::currency_of;
-use crate::journal::sqlite::session::transaction::Chained;
-use crate::journal::{Error, Incoming, LoadPlan, LoadRefusal, LoadSummary, Loaded};
+use crate::journal::sqlite::session::transaction::WriteSession;
+use crate::journal::{Error, LoadRow, LoadPlan, LoadRefusal, LoadSummary, Loaded};
 
 /// Tells whether the file is in its batch already; `None` when it is not, or when that takes a load to find out.
 pub(in crate::journal::sqlite) fn recall(
-    c: &mut Chained,
+    c: &mut WriteSession,
     plan: &LoadPlan,
-    rows: Receiver<Vec<Incoming>>,
+    rows: Receiver<Vec<LoadRow>>,
 ) -> Result<Option<Loaded>, Error> {
     let found = match Load::begin(c, plan)? {
         Ok(load) => load.recall(rows),
@@ -26,7 +26,7 @@ pub(in crate::journal::sqlite) fn recall(
 }
 
 impl Load<'_> {
-    fn recall(mut self, rows: Receiver<Vec<Incoming>>) -> Result<Option<Loaded>, Error> {
+    fn recall(mut self, rows: Receiver<Vec<LoadRow>>) -> Result<Option<Loaded>, Error> {
         if !self.existed {
             return Ok(None);
         }
@@ -34,19 +34,19 @@ impl Load<'_> {
         let hashed = prepare::each(Preparer::of_content(self.plan), rows, |rows, _| {
             for row in rows {
                 match row {
-                    Incoming::Good(row) => {
+                    LoadRow::Good(row) => {
                         self.count(row, Some(row.money.amount.minor()))?;
                     }
-                    Incoming::Unpriced(row) => {
+                    LoadRow::Unpriced(row) => {
                         self.count(row, None)?;
                     }
-                    Incoming::Bad(row) => {
+                    LoadRow::Bad(row) => {
                         seen.take_bad(row);
                         self.count_rejected(row);
                     }
                     // The digest has it.
-                    Incoming::Corrects(_) => {}
-                    Incoming::End => seen.ended = true,
+                    LoadRow::Corrects(_) => {}
+                    LoadRow::End => seen.ended = true,
                 }
             }
             Ok(())
@@ -72,7 +72,7 @@ impl Load<'_> {
         };
         Ok(Some(match refusal {
             Some(refusal) => Loaded::Refused(refusal),
-            None => Loaded::AlreadyThere(summary),
+            None => Loaded::AlreadyLoaded(summary),
         }))
     }
 

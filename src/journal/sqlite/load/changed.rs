@@ -9,7 +9,7 @@ use crate::domain::BatchName;
 use crate::journal::sqlite::Journal;
 use crate::journal::sqlite::codec::catalog::known_batch;
 use crate::journal::sqlite::codec::values::{PAYMENT_COLUMNS, PAYMENT_WIDTH, corrupt, payment_of};
-use crate::journal::sqlite::writer::queue::Manner;
+use crate::journal::sqlite::writer::queue::CommitMode;
 use crate::journal::{CHANGED_SHOWN, ChangedRow, ChangedRows, Error};
 use crate::ledger::correction::changed_columns;
 use crate::ledger::unread::UNREAD;
@@ -21,7 +21,7 @@ impl Journal {
     /// # Errors
     /// [`Error::UnknownBatch`].
     pub async fn changed(&self, batch: BatchName) -> Result<ChangedRows, Error> {
-        self.ask(Manner::Alone, move |c| {
+        self.ask(CommitMode::Alone, move |c| {
             let batch_id = known_batch(c, &batch)?;
             changed(c, batch_id, 0)
         })

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::link::Link;
 use crate::domain::{Instruction, Money, Tally};
-use crate::journal::LateError;
+use crate::journal::CrossRowError;
 use crate::ledger::correction::{Corrects, RejectedName};
 
 /// Rows of one file that may correct something: they are held in memory.
@@ -245,8 +245,8 @@ pub(in crate::journal::sqlite) fn late(
     line: u64,
     column: &'static str,
     message: String,
-) -> LateError {
-    LateError {
+) -> CrossRowError {
+    CrossRowError {
         line,
         good_row: 0,
         column,

@@ -7,10 +7,10 @@ use super::nameless::NamelessRows;
 use super::prepare::identifier;
 use super::sorted::LATE_MAX;
 use super::sorted::Sorted;
-use crate::domain::{Instruction, Written};
+use crate::domain::{Instruction, AmountField};
 use crate::journal::sqlite::codec::insert::Appender;
 use crate::journal::sqlite::codec::values::{Stored, state_number};
-use crate::journal::{Difference, Error, LateError, LoadRefusal, RejectedRow};
+use crate::journal::{Difference, Error, CrossRowError, LoadRefusal, RejectedRow};
 use crate::ledger::amendment::{self, Amendment};
 use crate::ledger::repeats::may_be_same_person;
 use crate::lifecycle::State;
@@ -84,7 +84,7 @@ impl Load<'_> {
             return self.set_aside(
                 seq,
                 &row,
-                LateError {
+                CrossRowError {
                     line,
                     good_row: self.good_row(seq),
                     column: "reference",
@@ -101,7 +101,7 @@ impl Load<'_> {
             return self.set_aside(
                 seq,
                 &row,
-                LateError {
+                CrossRowError {
                     line,
                     good_row: self.good_row(seq),
                     column: "",
@@ -226,7 +226,7 @@ impl Load<'_> {
         &mut self,
         seq: i64,
         i: &Instruction<Stored>,
-        error: LateError,
+        error: CrossRowError,
         sorted: &mut Sorted,
     ) -> Result<(), Error> {
         if self.corrections.became(seq, None) {

@@ -6,7 +6,7 @@ use rusqlite::params;
 use super::duplicates::NEW_UNNAMED;
 use super::job::Load;
 use crate::journal::sqlite::codec::values::state_number;
-use crate::journal::{Error, LateError, LoadRefusal};
+use crate::journal::{Error, CrossRowError, LoadRefusal};
 use crate::ledger::amendment::{is_batch_again, may_stand_instead};
 use crate::ledger::repeats::is_same_account;
 use crate::lifecycle::State;
@@ -61,7 +61,7 @@ impl Load<'_> {
                 let reference = was.reference.as_ref().map_or(String::new(), |reference| {
                     format!(", reference {}", reference.as_str())
                 });
-                named.push(LateError {
+                named.push(CrossRowError {
                     line: row.line,
                     good_row: 0,
                     column: "",

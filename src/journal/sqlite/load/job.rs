@@ -4,14 +4,14 @@ use super::corrections::Corrections;
 use crate::domain::{ContentDigest, Currency, ServiceCode, Tally};
 use crate::journal::sqlite::evidence::instruction_blocks::Block;
 use crate::journal::sqlite::repeats::fingerprints::Key;
-use crate::journal::sqlite::session::transaction::Chained;
+use crate::journal::sqlite::session::transaction::WriteSession;
 use crate::journal::{LoadPlan, RejectedRow};
 use crate::ledger::payer::Identifiers;
 
 pub(in crate::journal::sqlite) type ByService = Vec<(ServiceCode, Currency, Tally)>;
 
 pub(in crate::journal::sqlite) struct Load<'a> {
-    pub(in crate::journal::sqlite) c: &'a Chained,
+    pub(in crate::journal::sqlite) c: &'a WriteSession,
     pub(in crate::journal::sqlite) plan: &'a LoadPlan,
     pub(in crate::journal::sqlite) batch_id: i64,
     pub(in crate::journal::sqlite) load_id: i64,

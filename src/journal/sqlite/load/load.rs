@@ -13,7 +13,7 @@ use super::corrections::Corrections;
 use super::job::{Lane, Load, Seen};
 use super::prepare::{self, Preparer};
 use super::sorted::Sorted;
-use crate::domain::{Instruction, PayerTransactionId, Tally, Written};
+use crate::domain::{Instruction, PayerTransactionId, Tally, AmountField};
 use crate::journal::sqlite::codec::catalog::purpose;
 use crate::journal::sqlite::codec::insert::{Insert, Placed};
 use crate::journal::sqlite::codec::values::NEVER;
@@ -29,15 +29,15 @@ use crate::journal::sqlite::repeats::vouched::check_loads;
 use crate::journal::sqlite::run::lanes::hold_added;
 use crate::journal::sqlite::run::pinned::bind;
 use crate::journal::sqlite::schema::open;
-use crate::journal::sqlite::session::transaction::Chained;
-use crate::journal::{Error, Incoming, LoadPlan, LoadRefusal, Loaded};
+use crate::journal::sqlite::session::transaction::WriteSession;
+use crate::journal::{Error, LoadRow, LoadPlan, LoadRefusal, Loaded};
 use crate::ledger::payer::Identifiers;
 
 /// Loads a file. Anything but [`Loaded::New`] leaves the journal as it was.
 pub(in crate::journal::sqlite) fn load(
-    c: &mut Chained,
+    c: &mut WriteSession,
     plan: &LoadPlan,
-    rows: Receiver<Vec<Incoming>>,
+    rows: Receiver<Vec<LoadRow>>,
 ) -> Result<Loaded, Error> {
     let outcome = Load::begin(c, plan).and_then(|load| match load {
         Ok(load) => load.take_in(rows),
@@ -54,7 +54,7 @@ const STILL_BAD: &str = "still bad";
 
 impl<'a> Load<'a> {
     pub(in crate::journal::sqlite) fn begin(
-        c: &'a Chained,
+        c: &'a WriteSession,
         plan: &'a LoadPlan,
     ) -> Result<Result<Self, LoadRefusal>, Error> {
         let existing = batch_id(c, plan.batch.as_str())?;
@@ -146,7 +146,7 @@ impl<'a> Load<'a> {
         }))
     }
 
-    fn take_in(mut self, rows: Receiver<Vec<Incoming>>) -> Result<Loaded, Error> {
+    fn take_in(mut self, rows: Receiver<Vec<LoadRow>>) -> Result<Loaded, Error> {
         let mut seen = Seen::default();
         let mut insert = Insert::new(self.c)?;
         let preparer = Preparer::new(
@@ -330,7 +330,7 @@ impl<'a> Load<'a> {
     fn block(
         &mut self,
         insert: &mut Insert<'_>,
-        rows: &[Incoming],
+        rows: &[LoadRow],
         ids: &[PayerTransactionId],
         seen: &mut Seen,
     ) -> Result<(), Error> {
@@ -341,25 +341,25 @@ impl<'a> Load<'a> {
         };
         for row in rows {
             match row {
-                Incoming::Good(row) if self.corrections.is_replacement_next() => {
+                LoadRow::Good(row) if self.corrections.is_replacement_next() => {
                     let others = self.newest() - self.base;
                     self.corrections
                         .take_replacement(row.line, Some(row), others);
                 }
-                Incoming::Unpriced(row) if self.corrections.is_replacement_next() => {
+                LoadRow::Unpriced(row) if self.corrections.is_replacement_next() => {
                     let others = self.newest() - self.base;
                     self.corrections.take_replacement(row.line, None, others);
                 }
-                Incoming::Good(row) => {
+                LoadRow::Good(row) => {
                     let minor = row.money.amount.minor();
                     self.insert(insert, row, next()?, Some(minor))?;
                     self.corrections.take(row.line, Some(self.newest()));
                 }
-                Incoming::Unpriced(row) => {
+                LoadRow::Unpriced(row) => {
                     self.insert(insert, row, next()?, None)?;
                     self.corrections.take(row.line, Some(self.newest()));
                 }
-                Incoming::Bad(row) => {
+                LoadRow::Bad(row) => {
                     seen.take_bad(row);
                     // What it was to correct stays as it is.
                     match self.corrections.take(row.line, None) {
@@ -367,14 +367,14 @@ impl<'a> Load<'a> {
                         false => self.reject(row)?,
                     }
                 }
-                Incoming::Corrects(corrects) => self.corrections.announce(corrects),
-                Incoming::End => seen.ended = true,
+                LoadRow::Corrects(corrects) => self.corrections.announce(corrects),
+                LoadRow::End => seen.ended = true,
             }
         }
         Ok(())
     }
 
-    fn insert<M: Written>(
+    fn insert<M: AmountField>(
         &mut self,
         insert: &mut Insert<'_>,
         row: &Instruction<M>,
@@ -397,7 +397,7 @@ impl<'a> Load<'a> {
     }
 
     /// Counts a row in its lane; returns its service's number.
-    pub(in crate::journal::sqlite) fn count<M: Written>(
+    pub(in crate::journal::sqlite) fn count<M: AmountField>(
         &mut self,
         row: &Instruction<M>,
         amount: Option<i64>,

@@ -6,7 +6,7 @@ use rusqlite::params;
 use super::job::Load;
 use crate::domain::Instruction;
 use crate::journal::sqlite::codec::values::Stored;
-use crate::journal::{Error, LateError, LoadRefusal};
+use crate::journal::{Error, CrossRowError, LoadRefusal};
 use crate::ledger::correction::{Corrects, RejectedName, has_error};
 use crate::ledger::mended::{Meant, NewRow, OpenRow, OpenRows};
 use crate::ledger::repeats::{may_be_same_person, reads_alike};
@@ -125,7 +125,7 @@ impl Load<'_> {
         seq: i64,
         row: &Instruction<Stored>,
         (earlier, known): (i64, &Instruction<Stored>),
-    ) -> Result<Option<LateError>, Error> {
+    ) -> Result<Option<CrossRowError>, Error> {
         let Some(reference) = &row.reference else {
             return Ok(None);
         };
@@ -150,7 +150,7 @@ impl Load<'_> {
                 "select l.source from instruction i join load l using (load_id) where i.seq = ?1",
             )?
             .query_row([earlier], |row| row.get(0))?;
-        Ok(Some(LateError {
+        Ok(Some(CrossRowError {
             line: row.line,
             good_row: 0,
             column: "reference",
@@ -179,13 +179,13 @@ impl Load<'_> {
     }
 }
 
-fn told(row: &Instruction<Stored>, rejected: &Named) -> LateError {
+fn told(row: &Instruction<Stored>, rejected: &Named) -> CrossRowError {
     let Named { line, name, .. } = rejected;
     let became = match rejected.is_withdrawn {
         true => "rejected and withdrawn",
         false => "rejected",
     };
-    LateError {
+    CrossRowError {
         line: row.line,
         good_row: 0,
         column: "",

@@ -12,7 +12,7 @@ use crate::domain::Instruction;
 use crate::journal::sqlite::codec::catalog::batch_of;
 use crate::journal::sqlite::codec::values::Stored;
 use crate::journal::sqlite::repeats::on_record::Other;
-use crate::journal::{Error, LateError};
+use crate::journal::{Error, CrossRowError};
 use crate::ledger::correction::{Corrects, RejectedName};
 use crate::ledger::mended::{Nameless, nameless};
 
@@ -82,7 +82,7 @@ impl Load<'_> {
                     "equal to line {line} of {file}, another row of this batch: one mistake or two payments? Remove this row if it is the same \
                      payment; if both are to be paid, say --allow-equal-rows"
                 );
-                let error = LateError {
+                let error = CrossRowError {
                     line: row.line,
                     good_row: self.good_row(seq),
                     column: "",

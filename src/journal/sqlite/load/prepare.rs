@@ -6,12 +6,12 @@ use sha2::{Digest, Sha256};
 
 use super::external_sort::{Entry, Order};
 use crate::domain::{
-    ContentDigest, Instruction, Originator, PayerTransactionId, RowKey, ServiceCode, Written,
+    ContentDigest, Instruction, Originator, PayerTransactionId, RowKey, ServiceCode, AmountField,
 };
 use crate::journal::sqlite::codec::values::corrupt;
-use crate::journal::sqlite::evidence::instruction_blocks::Passing;
+use crate::journal::sqlite::evidence::instruction_blocks::BlockHasher;
 use crate::journal::sqlite::repeats::fingerprints::{Collector, Key};
-use crate::journal::{Error, Incoming, LoadPlan};
+use crate::journal::{Error, LoadRow, LoadPlan};
 use crate::ledger::correction::Corrects;
 use crate::ledger::payer::Identifiers;
 
@@ -27,7 +27,7 @@ pub(in crate::journal::sqlite) struct Preparer {
     /// Those of its instructions.
     pub(in crate::journal::sqlite) identifiers: Identifiers,
     pub(in crate::journal::sqlite) order: Order,
-    pub(in crate::journal::sqlite) passing: Passing,
+    pub(in crate::journal::sqlite) passing: BlockHasher,
     pub(in crate::journal::sqlite) fingerprints: Option<Collector>,
     /// The fingerprints that the rows would have through the other services on record.
     pub(in crate::journal::sqlite) through_others: Option<Collector>,
@@ -53,7 +53,7 @@ impl Preparer {
             digest: ContentDigest::default(),
             identifiers: Identifiers::default(),
             order: Order::new(),
-            passing: Passing::new(load_id, plan.now),
+            passing: BlockHasher::new(load_id, plan.now),
             fingerprints: key.map(Collector::new),
             through_others: key.map(Collector::new),
             services: services.to_vec(),
@@ -76,28 +76,28 @@ impl Preparer {
     }
 
     /// Takes in a block; returns the identifiers of its instructions.
-    fn block(&mut self, block: &[Incoming]) -> Result<Vec<PayerTransactionId>, Error> {
+    fn block(&mut self, block: &[LoadRow]) -> Result<Vec<PayerTransactionId>, Error> {
         let mut ids = Vec::with_capacity(block.len());
         for row in block {
             let id = match row {
-                Incoming::Good(row) => self.row(row, Some(row.money.amount.minor()))?,
-                Incoming::Unpriced(row) => self.row(row, None)?,
-                Incoming::Corrects(corrects) => {
+                LoadRow::Good(row) => self.row(row, Some(row.money.amount.minor()))?,
+                LoadRow::Unpriced(row) => self.row(row, None)?,
+                LoadRow::Corrects(corrects) => {
                     self.corrects = Some(corrects.clone());
                     continue;
                 }
-                Incoming::Bad(_) => {
+                LoadRow::Bad(_) => {
                     self.corrects = None;
                     continue;
                 }
-                Incoming::End => continue,
+                LoadRow::End => continue,
             };
             ids.extend(id);
         }
         Ok(ids)
     }
 
-    fn row<M: Written>(
+    fn row<M: AmountField>(
         &mut self,
         row: &Instruction<M>,
         amount: Option<i64>,
@@ -143,14 +143,14 @@ impl Preparer {
 /// Prepares every block and hands it over with the identifiers of its instructions.
 pub(in crate::journal::sqlite) fn each(
     mut preparer: Preparer,
-    blocks: Receiver<Vec<Incoming>>,
-    mut insert: impl FnMut(&[Incoming], &[PayerTransactionId]) -> Result<(), Error>,
+    blocks: Receiver<Vec<LoadRow>>,
+    mut insert: impl FnMut(&[LoadRow], &[PayerTransactionId]) -> Result<(), Error>,
 ) -> Result<Preparer, Error> {
     let Ok(first) = blocks.recv() else {
         return Ok(preparer);
     };
     // A file of one block is inserted before a thread has begun.
-    if matches!(first.last(), Some(Incoming::End)) {
+    if matches!(first.last(), Some(LoadRow::End)) {
         for block in std::iter::once(first).chain(blocks) {
             let ids = preparer.block(&block)?;
             insert(&block, &ids)?;
@@ -195,7 +195,7 @@ pub(in crate::journal::sqlite) fn identifier<M>(
         None => RowKey::Content { hash, above },
     };
     #[cfg(test)]
-    if crate::canary::Canary::OtherIdentifierOnReload.sings() {
+    if crate::canary::SeededBug::OtherIdentifierOnReload.is_active() {
         let moment = u32::try_from(plan.now.as_millis() % 1_000_000).unwrap_or(0);
         return PayerTransactionId::derive(originator, &plan.batch, &key, moment);
     }

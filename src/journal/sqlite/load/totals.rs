@@ -3,7 +3,7 @@
 use super::job::{ByService, Load};
 use crate::domain::{Currency, Tally};
 use crate::journal::sqlite::codec::values::{currency_of, service_of};
-use crate::journal::{Error, LateError, LoadRefusal, LoadSummary};
+use crate::journal::{Error, CrossRowError, LoadRefusal, LoadSummary};
 use crate::ledger::payer::Identifiers;
 
 /// Amounts are divided by this before SQLite adds them up, so that their sum stays within 64 bits whatever they are.
@@ -70,7 +70,7 @@ impl Load<'_> {
 
     pub(in crate::journal::sqlite) fn summary(
         &self,
-        late: Vec<LateError>,
+        late: Vec<CrossRowError>,
         unchanged: u64,
     ) -> Result<LoadSummary, Error> {
         let (accepted, unpriced) = match self.altered {

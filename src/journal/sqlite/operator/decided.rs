@@ -17,17 +17,17 @@ use crate::journal::sqlite::payments::inquiries::is_open_to_decision;
 use crate::journal::sqlite::payments::record::record;
 use crate::journal::sqlite::recovery::noticed::noticed_at;
 use crate::journal::sqlite::session::payments::subject;
-use crate::journal::sqlite::session::transaction::Chained;
-use crate::journal::sqlite::writer::queue::Manner;
+use crate::journal::sqlite::session::transaction::WriteSession;
+use crate::journal::sqlite::writer::queue::CommitMode;
 use crate::journal::{
-    Answered, Cancelled, Decision, Error, Failures, Finding, Looked, Moved, RepeatPlan, Seen,
+    Answered, Cancelled, Decision, Error, Failures, Finding, Looked, Transition, RepeatPlan, Seen,
     ToCancel,
 };
 use crate::ledger::decisions::{
     About, Asked, ByCode, Heard, Refusal, as_missed, is_within, may_fail,
 };
 use crate::ledger::names::PaymentName;
-use crate::lifecycle::{Event, Moment, Policy, State, proven};
+use crate::lifecycle::{Event, StepContext, Policy, State, proven};
 
 impl Journal {
     /// Returns what is known of the payment that a person names, the newest of its generations.
@@ -35,7 +35,7 @@ impl Journal {
     /// # Errors
     /// [`Error::UnknownPayment`], [`Error::TwoPayments`]; [`Error::NotAllowed`] of a row without an amount.
     pub async fn look(&self, batch: BatchName, name: PaymentName) -> Result<Looked, Error> {
-        self.ask(Manner::Alone, move |c| look(c, &batch, &name))
+        self.ask(CommitMode::Alone, move |c| look(c, &batch, &name))
             .await
     }
 
@@ -47,10 +47,10 @@ impl Journal {
         &self,
         seen: Seen,
         finding: Finding,
-        moment: Moment,
+        moment: StepContext,
         policy: Policy,
     ) -> Result<Answered, Error> {
-        self.ask(Manner::Alone, move |c| {
+        self.ask(CommitMode::Alone, move |c| {
             let learned = seen_of(c, finding.seq)? != seen;
             let (seq, event) = (finding.seq, finding.event);
             let before = subject(c, seq)?;
@@ -81,9 +81,9 @@ impl Journal {
         seq: i64,
         seen: Seen,
         decision: Decision,
-        moment: Moment,
-    ) -> Result<Result<Moved, Refusal>, Error> {
-        self.ask(Manner::Alone, move |c| {
+        moment: StepContext,
+    ) -> Result<Result<Transition, Refusal>, Error> {
+        self.ask(CommitMode::Alone, move |c| {
             if seen_of(c, seq)? != seen {
                 return Ok(Err(Refusal::LearnedMeanwhile));
             }
@@ -113,7 +113,7 @@ impl Journal {
         now: Timestamp,
         policy: Policy,
     ) -> Result<Result<(), Refusal>, Error> {
-        self.ask(Manner::Alone, move |c| {
+        self.ask(CommitMode::Alone, move |c| {
             judge_failed(c, seq, seen, asked, now, &policy)
         })
         .await
@@ -131,10 +131,10 @@ impl Journal {
         seen: Seen,
         asked: Asked,
         decision: Decision,
-        moment: Moment,
+        moment: StepContext,
         policy: Policy,
-    ) -> Result<Result<Moved, Refusal>, Error> {
-        self.ask(Manner::Alone, move |c| {
+    ) -> Result<Result<Transition, Refusal>, Error> {
+        self.ask(CommitMode::Alone, move |c| {
             decide_failed(c, seq, seen, asked, &decision, moment, &policy)
         })
         .await
@@ -153,7 +153,7 @@ impl Journal {
         now: Timestamp,
     ) -> Result<u64, Error> {
         let (which, repeats) = (which.into(), repeats.map(|plan| (plan, now)));
-        self.ask(Manner::Alone, move |c| {
+        self.ask(CommitMode::Alone, move |c| {
             let found = to_retry(c, &batch, &which, repeats.as_ref())?;
             refuse_more(&batch, &shown, &found.by_code)?;
             retry(c, &batch, &which, repeats.as_ref(), now)
@@ -166,7 +166,7 @@ impl Journal {
     /// # Errors
     /// [`Error::UnknownBatch`].
     pub async fn to_cancel(&self, batch: BatchName) -> Result<ToCancel, Error> {
-        self.ask(Manner::Alone, move |c| to_cancel(c, &batch)).await
+        self.ask(CommitMode::Alone, move |c| to_cancel(c, &batch)).await
     }
 
     /// Withdraws what was never posted, if it is no more than what was shown. Of what an earlier journal may have posted it orders
@@ -178,9 +178,9 @@ impl Journal {
         &self,
         batch: BatchName,
         shown: Tally,
-        moment: Moment,
+        moment: StepContext,
     ) -> Result<Cancelled, Error> {
-        self.ask(Manner::Alone, move |c| {
+        self.ask(CommitMode::Alone, move |c| {
             let found = to_cancel(c, &batch)?.tally;
             refuse_more(&batch, &vec![(None, shown)], &vec![(None, found)])?;
             cancel_all(c, &batch, moment)
@@ -202,7 +202,7 @@ pub(in crate::journal::sqlite) fn refuse_more(
     }
 }
 
-fn look(c: &Chained, batch: &BatchName, name: &PaymentName) -> Result<Looked, Error> {
+fn look(c: &WriteSession, batch: &BatchName, name: &PaymentName) -> Result<Looked, Error> {
     let seq = rows_named(c, (batch, known_batch(c, batch)?), name)?[0];
     refuse_without_amount(c, seq)?;
     let seen = seen_of(c, seq)?;
@@ -243,7 +243,7 @@ fn look(c: &Chained, batch: &BatchName, name: &PaymentName) -> Result<Looked, Er
 }
 
 /// Returns what is known of a payment: silence is not knowledge.
-fn seen_of(c: &Chained, seq: i64) -> Result<Seen, Error> {
+fn seen_of(c: &WriteSession, seq: i64) -> Result<Seen, Error> {
     c.flush()?;
     let mut statement = c.prepare_cached(&format!(
         "select {LIFE_COLUMNS} from instruction i left join life l on l.seq = i.seq where i.seq = ?1"
@@ -265,7 +265,7 @@ fn seen_of(c: &Chained, seq: i64) -> Result<Seen, Error> {
 }
 
 fn judge_failed(
-    c: &Chained,
+    c: &WriteSession,
     seq: i64,
     seen: Seen,
     asked: Asked,
@@ -288,7 +288,7 @@ fn judge_failed(
 }
 
 /// Returns whether a reply, an answer or a genuine callback has called a payment paid.
-fn was_said_to_be_paid(c: &Chained, seq: i64) -> Result<bool, Error> {
+fn was_said_to_be_paid(c: &WriteSession, seq: i64) -> Result<bool, Error> {
     c.flush()?;
     let sql = "select exists (select 1 from evidence indexed by evidence_by_payment
          where seq = ?1 and event in (5, 6, 8, 70, 71, 72) and class = 0)";
@@ -296,14 +296,14 @@ fn was_said_to_be_paid(c: &Chained, seq: i64) -> Result<bool, Error> {
 }
 
 fn decide_failed(
-    c: &Chained,
+    c: &WriteSession,
     seq: i64,
     seen: Seen,
     asked: Asked,
     decision: &Decision,
-    moment: Moment,
+    moment: StepContext,
     policy: &Policy,
-) -> Result<Result<Moved, Refusal>, Error> {
+) -> Result<Result<Transition, Refusal>, Error> {
     if let Err(refusal) = judge_failed(c, seq, seen, asked, moment.now, policy)? {
         return Ok(Err(refusal));
     }
@@ -325,7 +325,7 @@ fn decide_failed(
     Ok(Ok(moved))
 }
 
-fn to_cancel(c: &Chained, batch: &BatchName) -> Result<ToCancel, Error> {
+fn to_cancel(c: &WriteSession, batch: &BatchName) -> Result<ToCancel, Error> {
     let batch_id = known_batch(c, batch)?;
     c.flush()?;
     let mut statement = c.prepare(&format!(

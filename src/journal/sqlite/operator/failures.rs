@@ -7,7 +7,7 @@ use crate::domain::{BatchName, Timestamp};
 use crate::journal::sqlite::Journal;
 use crate::journal::sqlite::codec::catalog::known_batch;
 use crate::journal::sqlite::codec::values::currency_of;
-use crate::journal::sqlite::writer::queue::Manner;
+use crate::journal::sqlite::writer::queue::CommitMode;
 use crate::journal::{Error, Failures, RepeatPlan, Replaced, ToRetry};
 
 impl Journal {
@@ -24,7 +24,7 @@ impl Journal {
         repeats: Option<(RepeatPlan, Timestamp)>,
     ) -> Result<ToRetry, Error> {
         let which = which.into();
-        self.ask(Manner::Alone, move |c| {
+        self.ask(CommitMode::Alone, move |c| {
             to_retry(c, &batch, &which, repeats.as_ref())
         })
         .await
@@ -37,7 +37,7 @@ impl Journal {
     /// # Errors
     /// [`Error::UnknownBatch`].
     pub async fn replaced(&self, batch: BatchName) -> Result<Vec<Replaced>, Error> {
-        self.ask(Manner::Alone, move |c| replaced(c, &batch)).await
+        self.ask(CommitMode::Alone, move |c| replaced(c, &batch)).await
     }
 }
 

@@ -35,14 +35,14 @@ use crate::journal::sqlite::recovery::on_chain;
 use crate::journal::sqlite::repeats::anew::Anew;
 use crate::journal::sqlite::session::payments::subject;
 use crate::journal::sqlite::session::subject::Subject;
-use crate::journal::sqlite::session::transaction::Chained;
+use crate::journal::sqlite::session::transaction::WriteSession;
 use crate::journal::sqlite::verify::checks::check_generations;
-use crate::journal::sqlite::writer::queue::Manner;
-use crate::journal::{Cancelled, Decision, Error, Failures, Lane, Moved, RepeatPlan};
+use crate::journal::sqlite::writer::queue::CommitMode;
+use crate::journal::{Cancelled, Decision, Error, Failures, Lane, Transition, RepeatPlan};
 use crate::ledger::HeldFor;
 use crate::ledger::names::PaymentName;
 use crate::ledger::recovery::retry_is_presumed;
-use crate::lifecycle::{Event, Moment, Policy, State, step};
+use crate::lifecycle::{Event, StepContext, Policy, State, step};
 
 impl Journal {
     /// Opens a held lane by the name of its service; `None` when it was not held.
@@ -55,7 +55,7 @@ impl Journal {
         service: String,
         now: Timestamp,
     ) -> Result<Option<Lane>, Error> {
-        self.ask(Manner::Alone, move |c| {
+        self.ask(CommitMode::Alone, move |c| {
             resume_lane(c, &batch, &service, now)
         })
         .await
@@ -70,9 +70,9 @@ impl Journal {
         batch: BatchName,
         id: PaymentName,
         decision: Decision,
-        moment: Moment,
-    ) -> Result<Moved, Error> {
-        self.ask(Manner::Alone, move |c| {
+        moment: StepContext,
+    ) -> Result<Transition, Error> {
+        self.ask(CommitMode::Alone, move |c| {
             decide(c, &batch, &id, &decision, moment)
         })
         .await
@@ -87,9 +87,9 @@ impl Journal {
         &self,
         batch: BatchName,
         id: Option<PaymentName>,
-        moment: Moment,
+        moment: StepContext,
     ) -> Result<u64, Error> {
-        self.ask(Manner::Alone, move |c| {
+        self.ask(CommitMode::Alone, move |c| {
             cancel(c, &batch, id.as_ref(), moment)
         })
         .await
@@ -107,7 +107,7 @@ impl Journal {
         now: Timestamp,
     ) -> Result<u64, Error> {
         let which = which.into();
-        self.ask(Manner::Alone, move |c| retry(c, &batch, &which, None, now))
+        self.ask(CommitMode::Alone, move |c| retry(c, &batch, &which, None, now))
             .await
     }
 }
@@ -120,12 +120,12 @@ fn find_in(c: &Connection, batch: &BatchName, name: &PaymentName) -> Result<i64,
 
 /// Records an operator's decision.
 pub(in crate::journal::sqlite) fn decide(
-    c: &Chained,
+    c: &WriteSession,
     batch: &BatchName,
     id: &PaymentName,
     decision: &Decision,
-    moment: Moment,
-) -> Result<Moved, Error> {
+    moment: StepContext,
+) -> Result<Transition, Error> {
     let seq = find_in(c, batch, id)?;
     refuse_without_amount(c, seq)?;
     let event = if decision.paid {
@@ -142,10 +142,10 @@ pub(in crate::journal::sqlite) fn decide(
 
 /// Records who gave an order about one payment.
 pub(in crate::journal::sqlite) fn acted_on(
-    c: &Chained,
+    c: &WriteSession,
     seq: i64,
     (act, what): (&'static str, &str),
-    moment: Moment,
+    moment: StepContext,
 ) -> Result<(), Error> {
     let (batch_id, id): (i64, String) = c
         .prepare_cached("select batch_id, identifier from instruction where seq = ?1")?
@@ -168,12 +168,12 @@ pub(in crate::journal::sqlite) fn refuse_without_amount(
 
 /// Carries out what a person orders about a payment, if its state allows it.
 pub(in crate::journal::sqlite) fn order(
-    c: &Chained,
+    c: &WriteSession,
     seq: i64,
     event: Event,
     detail: Option<&str>,
-    moment: Moment,
-) -> Result<Moved, Error> {
+    moment: StepContext,
+) -> Result<Transition, Error> {
     let mut subject = subject(c, seq)?;
     c.mark(subject.batch_id);
     let from = subject.moved.from;
@@ -191,12 +191,12 @@ pub(in crate::journal::sqlite) fn order(
 
 /// Moves a payment by one order; `open`: what it failed of is open to a decision.
 fn carry_out(
-    c: &Chained,
+    c: &WriteSession,
     subject: &mut Subject,
     event: Event,
     detail: Option<&str>,
     open: bool,
-    moment: Moment,
+    moment: StepContext,
 ) -> Result<(), Error> {
     let (seq, from) = (subject.moved.seq, subject.moved.life.state);
     // An order rests on the state alone: no wait of the policy enters into it.
@@ -233,10 +233,10 @@ fn carry_out(
 
 /// Withdraws what was never posted.
 pub(in crate::journal::sqlite) fn cancel(
-    c: &Chained,
+    c: &WriteSession,
     batch: &BatchName,
     id: Option<&PaymentName>,
-    moment: Moment,
+    moment: StepContext,
 ) -> Result<u64, Error> {
     if let Some(id) = id {
         let seq = find_in(c, batch, id)?;
@@ -263,9 +263,9 @@ pub(in crate::journal::sqlite) fn cancel(
 
 /// Withdraws what was never posted of a whole batch, and orders the same of what an earlier journal may have posted.
 pub(in crate::journal::sqlite) fn cancel_all(
-    c: &Chained,
+    c: &WriteSession,
     batch: &BatchName,
-    moment: Moment,
+    moment: StepContext,
 ) -> Result<Cancelled, Error> {
     let batch_number = known_batch(c, batch)?;
     c.mark(batch_number);
@@ -305,7 +305,7 @@ pub(in crate::journal::sqlite) fn cancel_all(
 
 /// Makes a new generation of proven failures.
 pub(in crate::journal::sqlite) fn retry(
-    c: &Chained,
+    c: &WriteSession,
     batch: &BatchName,
     which: &Failures,
     repeats: Option<&(RepeatPlan, Timestamp)>,
@@ -322,7 +322,7 @@ pub(in crate::journal::sqlite) fn retry(
     let originator = Originator::parse(&originator)
         .map_err(|_| crate::journal::sqlite::codec::values::corrupt("an originator"))?;
     #[cfg(test)]
-    if crate::canary::Canary::RetryDoubtful.sings() {
+    if crate::canary::SeededBug::RetryDoubtful.is_active() {
         c.execute(
             "update life set state = 6, due_at = ?2 where batch_id = ?1 and state = 2",
             params![batch_number, crate::journal::sqlite::codec::values::NEVER],
@@ -357,7 +357,7 @@ pub(in crate::journal::sqlite) fn retry(
 }
 
 fn replace(
-    c: &Chained,
+    c: &WriteSession,
     batch: &BatchName,
     originator: &Originator,
     batch_number: i64,
@@ -413,7 +413,7 @@ fn replace(
 
 /// Makes a payment whose instruction is there the next generation of one that failed.
 pub(in crate::journal::sqlite) fn succeed(
-    c: &Chained,
+    c: &WriteSession,
     link: &Link,
     now: Timestamp,
 ) -> Result<(), Error> {
@@ -438,7 +438,7 @@ pub(in crate::journal::sqlite) fn succeed(
         was_presumed,
     );
     #[cfg(test)]
-    let presumed = presumed && !crate::canary::Canary::PresumptionForgotten.sings();
+    let presumed = presumed && !crate::canary::SeededBug::PresumptionForgotten.is_active();
     let state = if presumed {
         State::InDoubt
     } else {
@@ -495,7 +495,7 @@ pub(in crate::journal::sqlite) fn succeed(
 
 /// Opens a held lane by the name of its service.
 pub(in crate::journal::sqlite) fn resume_lane(
-    c: &Chained,
+    c: &WriteSession,
     batch: &BatchName,
     service: &str,
     now: Timestamp,

@@ -9,7 +9,7 @@ use crate::journal::sqlite::codec::catalog::known_batch;
 use crate::journal::sqlite::codec::values::identifier_of;
 use crate::journal::sqlite::repeats::anew::Anew;
 use crate::journal::sqlite::session::members::{of_row, states};
-use crate::journal::sqlite::writer::queue::Manner;
+use crate::journal::sqlite::writer::queue::CommitMode;
 use crate::journal::{Error, Failures, PaidSince, RepeatPlan, Unretried, WhyUnretried};
 use crate::ledger::generations::may_be_retried;
 
@@ -26,7 +26,7 @@ impl Journal {
         repeats: Option<(RepeatPlan, Timestamp)>,
     ) -> Result<Vec<Unretried>, Error> {
         let which = which.into();
-        self.ask(Manner::Alone, move |c| {
+        self.ask(CommitMode::Alone, move |c| {
             unretried(c, &batch, &which, repeats.as_ref())
         })
         .await
@@ -92,7 +92,7 @@ pub(in crate::journal::sqlite) fn judged(
         return Ok(because(WhyUnretried::EarlierMayBePaid));
     }
     #[cfg(test)]
-    let anew = anew.filter(|_| !crate::canary::Canary::RepeatedRetryUnjudged.sings());
+    let anew = anew.filter(|_| !crate::canary::SeededBug::RepeatedRetryUnjudged.is_active());
     let Some(anew) = anew else {
         return Ok(Judged::default());
     };

@@ -2,23 +2,23 @@
 
 use rusqlite::params;
 
-use crate::domain::Said;
+use crate::domain::ResponseDetails;
 use crate::journal::Error;
 use crate::journal::sqlite::codec::events::WITHDRAWAL_ORDERED;
 use crate::journal::sqlite::evidence::chain::Evidence;
 use crate::journal::sqlite::payments::apply::apply;
 use crate::journal::sqlite::session::payments::subject;
 use crate::journal::sqlite::session::subject::Subject;
-use crate::journal::sqlite::session::transaction::Chained;
+use crate::journal::sqlite::session::transaction::WriteSession;
 use crate::ledger::withdrawal::{is_due, may_be_ordered};
-use crate::lifecycle::{Event, Moment, Policy};
+use crate::lifecycle::{Event, StepContext, Policy};
 
 /// The payments `life l` of which [`may_be_ordered`] holds, and of which it was not ordered (?2) before.
 pub(in crate::journal::sqlite) const WITHDRAWABLE: &str =
     "l.state = 2 and l.attempts = 0 and l.known = 0 and not exists (
     select 1 from evidence e indexed by evidence_by_payment where e.seq = l.seq and e.event = ?2)";
 
-fn is_ordered(c: &Chained, seq: i64) -> Result<bool, Error> {
+fn is_ordered(c: &WriteSession, seq: i64) -> Result<bool, Error> {
     c.flush()?;
     Ok(c.prepare_cached(
         "select exists (select 1 from evidence indexed by evidence_by_payment where seq = ?1 and event = ?2)",
@@ -28,9 +28,9 @@ fn is_ordered(c: &Chained, seq: i64) -> Result<bool, Error> {
 
 /// Takes the order to withdraw a payment that may have been posted; returns whether it is one.
 pub(in crate::journal::sqlite) fn order(
-    c: &Chained,
+    c: &WriteSession,
     seq: i64,
-    moment: Moment,
+    moment: StepContext,
 ) -> Result<bool, Error> {
     let subject = subject(c, seq)?;
     if !may_be_ordered(&subject.moved.life) {
@@ -51,16 +51,16 @@ pub(in crate::journal::sqlite) fn order(
 
 /// Withdraws a payment that is ready now, if that was ordered; returns whether it did.
 pub(in crate::journal::sqlite) fn carry_out(
-    c: &Chained,
+    c: &WriteSession,
     moved: &mut Subject,
-    moment: Moment,
+    moment: StepContext,
 ) -> Result<bool, Error> {
     if !is_due(&moved.moved.life) || !is_ordered(c, moved.moved.seq)? {
         return Ok(false);
     }
     let mut ready = subject(c, moved.moved.seq)?;
     let from = ready.moved.from;
-    let said = Said::default();
+    let said = ResponseDetails::default();
     // It rests on the state alone: no wait of the policy enters into it.
     let policy = Policy::default();
     apply(

@@ -15,8 +15,8 @@ use crate::journal::sqlite::evidence::chain::Evidence;
 use crate::journal::sqlite::load::aside::withdrawal;
 use crate::journal::sqlite::read::looked_for::{REJECTED_COLUMNS, rejected_found};
 use crate::journal::sqlite::recovery::lost_orders::Touched;
-use crate::journal::sqlite::session::transaction::Chained;
-use crate::journal::sqlite::writer::queue::Manner;
+use crate::journal::sqlite::session::transaction::WriteSession;
+use crate::journal::sqlite::writer::queue::CommitMode;
 use crate::journal::{Error, RejectedFound, ToWithdraw, WITHDRAWN_SHOWN};
 use crate::ledger::correction::RejectedName;
 use crate::ledger::set_aside::{Became, Unclear, meant};
@@ -32,7 +32,7 @@ impl Journal {
         batch: BatchName,
         names: Vec<String>,
     ) -> Result<ToWithdraw, Error> {
-        self.ask(Manner::Alone, move |c| {
+        self.ask(CommitMode::Alone, move |c| {
             let batch_id = known_batch(c, &batch)?;
             to_withdraw(c, &batch, &Which::of(c, &batch, batch_id, &names)?)
         })
@@ -51,7 +51,7 @@ impl Journal {
         reason: String,
         now: Timestamp,
     ) -> Result<u64, Error> {
-        self.ask(Manner::Alone, move |c| {
+        self.ask(CommitMode::Alone, move |c| {
             let batch_id = known_batch(c, &batch)?;
             let which = Which::of(c, &batch, batch_id, &names)?;
             let found = to_withdraw(c, &batch, &which)?.tally;
@@ -114,7 +114,7 @@ impl Which {
         .collect::<Result<_, _>>()?)
     }
 
-    fn withdraw(&self, c: &Chained, reason: &str, now: Timestamp) -> Result<u64, Error> {
+    fn withdraw(&self, c: &WriteSession, reason: &str, now: Timestamp) -> Result<u64, Error> {
         c.mark(self.batch_id);
         let (mut after, mut count) = (FIRST, 0);
         let mut touched = Touched::about(&"rejected rows".into());
@@ -299,7 +299,7 @@ fn one(
 }
 
 fn withdraw(
-    c: &Chained,
+    c: &WriteSession,
     batch_id: i64,
     (load, line, nth): Place,
     reason: &str,

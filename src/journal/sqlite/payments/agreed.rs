@@ -4,29 +4,29 @@ use std::collections::BTreeMap;
 
 use rusqlite::{Connection, OptionalExtension, params};
 
-use crate::domain::{Country, Msisdn, Said};
+use crate::domain::{Country, Msisdn, ResponseDetails};
 use crate::journal::sqlite::codec::detail::detail_of;
 use crate::journal::sqlite::codec::events::{OTHER_ANSWER, OTHER_REPLY, event_numbers};
 use crate::journal::sqlite::codec::values::{corrupt, save_life};
 use crate::journal::sqlite::evidence::chain::{Evidence, Words};
 use crate::journal::sqlite::session::subject::Subject;
-use crate::journal::sqlite::session::transaction::Chained;
+use crate::journal::sqlite::session::transaction::WriteSession;
 use crate::journal::{Error, Heard};
 use crate::ledger::{Judgement, Ours, Recipient, judge, names_recipient};
-use crate::lifecycle::{Anomaly, Event, Life, Moment, Policy, Step, step};
+use crate::lifecycle::{Anomaly, Event, PaymentState, StepContext, Policy, Step, step};
 
 /// Compares what was named with what was ordered.
 pub(in crate::journal::sqlite) fn judged(
-    c: &Chained,
+    c: &WriteSession,
     subject: &Subject,
-    said: &Said,
+    said: &ResponseDetails,
 ) -> Result<Judgement, Error> {
     // Nearly every reply to a post names nothing.
     if said.named.is_empty() {
         return Ok(Judgement::default());
     }
     #[cfg(test)]
-    if crate::canary::Canary::OtherAmountSettles.sings() {
+    if crate::canary::SeededBug::OtherAmountSettles.is_active() {
         return Ok(Judgement::default());
     }
     let (seq, money) = (subject.moved.seq, subject.moved.money);
@@ -63,12 +63,12 @@ pub(in crate::journal::sqlite) fn judged(
 }
 
 /// Makes the next question about a payment due now, if there is one.
-pub(in crate::journal::sqlite) fn hastened(life: Life, moment: Moment, policy: &Policy) -> Life {
+pub(in crate::journal::sqlite) fn hastened(life: PaymentState, moment: StepContext, policy: &Policy) -> PaymentState {
     if !life.state.is_asked_about() || !policy.status_query {
         return life;
     }
     let due_at = life.due_at.map_or(moment.now, |at| at.min(moment.now));
-    Life {
+    PaymentState {
         due_at: Some(due_at),
         ..life
     }
@@ -76,12 +76,12 @@ pub(in crate::journal::sqlite) fn hastened(life: Life, moment: Moment, policy: &
 
 /// Records words that are about another payment: a post is lost, a question unanswered, whatever they say.
 pub(in crate::journal::sqlite) fn apply_other(
-    c: &Chained,
+    c: &WriteSession,
     subject: &mut Subject,
     event: Event,
-    said: &Said,
+    said: &ResponseDetails,
     differs: &str,
-    moment: Moment,
+    moment: StepContext,
     policy: &Policy,
 ) -> Result<Option<Anomaly>, Error> {
     let (number, class, code) = event_numbers(event);
@@ -123,7 +123,7 @@ pub(in crate::journal::sqlite) fn apply_other(
 
 /// Notes, for the people, that the gateway named something of a payment that is not ours.
 pub(in crate::journal::sqlite) fn note_other(
-    c: &Chained,
+    c: &WriteSession,
     subject: &Subject,
     words: &str,
 ) -> Result<(), Error> {

@@ -4,7 +4,7 @@ use rusqlite::params;
 
 use super::agreed::{apply_other, judged};
 use super::taken::{conclude_other, conclude_taken, recognise};
-use crate::domain::Said;
+use crate::domain::ResponseDetails;
 use crate::journal::sqlite::codec::detail::detail_of;
 use crate::journal::sqlite::codec::events::event_numbers;
 use crate::journal::sqlite::codec::values::NEVER;
@@ -14,19 +14,19 @@ use crate::journal::sqlite::codec::values::{
 use crate::journal::sqlite::evidence::chain::{Evidence, Words};
 use crate::journal::sqlite::run::lanes::open_all;
 use crate::journal::sqlite::session::subject::Subject;
-use crate::journal::sqlite::session::transaction::Chained;
+use crate::journal::sqlite::session::transaction::WriteSession;
 use crate::journal::{Error, Heard};
 use crate::ledger::HeldFor;
-use crate::lifecycle::{Anomaly, Class, Event, Life, Moment, Policy, State, Step, step};
+use crate::lifecycle::{Anomaly, Class, Event, PaymentState, StepContext, Policy, State, Step, step};
 
 /// Applies one event to a payment that was read before, and appends the evidence.
 pub(in crate::journal::sqlite) fn apply(
-    c: &Chained,
+    c: &WriteSession,
     subject: &mut Subject,
     event: Event,
-    said: &Said,
+    said: &ResponseDetails,
     digest: Option<&[u8; 32]>,
-    moment: Moment,
+    moment: StepContext,
     policy: &Policy,
 ) -> Result<Option<Anomaly>, Error> {
     let has_words = matches!(
@@ -81,7 +81,7 @@ pub(in crate::journal::sqlite) fn apply(
         .map(|anomaly| anomaly.to_string())
         .or_else(|| said.anomaly.clone());
     #[cfg(test)]
-    if event == Event::Lost && crate::canary::Canary::EvidenceForgotten.sings() {
+    if event == Event::Lost && crate::canary::SeededBug::EvidenceForgotten.is_active() {
         return Ok(anomaly);
     }
     c.append(&Evidence {
@@ -105,7 +105,7 @@ pub(in crate::journal::sqlite) fn apply(
 }
 
 /// Returns whether the run remembers when the payment is to be asked about, which has just been acknowledged to it.
-fn waits_aside(c: &Chained, subject: &Subject, event: Event, life: &Life) -> bool {
+fn waits_aside(c: &WriteSession, subject: &Subject, event: Event, life: &PaymentState) -> bool {
     match life.due_at {
         Some(due_at) if life.state == State::Acknowledged && matches!(event, Event::Reply(_)) => c
             .waits(subject.batch_id, |waits| {
@@ -130,9 +130,9 @@ struct Meaning {
 
 /// Stores where a payment stands, and what was said of it.
 fn save_told(
-    c: &Chained,
+    c: &WriteSession,
     seq: i64,
-    life: &Life,
+    life: &PaymentState,
     queued: bool,
     words: Words<'_>,
     Meaning {
@@ -140,7 +140,7 @@ fn save_told(
         late,
         delivered,
     }: Meaning,
-    moment: Moment,
+    moment: StepContext,
 ) -> Result<(), Error> {
     let phrase_id = words.description.map(|text| c.phrase(text)).transpose()?;
     let changed = c
@@ -183,9 +183,9 @@ fn save_told(
 
 /// Moves a ready payment to `posting`, with its evidence.
 pub(in crate::journal::sqlite) fn claim_one(
-    c: &Chained,
+    c: &WriteSession,
     subject: &mut Subject,
-    moment: Moment,
+    moment: StepContext,
     policy: &Policy,
 ) -> Result<bool, Error> {
     let Step { life, anomaly } = step(&subject.moved.life, Event::Claimed, moment, policy);

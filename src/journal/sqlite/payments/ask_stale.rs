@@ -3,19 +3,19 @@
 use super::apply::apply;
 use super::generations;
 use super::stale::rests_on_stale;
-use crate::domain::{Said, Timestamp};
+use crate::domain::{ResponseDetails, Timestamp};
 use crate::journal::Error;
 use crate::journal::sqlite::session::payments::subject;
-use crate::journal::sqlite::session::transaction::Chained;
+use crate::journal::sqlite::session::transaction::WriteSession;
 use crate::journal::sqlite::verify::checks::check_unheard;
-use crate::lifecycle::{Event, Life, Moment, Policy};
+use crate::lifecycle::{Event, PaymentState, StepContext, Policy};
 use rusqlite::params;
 
 /// Puts a ready payment back to asking, where it is not to be posted unasked; returns whether it did.
 pub(in crate::journal::sqlite) fn ask_again(
-    c: &Chained,
+    c: &WriteSession,
     seq: i64,
-    life: &Life,
+    life: &PaymentState,
     now: Timestamp,
     policy: &Policy,
 ) -> Result<bool, Error> {
@@ -23,8 +23,8 @@ pub(in crate::journal::sqlite) fn ask_again(
         return Ok(false);
     }
     let mut subject = subject(c, seq)?;
-    let (from, moment) = (subject.moved.from, Moment { now, jitter: 0 });
-    let said = Said::default();
+    let (from, moment) = (subject.moved.from, StepContext { now, jitter: 0 });
+    let said = ResponseDetails::default();
     apply(
         c,
         &mut subject,
@@ -45,7 +45,7 @@ pub(in crate::journal::sqlite) const EXPOSED: &str = "select seq, service_id fro
 
 /// Puts all ready payments of a batch back to asking that are not to be posted unasked: a run begins, maybe a day later.
 pub(in crate::journal::sqlite) fn ask_all_again(
-    c: &Chained,
+    c: &WriteSession,
     batch_id: i64,
     now: Timestamp,
     policy: &Policy,

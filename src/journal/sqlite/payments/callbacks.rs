@@ -15,11 +15,11 @@ use crate::journal::sqlite::evidence::chain::{Evidence, Words};
 use crate::journal::sqlite::session::members::Member;
 use crate::journal::sqlite::session::payments::payment;
 use crate::journal::sqlite::session::subject::Subject;
-use crate::journal::sqlite::session::transaction::Chained;
-use crate::journal::{CallbackNote, Error, Heard, Received};
+use crate::journal::sqlite::session::transaction::WriteSession;
+use crate::journal::{IncomingCallback, Error, Heard, Received};
 use crate::ledger::failure::Mark;
 use crate::ledger::{Brings, Kept, has_room};
-use crate::lifecycle::{Class, Event, Moment, Policy, State, step};
+use crate::lifecycle::{Class, Event, StepContext, Policy, State, step};
 
 /// The callbacks of payment ?1 that are stored: words, junk, words of this class and code, and those with digest ?4.
 // The index is named: statistics of a journal that was only just loaded say that there is next to no evidence, and that
@@ -29,7 +29,7 @@ pub(in crate::journal::sqlite) const STORED_CALLBACKS: &str = "select count(*) f
      from evidence indexed by evidence_by_payment where seq = ?1 and event in (8, ?5, ?6) and digest is not null";
 
 /// Returns what is kept of a payment's callbacks, and whether this one is.
-fn kept(c: &Chained, seq: i64, note: &CallbackNote) -> Result<(Kept, bool), Error> {
+fn kept(c: &WriteSession, seq: i64, note: &IncomingCallback) -> Result<(Kept, bool), Error> {
     let (_, class, code) = note.event.map_or((0, None, None), event_numbers);
     let stored = c.prepare_cached(STORED_CALLBACKS)?.query_row(
         params![
@@ -65,9 +65,9 @@ fn kept(c: &Chained, seq: i64, note: &CallbackNote) -> Result<(Kept, bool), Erro
 
 /// Stores a callback and applies it.
 pub(in crate::journal::sqlite) fn callback(
-    c: &Chained,
-    note: &CallbackNote,
-    moment: Moment,
+    c: &WriteSession,
+    note: &IncomingCallback,
+    moment: StepContext,
     policy: &Policy,
 ) -> Result<Received, Error> {
     let seq = match c.recent_by(note.id) {
@@ -133,7 +133,7 @@ fn has_ended_unpaid(state: State) -> bool {
 }
 
 /// Returns where a payment stands; `None` when its life has not begun.
-fn state(c: &Chained, seq: i64) -> Result<Option<State>, Error> {
+fn state(c: &WriteSession, seq: i64) -> Result<Option<State>, Error> {
     let number: Option<i64> = c
         .prepare_cached("select state from life where seq = ?1")?
         .query_row([seq], |row| row.get(0))
@@ -144,9 +144,9 @@ fn state(c: &Chained, seq: i64) -> Result<Option<State>, Error> {
 /// Returns whether a callback is the first since the gateway's last word that makes the end of an unpaid payment doubtful.
 // What came before that word says nothing of it, be there as much as may be kept, or the same: else the retry would leave.
 fn casts_doubt(
-    c: &Chained,
+    c: &WriteSession,
     subject: &Subject,
-    note: &CallbackNote,
+    note: &IncomingCallback,
     differs: bool,
 ) -> Result<bool, Error> {
     let life = subject.moved.life;
@@ -164,7 +164,7 @@ fn casts_doubt(
     Ok(!is_taken_back(c, &Member { seq, life })?)
 }
 
-fn words(subject: &Subject, event: Event, moment: Moment, policy: &Policy) -> Brings {
+fn words(subject: &Subject, event: Event, moment: StepContext, policy: &Policy) -> Brings {
     let life = &subject.moved.life;
     let is_final = match event {
         Event::Callback(verdict) => matches!(verdict.class, Class::Paid | Class::Failed),
@@ -178,11 +178,11 @@ fn words(subject: &Subject, event: Event, moment: Moment, policy: &Policy) -> Br
 
 /// Keeps a callback that is not applied, and asks the gateway soon: whoever called had something to say.
 fn set_aside(
-    c: &Chained,
+    c: &WriteSession,
     subject: &mut Subject,
-    note: &CallbackNote,
+    note: &IncomingCallback,
     differs: Option<(Event, String)>,
-    moment: Moment,
+    moment: StepContext,
     policy: &Policy,
 ) -> Result<(), Error> {
     let before = subject.moved.life;
@@ -226,11 +226,11 @@ fn set_aside(
 /// Keeps a callback about a row without an amount.
 // It was never posted from here: another journal may have done so. Once the row has its amount, it is asked about first.
 fn note_early(
-    c: &Chained,
+    c: &WriteSession,
     seq: i64,
-    note: &CallbackNote,
+    note: &IncomingCallback,
     kept: Kept,
-    moment: Moment,
+    moment: StepContext,
 ) -> Result<Received, Error> {
     let brings = match note.event {
         // All that is kept of such a row is kept as this is.
@@ -257,13 +257,13 @@ fn note_early(
 }
 
 fn append(
-    c: &Chained,
+    c: &WriteSession,
     batch_id: i64,
     seq: i64,
-    note: &CallbackNote,
+    note: &IncomingCallback,
     kind: crate::journal::sqlite::evidence::append::Kind,
     why: &str,
-    moment: Moment,
+    moment: StepContext,
 ) -> Result<(), Error> {
     c.append(&Evidence {
         batch_id,

@@ -9,14 +9,14 @@ use crate::journal::sqlite::codec::values::corrupt;
 
 /// First claims that share a row of evidence: its detail.
 #[derive(Deserialize, Serialize)]
-pub(in crate::journal::sqlite) struct Together {
+pub(in crate::journal::sqlite) struct ClaimRange {
     /// The lane.
     pub(in crate::journal::sqlite) service_id: i64,
     /// Numbers of payments in their order, those that follow one another as `first-last`.
     payments: String,
 }
 
-impl Together {
+impl ClaimRange {
     pub(in crate::journal::sqlite) fn of(service_id: i64, seqs: &[i64]) -> Self {
         use std::fmt::Write;
         let mut payments = String::new();
@@ -79,7 +79,7 @@ pub(in crate::journal::sqlite) fn first_claim(
     let mut statement = c.prepare_cached(BLOCKS)?;
     let mut rows = statement.query([batch_id, 0, CLAIMED_TOGETHER])?;
     while let Some(row) = rows.next()? {
-        let together = Together::parse(row.get_ref(3)?.as_str_or_null().unwrap_or_default())?;
+        let together = ClaimRange::parse(row.get_ref(3)?.as_str_or_null().unwrap_or_default())?;
         let runs = together.runs()?;
         if runs
             .iter()
@@ -139,7 +139,7 @@ impl FirstClaims {
         let mut statement = c.prepare_cached(BLOCKS)?;
         let mut rows = statement.query([batch_id, self.claim.evidence_id, CLAIMED_TOGETHER])?;
         while let Some(row) = rows.next()? {
-            let together = Together::parse(row.get_ref(3)?.as_str_or_null().unwrap_or_default())?;
+            let together = ClaimRange::parse(row.get_ref(3)?.as_str_or_null().unwrap_or_default())?;
             if together.service_id == self.lane {
                 self.claim = FirstClaim {
                     evidence_id: row.get(0)?,
@@ -168,9 +168,9 @@ mod tests {
             (&[1, 2, 3], "1-3"),
             (&[1, 2, 5, 7, 8], "1-2 5 7-8"),
         ] {
-            let together = Together::of(4, seqs);
+            let together = ClaimRange::of(4, seqs);
             assert_eq!(together.payments, expected);
-            let read = Together::parse(Some(&together.to_text())).unwrap();
+            let read = ClaimRange::parse(Some(&together.to_text())).unwrap();
             assert_eq!(read.service_id, 4);
             let told: Vec<i64> = read
                 .runs()
@@ -181,7 +181,7 @@ mod tests {
             assert_eq!(told, seqs);
         }
         for odd in ["", "3-1", "0", "x", "1--2", "1  2", "-4"] {
-            let together = Together {
+            let together = ClaimRange {
                 service_id: 1,
                 payments: odd.to_owned(),
             };

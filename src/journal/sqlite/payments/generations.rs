@@ -8,7 +8,7 @@ use super::apply::apply;
 use super::inquiries::{ask, doubt, forget, words};
 use super::stale;
 use super::watched::watched;
-use crate::domain::{Said, Timestamp};
+use crate::domain::{ResponseDetails, Timestamp};
 use crate::journal::sqlite::codec::values::NEVER;
 use crate::journal::sqlite::codec::values::{LIFE_COLUMNS, life_of};
 use crate::journal::sqlite::operator::withdrawal;
@@ -17,10 +17,10 @@ use crate::journal::sqlite::repeats::linked::paid_beside;
 use crate::journal::sqlite::session::members::{Member, named, of_row, split, states};
 use crate::journal::sqlite::session::payments::subject;
 use crate::journal::sqlite::session::subject::Subject;
-use crate::journal::sqlite::session::transaction::Chained;
-use crate::journal::{Clearance, Error, Moved, PAID_TWICE_SHOWN};
+use crate::journal::sqlite::session::transaction::WriteSession;
+use crate::journal::{Clearance, Error, Transition, PAID_TWICE_SHOWN};
 use crate::ledger::generations::{self, Order, PaidTwice, Twice};
-use crate::lifecycle::{Event, Life, Moment, Policy, State};
+use crate::lifecycle::{Event, PaymentState, StepContext, Policy, State};
 
 /// Returns the rows of a batch that were paid more than once, in it or beside another load, those that are named first and how many they are.
 pub(in crate::journal::sqlite) fn paid_twice(
@@ -59,9 +59,9 @@ pub(in crate::journal::sqlite) fn paid_twice(
 ///
 /// What an operator orders knows no policy: whether somebody must be asked first is judged at the claim then.
 pub(in crate::journal::sqlite) fn settle(
-    c: &Chained,
+    c: &WriteSession,
     moved: &mut Subject,
-    moment: Moment,
+    moment: StepContext,
     policy: Option<&Policy>,
 ) -> Result<Order, Error> {
     let is_withdrawn = withdrawal::carry_out(c, moved, moment)?;
@@ -96,12 +96,12 @@ pub(in crate::journal::sqlite) fn settle(
 
 /// The same of a payment without a retry. Where it has ended unpaid, and more is said of it, it may have to be asked about again.
 fn settle_alone(
-    c: &Chained,
+    c: &WriteSession,
     moved: &mut Subject,
-    moment: Moment,
+    moment: StepContext,
     policy: Option<&Policy>,
 ) -> Result<Order, Error> {
-    let Moved {
+    let Transition {
         seq, from, life, ..
     } = moved.moved;
     let member = Member { seq, life };
@@ -122,13 +122,13 @@ fn settle_alone(
 
 /// Returns what the newest generation may do.
 fn judge(
-    c: &Chained,
+    c: &WriteSession,
     row: &[Member],
-    moment: Moment,
+    moment: StepContext,
     policy: Option<&Policy>,
 ) -> Result<Order, Error> {
     #[cfg(test)]
-    if crate::canary::Canary::RetryUnjudged.sings() {
+    if crate::canary::SeededBug::RetryUnjudged.is_active() {
         return Ok(Order::Leave);
     }
     let (newest, earlier) = split(row)?;
@@ -145,7 +145,7 @@ fn judge(
 }
 
 /// Keeps the newest generation from being claimed, or lets it be claimed again.
-fn hold(c: &Chained, newest: &Member, held: bool) -> Result<Life, Error> {
+fn hold(c: &WriteSession, newest: &Member, held: bool) -> Result<PaymentState, Error> {
     // One that waits for its turn after a loss keeps its time.
     let sql = match held {
         true => "update life set due_at = ?2 where seq = ?1 and state = 0 and due_at <> ?2",
@@ -161,13 +161,13 @@ fn hold(c: &Chained, newest: &Member, held: bool) -> Result<Life, Error> {
 }
 
 /// Ends the newest generation: an earlier one is paid.
-fn supersede(c: &Chained, seq: i64, paid: i64, moment: Moment) -> Result<Life, Error> {
+fn supersede(c: &WriteSession, seq: i64, paid: i64, moment: StepContext) -> Result<PaymentState, Error> {
     let paid: String = c
         .prepare_cached("select identifier from instruction where seq = ?1")?
         .query_row([paid], |row| row.get(0))?;
-    let said = Said {
+    let said = ResponseDetails {
         cause: format!("{paid}, an earlier payment of the same row, is paid"),
-        ..Said::default()
+        ..ResponseDetails::default()
     };
     let mut newest = subject(c, seq)?;
     let from = newest.moved.from;
@@ -188,7 +188,7 @@ fn supersede(c: &Chained, seq: i64, paid: i64, moment: Moment) -> Result<Life, E
 
 /// Holds every row of a batch to the rule whose newest generation is open: an earlier release may have left it half way.
 pub(in crate::journal::sqlite) fn settle_all(
-    c: &Chained,
+    c: &WriteSession,
     batch_id: i64,
     now: Timestamp,
     policy: &Policy,
@@ -209,14 +209,14 @@ pub(in crate::journal::sqlite) fn settle_all(
         .collect::<Result<_, _>>()?;
     for seq in open.into_iter().chain(listed) {
         let mut newest = subject(c, seq)?;
-        settle(c, &mut newest, Moment { now, jitter: 0 }, Some(policy))?;
+        settle(c, &mut newest, StepContext { now, jitter: 0 }, Some(policy))?;
     }
     Ok(())
 }
 
 /// Says of a claim, just before it leaves, whether it still may.
 pub(in crate::journal::sqlite) fn clearance(
-    c: &Chained,
+    c: &WriteSession,
     seq: i64,
     now: Timestamp,
     policy: &Policy,
@@ -235,10 +235,10 @@ pub(in crate::journal::sqlite) fn clearance(
         return Ok(Clearance::Settled);
     }
     #[cfg(test)]
-    if crate::canary::Canary::RetryJudgedOnce.sings() {
+    if crate::canary::SeededBug::RetryJudgedOnce.is_active() {
         return Ok(Clearance::Leaves);
     }
-    let moment = Moment { now, jitter: 0 };
+    let moment = StepContext { now, jitter: 0 };
     let may_leave = match generation {
         0 => !until_done::waits(c, seq)?,
         _ => judge(c, &of_row(c, seq)?, moment, Some(policy))? == Order::Leave,
@@ -255,12 +255,12 @@ pub(in crate::journal::sqlite) fn clearance(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::canary::Canary;
+    use crate::canary::SeededBug;
     use crate::journal::sqlite::schema::open;
 
     /// A row whose first generation stands at `first`; its retry is claimed.
-    fn claimed_over(first: State) -> Chained {
-        let c = Chained::new(open::in_memory().unwrap());
+    fn claimed_over(first: State) -> WriteSession {
+        let c = WriteSession::new(open::in_memory().unwrap());
         c.execute_batch(&format!(
             "insert into service (service_id, code) values (1, 'B2C');
              insert into instruction (seq, batch_id, load_id, line, identifier, generation, received_at, service_id, msisdn,
@@ -275,7 +275,7 @@ mod tests {
         c
     }
 
-    fn clear(c: &Chained) -> Clearance {
+    fn clear(c: &WriteSession) -> Clearance {
         clearance(c, 2, Timestamp::from_millis(3), &Policy::default()).unwrap()
     }
 
@@ -293,7 +293,7 @@ mod tests {
         c.execute("update life set state = 3, due_at = 9 where seq = 2", [])
             .unwrap();
         assert_eq!(clear(&c), Clearance::Settled);
-        let _awake = Canary::RetryJudgedOnce.wake();
+        let _awake = SeededBug::RetryJudgedOnce.wake();
         assert_eq!(clear(&claimed_over(State::Paid)), Clearance::Leaves);
     }
 }

@@ -14,12 +14,12 @@ use crate::journal::sqlite::codec::values::{corrupt, state_number};
 use crate::journal::sqlite::recovery::noticed::open_recovery;
 use crate::journal::sqlite::recovery::until_done;
 use crate::journal::sqlite::session::members::{Member, of_row, split};
-use crate::journal::sqlite::session::transaction::Chained;
+use crate::journal::sqlite::session::transaction::WriteSession;
 use crate::journal::{Doubt, Error, Standing, WAITING_SHOWN, Waiting, WaitsFor};
 use crate::ledger::decisions;
 use crate::ledger::failure::{Mark, is_spoken_of, word};
 use crate::ledger::generations::{self, Earlier, Order, Word, is_patient};
-use crate::lifecycle::{Class, Life, Moment, Policy, State};
+use crate::lifecycle::{Class, PaymentState, StepContext, Policy, State};
 
 /// Kinds of evidence: the reply to a post, a status reply, a callback, and a decision that a payment failed.
 const REPLIED: i64 = 5;
@@ -31,7 +31,7 @@ const DECIDED_FAILED: i64 = 10;
 pub(in crate::journal::sqlite) fn words(
     c: &Connection,
     row: &[Member],
-    patience: Option<(Moment, &Policy)>,
+    patience: Option<(StepContext, &Policy)>,
 ) -> Result<Vec<Earlier>, Error> {
     let (_, earlier) = split(row)?;
     let ordered = match earlier.last() {
@@ -60,7 +60,7 @@ fn word_of(
     c: &Connection,
     member: &Member,
     ordered: i64,
-    patience: Option<(Moment, &Policy)>,
+    patience: Option<(StepContext, &Policy)>,
 ) -> Result<(Word, bool), Error> {
     let life = &member.life;
     let (mut marks, could_ask) = marks(c, member.seq)?;
@@ -97,7 +97,7 @@ pub(in crate::journal::sqlite) fn is_taken_back(
 }
 
 /// Returns whether the gateway had its time to end what it holds.
-fn waited(life: &Life, class: Class, (moment, policy): (Moment, &Policy)) -> bool {
+fn waited(life: &PaymentState, class: Class, (moment, policy): (StepContext, &Policy)) -> bool {
     let longest = match class {
         Class::Delivered => policy.delivered_give_up_after,
         _ => policy.give_up_after,
@@ -187,7 +187,7 @@ pub(in crate::journal::sqlite) fn waits_for(
 pub(in crate::journal::sqlite) fn doubted(
     c: &Connection,
     seq: i64,
-    life: &Life,
+    life: &PaymentState,
 ) -> Result<Option<WaitsFor>, Error> {
     let is_asked: bool = c
         .prepare_cached("select exists (select 1 from inquiry where seq = ?1 and alone = 1)")?
@@ -340,7 +340,7 @@ fn waiting(c: &Connection, batch_id: i64) -> Result<HeldBack, Error> {
 /// Returns whether a person may decide of a failed payment what became of it: a retry of its row waits for that, or the
 /// gateway has spoken of it since it called it failed.
 pub(in crate::journal::sqlite) fn is_open_to_decision(
-    c: &Chained,
+    c: &WriteSession,
     seq: i64,
 ) -> Result<bool, Error> {
     c.flush()?;
@@ -367,10 +367,10 @@ pub(in crate::journal::sqlite) fn is_open_to_decision(
 
 /// Puts every earlier generation on the list that the gateway is to be asked about.
 pub(in crate::journal::sqlite) fn ask(
-    c: &Chained,
+    c: &WriteSession,
     batch_id: i64,
     row: &[Member],
-    moment: Moment,
+    moment: StepContext,
     policy: &Policy,
 ) -> Result<(), Error> {
     let (_, earlier) = split(row)?;
@@ -389,10 +389,10 @@ pub(in crate::journal::sqlite) fn ask(
 
 /// Puts those of ended payments on the list that may be paid all the same, and takes the others off it. Nothing waits for them.
 pub(in crate::journal::sqlite) fn doubt(
-    c: &Chained,
+    c: &WriteSession,
     batch_id: i64,
     members: &[Member],
-    moment: Moment,
+    moment: StepContext,
     policy: Option<&Policy>,
 ) -> Result<(), Error> {
     c.flush()?;
@@ -434,9 +434,9 @@ const ALONE_MAX: u32 = 3;
 /// Puts off the next question about a payment that was just asked about without an end. What was asked for long enough is left
 /// to a person; the next run asks again.
 pub(in crate::journal::sqlite) fn put_off(
-    c: &Chained,
+    c: &WriteSession,
     seq: i64,
-    moment: Moment,
+    moment: StepContext,
     policy: &Policy,
 ) -> Result<(), Error> {
     let found: Option<(u32, i64, bool)> = c

@@ -4,18 +4,18 @@ use super::apply::apply;
 use super::generations;
 use super::inquiries;
 use crate::journal::sqlite::session::payments::subject;
-use crate::journal::sqlite::session::transaction::Chained;
-use crate::journal::{Error, Finding, Moved};
+use crate::journal::sqlite::session::transaction::WriteSession;
+use crate::journal::{Error, Finding, Transition};
 use crate::ledger::withdrawal::is_due;
-use crate::lifecycle::{Event, Moment, Policy};
+use crate::lifecycle::{Event, StepContext, Policy};
 
 /// Records findings, in order.
 pub(in crate::journal::sqlite) fn record(
-    c: &Chained,
+    c: &WriteSession,
     findings: &[Finding],
-    moment: Moment,
+    moment: StepContext,
     policy: &Policy,
-) -> Result<Vec<Moved>, Error> {
+) -> Result<Vec<Transition>, Error> {
     let mut moves = Vec::with_capacity(findings.len());
     for (index, finding) in findings.iter().enumerate() {
         // Spread over the group: payments that were lost together are not asked about together.
@@ -30,7 +30,7 @@ pub(in crate::journal::sqlite) fn record(
             finding.event,
             &finding.said,
             None,
-            Moment { jitter, ..moment },
+            StepContext { jitter, ..moment },
             policy,
         )?;
         c.moved(&subject, from)?;

@@ -4,16 +4,16 @@ use rusqlite::OptionalExtension;
 
 use crate::domain::Timestamp;
 use crate::journal::Error;
-use crate::journal::sqlite::session::transaction::Chained;
+use crate::journal::sqlite::session::transaction::WriteSession;
 use crate::ledger::stale::is_stale;
-use crate::lifecycle::{Life, Policy};
+use crate::lifecycle::{PaymentState, Policy};
 
 /// When payment ?1 was not found last.
 // By its place in the evidence: a clock that was ahead once must not make every later answer an old one.
 const NOT_FOUND_AT: &str = "select at from evidence indexed by evidence_by_payment where seq = ?1 and event = 6 and class = 7
      order by evidence_id desc limit 1";
 
-fn not_found_at(c: &Chained, seq: i64) -> Result<Option<Timestamp>, Error> {
+fn not_found_at(c: &WriteSession, seq: i64) -> Result<Option<Timestamp>, Error> {
     c.flush()?;
     let at: Option<i64> = c
         .prepare_cached(NOT_FOUND_AT)?
@@ -24,9 +24,9 @@ fn not_found_at(c: &Chained, seq: i64) -> Result<Option<Timestamp>, Error> {
 
 /// Returns whether a claim rests on a "not found" that is too old by now.
 pub(in crate::journal::sqlite) fn rests_on_stale(
-    c: &Chained,
+    c: &WriteSession,
     seq: i64,
-    life: &Life,
+    life: &PaymentState,
     now: Timestamp,
     policy: &Policy,
 ) -> Result<bool, Error> {

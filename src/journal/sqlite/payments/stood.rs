@@ -3,7 +3,7 @@
 use crate::domain::Timestamp;
 use crate::journal::Error;
 use crate::journal::sqlite::codec::values::{LIFE_COLUMNS, corrupt, life_of};
-use crate::lifecycle::{Life, State};
+use crate::lifecycle::{PaymentState, State};
 use rusqlite::Row;
 use serde_json::json;
 
@@ -20,7 +20,7 @@ pub(in crate::journal::sqlite) fn standing_columns() -> String {
 /// Where a payment stands, with what was said of it: all that evidence tells.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::journal::sqlite) struct Standing {
-    pub(in crate::journal::sqlite) life: Life,
+    pub(in crate::journal::sqlite) life: PaymentState,
     pub(in crate::journal::sqlite) settled_at: Option<i64>,
     /// Identifier, receipt, narration and description, as the gateway gave them.
     pub(in crate::journal::sqlite) words: [Option<String>; 4],
@@ -38,7 +38,7 @@ pub(in crate::journal::sqlite) const WORDS: [&str; 4] = [
 
 impl Standing {
     pub(in crate::journal::sqlite) const NEW: Self = Self {
-        life: Life::NEW,
+        life: PaymentState::NEW,
         settled_at: None,
         words: [None, None, None, None],
         application_id: None,
@@ -97,7 +97,7 @@ impl Standing {
             .ok_or_else(odd)?;
         let small = |name: &str| number(name).and_then(|n| u32::try_from(n).ok());
         Ok(Self {
-            life: Life {
+            life: PaymentState {
                 state,
                 code: number("code").and_then(|code| code.try_into().ok()),
                 attempts: small("attempts").ok_or_else(odd)?,
@@ -110,7 +110,7 @@ impl Standing {
                     .and_then(|n| n.try_into().ok())
                     .ok_or_else(odd)?,
                 quarantine_from: stamp("quarantine_from"),
-                ..Life::NEW
+                ..PaymentState::NEW
             },
             settled_at: number("settled_at"),
             words: WORDS.map(|name| detail[name].as_str().map(str::to_owned)),

@@ -5,15 +5,15 @@ use crate::journal::sqlite::codec::events::event_numbers;
 use crate::journal::sqlite::codec::values::save_life;
 use crate::journal::sqlite::evidence::chain::Evidence;
 use crate::journal::sqlite::session::subject::Subject;
-use crate::journal::sqlite::session::transaction::Chained;
-use crate::lifecycle::{Anomaly, Class, Event, Moment, Policy, State, Step, step};
+use crate::journal::sqlite::session::transaction::WriteSession;
+use crate::lifecycle::{Anomaly, Class, Event, StepContext, Policy, State, Step, step};
 
 /// Notes, before words are applied, that they name our amount and our number.
 pub(in crate::journal::sqlite) fn recognise(
-    c: &Chained,
+    c: &WriteSession,
     subject: &mut Subject,
     is_ours: bool,
-    moment: Moment,
+    moment: StepContext,
     policy: &Policy,
 ) -> Result<(), Error> {
     let life = &subject.moved.life;
@@ -25,9 +25,9 @@ pub(in crate::journal::sqlite) fn recognise(
 
 /// Leaves a payment to a person when nothing more is to be heard of it.
 pub(in crate::journal::sqlite) fn conclude_taken(
-    c: &Chained,
+    c: &WriteSession,
     subject: &mut Subject,
-    moment: Moment,
+    moment: StepContext,
     policy: &Policy,
 ) -> Result<Option<Anomaly>, Error> {
     let life = &subject.moved.life;
@@ -39,10 +39,10 @@ pub(in crate::journal::sqlite) fn conclude_taken(
 
 /// The same after words that name another amount or number: where they tell an end, it is somebody else's.
 pub(in crate::journal::sqlite) fn conclude_other(
-    c: &Chained,
+    c: &WriteSession,
     subject: &mut Subject,
     event: Event,
-    moment: Moment,
+    moment: StepContext,
     policy: &Policy,
 ) -> Result<Option<Anomaly>, Error> {
     let tells_an_end = match event {
@@ -59,10 +59,10 @@ pub(in crate::journal::sqlite) fn conclude_other(
 }
 
 fn note(
-    c: &Chained,
+    c: &WriteSession,
     subject: &mut Subject,
     event: Event,
-    moment: Moment,
+    moment: StepContext,
     policy: &Policy,
 ) -> Result<Option<Anomaly>, Error> {
     let Step { life, anomaly } = step(&subject.moved.life, event, moment, policy);

@@ -9,7 +9,7 @@ use rusqlite::{Connection, OptionalExtension};
 
 use crate::journal::Error;
 use crate::journal::sqlite::codec::values::{NEVER, millis, state_number};
-use crate::lifecycle::Life;
+use crate::lifecycle::PaymentState;
 use crate::lifecycle::State;
 
 /// Holds for an instruction `i` of which nothing is known yet, and which waits for nothing before it is posted.
@@ -73,7 +73,7 @@ pub(in crate::journal::sqlite) fn begin_life(
     lane: i64,
     seq: i64,
 ) -> Result<(), Error> {
-    begin_lives(c, (batch_id, lane), &[seq], &Life::NEW)
+    begin_lives(c, (batch_id, lane), &[seq], &PaymentState::NEW)
 }
 
 /// Begins the lives of all fresh payments of a batch.
@@ -98,7 +98,7 @@ pub(in crate::journal::sqlite) fn begin_lives(
     c: &Connection,
     (batch_id, lane): (i64, i64),
     seqs: &[i64],
-    life: &Life,
+    life: &PaymentState,
 ) -> Result<(), Error> {
     static ONE: LazyLock<String> = LazyLock::new(|| insert_lives(1));
     static MANY: LazyLock<String> = LazyLock::new(|| insert_lives(TOGETHER));

@@ -14,7 +14,7 @@ use crate::journal::sqlite::evidence::chain::Evidence;
 use crate::journal::sqlite::repeats::on_record::day;
 use crate::journal::sqlite::repeats::on_record::{Other, other};
 use crate::journal::sqlite::repeats::vouched::Vouched;
-use crate::journal::sqlite::session::transaction::Chained;
+use crate::journal::sqlite::session::transaction::WriteSession;
 use crate::journal::{DebtElsewhere, Error};
 use crate::ledger::intact::{Mismatch, watches};
 use crate::ledger::repeats::Standing;
@@ -24,7 +24,7 @@ type Pair = (i64, bool);
 
 /// Has a payment looked at again before it leaves, because of rows of its debt that had failed when it was loaded or ordered.
 pub(in crate::journal::sqlite) fn watch(
-    c: &Chained,
+    c: &WriteSession,
     seq: i64,
     failed: &[i64],
     now: Timestamp,
@@ -34,7 +34,7 @@ pub(in crate::journal::sqlite) fn watch(
 }
 
 /// The same for the rows of a load, as its comparison with other loads found them.
-pub(in crate::journal::sqlite) fn watch_found(c: &Chained, now: Timestamp) -> Result<(), Error> {
+pub(in crate::journal::sqlite) fn watch_found(c: &WriteSession, now: Timestamp) -> Result<(), Error> {
     let mut statement = c.prepare(
         "select seq, other, 0 from temp.watched_found where seq in (select seq from instruction)
          union all select seq, other, 1 from temp.by_word where seq in (select seq from instruction) order by 1, 2, 3",
@@ -52,7 +52,7 @@ pub(in crate::journal::sqlite) fn watch_found(c: &Chained, now: Timestamp) -> Re
     watch_pairs(c, current, &pairs, now)
 }
 
-fn watch_pairs(c: &Chained, seq: i64, pairs: &[Pair], now: Timestamp) -> Result<(), Error> {
+fn watch_pairs(c: &WriteSession, seq: i64, pairs: &[Pair], now: Timestamp) -> Result<(), Error> {
     let mut insert = c.prepare_cached(
         "insert or ignore into watched (seq, other, by_word) values (?1, ?2, ?3)",
     )?;
@@ -83,7 +83,7 @@ pub(in crate::journal::sqlite) fn recorded_pairs(detail: &str) -> Result<Vec<Pai
 }
 
 /// Compares the pairs of payments with those that were recorded; returns what does not fit, in words.
-fn altered(c: &Chained, seqs: &[i64]) -> Result<Option<String>, Error> {
+fn altered(c: &WriteSession, seqs: &[i64]) -> Result<Option<String>, Error> {
     let (Some(first), Some(last)) = (seqs.first(), seqs.last()) else {
         return Ok(None);
     };
@@ -137,10 +137,10 @@ impl Watched {
 //
 // The pairs are on the chain of evidence with the payment that is held back: one that somebody takes out of the table, or makes to
 // rest on a person's word, ends the run as any other edit does. One that is added asks one question more.
-pub(in crate::journal::sqlite) fn watched(c: &Chained, seqs: &[i64]) -> Result<Watched, Error> {
+pub(in crate::journal::sqlite) fn watched(c: &WriteSession, seqs: &[i64]) -> Result<Watched, Error> {
     let mut watched = Watched::default();
     #[cfg(test)]
-    if crate::canary::Canary::RepeatJudgedOnce.sings() {
+    if crate::canary::SeededBug::RepeatJudgedOnce.is_active() {
         return Ok(watched);
     }
     let (Some(first), Some(last)) = (seqs.first(), seqs.last()) else {

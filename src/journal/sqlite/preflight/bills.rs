@@ -15,9 +15,9 @@ use crate::journal::sqlite::evidence::chain::Evidence;
 use crate::journal::sqlite::evidence::digests::bill_digest;
 use crate::journal::sqlite::operator::names::batch_name_of;
 use crate::journal::sqlite::payments::unstarted::{fresh_from, has_fresh};
-use crate::journal::sqlite::session::transaction::Chained;
+use crate::journal::sqlite::session::transaction::WriteSession;
 use crate::journal::sqlite::writer::handle::Journal;
-use crate::journal::sqlite::writer::queue::Manner;
+use crate::journal::sqlite::writer::queue::CommitMode;
 use crate::journal::{
     BillCursor, BillFinding, BillOutcome, BillRecord, BillRow, BillsRecorded, Error,
 };
@@ -38,7 +38,7 @@ impl Journal {
         from: BillCursor,
         limit: usize,
     ) -> Result<(Vec<BillRow>, Option<BillCursor>), Error> {
-        self.ask(Manner::Alone, move |c| {
+        self.ask(CommitMode::Alone, move |c| {
             to_ask(c, &batch, &checked, from, limit)
         })
         .await
@@ -53,7 +53,7 @@ impl Journal {
         findings: Vec<BillFinding>,
         now: Timestamp,
     ) -> Result<BillsRecorded, Error> {
-        self.ask(Manner::Alone, move |c| record(c, &findings, now))
+        self.ask(CommitMode::Alone, move |c| record(c, &findings, now))
             .await
     }
 }
@@ -226,7 +226,7 @@ fn subject(c: &Connection, seq: i64) -> Result<Subject, Error> {
     })
 }
 
-fn record(c: &Chained, findings: &[BillFinding], now: Timestamp) -> Result<BillsRecorded, Error> {
+fn record(c: &WriteSession, findings: &[BillFinding], now: Timestamp) -> Result<BillsRecorded, Error> {
     let mut recorded = BillsRecorded::default();
     for finding in findings {
         c.flush()?;
@@ -275,7 +275,7 @@ fn record(c: &Chained, findings: &[BillFinding], now: Timestamp) -> Result<Bills
 
 /// Fixes the amount, and begins the row's life.
 fn price(
-    c: &Chained,
+    c: &WriteSession,
     seq: i64,
     subject: &Subject,
     due: Money,
@@ -323,7 +323,7 @@ fn price(
 }
 
 /// Appends what a bill said. A refusal that says what the last one said is the same one: asked every night, it is kept once.
-fn append(c: &Chained, batch_id: i64, finding: &BillFinding, now: Timestamp) -> Result<(), Error> {
+fn append(c: &WriteSession, batch_id: i64, finding: &BillFinding, now: Timestamp) -> Result<(), Error> {
     if finding.outcome == BillOutcome::Refused
         && let Some(last) = last_bill(c, finding.seq)?
         && (last.code, last.due, &last.description)

@@ -10,11 +10,11 @@ use crate::journal::sqlite::codec::catalog::known_batch;
 use crate::journal::sqlite::codec::values::{corrupt, identifier_of};
 use crate::journal::sqlite::evidence::digests;
 use crate::journal::sqlite::load::checked::checked_digest;
-use crate::journal::sqlite::session::transaction::Chained;
-use crate::journal::sqlite::writer::queue::Manner;
-use crate::journal::{DocumentDue, Error, TrailEntry, Upload};
+use crate::journal::sqlite::session::transaction::WriteSession;
+use crate::journal::sqlite::writer::queue::CommitMode;
+use crate::journal::{DocumentDue, Error, HistoryEntry, Upload};
 use crate::ledger::document::EarlierUploads;
-use crate::lifecycle::Fact;
+use crate::lifecycle::RecordedEvent;
 
 /// Holds for an instruction `i` that may be posted as far as its document goes: it has none, or names a reference of its
 /// own, or the file service has it.
@@ -33,7 +33,7 @@ impl Journal {
         after: i64,
         limit: usize,
     ) -> Result<Vec<DocumentDue>, Error> {
-        self.ask(Manner::Shared, move |c| {
+        self.ask(CommitMode::Shared, move |c| {
             documents_due(c, &batch, after, limit)
         })
         .await
@@ -49,7 +49,7 @@ impl Journal {
         seq: i64,
         digest: [u8; 32],
     ) -> Result<Option<(EarlierUploads, bool)>, Error> {
-        self.ask(Manner::Shared, move |c| begin_upload(c, seq, &digest))
+        self.ask(CommitMode::Shared, move |c| begin_upload(c, seq, &digest))
             .await
     }
 
@@ -58,7 +58,7 @@ impl Journal {
     /// # Errors
     /// Faults of the journal.
     pub async fn forget_upload(&self, seq: i64, digest: [u8; 32]) -> Result<(), Error> {
-        self.ask(Manner::Shared, move |c| {
+        self.ask(CommitMode::Shared, move |c| {
             c.prepare_cached("delete from upload_begun where seq = ?1 and digest = ?2")?
                 .execute(params![seq, &digest[..]])?;
             Ok(())
@@ -71,7 +71,7 @@ impl Journal {
     /// # Errors
     /// Faults of the journal.
     pub async fn record_upload(&self, seq: i64, upload: Upload) -> Result<(), Error> {
-        self.ask(Manner::Shared, move |c| record_upload(c, seq, &upload))
+        self.ask(CommitMode::Shared, move |c| record_upload(c, seq, &upload))
             .await
     }
 }
@@ -139,7 +139,7 @@ fn begin_upload(
     Ok(Some((earlier, added > 0)))
 }
 
-fn record_upload(c: &Chained, seq: i64, upload: &Upload) -> Result<(), Error> {
+fn record_upload(c: &WriteSession, seq: i64, upload: &Upload) -> Result<(), Error> {
     let inserted = c
         .prepare_cached(
         "insert into upload (seq, at, digest, bytes, reference, reply) values (?1, ?2, ?3, ?4, ?5, ?6)
@@ -164,7 +164,7 @@ fn record_upload(c: &Chained, seq: i64, upload: &Upload) -> Result<(), Error> {
 pub(in crate::journal::sqlite) fn add_to_trail(
     c: &Connection,
     seq: i64,
-    trail: &mut Vec<TrailEntry>,
+    trail: &mut Vec<HistoryEntry>,
 ) -> Result<(), Error> {
     let mut statement =
         c.prepare_cached("select at, digest, bytes, reference, reply from upload where seq = ?1")?;
@@ -186,10 +186,10 @@ pub(in crate::journal::sqlite) fn add_to_trail(
         .unwrap_or(trail.len());
     trail.insert(
         place,
-        TrailEntry {
+        HistoryEntry {
             at,
             event: None,
-            fact: Fact::Note,
+            fact: RecordedEvent::Note,
             kind: "document uploaded",
             anomaly: None,
             detail: Some(detail.to_string()),

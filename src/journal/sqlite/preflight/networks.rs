@@ -8,7 +8,7 @@ use crate::domain::{BatchName, Country, Msisdn, ServiceCode, Timestamp};
 use crate::journal::sqlite::Journal;
 use crate::journal::sqlite::codec::catalog::known_batch;
 use crate::journal::sqlite::codec::values::{corrupt, service_of};
-use crate::journal::sqlite::writer::queue::Manner;
+use crate::journal::sqlite::writer::queue::CommitMode;
 use crate::journal::{Error, Network, Number, RowNetwork};
 
 impl Journal {
@@ -22,7 +22,7 @@ impl Journal {
         batch: BatchName,
         to_account: BTreeSet<ServiceCode>,
     ) -> Result<u64, Error> {
-        self.ask(Manner::Alone, move |c| note_numbers(c, &batch, &to_account))
+        self.ask(CommitMode::Alone, move |c| note_numbers(c, &batch, &to_account))
             .await
     }
 
@@ -31,7 +31,7 @@ impl Journal {
     /// # Errors
     /// Faults of the journal.
     pub async fn numbers(&self, after: Option<Number>, limit: usize) -> Result<Vec<Number>, Error> {
-        self.ask(Manner::Shared, move |c| numbers(c, after, limit))
+        self.ask(CommitMode::Shared, move |c| numbers(c, after, limit))
             .await
     }
 
@@ -44,7 +44,7 @@ impl Journal {
         asked: Vec<Number>,
         since: Timestamp,
     ) -> Result<Vec<Option<Network>>, Error> {
-        self.ask(Manner::Shared, move |c| {
+        self.ask(CommitMode::Shared, move |c| {
             asked
                 .iter()
                 .map(|number| Ok(network(c, *number)?.filter(|found| found.at > since)))
@@ -58,7 +58,7 @@ impl Journal {
     /// # Errors
     /// Faults of the journal.
     pub async fn record_networks(&self, networks: Vec<Network>) -> Result<(), Error> {
-        self.ask(Manner::Shared, move |c| {
+        self.ask(CommitMode::Shared, move |c| {
             networks.iter().try_for_each(|network| record(c, network))
         })
         .await
@@ -75,7 +75,7 @@ impl Journal {
         after: i64,
         limit: usize,
     ) -> Result<Vec<RowNetwork>, Error> {
-        self.ask(Manner::Shared, move |c| {
+        self.ask(CommitMode::Shared, move |c| {
             row_networks(c, &batch, &to_account, after, limit)
         })
         .await

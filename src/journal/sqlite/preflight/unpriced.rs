@@ -10,11 +10,11 @@ use crate::journal::sqlite::codec::values::{
     UNPRICED, add_to_tally, corrupt, currency_of, state_number,
 };
 use crate::journal::sqlite::evidence::chain::Evidence;
-use crate::journal::sqlite::session::transaction::Chained;
+use crate::journal::sqlite::session::transaction::WriteSession;
 use crate::journal::sqlite::writer::handle::Journal;
-use crate::journal::sqlite::writer::queue::Manner;
+use crate::journal::sqlite::writer::queue::CommitMode;
 use crate::journal::{Error, TotalDifference};
-use crate::lifecycle::{Event, Moment, State};
+use crate::lifecycle::{Event, StepContext, State};
 
 impl Journal {
     /// Compares the declared totals of files that had rows without an amount, as far as something of them can be posted.
@@ -22,7 +22,7 @@ impl Journal {
     /// # Errors
     /// [`Error::UnknownBatch`].
     pub async fn declared_totals(&self, batch: BatchName) -> Result<Vec<TotalDifference>, Error> {
-        self.ask(Manner::Alone, move |c| declared_totals(c, &batch))
+        self.ask(CommitMode::Alone, move |c| declared_totals(c, &batch))
             .await
     }
 }
@@ -64,9 +64,9 @@ pub(in crate::journal::sqlite) fn without_amount(
 
 /// Withdraws a row that has no amount: it is cancelled as it is, and keeps its identifier, so that no load brings it back.
 pub(in crate::journal::sqlite) fn withdraw(
-    c: &Chained,
+    c: &WriteSession,
     seq: i64,
-    moment: Moment,
+    moment: StepContext,
 ) -> Result<(), Error> {
     let (batch, service, currency): (i64, i64, String) = c
         .prepare_cached("select batch_id, service_id, currency from instruction where seq = ?1")?
@@ -95,9 +95,9 @@ pub(in crate::journal::sqlite) fn withdraw(
 
 /// Withdraws every row of a batch that has no amount; returns how many.
 pub(in crate::journal::sqlite) fn withdraw_all(
-    c: &Chained,
+    c: &WriteSession,
     batch_id: i64,
-    moment: Moment,
+    moment: StepContext,
 ) -> Result<u64, Error> {
     let (mut after, mut withdrawn) = (0, 0);
     loop {

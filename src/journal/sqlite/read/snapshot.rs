@@ -32,11 +32,11 @@ use crate::journal::sqlite::repeats::linked::{Side, linked};
 use crate::journal::sqlite::schema::open;
 use crate::journal::sqlite::session::members::{corrected, of_row, standing_for};
 use crate::journal::{
-    BatchRecord, BillRecord, Error, Linked, LoadRecord, PaymentRecord, Standing, TrailEntry,
+    BatchRecord, BillRecord, Error, Linked, LoadRecord, PaymentRecord, Standing, HistoryEntry,
     UnpricedRecord, WaitsFor,
 };
 use crate::ledger::names::PaymentName;
-use crate::lifecycle::{Event, Fact, State};
+use crate::lifecycle::{Event, RecordedEvent, State};
 
 impl Reader {
     /// Opens a journal that must be there.
@@ -276,13 +276,13 @@ impl Snapshot<'_> {
     ///
     /// # Errors
     /// Faults of the journal.
-    pub fn trail(&self, seq: i64) -> Result<Vec<TrailEntry>, Error> {
+    pub fn trail(&self, seq: i64) -> Result<Vec<HistoryEntry>, Error> {
         let batch_id: i64 = self.batch_id;
         let mut first = first_claim(self.c, batch_id, seq)?;
-        let intent = |claim: FirstClaim| TrailEntry {
+        let intent = |claim: FirstClaim| HistoryEntry {
             at: Timestamp::from_millis(claim.at),
             event: Some(Event::Claimed),
-            fact: Fact::Event(Event::Claimed),
+            fact: RecordedEvent::Event(Event::Claimed),
             kind: event_name(0),
             anomaly: None,
             detail: None,
@@ -300,7 +300,7 @@ impl Snapshot<'_> {
             if let Some(claim) = first.take_if(|claim| claim.evidence_id < evidence_id) {
                 trail.push(intent(claim));
             }
-            trail.push(TrailEntry {
+            trail.push(HistoryEntry {
                 at: Timestamp::from_millis(row.get(0)?),
                 event: event_of(kind, row.get(2)?, row.get(3)?)?,
                 fact: fact_of(

@@ -16,8 +16,8 @@ use crate::journal::sqlite::codec::catalog::known_batch;
 use crate::journal::sqlite::codec::catalog::purpose;
 use crate::journal::sqlite::codec::events::{RECOVERY_BEGAN, RECOVERY_DONE};
 use crate::journal::sqlite::operator::names;
-use crate::journal::sqlite::session::transaction::Chained;
-use crate::journal::sqlite::writer::queue::Manner;
+use crate::journal::sqlite::session::transaction::WriteSession;
+use crate::journal::sqlite::writer::queue::CommitMode;
 use crate::journal::{Error, Presuming};
 use crate::ledger::Purpose;
 use crate::ledger::recovery::{
@@ -60,7 +60,7 @@ impl Missing {
 }
 
 /// Begins a recovery: the journal gets a new name, and all that is ready is presumed posted.
-pub(in crate::journal::sqlite) fn begin(c: &mut Chained, missing: &Missing) -> Result<(), Error> {
+pub(in crate::journal::sqlite) fn begin(c: &mut WriteSession, missing: &Missing) -> Result<(), Error> {
     c.prepare_cached("begin immediate")?.execute([])?;
     let done = c
         .begin()
@@ -75,7 +75,7 @@ pub(in crate::journal::sqlite) fn begin(c: &mut Chained, missing: &Missing) -> R
     Ok(())
 }
 
-fn noticed(c: &Chained, missing: &Missing) -> Result<(), Error> {
+fn noticed(c: &WriteSession, missing: &Missing) -> Result<(), Error> {
     let Missing { cause, lost, .. } = missing;
     // What is added to an edited record would hide the edit.
     on_chain::assert_as_recorded(c)?;
@@ -148,7 +148,7 @@ fn put(
 }
 
 /// Tells every batch of a recovery that was put on record, and presumes posted whatever is ready; returns how many payments.
-fn spread(c: &Chained, cause: Cause, orders_lost: u64, now: Timestamp) -> Result<u64, Error> {
+fn spread(c: &WriteSession, cause: Cause, orders_lost: u64, now: Timestamp) -> Result<u64, Error> {
     let mut detail = json!({"cause": cause.sentence()});
     if orders_lost > 0 {
         detail["orders_lost"] = orders_lost.into();
@@ -187,7 +187,7 @@ pub(in crate::journal::sqlite) fn order(c: &Connection, now: Timestamp) -> Resul
 }
 
 /// Carries such an order out, once what comes with it is there; returns how many payments are presumed posted.
-pub(in crate::journal::sqlite) fn carry_out(c: &Chained, now: Timestamp) -> Result<u64, Error> {
+pub(in crate::journal::sqlite) fn carry_out(c: &WriteSession, now: Timestamp) -> Result<u64, Error> {
     spread(c, Cause::Ordered, 0, now)
 }
 
@@ -232,7 +232,7 @@ impl Journal {
         once: bool,
         now: Timestamp,
     ) -> Result<Presuming, Error> {
-        self.ask(Manner::Alone, move |c| {
+        self.ask(CommitMode::Alone, move |c| {
             let batch_id = known_batch(c, &batch)?;
             on_chain::assert_as_recorded(c)?;
             let begins = begins(c, Some(batch_id), Purpose::Unknown, once)?;

@@ -14,8 +14,8 @@ use crate::journal::sqlite::Reader;
 use crate::journal::sqlite::codec::catalog::batches;
 use crate::journal::sqlite::codec::events::ORDERS_GIVEN_AGAIN;
 use crate::journal::sqlite::codec::values::corrupt;
-use crate::journal::sqlite::session::transaction::Chained;
-use crate::journal::sqlite::writer::queue::Manner;
+use crate::journal::sqlite::session::transaction::WriteSession;
+use crate::journal::sqlite::writer::queue::CommitMode;
 use crate::ledger::recovery::{
     Order, OrdersLost, may_be_declared_given, missing_orders, not_given, orders_lost,
 };
@@ -91,7 +91,7 @@ impl Touched {
 
 /// Records that rows after number `base` may repeat others, as their load has found them; `digest` names the list.
 pub(in crate::journal::sqlite) fn allow_repeats(
-    c: &Chained,
+    c: &WriteSession,
     place: (i64, Timestamp),
     digest: &str,
     base: i64,
@@ -140,7 +140,7 @@ impl Journal {
     /// # Errors
     /// Faults of the journal.
     pub async fn orders_lost(&self) -> Result<OrdersLost, Error> {
-        self.ask(Manner::Shared, |c| lost_orders(c)).await
+        self.ask(CommitMode::Shared, |c| lost_orders(c)).await
     }
 
     /// Returns the lost orders that are known one by one and that nobody has given again.
@@ -148,7 +148,7 @@ impl Journal {
     /// # Errors
     /// Faults of the journal.
     pub async fn orders_missing(&self) -> Result<Vec<Order>, Error> {
-        self.ask(Manner::Shared, |c| missing(c)).await
+        self.ask(CommitMode::Shared, |c| missing(c)).await
     }
 
     /// Takes a person's word that the orders which are lost were given again: from now on runs post. `without`: how many are
@@ -162,7 +162,7 @@ impl Journal {
         without: Option<u64>,
         now: Timestamp,
     ) -> Result<OrdersLost, Error> {
-        self.ask(Manner::Alone, move |c| {
+        self.ask(CommitMode::Alone, move |c| {
             on_chain::assert_as_recorded(c)?;
             let lost = lost_orders(c)?;
             if lost.is_none() {

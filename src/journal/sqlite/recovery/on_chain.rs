@@ -11,9 +11,9 @@ use crate::journal::sqlite::Journal;
 use crate::journal::sqlite::Reader;
 use crate::journal::sqlite::codec::events::{ORDERS_GIVEN_AGAIN, RECOVERY_BEGAN, RECOVERY_DONE};
 use crate::journal::sqlite::evidence::chain::Evidence;
-use crate::journal::sqlite::evidence::encoding::Canon;
-use crate::journal::sqlite::session::transaction::Chained;
-use crate::journal::sqlite::writer::queue::Manner;
+use crate::journal::sqlite::evidence::encoding::CanonicalHasher;
+use crate::journal::sqlite::session::transaction::WriteSession;
+use crate::journal::sqlite::writer::queue::CommitMode;
 use crate::ledger::recovery::{OnRecord, unlike};
 
 /// Under this name, the evidence has the digest of what is on record of recoveries once it is written.
@@ -21,7 +21,7 @@ const ON_RECORD: &str = "on_record";
 
 /// Tells every batch of a change, once it is made.
 pub(in crate::journal::sqlite) fn tell(
-    c: &Chained,
+    c: &WriteSession,
     kind: i64,
     detail: Value,
     now: Timestamp,
@@ -35,7 +35,7 @@ pub(in crate::journal::sqlite) fn tell(
 }
 
 /// Tells every batch that others which may be missing are here by now, or that some are not.
-pub(in crate::journal::sqlite) fn tell_moved(c: &Chained, now: Timestamp) -> Result<(), Error> {
+pub(in crate::journal::sqlite) fn tell_moved(c: &WriteSession, now: Timestamp) -> Result<(), Error> {
     let missing: Option<bool> = c
         .prepare_cached("select max(batches_missing) from recovery where done_at is null")?
         .query_row([], |row| row.get(0))?;
@@ -43,7 +43,7 @@ pub(in crate::journal::sqlite) fn tell_moved(c: &Chained, now: Timestamp) -> Res
 }
 
 /// Tells every batch that a person said who posted one of them, if a recovery is on record.
-pub(in crate::journal::sqlite) fn tell_of_payer(c: &Chained, now: Timestamp) -> Result<(), Error> {
+pub(in crate::journal::sqlite) fn tell_of_payer(c: &WriteSession, now: Timestamp) -> Result<(), Error> {
     let some: bool = c
         .prepare_cached("select exists (select 1 from recovery)")?
         .query_row([], |row| row.get(0))?;
@@ -55,7 +55,7 @@ pub(in crate::journal::sqlite) fn tell_of_payer(c: &Chained, now: Timestamp) -> 
 
 /// Tells a batch that is new of the recovery that is open, if one is.
 pub(in crate::journal::sqlite) fn tell_new(
-    c: &Chained,
+    c: &WriteSession,
     batch_id: i64,
     now: Timestamp,
 ) -> Result<(), Error> {
@@ -66,7 +66,7 @@ pub(in crate::journal::sqlite) fn tell_new(
     say(c, batch_id, RECOVERY_BEGAN, &sealed(c, began)?, now)
 }
 
-fn say(c: &Chained, batch_id: i64, kind: i64, detail: &str, at: Timestamp) -> Result<(), Error> {
+fn say(c: &WriteSession, batch_id: i64, kind: i64, detail: &str, at: Timestamp) -> Result<(), Error> {
     c.append(&Evidence {
         batch_id,
         at,
@@ -83,7 +83,7 @@ fn sealed(c: &Connection, mut detail: Value) -> Result<String, Error> {
 
 /// What tells all that is on record of recoveries, and of the orders that were lost, from anything else.
 fn digest(c: &Connection) -> Result<String, Error> {
-    let mut canon = Canon::of("recoveries");
+    let mut canon = CanonicalHasher::of("recoveries");
     for sql in [
         "select * from recovery order by recovery_id",
         "select * from lost_order order by lost_order_id",
@@ -141,7 +141,7 @@ fn last_words(c: &Connection) -> Result<Vec<String>, Error> {
 ///
 /// # Errors
 /// [`Error::AlteredLoad`].
-pub(in crate::journal::sqlite) fn assert_as_recorded(c: &Chained) -> Result<(), Error> {
+pub(in crate::journal::sqlite) fn assert_as_recorded(c: &WriteSession) -> Result<(), Error> {
     if c.knows_recoveries().get() {
         return Ok(());
     }
@@ -159,7 +159,7 @@ pub(in crate::journal::sqlite) fn assert_as_recorded(c: &Chained) -> Result<(), 
 /// # Errors
 /// [`Error::Altered`].
 pub(in crate::journal::sqlite) fn assert_may_leave(
-    c: &Chained,
+    c: &WriteSession,
     batch_id: i64,
 ) -> Result<(), Error> {
     match assert_as_recorded(c) {
@@ -181,7 +181,7 @@ impl Journal {
     /// # Errors
     /// [`Error::AlteredLoad`].
     pub async fn assert_recoveries(&self) -> Result<(), Error> {
-        self.ask(Manner::Shared, |c| assert_as_recorded(c)).await
+        self.ask(CommitMode::Shared, |c| assert_as_recorded(c)).await
     }
 }
 

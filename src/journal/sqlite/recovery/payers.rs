@@ -14,8 +14,8 @@ use crate::journal::sqlite::codec::catalog::known_batch;
 use crate::journal::sqlite::codec::events::{PAYER_CONFIRMED, RELEASED};
 use crate::journal::sqlite::evidence::chain::Evidence;
 use crate::journal::sqlite::run::pinned::is_bound;
-use crate::journal::sqlite::session::transaction::Chained;
-use crate::journal::sqlite::writer::queue::Manner;
+use crate::journal::sqlite::session::transaction::WriteSession;
+use crate::journal::sqlite::writer::queue::CommitMode;
 use crate::journal::{Error, Home};
 use crate::ledger::Purpose;
 use crate::ledger::payer::{
@@ -36,7 +36,7 @@ impl Journal {
         batch: BatchName,
         home: Home,
     ) -> Result<Option<Error>, Error> {
-        self.ask(Manner::Alone, move |c| {
+        self.ask(CommitMode::Alone, move |c| {
             let batch_id = known_batch(c, &batch)?;
             match assert_known(c, batch_id, &batch, &home) {
                 Err(error @ (Error::PayerUnknown { .. } | Error::PayerElsewhere { .. })) => {
@@ -53,7 +53,7 @@ impl Journal {
     /// # Errors
     /// Faults of the journal.
     pub async fn batches_lost(&self) -> Result<Lost, Error> {
-        self.ask(Manner::Shared, |c| batches_lost(c)).await
+        self.ask(CommitMode::Shared, |c| batches_lost(c)).await
     }
 
     /// Returns whether a batch that is loaded was posted in the place of this journal before.
@@ -61,7 +61,7 @@ impl Journal {
     /// # Errors
     /// Faults of the journal.
     pub async fn comes_back(&self, batch: BatchName) -> Result<Back, Error> {
-        self.ask(Manner::Shared, move |c| {
+        self.ask(CommitMode::Shared, move |c| {
             let recovering = open_recovery(c)?.is_some();
             Ok(back(recovering, &told_batches(c)?, batch.as_str()))
         })
@@ -78,12 +78,12 @@ impl Journal {
         home: Home,
         now: Timestamp,
     ) -> Result<(), Error> {
-        self.ask(Manner::Alone, move |c| confirm(c, &batch, &home, now))
+        self.ask(CommitMode::Alone, move |c| confirm(c, &batch, &home, now))
             .await
     }
 }
 
-fn confirm(c: &Chained, batch: &BatchName, home: &Home, now: Timestamp) -> Result<(), Error> {
+fn confirm(c: &WriteSession, batch: &BatchName, home: &Home, now: Timestamp) -> Result<(), Error> {
     let batch_id = known_batch(c, batch)?;
     let payer = Payer::of(&home.gateway, &home.account);
     let told = who_posted(c, batch)?;
@@ -265,7 +265,7 @@ impl Reader {
 /// Lets the mark say who posts a batch, and as what it was loaded.
 // One that has other identifiers than those that were posted posts nothing: what the mark knows of it stays.
 pub(in crate::journal::sqlite) fn mark_payer(
-    c: &Chained,
+    c: &WriteSession,
     batch: &BatchName,
     payer: &Payer,
 ) -> Result<(), Error> {

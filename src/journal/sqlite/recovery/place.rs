@@ -11,7 +11,7 @@ use crate::journal::Error;
 use crate::journal::mark::{self, Place};
 use crate::journal::sqlite::codec::catalog::{epoch, has, name};
 use crate::journal::sqlite::schema::open;
-use crate::journal::sqlite::session::transaction::{Beside, Chained};
+use crate::journal::sqlite::session::transaction::{Beside, WriteSession};
 use crate::ledger::recovery::{Found, Mark, Traces, Verdict, judge, payers_kept, with_orders};
 
 /// Reads what lies beside a journal, and when the journal's file was born.
@@ -27,7 +27,7 @@ pub(in crate::journal::sqlite) fn traces_of(
 
 /// Judges a journal that was just opened by the mark beside it, and begins its recovery where it may have missed something.
 pub(in crate::journal::sqlite) fn take_place(
-    c: &mut Chained,
+    c: &mut WriteSession,
     path: &Path,
     place: Place,
     born: Option<u64>,
@@ -75,7 +75,7 @@ pub(in crate::journal::sqlite) fn look(
     born: Option<u64>,
 ) -> Result<(Verdict, Found), Error> {
     let positions = match &traces.mark {
-        Mark::Written(marked) => &marked.positions[..],
+        Mark::AmountField(marked) => &marked.positions[..],
         Mark::Missing | Mark::Unreadable => &[],
     };
     let heads = positions.iter().map(|position| {

@@ -8,11 +8,11 @@ use crate::journal::sqlite::evidence::chain::Evidence;
 use crate::journal::sqlite::payments::unstarted::begin_all;
 use crate::journal::sqlite::run::lanes::open_all;
 use crate::journal::sqlite::session::payments::subject;
-use crate::journal::sqlite::session::transaction::Chained;
+use crate::journal::sqlite::session::transaction::WriteSession;
 use crate::journal::sqlite::verify::checks::edited;
 use crate::ledger::HeldFor;
 use crate::ledger::recovery::is_presumed;
-use crate::lifecycle::{Fact, Policy, State, fold};
+use crate::lifecycle::{RecordedEvent, Policy, State, fold};
 
 /// What of a batch is presumed posted.
 #[derive(Clone, Copy)]
@@ -27,7 +27,7 @@ pub(in crate::journal::sqlite) enum Reach {
 
 /// Gives whatever is ready of a batch back to asking, as what was asked before was asked at the wrong account.
 pub(in crate::journal::sqlite) fn ask_anew(
-    c: &Chained,
+    c: &WriteSession,
     batch_id: i64,
     now: Timestamp,
 ) -> Result<u64, Error> {
@@ -36,7 +36,7 @@ pub(in crate::journal::sqlite) fn ask_anew(
 
 /// Presumes posted whatever is ready of a batch; returns how many payments.
 pub(in crate::journal::sqlite) fn presume(
-    c: &Chained,
+    c: &WriteSession,
     batch_id: i64,
     reach: Reach,
     now: Timestamp,
@@ -68,7 +68,7 @@ pub(in crate::journal::sqlite) fn presume(
         }
         subject.moved.life = fold(
             &subject.moved.life,
-            Fact::PresumedPosted,
+            RecordedEvent::PresumedPosted,
             now,
             &Policy::default(),
         );
@@ -81,7 +81,7 @@ pub(in crate::journal::sqlite) fn presume(
 
 /// Presumes posted what waits for its amount: its bill may have told it before, and then it was posted.
 pub(in crate::journal::sqlite) fn presume_unpriced(
-    c: &Chained,
+    c: &WriteSession,
     batch_id: i64,
     now: Timestamp,
 ) -> Result<(), Error> {
@@ -104,10 +104,10 @@ pub(in crate::journal::sqlite) fn presume_unpriced(
 
 /// Does something with payments of a batch, a page at a time; returns how many it was done with.
 pub(in crate::journal::sqlite) fn each(
-    c: &Chained,
+    c: &WriteSession,
     batch_id: i64,
     sql: &str,
-    mut work: impl FnMut(&Chained, i64) -> Result<bool, Error>,
+    mut work: impl FnMut(&WriteSession, i64) -> Result<bool, Error>,
 ) -> Result<u64, Error> {
     let (mut after, mut done) = (0, 0);
     loop {
@@ -126,7 +126,7 @@ pub(in crate::journal::sqlite) fn each(
 }
 
 pub(in crate::journal::sqlite) fn move_by(
-    c: &Chained,
+    c: &WriteSession,
     seq: i64,
     subject: crate::journal::sqlite::session::subject::Subject,
     from: State,

@@ -17,11 +17,11 @@ use crate::journal::sqlite::codec::catalog::batches;
 use crate::journal::sqlite::codec::catalog::known_batch;
 use crate::journal::sqlite::codec::events::{RECOVERY_DONE, RELEASED};
 use crate::journal::sqlite::session::payments::subject;
-use crate::journal::sqlite::session::transaction::Chained;
-use crate::journal::sqlite::writer::queue::Manner;
+use crate::journal::sqlite::session::transaction::WriteSession;
+use crate::journal::sqlite::writer::queue::CommitMode;
 use crate::journal::{Error, Missed, Recovery};
 use crate::ledger::recovery::{may_be_done, may_be_released};
-use crate::lifecycle::{Fact, Policy, fold};
+use crate::lifecycle::{RecordedEvent, Policy, fold};
 
 impl Journal {
     /// Returns the recovery under way; `None`: the journal is what its place has seen last.
@@ -29,7 +29,7 @@ impl Journal {
     /// # Errors
     /// Faults of the journal.
     pub async fn recovery(&self) -> Result<Option<Recovery>, Error> {
-        self.ask(Manner::Shared, |c| open_recovery(c)).await
+        self.ask(CommitMode::Shared, |c| open_recovery(c)).await
     }
 
     /// Declares the recovery done: from now on, what is loaded is posted first.
@@ -37,7 +37,7 @@ impl Journal {
     /// # Errors
     /// [`Error::NoRecovery`], [`Error::Unasked`].
     pub async fn recovered(&self, now: Timestamp) -> Result<(), Error> {
-        self.ask(Manner::Alone, move |c| {
+        self.ask(CommitMode::Alone, move |c| {
             use crate::ledger::recovery::NotDone;
             on_chain::assert_as_recorded(c)?;
             let mut unasked = 0;
@@ -59,7 +59,7 @@ impl Journal {
     /// # Errors
     /// Faults of the journal.
     pub async fn ran_since(&self) -> Result<Option<String>, Error> {
-        self.ask(Manner::Shared, |c| ran_since(c)).await
+        self.ask(CommitMode::Shared, |c| ran_since(c)).await
     }
 
     /// Takes a person's word that nothing has run since the copy was made: what only the presumption made doubtful is ready
@@ -73,7 +73,7 @@ impl Journal {
         reason: String,
         now: Timestamp,
     ) -> Result<u64, Error> {
-        self.ask(Manner::Alone, move |c| {
+        self.ask(CommitMode::Alone, move |c| {
             on_chain::assert_as_recorded(c)?;
             assert_nothing_ran(c)?;
             if let Some(batch) = batch {
@@ -119,7 +119,7 @@ impl Reader {
 }
 
 /// Makes ready again what only the presumption made doubtful; returns how many payments.
-fn release(c: &Chained, batch_id: i64, reason: &str, now: Timestamp) -> Result<u64, Error> {
+fn release(c: &WriteSession, batch_id: i64, reason: &str, now: Timestamp) -> Result<u64, Error> {
     c.mark(batch_id);
     c.acted_because(batch_id, now, "recover --nothing-ran-since", reason)?;
     let detail = json!({"reason": reason}).to_string();
@@ -138,13 +138,13 @@ fn release(c: &Chained, batch_id: i64, reason: &str, now: Timestamp) -> Result<u
         if !may_be_released(&subject.moved.life, spoken_of) {
             return Ok(false);
         }
-        subject.moved.life = fold(&subject.moved.life, Fact::Released, now, &Policy::default());
+        subject.moved.life = fold(&subject.moved.life, RecordedEvent::Released, now, &Policy::default());
         move_by(c, seq, subject, from, RELEASED, Some(&detail), now)?;
         Ok(true)
     })
 }
 
-fn end_recovery(c: &Chained, reason: Option<&str>, now: Timestamp) -> Result<(), Error> {
+fn end_recovery(c: &WriteSession, reason: Option<&str>, now: Timestamp) -> Result<(), Error> {
     for batch_id in batches(c)? {
         c.mark(batch_id);
         c.acted(batch_id, now, "recover --done", Value::Null)?;

@@ -7,7 +7,7 @@ use crate::domain::Timestamp;
 use crate::journal::sqlite::codec::values::NEVER;
 use crate::journal::sqlite::payments::watched::watch;
 use crate::journal::sqlite::session::members::{of_row, split};
-use crate::journal::sqlite::session::transaction::Chained;
+use crate::journal::sqlite::session::transaction::WriteSession;
 use crate::journal::{Error, RepeatPlan};
 use rusqlite::Connection;
 
@@ -15,7 +15,7 @@ use rusqlite::Connection;
 /// that wait held against them: the batch is here again that may have paid them.
 // What the load found is in a table of its own: see `crate::journal::sqlite::repeats::judge`.
 pub(in crate::journal::sqlite) fn watch_repeats(
-    c: &Chained,
+    c: &WriteSession,
     plan: &RepeatPlan,
     now: Timestamp,
 ) -> Result<(), Error> {
@@ -47,7 +47,7 @@ pub(in crate::journal::sqlite) fn watch_repeats(
 /// Judges anew whether batches are missing that were posted in the place of the journal; what waited for them alone is let go once
 /// they are here. Returns whether that has changed: the chains are told then.
 // Kept beside the recovery, as every claim asks for it: it changes with a load, and with nothing else.
-pub(in crate::journal::sqlite) fn judge_anew(c: &Chained) -> Result<bool, Error> {
+pub(in crate::journal::sqlite) fn judge_anew(c: &WriteSession) -> Result<bool, Error> {
     let before: Option<bool> = c
         .prepare_cached("select max(batches_missing) from recovery where done_at is null")?
         .query_row([], |row| row.get(0))?;

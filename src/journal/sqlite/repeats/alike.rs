@@ -12,7 +12,7 @@ use crate::journal::sqlite::codec::values::corrupt;
 use crate::journal::sqlite::load::job::Load;
 use crate::journal::sqlite::load::sorted::Sorted;
 use crate::journal::sqlite::writer::handle::Journal;
-use crate::journal::sqlite::writer::queue::Manner;
+use crate::journal::sqlite::writer::queue::CommitMode;
 use crate::journal::{ALIKE_LINES, Alike, AlikeKind, Error, RepeatedLoad};
 
 /// Loads that rows look like, or repeat by permission, that are shown.
@@ -120,7 +120,7 @@ impl Journal {
     /// # Errors
     /// [`Error::UnknownBatch`].
     pub async fn alike(&self, batch: BatchName) -> Result<Vec<Alike>, Error> {
-        self.ask(Manner::Alone, move |c| alike(c, known_batch(c, &batch)?))
+        self.ask(CommitMode::Alone, move |c| alike(c, known_batch(c, &batch)?))
             .await
     }
 }

@@ -11,7 +11,7 @@ use super::namesakes::Namesakes;
 use super::on_record::check_row;
 use super::on_record::{OnRecord, Other, Which, loads_on_record};
 use super::vouched::{Vouched, check_loads};
-use crate::domain::{Instruction, Timestamp, Written};
+use crate::domain::{Instruction, Timestamp, AmountField};
 use crate::journal::sqlite::codec::values::{
     PAYMENT_COLUMNS, PAYMENT_WIDTH, Stored, corrupt, services, stored_of,
 };
@@ -111,7 +111,7 @@ impl<'a> Anew<'a> {
     }
 
     /// The same, by what a person corrected in a failed row.
-    pub(in crate::journal::sqlite) fn find_corrected<M: Written + Clone>(
+    pub(in crate::journal::sqlite) fn find_corrected<M: AmountField + Clone>(
         &self,
         seq: i64,
         row: &Instruction<M>,
@@ -128,7 +128,7 @@ impl<'a> Anew<'a> {
         Ok(of_row(self.c, seq)?.iter().map(|own| own.seq).collect())
     }
 
-    fn find_as<M: Written + Clone>(
+    fn find_as<M: AmountField + Clone>(
         &self,
         load_id: i64,
         own: &[i64],
@@ -195,7 +195,7 @@ impl<'a> Anew<'a> {
     }
 
     /// `first`: the oldest generation of the row.
-    fn take_in<M: Written>(
+    fn take_in<M: AmountField>(
         &self,
         (row, first): (&Instruction<M>, i64),
         other: &Other,

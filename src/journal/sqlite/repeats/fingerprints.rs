@@ -10,7 +10,7 @@ use std::os::unix::fs::FileExt;
 
 use rusqlite::{CachedStatement, Connection, OptionalExtension, params};
 
-use crate::domain::{Instruction, ServiceCode, Written};
+use crate::domain::{Instruction, ServiceCode, AmountField};
 use crate::journal::Error;
 use crate::journal::sqlite::codec::values::{PAYMENT_COLUMNS, PAYMENT_WIDTH, corrupt, stored_of};
 use crate::ledger::likeness::of_reference;
@@ -117,7 +117,7 @@ impl Key {
         siphash::<1, 3>(self.0, of_reference(reference).as_bytes()) >> (PLACE_BITS + 1)
     }
 
-    fn of_payment<M: Written>(
+    fn of_payment<M: AmountField>(
         self,
         row: &Instruction<M>,
         service: &ServiceCode,
@@ -145,7 +145,7 @@ impl Key {
     }
 
     /// Returns the hash of a row whose amount is not known yet.
-    pub(in crate::journal::sqlite) fn of_account<M: Written>(self, row: &Instruction<M>) -> u64 {
+    pub(in crate::journal::sqlite) fn of_account<M: AmountField>(self, row: &Instruction<M>) -> u64 {
         self.of_payment(row, &row.service, None, &mut Vec::new())
     }
 
@@ -162,7 +162,7 @@ impl Key {
     }
 
     /// Returns the hashes of a row, whose amount is the one that its file has.
-    pub(in crate::journal::sqlite) fn hashes<M: Written>(
+    pub(in crate::journal::sqlite) fn hashes<M: AmountField>(
         self,
         row: &Instruction<M>,
         amount: Option<i64>,
@@ -203,7 +203,7 @@ impl Collector {
     }
 
     /// Takes in the row at a place of its load.
-    pub(in crate::journal::sqlite) fn row<M: Written>(
+    pub(in crate::journal::sqlite) fn row<M: AmountField>(
         &mut self,
         place: u64,
         row: &Instruction<M>,
@@ -223,7 +223,7 @@ impl Collector {
     }
 
     /// Takes in the row at a place as it would be through each of these services but its own.
-    pub(in crate::journal::sqlite) fn row_through_others<M: Written>(
+    pub(in crate::journal::sqlite) fn row_through_others<M: AmountField>(
         &mut self,
         place: u64,
         row: &Instruction<M>,

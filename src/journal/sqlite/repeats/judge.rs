@@ -9,7 +9,7 @@ use super::on_record::day;
 use super::on_record::{OnRecord, Other, Which, loads_on_record, other};
 use super::sides::{Counted, Found, Sides, Table};
 use super::vouched::Vouched;
-use crate::domain::{BatchName, ContentDigest, Instruction, Timestamp, Written};
+use crate::domain::{BatchName, ContentDigest, Instruction, Timestamp, AmountField};
 use crate::journal::sqlite::codec::values::{
     PAYMENT_COLUMNS, PAYMENT_WIDTH, Stored, corrupt, stored_of,
 };
@@ -22,7 +22,7 @@ use crate::journal::sqlite::recovery::lost_orders::allow_repeats;
 use crate::journal::sqlite::recovery::when_done;
 use crate::journal::sqlite::schema::open;
 use crate::journal::{
-    ALIKE_LINES, AlikeKind, Error, LateError, REPEATED_LOADS, RepeatPlan, RepeatedLoad, Repeats,
+    ALIKE_LINES, AlikeKind, Error, CrossRowError, REPEATED_LOADS, RepeatPlan, RepeatedLoad, Repeats,
 };
 use crate::ledger::repeats::{References, is_same_payment};
 use crate::ledger::was_repeat::Repeated;
@@ -367,7 +367,7 @@ impl Load<'_> {
                     .ok_or_else(|| corrupt("a row on record"))?;
                 let load = self.load_of(record, load_id, 0)?;
                 let row = self.instruction(seq)?;
-                let error = LateError {
+                let error = CrossRowError {
                     good_row: self.good_row(seq),
                     ..told(&row, &other, &load)
                 };
@@ -400,7 +400,7 @@ pub(in crate::journal::sqlite) fn told(
     row: &Instruction<Stored>,
     other: &Other,
     load: &RepeatedLoad,
-) -> LateError {
+) -> CrossRowError {
     let whose = Repeated {
         line: other.row.line,
         source: &load.source,
@@ -440,7 +440,7 @@ pub(in crate::journal::sqlite) fn told(
             format!("same recipient, amount and service as {whose}, and not both have a reference"),
         ),
     };
-    LateError {
+    CrossRowError {
         good_row: 0,
         line: row.line,
         column,

@@ -4,7 +4,7 @@ use rusqlite::Connection;
 use rustc_hash::FxHashMap;
 
 use super::on_record::OnRecord;
-use crate::domain::{Instruction, Written};
+use crate::domain::{Instruction, AmountField};
 use crate::journal::Error;
 use crate::journal::sqlite::codec::values::state_number;
 use crate::ledger::likeness::of_name;
@@ -78,7 +78,7 @@ impl Namesakes {
     }
 
     /// Returns those of a row.
-    pub(in crate::journal::sqlite) fn of<M: Written>(
+    pub(in crate::journal::sqlite) fn of<M: AmountField>(
         &self,
         row: &Instruction<M>,
     ) -> &[(usize, i64)] {

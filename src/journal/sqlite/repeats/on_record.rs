@@ -14,7 +14,7 @@ use crate::journal::sqlite::session::members::{of_row, states};
 use crate::journal::{Doubt, Error, RepeatPlan};
 use crate::ledger::generations::stands_for;
 use crate::ledger::repeats::{Standing, Terms, counts};
-use crate::lifecycle::{Life, State};
+use crate::lifecycle::{PaymentState, State};
 
 /// States of which there is something to come, as a tally numbers them: `ready` to `delivered`, `conflict`, without an amount.
 pub(in crate::journal::sqlite) const UNFINISHED: &str = "(0, 1, 2, 3, 4, 8, 9)";
@@ -110,7 +110,7 @@ pub(in crate::journal::sqlite) fn other(
             let standings: Vec<Standing> = members
                 .iter()
                 .map(|member| {
-                    let Life {
+                    let PaymentState {
                         state,
                         code,
                         attempts,
@@ -120,7 +120,7 @@ pub(in crate::journal::sqlite) fn other(
                     missed &= !taken_back || doubt_of(c, member.seq)? == Doubt::Missed;
                     #[cfg(test)]
                     let taken_back =
-                        taken_back && !crate::canary::Canary::TakenBackMayRepeat.sings();
+                        taken_back && !crate::canary::SeededBug::TakenBackMayRepeat.is_active();
                     Ok(match taken_back {
                         true => Standing::Unfinished,
                         // It has left, and that it was not paid is the gateway's word, which may change.

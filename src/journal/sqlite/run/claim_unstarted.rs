@@ -5,25 +5,25 @@ use crate::journal::sqlite::codec::events::CLAIMED_TOGETHER;
 use crate::journal::sqlite::codec::values::NEVER;
 use crate::journal::sqlite::codec::values::{PAYMENT_COLUMNS, PAYMENT_WIDTH, payment_of};
 use crate::journal::sqlite::evidence::chain::Evidence;
-use crate::journal::sqlite::payments::first_claims::Together;
+use crate::journal::sqlite::payments::first_claims::ClaimRange;
 use crate::journal::sqlite::payments::unstarted::begin_lives;
 use crate::journal::sqlite::payments::unstarted::fresh_from;
 use crate::journal::sqlite::payments::unstarted::fresh_in_lane;
 use crate::journal::sqlite::payments::watched::{Watched, watched};
 use crate::journal::sqlite::session::subject::Subject;
-use crate::journal::sqlite::session::transaction::Chained;
+use crate::journal::sqlite::session::transaction::WriteSession;
 use crate::journal::sqlite::verify::checks::check_fresh;
 use crate::journal::sqlite::verify::intact::told;
-use crate::journal::{Claim, Error, Halt, Heard, Moved};
+use crate::journal::{Claim, Error, Halt, Heard, Transition};
 use crate::ledger::confirmation::Bound;
 use crate::ledger::intact::Mismatch;
-use crate::lifecycle::{Event, Life, Moment, Policy, State, Step, step};
+use crate::lifecycle::{Event, PaymentState, StepContext, Policy, State, Step, step};
 use rusqlite::Connection;
 use std::sync::{Arc, LazyLock};
 
 /// Records the intent to post up to `share` fresh payments of a lane.
 pub(in crate::journal::sqlite) fn claim_fresh(
-    c: &Chained,
+    c: &WriteSession,
     (batch_id, lane): (i64, i64),
     confirmed: Bound,
     share: usize,
@@ -74,13 +74,13 @@ pub(in crate::journal::sqlite) fn claim_fresh(
         return Ok(None);
     }
     let Step { life, .. } = step(
-        &Life::NEW,
+        &PaymentState::NEW,
         Event::Claimed,
-        Moment { now, jitter: 0 },
+        StepContext { now, jitter: 0 },
         policy,
     );
     #[cfg(test)]
-    let forgets = crate::canary::Canary::ClaimWithoutIntent.sings();
+    let forgets = crate::canary::SeededBug::ClaimWithoutIntent.is_active();
     #[cfg(not(test))]
     let forgets = false;
     if forgets {
@@ -89,9 +89,9 @@ pub(in crate::journal::sqlite) fn claim_fresh(
             c,
             (batch_id, lane),
             &seqs,
-            &Life {
+            &PaymentState {
                 due_at,
-                ..Life::NEW
+                ..PaymentState::NEW
             },
         )?;
     } else {
@@ -100,7 +100,7 @@ pub(in crate::journal::sqlite) fn claim_fresh(
             batch_id,
             at: now,
             kind: (CLAIMED_TOGETHER, None, None),
-            detail: Some(&Together::of(lane, &seqs).to_text()),
+            detail: Some(&ClaimRange::of(lane, &seqs).to_text()),
             policy: Some(policy),
             ..Evidence::default()
         })?;
@@ -111,7 +111,7 @@ pub(in crate::journal::sqlite) fn claim_fresh(
             has_generations: false,
             // Nothing was known of it.
             callbacks: Some(0),
-            moved: Moved {
+            moved: Transition {
                 seq,
                 lane,
                 from: State::Ready,

@@ -9,8 +9,8 @@ use crate::journal::sqlite::codec::events::CONFIRMED;
 use crate::journal::sqlite::evidence::chain::Evidence;
 use crate::journal::sqlite::read::batch_status::standing;
 use crate::journal::sqlite::recovery::lost_batches::batches_lost;
-use crate::journal::sqlite::session::transaction::Chained;
-use crate::journal::sqlite::writer::queue::Manner;
+use crate::journal::sqlite::session::transaction::WriteSession;
+use crate::journal::sqlite::writer::queue::CommitMode;
 use crate::journal::{Error, Shown};
 use crate::ledger::confirmation::{Bound, Confirmation};
 
@@ -20,7 +20,7 @@ impl Journal {
     /// # Errors
     /// [`Error::UnknownBatch`].
     pub async fn shown(&self, batch: BatchName) -> Result<Shown, Error> {
-        self.ask(Manner::Alone, move |c| {
+        self.ask(CommitMode::Alone, move |c| {
             Ok(Shown {
                 standing: standing(c, &batch)?,
                 bound: bound(c)?,
@@ -42,7 +42,7 @@ fn bound(c: &Connection) -> Result<Bound, Error> {
 
 /// Puts a confirmation on the chain. One of nothing leaves no trace: a finished batch that is run again stays as it is.
 pub(in crate::journal::sqlite) fn record(
-    c: &Chained,
+    c: &WriteSession,
     batch_id: i64,
     confirmation: &Confirmation,
     now: Timestamp,

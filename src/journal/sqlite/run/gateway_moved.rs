@@ -14,8 +14,8 @@ use crate::journal::sqlite::codec::catalog::known_batch;
 use crate::journal::sqlite::codec::events::GATEWAY_MOVED;
 use crate::journal::sqlite::evidence::chain::Evidence;
 use crate::journal::sqlite::evidence::digests::pin_digest;
-use crate::journal::sqlite::session::transaction::Chained;
-use crate::journal::sqlite::writer::queue::Manner;
+use crate::journal::sqlite::session::transaction::WriteSession;
+use crate::journal::sqlite::writer::queue::CommitMode;
 use crate::journal::{Error, GatewayMoved};
 use crate::ledger::Purpose;
 use crate::ledger::pin::{GatewayMove, judge_move};
@@ -30,7 +30,7 @@ impl Journal {
         batch: BatchName,
         configured: String,
     ) -> Result<(String, GatewayMove), Error> {
-        self.ask(Manner::Alone, move |c| {
+        self.ask(CommitMode::Alone, move |c| {
             let batch_id = known_batch(c, &batch)?;
             let on_record = gateway(c, batch_id)?;
             let judged = judged(c, (batch_id, &batch), on_record.as_deref(), &configured)?;
@@ -49,7 +49,7 @@ impl Journal {
         order: GatewayMoved,
         now: Timestamp,
     ) -> Result<(), Error> {
-        self.ask(Manner::Alone, move |c| move_gateway(c, &batch, &order, now))
+        self.ask(CommitMode::Alone, move |c| move_gateway(c, &batch, &order, now))
             .await
     }
 }
@@ -62,7 +62,7 @@ fn gateway(c: &Connection, batch_id: i64) -> Result<Option<String>, Error> {
 }
 
 fn judged(
-    c: &Chained,
+    c: &WriteSession,
     (batch_id, batch): (i64, &BatchName),
     on_record: Option<&str>,
     configured: &str,
@@ -76,7 +76,7 @@ fn judged(
 }
 
 fn move_gateway(
-    c: &Chained,
+    c: &WriteSession,
     batch: &BatchName,
     order: &GatewayMoved,
     now: Timestamp,

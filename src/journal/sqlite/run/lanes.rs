@@ -5,7 +5,7 @@ use rusqlite::{Connection, params};
 use crate::domain::Timestamp;
 use crate::journal::sqlite::codec::values::service_of;
 use crate::journal::sqlite::session::fence::assert_current;
-use crate::journal::sqlite::session::transaction::Chained;
+use crate::journal::sqlite::session::transaction::WriteSession;
 use crate::journal::{Error, Lane, RunToken};
 use crate::ledger::HeldFor;
 
@@ -47,7 +47,7 @@ pub(in crate::journal::sqlite) fn hold_lane(
 
 /// Holds every lane of a batch, so that neither this run nor a later one posts more: too much of what was heard was not ours.
 pub(in crate::journal::sqlite) fn hold_all(
-    c: &Chained,
+    c: &WriteSession,
     token: RunToken,
     why: HeldFor,
     now: Timestamp,

@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::belongs::assert_as_recorded;
 use super::pinned::{lives, may_be_there};
-use crate::domain::{BatchName, PayerTransactionId, Said, Timestamp};
+use crate::domain::{BatchName, PayerTransactionId, ResponseDetails, Timestamp};
 use crate::journal::sqlite::Journal;
 use crate::journal::sqlite::codec::catalog::known_batch;
 use crate::journal::sqlite::codec::catalog::{account, purpose};
@@ -16,9 +16,9 @@ use crate::journal::sqlite::evidence::digests;
 use crate::journal::sqlite::payments::agreed::judged;
 use crate::journal::sqlite::recovery::payers;
 use crate::journal::sqlite::session::payments::subject;
-use crate::journal::sqlite::session::transaction::Chained;
+use crate::journal::sqlite::session::transaction::WriteSession;
 use crate::journal::sqlite::verify::checks::check_batch;
-use crate::journal::sqlite::writer::queue::Manner;
+use crate::journal::sqlite::writer::queue::CommitMode;
 use crate::journal::{AccountMove, Error, Home, Question};
 use crate::ledger::Purpose;
 use crate::ledger::payer::Payer;
@@ -30,7 +30,7 @@ impl Journal {
     /// # Errors
     /// [`Error::UnknownBatch`], [`Error::OtherGateway`], [`Error::OtherWire`], [`Error::OtherAccount`], [`Error::PayerUnknown`].
     pub async fn pin(&self, batch: BatchName, home: Home, now: Timestamp) -> Result<(), Error> {
-        self.ask(Manner::Alone, move |c| {
+        self.ask(CommitMode::Alone, move |c| {
             pin(c, &batch, &home, now).map(|_| ())
         })
         .await
@@ -45,7 +45,7 @@ impl Journal {
         batch: BatchName,
         configured: String,
     ) -> Result<Option<String>, Error> {
-        self.ask(Manner::Alone, move |c| {
+        self.ask(CommitMode::Alone, move |c| {
             let batch_id = known_batch(c, &batch)?;
             let on_record = account(c, batch_id)?;
             let judged = judge(c, (batch_id, &batch), on_record.as_deref(), &configured)?;
@@ -60,7 +60,7 @@ impl Journal {
     /// # Errors
     /// [`Error::UnknownBatch`].
     pub async fn witnesses(&self, batch: BatchName, limit: usize) -> Result<Vec<Question>, Error> {
-        self.ask(Manner::Alone, move |c| {
+        self.ask(CommitMode::Alone, move |c| {
             witnesses(c, known_batch(c, &batch)?, limit)
         })
         .await
@@ -70,8 +70,8 @@ impl Journal {
     ///
     /// # Errors
     /// Faults of the journal.
-    pub async fn may_be(&self, seq: i64, said: Said) -> Result<bool, Error> {
-        self.ask(Manner::Alone, move |c| {
+    pub async fn may_be(&self, seq: i64, said: ResponseDetails) -> Result<bool, Error> {
+        self.ask(CommitMode::Alone, move |c| {
             let judged = judged(c, &subject(c, seq)?, &said)?;
             Ok(judged.differs.is_none())
         })
@@ -88,7 +88,7 @@ impl Journal {
         order: AccountMove,
         now: Timestamp,
     ) -> Result<(), Error> {
-        self.ask(Manner::Alone, move |c| move_account(c, &batch, &order, now))
+        self.ask(CommitMode::Alone, move |c| move_account(c, &batch, &order, now))
             .await
     }
 }
@@ -112,7 +112,7 @@ pub(in crate::journal::sqlite) fn assert_purpose(
 
 /// Ties a batch to where it belongs; returns its number and its last claim.
 pub(in crate::journal::sqlite) fn pin(
-    c: &Chained,
+    c: &WriteSession,
     batch: &BatchName,
     home: &Home,
     now: Timestamp,
@@ -179,7 +179,7 @@ fn other_account(batch: &BatchName, pinned: Option<String>, configured: &str) ->
 }
 
 fn judge(
-    c: &Chained,
+    c: &WriteSession,
     (batch_id, batch): (i64, &BatchName),
     on_record: Option<&str>,
     configured: &str,
@@ -196,7 +196,7 @@ fn judge(
 /// Refuses to let a batch go elsewhere where what is said of its payments is not what their evidence comes to: who can write
 /// the file could hide what was posted.
 pub(in crate::journal::sqlite) fn assert_nothing_was_edited(
-    c: &Chained,
+    c: &WriteSession,
     batch_id: i64,
     batch: &BatchName,
 ) -> Result<(), Error> {
@@ -211,7 +211,7 @@ pub(in crate::journal::sqlite) fn assert_nothing_was_edited(
 
 /// Lets the mark say who posts a batch.
 pub(in crate::journal::sqlite) fn mark_payer(
-    c: &Chained,
+    c: &WriteSession,
     batch: &BatchName,
     gateway: &str,
     account: &str,
@@ -225,7 +225,7 @@ pub(in crate::journal::sqlite) fn mark_payer(
 }
 
 fn take(
-    c: &Chained,
+    c: &WriteSession,
     batch_id: i64,
     account: &str,
     kind: i64,
@@ -268,7 +268,7 @@ pub(in crate::journal::sqlite) fn witnesses(
 }
 
 fn move_account(
-    c: &Chained,
+    c: &WriteSession,
     batch: &BatchName,
     order: &AccountMove,
     now: Timestamp,

@@ -5,7 +5,7 @@ use crate::journal::sqlite::codec::catalog::{account, rehearsal};
 use crate::journal::sqlite::codec::values::{LIFE_COLUMNS, life_of};
 use crate::ledger::Purpose;
 use crate::ledger::pin::{self};
-use crate::lifecycle::Life;
+use crate::lifecycle::PaymentState;
 use rusqlite::{Connection, params};
 
 /// Records what a new batch is loaded for. The evidence of each load repeats it, so that it is not changed in the file.
@@ -39,7 +39,7 @@ pub(in crate::journal::sqlite) fn lives(
     c: &Connection,
     batch_id: i64,
     limit: usize,
-    is_such: fn(&Life) -> bool,
+    is_such: fn(&PaymentState) -> bool,
 ) -> Result<Vec<i64>, Error> {
     let mut statement = c.prepare_cached(&format!(
         "select {LIFE_COLUMNS}, l.seq from life l not indexed where l.batch_id = ?1 and (l.attempts > 0 or l.exposures > 0)

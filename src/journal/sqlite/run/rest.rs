@@ -3,7 +3,7 @@
 
 use rusqlite::{Connection, params};
 
-use crate::domain::Uptime;
+use crate::domain::BootTime;
 use crate::journal::sqlite::session::fence::assert_current;
 use crate::journal::{Error, RunToken};
 use crate::ledger::pace::Last;
@@ -19,8 +19,8 @@ pub(in crate::journal::sqlite) enum What {
 pub(in crate::journal::sqlite) fn rest(
     c: &Connection,
     token: RunToken,
-    posts: Uptime,
-    questions: Uptime,
+    posts: BootTime,
+    questions: BootTime,
 ) -> Result<(), Error> {
     assert_current(c, token)?;
     // Whatever ran before this run had ended when it began: its note speaks of that, too.
@@ -75,7 +75,7 @@ pub(in crate::journal::sqlite) fn last(
         // What cannot be read is no proof.
         let noted = boot.zip(since).and_then(|(boot, since)| {
             let boot = u128::from_str_radix(&boot, 16).ok()?;
-            Some(Uptime::from_parts(boot, u64::try_from(since).ok()?))
+            Some(BootTime::from_parts(boot, u64::try_from(since).ok()?))
         });
         last = last.and(noted.map_or(Last::Unknown, Last::Since));
     }

@@ -6,7 +6,7 @@ use crate::domain::Timestamp;
 use crate::journal::sqlite::codec::events::event_numbers;
 use crate::journal::sqlite::codec::values::NEVER;
 use crate::journal::sqlite::evidence::chain::Evidence;
-use crate::journal::sqlite::session::transaction::Chained;
+use crate::journal::sqlite::session::transaction::WriteSession;
 use crate::journal::{Error, RunTerms};
 use crate::lifecycle::{Event, Policy};
 
@@ -16,7 +16,7 @@ pub(in crate::journal::sqlite) const DOUBTS: &str = "select seq from life indexe
 /// Appends evidence that the doubts of an earlier run begin anew; [`restart_waits`] moves them accordingly.
 // Without it the evidence would add up to a payment that is nearer to a second post than it is.
 pub(in crate::journal::sqlite) fn doubt_anew(
-    c: &Chained,
+    c: &WriteSession,
     batch_id: i64,
     now: Timestamp,
     policy: &Policy,
@@ -45,7 +45,7 @@ pub(in crate::journal::sqlite) const PUT_OFF: &str = "update life indexed by ask
 /// Brings back the questions that a process beside the run has put off by a clock of its own, which is ahead of the run's:
 /// nobody waits for a time that no wait of this run reaches. A clock that is behind makes a question due at once.
 pub(in crate::journal::sqlite) fn bring_back(
-    c: &Chained,
+    c: &WriteSession,
     batch_id: i64,
     now: Timestamp,
 ) -> Result<(), Error> {
@@ -81,7 +81,7 @@ pub(in crate::journal::sqlite) const NEVER_DUE: &str = "update life indexed by p
 /// Begins the waits anew that rest on the wall clock of an earlier process: a clock that jumped must neither end a
 /// quarantine early nor put off a question for ever.
 pub(in crate::journal::sqlite) fn restart_waits(
-    c: &Chained,
+    c: &WriteSession,
     batch_id: i64,
     terms: &RunTerms,
     policy: &Policy,

@@ -12,7 +12,7 @@ use super::pin::pin;
 use super::rest::{What, disturb, last};
 use super::restart::ASKED_ABOUT;
 use super::restart::{bring_back, doubt_anew, restart_waits};
-use crate::domain::{BatchName, Said, Timestamp};
+use crate::domain::{BatchName, ResponseDetails, Timestamp};
 use crate::journal::sqlite::codec::catalog::known_batch;
 use crate::journal::sqlite::codec::values::NEVER;
 use crate::journal::sqlite::codec::values::{
@@ -27,26 +27,26 @@ use crate::journal::sqlite::payments::watched::watched;
 use crate::journal::sqlite::preflight::documents::DOCUMENT_IS_THERE;
 use crate::journal::sqlite::recovery::given_orders::lost_orders;
 use crate::journal::sqlite::recovery::on_chain;
-use crate::journal::sqlite::session::deferred_queries::Waits;
+use crate::journal::sqlite::session::deferred_queries::DeferredQueries;
 use crate::journal::sqlite::session::fence::{assert_current, epoch};
 use crate::journal::sqlite::session::payments::subject;
 use crate::journal::sqlite::session::subject::Subject;
-use crate::journal::sqlite::session::transaction::Chained;
+use crate::journal::sqlite::session::transaction::WriteSession;
 use crate::journal::sqlite::verify::checks::{check_generations, check_touched};
 use crate::journal::sqlite::verify::intact::told;
 use crate::journal::{
-    Acquired, Claim, Clearance, Due, Error, Halt, Heard, Moved, Question, RunTerms, RunToken,
+    Acquired, Claim, Clearance, Due, Error, Halt, Heard, Transition, Question, RunTerms, RunToken,
 };
 use crate::ledger::Purpose;
 use crate::ledger::confirmation::{Bound, Confirmation};
 use crate::ledger::generations::Order;
 use crate::ledger::intact::Mismatch;
 use crate::ledger::recovery::{OrdersLost, held_back};
-use crate::lifecycle::{Event, Moment, Policy, State};
+use crate::lifecycle::{Event, StepContext, Policy, State};
 
 /// Takes a batch for a run.
 pub(in crate::journal::sqlite) fn acquire(
-    c: &Chained,
+    c: &WriteSession,
     batch: &BatchName,
     terms: &RunTerms,
     policy: &Policy,
@@ -78,7 +78,7 @@ pub(in crate::journal::sqlite) fn acquire(
     #[cfg(test)]
     crate::journal::sqlite::writer::simulated::acquiring();
     #[cfg(test)]
-    if crate::canary::Canary::WaitsOutliveTheClock.sings() {
+    if crate::canary::SeededBug::WaitsOutliveTheClock.is_active() {
         c.begin_waits(batch_id, first_questions(c, batch_id, terms)?);
         return Ok(Acquired {
             token,
@@ -120,7 +120,7 @@ fn is_open(c: &Connection, batch_id: i64) -> Result<bool, Error> {
 /// Turns intents without an outcome into doubts: their bytes may have left.
 // Found by a look at every life: few payments are under way at a time, and only a run that broke off leaves some.
 pub(in crate::journal::sqlite) fn abandon(
-    c: &Chained,
+    c: &WriteSession,
     batch_id: i64,
     now: Timestamp,
     policy: &Policy,
@@ -140,12 +140,12 @@ pub(in crate::journal::sqlite) fn abandon(
         .collect::<Result<_, _>>()?;
     for seq in &seqs {
         let mut subject = subject(c, *seq)?;
-        let moment = Moment { now, jitter: 0 };
+        let moment = StepContext { now, jitter: 0 };
         apply(
             c,
             &mut subject,
             Event::Abandoned,
-            &Said::default(),
+            &ResponseDetails::default(),
             None,
             moment,
             policy,
@@ -157,7 +157,7 @@ pub(in crate::journal::sqlite) fn abandon(
 }
 
 /// Lanes of a batch that are not held and have something ready.
-fn open_lanes(c: &Chained, batch_id: i64) -> Result<Vec<i64>, Error> {
+fn open_lanes(c: &WriteSession, batch_id: i64) -> Result<Vec<i64>, Error> {
     c.write_tallies()?;
     let mut statement = c.prepare_cached(
         "select distinct service_id from tally t where batch_id = ?1 and state = 0 and count > 0
@@ -171,7 +171,7 @@ fn open_lanes(c: &Chained, batch_id: i64) -> Result<Vec<i64>, Error> {
 
 /// Records the intent to post a block of payments; says, too, why nothing more may be claimed, where that is so.
 pub(in crate::journal::sqlite) fn claim(
-    c: &Chained,
+    c: &WriteSession,
     token: RunToken,
     limit: usize,
     now: Timestamp,
@@ -251,7 +251,7 @@ pub(in crate::journal::sqlite) fn waiting_in_lane() -> String {
 
 /// Records the intent to post payments whose life has begun: what was posted before, or waited for its document or its bill.
 fn claim_lane(
-    c: &Chained,
+    c: &WriteSession,
     (batch_id, lane): (i64, i64),
     confirmed: Bound,
     share: usize,
@@ -261,7 +261,7 @@ fn claim_lane(
 ) -> Result<Option<Halt>, Error> {
     let sql = due_in_lane();
     #[cfg(test)]
-    let sql = if crate::canary::Canary::DocumentForgotten.sings() {
+    let sql = if crate::canary::SeededBug::DocumentForgotten.is_active() {
         sql.replace(DOCUMENT_IS_THERE, "true")
     } else {
         sql
@@ -287,7 +287,7 @@ fn claim_lane(
         }
     }
     drop(rows);
-    let moment = Moment { now, jitter: 0 };
+    let moment = StepContext { now, jitter: 0 };
     let mut leaving = Vec::with_capacity(found.len());
     for (seq, payment, life, support_document) in found {
         let of_lane = (batch_id, lane);
@@ -304,7 +304,7 @@ fn claim_lane(
             batch_id,
             has_generations: payment.generation > 0,
             callbacks: None,
-            moved: Moved {
+            moved: Transition {
                 seq,
                 lane,
                 from: State::Ready,
@@ -333,16 +333,16 @@ fn claim_lane(
         leaving.push((subject, payment, support_document, is_watched));
     }
     for (mut subject, payment, support_document, is_watched) in leaving {
-        let Moved { seq, life, .. } = subject.moved;
+        let Transition { seq, life, .. } = subject.moved;
         #[cfg(test)]
         let payment = crate::journal::sqlite::writer::mistakes::mistaken(payment, &life);
         #[cfg(test)]
         let support_document = support_document.map(|reference| {
-            let other = life.attempts > 0 && crate::canary::Canary::OtherDocumentOnRepost.sings();
+            let other = life.attempts > 0 && crate::canary::SeededBug::OtherDocumentOnRepost.is_active();
             reference + if other { "-2" } else { "" }
         });
         #[cfg(test)]
-        if crate::canary::Canary::ClaimWithoutIntent.sings() {
+        if crate::canary::SeededBug::ClaimWithoutIntent.is_active() {
             c.prepare_cached("update life set due_at = ?2 where seq = ?1")?
                 .execute(params![seq, now.as_millis() + 500])?;
             claims.push(Claim {
@@ -371,7 +371,7 @@ fn claim_lane(
 /// Says of claims, just before they leave, whether they still may: evidence from elsewhere may have settled them, or paid an
 /// earlier generation of their rows.
 pub(in crate::journal::sqlite) fn clearances(
-    c: &Chained,
+    c: &WriteSession,
     token: RunToken,
     seqs: &[i64],
     now: Timestamp,
@@ -411,7 +411,7 @@ const DUE_INQUIRIES: &str = "select q.seq, i.identifier, l.gateway_transaction_i
 
 /// Returns payments that are due to be asked about, and puts them off while they are.
 pub(in crate::journal::sqlite) fn questions(
-    c: &Chained,
+    c: &WriteSession,
     token: RunToken,
     limit: usize,
     now: Timestamp,
@@ -468,7 +468,7 @@ pub(in crate::journal::sqlite) fn questions(
 
 /// Returns when the next post and the next question are due.
 pub(in crate::journal::sqlite) fn due(
-    c: &Chained,
+    c: &WriteSession,
     token: RunToken,
     now: Timestamp,
 ) -> Result<Due, Error> {
@@ -529,7 +529,7 @@ pub(in crate::journal::sqlite) fn callback_key(c: &Connection) -> Result<Vec<u8>
 }
 
 /// Begins to remember what the run of a batch is to ask.
-fn first_questions(c: &Chained, batch_id: i64, terms: &RunTerms) -> Result<Waits, Error> {
+fn first_questions(c: &WriteSession, batch_id: i64, terms: &RunTerms) -> Result<DeferredQueries, Error> {
     c.write_tallies()?;
-    Waits::begin(c, batch_id, terms)
+    DeferredQueries::begin(c, batch_id, terms)
 }

@@ -18,7 +18,7 @@ const BLOCK: i64 = 256;
 const BLOCKS_TOGETHER: usize = 16;
 
 /// What the run of a batch remembers: a few bytes for every block.
-pub(in crate::journal::sqlite) struct Waits {
+pub(in crate::journal::sqlite) struct DeferredQueries {
     batch_id: i64,
     /// When the first payment of a block is due, at the earliest.
     blocks: BTreeMap<i64, i64>,
@@ -41,7 +41,7 @@ struct Left {
     soon: i64,
 }
 
-impl Waits {
+impl DeferredQueries {
     /// Begins with nothing, for a run that may take the batch over from another one.
     pub(in crate::journal::sqlite) fn begin(
         c: &Connection,

@@ -11,13 +11,13 @@ use crate::journal::sqlite::codec::values::{
     LIFE_COLUMNS, PAYMENT_COLUMNS, add_to_tally, corrupt, currency_of, life_of, payment_of,
 };
 use crate::ledger::generations::{PaidTwice, stands_for};
-use crate::lifecycle::{Life, State};
+use crate::lifecycle::{PaymentState, State};
 
 /// One generation of a row.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::journal::sqlite) struct Member {
     pub(in crate::journal::sqlite) seq: i64,
-    pub(in crate::journal::sqlite) life: Life,
+    pub(in crate::journal::sqlite) life: PaymentState,
 }
 
 /// Reads every generation of the row that a payment belongs to, the oldest first.

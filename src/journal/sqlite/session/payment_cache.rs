@@ -9,22 +9,22 @@ use super::subject::Subject;
 use crate::domain::{Amount, Country, Currency, Money, Msisdn, PayerTransactionId, Timestamp};
 use crate::journal::sqlite::codec::values::NEVER;
 use crate::journal::sqlite::codec::values::millis;
-use crate::journal::{Error, Heard, Moved};
-use crate::lifecycle::{Life, State};
+use crate::journal::{Error, Heard, Transition};
+use crate::lifecycle::{PaymentState, State};
 
 /// Payments of a generation; two of them are remembered, at 130 bytes each. As many as a table of 8,192 holds before it grows.
 const GENERATION_MAX: usize = 7_168;
 
 /// What one connection knows of the open payments that it wrote.
 #[derive(Default)]
-pub(in crate::journal::sqlite) struct Recent {
+pub(in crate::journal::sqlite) struct PaymentCache {
     young: Generation,
     old: Generation,
     places: Vec<Place>,
     version: Option<i64>,
 }
 
-impl Recent {
+impl PaymentCache {
     /// Begins a transaction, which has the journal for itself: forgets everything if another connection has written since,
     /// and returns whether that is so.
     pub(in crate::journal::sqlite) fn begin(&mut self, c: &Connection) -> Result<bool, Error> {
@@ -184,7 +184,7 @@ impl Kept {
             batch_id,
             has_generations,
             callbacks,
-            moved: Moved {
+            moved: Transition {
                 lane, life, money, ..
             },
         } = *subject;
@@ -231,11 +231,11 @@ impl Kept {
             batch_id,
             has_generations: self.has_generations,
             callbacks: self.callbacks.map(i64::from),
-            moved: Moved {
+            moved: Transition {
                 seq,
                 lane,
                 from: self.state,
-                life: Life {
+                life: PaymentState {
                     state: self.state,
                     code: self.code.map(i32::from),
                     attempts: self.attempts.into(),
@@ -267,11 +267,11 @@ mod tests {
             batch_id: 1,
             has_generations: false,
             callbacks: Some(0),
-            moved: Moved {
+            moved: Transition {
                 seq,
                 lane: 2,
                 from: State::Posting,
-                life: Life {
+                life: PaymentState {
                     state: State::Posting,
                     code: Some(139),
                     attempts: 3,
@@ -308,8 +308,8 @@ mod tests {
 
     #[test]
     fn a_payment_is_remembered_as_it_was_or_not_at_all() {
-        let mut recent = Recent::default();
-        let of_new_life = changed(2, |s| s.moved.life = Life::NEW);
+        let mut recent = PaymentCache::default();
+        let of_new_life = changed(2, |s| s.moved.life = PaymentState::NEW);
         let elsewhere = changed(3, |s| {
             (s.batch_id, s.moved.lane, s.has_generations) = (9, 9, true);
             s.moved.money.currency = Currency::from_code("UGX").unwrap();
@@ -319,7 +319,7 @@ mod tests {
             recent.put(&subject);
             let found = recent.get(subject.moved.seq).unwrap();
             let at_its_state = Subject {
-                moved: Moved {
+                moved: Transition {
                     from: subject.moved.life.state,
                     ..subject.moved
                 },
@@ -342,7 +342,7 @@ mod tests {
 
     #[test]
     fn a_payment_is_found_by_its_whole_identifier_until_it_has_ended() {
-        let mut recent = Recent::default();
+        let mut recent = PaymentCache::default();
         recent.put(&payment(1));
         assert_eq!(recent.find(id(ONE)), None);
         recent.name(1, id(ONE), None);
@@ -363,7 +363,7 @@ mod tests {
 
     #[test]
     fn nothing_is_left_of_what_has_ended() {
-        let mut recent = Recent::default();
+        let mut recent = PaymentCache::default();
         for seq in 0..1000 {
             recent.put(&payment(seq));
             recent.name(
@@ -381,7 +381,7 @@ mod tests {
 
     #[test]
     fn memory_holds_the_last_ones() {
-        let mut recent = Recent::default();
+        let mut recent = PaymentCache::default();
         let max = i64::try_from(GENERATION_MAX).unwrap();
         for seq in 0..3 * max {
             recent.put(&payment(seq));

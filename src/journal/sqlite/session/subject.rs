@@ -1,6 +1,6 @@
 //! A payment in the middle of a transaction.
 
-use crate::journal::Moved;
+use crate::journal::Transition;
 
 /// A payment in the middle of a transaction.
 #[derive(Clone, Copy)]
@@ -11,5 +11,5 @@ pub(in crate::journal::sqlite) struct Subject {
     pub(in crate::journal::sqlite) has_generations: bool,
     /// How many callbacks about it are stored, where that is known.
     pub(in crate::journal::sqlite) callbacks: Option<i64>,
-    pub(in crate::journal::sqlite) moved: Moved,
+    pub(in crate::journal::sqlite) moved: Transition,
 }

@@ -7,9 +7,9 @@ use std::sync::Arc;
 
 use rusqlite::Connection;
 
-use super::deferred_queries::Waits;
+use super::deferred_queries::DeferredQueries;
 use super::members::counted;
-use super::payment_cache::Recent;
+use super::payment_cache::PaymentCache;
 use super::subject::Subject;
 use super::tallies::Tallies;
 use crate::domain::{Actor, Country, Money, Msisdn, PayerTransactionId, Payment};
@@ -25,15 +25,15 @@ use crate::ledger::recovery::{JournalId, Marked, Order};
 use crate::lifecycle::State;
 
 /// The connection that writes, with the chains that its transaction extends and the sums that it moves.
-pub(in crate::journal::sqlite) struct Chained {
+pub(in crate::journal::sqlite) struct WriteSession {
     connection: Connection,
     chain: RefCell<Chain>,
     tallies: RefCell<Tallies>,
-    recent: RefCell<Recent>,
+    recent: RefCell<PaymentCache>,
     /// Who gave the command that the transaction carries out.
     actor: RefCell<Option<Arc<Actor>>>,
     /// By their batches.
-    waits: RefCell<BTreeMap<i64, Waits>>,
+    waits: RefCell<BTreeMap<i64, DeferredQueries>>,
     intact: RefCell<BTreeMap<i64, Intact>>,
     allowances: RefCell<BTreeMap<i64, Allowance>>,
     /// Where the mark of the journal is, and what it says of the journal itself; a journal that is made aside has none yet.
@@ -59,7 +59,7 @@ pub(in crate::journal::sqlite) struct Beside {
     pub(in crate::journal::sqlite) orders: u64,
 }
 
-impl Chained {
+impl WriteSession {
     pub(in crate::journal::sqlite) fn new(connection: Connection) -> Self {
         Self {
             connection,
@@ -250,7 +250,7 @@ impl Chained {
     }
 
     /// Begins to remember what the run of a batch is to ask.
-    pub(in crate::journal::sqlite) fn begin_waits(&self, batch_id: i64, waits: Waits) {
+    pub(in crate::journal::sqlite) fn begin_waits(&self, batch_id: i64, waits: DeferredQueries) {
         self.waits.borrow_mut().insert(batch_id, waits);
     }
 
@@ -286,7 +286,7 @@ impl Chained {
 
     /// Takes out what runs remember.
     #[cfg(test)]
-    pub(in crate::journal::sqlite) fn take_waits(&self) -> BTreeMap<i64, Waits> {
+    pub(in crate::journal::sqlite) fn take_waits(&self) -> BTreeMap<i64, DeferredQueries> {
         self.waits.take()
     }
 
@@ -295,7 +295,7 @@ impl Chained {
     pub(in crate::journal::sqlite) fn waits<T>(
         &self,
         batch_id: i64,
-        work: impl FnOnce(&mut Waits) -> T,
+        work: impl FnOnce(&mut DeferredQueries) -> T,
     ) -> Option<T> {
         self.waits.borrow_mut().get_mut(&batch_id).map(work)
     }
@@ -335,7 +335,7 @@ impl Chained {
     }
 }
 
-impl Deref for Chained {
+impl Deref for WriteSession {
     type Target = Connection;
 
     fn deref(&self) -> &Connection {
@@ -343,7 +343,7 @@ impl Deref for Chained {
     }
 }
 
-impl DerefMut for Chained {
+impl DerefMut for WriteSession {
     fn deref_mut(&mut self) -> &mut Connection {
         &mut self.connection
     }

@@ -10,14 +10,14 @@ use crate::domain::Payment;
 use crate::journal::Error;
 use crate::journal::sqlite::codec::values::{PAYMENT_COLUMNS, payment_of};
 use crate::journal::sqlite::evidence::digests::upload_digest;
-use crate::journal::sqlite::session::transaction::Chained;
+use crate::journal::sqlite::session::transaction::WriteSession;
 use crate::ledger::intact::{Mismatch, Span, ready, same, untouched};
-use crate::lifecycle::Life;
+use crate::lifecycle::PaymentState;
 
 /// Compares fresh payments of a lane, in their order, with the chain: they are as they were loaded, and nothing is known of
 /// them. Returns what does not fit, in words.
 pub(in crate::journal::sqlite) fn check_fresh(
-    c: &Chained,
+    c: &WriteSession,
     (batch_id, lane): (i64, i64),
     seqs: &[i64],
 ) -> Result<Option<String>, Error> {
@@ -49,11 +49,11 @@ pub(in crate::journal::sqlite) fn check_fresh(
 /// Compares a payment whose life has begun with the chain: its instruction, its document, its bill, and its evidence, which
 /// is replayed. Returns what does not fit, in words.
 pub(in crate::journal::sqlite) fn check_touched(
-    c: &Chained,
+    c: &WriteSession,
     (batch_id, lane): (i64, i64),
     seq: i64,
     payment: &Payment,
-    life: &Life,
+    life: &PaymentState,
     names_a_document: bool,
 ) -> Result<Option<String>, Error> {
     // What was learned in this transaction is read as well.
@@ -80,7 +80,7 @@ pub(in crate::journal::sqlite) fn check_touched(
 /// Compares every generation of a payment's row with the chain: a retry rests on how the earlier ones ended. Returns what does
 /// not fit, in words.
 pub(in crate::journal::sqlite) fn check_generations(
-    c: &Chained,
+    c: &WriteSession,
     (batch_id, lane): (i64, i64),
     seq: i64,
 ) -> Result<Option<String>, Error> {
@@ -95,7 +95,7 @@ pub(in crate::journal::sqlite) fn check_generations(
 /// Compares a payment's instruction, and every generation of its row, with the chain, before anything is moved that was not
 /// heard of. Returns what does not fit, in words.
 pub(in crate::journal::sqlite) fn check_unheard(
-    c: &Chained,
+    c: &WriteSession,
     of_lane: (i64, i64),
     seq: i64,
 ) -> Result<Option<String>, Error> {
@@ -120,7 +120,7 @@ pub(in crate::journal::sqlite) fn check_unheard(
 ///
 /// Reads the whole batch: for what is rare, and rests on nothing having been sent.
 pub(in crate::journal::sqlite) fn check_batch(
-    c: &Chained,
+    c: &WriteSession,
     batch_id: i64,
 ) -> Result<Option<String>, Error> {
     match misfits(c, batch_id, 1)?.pop() {
@@ -131,7 +131,7 @@ pub(in crate::journal::sqlite) fn check_batch(
 
 /// Returns the payments of a batch that somebody has edited in the file, among those that there is evidence about.
 pub(in crate::journal::sqlite) fn edited(
-    c: &Chained,
+    c: &WriteSession,
     batch_id: i64,
 ) -> Result<BTreeSet<i64>, Error> {
     let found = misfits(c, batch_id, usize::MAX)?;
@@ -140,7 +140,7 @@ pub(in crate::journal::sqlite) fn edited(
 
 /// Returns up to `limit` payments of a batch that do not fit the chain, among those that there is evidence about.
 pub(in crate::journal::sqlite) fn misfits(
-    c: &Chained,
+    c: &WriteSession,
     batch_id: i64,
     limit: usize,
 ) -> Result<Vec<(i64, Mismatch)>, Error> {

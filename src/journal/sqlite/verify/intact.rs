@@ -15,10 +15,10 @@ use crate::journal::sqlite::codec::values::corrupt;
 use crate::journal::sqlite::evidence::digests::bill_digest;
 use crate::journal::sqlite::evidence::encoding::{Digest, Terms};
 use crate::journal::sqlite::evidence::instruction_blocks::{instruction_digest, stored};
-use crate::journal::sqlite::payments::first_claims::Together;
+use crate::journal::sqlite::payments::first_claims::ClaimRange;
 use crate::journal::sqlite::session::members::of_row;
 use crate::ledger::intact::{Mismatch, Span, generation, place, same};
-use crate::lifecycle::{Event, Fact, Life, Policy, fold};
+use crate::lifecycle::{Event, RecordedEvent, PaymentState, Policy, fold};
 
 /// What a run knows of the chain of its batch.
 #[derive(Default)]
@@ -77,7 +77,7 @@ impl Intact {
                     checked: false,
                 });
             } else {
-                let together = Together::parse(detail)?;
+                let together = ClaimRange::parse(detail)?;
                 let runs = together.runs()?;
                 let span = match (runs.first(), runs.last()) {
                     (Some((first, _)), Some((_, last))) => (*first, *last),
@@ -154,7 +154,7 @@ impl Intact {
         let detail: Option<String> = c
             .prepare_cached("select detail from evidence where evidence_id = ?1")?
             .query_row([claims.evidence_id], |row| row.get(0))?;
-        let runs = Together::parse(detail.as_deref())?.runs()?;
+        let runs = ClaimRange::parse(detail.as_deref())?.runs()?;
         let is_in = runs.binary_search_by(|run| place(*run, seq)).is_ok();
         Ok(is_in.then_some(claims))
     }
@@ -284,13 +284,13 @@ pub(in crate::journal::sqlite) fn replay(
     lane: i64,
     seq: i64,
     seen: &mut Evidence,
-) -> Result<Life, Error> {
+) -> Result<PaymentState, Error> {
     let first = intact
         .first_claim(c, lane, seq)?
         .map(|claims| (claims.evidence_id, claims.at, claims.policy_id));
-    let mut facts: Vec<(i64, i64, Fact, Option<i64>)> = Vec::new();
+    let mut facts: Vec<(i64, i64, RecordedEvent, Option<i64>)> = Vec::new();
     if let Some((evidence_id, at, policy_id)) = first {
-        facts.push((evidence_id, at, Fact::Event(Event::Claimed), policy_id));
+        facts.push((evidence_id, at, RecordedEvent::Event(Event::Claimed), policy_id));
     }
     let mut statement = c.prepare_cached(
         "select evidence_id, at, event, class, code, detail, policy_id, digest
@@ -316,7 +316,7 @@ pub(in crate::journal::sqlite) fn replay(
         facts.push((row.get(0)?, row.get(1)?, fact, row.get(6)?));
     }
     facts.sort_by_key(|(evidence_id, ..)| *evidence_id);
-    let mut life = Life::NEW;
+    let mut life = PaymentState::NEW;
     for (_, at, fact, policy_id) in facts {
         let policy = intact.policy(c, policy_id)?;
         life = fold(&life, fact, Timestamp::from_millis(at), &policy);

@@ -3,11 +3,11 @@
 use rusqlite::Connection;
 
 use crate::journal::Error;
-use crate::journal::sqlite::session::transaction::Chained;
+use crate::journal::sqlite::session::transaction::WriteSession;
 
 /// Carries out a group of verbs, all or none; what they learned is chained before it is committed.
 pub(in crate::journal::sqlite) fn commit(
-    connection: &mut Chained,
+    connection: &mut WriteSession,
     works: Vec<Work>,
 ) -> Result<(), Error> {
     // IMMEDIATE waits for another writer here, where nothing has been done yet.
@@ -29,7 +29,7 @@ pub(in crate::journal::sqlite) fn commit(
                 let _ = connection.execute_batch("rollback");
                 connection.forget();
                 #[cfg(test)]
-                if crate::canary::Canary::FailedCommitCounts.sings() {
+                if crate::canary::SeededBug::FailedCommitCounts.is_active() {
                     return Ok(());
                 }
                 return Err(error.into());
@@ -60,4 +60,4 @@ fn end(connection: &Connection) -> rusqlite::Result<()> {
 }
 
 pub(in crate::journal::sqlite) type Work =
-    Box<dyn FnOnce(&mut Chained) -> Result<(), Error> + Send>;
+    Box<dyn FnOnce(&mut WriteSession) -> Result<(), Error> + Send>;

@@ -7,7 +7,7 @@ use super::simulated::Disk;
 use crate::journal::mark::Place;
 use crate::journal::sqlite::read::reader::Reader;
 use crate::journal::sqlite::recovery::place::take_place;
-use crate::journal::sqlite::session::transaction::Chained;
+use crate::journal::sqlite::session::transaction::WriteSession;
 
 impl Disk {
     /// Judges the journal by the mark beside it, as a process does that opens it.
@@ -31,7 +31,7 @@ impl Disk {
         let reader = Reader::of(chained.into_inner());
         let found = work(&reader);
         // A report is another process: whoever runs does not forget what it is to ask.
-        let mut chained = Chained::new(reader.into_connection());
+        let mut chained = WriteSession::new(reader.into_connection());
         take_place(
             &mut chained,
             Path::new(":memory:"),

@@ -8,11 +8,11 @@ use std::thread::JoinHandle;
 use tokio::sync::oneshot;
 
 use super::commit::Work;
-use super::queue::{Asker, Job, Manner, serve};
+use super::queue::{Asker, Job, CommitMode, serve};
 use crate::domain::Actor;
 use crate::journal::Error;
 use crate::journal::sqlite::schema::open::Missing;
-use crate::journal::sqlite::session::transaction::Chained;
+use crate::journal::sqlite::session::transaction::WriteSession;
 
 /// Verbs that wait for the writer; a sender waits when there are more.
 const QUEUE: usize = 1024;
@@ -49,7 +49,7 @@ impl Journal {
     /// Starts the writer of a journal that was opened.
     pub(in crate::journal::sqlite) fn over(
         path: &Path,
-        connection: Chained,
+        connection: WriteSession,
         missing: Missing,
     ) -> Result<Self, Error> {
         let (queue, jobs) = sync_channel(QUEUE);
@@ -96,8 +96,8 @@ impl Journal {
 
     pub(in crate::journal::sqlite) async fn ask<T: Send + 'static>(
         &self,
-        manner: Manner,
-        work: impl FnOnce(&mut Chained) -> Result<T, Error> + Send + 'static,
+        manner: CommitMode,
+        work: impl FnOnce(&mut WriteSession) -> Result<T, Error> + Send + 'static,
     ) -> Result<T, Error> {
         let (reply, answer) = oneshot::channel();
         let value = Arc::new(Mutex::new(None));
@@ -154,7 +154,7 @@ impl Journal {
 }
 
 fn stopped() -> Error {
-    Error::Latched {
+    Error::Poisoned {
         cause: "the writer has stopped".into(),
     }
 }

@@ -9,7 +9,7 @@ use tokio::sync::oneshot;
 use super::commit::Work;
 use super::commit::commit;
 use crate::journal::sqlite::schema::open::Missing;
-use crate::journal::sqlite::session::transaction::Chained;
+use crate::journal::sqlite::session::transaction::WriteSession;
 use crate::journal::{Error, Kind};
 
 /// Verbs that share one transaction at most.
@@ -23,7 +23,7 @@ const PAUSE: Duration = Duration::from_micros(500);
 
 pub(in crate::journal::sqlite) struct Job {
     pub(in crate::journal::sqlite) work: Work,
-    pub(in crate::journal::sqlite) manner: Manner,
+    pub(in crate::journal::sqlite) manner: CommitMode,
     /// Hears of the commit.
     pub(in crate::journal::sqlite) asker: Asker,
 }
@@ -36,7 +36,7 @@ pub(in crate::journal::sqlite) struct Asker {
 
 /// How a verb shares its transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::journal::sqlite) enum Manner {
+pub(in crate::journal::sqlite) enum CommitMode {
     /// It has one of its own, which its refusal rolls back.
     Alone,
     /// With what waits already.
@@ -47,7 +47,7 @@ pub(in crate::journal::sqlite) enum Manner {
 
 /// Carries out verbs until nobody can ask for any.
 pub(in crate::journal::sqlite) fn serve(
-    mut connection: Chained,
+    mut connection: WriteSession,
     jobs: &Receiver<Job>,
     missing: Missing,
 ) {
@@ -59,7 +59,7 @@ pub(in crate::journal::sqlite) fn serve(
         let (works, askers): (Vec<_>, Vec<_>) =
             group.into_iter().map(|job| (job.work, job.asker)).unzip();
         let outcome = match &latch {
-            Some(error) => Err(Error::Latched {
+            Some(error) => Err(Error::Poisoned {
                 cause: error.to_string(),
             }),
             None => commit(&mut connection, works),
@@ -106,17 +106,17 @@ fn tell(askers: Vec<Asker>, outcome: Result<(), Error>) {
 
 /// Returns the verbs that share a transaction with the first one, and one that came after them and shares none.
 fn gather(first: Job, jobs: &Receiver<Job>) -> (Vec<Job>, Option<Job>) {
-    let mut patient = first.manner == Manner::Patient;
+    let mut patient = first.manner == CommitMode::Patient;
     let mut group = vec![first];
     let mut until: Option<Instant> = None;
-    while group[0].manner != Manner::Alone {
+    while group[0].manner != CommitMode::Alone {
         let before = group.len();
         // Verbs that came while the last group was being committed share the next one.
         while group.len() < GROUP {
             match jobs.try_recv() {
-                Ok(job) if job.manner == Manner::Alone => return (group, Some(job)),
+                Ok(job) if job.manner == CommitMode::Alone => return (group, Some(job)),
                 Ok(job) => {
-                    patient &= job.manner == Manner::Patient;
+                    patient &= job.manner == CommitMode::Patient;
                     group.push(job);
                 }
                 Err(_) => break,

@@ -14,7 +14,7 @@ use super::commit::commit;
 use crate::domain::Timestamp;
 use crate::journal::Error;
 use crate::journal::sqlite::schema::open;
-use crate::journal::sqlite::session::transaction::Chained;
+use crate::journal::sqlite::session::transaction::WriteSession;
 use crate::ledger::recovery::Marked;
 
 /// The data of a journal: what a crash leaves.
@@ -22,7 +22,7 @@ use crate::ledger::recovery::Marked;
 pub(crate) struct Disk(pub(in crate::journal::sqlite) Arc<Platter>);
 
 pub(in crate::journal::sqlite) struct Platter(
-    pub(in crate::journal::sqlite) Lock<Option<Chained>>,
+    pub(in crate::journal::sqlite) Lock<Option<WriteSession>>,
     pub(in crate::journal::sqlite) Shelf,
 );
 
@@ -60,7 +60,7 @@ pub(in crate::journal::sqlite) fn acquiring() {
 impl Drop for Platter {
     fn drop(&mut self) {
         let disk = self.0.get_mut().unwrap_or_else(PoisonError::into_inner);
-        if let Some(connection) = disk.take().map(Chained::into_inner)
+        if let Some(connection) = disk.take().map(WriteSession::into_inner)
             && open::empty(&connection).is_ok()
         {
             // A thread that ends has no further use for it.
@@ -111,7 +111,7 @@ impl Disk {
     }
 
     fn of(connection: Connection, shelf: &Shelf) -> Self {
-        let chained = Lock::new(Some(Chained::new(connection)));
+        let chained = Lock::new(Some(WriteSession::new(connection)));
         Self(Arc::new(Platter(chained, Arc::clone(shelf))))
     }
 
@@ -194,7 +194,7 @@ impl Inline {
             return std::future::pending().await;
         }
         if let Some(error) = &seat.latch {
-            return Err(Error::Latched {
+            return Err(Error::Poisoned {
                 cause: error.to_string(),
             });
         }

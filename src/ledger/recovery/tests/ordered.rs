@@ -45,7 +45,7 @@ fn what_lies_beside_a_journal_speaks_against_the_word_that_nothing_ran() {
     let with = |change: fn(&mut Marked)| {
         let mut marked = marked();
         change(&mut marked);
-        Mark::Written(marked)
+        Mark::AmountField(marked)
     };
     let blank = with(|marked| {
         (marked.journal, marked.epoch, marked.orders) = (OTHER, 0, 0);

@@ -116,7 +116,7 @@ fn an_older_journal_that_comes_back_with_its_mark_shows_by_its_time_or_by_the_lo
     let wrong = || -> Vec<&str> {
         let is_wrong = |(_, stamp, witness, expected): &&(_, _, _, Verdict)| {
             let traces = Traces {
-                mark: Mark::Written(marked()),
+                mark: Mark::AmountField(marked()),
                 stamp: *stamp,
                 witness: *witness,
                 payers: Payers::NONE,
@@ -130,7 +130,7 @@ fn an_older_journal_that_comes_back_with_its_mark_shows_by_its_time_or_by_the_lo
             .collect()
     };
     assert_eq!(wrong(), Vec::<&str>::new());
-    let _awake = crate::canary::Canary::MarkTimeIgnored.wake();
+    let _awake = crate::canary::SeededBug::MarkTimeIgnored.wake();
     assert!(wrong().len() > 3, "the planted mistake is found");
     // Journal and mark were removed, and another one is made.
     let traces = Traces {
@@ -153,7 +153,7 @@ fn an_older_journal_that_comes_back_with_its_mark_shows_by_its_time_or_by_the_lo
 #[test]
 fn orders_that_a_journal_does_not_know_hold_its_posts_back() {
     let marked_with = |journal, orders| {
-        Mark::Written(Marked {
+        Mark::AmountField(Marked {
             journal,
             orders,
             ..marked()
@@ -243,7 +243,7 @@ fn orders_that_a_journal_does_not_know_hold_its_posts_back() {
 
 #[test]
 fn what_became_of_a_presumed_payment_is_told_apart() {
-    let doubt = doubt(&Life::NEW);
+    let doubt = doubt(&PaymentState::NEW);
     let no = Since::default();
     let answered = Since {
         answered: true,
@@ -261,14 +261,14 @@ fn what_became_of_a_presumed_payment_is_told_apart() {
         released: true,
         ..no
     };
-    let known = Life {
+    let known = PaymentState {
         known: true,
         ..doubt
     };
     for (case, stands, since, expected) in [
         ("nobody asked", doubt, no, Became::Unasked),
         ("unknown there", doubt, answered, Became::NotFound),
-        ("unknown there twice", Life::NEW, answered, Became::NotFound),
+        ("unknown there twice", PaymentState::NEW, answered, Became::NotFound),
         ("known there", known, answered, Became::Known),
         ("paid before", life(State::Paid), answered, Became::Known),
         (
@@ -291,7 +291,7 @@ fn what_became_of_a_presumed_payment_is_told_apart() {
             decided,
             Became::Decided,
         ),
-        ("released", Life::NEW, released, Became::Decided),
+        ("released", PaymentState::NEW, released, Became::Decided),
         (
             "released, and posted",
             life(State::Acknowledged),
@@ -334,7 +334,7 @@ fn what_may_have_been_put_back_with_a_journal_tells_neither_orders_nor_who_poste
         started: None,
     });
     let mark = |journal| {
-        Mark::Written(Marked {
+        Mark::AmountField(Marked {
             journal,
             payers: payers_of(&[("b", &acme)]),
             ..marked()
@@ -421,7 +421,7 @@ fn what_may_have_been_put_back_with_a_journal_tells_neither_orders_nor_who_poste
         // The copy was put back before, and has had another name here since.
         (
             "put back once more",
-            Mark::Written(Marked {
+            Mark::AmountField(Marked {
                 payers: {
                     let mut payers = payers_of(&[("b", &acme)]);
                     payers.was_called(OURS);
@@ -467,7 +467,7 @@ fn what_may_have_been_put_back_with_a_journal_tells_neither_orders_nor_who_poste
         assert_eq!(later.only().is_some(), expected == by_mark, "{case}");
     }
     let unused = Traces {
-        mark: Mark::Written(marked()),
+        mark: Mark::AmountField(marked()),
         stamp: as_written,
         ..Traces::NONE
     };

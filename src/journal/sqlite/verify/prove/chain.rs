@@ -4,7 +4,7 @@ use rusqlite::types::ValueRef;
 use rusqlite::{OptionalExtension, Row, params};
 use serde_json::Value;
 
-use super::prover::Prover;
+use super::prover::Verifier;
 use crate::journal::Error;
 use crate::journal::sqlite::codec::catalog::{account, loaded_for, rehearsal};
 use crate::journal::sqlite::codec::events::{
@@ -15,9 +15,9 @@ use crate::journal::sqlite::evidence::digests::{
     EVIDENCE, EVIDENCE_WIDTH, SAID, bill_digest, file_digest, pin_digest, upload_digest,
 };
 use crate::journal::sqlite::evidence::encoding::genesis;
-use crate::journal::sqlite::evidence::encoding::{Canon, Digest};
+use crate::journal::sqlite::evidence::encoding::{CanonicalHasher, Digest};
 use crate::journal::sqlite::evidence::instruction_blocks::{self, instruction_digest};
-use crate::journal::sqlite::payments::first_claims::Together;
+use crate::journal::sqlite::payments::first_claims::ClaimRange;
 use crate::journal::sqlite::payments::watched::recorded_pairs;
 
 /// How many rows of other tables the chain covers.
@@ -40,7 +40,7 @@ struct Covered {
     account: Option<String>,
 }
 
-impl Prover<'_> {
+impl Verifier<'_> {
     pub(super) fn walk(&mut self, earlier: Option<Digest>) -> Result<(), Error> {
         let mut previous = genesis(self.c, self.batch_id)?;
         let mut covered = Covered::default();
@@ -101,7 +101,7 @@ impl Prover<'_> {
     }
 
     fn hash(&mut self, row: &Row<'_>, previous: &Digest) -> Result<Digest, Error> {
-        let mut canon = Canon::after(previous);
+        let mut canon = CanonicalHasher::after(previous);
         canon.columns(row, 0..EVIDENCE_WIDTH)?;
         let policy_id: Option<i64> = row.get(EVIDENCE_WIDTH)?;
         let terms = policy_id.and_then(|id| self.policies.get(&id));
@@ -147,7 +147,7 @@ impl Prover<'_> {
         self.about_payments += u64::from(seq != 0);
         if event == CLAIMED_TOGETHER {
             let detail = row.get_ref(8)?.as_str_or_null().unwrap_or_default();
-            for (first, last) in Together::parse(detail)?.runs()? {
+            for (first, last) in ClaimRange::parse(detail)?.runs()? {
                 self.first_claims += (last - first).unsigned_abs() + 1;
             }
         }

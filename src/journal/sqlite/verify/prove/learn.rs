@@ -6,25 +6,25 @@ use serde_json::Value;
 use crate::domain::Timestamp;
 use crate::journal::Error;
 use crate::journal::sqlite::payments::stood::{Standing, WORDS};
-use crate::lifecycle::{Class, Event, Fact, Policy, fold};
+use crate::lifecycle::{Class, Event, RecordedEvent, Policy, fold};
 
 impl Standing {
     /// Learns one more row of evidence.
     pub(super) fn learn(
         &mut self,
-        fact: Fact,
+        fact: RecordedEvent,
         at: i64,
         detail: Option<&str>,
         words: [Option<String>; 4],
         policy: &Policy,
     ) -> Result<(), Error> {
         match fact {
-            Fact::Stood(_) => *self = Self::of_detail(detail)?,
-            Fact::Note => {}
-            Fact::PresumedPosted | Fact::Released => {
+            RecordedEvent::Stood(_) => *self = Self::of_detail(detail)?,
+            RecordedEvent::Note => {}
+            RecordedEvent::PresumedPosted | RecordedEvent::Released => {
                 self.life = fold(&self.life, fact, Timestamp::from_millis(at), policy);
             }
-            Fact::Event(event) => {
+            RecordedEvent::Event(event) => {
                 let before = self.life.state;
                 self.life = fold(&self.life, fact, Timestamp::from_millis(at), policy);
                 if self.life.state != before && self.life.state.is_finished() {

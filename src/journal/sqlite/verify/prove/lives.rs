@@ -6,7 +6,7 @@ use std::collections::btree_map::Entry;
 use rusqlite::{OptionalExtension, Row, params};
 
 use super::learn::{said_in, word};
-use super::prover::{Above, Prover};
+use super::prover::{Above, Verifier};
 use crate::domain::{BatchName, Originator, PayerTransactionId, RowKey, Timestamp};
 use crate::journal::Error;
 use crate::journal::sqlite::codec::events::{REPLACED, fact_of, is_about_another};
@@ -23,7 +23,7 @@ use crate::journal::sqlite::recovery::until_done;
 use crate::journal::sqlite::session::members::{of_row, states};
 use crate::ledger::due::is_possible;
 use crate::ledger::generations::stands_for;
-use crate::lifecycle::{Event, Fact, Life, Policy, State, proven};
+use crate::lifecycle::{Event, RecordedEvent, PaymentState, Policy, State, proven};
 
 /// Contents of rows without a reference that are remembered, to number equal ones.
 const CONTENTS_MAX: usize = 4096;
@@ -75,7 +75,7 @@ struct Folded {
     named_otherwise: Option<String>,
 }
 
-impl Prover<'_> {
+impl Verifier<'_> {
     pub(super) fn lives(&mut self) -> Result<(), Error> {
         let originator = self.originator()?;
         let mut statement = self.c.prepare(&format!(
@@ -242,7 +242,7 @@ impl Prover<'_> {
             let policy = policy_id
                 .and_then(|id| self.policies.get(&id))
                 .map_or(&unjudged, |(_, policy)| policy);
-            if fact == Fact::Event(Event::Withdrawn) {
+            if fact == RecordedEvent::Event(Event::Withdrawn) {
                 folded.withdrawn = Some(row.get(0)?);
             }
             if kind == REPLACED {
@@ -276,7 +276,7 @@ impl Prover<'_> {
             .policy_id
             .and_then(|id| self.policies.get(&id))
             .map_or(&unjudged, |(_, policy)| policy);
-        let fact = Fact::Event(Event::Claimed);
+        let fact = RecordedEvent::Event(Event::Claimed);
         folded
             .standing
             .learn(fact, claim.at, None, Default::default(), policy)
@@ -533,10 +533,10 @@ fn subject(row: &Row<'_>) -> Result<Subject, Error> {
 }
 
 /// Returns whether a life says of posts what its evidence says, or nothing.
-fn was_untouched(stored: &Life, folded: &Life) -> bool {
+fn was_untouched(stored: &PaymentState, folded: &PaymentState) -> bool {
     macro_rules! untouched {
         ($($member:ident)*) => {
-            $((stored.$member == folded.$member || stored.$member == Life::NEW.$member))&&*
+            $((stored.$member == folded.$member || stored.$member == PaymentState::NEW.$member))&&*
         };
     }
     untouched!(code attempts posted_at exposures known taken not_found quarantine_from)
@@ -544,7 +544,7 @@ fn was_untouched(stored: &Life, folded: &Life) -> bool {
 
 /// What of a stored life its evidence does not add up to.
 fn differences(stored: &Standing, folded: &Standing) -> Vec<String> {
-    let (a, b): (Life, Life) = (proven(stored.life), proven(folded.life));
+    let (a, b): (PaymentState, PaymentState) = (proven(stored.life), proven(folded.life));
     let said = |stored: &dyn std::fmt::Debug, folded: &dyn std::fmt::Debug, name: &str| {
         format!("{name} is {stored:?}, and its evidence adds up to {folded:?}")
     };

@@ -9,7 +9,7 @@ pub(in crate::journal::sqlite) mod prover;
 
 use std::collections::BTreeMap;
 
-use prover::{Above, Prover};
+use prover::{Above, Verifier};
 
 use crate::journal::sqlite::evidence::chain::head;
 use crate::journal::sqlite::evidence::encoding::Digest;
@@ -31,13 +31,13 @@ impl Snapshot<'_> {
     #[must_use]
     pub fn prove(&self, earlier: Option<Digest>) -> Proof {
         let mut prover = self.prover();
-        prover.attempt("the schema", Prover::schema);
-        prover.attempt("the policies", Prover::read_policies);
+        prover.attempt("the schema", Verifier::schema);
+        prover.attempt("the policies", Verifier::read_policies);
         prover.attempt("the chain of evidence", |prover| prover.walk(earlier));
-        prover.attempt("the recoveries", Prover::recoveries);
-        prover.attempt("the payments", Prover::lives);
-        prover.attempt("the tallies", Prover::compare_tallies);
-        prover.attempt("the file", Prover::file);
+        prover.attempt("the recoveries", Verifier::recoveries);
+        prover.attempt("the payments", Verifier::lives);
+        prover.attempt("the tallies", Verifier::compare_tallies);
+        prover.attempt("the file", Verifier::file);
         prover.proof
     }
 
@@ -45,13 +45,13 @@ impl Snapshot<'_> {
     #[must_use]
     pub fn walked(&self, earlier: Digest) -> Proof {
         let mut prover = self.prover();
-        prover.attempt("the policies", Prover::read_policies);
+        prover.attempt("the policies", Verifier::read_policies);
         prover.attempt("the chain of evidence", |prover| prover.walk(Some(earlier)));
         prover.proof
     }
 
-    fn prover(&self) -> Prover<'_> {
-        Prover {
+    fn prover(&self) -> Verifier<'_> {
+        Verifier {
             c: self.c,
             batch: self.batch.clone(),
             batch_id: self.batch_id,

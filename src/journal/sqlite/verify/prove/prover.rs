@@ -20,7 +20,7 @@ pub(super) const POLICIES_MAX: usize = 10_000;
 pub(super) const FINDING_CHARACTERS_MAX: usize = 500;
 
 /// A verification under way.
-pub(super) struct Prover<'a> {
+pub(super) struct Verifier<'a> {
     pub(super) c: &'a Connection,
     pub(super) batch: BatchName,
     pub(super) batch_id: i64,
@@ -35,7 +35,7 @@ pub(super) struct Prover<'a> {
     pub(super) proof: Proof,
 }
 
-impl Prover<'_> {
+impl Verifier<'_> {
     pub(super) fn find(&mut self, what: impl Into<String>) {
         self.proof.findings_count += 1;
         if self.proof.findings.len() < FINDINGS_SHOWN {
