@@ -36,11 +36,11 @@
 //!
 //! `ARCHITECTURE.md` follows one payment through these modules, and says where each invariant is held.
 pub mod callback;
-#[cfg(test)]
-mod canary;
 pub mod cli;
 pub mod domain;
 pub mod engine;
+#[cfg(debug_assertions)]
+mod failpoints;
 #[cfg(any(test, feature = "fuzzing"))]
 #[doc(hidden)]
 pub mod fuzzing;
@@ -49,10 +49,10 @@ pub mod intake;
 pub mod journal;
 pub mod ledger;
 pub mod lifecycle;
-#[cfg(debug_assertions)]
-mod points;
 pub mod preflight;
 pub mod report;
 pub mod sandbox;
+#[cfg(test)]
+mod seeded_bugs;
 #[cfg(test)]
 mod simulation;

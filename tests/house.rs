@@ -268,7 +268,7 @@ fn no_float_touches_money() {
 }
 
 #[test]
-fn no_file_is_longer_than_600_lines_and_main_not_longer_than_60() {
+fn no_file_is_longer_than_700_lines_and_main_not_longer_than_60() {
     let mut all = sources();
     for folder in ["tests", "benches", "examples"] {
         all.extend(files(folder, "rs"));
@@ -276,7 +276,7 @@ fn no_file_is_longer_than_600_lines_and_main_not_longer_than_60() {
     nowhere(&all, |file| {
         let (lines, most) = (
             file.text.lines().count(),
-            if file.path == "src/main.rs" { 60 } else { 600 },
+            if file.path == "src/main.rs" { 60 } else { 700 },
         );
         (lines > most)
             .then(|| format!("{lines} lines"))
@@ -376,7 +376,7 @@ fn the_points_at_which_tests_end_the_program_are_in_debug_builds_alone() {
             }
             before = line;
         }
-        let elsewhere = file.path != "src/points.rs";
+        let elsewhere = file.path != "src/failpoints.rs";
         let switches = file
             .texts
             .iter()

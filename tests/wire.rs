@@ -44,7 +44,7 @@ use disburse::gateway::{
     ExtraDataForm, Gateway, HttpGateway, Inquiry, Outcome, Profile, Reply, Signal, StopReason,
     SupportDocumentIn,
 };
-use disburse::lifecycle::{Class, Event, CodeMeaning};
+use disburse::lifecycle::{Class, CodeMeaning, Event};
 use payments::{
     A, B, C, about, acknowledgement, gateway, id, kenyan, one, outgoing, payment, profile,
     supported,

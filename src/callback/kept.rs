@@ -43,7 +43,7 @@ fn is_printable(c: char) -> bool {
 /// Leaves out what follows the name of a secret: its value as far as its end can be told, else all that is left.
 fn without_secrets(text: &str) -> String {
     #[cfg(test)]
-    if crate::canary::SeededBug::CredentialsKept.is_active() {
+    if crate::seeded_bugs::SeededBug::CredentialsKept.is_active() {
         return text.to_owned();
     }
     let lower = text.to_ascii_lowercase();
@@ -159,7 +159,7 @@ mod tests {
         assert_eq!(long.len(), LENGTH_MAX + " …".len());
         let cut_in_a_character = "ü".repeat(LENGTH_MAX);
         assert!(kept(&cut_in_a_character.as_bytes()[1..], None).contains("\\xbc"));
-        let _awake = crate::canary::SeededBug::CredentialsKept.wake();
+        let _awake = crate::seeded_bugs::SeededBug::CredentialsKept.wake();
         let shown = kept(br#"{"password":"hunter2"}"#, None);
         assert!(shown.contains("hunter2"), "the table finds it");
     }

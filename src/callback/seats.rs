@@ -59,7 +59,7 @@ fn least_needed(seats: &BTreeMap<u64, Seat>, now: Instant) -> Option<u64> {
     }
     let rank = |seat: &Seat| match seat.doing {
         #[cfg(test)]
-        _ if crate::canary::SeededBug::FirstComeGivesWay.is_active() => Some((0, 0)),
+        _ if crate::seeded_bugs::SeededBug::FirstComeGivesWay.is_active() => Some((0, 0)),
         Doing::Nothing => Some((0, usize::MAX - places[&seat.share])),
         Doing::Sending if now.saturating_duration_since(seat.since) > BODY_AT_ONCE => Some((1, 0)),
         Doing::Resting => Some((2, 0)),
@@ -222,7 +222,7 @@ mod tests {
                 "{seats:?}"
             );
         }
-        let _awake = crate::canary::SeededBug::FirstComeGivesWay.wake();
+        let _awake = crate::seeded_bugs::SeededBug::FirstComeGivesWay.wake();
         let now = Instant::now() + Duration::from_secs(60);
         let seats = table(&[(a, Stored, 9_000), (b, Resting, 1)], now);
         assert_eq!(least_needed(&seats, now), Some(0), "the table finds it");

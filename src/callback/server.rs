@@ -23,8 +23,8 @@ use super::seats::{Doing, Guest, Seats};
 use super::{Addresses, kept};
 use crate::domain::{PayerTransactionId, Timestamp};
 use crate::gateway::{CallbackNotice, Scrub, Secrets, read_callback};
-use crate::journal::{IncomingCallback, Journal, Transition, Received};
-use crate::lifecycle::{CodeTable, Event, StepContext, Policy};
+use crate::journal::{IncomingCallback, Journal, Received, Transition};
+use crate::lifecycle::{CodeTable, Event, Policy, StepContext};
 
 const BODY_MAX: usize = 64 * 1024;
 const HEADERS_WITHIN: Duration = Duration::from_secs(5);
@@ -240,13 +240,13 @@ async fn take(
         jitter: fastrand::u8(..),
     };
     #[cfg(test)]
-    if crate::canary::SeededBug::AcknowledgedBeforeStored.is_active() {
+    if crate::seeded_bugs::SeededBug::AcknowledgedBeforeStored.is_active() {
         let (journal, policy) = (options.journal.clone(), Arc::clone(&options.policy));
         tokio::spawn(async move { journal.callback(note, moment, policy).await });
         return acknowledgement(id, None);
     }
     #[cfg(debug_assertions)]
-    crate::points::pass("before-callback-stored");
+    crate::failpoints::pass("before-callback-stored");
     let stored = options
         .journal
         .callback(note, moment, Arc::clone(&options.policy))
@@ -254,7 +254,7 @@ async fn take(
     match stored {
         Ok(Received::Stored(moved)) => {
             #[cfg(debug_assertions)]
-            crate::points::pass("before-callback-acknowledged");
+            crate::failpoints::pass("before-callback-acknowledged");
             tracing::debug!(%id, moved = moved.is_some(), "callback stored");
             if let (Some(moved), Some(channel)) = (moved, &options.moved) {
                 // The run reads the journal anyway, so that a full channel loses nothing.
@@ -293,7 +293,12 @@ pub(crate) async fn receive(
 }
 
 /// Reads a body. The address has proved who sends it: what cannot be read is kept as it is.
-fn note_of(id: PayerTransactionId, body: &[u8], codes: &CodeTable, scrub: &Scrub) -> IncomingCallback {
+fn note_of(
+    id: PayerTransactionId,
+    body: &[u8],
+    codes: &CodeTable,
+    scrub: &Scrub,
+) -> IncomingCallback {
     let blank = blank(id, body);
     match read_callback(body, codes, scrub) {
         Ok(CallbackNotice {

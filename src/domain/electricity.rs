@@ -266,7 +266,8 @@ fn tokens(pieces: &[Piece<'_>]) -> Option<Vec<String>> {
                 let (whole, others) = split_lines(&lines, announced)?;
                 let is_glued = glued(pieces, at) || glued(pieces, next);
                 #[cfg(test)]
-                let is_glued = is_glued && !crate::canary::SeededBug::GluedDigitsAreToken.is_active();
+                let is_glued =
+                    is_glued && !crate::seeded_bugs::SeededBug::GluedDigitsAreToken.is_active();
                 if is_glued && !whole.is_empty() {
                     return None;
                 }

@@ -7,20 +7,21 @@ mod actor;
 mod amount;
 mod batch;
 mod bill;
+mod boot_time;
 mod electricity;
 mod ids;
 mod msisdn;
 mod payment;
 mod pulse;
-mod said;
+mod response_details;
 mod time;
-mod uptime;
 
 pub use account_format::{ACCOUNT_CHARACTERS_MIN, AccountFormat};
 pub use actor::Actor;
 pub use amount::{Amount, AmountError, Currency, Money, Totals};
 pub use batch::{ContentDigest, ControlTotals, Tally};
 pub use bill::BillAmount;
+pub use boot_time::BootTime;
 pub use electricity::Electricity;
 pub use ids::{
     BatchName, GatewayTransactionId, IdError, Originator, PayerTransactionId, Reference, RowKey,
@@ -28,9 +29,9 @@ pub use ids::{
 };
 pub use msisdn::{Country, Msisdn, MsisdnError};
 pub use payment::{
-    BankAccount, DocumentPath, Instruction, Payment, PaymentKind, UnknownKind, Unpriced, AmountField,
+    AmountField, BankAccount, DocumentPath, Instruction, Payment, PaymentKind, UnknownKind,
+    Unpriced,
 };
 pub use pulse::Pulse;
-pub use said::{Member, Named, ResponseDetails};
+pub use response_details::{Member, Named, ResponseDetails};
 pub use time::{Timestamp, WireZone};
-pub use uptime::BootTime;

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use governor::clock::Clock as Pace;
 
-use crate::domain::{Timestamp, BootTime};
+use crate::domain::{BootTime, Timestamp};
 
 /// What reads as a shorter sleep is the time between two readings.
 const ASLEEP_LEAST: Duration = Duration::from_millis(10);

@@ -12,7 +12,7 @@ use crate::callback::Addresses;
 use crate::domain::{GatewayTransactionId, ResponseDetails};
 use crate::gateway::{Gateway, Inquiry, Outcome, Outgoing, Reply, Signal, StopReason};
 use crate::journal::{Claim, Finding, Question};
-use crate::lifecycle::{Class, Event, CodeMeaning};
+use crate::lifecycle::{Class, CodeMeaning, Event};
 
 /// A post and a query are asked for less of, when the gateway does not say how much less.
 const SLOW_DOWN: Duration = Duration::from_secs(1);
@@ -42,10 +42,10 @@ pub(super) async fn post<G: Gateway>(
         })
         .collect();
     #[cfg(debug_assertions)]
-    crate::points::pass("before-send");
+    crate::failpoints::pass("before-send");
     let reply = always(gateway.post(&outgoing)).await;
     #[cfg(debug_assertions)]
-    crate::points::pass("after-send");
+    crate::failpoints::pass("after-send");
     let no_float = |outcome: &Outcome| {
         matches!(
             outcome.event,
@@ -98,7 +98,7 @@ pub(super) async fn ask<G: Gateway>(gateway: Arc<G>, questions: Vec<Question>) -
         .collect();
     let reply = always(async move { gateway.query(&inquiries).await }).await;
     #[cfg(debug_assertions)]
-    crate::points::pass("after-ask");
+    crate::failpoints::pass("after-ask");
     let seqs: Vec<i64> = questions.iter().map(|question| question.seq).collect();
     exchange(&seqs, reply, Vec::new(), Event::NoAnswer)
 }

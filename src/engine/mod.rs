@@ -17,7 +17,7 @@ mod run;
 mod senders;
 mod standstill;
 
-pub use self::core::{Core, Effect, Ending, Limits, EngineInput};
+pub use self::core::{Core, Effect, Ending, EngineInput, Limits};
 pub use breaker::{Breaker, Gate};
 pub use clock::Clock;
 pub use pacer::{Pacer, Rate};

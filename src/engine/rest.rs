@@ -5,7 +5,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::Clock;
-use crate::domain::{Timestamp, BootTime};
+use crate::domain::{BootTime, Timestamp};
 use crate::journal::{Acquired, Journal, RunToken};
 use crate::ledger::pace::Last;
 
@@ -16,7 +16,7 @@ const WINDOW: Duration = Duration::from_secs(1);
 pub(super) fn departs_from(acquired: &Acquired, clock: &Clock) -> (Timestamp, Timestamp) {
     let taken = clock.now();
     #[cfg(test)]
-    if crate::canary::SeededBug::RateForgotten.is_active() {
+    if crate::seeded_bugs::SeededBug::RateForgotten.is_active() {
         return (taken, taken);
     }
     let quiet = |last: Last| taken.after(last.quiet(clock.uptime(), WINDOW));

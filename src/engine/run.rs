@@ -18,10 +18,10 @@ use super::standstill::{self, Standstill};
 use super::{Core, Effect, Ending, EngineInput, Pacer, Plan, Progress, Run, Summary};
 use crate::domain::{ResponseDetails, ServiceCode, Timestamp};
 use crate::gateway::{Gateway, OperationError, StopReason};
-use crate::journal::{Clearance, Error, Finding, Halt, Transition, Question, RunTerms, RunToken};
+use crate::journal::{Clearance, Error, Finding, Halt, Question, RunTerms, RunToken, Transition};
 use crate::ledger::HeldFor;
 use crate::ledger::standstill::is_timely;
-use crate::lifecycle::{Event, StepContext, State};
+use crate::lifecycle::{Event, State, StepContext};
 
 /// Outcomes that wait to be recorded; beyond this no further post leaves.
 const BACKLOG_MAX: usize = 4096;
@@ -277,7 +277,12 @@ impl<G: Gateway> Driver<G> {
         }
     }
 
-    fn take_exchange(&mut self, exchange: Exchange, ended: fn(Health) -> EngineInput, now: Timestamp) {
+    fn take_exchange(
+        &mut self,
+        exchange: Exchange,
+        ended: fn(Health) -> EngineInput,
+        now: Timestamp,
+    ) {
         self.findings.extend(exchange.findings);
         for lane in exchange.dry_lanes {
             self.core.tell(EngineInput::NoFloat(lane), now);
@@ -357,7 +362,7 @@ impl<G: Gateway> Driver<G> {
                 let _ = messages.send(Message::Halted(halt)).await;
             }
             #[cfg(debug_assertions)]
-            crate::points::pass("after-claim");
+            crate::failpoints::pass("after-claim");
             let _ = messages
                 .send(Message::EngineInput(EngineInput::Claimed(claims, due)))
                 .await;
@@ -429,7 +434,10 @@ impl<G: Gateway> Driver<G> {
             let standing = journal.standing(batch).await?;
             let due = journal.due(token, now).await?;
             let _ = messages
-                .send(Message::EngineInput(EngineInput::Standing(Box::new(standing), due)))
+                .send(Message::EngineInput(EngineInput::Standing(
+                    Box::new(standing),
+                    due,
+                )))
                 .await;
             Ok(())
         });
@@ -571,10 +579,10 @@ impl<G: Gateway> Driver<G> {
         let messages = self.messages.clone();
         self.spawn(async move {
             #[cfg(debug_assertions)]
-            crate::points::pass("before-record");
+            crate::failpoints::pass("before-record");
             let moves = journal.record(Some(token), group, moment, policy).await?;
             #[cfg(debug_assertions)]
-            crate::points::pass("after-record");
+            crate::failpoints::pass("after-record");
             let _ = messages.send(Message::Recorded(moves)).await;
             Ok(())
         });

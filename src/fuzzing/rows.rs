@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::file::File;
 use super::reference;
 use crate::domain::{
-    Amount, Country, Currency, Instruction, Money, PaymentKind, ServiceCode, AmountField,
+    Amount, AmountField, Country, Currency, Instruction, Money, PaymentKind, ServiceCode,
 };
 use crate::intake::{
     COLUMNS, Encoding, FIELD_BYTES_MAX, Format, Options, ROW_BYTES_MAX, Reader, Row, RowError,

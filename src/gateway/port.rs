@@ -6,7 +6,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::operations::{FloatBalance, OperationError};
-use crate::domain::{GatewayTransactionId, PayerTransactionId, Payment, ResponseDetails, ServiceCode};
+use crate::domain::{
+    GatewayTransactionId, PayerTransactionId, Payment, ResponseDetails, ServiceCode,
+};
 use crate::lifecycle::Event;
 
 /// One payment to post.

@@ -185,7 +185,7 @@ const JWT: &[u8] = b"eyJ";
 fn end_of_jwt(text: &str, at: usize) -> Option<usize> {
     let rest = &text.as_bytes()[at..];
     #[cfg(test)]
-    if crate::canary::SeededBug::UnknownTokenShown.is_active() {
+    if crate::seeded_bugs::SeededBug::UnknownTokenShown.is_active() {
         return None;
     }
     if !rest.starts_with(JWT) {

@@ -4,24 +4,23 @@
 //! share one transaction, and each returns only after that has been committed. [`Reader`] reads beside it.
 
 mod acts;
-mod beforehand;
 mod bills;
 mod decisions;
 mod error;
 mod generations;
-mod listed;
 mod lock;
 mod mark;
+mod preflight;
 mod proof;
 mod recovery;
 mod refusal;
 mod repeats;
+mod report_rows;
 mod sqlite;
 mod standing;
 mod types;
 
 pub use acts::ActRecord;
-pub use beforehand::*;
 pub use bills::{
     BillCursor, BillFinding, BillOutcome, BillRecord, BillRival, BillRow, BillsRecorded,
     TotalDifference, UnpricedRecord,
@@ -35,14 +34,15 @@ pub use generations::{
     Failure, Failures, Halt, PAID_TWICE_SHOWN, PaidSince, Replaced, ToRetry, Unretried,
     WAITING_SHOWN, Waiting, WaitsFor, WhyUnretried,
 };
-pub use listed::{ListedPayment, ListedRow};
 pub use lock::{RunLock, holder};
+pub use preflight::*;
 pub use proof::{ChainHead, FINDINGS_SHOWN, Proof};
 pub use recovery::{Missed, Presumed, Presuming, Recovery};
-pub use refusal::{Difference, CrossRowError, LoadRefusal};
+pub use refusal::{CrossRowError, Difference, LoadRefusal};
 pub use repeats::{
     ALIKE_LINES, ALIKE_MAX, Alike, AlikeKind, REPEATED_LOADS, RepeatPlan, RepeatedLoad, Repeats,
 };
+pub use report_rows::{ListedPayment, ListedRow};
 #[cfg(test)]
 pub(crate) use sqlite::writer::simulated;
 pub use sqlite::{

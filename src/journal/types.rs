@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::domain::{
-    Amount, BatchName, Currency, Instruction, Money, Originator, PayerTransactionId, Payment, ResponseDetails,
-    ServiceCode, Tally, Timestamp, Unpriced,
+    Amount, BatchName, Currency, Instruction, Money, Originator, PayerTransactionId, Payment,
+    ResponseDetails, ServiceCode, Tally, Timestamp, Unpriced,
 };
 use crate::journal::generations::{ChangedRows, Waiting, WaitsFor};
 use crate::journal::refusal::{CrossRowError, LoadRefusal};
@@ -18,21 +18,21 @@ use crate::ledger::pace::Last;
 use crate::ledger::payer::Lost;
 use crate::ledger::set_aside::Withdrawal;
 use crate::ledger::{HeldFor, Purpose};
-use crate::lifecycle::{Event, RecordedEvent, PaymentState, State};
+use crate::lifecycle::{Event, PaymentState, RecordedEvent, State};
 
 /// One row of a file on its way into the journal.
 #[derive(Clone, Debug)]
 pub enum LoadRow {
     /// A valid row.
-    Good(Instruction),
+    Valid(Instruction),
     /// A valid row that leaves its amount to the bill.
     Unpriced(Unpriced),
     /// A row that did not pass validation; it is kept only when bad rows are skipped.
-    Bad(RejectedRow),
+    Invalid(RejectedRow),
     /// The next row corrects something that the journal has.
     Corrects(Corrects),
     /// The file was read to its end. Without this mark nothing is loaded: whoever reads it may have failed half way.
-    End,
+    EndOfFile,
 }
 
 /// A row that did not pass validation, as far as it could be read.

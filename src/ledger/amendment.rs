@@ -37,7 +37,7 @@ pub fn is_ambiguous(amendment: &Amendment) -> bool {
         same_recipient,
     } = *amendment;
     #[cfg(test)]
-    if crate::canary::SeededBug::MendedIsNew.is_active() {
+    if crate::seeded_bugs::SeededBug::MendedIsNew.is_active() {
         return false;
     }
     // With references on both sides, two rows of different references are two payments.
@@ -95,7 +95,7 @@ pub fn is_another_batch(shared: &Shared) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::canary::SeededBug;
+    use crate::seeded_bugs::SeededBug;
 
     /// New, of them nameless, gone, of them nameless, unchanged, rejected before, the same recipient.
     type Case = ((u64, u64, u64, u64, u64, u64, bool), bool);

@@ -117,7 +117,7 @@ pub fn contradict(post: Class, status: Class) -> bool {
 #[must_use]
 pub fn allows(heard: Heard, code: i32, class: Class) -> bool {
     #[cfg(test)]
-    if crate::canary::SeededBug::AnyCodeTable.is_active() {
+    if crate::seeded_bugs::SeededBug::AnyCodeTable.is_active() {
         return true;
     }
     allowed(heard, code).contains(&class)

@@ -74,7 +74,7 @@ impl Confirmation {
     #[must_use]
     pub fn of(open: Tally, bound: Bound, answer: Answer) -> Self {
         #[cfg(test)]
-        let bound = match crate::canary::SeededBug::ConfirmationUnbounded.is_active() {
+        let bound = match crate::seeded_bugs::SeededBug::ConfirmationUnbounded.is_active() {
             true => Bound::EVERYTHING,
             false => bound,
         };

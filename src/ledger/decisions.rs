@@ -156,9 +156,14 @@ pub fn as_missed(life: &PaymentState, noticed: Option<Timestamp>) -> PaymentStat
 ///
 /// # Errors
 /// [`Refusal`].
-pub fn may_fail(life: &PaymentState, asked: Asked, now: Timestamp, policy: &Policy) -> Result<(), Refusal> {
+pub fn may_fail(
+    life: &PaymentState,
+    asked: Asked,
+    now: Timestamp,
+    policy: &Policy,
+) -> Result<(), Refusal> {
     #[cfg(test)]
-    if crate::canary::SeededBug::FailedUnasked.is_active() {
+    if crate::seeded_bugs::SeededBug::FailedUnasked.is_active() {
         return Ok(());
     }
     if asked.heard == Some(Heard::Paid) {
@@ -235,7 +240,7 @@ pub type ByCode = Vec<(Option<i32>, Tally)>;
 #[must_use]
 pub fn is_within(shown: &ByCode, found: &ByCode) -> bool {
     #[cfg(test)]
-    if crate::canary::SeededBug::OrderUnbounded.is_active() {
+    if crate::seeded_bugs::SeededBug::OrderUnbounded.is_active() {
         return true;
     }
     found.iter().all(|(code, found)| {

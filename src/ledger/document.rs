@@ -33,7 +33,7 @@ impl EarlierUploads {
 #[must_use]
 pub fn is_there_already(earlier: EarlierUploads, copies: u32) -> bool {
     #[cfg(test)]
-    if crate::canary::SeededBug::AnyDocumentIsThere.is_active() {
+    if crate::seeded_bugs::SeededBug::AnyDocumentIsThere.is_active() {
         return true;
     }
     match earlier {
@@ -66,7 +66,7 @@ mod tests {
                 "{found:?}, {copies}"
             );
         }
-        let _awake = crate::canary::SeededBug::AnyDocumentIsThere.wake();
+        let _awake = crate::seeded_bugs::SeededBug::AnyDocumentIsThere.wake();
         let other = EarlierUploads::of(&a, [&b[..]]);
         assert!(is_there_already(other, 5), "the table finds it");
     }

@@ -124,7 +124,7 @@ pub fn word(
         }
     }
     #[cfg(test)]
-    let taken_back = taken_back && !crate::canary::SeededBug::TakenBackUnheard.is_active();
+    let taken_back = taken_back && !crate::seeded_bugs::SeededBug::TakenBackUnheard.is_active();
     // Nothing of a failure that an earlier release recorded says when it was.
     let taken_back = taken_back || missed || missed_ever && by.is_none();
     match by {
@@ -144,7 +144,7 @@ pub fn word(
 #[must_use]
 pub fn is_spoken_of(marks: impl IntoIterator<Item = Mark>) -> bool {
     #[cfg(test)]
-    if crate::canary::SeededBug::TakenBackUnheard.is_active() {
+    if crate::seeded_bugs::SeededBug::TakenBackUnheard.is_active() {
         return false;
     }
     marks.into_iter().fold(false, |spoken_of, mark| match mark {
@@ -170,7 +170,7 @@ fn fails(class: Class) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::canary::SeededBug;
+    use crate::seeded_bugs::SeededBug;
     use Class::{
         Acknowledged, Delivered, Duplicate, Failed, InDoubt, NoFloat, NotFound, Paid, Refused,
     };

@@ -286,7 +286,10 @@ mod tests {
     }
 
     fn own(state: State) -> PaymentState {
-        PaymentState { state, ..PaymentState::NEW }
+        PaymentState {
+            state,
+            ..PaymentState::NEW
+        }
     }
 
     #[test]

@@ -56,7 +56,7 @@ pub enum Mismatch {
 /// What does not fit.
 pub fn ready(on_record: &PaymentState, replayed: &PaymentState) -> Result<(), Mismatch> {
     #[cfg(test)]
-    if crate::canary::SeededBug::EvidenceNotReplayed.is_active() {
+    if crate::seeded_bugs::SeededBug::EvidenceNotReplayed.is_active() {
         return Ok(());
     }
     if replayed.state != State::Ready {
@@ -75,7 +75,7 @@ pub fn ready(on_record: &PaymentState, replayed: &PaymentState) -> Result<(), Mi
 /// What does not fit.
 pub fn generation(on_record: &PaymentState, replayed: &PaymentState) -> Result<(), Mismatch> {
     #[cfg(test)]
-    if crate::canary::SeededBug::AncestorNotReplayed.is_active() {
+    if crate::seeded_bugs::SeededBug::AncestorNotReplayed.is_active() {
         return Ok(());
     }
     if on_record.state != replayed.state {
@@ -98,7 +98,7 @@ pub fn same<T: PartialEq>(
     otherwise: Mismatch,
 ) -> Result<(), Mismatch> {
     #[cfg(test)]
-    if crate::canary::SeededBug::DigestNotCompared.is_active() {
+    if crate::seeded_bugs::SeededBug::DigestNotCompared.is_active() {
         return Ok(());
     }
     match (on_chain, found) {
@@ -171,7 +171,7 @@ pub fn untouched(
     has_evidence: bool,
 ) -> Result<(), Mismatch> {
     #[cfg(test)]
-    if crate::canary::SeededBug::EvidenceNotReplayed.is_active() {
+    if crate::seeded_bugs::SeededBug::EvidenceNotReplayed.is_active() {
         return Ok(());
     }
     match claimed_up_to.is_some_and(|last| number <= last) || has_evidence {
@@ -183,8 +183,8 @@ pub fn untouched(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::canary::SeededBug;
     use crate::domain::Timestamp;
+    use crate::seeded_bugs::SeededBug;
 
     #[test]
     fn no_failed_row_that_was_recorded_is_missing() {

@@ -39,7 +39,7 @@ pub fn oddity(text: &str) -> Option<Oddity> {
         return None;
     }
     #[cfg(test)]
-    if crate::canary::SeededBug::LookAlikesDiffer.is_active() {
+    if crate::seeded_bugs::SeededBug::LookAlikesDiffer.is_active() {
         return None;
     }
     let odd = text.chars().find_map(|c| {
@@ -190,7 +190,7 @@ pub fn is_invisible(c: char) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::canary::SeededBug;
+    use crate::seeded_bugs::SeededBug;
 
     /// Texts that look like `INV-É 1`, and why each is refused.
     const ALIKE: [(&str, Oddity); 14] = [

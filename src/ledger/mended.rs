@@ -100,7 +100,7 @@ impl OpenRows {
     #[must_use]
     pub fn meant(&self, row: &NewRow<'_>) -> Meant {
         #[cfg(test)]
-        if crate::canary::SeededBug::MendedStandsBeside.is_active() {
+        if crate::seeded_bugs::SeededBug::MendedStandsBeside.is_active() {
             return Meant::Own;
         }
         if let Some(reference) = row.reference
@@ -162,7 +162,7 @@ pub fn nameless(took_its_place: &[i64], is_equal: bool, equal_rows_allowed: bool
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::canary::SeededBug;
+    use crate::seeded_bugs::SeededBug;
 
     #[test]
     fn a_mended_row_is_never_the_payment_of_another_row() {

@@ -70,7 +70,10 @@ pub fn meant<Payment: PartialEq>(by: By, named: Named<Payment>) -> Result<Vec<Pa
     } = named;
     #[cfg(test)]
     let by_reference = match by {
-        By::Either if by_identifier.is_some() && crate::canary::SeededBug::IdentifierFirst.is_active() => {
+        By::Either
+            if by_identifier.is_some()
+                && crate::seeded_bugs::SeededBug::IdentifierFirst.is_active() =>
+        {
             Vec::new()
         }
         _ => by_reference,
@@ -154,7 +157,7 @@ mod tests {
     #[test]
     fn a_text_that_names_two_rows_names_none() {
         assert_eq!(wrong(), Vec::<String>::new());
-        let _awake = crate::canary::SeededBug::IdentifierFirst.wake();
+        let _awake = crate::seeded_bugs::SeededBug::IdentifierFirst.wake();
         assert_eq!(wrong().len(), 2, "the planted mistake is found");
     }
 }

@@ -41,7 +41,9 @@ impl Last {
     pub fn quiet(self, now: Option<BootTime>, window: Duration) -> Duration {
         match self {
             #[cfg(test)]
-            Self::Unknown if crate::canary::SeededBug::CutOffHasRested.is_active() => Duration::ZERO,
+            Self::Unknown if crate::seeded_bugs::SeededBug::CutOffHasRested.is_active() => {
+                Duration::ZERO
+            }
             Self::Never => Duration::ZERO,
             Self::Unknown => window,
             Self::Since(since) => {

@@ -345,7 +345,7 @@ pub enum Asking {
 #[must_use]
 pub fn judge(presumed: bool, bound: bool, told: Option<&Posted>, configured: &Payer) -> Asking {
     #[cfg(test)]
-    let presumed = presumed && !crate::canary::SeededBug::PayerUnasked.is_active();
+    let presumed = presumed && !crate::seeded_bugs::SeededBug::PayerUnasked.is_active();
     match told {
         _ if !presumed || bound => Asking::Proves,
         Some(Posted::ByNobody) => Asking::Proves,

@@ -21,7 +21,7 @@ pub enum Pin {
 #[must_use]
 pub fn judge(on_record: Option<&str>, configured: &str, bound: bool) -> Pin {
     #[cfg(test)]
-    let bound = bound && !crate::canary::SeededBug::AccountForgotten.is_active();
+    let bound = bound && !crate::seeded_bugs::SeededBug::AccountForgotten.is_active();
     match on_record {
         Some(account) if account == configured => Pin::Stands,
         Some(_) if bound => Pin::Refused,
@@ -225,7 +225,7 @@ mod tests {
             let found = judge(on_record, configured, bound);
             assert_eq!(found, expected, "{on_record:?} {configured} {bound}");
         }
-        let _awake = crate::canary::SeededBug::AccountForgotten.wake();
+        let _awake = crate::seeded_bugs::SeededBug::AccountForgotten.wake();
         assert_eq!(
             judge(Some("acme"), "other", true),
             Pin::Taken,
@@ -254,9 +254,10 @@ mod tests {
 
     #[test]
     fn what_an_earlier_journal_may_have_posted_is_at_no_account_unless_a_post_of_ours_was_lost() {
-        use crate::lifecycle::{RecordedEvent, Policy, fold};
+        use crate::lifecycle::{Policy, RecordedEvent, fold};
         let (at, policy) = (crate::domain::Timestamp::from_millis(0), Policy::default());
-        let after = |life: PaymentState, event| fold(&life, RecordedEvent::Event(event), at, &policy);
+        let after =
+            |life: PaymentState, event| fold(&life, RecordedEvent::Event(event), at, &policy);
         for (event, attempts) in [
             (Event::Unsent, 0),
             (Event::Unauthorised, 0),

@@ -88,7 +88,7 @@ impl Stamp {
     #[must_use]
     pub fn is_as_written(self) -> bool {
         #[cfg(test)]
-        if crate::canary::SeededBug::MarkTimeIgnored.is_active() {
+        if crate::seeded_bugs::SeededBug::MarkTimeIgnored.is_active() {
             return true;
         }
         let apart = Duration::from_nanos(self.named.abs_diff(self.changed));
@@ -293,7 +293,7 @@ impl Cause {
 #[must_use]
 pub fn judge(traces: &Traces, found: &Found) -> Verdict {
     #[cfg(test)]
-    if crate::canary::SeededBug::MarkIgnored.is_active() {
+    if crate::seeded_bugs::SeededBug::MarkIgnored.is_active() {
         return Verdict::Current;
     }
     if found.is_backup {

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::likeness::{self, of_name};
-use crate::domain::{Instruction, ServiceCode, AmountField};
+use crate::domain::{AmountField, Instruction, ServiceCode};
 use crate::lifecycle::State;
 
 /// What is configured about repeats, for one service.
@@ -65,7 +65,7 @@ impl TermsByService {
     #[must_use]
     pub fn between(&self, a: &ServiceCode, b: &ServiceCode) -> Terms {
         #[cfg(test)]
-        if crate::canary::SeededBug::TermsOfOneService.is_active() {
+        if crate::seeded_bugs::SeededBug::TermsOfOneService.is_active() {
             return self.of(a);
         }
         let (a, b) = (self.of(a), self.of(b));
@@ -154,11 +154,11 @@ impl References {
 #[must_use]
 pub fn reads_alike(a: &str, b: &str) -> bool {
     #[cfg(test)]
-    if crate::canary::SeededBug::ReferencesAsWritten.is_active() {
+    if crate::seeded_bugs::SeededBug::ReferencesAsWritten.is_active() {
         return a == b;
     }
     #[cfg(test)]
-    if crate::canary::SeededBug::RepeatedReferenceIgnored.is_active() {
+    if crate::seeded_bugs::SeededBug::RepeatedReferenceIgnored.is_active() {
         return false;
     }
     a == b || likeness::of_reference(a) == likeness::of_reference(b)
@@ -201,7 +201,8 @@ pub fn likeness_across_services(references: References, terms: &Terms) -> Likene
 #[must_use]
 pub fn counts(standing: Standing, age: Duration, terms: &Terms) -> bool {
     #[cfg(test)]
-    if crate::canary::SeededBug::RepeatWindowIgnored.is_active() && standing == Standing::Ended {
+    if crate::seeded_bugs::SeededBug::RepeatWindowIgnored.is_active() && standing == Standing::Ended
+    {
         return false;
     }
     match standing {
@@ -252,7 +253,10 @@ pub fn judge(
 /// Returns whether two rows with one reference may pay one person: number or name are the same, or where a name is missing, the
 /// amount may be.
 #[must_use]
-pub fn may_be_same_person<M: AmountField, N: AmountField>(a: &Instruction<M>, b: &Instruction<N>) -> bool {
+pub fn may_be_same_person<M: AmountField, N: AmountField>(
+    a: &Instruction<M>,
+    b: &Instruction<N>,
+) -> bool {
     if recipient(a) == recipient(b) || a.msisdn == b.msisdn {
         return true;
     }
@@ -337,7 +341,10 @@ pub fn recipient<M>(row: &Instruction<M>) -> (Cow<'_, str>, Cow<'_, str>) {
 
 /// Returns whether two rows have recipient and service in common.
 #[must_use]
-pub fn is_same_account<M: AmountField, N: AmountField>(a: &Instruction<M>, b: &Instruction<N>) -> bool {
+pub fn is_same_account<M: AmountField, N: AmountField>(
+    a: &Instruction<M>,
+    b: &Instruction<N>,
+) -> bool {
     a.service == b.service && is_same_recipient(a, b)
 }
 
@@ -351,19 +358,28 @@ pub fn is_same_through_another_service<M: AmountField, N: AmountField>(
     a.service != b.service && may_be_same_amount(a, b) && is_same_recipient(a, b)
 }
 
-fn is_same_recipient<M: AmountField, N: AmountField>(a: &Instruction<M>, b: &Instruction<N>) -> bool {
+fn is_same_recipient<M: AmountField, N: AmountField>(
+    a: &Instruction<M>,
+    b: &Instruction<N>,
+) -> bool {
     a.money.currency() == b.money.currency() && recipient(a) == recipient(b)
 }
 
 /// Returns whether two rows have recipient, amount and service in common. An amount that waits for its bill may be any.
 #[must_use]
-pub fn is_same_payment<M: AmountField, N: AmountField>(a: &Instruction<M>, b: &Instruction<N>) -> bool {
+pub fn is_same_payment<M: AmountField, N: AmountField>(
+    a: &Instruction<M>,
+    b: &Instruction<N>,
+) -> bool {
     may_be_same_amount(a, b) && is_same_account(a, b)
 }
 
-fn may_be_same_amount<M: AmountField, N: AmountField>(a: &Instruction<M>, b: &Instruction<N>) -> bool {
+fn may_be_same_amount<M: AmountField, N: AmountField>(
+    a: &Instruction<M>,
+    b: &Instruction<N>,
+) -> bool {
     #[cfg(test)]
-    if crate::canary::SeededBug::OpenAmountIsAnother.is_active() {
+    if crate::seeded_bugs::SeededBug::OpenAmountIsAnother.is_active() {
         return a.money.known() == b.money.known();
     }
     match (a.money.known(), b.money.known()) {

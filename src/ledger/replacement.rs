@@ -9,7 +9,7 @@ use super::correction::Lost;
 use super::generations::may_be_retried;
 use super::lost::lost_in;
 use super::repeats::{References, Standing};
-use crate::domain::{BatchName, Instruction, PayerTransactionId, Reference, AmountField};
+use crate::domain::{AmountField, BatchName, Instruction, PayerTransactionId, Reference};
 use crate::lifecycle::State;
 
 /// The payment that a corrected row names, as the journal knows it.
@@ -47,7 +47,10 @@ pub struct Changed {
 impl Changed {
     /// Compares a corrected row with what it replaces.
     #[must_use]
-    pub fn between<A: AmountField, B: AmountField>(was: &Instruction<A>, is: &Instruction<B>) -> Self {
+    pub fn between<A: AmountField, B: AmountField>(
+        was: &Instruction<A>,
+        is: &Instruction<B>,
+    ) -> Self {
         fn names<M>(row: &Instruction<M>) -> bool {
             row.extra_members()
                 .any(|(name, _)| name == "supportDocument")
@@ -234,7 +237,7 @@ pub fn may_replace(
         return Err(Refusal::Replaced(*id, *state));
     }
     #[cfg(test)]
-    if crate::canary::SeededBug::CorrectedUnjudged.is_active() {
+    if crate::seeded_bugs::SeededBug::CorrectedUnjudged.is_active() {
         return Ok(());
     }
     match states.last() {

@@ -41,7 +41,7 @@ pub enum Brings {
 #[must_use]
 pub fn has_room(kept: Kept, brings: Brings) -> bool {
     #[cfg(test)]
-    if crate::canary::SeededBug::JunkFillsTheRoom.is_active() {
+    if crate::seeded_bugs::SeededBug::JunkFillsTheRoom.is_active() {
         return kept.words + kept.junk < JUNK_MAX + WORDS_MAX;
     }
     match brings {

@@ -21,7 +21,7 @@ pub fn is_stale(
     policy: &Policy,
 ) -> bool {
     #[cfg(test)]
-    if crate::canary::SeededBug::StaleNotFoundCounts.is_active() {
+    if crate::seeded_bugs::SeededBug::StaleNotFoundCounts.is_active() {
         return false;
     }
     if !matches!(life.state, State::Ready | State::Posting) || !life.is_exposed() {
@@ -35,7 +35,7 @@ pub fn is_stale(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::canary::SeededBug;
+    use crate::seeded_bugs::SeededBug;
 
     fn wrong() -> Vec<String> {
         let at = |secs: i64| Timestamp::from_millis(1_000_000 + secs * 1_000);

@@ -10,7 +10,7 @@ pub const SILENCE_MAX: Duration = Duration::from_secs(2);
 #[must_use]
 pub fn may_depart(silence: Duration) -> bool {
     #[cfg(test)]
-    if crate::canary::SeededBug::StandstillIgnored.is_active() {
+    if crate::seeded_bugs::SeededBug::StandstillIgnored.is_active() {
         return true;
     }
     silence <= SILENCE_MAX
@@ -22,7 +22,7 @@ pub fn may_depart(silence: Duration) -> bool {
 #[must_use]
 pub fn is_fresh_word(asked_ago: Duration) -> bool {
     #[cfg(test)]
-    if crate::canary::SeededBug::StaleWordCounts.is_active() {
+    if crate::seeded_bugs::SeededBug::StaleWordCounts.is_active() {
         return true;
     }
     asked_ago <= SILENCE_MAX
@@ -38,7 +38,7 @@ const LIES_MAX: Duration = Duration::from_secs(1);
 #[must_use]
 pub fn is_timely(took: Duration, lay: Duration, longest: Duration) -> bool {
     #[cfg(test)]
-    if crate::canary::SeededBug::LateNotFoundCounts.is_active() {
+    if crate::seeded_bugs::SeededBug::LateNotFoundCounts.is_active() {
         return true;
     }
     took <= longest + LIES_MAX && lay <= LIES_MAX
@@ -77,7 +77,7 @@ mod tests {
             assert_eq!(is_fresh_word(silence), leaves, "{millis} ms");
         }
         assert!(!may_depart(Duration::MAX));
-        let _awake = crate::canary::SeededBug::StaleWordCounts.wake();
+        let _awake = crate::seeded_bugs::SeededBug::StaleWordCounts.wake();
         let silence = Duration::from_millis(2_001);
         assert!(is_fresh_word(silence), "the table finds it");
     }

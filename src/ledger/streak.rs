@@ -49,7 +49,7 @@ impl Streak {
         self.count = self.count.saturating_add(1);
         let first = *self.first.get_or_insert(seq);
         #[cfg(test)]
-        if crate::canary::SeededBug::StreakGoesOn.is_active() {
+        if crate::seeded_bugs::SeededBug::StreakGoesOn.is_active() {
             return None;
         }
         (self.count >= MAX).then_some(first)
@@ -88,7 +88,7 @@ mod tests {
             }
             assert_eq!(last, expected, "{words:?}");
         }
-        let _awake = crate::canary::SeededBug::StreakGoesOn.wake();
+        let _awake = crate::seeded_bugs::SeededBug::StreakGoesOn.wake();
         let mut streak = Streak::default();
         let last = (0..10).map(|_| streak.goes_on(1)).last();
         assert_eq!(last, Some(None), "the table finds it");

@@ -137,7 +137,7 @@ impl CodeTable {
 /// What a planted mistake takes a code for.
 #[cfg(test)]
 fn mistaken(code: i32) -> Option<Class> {
-    use crate::canary::SeededBug;
+    use crate::seeded_bugs::SeededBug;
     match code {
         139 if SeededBug::AcknowledgedIsPaid.is_active() => Some(Class::Paid),
         148 if SeededBug::DeliveredIsPaid.is_active() => Some(Class::Paid),

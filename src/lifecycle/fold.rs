@@ -1,6 +1,6 @@
 //! What evidence adds up to: the proof that a stored life is no more than what was learned.
 
-use super::{Event, PaymentState, StepContext, Policy, State, step};
+use super::{Event, PaymentState, Policy, State, StepContext, step};
 use crate::domain::Timestamp;
 
 /// What one row of evidence means to the life of its payment.
@@ -22,10 +22,17 @@ pub enum RecordedEvent {
 ///
 /// Of a life, evidence proves all that decides over money; see [`proven`].
 #[must_use]
-pub fn fold(life: &PaymentState, fact: RecordedEvent, at: Timestamp, policy: &Policy) -> PaymentState {
+pub fn fold(
+    life: &PaymentState,
+    fact: RecordedEvent,
+    at: Timestamp,
+    policy: &Policy,
+) -> PaymentState {
     match fact {
         // The jitter is not kept: it spreads what is due, and decides nothing.
-        RecordedEvent::Event(event) => step(life, event, StepContext { now: at, jitter: 0 }, policy).life,
+        RecordedEvent::Event(event) => {
+            step(life, event, StepContext { now: at, jitter: 0 }, policy).life
+        }
         RecordedEvent::PresumedPosted => PaymentState {
             state: State::InDoubt,
             code: None,

@@ -2,7 +2,7 @@
 
 use super::transition::From;
 use super::{Class, Event, PaymentState, State, Step};
-use crate::canary::SeededBug;
+use crate::seeded_bugs::SeededBug;
 
 impl From<'_> {
     /// What a planted mistake makes of an event; `None`: what is right.
@@ -19,7 +19,10 @@ impl From<'_> {
         let in_doubt = self.life.state == State::InDoubt && !self.life.known;
         if posting && event == Event::Lost && SeededBug::RepostOnLoss.is_active()
             || posting && event == Event::Abandoned && SeededBug::AbandonedIsUnsent.is_active()
-            || in_doubt && not_found && self.life.not_found == 0 && SeededBug::NoQuarantine.is_active()
+            || in_doubt
+                && not_found
+                && self.life.not_found == 0
+                && SeededBug::NoQuarantine.is_active()
         {
             return Some(ready());
         }

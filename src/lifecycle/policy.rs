@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::domain::Timestamp;
 
-use super::{PaymentState, StepContext, State};
+use super::{PaymentState, State, StepContext};
 
 /// What settles a payment when a callback names a final status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,13 +1,13 @@
 //! What the reply to a post says: it speaks of that post alone.
 
 use super::transition::From;
-use super::{Class, State, Step, CodeMeaning};
+use super::{Class, CodeMeaning, State, Step};
 
 impl From<'_> {
     /// Applies the reply to a post of a payment that has not ended.
     pub(super) fn replied(&self, verdict: CodeMeaning) -> Step {
         #[cfg(test)]
-        if crate::canary::SeededBug::FailedRepeatBelieved.is_active() {
+        if crate::seeded_bugs::SeededBug::FailedRepeatBelieved.is_active() {
             return self.told(verdict);
         }
         match verdict.class {

@@ -1,14 +1,14 @@
 //! Identifiers that the gateway had before our first post, and payments whose "not found" is too old to be posted on.
 
 use super::transition::From;
-use super::{Anomaly, Class, PaymentState, State, Step, CodeMeaning};
+use super::{Anomaly, Class, CodeMeaning, PaymentState, State, Step};
 
 impl From<'_> {
     /// Returns whether the gateway cannot have the identifier from us: no post of it has arrived, or may have.
     // The code of a payment that is posted is that of an earlier refusal for want of float: then it had arrived.
     pub(super) fn is_first_post(&self) -> bool {
         #[cfg(test)]
-        if crate::canary::SeededBug::StrangersDuplicateSettles.is_active() {
+        if crate::seeded_bugs::SeededBug::StrangersDuplicateSettles.is_active() {
             return false;
         }
         !self.life.is_exposed() && !self.life.known && self.life.code.is_none()
@@ -77,7 +77,7 @@ impl From<'_> {
 mod tests {
     use super::*;
     use crate::domain::Timestamp;
-    use crate::lifecycle::{Event, StepContext, Policy, step};
+    use crate::lifecycle::{Event, Policy, StepContext, step};
 
     const CLAIM: Event = Event::Claimed;
     const NOT_FOUND: Event = Event::Answer(CodeMeaning {

@@ -238,7 +238,11 @@ fn a_repeat_that_is_refused_or_failed_says_nothing_of_the_first_post() {
     ] {
         let no = Event::Reply(verdict(class, code));
         let repeat = [(81, CLAIM), (82, no)];
-        let life = run(&policy(), run(&policy(), PaymentState::NEW, &first), &repeat);
+        let life = run(
+            &policy(),
+            run(&policy(), PaymentState::NEW, &first),
+            &repeat,
+        );
         assert_eq!((life.state, life.code), (State::InDoubt, Some(code)));
         assert!(matches!(life.action(), Action::Ask(_)), "{code}");
         let paid = Event::Answer(verdict(Class::Paid, 140));
@@ -567,7 +571,12 @@ fn a_duplicate_at_the_first_post_is_somebody_elses_until_it_is_recognised() {
         let life = run(&policy(), life, &[(300, duplicate), (301, paid)]);
         assert_eq!((life.state, life.taken), (State::Paid, false), "{before:?}");
     }
-    let presumed = fold(&PaymentState::NEW, RecordedEvent::PresumedPosted, moment(0).now, &policy());
+    let presumed = fold(
+        &PaymentState::NEW,
+        RecordedEvent::PresumedPosted,
+        moment(0).now,
+        &policy(),
+    );
     let again = [
         (100, NOT_FOUND),
         (200, NOT_FOUND),
@@ -578,7 +587,12 @@ fn a_duplicate_at_the_first_post_is_somebody_elses_until_it_is_recognised() {
     assert_eq!(run(&policy(), presumed, &again).state, State::Paid);
     // An order to presume gives what was left to a person back to the asking.
     let left = after(&[(2, paid)]);
-    let asked = fold(&left, RecordedEvent::PresumedPosted, moment(9).now, &policy());
+    let asked = fold(
+        &left,
+        RecordedEvent::PresumedPosted,
+        moment(9).now,
+        &policy(),
+    );
     assert_eq!(
         (asked.state, asked.taken, asked.code),
         (State::InDoubt, false, None)

@@ -1,7 +1,9 @@
 //! The transitions, one function per state.
 
 use super::codes::NO_SUCH_TRANSACTION;
-use super::{Anomaly, Class, Event, PaymentState, StepContext, Policy, SettleOn, State, Step, CodeMeaning};
+use super::{
+    Anomaly, Class, CodeMeaning, Event, PaymentState, Policy, SettleOn, State, Step, StepContext,
+};
 
 /// Returns what is known of a payment after one more piece of evidence.
 ///

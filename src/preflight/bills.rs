@@ -225,7 +225,7 @@ impl<Q: BillQueries> Bills<Q> {
             refusals.extend(judged.refused);
         }
         #[cfg(debug_assertions)]
-        crate::points::pass("in-pricing");
+        crate::failpoints::pass("in-pricing");
         let recorded = self
             .journal
             .record_bills(findings, self.clock.now())

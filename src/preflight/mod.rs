@@ -6,13 +6,13 @@
 mod bills;
 mod float;
 mod lookup;
-mod manner;
+mod request_policy;
 mod upload;
 
 pub use bills::{BillQueries, BillReport, BillRule, Bills, BillsStop, RefusedBill};
 pub use float::{Account, Forecast, Need, forecast};
 pub use lookup::{LookupReport, Lookups, NetworkLookup, WrongNetwork};
-pub use manner::RequestPolicy;
+pub use request_policy::RequestPolicy;
 pub use upload::{
     DocumentService, ReadDocument, RefusedDocument, UploadReport, UploadStop, Uploads,
 };

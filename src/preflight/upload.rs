@@ -164,7 +164,7 @@ impl<D: DocumentService> Uploads<D> {
             return Ok(Outcome::Refused(RefusedDocument { due, what }));
         };
         #[cfg(debug_assertions)]
-        crate::points::pass("before-upload");
+        crate::failpoints::pass("before-upload");
         let mut copies = 0;
         let sent = self
             .manner
@@ -197,7 +197,7 @@ impl<D: DocumentService> Uploads<D> {
                     reply: uploaded.reply,
                 };
                 #[cfg(debug_assertions)]
-                crate::points::pass("after-upload");
+                crate::failpoints::pass("after-upload");
                 self.journal.record_upload(due.seq, upload).await?;
                 Ok(Outcome::Uploaded)
             }

@@ -8,8 +8,8 @@ use std::thread::ThreadId;
 use std::time::{Duration, Instant};
 
 use super::Outcome;
-use crate::canary::SeededBug;
 use crate::domain::PayerTransactionId;
+use crate::seeded_bugs::SeededBug;
 
 /// The seeds of every `cargo test`.
 const SEEDS: u64 = 12_000;

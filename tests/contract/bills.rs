@@ -73,11 +73,11 @@ impl World {
             Some((service, minor)) => {
                 let mut row = of_service(with_amount(row(*n), *minor), service);
                 row.account_number = format!("{n:06}");
-                LoadRow::Good(row)
+                LoadRow::Valid(row)
             }
         });
         let loaded = world
-            .load_incoming(plan(), incoming.chain([LoadRow::End]).collect())
+            .load_incoming(plan(), incoming.chain([LoadRow::EndOfFile]).collect())
             .await;
         assert!(matches!(loaded, Loaded::New(_)), "{loaded:?}");
         world
@@ -292,7 +292,10 @@ async fn a_second_row_for_the_same_account_is_refused_without_being_asked_about(
     second.account_number = "000001".into();
     let file = [unpriced(1), second].map(LoadRow::Unpriced);
     world
-        .load_incoming(plan(), file.into_iter().chain([LoadRow::End]).collect())
+        .load_incoming(
+            plan(),
+            file.into_iter().chain([LoadRow::EndOfFile]).collect(),
+        )
         .await;
     let script = Arc::new(script([(1, due(100, "KES"))]));
     let report = world.ask(&script, 1, true).await;

@@ -6,7 +6,7 @@
 //! anew). The policy is not kept either; it must be the one that the evidence was recorded under.
 
 use disburse::domain::BatchName;
-use disburse::journal::{Reader, HistoryEntry};
+use disburse::journal::{HistoryEntry, Reader};
 use disburse::lifecycle::{self, PaymentState, Policy, proven};
 
 /// Returns what a trail of evidence adds up to.

@@ -6,7 +6,7 @@ mod healthy;
 use std::path::Path;
 
 use disburse::journal::{
-    BillFinding, BillOutcome, Decision, LoadRow, LoadPlan, Loaded, Proof, Reader, Upload,
+    BillFinding, BillOutcome, Decision, LoadPlan, LoadRow, Loaded, Proof, Reader, Upload,
 };
 use disburse::lifecycle::Class;
 
@@ -44,14 +44,14 @@ fn bill(seq: i64, minor: i64) -> BillFinding {
 /// run, a retry, a decision, callbacks that fit and callbacks that do not, a conflict.
 pub async fn eventful() -> World {
     let world = World::new();
-    let mut file: Vec<LoadRow> = rows(1..=9).into_iter().map(LoadRow::Good).collect();
-    file.extend([(1, 20), (1, 21)].map(|(n, line)| LoadRow::Good(nameless(n, line))));
+    let mut file: Vec<LoadRow> = rows(1..=9).into_iter().map(LoadRow::Valid).collect();
+    file.extend([(1, 20), (1, 21)].map(|(n, line)| LoadRow::Valid(nameless(n, line))));
     file.push(LoadRow::Unpriced(unpriced(30)));
     file.push(LoadRow::Unpriced(unpriced(31)));
     let mut documented = row(40);
     documented.document = Some(document("invoice.pdf", "/srv/in"));
-    file.push(LoadRow::Good(documented));
-    file.extend([LoadRow::Bad(bad(50, 500)), LoadRow::End]);
+    file.push(LoadRow::Valid(documented));
+    file.extend([LoadRow::Invalid(bad(50, 500)), LoadRow::EndOfFile]);
     let skipping = LoadPlan {
         skip_bad_rows: true,
         allow_equal_rows: true,

@@ -10,12 +10,12 @@ use disburse::domain::{
     PayerTransactionId, Reference, ResponseDetails, ServiceCode, Tally, Timestamp, Unpriced,
 };
 use disburse::journal::{
-    Acquired, IncomingCallback, Claim, Finding, Home, LoadRow, Journal, LoadPlan, LoadRefusal,
-    LoadSummary, Loaded, Transition, PaymentRecord, Reader, Received, RejectedRow, RepeatPlan, Repeats,
-    ReportRow, RunTerms, RunToken, Standing,
+    Acquired, Claim, Finding, Home, IncomingCallback, Journal, LoadPlan, LoadRefusal, LoadRow,
+    LoadSummary, Loaded, PaymentRecord, Reader, Received, RejectedRow, RepeatPlan, Repeats,
+    ReportRow, RunTerms, RunToken, Standing, Transition,
 };
 use disburse::ledger::confirmation::{Answer, Bound, Confirmation};
-use disburse::lifecycle::{Class, Event, StepContext, Policy, State, CodeMeaning};
+use disburse::lifecycle::{Class, CodeMeaning, Event, Policy, State, StepContext};
 
 /// The time of the first load, in seconds since 1970.
 pub const T0: i64 = 1_795_824_000;
@@ -309,9 +309,9 @@ impl World {
     ) -> Loaded {
         let incoming = rows
             .into_iter()
-            .map(LoadRow::Good)
-            .chain(bad.into_iter().map(LoadRow::Bad))
-            .chain([LoadRow::End])
+            .map(LoadRow::Valid)
+            .chain(bad.into_iter().map(LoadRow::Invalid))
+            .chain([LoadRow::EndOfFile])
             .collect();
         self.load_incoming(plan, incoming).await
     }

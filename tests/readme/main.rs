@@ -71,9 +71,9 @@ fn every_test_that_the_proof_names_exists() {
 
 #[test]
 fn every_planted_mistake_has_its_row_in_the_proof() {
-    let canary = include_str!("../../src/canary.rs");
+    let canary = include_str!("../../src/seeded_bugs.rs");
     let all = canary
-        .split("enum Canary {")
+        .split("enum SeededBug {")
         .nth(1)
         .and_then(|rest| rest.split("\n}").next())
         .unwrap();

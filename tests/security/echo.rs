@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 use data_encoding::{BASE64, HEXLOWER, HEXUPPER};
 use serde_json::{Value, json};
 
-use crate::mouth;
+use crate::stub_gateway;
 use crate::world::{Setup, World};
 
 const SERVICES: &str = "[services.ELECTRICITY]\nkind = \"bill_prepaid\"\ncurrency_code = \"KES\"\n[services.B2C_MPESA]\nkind = \"mobile_money\"\ncurrency_code = \"KES\"\n";
@@ -36,7 +36,7 @@ fn world(url: &str, rows: usize, password: &str) -> World {
 /// A gateway that acknowledges, and answers each status query with what `said` has for that row.
 fn gateway(said: impl Fn(usize) -> Value + Send + Sync + 'static) -> String {
     let rows: Mutex<BTreeMap<String, usize>> = Mutex::default();
-    mouth::start(move |question| {
+    stub_gateway::start(move |question| {
         let mut rows = rows.lock().unwrap();
         let results: Vec<Value> = question
             .packets()
@@ -230,7 +230,7 @@ fn a_reply_of_nothing_but_brackets_takes_no_more_memory_than_its_length() {
         Arc::new(AtomicU64::new(0)),
     );
     let (process, first, peak) = (Arc::clone(&pid), Arc::clone(&before), Arc::clone(&after));
-    let url = mouth::start(move |question| {
+    let url = stub_gateway::start(move |question| {
         let id = question.packets()[0]["payerTransactionID"].clone();
         if question.is_post() {
             first.store(most(&process), Ordering::SeqCst);

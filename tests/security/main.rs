@@ -14,7 +14,6 @@ mod files;
 mod flood;
 mod front;
 mod modes;
-mod mouth;
 #[allow(dead_code, reason = "shared with the tests of the whole program")]
 #[path = "../binary/oracle.rs"]
 mod oracle;
@@ -25,6 +24,7 @@ mod sandbox;
 mod secrets;
 mod sheets;
 mod storm;
+mod stub_gateway;
 mod terminal;
 mod timing;
 #[allow(dead_code, reason = "shared with the tests of the whole program")]

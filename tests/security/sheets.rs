@@ -8,7 +8,7 @@ use std::sync::Mutex;
 
 use serde_json::json;
 
-use crate::mouth;
+use crate::stub_gateway;
 use crate::world::{Setup, World};
 
 /// Texts that spreadsheets are known to run.
@@ -229,7 +229,7 @@ fn reported() -> World {
     let texts: Vec<&str> = FORMULAS.into_iter().chain(DIGITS).collect();
     let said: Vec<String> = texts.iter().map(|text| (*text).to_owned()).collect();
     let rows = Mutex::new(BTreeMap::new());
-    let gateway = mouth::start(move |question| {
+    let gateway = stub_gateway::start(move |question| {
         let results: Vec<_> = question
             .packets()
             .iter()

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::{Map, Value, json};
 
-use crate::mouth;
+use crate::stub_gateway;
 use crate::world::{Done, Setup, World};
 
 /// Sets the title, clears the screen, colours, moves up, reverses the reading direction, and begins new lines.
@@ -54,7 +54,7 @@ fn object(more: Value) -> Value {
 
 /// A gateway that does what it is asked and talks, or refuses and talks.
 fn gateway(refuses: bool) -> String {
-    mouth::start(move |question| {
+    stub_gateway::start(move |question| {
         if question.path.contains("oauth") {
             return match refuses {
                 true => object(json!({})),

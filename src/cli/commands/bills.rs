@@ -17,7 +17,7 @@ use crate::domain::{BatchName, PaymentKind, ServiceCode, Timestamp};
 use crate::engine::Clock;
 use crate::gateway::{HttpGateway, OperationError};
 use crate::journal::{BillCursor, BillRival, Journal, LoadSummary, RunLock};
-use crate::preflight::{BillReport, BillRule, Bills, BillsStop, RequestPolicy, RefusedBill};
+use crate::preflight::{BillReport, BillRule, Bills, BillsStop, RefusedBill, RequestPolicy};
 use crate::sandbox::Sandbox;
 
 /// Rows that are named one by one.

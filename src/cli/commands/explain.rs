@@ -17,7 +17,7 @@ use crate::cli::words::people;
 use crate::cli::words::unpriced;
 use crate::cli::words::waiting::waits;
 use crate::domain::{BankAccount, Electricity, Instruction, Timestamp, WireZone};
-use crate::journal::{self, Linked, PaymentRecord, Reader, Snapshot, SourceFile, HistoryEntry};
+use crate::journal::{self, HistoryEntry, Linked, PaymentRecord, Reader, Snapshot, SourceFile};
 use crate::ledger::Purpose;
 use crate::lifecycle::{Action, Event, State};
 use crate::report::{Prepaid, StateName};
@@ -188,7 +188,12 @@ fn bank_account(row: &Instruction) -> String {
     format!(", account {number} at {:?}{code}", bank.bank_name)
 }
 
-fn print_record(record: &PaymentRecord, file: &SourceFile, trail: &[HistoryEntry], shown: Shown<'_>) {
+fn print_record(
+    record: &PaymentRecord,
+    file: &SourceFile,
+    trail: &[HistoryEntry],
+    shown: Shown<'_>,
+) {
     let row = &record.payment.instruction;
     let reference = row
         .reference

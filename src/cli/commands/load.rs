@@ -141,7 +141,7 @@ fn documents_text(summary: &LoadSummary, batch: &str) -> String {
 
 fn now() -> Timestamp {
     #[cfg(debug_assertions)]
-    let past = crate::points::days_ago() * 24 * 60 * 60 * 1000;
+    let past = crate::failpoints::days_ago() * 24 * 60 * 60 * 1000;
     #[cfg(not(debug_assertions))]
     let past = 0;
     Timestamp::from_millis(Timestamp::now().as_millis() - past)

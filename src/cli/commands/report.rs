@@ -90,7 +90,7 @@ pub(in crate::cli) async fn write(
         let mut failed = FailedRows::of(&out, &batch, standing.purpose);
         snapshot.list(|row| {
             #[cfg(debug_assertions)]
-            crate::points::pass("in-report");
+            crate::failpoints::pass("in-report");
             match row {
                 ListedRow::Plain(payment) => add_plain(&mut writer, &kinds, &payment),
                 ListedRow::Other(ReportRow::Payment(record)) => {

@@ -13,9 +13,9 @@ use crate::cli::terminal::ask::confirmed;
 use crate::cli::terminal::output;
 use crate::domain::{BatchName, GatewayTransactionId, Timestamp};
 use crate::gateway::{Gateway, HttpGateway, Inquiry, Outcome, Signal, StopReason};
-use crate::journal::{Answered, Decision, Finding, Journal, Looked, Transition, Seen};
+use crate::journal::{Answered, Decision, Finding, Journal, Looked, Seen, Transition};
 use crate::ledger::decisions::{Asked, Heard, Refusal, is_asked_first};
-use crate::lifecycle::{Event, StepContext, Policy, State};
+use crate::lifecycle::{Event, Policy, State, StepContext};
 use crate::report::StateName;
 use crate::sandbox::Sandbox;
 

@@ -8,7 +8,10 @@ use crate::cli::session::Session;
 use crate::cli::terminal::output;
 
 /// `disburse config show`.
-pub(in crate::cli) fn show(session: &Session, arguments: &ShowArguments) -> Result<ExitStatus, Error> {
+pub(in crate::cli) fn show(
+    session: &Session,
+    arguments: &ShowArguments,
+) -> Result<ExitStatus, Error> {
     let settings = session.settings(arguments.sandbox, Vec::new())?;
     if session.common.json {
         output::json(&config::show_json(&settings));

@@ -212,7 +212,7 @@ fn unsynced(path: &Path, error: &std::io::Error) -> Error {
 fn rename_to_nobodys_name(from: &Path, to: &Path) -> std::io::Result<()> {
     use rustix::fs::{CWD, RenameFlags, renameat_with};
     #[cfg(debug_assertions)]
-    if crate::points::names_are_linked() {
+    if crate::failpoints::names_are_linked() {
         return link_to_nobodys_name(from, to);
     }
     let renamed = renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE);

@@ -23,7 +23,7 @@ use crate::domain::{Amount, BatchName, Currency};
 use crate::intake::{
     self, BadPlaces, BadRow, Corrections, Encoding, Form, Format, Options, Reader, Row, Rules,
 };
-use crate::journal::{LoadRow, CrossRowError};
+use crate::journal::{CrossRowError, LoadRow};
 use crate::ledger::correction::Corrects;
 use crate::report::FileIdentity;
 
@@ -415,13 +415,13 @@ fn feed(
             }
         }
         match row {
-            Row::Good(instruction) => block.push(LoadRow::Good(instruction)),
+            Row::Good(instruction) => block.push(LoadRow::Valid(instruction)),
             Row::Unpriced(row) => block.push(LoadRow::Unpriced(row)),
             Row::Bad(row) => {
                 let rejected = rejected(&row, &reading.form);
                 let name = name_of(corrects.as_ref(), batch.as_ref(), &rejected.digest);
                 reading.note(&row, &name, folder)?;
-                block.push(LoadRow::Bad(rejected));
+                block.push(LoadRow::Invalid(rejected));
             }
         }
         if block.len() >= BLOCK {
@@ -432,7 +432,7 @@ fn feed(
             }
         }
     }
-    block.push(LoadRow::End);
+    block.push(LoadRow::EndOfFile);
     let _ = sender.send(block);
     reading.notes = reader.notes();
     reading.warnings = reader.warnings();

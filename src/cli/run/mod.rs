@@ -4,11 +4,11 @@
 //! confirmation with the final totals, and what is sent beforehand.
 
 mod account;
-mod beforehand;
+mod callback_endpoint;
 mod confirm;
-mod door;
 mod job;
 mod moved;
+mod preflight;
 mod verdict;
 
 use job::{Job, Orders, Outcome, What};
@@ -40,7 +40,7 @@ use crate::cli::words::repeats;
 use crate::domain::{Amount, BatchName, Currency, Money, Pulse, Timestamp, WireZone};
 use crate::engine::{self, Clock, Plan, Run, Summary};
 use crate::gateway::{HttpGateway, Secrets};
-use crate::journal::{Home, Journal, Transition, Proof, Reader, RunLock, Standing};
+use crate::journal::{Home, Journal, Proof, Reader, RunLock, Standing, Transition};
 use crate::ledger::Purpose;
 use crate::ledger::confirmation::{Answer, Bound, Confirmation};
 use crate::ledger::intact::{Extends, extends};
@@ -48,8 +48,8 @@ use crate::ledger::recovery::OrdersLost;
 use crate::ledger::standstill::SILENCE_MAX;
 use crate::report::Owner;
 use crate::sandbox::Sandbox;
+use callback_endpoint::CallbackEndpoint;
 use confirm::Declared;
-use door::Door;
 use verdict::conclude;
 
 /// Payments moved by callbacks that wait for the run to hear of them.
@@ -302,7 +302,7 @@ impl Job<'_> {
         if let Some(head) = self.orders.head {
             self.goes_on_from(head).await?;
         }
-        let door = door::open(self.settings, self.options, self.journal).await?;
+        let door = callback_endpoint::open(self.settings, self.options, self.journal).await?;
         self.bills(&client, &home).await?;
         let shown = self.journal.shown(self.batch.clone()).await?;
         let declared = self.orders.declared;
@@ -375,7 +375,7 @@ impl Job<'_> {
         client: Arc<HttpGateway>,
         home: Home,
         confirmation: Confirmation,
-        door: Option<Door>,
+        door: Option<CallbackEndpoint>,
         pulse: Arc<Pulse>,
     ) -> Result<Summary, Error> {
         let callbacks = door.is_some();
@@ -436,7 +436,7 @@ impl Job<'_> {
 
     async fn serve(
         &self,
-        door: Door,
+        door: CallbackEndpoint,
         policy: &Arc<crate::lifecycle::Policy>,
         secrets: Secrets,
         moved: mpsc::Sender<Transition>,

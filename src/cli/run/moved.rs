@@ -174,7 +174,7 @@ impl Job<'_> {
             };
             let asked = tokio::select! {
                 asked = client.query(std::slice::from_ref(&inquiry)) => asked,
-                () = self.drain.cancelled() => return Err(super::beforehand::ended()),
+                () = self.drain.cancelled() => return Err(super::preflight::ended()),
             };
             let unanswered = |why: &str| {
                 format!(

@@ -3,7 +3,7 @@
 use crate::cli::session::Commands;
 use crate::cli::terminal::output;
 use crate::domain::{BatchName, Tally};
-use crate::journal::{PaymentRecord, HistoryEntry};
+use crate::journal::{HistoryEntry, PaymentRecord};
 use crate::ledger::decisions::ByCode;
 use crate::lifecycle::{Event, State};
 

@@ -2,7 +2,7 @@
 
 use crate::domain::Electricity;
 use crate::journal::HistoryEntry;
-use crate::lifecycle::{Event, CodeMeaning as Said};
+use crate::lifecycle::{CodeMeaning as Said, Event};
 
 /// Returns what was said under this name, hidden where it is, or holds, a bearer value.
 pub(in crate::cli) fn text(name: &str, value: &str, reveal: bool) -> String {

@@ -4,7 +4,7 @@ use super::repeats;
 use crate::cli::Error;
 use crate::cli::files::input::Input;
 use crate::cli::terminal::output;
-use crate::journal::{Difference, CrossRowError, LoadRefusal};
+use crate::journal::{CrossRowError, Difference, LoadRefusal};
 use crate::ledger::Purpose;
 use crate::ledger::amendment::{Shared, is_another_batch};
 use crate::ledger::payer::Back;

@@ -159,7 +159,7 @@ fn what_is_unclear_is_left_alone() {
     );
     let many: Vec<String> = (0..11).map(|n| format!("{n:020}")).collect();
     assert_eq!(Electricity::read(&many.join(", ")), None);
-    let _awake = crate::canary::SeededBug::GluedDigitsAreToken.wake();
+    let _awake = crate::seeded_bugs::SeededBug::GluedDigitsAreToken.wake();
     let read = Electricity::read("12345678901234567890X");
     assert!(read.is_some(), "the table finds it");
 }

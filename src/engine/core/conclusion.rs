@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::ending::Ending;
-use super::news::Effect;
+use super::input::Effect;
 use super::state::Core;
 use crate::domain::Timestamp;
 use crate::journal::Standing;

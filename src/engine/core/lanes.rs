@@ -1,6 +1,6 @@
 //! Lanes that want float (230).
 
-use super::news::Effect;
+use super::input::Effect;
 use super::state::{Core, Held, earliest, is_due};
 use crate::domain::{Currency, ServiceCode, Timestamp};
 use crate::journal::Lane;
@@ -84,7 +84,7 @@ impl Core {
                     .all(|(other, need)| other == currency && need <= i128::from(minor))
             });
         #[cfg(test)]
-        let covers = covers && !crate::canary::SeededBug::BalanceIgnored.is_active();
+        let covers = covers && !crate::seeded_bugs::SeededBug::BalanceIgnored.is_active();
         if covers {
             self.reopen(lane, now);
         }

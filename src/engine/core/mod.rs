@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
 use crate::domain::{Tally, Timestamp};
-use crate::journal::{Claim, Due, Transition, Question, Standing};
+use crate::journal::{Claim, Due, Question, Standing, Transition};
 use crate::lifecycle::{Action, PaymentState, State};
 
 use super::{Awaited, Breaker, Gate};
@@ -15,8 +15,8 @@ use super::{Awaited, Breaker, Gate};
 mod claimed;
 mod conclusion;
 mod ending;
+mod input;
 mod lanes;
-mod news;
 mod repeats;
 mod rounds;
 mod state;
@@ -26,7 +26,7 @@ mod words;
 
 use claimed::Claimed;
 pub use ending::Ending;
-pub use news::{Effect, Health, EngineInput};
+pub use input::{Effect, EngineInput, Health};
 use rounds::Rounds;
 pub use state::{Core, Limits};
 use state::{earliest, is_due};
@@ -126,7 +126,9 @@ impl Core {
                 self.queries_under_way -= 1;
                 self.note_health(health, now);
             }
-            EngineInput::Transition(moves) => moves.iter().for_each(|moved| self.take_move(moved, now)),
+            EngineInput::Transition(moves) => {
+                moves.iter().for_each(|moved| self.take_move(moved, now))
+            }
             EngineInput::NoFloat(lane) => self.hold(lane, now),
             EngineInput::Balance(lane, balance) => self.take_balance(lane, balance, now),
             EngineInput::Standing(standing, due) => {

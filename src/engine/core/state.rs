@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::claimed::Claimed;
 use super::ending::Ending;
-use super::news::Effect;
+use super::input::Effect;
 use super::rounds::Rounds;
 use super::words::Words;
 use crate::domain::{ServiceCode, Tally, Timestamp, Totals};

@@ -4,7 +4,7 @@ use crate::domain::ResponseDetails;
 use crate::gateway::error::Error;
 use crate::gateway::scrub::Scrub;
 use crate::gateway::wire::{self, CallbackBody};
-use crate::lifecycle::{CodeTable, CodeMeaning};
+use crate::lifecycle::{CodeMeaning, CodeTable};
 
 /// A callback's words. Whether it may be believed is the listener's to decide.
 #[derive(Clone, Debug, PartialEq, Eq)]

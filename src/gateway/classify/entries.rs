@@ -7,7 +7,7 @@ use super::question::{Question, Word};
 use crate::domain::{PayerTransactionId, ResponseDetails};
 use crate::gateway::port::Outcome;
 use crate::gateway::wire::{Entry, Envelope};
-use crate::lifecycle::{Class, CodeTable, Event, CodeMeaning};
+use crate::lifecycle::{Class, CodeMeaning, CodeTable, Event};
 
 /// Takes every payment's own entries as evidence.
 pub(super) fn apply(
@@ -60,7 +60,7 @@ pub(super) fn has_definite(
 fn matched(ids: &[PayerTransactionId], entries: &[Entry]) -> Vec<Vec<usize>> {
     let mut own = vec![Vec::new(); ids.len()];
     #[cfg(test)]
-    if crate::canary::SeededBug::MatchedByPlace.is_active() {
+    if crate::seeded_bugs::SeededBug::MatchedByPlace.is_active() {
         for (place, own) in own.iter_mut().enumerate().take(entries.len()) {
             own.push(place);
         }
@@ -93,7 +93,7 @@ fn matched(ids: &[PayerTransactionId], entries: &[Entry]) -> Vec<Vec<usize>> {
 /// Gives payments without an entry that of another one, where that mistake is planted.
 #[cfg(test)]
 fn mistaken(mut own: Vec<Vec<usize>>) -> Vec<Vec<usize>> {
-    if crate::canary::SeededBug::MissingTakesNeighbours.is_active()
+    if crate::seeded_bugs::SeededBug::MissingTakesNeighbours.is_active()
         && let Some(neighbour) = own.iter().find(|entries| !entries.is_empty()).cloned()
     {
         for entries in own.iter_mut().filter(|entries| entries.is_empty()) {

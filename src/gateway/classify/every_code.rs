@@ -5,7 +5,9 @@ use std::fmt::Write as _;
 use super::callback::read_callback;
 use super::tests::{A, POST, QUERY, ask};
 use crate::domain::Timestamp;
-use crate::lifecycle::{CodeTable, Event, PaymentState, StepContext, Policy, State, CodeMeaning, step};
+use crate::lifecycle::{
+    CodeMeaning, CodeTable, Event, PaymentState, Policy, State, StepContext, step,
+};
 
 /// Sections 3, 5 and 7.2, the status query, bills and accounts, our own reply to a callback, and some that nobody knows.
 const CODES: [i32; 40] = [

@@ -46,7 +46,7 @@ pub(crate) struct Response<'a> {
 pub(crate) fn failed(question: Question, ids: &[PayerTransactionId], failure: Failure) -> Reply {
     #[cfg(test)]
     let failure = match failure {
-        Failure::Lost(cause) if crate::canary::SeededBug::LossIsUnsent.is_active() => {
+        Failure::Lost(cause) if crate::seeded_bugs::SeededBug::LossIsUnsent.is_active() => {
             Failure::Unsent(cause)
         }
         failure => failure,
@@ -103,7 +103,7 @@ pub(crate) fn classify(
     #[cfg(test)]
     if status >= 500
         && question == Question::Post
-        && crate::canary::SeededBug::ServerErrorIsFailed.is_active()
+        && crate::seeded_bugs::SeededBug::ServerErrorIsFailed.is_active()
     {
         let event = question.said(141, codes);
         return Reply {
@@ -200,7 +200,7 @@ fn judged(
     let counts = counts
         || auth.is_none()
             && question == Question::Status
-            && crate::canary::SeededBug::UnauthenticatedAnswerCounts.is_active();
+            && crate::seeded_bugs::SeededBug::UnauthenticatedAnswerCounts.is_active();
     if counts {
         return entries::apply(question, ids, status, envelope, codes);
     }

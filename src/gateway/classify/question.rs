@@ -1,6 +1,6 @@
 //! What was asked, and what a reply as a whole says to it.
 
-use crate::lifecycle::{CodeTable, Event, CodeMeaning};
+use crate::lifecycle::{CodeMeaning, CodeTable, Event};
 
 /// What was asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

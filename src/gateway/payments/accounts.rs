@@ -1,6 +1,6 @@
 //! Bills and accounts, asked for on the payment path (sections 1 and 4.2).
 
-use super::http::{EXPIRED_AGAIN, HttpGateway, ExchangeError};
+use super::http::{EXPIRED_AGAIN, ExchangeError, HttpGateway};
 use crate::domain::{Amount, Currency, Money, ServiceCode};
 use crate::gateway::operations::{AccountAnswer, Bill, BillAnswer, BillInquiry, OperationError};
 use crate::gateway::scrub::Scrub;

@@ -242,7 +242,7 @@ fn tokens_are_hidden_as_long_as_they_may_be_repeated() {
         format!("{secrets:?} {:?}", secrets.scrub()),
         "Secrets([hidden]) Scrub([hidden])"
     );
-    let _awake = crate::canary::SeededBug::UnknownTokenShown.wake();
+    let _awake = crate::seeded_bugs::SeededBug::UnknownTokenShown.wake();
     assert_eq!(Scrub::nothing().text(&said), said, "the test finds it");
 }
 

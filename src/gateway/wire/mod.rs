@@ -15,7 +15,7 @@ pub use around::{
     AccountEntry, AccountReply, FloatEntry, FloatReply, IssuedToken, LookupReply, TokenReply,
     is_token_expired, read_accounts, read_float, read_lookup, read_token, write_lookup,
 };
-pub use reply::{Entry, Envelope, CallbackBody, Status, Unreadable, read_envelope, read_pushed};
+pub use reply::{CallbackBody, Entry, Envelope, Status, Unreadable, read_envelope, read_pushed};
 pub use request::{Body, Requests};
 pub use upload::{UploadReply, document_reference, read_upload};
 pub use words::read_words;

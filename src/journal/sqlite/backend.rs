@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;
 
-use crate::domain::{BatchName, PayerTransactionId, Timestamp, BootTime};
+use crate::domain::{BatchName, BootTime, PayerTransactionId, Timestamp};
 use crate::journal::mark::{self, Place};
 use crate::journal::sqlite::codec::catalog::knows;
 use crate::journal::sqlite::load::already_loaded;
@@ -20,11 +20,11 @@ use crate::journal::sqlite::session::transaction::WriteSession;
 use crate::journal::sqlite::writer::handle::Journal;
 use crate::journal::sqlite::writer::queue::CommitMode;
 use crate::journal::{
-    Acquired, IncomingCallback, Claim, Clearance, Due, Error, Finding, Halt, LoadRow, LoadPlan,
-    Loaded, Transition, Question, Received, RunTerms, RunToken, Standing,
+    Acquired, Claim, Clearance, Due, Error, Finding, Halt, IncomingCallback, LoadPlan, LoadRow,
+    Loaded, Question, Received, RunTerms, RunToken, Standing, Transition,
 };
 use crate::ledger::HeldFor;
-use crate::lifecycle::{StepContext, Policy};
+use crate::lifecycle::{Policy, StepContext};
 
 impl Journal {
     /// Opens a journal, making it when it is not there.
@@ -195,8 +195,10 @@ impl Journal {
         why: HeldFor,
         now: Timestamp,
     ) -> Result<(), Error> {
-        self.ask(CommitMode::Shared, move |c| lanes::hold_all(c, token, why, now))
-            .await
+        self.ask(CommitMode::Shared, move |c| {
+            lanes::hold_all(c, token, why, now)
+        })
+        .await
     }
 
     /// Says of claims, just before they leave, whether they still may.
@@ -316,8 +318,10 @@ impl Journal {
     /// # Errors
     /// [`Error::Fenced`] when another run has taken over.
     pub async fn reopen_lane(&self, token: RunToken, lane: i64) -> Result<(), Error> {
-        self.ask(CommitMode::Shared, move |c| lanes::reopen_lane(c, token, lane))
-            .await
+        self.ask(CommitMode::Shared, move |c| {
+            lanes::reopen_lane(c, token, lane)
+        })
+        .await
     }
 
     /// Stores a callback and applies it.
@@ -341,7 +345,8 @@ impl Journal {
     /// # Errors
     /// Faults of the journal.
     pub async fn callback_key(&self) -> Result<Vec<u8>, Error> {
-        self.ask(CommitMode::Alone, |c| verbs::callback_key(c)).await
+        self.ask(CommitMode::Alone, |c| verbs::callback_key(c))
+            .await
     }
 
     /// Looks up a payment by its identifier in any batch.

@@ -17,7 +17,7 @@ use crate::journal::sqlite::run::verbs::{NEXT_QUESTION, due_in_lane, next_in_lan
 use crate::journal::sqlite::schema::open::{APPLICATION_ID, SCHEMA_VERSION};
 use crate::journal::sqlite::schema::open::{Missing, for_reading, for_writing};
 use crate::journal::sqlite::session::transaction::WriteSession;
-use crate::journal::{Error, LoadRow, LoadPlan, Loaded};
+use crate::journal::{Error, LoadPlan, LoadRow, Loaded};
 
 fn fresh() -> (tempfile::TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
@@ -138,8 +138,8 @@ fn plan() -> LoadPlan {
 /// Loads as the writer does: in a transaction that an error rolls back.
 fn load_rows(c: &mut WriteSession, count: u64) -> Result<Loaded, Error> {
     let (sender, receiver) = channel();
-    let mut block: Vec<_> = (1..=count).map(|n| LoadRow::Good(row(n))).collect();
-    block.push(LoadRow::End);
+    let mut block: Vec<_> = (1..=count).map(|n| LoadRow::Valid(row(n))).collect();
+    block.push(LoadRow::EndOfFile);
     sender.send(block).unwrap();
     drop(sender);
     c.execute_batch("begin immediate").unwrap();

@@ -1,9 +1,9 @@
 //! Tables of what may be decided.
 
 use super::*;
-use crate::canary::SeededBug;
 use crate::domain::Currency;
 use crate::lifecycle::CodeMeaning;
+use crate::seeded_bugs::SeededBug;
 
 const HOUR: i64 = 3_600_000;
 const POSTED: i64 = 1_000 * HOUR;

@@ -356,7 +356,7 @@ fn an_answer_proves_something_where_it_is_known_who_posted() {
         let found = judge(presumed, bound, told, &ours);
         assert_eq!(found, expected, "{presumed} {bound} {told:?}");
     }
-    let _awake = crate::canary::SeededBug::PayerUnasked.wake();
+    let _awake = crate::seeded_bugs::SeededBug::PayerUnasked.wake();
     assert_eq!(judge(true, false, None, &ours), Asking::Proves);
 }
 

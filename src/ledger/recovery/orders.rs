@@ -156,7 +156,7 @@ impl OrdersLost {
 #[must_use]
 pub fn orders_lost(traces: &Traces, found: &Found) -> OrdersLost {
     #[cfg(test)]
-    if crate::canary::SeededBug::LostOrdersForgotten.is_active() {
+    if crate::seeded_bugs::SeededBug::LostOrdersForgotten.is_active() {
         return OrdersLost::default();
     }
     let lost = |(journal, orders): (JournalId, u64)| match journal == found.journal {

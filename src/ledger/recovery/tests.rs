@@ -5,7 +5,7 @@ mod traces;
 use super::*;
 use crate::domain::Timestamp;
 use crate::ledger::confirmation::Bound;
-use crate::lifecycle::{RecordedEvent, PaymentState, Policy, State, fold};
+use crate::lifecycle::{PaymentState, Policy, RecordedEvent, State, fold};
 
 const OURS: JournalId = [1; 16];
 const OTHER: JournalId = [2; 16];
@@ -261,7 +261,10 @@ fn every_cause_has_a_number_and_a_sentence_of_its_own() {
 }
 
 fn life(state: State) -> PaymentState {
-    PaymentState { state, ..PaymentState::NEW }
+    PaymentState {
+        state,
+        ..PaymentState::NEW
+    }
 }
 
 fn doubt(life: &PaymentState) -> PaymentState {

@@ -79,7 +79,7 @@ pub(in crate::report) fn publish(
         .map_err(Error::write(own::LIST, dir))?;
     for (name, file) in staged {
         #[cfg(debug_assertions)]
-        crate::points::pass("in-publish");
+        crate::failpoints::pass("in-publish");
         own::put(file, &dir.join(name)).map_err(|failed| match failed.error.kind() {
             io::ErrorKind::AlreadyExists => Error::not_ours(name, dir, Whose::Somebodys),
             _ => Error::write(name, dir)(failed.error),

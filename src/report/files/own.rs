@@ -77,7 +77,7 @@ fn judge(found: Found, written: &[Written], own: Option<&Owner>) -> Result<(), W
                 None => {}
             }
             #[cfg(test)]
-            if crate::canary::SeededBug::ForeignFileOverwritten.is_active() {
+            if crate::seeded_bugs::SeededBug::ForeignFileOverwritten.is_active() {
                 return Ok(());
             }
             Err(Whose::Somebodys)
@@ -431,7 +431,7 @@ mod tests {
     #[test]
     fn only_what_we_wrote_and_nobody_changed_is_overwritten() {
         assert_eq!(wrong(), 0);
-        let _awake = crate::canary::SeededBug::ForeignFileOverwritten.wake();
+        let _awake = crate::seeded_bugs::SeededBug::ForeignFileOverwritten.wake();
         assert_eq!(wrong(), 3, "the planted mistake is found");
     }
 

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use crate::canary::SeededBug;
-use crate::journal::{ReportRow, Snapshot, HistoryEntry};
-use crate::lifecycle::{PaymentState, StepContext, Policy, State, step};
+use crate::journal::{HistoryEntry, ReportRow, Snapshot};
+use crate::lifecycle::{PaymentState, Policy, State, StepContext, step};
+use crate::seeded_bugs::SeededBug;
 use crate::simulation::life::policy;
 use crate::simulation::scene::Scene;
 

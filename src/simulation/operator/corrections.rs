@@ -3,7 +3,7 @@
 use tokio_util::sync::CancellationToken;
 
 use crate::domain::Instruction;
-use crate::journal::{Error, LoadRow, LoadPlan, Loaded};
+use crate::journal::{Error, LoadPlan, LoadRow, Loaded};
 use crate::ledger::correction::Corrects;
 use crate::lifecycle::State;
 use crate::simulation::judge::oracle::Generation;
@@ -59,8 +59,8 @@ impl Scene {
         let corrects = Corrects::Failed(chosen.id.as_str().to_owned());
         let rows = vec![
             LoadRow::Corrects(corrects),
-            LoadRow::Good(row.clone()),
-            LoadRow::End,
+            LoadRow::Valid(row.clone()),
+            LoadRow::EndOfFile,
         ];
         let _ = sender.send(rows);
         drop(sender);

@@ -10,7 +10,7 @@ use crate::gateway::{Gateway, Inquiry};
 use crate::journal::{Answered, Decision, Error, Finding, Journal};
 use crate::ledger::HeldFor;
 use crate::ledger::decisions::{Asked, Refusal, is_asked_first};
-use crate::lifecycle::{StepContext, Policy, State};
+use crate::lifecycle::{Policy, State, StepContext};
 use crate::simulation::judge::oracle::Generation;
 use crate::simulation::life::policy;
 use crate::simulation::scene::Scene;

@@ -6,7 +6,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::again::NAMES;
 use crate::domain::{BatchName, Instruction, PayerTransactionId, Timestamp};
-use crate::journal::{Error, LoadRow, Journal, LoadPlan, LoadRefusal, Loaded, RepeatPlan};
+use crate::journal::{Error, Journal, LoadPlan, LoadRefusal, LoadRow, Loaded, RepeatPlan};
 use crate::lifecycle::State;
 use crate::simulation::judge::oracle::Generation;
 use crate::simulation::scene::{Scene, batch, plan};
@@ -157,8 +157,8 @@ impl Scene {
         (terms, skips): (&RepeatPlan, bool),
     ) -> Result<Loaded, Error> {
         let (sender, receiver) = std::sync::mpsc::channel();
-        let all = rows.iter().cloned().map(LoadRow::Good);
-        let _ = sender.send(all.chain([LoadRow::End]).collect());
+        let all = rows.iter().cloned().map(LoadRow::Valid);
+        let _ = sender.send(all.chain([LoadRow::EndOfFile]).collect());
         drop(sender);
         let now = self.world.lock().wall_now();
         let batch = name(Some(number));

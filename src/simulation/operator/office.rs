@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 use crate::journal::simulated::{Disk, Fuse, Shelf};
-use crate::journal::{LoadRow, Journal, LoadPlan, Loaded};
+use crate::journal::{Journal, LoadPlan, LoadRow, Loaded};
 use crate::lifecycle::StepContext;
 use crate::simulation::judge::oracle::FAILED;
 use crate::simulation::scene::{Scene, plan, row};
@@ -76,8 +76,8 @@ impl Scene {
         self.world.lock().know(&rows);
         let _ = sender.send(
             rows.into_iter()
-                .map(LoadRow::Good)
-                .chain([LoadRow::End])
+                .map(LoadRow::Valid)
+                .chain([LoadRow::EndOfFile])
                 .collect(),
         );
         drop(sender);

@@ -1,7 +1,7 @@
 //! A gateway that breaks its word, and what the journal has heard of it.
 
 use super::gateway::entry;
-use super::world::{SimEvent, Shape};
+use super::world::{Shape, SimEvent};
 use crate::domain::PayerTransactionId;
 use crate::journal::simulated::Disk;
 use crate::lifecycle::State;

@@ -3,7 +3,7 @@
 use tokio::sync::oneshot;
 
 use super::packet::{Answer, Packet, Proof};
-use super::world::{SimEvent, Shape};
+use super::world::{Shape, SimEvent};
 use crate::domain::PayerTransactionId;
 use crate::simulation::operator::accounts::owner;
 

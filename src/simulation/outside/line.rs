@@ -136,9 +136,7 @@ impl Gateway for Line {
             shape.depart(self.run, &packets, self.rate, &self.disk);
         }
         let reply = self
-            .ask(Question::Post, &ids, |reply| {
-                SimEvent::Post(packets, reply)
-            })
+            .ask(Question::Post, &ids, |reply| SimEvent::Post(packets, reply))
             .await;
         self.alive().await;
         self.world.lock().land(self.run, &ids);

@@ -10,7 +10,7 @@ use tokio::time::Instant;
 
 use super::packet::{Answer, Departures, Hold, Packet};
 use crate::callback;
-use crate::domain::{Instruction, PayerTransactionId, Timestamp, BootTime};
+use crate::domain::{BootTime, Instruction, PayerTransactionId, Timestamp};
 use crate::journal::simulated::Disk;
 use crate::simulation::faults::Faults;
 use crate::simulation::operator::again::Again;
@@ -440,10 +440,7 @@ impl Shape {
         !self.queue.values().any(|what| {
             matches!(
                 what,
-                SimEvent::Post(..)
-                    | SimEvent::Late(_)
-                    | SimEvent::Settle(_)
-                    | SimEvent::Recant(_)
+                SimEvent::Post(..) | SimEvent::Late(_) | SimEvent::Settle(_) | SimEvent::Recant(_)
             )
         })
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use disburse::domain::{BatchName, Instruction, Timestamp};
 use disburse::journal::{
-    Halt, LoadRow, LoadPlan, LoadRefusal, Loaded, RepeatPlan, Unretried, WhyUnretried,
+    Halt, LoadPlan, LoadRefusal, LoadRow, Loaded, RepeatPlan, Unretried, WhyUnretried,
 };
 use disburse::ledger::correction::Corrects;
 use disburse::ledger::repeats::{Terms, TermsByService};
@@ -119,7 +119,7 @@ async fn more_failures_than_are_looked_at_again_are_a_repeat() {
             let failed = vec![finding(claim.seq, reply(Class::Failed, 110))];
             world.record(failed, 3).await;
         }
-        let incoming = vec![LoadRow::Good(nameless(1, 2)), LoadRow::End];
+        let incoming = vec![LoadRow::Valid(nameless(1, 2)), LoadRow::EndOfFile];
         let loaded = world.load_incoming(into("again", 1, false), incoming).await;
         match loaded {
             Loaded::New(_) => assert!(!is_repeat, "{failures}"),
@@ -170,8 +170,8 @@ async fn a_failure_that_was_loaded_anew_and_paid_is_never_paid_again() {
         };
         let rows = vec![
             LoadRow::Corrects(Corrects::Failed(first.to_string())),
-            LoadRow::Good(mended),
-            LoadRow::End,
+            LoadRow::Valid(mended),
+            LoadRow::EndOfFile,
         ];
         let Loaded::Refused(LoadRefusal::Corrections(errors)) =
             world.load_incoming(amending, rows).await

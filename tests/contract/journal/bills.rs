@@ -2,8 +2,8 @@
 
 use disburse::domain::{Amount, Money, ServiceCode, Tally, Unpriced};
 use disburse::journal::{
-    BillCursor, BillFinding, BillOutcome, BillRow, Error, LoadRow, Journal, Kind, LoadPlan,
-    LoadRefusal, Loaded, ReportRow,
+    BillCursor, BillFinding, BillOutcome, BillRow, Error, Journal, Kind, LoadPlan, LoadRefusal,
+    LoadRow, Loaded, ReportRow,
 };
 use disburse::lifecycle::{Class, State};
 
@@ -36,14 +36,14 @@ fn finding(seq: i64, outcome: BillOutcome, due: Option<i64>) -> BillFinding {
 fn incoming(rows: impl IntoIterator<Item = Unpriced>) -> Vec<LoadRow> {
     rows.into_iter()
         .map(LoadRow::Unpriced)
-        .chain([LoadRow::End])
+        .chain([LoadRow::EndOfFile])
         .collect()
 }
 
 /// A journal with `EMP-1` of 1.00 to a number, and `EMP-2` to `EMP-n` that leave their amount to their bills.
 async fn mixed(n: u64) -> World {
     let world = World::new();
-    let mut file = vec![LoadRow::Good(row(1))];
+    let mut file = vec![LoadRow::Valid(row(1))];
     file.extend(incoming((2..=n).map(unpriced)));
     let loaded = world.load_incoming(plan(), file).await;
     assert!(matches!(loaded, Loaded::New(_)), "{loaded:?}");
@@ -163,7 +163,7 @@ async fn a_group_of_bills_with_one_that_cannot_be_recorded_changes_nothing() {
 async fn a_second_load_is_already_there_before_and_after_the_bills_whatever_they_say() {
     let world = mixed(3).await;
     let file = || {
-        let mut file = vec![LoadRow::Good(row(1))];
+        let mut file = vec![LoadRow::Valid(row(1))];
         file.extend(incoming((2..=3).map(unpriced)));
         file
     };

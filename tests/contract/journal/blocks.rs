@@ -3,7 +3,7 @@
 use std::sync::mpsc::channel;
 
 use disburse::domain::{Instruction, Originator};
-use disburse::journal::{LoadRow, LoadPlan, LoadRefusal, Loaded};
+use disburse::journal::{LoadPlan, LoadRefusal, LoadRow, Loaded};
 
 use crate::proof::assert_sound;
 use crate::support::*;
@@ -52,9 +52,9 @@ async fn every_row_is_stored_as_it_passed_and_the_blocks_prove_it() {
         if row.line.is_multiple_of(100) {
             file.push(LoadRow::Unpriced(unpriced(100_000 + row.line)));
         }
-        file.push(LoadRow::Good(row.clone()));
+        file.push(LoadRow::Valid(row.clone()));
     }
-    file.push(LoadRow::End);
+    file.push(LoadRow::EndOfFile);
     let loaded = world.load_incoming(plan(), file).await;
     let Loaded::New(summary) = loaded else {
         panic!("{loaded:?}");
@@ -88,8 +88,8 @@ async fn recall(world: &World, plan: LoadPlan, rows: Vec<LoadRow>) -> Option<Loa
 }
 
 fn whole(rows: Vec<Instruction>) -> Vec<LoadRow> {
-    let mut file: Vec<LoadRow> = rows.into_iter().map(LoadRow::Good).collect();
-    file.push(LoadRow::End);
+    let mut file: Vec<LoadRow> = rows.into_iter().map(LoadRow::Valid).collect();
+    file.push(LoadRow::EndOfFile);
     file
 }
 
@@ -103,7 +103,7 @@ async fn a_file_is_recalled_as_a_load_would_tell_it() {
         ..plan()
     };
     let mut file = whole(rows(1..=6));
-    file.insert(2, LoadRow::Bad(bad(50, 500)));
+    file.insert(2, LoadRow::Invalid(bad(50, 500)));
     file.insert(4, LoadRow::Unpriced(unpriced(9)));
     let loaded = world.load_incoming(skipping(), file.clone()).await;
     assert!(matches!(loaded, Loaded::New(_)), "{loaded:?}");

@@ -1,7 +1,7 @@
 //! Callbacks: stored once, applied once, never trusted beyond what they prove.
 
 use disburse::domain::{Member, PayerTransactionId};
-use disburse::journal::{IncomingCallback, Finding, Heard, Received};
+use disburse::journal::{Finding, Heard, IncomingCallback, Received};
 use disburse::lifecycle::{Class, Event, PaymentState, Policy, SettleOn, State};
 
 use crate::fold::assert_evidence_adds_up;
@@ -144,7 +144,11 @@ async fn a_callback_of_another_amount_or_about_something_else_is_kept_and_not_ap
     let life = world.find("EMP-1").life;
     assert_eq!(life.due_at, Some(at(10)), "the gateway is asked at once");
     let due_at = before.due_at;
-    assert_eq!(PaymentState { due_at, ..life }, before, "and nothing else is new");
+    assert_eq!(
+        PaymentState { due_at, ..life },
+        before,
+        "and nothing else is new"
+    );
     let reader = world.reader();
     let snapshot = reader.snapshot(&batch()).unwrap();
     let trail = snapshot.trail(seq).unwrap();

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use disburse::domain::{BatchName, Timestamp, BootTime};
+use disburse::domain::{BatchName, BootTime, Timestamp};
 use disburse::journal::{Error, Home, Kind, LoadPlan, RunTerms};
 use disburse::ledger::pace::Last;
 use disburse::lifecycle::{Class, Event, State};

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use disburse::journal::{
-    BillFinding, BillOutcome, Claim, LoadRow, LoadPlan, Loaded, RunTerms, Shown,
+    BillFinding, BillOutcome, Claim, LoadPlan, LoadRow, Loaded, RunTerms, Shown,
 };
 use disburse::ledger::confirmation::{Answer, Confirmation};
 use disburse::lifecycle::{Class, State};
@@ -108,10 +108,10 @@ async fn a_retry_that_is_ordered_meanwhile_waits_for_a_word_of_its_own() {
 async fn an_amount_that_a_bill_tells_later_was_not_shown() {
     let world = World::new();
     let file = vec![
-        LoadRow::Good(row(1)),
+        LoadRow::Valid(row(1)),
         LoadRow::Unpriced(unpriced(2)),
         LoadRow::Unpriced(unpriced(3)),
-        LoadRow::End,
+        LoadRow::EndOfFile,
     ];
     let loaded = world.load_incoming(plan(), file).await;
     assert!(matches!(loaded, Loaded::New(_)), "{loaded:?}");

@@ -1,6 +1,6 @@
 //! Rows of an amendment that take the place of rejected ones.
 
-use disburse::journal::{LoadRow, LoadPlan, LoadRefusal, Loaded, RejectedRow};
+use disburse::journal::{LoadPlan, LoadRefusal, LoadRow, Loaded, RejectedRow};
 use disburse::ledger::correction::{Corrects, RejectedName};
 
 use crate::support::*;
@@ -46,7 +46,7 @@ pub(super) async fn load_named(
         incoming.extend(corrects.map(LoadRow::Corrects));
         incoming.push(row);
     }
-    incoming.push(LoadRow::End);
+    incoming.push(LoadRow::EndOfFile);
     world.load_incoming(plan, incoming).await
 }
 
@@ -61,7 +61,7 @@ pub(super) fn refused(loaded: Loaded) -> String {
 }
 
 pub(super) fn good(n: u64) -> LoadRow {
-    LoadRow::Good(row(n))
+    LoadRow::Valid(row(n))
 }
 
 #[tokio::test]
@@ -168,7 +168,7 @@ async fn what_has_errors_again_is_not_set_aside_a_second_time() {
     let mut still = bad(2, 900);
     still.reference = "BAD-30".into();
     let file = vec![
-        (Some(name_of(&rejected[0])), LoadRow::Bad(still)),
+        (Some(name_of(&rejected[0])), LoadRow::Invalid(still)),
         (Some(name_of(&rejected[1])), good(31)),
     ];
     let loaded = load_named(&world, amending(), file).await;
@@ -188,7 +188,7 @@ async fn digits_that_a_spreadsheet_took_are_told_and_nothing_is_loaded() {
     let (world, rejected) = with_two_rejected().await;
     let mut spoilt = row(31);
     spoilt.account_number = "99427588438".into();
-    let file = vec![(Some(name_of(&rejected[1])), LoadRow::Good(spoilt.clone()))];
+    let file = vec![(Some(name_of(&rejected[1])), LoadRow::Valid(spoilt.clone()))];
     let text = refused(load_named(&world, amending(), file).await);
     assert!(
         text.contains("account_number: has 11 digits, and the rejected row had 13: the zeros in front are gone"),
@@ -196,7 +196,7 @@ async fn digits_that_a_spreadsheet_took_are_told_and_nothing_is_loaded() {
     );
     assert!(!text.contains("99427588438"), "no account is shown: {text}");
     spoilt.account_number = "0099427588438".into();
-    let file = vec![(Some(name_of(&rejected[1])), LoadRow::Good(spoilt))];
+    let file = vec![(Some(name_of(&rejected[1])), LoadRow::Valid(spoilt))];
     let loaded = load_named(&world, amending(), file).await;
     assert!(matches!(loaded, Loaded::New(_)), "{loaded:?}");
 }

@@ -2,7 +2,7 @@
 
 use disburse::domain::PayerTransactionId;
 use disburse::journal::{
-    Claim, Clearance, Decision, Transition, PaymentRecord, Question, WaitsFor, WhyUnretried,
+    Claim, Clearance, Decision, PaymentRecord, Question, Transition, WaitsFor, WhyUnretried,
 };
 use disburse::lifecycle::{Class, Event, Policy, State};
 use std::sync::Arc;

@@ -4,8 +4,7 @@ use std::sync::Arc;
 
 use disburse::domain::DocumentPath;
 use disburse::journal::{
-    BillFinding, BillOutcome, Claim, Error, Halt, Home, LoadRow, Loaded, RunTerms, RunToken,
-    Upload,
+    BillFinding, BillOutcome, Claim, Error, Halt, Home, LoadRow, Loaded, RunTerms, RunToken, Upload,
 };
 use disburse::ledger::confirmation::{Answer, Confirmation};
 use disburse::lifecycle::{Class, Event, State};
@@ -45,7 +44,7 @@ impl World {
 /// took its amount from a bill, `EMP-6` has a document, and nothing is known of `EMP-7`.
 async fn eventful() -> World {
     let world = World::new();
-    let mut file: Vec<LoadRow> = rows(1..=4).into_iter().map(LoadRow::Good).collect();
+    let mut file: Vec<LoadRow> = rows(1..=4).into_iter().map(LoadRow::Valid).collect();
     file.push(LoadRow::Unpriced(unpriced(5)));
     let mut with_document = row(6);
     with_document.document = Some(DocumentPath {
@@ -53,8 +52,8 @@ async fn eventful() -> World {
         written: "6.pdf".into(),
         folder: "/".into(),
     });
-    file.extend([with_document, row(7)].map(LoadRow::Good));
-    file.push(LoadRow::End);
+    file.extend([with_document, row(7)].map(LoadRow::Valid));
+    file.push(LoadRow::EndOfFile);
     let loaded = world.load_incoming(plan(), file).await;
     assert!(matches!(loaded, Loaded::New(_)), "{loaded:?}");
     let token = world.acquire(1).await.token;

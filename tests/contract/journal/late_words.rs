@@ -2,7 +2,7 @@
 
 use disburse::domain::{BatchName, Member, PayerTransactionId};
 use disburse::journal::{
-    IncomingCallback, Decision, Doubt, Halt, LoadPlan, LoadRefusal, Loaded, Received, RepeatPlan,
+    Decision, Doubt, Halt, IncomingCallback, LoadPlan, LoadRefusal, Loaded, Received, RepeatPlan,
     WaitsFor,
 };
 use disburse::lifecycle::{Class, Event, State};

@@ -1,7 +1,7 @@
 //! The same payment in another spelling, or with an amount that its bill tells.
 
 use disburse::domain::{BatchName, Instruction, Reference, ServiceCode};
-use disburse::journal::{AlikeKind, BillCursor, LoadRow, LoadPlan, LoadRefusal, Loaded};
+use disburse::journal::{AlikeKind, BillCursor, LoadPlan, LoadRefusal, LoadRow, Loaded};
 use disburse::lifecycle::Class;
 
 use crate::support::*;
@@ -30,13 +30,13 @@ fn to_account(account: &str, reference: Option<&str>) -> Instruction {
 fn billed(account: &str, reference: Option<&str>, amount: Option<i64>) -> LoadRow {
     let row = to_account(account, reference);
     match amount {
-        Some(minor) => LoadRow::Good(with_amount(row, minor)),
+        Some(minor) => LoadRow::Valid(with_amount(row, minor)),
         None => LoadRow::Unpriced(row.with_money(kes())),
     }
 }
 
 fn file(rows: impl IntoIterator<Item = LoadRow>) -> Vec<LoadRow> {
-    rows.into_iter().chain([LoadRow::End]).collect()
+    rows.into_iter().chain([LoadRow::EndOfFile]).collect()
 }
 
 fn repeated(loaded: &Loaded) -> u64 {

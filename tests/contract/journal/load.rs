@@ -1,7 +1,7 @@
 //! A load is all or nothing.
 
 use disburse::domain::{Amount, Currency, Reference, Tally};
-use disburse::journal::{LoadRow, LoadPlan, LoadRefusal, Loaded, ReportRow};
+use disburse::journal::{LoadPlan, LoadRefusal, LoadRow, Loaded, ReportRow};
 use disburse::lifecycle::{Class, State};
 
 use crate::support::*;
@@ -57,14 +57,14 @@ type Case = (
 );
 
 fn good(rows: Vec<disburse::domain::Instruction>) -> Vec<LoadRow> {
-    let mut incoming: Vec<LoadRow> = rows.into_iter().map(LoadRow::Good).collect();
-    incoming.push(LoadRow::End);
+    let mut incoming: Vec<LoadRow> = rows.into_iter().map(LoadRow::Valid).collect();
+    incoming.push(LoadRow::EndOfFile);
     incoming
 }
 
 fn refusals() -> Vec<Case> {
     let mut with_bad = good(rows(1..=3));
-    with_bad.insert(1, LoadRow::Bad(bad(9, 100)));
+    with_bad.insert(1, LoadRow::Invalid(bad(9, 100)));
     let mut unended = good(rows(1..=3));
     unended.pop();
     let mut twice = rows(1..=3);
@@ -111,7 +111,7 @@ fn refusals() -> Vec<Case> {
         ("nothing sent at all", plan(), Vec::new(), |refusal| {
             *refusal == LoadRefusal::Unreadable
         }),
-        ("no rows", plan(), vec![LoadRow::End], |refusal| {
+        ("no rows", plan(), vec![LoadRow::EndOfFile], |refusal| {
             *refusal == LoadRefusal::NoRows
         }),
         ("declared count", count(4), good(rows(1..=3)), |refusal| {

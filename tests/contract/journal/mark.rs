@@ -128,8 +128,8 @@ async fn two_processes_share_a_mark() {
         };
         let (sender, receiver) = std::sync::mpsc::channel();
         let incoming = [
-            disburse::journal::LoadRow::Good(row(9)),
-            disburse::journal::LoadRow::End,
+            disburse::journal::LoadRow::Valid(row(9)),
+            disburse::journal::LoadRow::EndOfFile,
         ];
         sender.send(incoming.to_vec()).unwrap();
         drop(sender);
@@ -252,7 +252,7 @@ async fn a_row_whose_amount_may_have_been_fixed_and_posted_before_is_asked_about
     let world = World::new();
     let file = vec![
         disburse::journal::LoadRow::Unpriced(unpriced(2)),
-        disburse::journal::LoadRow::End,
+        disburse::journal::LoadRow::EndOfFile,
     ];
     world.load_incoming(plan(), file).await;
     let copy = copy_of(&world);

@@ -336,7 +336,7 @@ async fn a_journal_of_the_first_version_goes_on_where_it_was() {
     };
     let file = vec![
         disburse::journal::LoadRow::Unpriced(unpriced(9)),
-        disburse::journal::LoadRow::End,
+        disburse::journal::LoadRow::EndOfFile,
     ];
     let loaded = world.load_incoming(amend, file).await;
     assert!(matches!(loaded, Loaded::New(_)), "{loaded:?}");

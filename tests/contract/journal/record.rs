@@ -2,7 +2,7 @@
 
 use disburse::domain::{GatewayTransactionId, ResponseDetails};
 use disburse::journal::Finding;
-use disburse::lifecycle::{Class, Event, PaymentState, StepContext, State, step};
+use disburse::lifecycle::{Class, Event, PaymentState, State, StepContext, step};
 
 use crate::fold::{assert_evidence_adds_up, fold};
 use crate::support::*;
@@ -83,7 +83,12 @@ async fn every_event_in_every_state_moves_as_the_lifecycle_says() {
         // The journal spreads the jitter over a group; a due time is compared with its bounds.
         let by = |jitter| {
             let now = at(400);
-            step(&before[index], event, StepContext { now, jitter }, &world.policy)
+            step(
+                &before[index],
+                event,
+                StepContext { now, jitter },
+                &world.policy,
+            )
         };
         let (slow, quick) = (by(0), by(255));
         let due = moved.life.due_at;

@@ -2,7 +2,7 @@
 
 use disburse::domain::{BatchName, Instruction, PayerTransactionId};
 use disburse::journal::{
-    Clearance, LoadRow, LoadPlan, LoadRefusal, LoadSummary, Loaded, RepeatPlan,
+    Clearance, LoadPlan, LoadRefusal, LoadRow, LoadSummary, Loaded, RepeatPlan,
 };
 use disburse::ledger::correction::Corrects;
 use disburse::lifecycle::{Class, State};
@@ -29,9 +29,9 @@ async fn load(
     let mut incoming = Vec::new();
     for (id, row) in rows {
         incoming.push(LoadRow::Corrects(Corrects::Failed(id.to_string())));
-        incoming.push(LoadRow::Good(row));
+        incoming.push(LoadRow::Valid(row));
     }
-    incoming.push(LoadRow::End);
+    incoming.push(LoadRow::EndOfFile);
     world.load_incoming(plan, incoming).await
 }
 
@@ -96,10 +96,10 @@ async fn a_corrected_row_is_paid_under_its_own_identifier_and_counted_once() {
     // The same file again changes nothing, alone or beside more.
     let again = load(&world, amending(), vec![(first, corrected())]).await;
     assert!(matches!(again, Loaded::AlreadyLoaded(_)), "{again:?}");
-    let mut incoming = vec![LoadRow::Good(row(7))];
+    let mut incoming = vec![LoadRow::Valid(row(7))];
     incoming.push(LoadRow::Corrects(Corrects::Failed(first.to_string())));
-    incoming.push(LoadRow::Good(corrected()));
-    incoming.push(LoadRow::End);
+    incoming.push(LoadRow::Valid(corrected()));
+    incoming.push(LoadRow::EndOfFile);
     let Loaded::New(summary) = world.load_incoming(amending(), incoming).await else {
         panic!("a row is added");
     };

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use disburse::domain::{Member, ResponseDetails};
-use disburse::journal::{IncomingCallback, Decision, LoadPlan, RunToken};
+use disburse::journal::{Decision, IncomingCallback, LoadPlan, RunToken};
 use disburse::lifecycle::{Class, Event};
 use proptest::prelude::*;
 

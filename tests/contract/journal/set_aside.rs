@@ -61,8 +61,8 @@ async fn a_rejected_row_that_is_withdrawn_is_counted_so_and_taken_by_no_other() 
     let before = world.contents();
     for file in [
         vec![(Some(name_of(&rejected[0])), good(30))],
-        vec![(Some(name_of(&rejected[0])), LoadRow::Bad(still_bad))],
-        vec![(None, LoadRow::Good(under_its_reference))],
+        vec![(Some(name_of(&rejected[0])), LoadRow::Invalid(still_bad))],
+        vec![(None, LoadRow::Valid(under_its_reference))],
     ] {
         let text = refused(load_named(&world, amending(), file).await);
         assert!(text.contains(&told), "{text}");

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use disburse::domain::Member;
-use disburse::journal::{IncomingCallback, Clearance, Error, Finding, Halt, WaitsFor};
+use disburse::journal::{Clearance, Error, Finding, Halt, IncomingCallback, WaitsFor};
 use disburse::ledger::decisions::{Asked, Heard, Refusal};
 use disburse::lifecycle::{Class, Event, Policy, State};
 

@@ -264,7 +264,10 @@ fn an_old_due_time_does_not_hold_up_the_end() {
 #[test]
 fn a_drain_gives_back_what_was_claimed_and_ends_when_nothing_is_under_way() {
     let mut core = begun(limits(), claims(1..=6), post_due(at(0)));
-    core.tell(EngineInput::Questions(questions(50..=55), ask_due(at(0))), at(0));
+    core.tell(
+        EngineInput::Questions(questions(50..=55), ask_due(at(0))),
+        at(0),
+    );
     assert_eq!(post_all(&mut core, at(0)), [1, 2, 3]);
     assert_eq!(ask_all(&mut core, at(0)), [50, 51, 52]);
     core.tell(EngineInput::Drain, at(1));
@@ -352,7 +355,10 @@ fn a_gateway_that_answered_once_is_not_unreachable() {
     core.tell(EngineInput::PostEnded(Health::Healthy), at(0));
     for _ in 0..5 {
         core.take_post(1);
-        core.tell(EngineInput::PostEnded(Health::Unreachable("x".into())), at(0));
+        core.tell(
+            EngineInput::PostEnded(Health::Unreachable("x".into())),
+            at(0),
+        );
     }
     core.poll(secs(30));
     assert!(!core.is_ending());

@@ -125,7 +125,10 @@ fn losses_in_a_row_pause_the_posts_and_give_back_what_was_claimed() {
     assert_eq!(ask_all(&mut core, secs(2)), [50, 51]);
     // After the pause one request decides.
     assert_eq!(claims_asked(&core.poll(secs(6))), Some(1));
-    core.tell(EngineInput::Claimed(claims(4..=4), post_due(at(0))), secs(6));
+    core.tell(
+        EngineInput::Claimed(claims(4..=4), post_due(at(0))),
+        secs(6),
+    );
     assert_eq!(post_all(&mut core, secs(6)), [4]);
     assert_eq!(claims_asked(&core.poll(secs(6))), None);
     ended_posts(&mut core, 1, &Health::Healthy, secs(7));
@@ -139,7 +142,10 @@ fn a_probe_that_fails_doubles_the_pause() {
     post_all(&mut core, at(0));
     ended_posts(&mut core, 2, &Health::Lost, at(0));
     core.poll(secs(5));
-    core.tell(EngineInput::Claimed(claims(3..=3), post_due(at(0))), secs(5));
+    core.tell(
+        EngineInput::Claimed(claims(3..=3), post_due(at(0))),
+        secs(5),
+    );
     assert_eq!(post_all(&mut core, secs(5)), [3]);
     ended_posts(&mut core, 1, &Health::Unreachable("x".into()), secs(6));
     assert_eq!(claims_asked(&core.poll(secs(15))), None);
@@ -152,7 +158,10 @@ fn a_probe_that_is_told_to_slow_down_is_followed_by_another() {
     post_all(&mut core, at(0));
     ended_posts(&mut core, 2, &Health::Lost, at(0));
     core.poll(secs(5));
-    core.tell(EngineInput::Claimed(claims(3..=3), post_due(at(0))), secs(5));
+    core.tell(
+        EngineInput::Claimed(claims(3..=3), post_due(at(0))),
+        secs(5),
+    );
     assert_eq!(post_all(&mut core, secs(5)), [3]);
     let slow = Health::SlowDown(Duration::from_secs(2));
     ended_posts(&mut core, 1, &slow, secs(6));
@@ -166,7 +175,10 @@ fn a_probe_that_is_told_to_slow_down_is_followed_by_another() {
 #[test]
 fn a_gateway_that_asks_for_less_gets_nothing_meanwhile() {
     let mut core = begun(limits(), claims(1..=5), post_due(at(0)));
-    core.tell(EngineInput::Questions(questions(50..=52), ask_due(secs(1))), at(0));
+    core.tell(
+        EngineInput::Questions(questions(50..=52), ask_due(secs(1))),
+        at(0),
+    );
     assert_eq!(post_all(&mut core, at(0)).len(), 3);
     let slow = Health::SlowDown(Duration::from_secs(4));
     ended_posts(&mut core, 1, &slow, secs(1));
@@ -273,7 +285,10 @@ fn a_lane_that_the_operator_opened_is_posted_from_again() {
     core.poll(at(0));
     assert_eq!(core.held(), []);
     let states = [(State::Ready, 1), (State::Acknowledged, 1)];
-    core.tell(EngineInput::Standing(standing(&states, &[1]), NOTHING), at(1));
+    core.tell(
+        EngineInput::Standing(standing(&states, &[1]), NOTHING),
+        at(1),
+    );
     assert_eq!(core.held(), [service(1)]);
     core.poll(at(1));
     let open = standing(&states, &[]);

@@ -10,7 +10,10 @@ pub(in crate::journal::sqlite) fn detail_of(said: &ResponseDetails) -> Option<St
 }
 
 /// The same, with a body that could not be read.
-pub(in crate::journal::sqlite) fn detail_with(said: &ResponseDetails, body: Option<&str>) -> Option<String> {
+pub(in crate::journal::sqlite) fn detail_with(
+    said: &ResponseDetails,
+    body: Option<&str>,
+) -> Option<String> {
     let detail = Detail {
         cause: Some(said.cause.as_str()).filter(|cause| !cause.is_empty()),
         http_status: said.http_status.filter(|status| *status != 200),

@@ -2,7 +2,7 @@
 
 use super::values::corrupt;
 use crate::journal::Error;
-use crate::lifecycle::{Class, Event, RecordedEvent, CodeMeaning};
+use crate::lifecycle::{Class, CodeMeaning, Event, RecordedEvent};
 
 /// Returns the number and the words of an event: `(number, class, code)`.
 pub(in crate::journal::sqlite) fn event_numbers(event: Event) -> (i64, Option<i64>, Option<i32>) {
@@ -154,9 +154,9 @@ pub(in crate::journal::sqlite) fn fact_of(
 ) -> Result<RecordedEvent, Error> {
     Ok(match number {
         PRESUMED_POSTED => RecordedEvent::PresumedPosted,
-        STOOD => {
-            RecordedEvent::Stood(crate::journal::sqlite::payments::stood::Standing::of_detail(detail)?.life)
-        }
+        STOOD => RecordedEvent::Stood(
+            crate::journal::sqlite::payments::stood::Standing::of_detail(detail)?.life,
+        ),
         NOTED_CALLBACK..=MIGRATED | CLAIMED_TOGETHER | ACTED | DOCUMENT_CHECKED | MENDED => {
             RecordedEvent::Note
         }

@@ -3,7 +3,7 @@
 use rusqlite::types::Value;
 use rusqlite::{CachedStatement, Connection};
 
-use crate::domain::{Instruction, PayerTransactionId, AmountField};
+use crate::domain::{AmountField, Instruction, PayerTransactionId};
 use crate::journal::Error;
 
 /// Where an instruction belongs.

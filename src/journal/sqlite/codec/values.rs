@@ -3,8 +3,8 @@
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use crate::domain::{
-    Amount, Country, Currency, DocumentPath, Instruction, Money, Msisdn, PayerTransactionId,
-    Payment, Reference, ServiceCode, Timestamp, AmountField,
+    Amount, AmountField, Country, Currency, DocumentPath, Instruction, Money, Msisdn,
+    PayerTransactionId, Payment, Reference, ServiceCode, Timestamp,
 };
 use crate::journal::Error;
 use crate::lifecycle::{PaymentState, State};

@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::chain::{Chain, Evidence};
 use super::encoding::{CanonicalHasher, Digest};
-use crate::domain::{Instruction, PayerTransactionId, Reference, Timestamp, AmountField};
+use crate::domain::{AmountField, Instruction, PayerTransactionId, Reference, Timestamp};
 use crate::journal::Error;
 use crate::journal::sqlite::codec::events::ROWS_LOADED;
 use crate::journal::sqlite::codec::insert::{Texts, line_number};
@@ -186,7 +186,10 @@ impl BlockHasher {
         canon.integer(self.load_id);
         canon.integer(line_number(row.line));
         canon.text(id.as_str());
-        canon.maybe(row.reference.as_ref().map(Reference::as_str), CanonicalHasher::text);
+        canon.maybe(
+            row.reference.as_ref().map(Reference::as_str),
+            CanonicalHasher::text,
+        );
         canon.integer(0);
         canon.integer(self.received_at);
         canon.text(row.msisdn.as_str());

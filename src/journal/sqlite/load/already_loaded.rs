@@ -9,7 +9,7 @@ use super::prepare::{self, Preparer};
 use crate::domain::{Currency, ServiceCode, Tally};
 use crate::journal::sqlite::codec::values::currency_of;
 use crate::journal::sqlite::session::transaction::WriteSession;
-use crate::journal::{Error, LoadRow, LoadPlan, LoadRefusal, LoadSummary, Loaded};
+use crate::journal::{Error, LoadPlan, LoadRefusal, LoadRow, LoadSummary, Loaded};
 
 /// Tells whether the file is in its batch already; `None` when it is not, or when that takes a load to find out.
 pub(in crate::journal::sqlite) fn recall(
@@ -34,19 +34,19 @@ impl Load<'_> {
         let hashed = prepare::each(Preparer::of_content(self.plan), rows, |rows, _| {
             for row in rows {
                 match row {
-                    LoadRow::Good(row) => {
+                    LoadRow::Valid(row) => {
                         self.count(row, Some(row.money.amount.minor()))?;
                     }
                     LoadRow::Unpriced(row) => {
                         self.count(row, None)?;
                     }
-                    LoadRow::Bad(row) => {
+                    LoadRow::Invalid(row) => {
                         seen.take_bad(row);
                         self.count_rejected(row);
                     }
                     // The digest has it.
                     LoadRow::Corrects(_) => {}
-                    LoadRow::End => seen.ended = true,
+                    LoadRow::EndOfFile => seen.ended = true,
                 }
             }
             Ok(())

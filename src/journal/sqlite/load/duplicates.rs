@@ -7,10 +7,10 @@ use super::nameless::NamelessRows;
 use super::prepare::identifier;
 use super::sorted::LATE_MAX;
 use super::sorted::Sorted;
-use crate::domain::{Instruction, AmountField};
+use crate::domain::{AmountField, Instruction};
 use crate::journal::sqlite::codec::insert::Appender;
 use crate::journal::sqlite::codec::values::{Stored, state_number};
-use crate::journal::{Difference, Error, CrossRowError, LoadRefusal, RejectedRow};
+use crate::journal::{CrossRowError, Difference, Error, LoadRefusal, RejectedRow};
 use crate::ledger::amendment::{self, Amendment};
 use crate::ledger::repeats::may_be_same_person;
 use crate::lifecycle::State;
@@ -40,7 +40,7 @@ impl Load<'_> {
         let mut above = 0;
         while let Some(entry) = entries.next()? {
             #[cfg(debug_assertions)]
-            crate::points::pass("in-load");
+            crate::failpoints::pass("in-load");
             let seq = self.base.saturating_add_unsigned(entry.place) + 1;
             // What it was to correct says which payment it is, before its content does.
             if self.existed && nameless.take(self, seq)? {

@@ -8,7 +8,7 @@ use crate::domain::{Instruction, Reference};
 use crate::journal::sqlite::codec::values::{PAYMENT_COLUMNS, corrupt, stored_of};
 use crate::journal::sqlite::repeats::on_record::other;
 use crate::journal::sqlite::repeats::vouched::Vouched;
-use crate::journal::{Error, CrossRowError};
+use crate::journal::{CrossRowError, Error};
 use crate::ledger::repeats::{References, is_same_payment};
 use crate::ledger::replacement::{Refusal, is_equal_row};
 
@@ -18,7 +18,9 @@ type New = (usize, i64);
 impl Load<'_> {
     /// Returns the corrected rows that are equal to another row of the batch, each with its error.
     // Their identifiers come from what they replace, so that none of them collides with the row that it is equal to.
-    pub(in crate::journal::sqlite) fn equal_replacements(&self) -> Result<Vec<CrossRowError>, Error> {
+    pub(in crate::journal::sqlite) fn equal_replacements(
+        &self,
+    ) -> Result<Vec<CrossRowError>, Error> {
         let mut by_amount: BTreeMap<(i64, i64), Vec<New>> = BTreeMap::new();
         for (place, link) in self.corrections.placed_links() {
             let key = (link.lane, link.minors.1);

@@ -6,7 +6,7 @@ use rusqlite::params;
 use super::duplicates::NEW_UNNAMED;
 use super::job::Load;
 use crate::journal::sqlite::codec::values::state_number;
-use crate::journal::{Error, CrossRowError, LoadRefusal};
+use crate::journal::{CrossRowError, Error, LoadRefusal};
 use crate::ledger::amendment::{is_batch_again, may_stand_instead};
 use crate::ledger::repeats::is_same_account;
 use crate::lifecycle::State;

@@ -13,7 +13,7 @@ use super::corrections::Corrections;
 use super::job::{Lane, Load, Seen};
 use super::prepare::{self, Preparer};
 use super::sorted::Sorted;
-use crate::domain::{Instruction, PayerTransactionId, Tally, AmountField};
+use crate::domain::{AmountField, Instruction, PayerTransactionId, Tally};
 use crate::journal::sqlite::codec::catalog::purpose;
 use crate::journal::sqlite::codec::insert::{Insert, Placed};
 use crate::journal::sqlite::codec::values::NEVER;
@@ -30,7 +30,7 @@ use crate::journal::sqlite::run::lanes::hold_added;
 use crate::journal::sqlite::run::pinned::bind;
 use crate::journal::sqlite::schema::open;
 use crate::journal::sqlite::session::transaction::WriteSession;
-use crate::journal::{Error, LoadRow, LoadPlan, LoadRefusal, Loaded};
+use crate::journal::{Error, LoadPlan, LoadRefusal, LoadRow, Loaded};
 use crate::ledger::payer::Identifiers;
 
 /// Loads a file. Anything but [`Loaded::New`] leaves the journal as it was.
@@ -341,7 +341,7 @@ impl<'a> Load<'a> {
         };
         for row in rows {
             match row {
-                LoadRow::Good(row) if self.corrections.is_replacement_next() => {
+                LoadRow::Valid(row) if self.corrections.is_replacement_next() => {
                     let others = self.newest() - self.base;
                     self.corrections
                         .take_replacement(row.line, Some(row), others);
@@ -350,7 +350,7 @@ impl<'a> Load<'a> {
                     let others = self.newest() - self.base;
                     self.corrections.take_replacement(row.line, None, others);
                 }
-                LoadRow::Good(row) => {
+                LoadRow::Valid(row) => {
                     let minor = row.money.amount.minor();
                     self.insert(insert, row, next()?, Some(minor))?;
                     self.corrections.take(row.line, Some(self.newest()));
@@ -359,7 +359,7 @@ impl<'a> Load<'a> {
                     self.insert(insert, row, next()?, None)?;
                     self.corrections.take(row.line, Some(self.newest()));
                 }
-                LoadRow::Bad(row) => {
+                LoadRow::Invalid(row) => {
                     seen.take_bad(row);
                     // What it was to correct stays as it is.
                     match self.corrections.take(row.line, None) {
@@ -368,7 +368,7 @@ impl<'a> Load<'a> {
                     }
                 }
                 LoadRow::Corrects(corrects) => self.corrections.announce(corrects),
-                LoadRow::End => seen.ended = true,
+                LoadRow::EndOfFile => seen.ended = true,
             }
         }
         Ok(())

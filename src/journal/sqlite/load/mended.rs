@@ -6,7 +6,7 @@ use rusqlite::params;
 use super::job::Load;
 use crate::domain::Instruction;
 use crate::journal::sqlite::codec::values::Stored;
-use crate::journal::{Error, CrossRowError, LoadRefusal};
+use crate::journal::{CrossRowError, Error, LoadRefusal};
 use crate::ledger::correction::{Corrects, RejectedName, has_error};
 use crate::ledger::mended::{Meant, NewRow, OpenRow, OpenRows};
 use crate::ledger::repeats::{may_be_same_person, reads_alike};

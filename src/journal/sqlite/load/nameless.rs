@@ -12,7 +12,7 @@ use crate::domain::Instruction;
 use crate::journal::sqlite::codec::catalog::batch_of;
 use crate::journal::sqlite::codec::values::Stored;
 use crate::journal::sqlite::repeats::on_record::Other;
-use crate::journal::{Error, CrossRowError};
+use crate::journal::{CrossRowError, Error};
 use crate::ledger::correction::{Corrects, RejectedName};
 use crate::ledger::mended::{Nameless, nameless};
 

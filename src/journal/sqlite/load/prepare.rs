@@ -6,12 +6,12 @@ use sha2::{Digest, Sha256};
 
 use super::external_sort::{Entry, Order};
 use crate::domain::{
-    ContentDigest, Instruction, Originator, PayerTransactionId, RowKey, ServiceCode, AmountField,
+    AmountField, ContentDigest, Instruction, Originator, PayerTransactionId, RowKey, ServiceCode,
 };
 use crate::journal::sqlite::codec::values::corrupt;
 use crate::journal::sqlite::evidence::instruction_blocks::BlockHasher;
 use crate::journal::sqlite::repeats::fingerprints::{Collector, Key};
-use crate::journal::{Error, LoadRow, LoadPlan};
+use crate::journal::{Error, LoadPlan, LoadRow};
 use crate::ledger::correction::Corrects;
 use crate::ledger::payer::Identifiers;
 
@@ -80,17 +80,17 @@ impl Preparer {
         let mut ids = Vec::with_capacity(block.len());
         for row in block {
             let id = match row {
-                LoadRow::Good(row) => self.row(row, Some(row.money.amount.minor()))?,
+                LoadRow::Valid(row) => self.row(row, Some(row.money.amount.minor()))?,
                 LoadRow::Unpriced(row) => self.row(row, None)?,
                 LoadRow::Corrects(corrects) => {
                     self.corrects = Some(corrects.clone());
                     continue;
                 }
-                LoadRow::Bad(_) => {
+                LoadRow::Invalid(_) => {
                     self.corrects = None;
                     continue;
                 }
-                LoadRow::End => continue,
+                LoadRow::EndOfFile => continue,
             };
             ids.extend(id);
         }
@@ -150,7 +150,7 @@ pub(in crate::journal::sqlite) fn each(
         return Ok(preparer);
     };
     // A file of one block is inserted before a thread has begun.
-    if matches!(first.last(), Some(LoadRow::End)) {
+    if matches!(first.last(), Some(LoadRow::EndOfFile)) {
         for block in std::iter::once(first).chain(blocks) {
             let ids = preparer.block(&block)?;
             insert(&block, &ids)?;
@@ -195,7 +195,7 @@ pub(in crate::journal::sqlite) fn identifier<M>(
         None => RowKey::Content { hash, above },
     };
     #[cfg(test)]
-    if crate::canary::SeededBug::OtherIdentifierOnReload.is_active() {
+    if crate::seeded_bugs::SeededBug::OtherIdentifierOnReload.is_active() {
         let moment = u32::try_from(plan.now.as_millis() % 1_000_000).unwrap_or(0);
         return PayerTransactionId::derive(originator, &plan.batch, &key, moment);
     }

@@ -3,7 +3,7 @@
 use super::job::{ByService, Load};
 use crate::domain::{Currency, Tally};
 use crate::journal::sqlite::codec::values::{currency_of, service_of};
-use crate::journal::{Error, CrossRowError, LoadRefusal, LoadSummary};
+use crate::journal::{CrossRowError, Error, LoadRefusal, LoadSummary};
 use crate::ledger::payer::Identifiers;
 
 /// Amounts are divided by this before SQLite adds them up, so that their sum stays within 64 bits whatever they are.

@@ -20,14 +20,14 @@ use crate::journal::sqlite::session::payments::subject;
 use crate::journal::sqlite::session::transaction::WriteSession;
 use crate::journal::sqlite::writer::queue::CommitMode;
 use crate::journal::{
-    Answered, Cancelled, Decision, Error, Failures, Finding, Looked, Transition, RepeatPlan, Seen,
-    ToCancel,
+    Answered, Cancelled, Decision, Error, Failures, Finding, Looked, RepeatPlan, Seen, ToCancel,
+    Transition,
 };
 use crate::ledger::decisions::{
     About, Asked, ByCode, Heard, Refusal, as_missed, is_within, may_fail,
 };
 use crate::ledger::names::PaymentName;
-use crate::lifecycle::{Event, StepContext, Policy, State, proven};
+use crate::lifecycle::{Event, Policy, State, StepContext, proven};
 
 impl Journal {
     /// Returns what is known of the payment that a person names, the newest of its generations.
@@ -166,7 +166,8 @@ impl Journal {
     /// # Errors
     /// [`Error::UnknownBatch`].
     pub async fn to_cancel(&self, batch: BatchName) -> Result<ToCancel, Error> {
-        self.ask(CommitMode::Alone, move |c| to_cancel(c, &batch)).await
+        self.ask(CommitMode::Alone, move |c| to_cancel(c, &batch))
+            .await
     }
 
     /// Withdraws what was never posted, if it is no more than what was shown. Of what an earlier journal may have posted it orders

@@ -37,7 +37,8 @@ impl Journal {
     /// # Errors
     /// [`Error::UnknownBatch`].
     pub async fn replaced(&self, batch: BatchName) -> Result<Vec<Replaced>, Error> {
-        self.ask(CommitMode::Alone, move |c| replaced(c, &batch)).await
+        self.ask(CommitMode::Alone, move |c| replaced(c, &batch))
+            .await
     }
 }
 

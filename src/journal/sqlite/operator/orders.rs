@@ -38,11 +38,11 @@ use crate::journal::sqlite::session::subject::Subject;
 use crate::journal::sqlite::session::transaction::WriteSession;
 use crate::journal::sqlite::verify::checks::check_generations;
 use crate::journal::sqlite::writer::queue::CommitMode;
-use crate::journal::{Cancelled, Decision, Error, Failures, Lane, Transition, RepeatPlan};
+use crate::journal::{Cancelled, Decision, Error, Failures, Lane, RepeatPlan, Transition};
 use crate::ledger::HeldFor;
 use crate::ledger::names::PaymentName;
 use crate::ledger::recovery::retry_is_presumed;
-use crate::lifecycle::{Event, StepContext, Policy, State, step};
+use crate::lifecycle::{Event, Policy, State, StepContext, step};
 
 impl Journal {
     /// Opens a held lane by the name of its service; `None` when it was not held.
@@ -107,8 +107,10 @@ impl Journal {
         now: Timestamp,
     ) -> Result<u64, Error> {
         let which = which.into();
-        self.ask(CommitMode::Alone, move |c| retry(c, &batch, &which, None, now))
-            .await
+        self.ask(CommitMode::Alone, move |c| {
+            retry(c, &batch, &which, None, now)
+        })
+        .await
     }
 }
 
@@ -322,7 +324,7 @@ pub(in crate::journal::sqlite) fn retry(
     let originator = Originator::parse(&originator)
         .map_err(|_| crate::journal::sqlite::codec::values::corrupt("an originator"))?;
     #[cfg(test)]
-    if crate::canary::SeededBug::RetryDoubtful.is_active() {
+    if crate::seeded_bugs::SeededBug::RetryDoubtful.is_active() {
         c.execute(
             "update life set state = 6, due_at = ?2 where batch_id = ?1 and state = 2",
             params![batch_number, crate::journal::sqlite::codec::values::NEVER],
@@ -438,7 +440,7 @@ pub(in crate::journal::sqlite) fn succeed(
         was_presumed,
     );
     #[cfg(test)]
-    let presumed = presumed && !crate::canary::SeededBug::PresumptionForgotten.is_active();
+    let presumed = presumed && !crate::seeded_bugs::SeededBug::PresumptionForgotten.is_active();
     let state = if presumed {
         State::InDoubt
     } else {

@@ -92,7 +92,7 @@ pub(in crate::journal::sqlite) fn judged(
         return Ok(because(WhyUnretried::EarlierMayBePaid));
     }
     #[cfg(test)]
-    let anew = anew.filter(|_| !crate::canary::SeededBug::RepeatedRetryUnjudged.is_active());
+    let anew = anew.filter(|_| !crate::seeded_bugs::SeededBug::RepeatedRetryUnjudged.is_active());
     let Some(anew) = anew else {
         return Ok(Judged::default());
     };

@@ -11,7 +11,7 @@ use crate::journal::sqlite::session::payments::subject;
 use crate::journal::sqlite::session::subject::Subject;
 use crate::journal::sqlite::session::transaction::WriteSession;
 use crate::ledger::withdrawal::{is_due, may_be_ordered};
-use crate::lifecycle::{Event, StepContext, Policy};
+use crate::lifecycle::{Event, Policy, StepContext};
 
 /// The payments `life l` of which [`may_be_ordered`] holds, and of which it was not ordered (?2) before.
 pub(in crate::journal::sqlite) const WITHDRAWABLE: &str =

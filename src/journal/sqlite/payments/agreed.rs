@@ -13,7 +13,7 @@ use crate::journal::sqlite::session::subject::Subject;
 use crate::journal::sqlite::session::transaction::WriteSession;
 use crate::journal::{Error, Heard};
 use crate::ledger::{Judgement, Ours, Recipient, judge, names_recipient};
-use crate::lifecycle::{Anomaly, Event, PaymentState, StepContext, Policy, Step, step};
+use crate::lifecycle::{Anomaly, Event, PaymentState, Policy, Step, StepContext, step};
 
 /// Compares what was named with what was ordered.
 pub(in crate::journal::sqlite) fn judged(
@@ -26,7 +26,7 @@ pub(in crate::journal::sqlite) fn judged(
         return Ok(Judgement::default());
     }
     #[cfg(test)]
-    if crate::canary::SeededBug::OtherAmountSettles.is_active() {
+    if crate::seeded_bugs::SeededBug::OtherAmountSettles.is_active() {
         return Ok(Judgement::default());
     }
     let (seq, money) = (subject.moved.seq, subject.moved.money);
@@ -63,7 +63,11 @@ pub(in crate::journal::sqlite) fn judged(
 }
 
 /// Makes the next question about a payment due now, if there is one.
-pub(in crate::journal::sqlite) fn hastened(life: PaymentState, moment: StepContext, policy: &Policy) -> PaymentState {
+pub(in crate::journal::sqlite) fn hastened(
+    life: PaymentState,
+    moment: StepContext,
+    policy: &Policy,
+) -> PaymentState {
     if !life.state.is_asked_about() || !policy.status_query {
         return life;
     }

@@ -17,7 +17,9 @@ use crate::journal::sqlite::session::subject::Subject;
 use crate::journal::sqlite::session::transaction::WriteSession;
 use crate::journal::{Error, Heard};
 use crate::ledger::HeldFor;
-use crate::lifecycle::{Anomaly, Class, Event, PaymentState, StepContext, Policy, State, Step, step};
+use crate::lifecycle::{
+    Anomaly, Class, Event, PaymentState, Policy, State, Step, StepContext, step,
+};
 
 /// Applies one event to a payment that was read before, and appends the evidence.
 pub(in crate::journal::sqlite) fn apply(
@@ -81,7 +83,7 @@ pub(in crate::journal::sqlite) fn apply(
         .map(|anomaly| anomaly.to_string())
         .or_else(|| said.anomaly.clone());
     #[cfg(test)]
-    if event == Event::Lost && crate::canary::SeededBug::EvidenceForgotten.is_active() {
+    if event == Event::Lost && crate::seeded_bugs::SeededBug::EvidenceForgotten.is_active() {
         return Ok(anomaly);
     }
     c.append(&Evidence {

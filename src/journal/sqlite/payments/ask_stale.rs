@@ -8,7 +8,7 @@ use crate::journal::Error;
 use crate::journal::sqlite::session::payments::subject;
 use crate::journal::sqlite::session::transaction::WriteSession;
 use crate::journal::sqlite::verify::checks::check_unheard;
-use crate::lifecycle::{Event, PaymentState, StepContext, Policy};
+use crate::lifecycle::{Event, PaymentState, Policy, StepContext};
 use rusqlite::params;
 
 /// Puts a ready payment back to asking, where it is not to be posted unasked; returns whether it did.

@@ -16,10 +16,10 @@ use crate::journal::sqlite::session::members::Member;
 use crate::journal::sqlite::session::payments::payment;
 use crate::journal::sqlite::session::subject::Subject;
 use crate::journal::sqlite::session::transaction::WriteSession;
-use crate::journal::{IncomingCallback, Error, Heard, Received};
+use crate::journal::{Error, Heard, IncomingCallback, Received};
 use crate::ledger::failure::Mark;
 use crate::ledger::{Brings, Kept, has_room};
-use crate::lifecycle::{Class, Event, StepContext, Policy, State, step};
+use crate::lifecycle::{Class, Event, Policy, State, StepContext, step};
 
 /// The callbacks of payment ?1 that are stored: words, junk, words of this class and code, and those with digest ?4.
 // The index is named: statistics of a journal that was only just loaded say that there is next to no evidence, and that

@@ -18,9 +18,9 @@ use crate::journal::sqlite::session::members::{Member, named, of_row, split, sta
 use crate::journal::sqlite::session::payments::subject;
 use crate::journal::sqlite::session::subject::Subject;
 use crate::journal::sqlite::session::transaction::WriteSession;
-use crate::journal::{Clearance, Error, Transition, PAID_TWICE_SHOWN};
+use crate::journal::{Clearance, Error, PAID_TWICE_SHOWN, Transition};
 use crate::ledger::generations::{self, Order, PaidTwice, Twice};
-use crate::lifecycle::{Event, PaymentState, StepContext, Policy, State};
+use crate::lifecycle::{Event, PaymentState, Policy, State, StepContext};
 
 /// Returns the rows of a batch that were paid more than once, in it or beside another load, those that are named first and how many they are.
 pub(in crate::journal::sqlite) fn paid_twice(
@@ -128,7 +128,7 @@ fn judge(
     policy: Option<&Policy>,
 ) -> Result<Order, Error> {
     #[cfg(test)]
-    if crate::canary::SeededBug::RetryUnjudged.is_active() {
+    if crate::seeded_bugs::SeededBug::RetryUnjudged.is_active() {
         return Ok(Order::Leave);
     }
     let (newest, earlier) = split(row)?;
@@ -161,7 +161,12 @@ fn hold(c: &WriteSession, newest: &Member, held: bool) -> Result<PaymentState, E
 }
 
 /// Ends the newest generation: an earlier one is paid.
-fn supersede(c: &WriteSession, seq: i64, paid: i64, moment: StepContext) -> Result<PaymentState, Error> {
+fn supersede(
+    c: &WriteSession,
+    seq: i64,
+    paid: i64,
+    moment: StepContext,
+) -> Result<PaymentState, Error> {
     let paid: String = c
         .prepare_cached("select identifier from instruction where seq = ?1")?
         .query_row([paid], |row| row.get(0))?;
@@ -235,7 +240,7 @@ pub(in crate::journal::sqlite) fn clearance(
         return Ok(Clearance::Settled);
     }
     #[cfg(test)]
-    if crate::canary::SeededBug::RetryJudgedOnce.is_active() {
+    if crate::seeded_bugs::SeededBug::RetryJudgedOnce.is_active() {
         return Ok(Clearance::Leaves);
     }
     let moment = StepContext { now, jitter: 0 };
@@ -255,8 +260,8 @@ pub(in crate::journal::sqlite) fn clearance(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::canary::SeededBug;
     use crate::journal::sqlite::schema::open;
+    use crate::seeded_bugs::SeededBug;
 
     /// A row whose first generation stands at `first`; its retry is claimed.
     fn claimed_over(first: State) -> WriteSession {

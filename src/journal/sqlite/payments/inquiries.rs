@@ -19,7 +19,7 @@ use crate::journal::{Doubt, Error, Standing, WAITING_SHOWN, Waiting, WaitsFor};
 use crate::ledger::decisions;
 use crate::ledger::failure::{Mark, is_spoken_of, word};
 use crate::ledger::generations::{self, Earlier, Order, Word, is_patient};
-use crate::lifecycle::{Class, PaymentState, StepContext, Policy, State};
+use crate::lifecycle::{Class, PaymentState, Policy, State, StepContext};
 
 /// Kinds of evidence: the reply to a post, a status reply, a callback, and a decision that a payment failed.
 const REPLIED: i64 = 5;

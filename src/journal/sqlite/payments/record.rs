@@ -7,7 +7,7 @@ use crate::journal::sqlite::session::payments::subject;
 use crate::journal::sqlite::session::transaction::WriteSession;
 use crate::journal::{Error, Finding, Transition};
 use crate::ledger::withdrawal::is_due;
-use crate::lifecycle::{Event, StepContext, Policy};
+use crate::lifecycle::{Event, Policy, StepContext};
 
 /// Records findings, in order.
 pub(in crate::journal::sqlite) fn record(

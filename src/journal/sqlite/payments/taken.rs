@@ -6,7 +6,7 @@ use crate::journal::sqlite::codec::values::save_life;
 use crate::journal::sqlite::evidence::chain::Evidence;
 use crate::journal::sqlite::session::subject::Subject;
 use crate::journal::sqlite::session::transaction::WriteSession;
-use crate::lifecycle::{Anomaly, Class, Event, StepContext, Policy, State, Step, step};
+use crate::lifecycle::{Anomaly, Class, Event, Policy, State, Step, StepContext, step};
 
 /// Notes, before words are applied, that they name our amount and our number.
 pub(in crate::journal::sqlite) fn recognise(

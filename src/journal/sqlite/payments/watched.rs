@@ -34,7 +34,10 @@ pub(in crate::journal::sqlite) fn watch(
 }
 
 /// The same for the rows of a load, as its comparison with other loads found them.
-pub(in crate::journal::sqlite) fn watch_found(c: &WriteSession, now: Timestamp) -> Result<(), Error> {
+pub(in crate::journal::sqlite) fn watch_found(
+    c: &WriteSession,
+    now: Timestamp,
+) -> Result<(), Error> {
     let mut statement = c.prepare(
         "select seq, other, 0 from temp.watched_found where seq in (select seq from instruction)
          union all select seq, other, 1 from temp.by_word where seq in (select seq from instruction) order by 1, 2, 3",
@@ -137,10 +140,13 @@ impl Watched {
 //
 // The pairs are on the chain of evidence with the payment that is held back: one that somebody takes out of the table, or makes to
 // rest on a person's word, ends the run as any other edit does. One that is added asks one question more.
-pub(in crate::journal::sqlite) fn watched(c: &WriteSession, seqs: &[i64]) -> Result<Watched, Error> {
+pub(in crate::journal::sqlite) fn watched(
+    c: &WriteSession,
+    seqs: &[i64],
+) -> Result<Watched, Error> {
     let mut watched = Watched::default();
     #[cfg(test)]
-    if crate::canary::SeededBug::RepeatJudgedOnce.is_active() {
+    if crate::seeded_bugs::SeededBug::RepeatJudgedOnce.is_active() {
         return Ok(watched);
     }
     let (Some(first), Some(last)) = (seqs.first(), seqs.last()) else {

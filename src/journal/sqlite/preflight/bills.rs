@@ -226,7 +226,11 @@ fn subject(c: &Connection, seq: i64) -> Result<Subject, Error> {
     })
 }
 
-fn record(c: &WriteSession, findings: &[BillFinding], now: Timestamp) -> Result<BillsRecorded, Error> {
+fn record(
+    c: &WriteSession,
+    findings: &[BillFinding],
+    now: Timestamp,
+) -> Result<BillsRecorded, Error> {
     let mut recorded = BillsRecorded::default();
     for finding in findings {
         c.flush()?;
@@ -323,7 +327,12 @@ fn price(
 }
 
 /// Appends what a bill said. A refusal that says what the last one said is the same one: asked every night, it is kept once.
-fn append(c: &WriteSession, batch_id: i64, finding: &BillFinding, now: Timestamp) -> Result<(), Error> {
+fn append(
+    c: &WriteSession,
+    batch_id: i64,
+    finding: &BillFinding,
+    now: Timestamp,
+) -> Result<(), Error> {
     if finding.outcome == BillOutcome::Refused
         && let Some(last) = last_bill(c, finding.seq)?
         && (last.code, last.due, &last.description)

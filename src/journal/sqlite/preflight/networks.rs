@@ -22,8 +22,10 @@ impl Journal {
         batch: BatchName,
         to_account: BTreeSet<ServiceCode>,
     ) -> Result<u64, Error> {
-        self.ask(CommitMode::Alone, move |c| note_numbers(c, &batch, &to_account))
-            .await
+        self.ask(CommitMode::Alone, move |c| {
+            note_numbers(c, &batch, &to_account)
+        })
+        .await
     }
 
     /// Returns numbers that were noted, beyond `after`, in their order.

@@ -14,7 +14,7 @@ use crate::journal::sqlite::session::transaction::WriteSession;
 use crate::journal::sqlite::writer::handle::Journal;
 use crate::journal::sqlite::writer::queue::CommitMode;
 use crate::journal::{Error, TotalDifference};
-use crate::lifecycle::{Event, StepContext, State};
+use crate::lifecycle::{Event, State, StepContext};
 
 impl Journal {
     /// Compares the declared totals of files that had rows without an amount, as far as something of them can be posted.

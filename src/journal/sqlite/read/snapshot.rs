@@ -32,7 +32,7 @@ use crate::journal::sqlite::repeats::linked::{Side, linked};
 use crate::journal::sqlite::schema::open;
 use crate::journal::sqlite::session::members::{corrected, of_row, standing_for};
 use crate::journal::{
-    BatchRecord, BillRecord, Error, Linked, LoadRecord, PaymentRecord, Standing, HistoryEntry,
+    BatchRecord, BillRecord, Error, HistoryEntry, Linked, LoadRecord, PaymentRecord, Standing,
     UnpricedRecord, WaitsFor,
 };
 use crate::ledger::names::PaymentName;

@@ -60,7 +60,10 @@ impl Missing {
 }
 
 /// Begins a recovery: the journal gets a new name, and all that is ready is presumed posted.
-pub(in crate::journal::sqlite) fn begin(c: &mut WriteSession, missing: &Missing) -> Result<(), Error> {
+pub(in crate::journal::sqlite) fn begin(
+    c: &mut WriteSession,
+    missing: &Missing,
+) -> Result<(), Error> {
     c.prepare_cached("begin immediate")?.execute([])?;
     let done = c
         .begin()
@@ -187,7 +190,10 @@ pub(in crate::journal::sqlite) fn order(c: &Connection, now: Timestamp) -> Resul
 }
 
 /// Carries such an order out, once what comes with it is there; returns how many payments are presumed posted.
-pub(in crate::journal::sqlite) fn carry_out(c: &WriteSession, now: Timestamp) -> Result<u64, Error> {
+pub(in crate::journal::sqlite) fn carry_out(
+    c: &WriteSession,
+    now: Timestamp,
+) -> Result<u64, Error> {
     spread(c, Cause::Ordered, 0, now)
 }
 

@@ -35,7 +35,10 @@ pub(in crate::journal::sqlite) fn tell(
 }
 
 /// Tells every batch that others which may be missing are here by now, or that some are not.
-pub(in crate::journal::sqlite) fn tell_moved(c: &WriteSession, now: Timestamp) -> Result<(), Error> {
+pub(in crate::journal::sqlite) fn tell_moved(
+    c: &WriteSession,
+    now: Timestamp,
+) -> Result<(), Error> {
     let missing: Option<bool> = c
         .prepare_cached("select max(batches_missing) from recovery where done_at is null")?
         .query_row([], |row| row.get(0))?;
@@ -43,7 +46,10 @@ pub(in crate::journal::sqlite) fn tell_moved(c: &WriteSession, now: Timestamp) -
 }
 
 /// Tells every batch that a person said who posted one of them, if a recovery is on record.
-pub(in crate::journal::sqlite) fn tell_of_payer(c: &WriteSession, now: Timestamp) -> Result<(), Error> {
+pub(in crate::journal::sqlite) fn tell_of_payer(
+    c: &WriteSession,
+    now: Timestamp,
+) -> Result<(), Error> {
     let some: bool = c
         .prepare_cached("select exists (select 1 from recovery)")?
         .query_row([], |row| row.get(0))?;
@@ -66,7 +72,13 @@ pub(in crate::journal::sqlite) fn tell_new(
     say(c, batch_id, RECOVERY_BEGAN, &sealed(c, began)?, now)
 }
 
-fn say(c: &WriteSession, batch_id: i64, kind: i64, detail: &str, at: Timestamp) -> Result<(), Error> {
+fn say(
+    c: &WriteSession,
+    batch_id: i64,
+    kind: i64,
+    detail: &str,
+    at: Timestamp,
+) -> Result<(), Error> {
     c.append(&Evidence {
         batch_id,
         at,
@@ -181,7 +193,8 @@ impl Journal {
     /// # Errors
     /// [`Error::AlteredLoad`].
     pub async fn assert_recoveries(&self) -> Result<(), Error> {
-        self.ask(CommitMode::Shared, |c| assert_as_recorded(c)).await
+        self.ask(CommitMode::Shared, |c| assert_as_recorded(c))
+            .await
     }
 }
 

@@ -12,7 +12,7 @@ use crate::journal::sqlite::session::transaction::WriteSession;
 use crate::journal::sqlite::verify::checks::edited;
 use crate::ledger::HeldFor;
 use crate::ledger::recovery::is_presumed;
-use crate::lifecycle::{RecordedEvent, Policy, State, fold};
+use crate::lifecycle::{Policy, RecordedEvent, State, fold};
 
 /// What of a batch is presumed posted.
 #[derive(Clone, Copy)]

@@ -21,7 +21,7 @@ use crate::journal::sqlite::session::transaction::WriteSession;
 use crate::journal::sqlite::writer::queue::CommitMode;
 use crate::journal::{Error, Missed, Recovery};
 use crate::ledger::recovery::{may_be_done, may_be_released};
-use crate::lifecycle::{RecordedEvent, Policy, fold};
+use crate::lifecycle::{Policy, RecordedEvent, fold};
 
 impl Journal {
     /// Returns the recovery under way; `None`: the journal is what its place has seen last.
@@ -138,7 +138,12 @@ fn release(c: &WriteSession, batch_id: i64, reason: &str, now: Timestamp) -> Res
         if !may_be_released(&subject.moved.life, spoken_of) {
             return Ok(false);
         }
-        subject.moved.life = fold(&subject.moved.life, RecordedEvent::Released, now, &Policy::default());
+        subject.moved.life = fold(
+            &subject.moved.life,
+            RecordedEvent::Released,
+            now,
+            &Policy::default(),
+        );
         move_by(c, seq, subject, from, RELEASED, Some(&detail), now)?;
         Ok(true)
     })

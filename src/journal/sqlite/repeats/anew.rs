@@ -11,7 +11,7 @@ use super::namesakes::Namesakes;
 use super::on_record::check_row;
 use super::on_record::{OnRecord, Other, Which, loads_on_record};
 use super::vouched::{Vouched, check_loads};
-use crate::domain::{Instruction, Timestamp, AmountField};
+use crate::domain::{AmountField, Instruction, Timestamp};
 use crate::journal::sqlite::codec::values::{
     PAYMENT_COLUMNS, PAYMENT_WIDTH, Stored, corrupt, services, stored_of,
 };

@@ -10,7 +10,7 @@ use std::os::unix::fs::FileExt;
 
 use rusqlite::{CachedStatement, Connection, OptionalExtension, params};
 
-use crate::domain::{Instruction, ServiceCode, AmountField};
+use crate::domain::{AmountField, Instruction, ServiceCode};
 use crate::journal::Error;
 use crate::journal::sqlite::codec::values::{PAYMENT_COLUMNS, PAYMENT_WIDTH, corrupt, stored_of};
 use crate::ledger::likeness::of_reference;
@@ -145,7 +145,10 @@ impl Key {
     }
 
     /// Returns the hash of a row whose amount is not known yet.
-    pub(in crate::journal::sqlite) fn of_account<M: AmountField>(self, row: &Instruction<M>) -> u64 {
+    pub(in crate::journal::sqlite) fn of_account<M: AmountField>(
+        self,
+        row: &Instruction<M>,
+    ) -> u64 {
         self.of_payment(row, &row.service, None, &mut Vec::new())
     }
 

@@ -9,7 +9,7 @@ use super::on_record::day;
 use super::on_record::{OnRecord, Other, Which, loads_on_record, other};
 use super::sides::{Counted, Found, Sides, Table};
 use super::vouched::Vouched;
-use crate::domain::{BatchName, ContentDigest, Instruction, Timestamp, AmountField};
+use crate::domain::{AmountField, BatchName, ContentDigest, Instruction, Timestamp};
 use crate::journal::sqlite::codec::values::{
     PAYMENT_COLUMNS, PAYMENT_WIDTH, Stored, corrupt, stored_of,
 };
@@ -22,7 +22,7 @@ use crate::journal::sqlite::recovery::lost_orders::allow_repeats;
 use crate::journal::sqlite::recovery::when_done;
 use crate::journal::sqlite::schema::open;
 use crate::journal::{
-    ALIKE_LINES, AlikeKind, Error, CrossRowError, REPEATED_LOADS, RepeatPlan, RepeatedLoad, Repeats,
+    ALIKE_LINES, AlikeKind, CrossRowError, Error, REPEATED_LOADS, RepeatPlan, RepeatedLoad, Repeats,
 };
 use crate::ledger::repeats::{References, is_same_payment};
 use crate::ledger::was_repeat::Repeated;

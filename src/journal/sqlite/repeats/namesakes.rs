@@ -4,7 +4,7 @@ use rusqlite::Connection;
 use rustc_hash::FxHashMap;
 
 use super::on_record::OnRecord;
-use crate::domain::{Instruction, AmountField};
+use crate::domain::{AmountField, Instruction};
 use crate::journal::Error;
 use crate::journal::sqlite::codec::values::state_number;
 use crate::ledger::likeness::of_name;

@@ -119,8 +119,8 @@ pub(in crate::journal::sqlite) fn other(
                     let taken_back = is_taken_back(c, member)?;
                     missed &= !taken_back || doubt_of(c, member.seq)? == Doubt::Missed;
                     #[cfg(test)]
-                    let taken_back =
-                        taken_back && !crate::canary::SeededBug::TakenBackMayRepeat.is_active();
+                    let taken_back = taken_back
+                        && !crate::seeded_bugs::SeededBug::TakenBackMayRepeat.is_active();
                     Ok(match taken_back {
                         true => Standing::Unfinished,
                         // It has left, and that it was not paid is the gateway's word, which may change.

@@ -10,7 +10,7 @@ use super::fingerprints::{Entry, is_named, is_of_payment, place_of};
 use super::on_record::check_row;
 use super::on_record::{OnRecord, Other};
 use super::vouched::Vouched;
-use crate::domain::{Instruction, AmountField};
+use crate::domain::{AmountField, Instruction};
 use crate::journal::sqlite::codec::values::Stored;
 use crate::journal::sqlite::load::job::Load;
 use crate::journal::{ALIKE_MAX, Error, RepeatPlan};

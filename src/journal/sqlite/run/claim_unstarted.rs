@@ -17,7 +17,7 @@ use crate::journal::sqlite::verify::intact::told;
 use crate::journal::{Claim, Error, Halt, Heard, Transition};
 use crate::ledger::confirmation::Bound;
 use crate::ledger::intact::Mismatch;
-use crate::lifecycle::{Event, PaymentState, StepContext, Policy, State, Step, step};
+use crate::lifecycle::{Event, PaymentState, Policy, State, Step, StepContext, step};
 use rusqlite::Connection;
 use std::sync::{Arc, LazyLock};
 
@@ -80,7 +80,7 @@ pub(in crate::journal::sqlite) fn claim_fresh(
         policy,
     );
     #[cfg(test)]
-    let forgets = crate::canary::SeededBug::ClaimWithoutIntent.is_active();
+    let forgets = crate::seeded_bugs::SeededBug::ClaimWithoutIntent.is_active();
     #[cfg(not(test))]
     let forgets = false;
     if forgets {

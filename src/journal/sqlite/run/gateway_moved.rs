@@ -49,8 +49,10 @@ impl Journal {
         order: GatewayMoved,
         now: Timestamp,
     ) -> Result<(), Error> {
-        self.ask(CommitMode::Alone, move |c| move_gateway(c, &batch, &order, now))
-            .await
+        self.ask(CommitMode::Alone, move |c| {
+            move_gateway(c, &batch, &order, now)
+        })
+        .await
     }
 }
 

@@ -88,8 +88,10 @@ impl Journal {
         order: AccountMove,
         now: Timestamp,
     ) -> Result<(), Error> {
-        self.ask(CommitMode::Alone, move |c| move_account(c, &batch, &order, now))
-            .await
+        self.ask(CommitMode::Alone, move |c| {
+            move_account(c, &batch, &order, now)
+        })
+        .await
     }
 }
 

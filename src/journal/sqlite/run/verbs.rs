@@ -35,14 +35,14 @@ use crate::journal::sqlite::session::transaction::WriteSession;
 use crate::journal::sqlite::verify::checks::{check_generations, check_touched};
 use crate::journal::sqlite::verify::intact::told;
 use crate::journal::{
-    Acquired, Claim, Clearance, Due, Error, Halt, Heard, Transition, Question, RunTerms, RunToken,
+    Acquired, Claim, Clearance, Due, Error, Halt, Heard, Question, RunTerms, RunToken, Transition,
 };
 use crate::ledger::Purpose;
 use crate::ledger::confirmation::{Bound, Confirmation};
 use crate::ledger::generations::Order;
 use crate::ledger::intact::Mismatch;
 use crate::ledger::recovery::{OrdersLost, held_back};
-use crate::lifecycle::{Event, StepContext, Policy, State};
+use crate::lifecycle::{Event, Policy, State, StepContext};
 
 /// Takes a batch for a run.
 pub(in crate::journal::sqlite) fn acquire(
@@ -78,7 +78,7 @@ pub(in crate::journal::sqlite) fn acquire(
     #[cfg(test)]
     crate::journal::sqlite::writer::simulated::acquiring();
     #[cfg(test)]
-    if crate::canary::SeededBug::WaitsOutliveTheClock.is_active() {
+    if crate::seeded_bugs::SeededBug::WaitsOutliveTheClock.is_active() {
         c.begin_waits(batch_id, first_questions(c, batch_id, terms)?);
         return Ok(Acquired {
             token,
@@ -261,7 +261,7 @@ fn claim_lane(
 ) -> Result<Option<Halt>, Error> {
     let sql = due_in_lane();
     #[cfg(test)]
-    let sql = if crate::canary::SeededBug::DocumentForgotten.is_active() {
+    let sql = if crate::seeded_bugs::SeededBug::DocumentForgotten.is_active() {
         sql.replace(DOCUMENT_IS_THERE, "true")
     } else {
         sql
@@ -335,14 +335,15 @@ fn claim_lane(
     for (mut subject, payment, support_document, is_watched) in leaving {
         let Transition { seq, life, .. } = subject.moved;
         #[cfg(test)]
-        let payment = crate::journal::sqlite::writer::mistakes::mistaken(payment, &life);
+        let payment = crate::journal::sqlite::writer::seeded_bugs::mistaken(payment, &life);
         #[cfg(test)]
         let support_document = support_document.map(|reference| {
-            let other = life.attempts > 0 && crate::canary::SeededBug::OtherDocumentOnRepost.is_active();
+            let other = life.attempts > 0
+                && crate::seeded_bugs::SeededBug::OtherDocumentOnRepost.is_active();
             reference + if other { "-2" } else { "" }
         });
         #[cfg(test)]
-        if crate::canary::SeededBug::ClaimWithoutIntent.is_active() {
+        if crate::seeded_bugs::SeededBug::ClaimWithoutIntent.is_active() {
             c.prepare_cached("update life set due_at = ?2 where seq = ?1")?
                 .execute(params![seq, now.as_millis() + 500])?;
             claims.push(Claim {
@@ -529,7 +530,11 @@ pub(in crate::journal::sqlite) fn callback_key(c: &Connection) -> Result<Vec<u8>
 }
 
 /// Begins to remember what the run of a batch is to ask.
-fn first_questions(c: &WriteSession, batch_id: i64, terms: &RunTerms) -> Result<DeferredQueries, Error> {
+fn first_questions(
+    c: &WriteSession,
+    batch_id: i64,
+    terms: &RunTerms,
+) -> Result<DeferredQueries, Error> {
     c.write_tallies()?;
     DeferredQueries::begin(c, batch_id, terms)
 }

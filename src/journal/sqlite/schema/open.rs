@@ -93,7 +93,7 @@ pub(in crate::journal::sqlite) fn for_writing(
         })
         .map_err(said_of(path))?;
     #[cfg(debug_assertions)]
-    if crate::points::commits_may_be_lost() {
+    if crate::failpoints::commits_may_be_lost() {
         connection
             .execute_batch("pragma synchronous = normal")
             .map_err(said_of(path))?;
@@ -439,7 +439,7 @@ fn migrate(connection: &mut Connection, path: &Path) -> Result<(), Error> {
         .pragma_update(None, "user_version", SCHEMA_VERSION)
         .map_err(said_of(path))?;
     #[cfg(debug_assertions)]
-    crate::points::pass("in-migration");
+    crate::failpoints::pass("in-migration");
     transaction.commit().map_err(said_of(path))
 }
 

@@ -9,7 +9,7 @@ pub(in crate::journal::sqlite) fn assert_current(
     token: RunToken,
 ) -> Result<(), Error> {
     #[cfg(test)]
-    if crate::canary::SeededBug::FenceIgnored.is_active() {
+    if crate::seeded_bugs::SeededBug::FenceIgnored.is_active() {
         return Ok(());
     }
     if epoch(c)? == token.epoch {

@@ -13,7 +13,10 @@ pub(in crate::journal::sqlite) fn subject(c: &WriteSession, seq: i64) -> Result<
 }
 
 /// The same of a row that may have no amount, and is no payment then: `None`.
-pub(in crate::journal::sqlite) fn payment(c: &WriteSession, seq: i64) -> Result<Option<Subject>, Error> {
+pub(in crate::journal::sqlite) fn payment(
+    c: &WriteSession,
+    seq: i64,
+) -> Result<Option<Subject>, Error> {
     if let Some(mut known) = c.recent(seq) {
         known.moved.from = known.moved.life.state;
         return Ok(Some(known));

@@ -42,7 +42,7 @@ impl Tallies {
     pub(in crate::journal::sqlite) fn write(self, c: &Connection) -> Result<(), Error> {
         for ((batch_id, lane, currency, state), (count, amount)) in self.0 {
             #[cfg(test)]
-            if state == State::Failed && crate::canary::SeededBug::TallyForgotten.is_active() {
+            if state == State::Failed && crate::seeded_bugs::SeededBug::TallyForgotten.is_active() {
                 continue;
             }
             add_to_tally(c, batch_id, lane, currency, state, count, amount)?;

@@ -18,7 +18,7 @@ use crate::journal::sqlite::evidence::instruction_blocks::{instruction_digest, s
 use crate::journal::sqlite::payments::first_claims::ClaimRange;
 use crate::journal::sqlite::session::members::of_row;
 use crate::ledger::intact::{Mismatch, Span, generation, place, same};
-use crate::lifecycle::{Event, RecordedEvent, PaymentState, Policy, fold};
+use crate::lifecycle::{Event, PaymentState, Policy, RecordedEvent, fold};
 
 /// What a run knows of the chain of its batch.
 #[derive(Default)]
@@ -290,7 +290,12 @@ pub(in crate::journal::sqlite) fn replay(
         .map(|claims| (claims.evidence_id, claims.at, claims.policy_id));
     let mut facts: Vec<(i64, i64, RecordedEvent, Option<i64>)> = Vec::new();
     if let Some((evidence_id, at, policy_id)) = first {
-        facts.push((evidence_id, at, RecordedEvent::Event(Event::Claimed), policy_id));
+        facts.push((
+            evidence_id,
+            at,
+            RecordedEvent::Event(Event::Claimed),
+            policy_id,
+        ));
     }
     let mut statement = c.prepare_cached(
         "select evidence_id, at, event, class, code, detail, policy_id, digest

@@ -22,20 +22,20 @@ pub(in crate::journal::sqlite) fn commit(
     match done {
         Ok(()) => {
             #[cfg(debug_assertions)]
-            crate::points::pass("before-commit");
+            crate::failpoints::pass("before-commit");
             // A job that had nothing to write may have ended the transaction itself.
             let writes = !connection.is_autocommit();
             if writes && let Err(error) = end(connection) {
                 let _ = connection.execute_batch("rollback");
                 connection.forget();
                 #[cfg(test)]
-                if crate::canary::SeededBug::FailedCommitCounts.is_active() {
+                if crate::seeded_bugs::SeededBug::FailedCommitCounts.is_active() {
                     return Ok(());
                 }
                 return Err(error.into());
             }
             #[cfg(debug_assertions)]
-            crate::points::pass("after-commit");
+            crate::failpoints::pass("after-commit");
             match writes {
                 true => connection.advance_mark(),
                 false => Ok(()),

@@ -8,7 +8,7 @@ use std::thread::JoinHandle;
 use tokio::sync::oneshot;
 
 use super::commit::Work;
-use super::queue::{Asker, Job, CommitMode, serve};
+use super::queue::{Asker, CommitMode, Job, serve};
 use crate::domain::Actor;
 use crate::journal::Error;
 use crate::journal::sqlite::schema::open::Missing;

@@ -6,8 +6,8 @@ pub(super) mod disk;
 #[cfg(test)]
 pub(super) mod fuse;
 pub(super) mod handle;
-#[cfg(test)]
-pub(super) mod mistakes;
 pub(super) mod queue;
+#[cfg(test)]
+pub(super) mod seeded_bugs;
 #[cfg(test)]
 pub(crate) mod simulated;

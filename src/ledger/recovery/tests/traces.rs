@@ -130,7 +130,7 @@ fn an_older_journal_that_comes_back_with_its_mark_shows_by_its_time_or_by_the_lo
             .collect()
     };
     assert_eq!(wrong(), Vec::<&str>::new());
-    let _awake = crate::canary::SeededBug::MarkTimeIgnored.wake();
+    let _awake = crate::seeded_bugs::SeededBug::MarkTimeIgnored.wake();
     assert!(wrong().len() > 3, "the planted mistake is found");
     // Journal and mark were removed, and another one is made.
     let traces = Traces {
@@ -268,7 +268,12 @@ fn what_became_of_a_presumed_payment_is_told_apart() {
     for (case, stands, since, expected) in [
         ("nobody asked", doubt, no, Became::Unasked),
         ("unknown there", doubt, answered, Became::NotFound),
-        ("unknown there twice", PaymentState::NEW, answered, Became::NotFound),
+        (
+            "unknown there twice",
+            PaymentState::NEW,
+            answered,
+            Became::NotFound,
+        ),
         ("known there", known, answered, Became::Known),
         ("paid before", life(State::Paid), answered, Became::Known),
         (

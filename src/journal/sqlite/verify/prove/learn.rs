@@ -6,7 +6,7 @@ use serde_json::Value;
 use crate::domain::Timestamp;
 use crate::journal::Error;
 use crate::journal::sqlite::payments::stood::{Standing, WORDS};
-use crate::lifecycle::{Class, Event, RecordedEvent, Policy, fold};
+use crate::lifecycle::{Class, Event, Policy, RecordedEvent, fold};
 
 impl Standing {
     /// Learns one more row of evidence.

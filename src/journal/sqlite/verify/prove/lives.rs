@@ -23,7 +23,7 @@ use crate::journal::sqlite::recovery::until_done;
 use crate::journal::sqlite::session::members::{of_row, states};
 use crate::ledger::due::is_possible;
 use crate::ledger::generations::stands_for;
-use crate::lifecycle::{Event, RecordedEvent, PaymentState, Policy, State, proven};
+use crate::lifecycle::{Event, PaymentState, Policy, RecordedEvent, State, proven};
 
 /// Contents of rows without a reference that are remembered, to number equal ones.
 const CONTENTS_MAX: usize = 4096;

@@ -8,7 +8,7 @@ use crate::cli::commands::sandbox;
 use crate::journal::Journal;
 
 /// Where callbacks come in, and the address that is told to the gateway.
-pub(super) struct Door {
+pub(super) struct CallbackEndpoint {
     pub(super) listener: Option<Listener>,
     pub(super) public_url: String,
 }
@@ -18,14 +18,14 @@ pub(super) async fn open(
     settings: &Settings,
     options: &RunOptions,
     journal: &Journal,
-) -> Result<Option<Door>, Error> {
+) -> Result<Option<CallbackEndpoint>, Error> {
     let callback = &settings.profile.callback;
     let public_url = callback.public_url.as_ref().map(ToString::to_string);
     if options.poll_only || public_url.is_none() && !options.sandbox {
         return Ok(None);
     }
     if options.external_listener {
-        return Ok(public_url.map(|public_url| Door {
+        return Ok(public_url.map(|public_url| CallbackEndpoint {
             listener: None,
             public_url,
         }));
@@ -49,7 +49,7 @@ pub(super) async fn open(
     } else {
         public_url.map_or_else(local, Ok)?
     };
-    Ok(Some(Door {
+    Ok(Some(CallbackEndpoint {
         listener: Some(listener),
         public_url,
     }))

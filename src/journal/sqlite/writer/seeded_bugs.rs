@@ -1,8 +1,8 @@
 //! Mistakes that the simulation must find.
 
-use crate::canary::SeededBug;
 use crate::domain::{PayerTransactionId, Payment};
 use crate::lifecycle::PaymentState;
+use crate::seeded_bugs::SeededBug;
 
 /// What a planted mistake makes of a payment that is sent again.
 pub(in crate::journal::sqlite) fn mistaken(mut payment: Payment, life: &PaymentState) -> Payment {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::domain::{Currency, ServiceCode};
-use crate::journal::{Claim, Due, Transition, Question, Standing};
+use crate::journal::{Claim, Due, Question, Standing, Transition};
 
 /// What happened.
 #[derive(Clone, Debug)]

@@ -15,7 +15,7 @@ use crate::gateway::{Gateway, HttpGateway, OperationError};
 use crate::intake;
 use crate::journal::{Home, Standing};
 use crate::preflight::{
-    self, RequestPolicy, Need, ReadDocument, RefusedDocument, UploadReport, UploadStop, Uploads,
+    self, Need, ReadDocument, RefusedDocument, RequestPolicy, UploadReport, UploadStop, Uploads,
 };
 
 /// Payments that are named one by one.
