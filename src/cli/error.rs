@@ -141,7 +141,7 @@ impl From<journal::Error> for Error {
             }
             E::Foreign { found, .. } if found.is_empty() => Some(
                 "name another file with --journal; if this was your journal, its first bytes are damaged: see \"A lost, restored or \
-                 copied journal\" in the README",
+                 copied journal\" in docs/operations.md",
             ),
             E::Linked { .. } => Some(
                 "each name would have a lock, a log and a mark of its own, and two runs could post the same payments: keep one \

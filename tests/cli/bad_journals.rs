@@ -41,7 +41,7 @@ fn a_text_file() {
         "notes.txt",
         "is not a journal of disburse",
         "name another file with --journal; if this was your journal, its first bytes are damaged: see \"A lost, \
-         restored or copied journal\" in the README",
+         restored or copied journal\" in docs/operations.md",
     );
 }
 
