@@ -131,7 +131,7 @@ impl From<journal::Error> for Error {
             E::Gone { .. } => Some(GONE),
             E::ReservedName { .. } => Some("give it a name of its own, such as disburse.db"),
             E::Busy { .. } => Some(
-                "wait until that process ends, or end it, and say the same again: what was not written is not lost. `fuser FILE` or \
+                "wait until that process ends, or end it, and repeat this command: what was not written is not lost. `fuser FILE` or \
                  `lsof FILE` lists whoever has the journal open",
             ),
             E::NoFolder { .. } => Some("make the folder, or name another one; nothing was written"),
@@ -160,8 +160,7 @@ impl From<journal::Error> for Error {
                  the gateway cannot be asked, decide the payments one by one with disburse resolve",
             ),
             E::OrdersMissing { .. } => Some(
-                "give them again as they were (the same payments, the same order), then say this again. Where one of them was given in another way, or \
-                 need not be given: say how many, as they are listed here, with --without N. Whoever they kept from being paid is paid then",
+                "give them again as they were (the same payments, the same order), then repeat this command. If all that are listed here were given in another way, or need not be given, add --without N, where N is how many are listed. Anyone they kept from being paid is paid then",
             ),
             E::Exists { .. } => Some("name a file that is not there yet"),
             E::NoRecovery => {
@@ -181,7 +180,7 @@ impl From<journal::Error> for Error {
             ),
             E::NoRejectedRow { .. } => Some(
                 "name a rejected row by its line, its reference, or its name (row-...): the corrections file and failed.csv of `disburse report` \
-                 have the name in the column rejected_row. A payment is withdrawn with `disburse cancel BATCH REFERENCE`",
+                 have the name in the column rejected_row. A payment is cancelled with `disburse cancel BATCH REFERENCE`",
             ),
             E::MoreThanShown { .. } => {
                 Some("say the same command again, and look at what it shows")
@@ -202,7 +201,7 @@ impl From<journal::Error> for Error {
             ),
             E::Newer { .. } => Some("use the newer disburse for it"),
             E::Held { .. } => {
-                Some("wait until it ends, or stop it with Ctrl-C, and say the same again")
+                Some("wait until it ends, or stop it with Ctrl-C, and repeat this command")
             }
             E::UnknownBatch { .. } => Some("`disburse status` lists the batches of the journal"),
             E::OtherWire { .. } => {

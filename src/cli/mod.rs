@@ -32,6 +32,7 @@ use terminal::output;
 /// Carries out the command and returns the exit code.
 #[must_use]
 pub fn run(arguments: Arguments) -> ExitCode {
+    output::carry(std::env::args_os().filter_map(|argument| argument.into_string().ok()));
     let mut runtime = if runs_alone(&arguments.command) {
         tokio::runtime::Builder::new_current_thread()
     } else {

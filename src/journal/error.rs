@@ -124,8 +124,7 @@ pub enum Error {
     },
     #[error(
         "batch {batch} may have been posted by an earlier journal, and would be asked about as {account} at {gateway}; as far as is known, it \
-         was posted as {told_account} at {told_gateway}: that is written beside the journal, and nobody else would be told of it. Nothing \
-         was sent"
+         was posted as {told_account} at {told_gateway}: a file beside the journal says so, and the gateway would tell no other account of it. Nothing was sent"
     )]
     PayerElsewhere {
         batch: BatchName,
@@ -169,7 +168,7 @@ pub enum Error {
     #[error("this journal has missed nothing that is known of: there is no recovery to end")]
     NoRecovery,
     #[error(
-        "mark and lock file of this journal speak against it: {what}. So something may have been posted since, and nothing is posted unasked"
+        "the mark and lock file of this journal contradict that: {what}. Something may have been posted since, so the gateway is asked first"
     )]
     SomethingRan { what: String },
     #[error(
@@ -178,15 +177,12 @@ pub enum Error {
     Unasked { payments: u64 },
     #[error("{}", orders_lost_text(*lost))]
     OrdersLost { lost: OrdersLost },
-    #[error(
-        "no order of anybody is missing from this journal, as far as is known: there is nothing to say"
-    )]
+    #[error("no order is known to be missing from this journal: there is nothing to say")]
     NoOrdersLost,
     #[error("{}", orders_missing_text(missing))]
     OrdersMissing { missing: Vec<Order> },
     #[error(
-        "this journal, an older copy or a new one, does not have {}, posted from its place, or not all of it, which may have paid what failed. Nothing was \
-         ordered or loaded",
+        "this journal (an older copy or a new one) lacks all or part of {}, posted from its place, which may have paid what failed. Nothing was ordered or loaded",
         lost.text()
     )]
     BatchesLost { lost: Lost },
@@ -201,8 +197,7 @@ pub enum Error {
 /// Says that orders of people are lost.
 fn orders_lost_text(lost: OrdersLost) -> String {
     match lost.count {
-        0 => "orders of people (cancel, retry, a corrected file and the like) may have been given that this journal does not know, and nobody has said \
-              that there were none"
+        0 => "people may have given orders (cancel, retry, a corrected file and the like) that this journal lacks, and nobody has confirmed that there were none"
             .to_owned(),
         1 => "1 order by people (cancel, retry, a corrected file and the like) was on record here, and this journal knows nothing of it".to_owned(),
         count => format!(

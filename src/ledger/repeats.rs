@@ -309,8 +309,8 @@ pub fn is_same_amount_to_person<M: AmountField, N: AmountField>(
     b: &Instruction<N>,
 ) -> bool {
     let has_same_name = || {
-        let name = of_name(&a.customer_names);
-        !name.is_empty() && name == of_name(&b.customer_names)
+        let theirs: Vec<String> = names(b).collect();
+        names(a).any(|name| theirs.contains(&name))
     };
     a.money.currency() == b.money.currency()
         && may_be_same_amount(a, b)
@@ -325,6 +325,26 @@ pub fn is_watched(likeness: Likeness, standing: Standing) -> bool {
 
 /// The member of `extraData` that names the bank of an account.
 const BANK: &str = "destinationBankCode";
+/// The member of `extraData` that names whose account it is.
+const HOLDER: &str = "destinationAccountName";
+
+/// Returns the names of whom a row pays, each as it is compared: the customer's, and the holder's of the account.
+pub fn names<M>(row: &Instruction<M>) -> impl Iterator<Item = String> {
+    let extra = row.extra_members();
+    named(&row.customer_names, extra)
+}
+
+/// The same of a row as it is stored.
+pub fn named<'a>(
+    customer: &'a str,
+    extra: impl Iterator<Item = (&'a str, &'a str)>,
+) -> impl Iterator<Item = String> {
+    let holder = extra
+        .filter(|(name, _)| *name == HOLDER)
+        .map(|(_, text)| text);
+    let names = std::iter::once(customer).chain(holder).map(of_name);
+    names.filter(|name| !name.is_empty())
+}
 
 /// Who receives a payment: the account (a wallet, a meter, an account of a bank), and the bank's code if there is one, each as
 /// it is compared.

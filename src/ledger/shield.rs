@@ -33,8 +33,14 @@ const AMOUNT: &str = "amount";
 pub fn unshielded(cell: &str) -> &str {
     match cell.strip_prefix(SHIELD) {
         Some(inner) if needs_shield(inner) || is_decimal(inner) => inner,
-        _ => cell,
+        _ => exported(cell).unwrap_or(cell),
     }
+}
+
+/// Returns what stands in a cell that an exporter has made a formula of, `="0011"`, so that a spreadsheet keeps its zeros.
+fn exported(cell: &str) -> Option<&str> {
+    let inner = cell.strip_prefix("=\"")?.strip_suffix('"')?;
+    (!inner.contains('"')).then_some(inner)
 }
 
 /// Returns whether the cell is a number with a point or a comma in it.
@@ -122,21 +128,36 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    proptest! {
-        #[test]
-        fn the_shield_comes_off_again(any in ".{0,12}", odd in "[ '\\t\\r=+@a0-]{0,8}") {
-            for cell in [any, odd] {
-                for column in ["amount", "reference"] {
-                    let there = shielded_in(column, &cell);
-                    prop_assert_eq!(unshielded(&there), &cell);
-                }
-                let there = shielded(&cell);
-                prop_assert_eq!(unshielded(&there), &cell);
-                let first = there.trim_start().chars().next();
-                prop_assert!(!matches!(first, Some('=' | '+' | '-' | '@')), "{:?}", there);
-            }
+    #[test]
+    fn what_an_exporter_protects_is_the_text_within() {
+        for (cell, expected) in [
+            ("=\"0011223344\"", "0011223344"),
+            ("=\"\"", ""),
+            ("=\"a\"\"b\"", "=\"a\"\"b\""),
+            ("=\"open", "=\"open"),
+            ("=", "="),
+            ("=\"", "=\""),
+            ("=A1", "=A1"),
+        ] {
+            assert_eq!(unshielded(cell), expected);
         }
     }
+
+    proptest! {
+    #[test]
+            fn the_shield_comes_off_again(any in ".{0,12}", odd in "[ '\\t\\r=+@a0-]{0,8}") {
+                for cell in [any, odd] {
+                    for column in ["amount", "reference"] {
+                        let there = shielded_in(column, &cell);
+                        prop_assert_eq!(unshielded(&there), &cell);
+                    }
+                    let there = shielded(&cell);
+                    prop_assert_eq!(unshielded(&there), &cell);
+                    let first = there.trim_start().chars().next();
+                    prop_assert!(!matches!(first, Some('=' | '+' | '-' | '@')), "{:?}", there);
+                }
+            }
+        }
 
     #[test]
     fn what_a_spreadsheet_takes_for_a_date_or_a_power_is_shielded() {

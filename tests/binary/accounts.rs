@@ -401,7 +401,7 @@ fn where_the_disk_is_lost_a_person_names_the_account_and_says_that_no_order_is_m
     assert_executed_once(&books, 3);
     world
         .expect(2, &["recover", "--done", "--yes"])
-        .says("nobody has said that there were none");
+        .says("nobody has confirmed that there were none");
     let word = [
         "recover",
         "--orders-given-again",

@@ -121,7 +121,9 @@ fn a_mark_whose_mode_was_changed_is_asked_about_and_one_that_was_read_is_not() {
     }
     fs::read(world.path("disburse.db.mark")).unwrap();
     fs::set_permissions(world.path("disburse.db"), fs::Permissions::from_mode(0o600)).unwrap();
-    world.expect(0, &["recover"]).says("nothing is missing");
+    world
+        .expect(0, &["recover"])
+        .says("nothing is known to be missing");
     // Longer than a mark may differ from its time.
     std::thread::sleep(std::time::Duration::from_millis(100));
     let mark = world.path("disburse.db.mark");
@@ -138,7 +140,9 @@ fn a_mark_whose_mode_was_changed_is_asked_about_and_one_that_was_read_is_not() {
     world.expect(0, &RUN);
     prove_outcome(&world, "b", &rows, &sandbox.ledger());
     world.expect(0, &["recover", "--done", "--yes"]);
-    world.expect(0, &["recover"]).says("nothing is missing");
+    world
+        .expect(0, &["recover"])
+        .says("nothing is known to be missing");
 }
 
 fn identifiers(world: &World, batch: &str) -> serde_json::Value {

@@ -9,7 +9,7 @@ use crate::gateways::Server;
 use crate::world::{Setup, World};
 
 const DONE: [&str; 3] = ["recover", "--done", "--yes"];
-const HELD: &str = "until `disburse recover --done` says that all batches";
+const HELD: &str = "until you confirm with `disburse recover --done` that all batches";
 
 /// Batch `a` is paid.
 fn paid(file: &str, payments: usize) -> (World, Arc<Mutex<Books>>, Server) {

@@ -29,7 +29,7 @@ fn what_a_lost_batch_may_have_paid_is_paid_anew_by_nobody() {
     assert_executed_once(&books, 1);
     put_back(&world, &[]);
 
-    let lost = "does not have batch c, posted from its place";
+    let lost = "lacks all or part of batch c, posted from its place";
     world
         .expect(2, &["retry", "b", "--yes"])
         .says(lost)
@@ -81,7 +81,8 @@ const NO_ORDERS: [&str; 5] = [
     "--yes",
 ];
 const DONE: [&str; 3] = ["recover", "--done", "--yes"];
-const ONE_WAITS: &str = "1 payment waits until `disburse recover --done` says that all batches";
+const ONE_WAITS: &str =
+    "1 payment waits until you confirm with `disburse recover --done` that all batches";
 
 /// One row failed, and the copy was made. `paid`: batch c has paid its row since. The disk is lost, with all that lay beside the journal.
 fn lost_with_the_disk(
@@ -137,7 +138,7 @@ fn a_retry_of_what_a_lost_batch_may_have_paid_waits_until_the_recovery_is_done()
     world.expect(0, &["status", "b"]).says(ONE_WAITS);
     world
         .expect(0, &["explain", "b", &rows(1, 134)[0].reference])
-        .says("waits until `disburse recover --done`");
+        .says("waits until you confirm with `disburse recover --done`");
     world.expect(0, &["verify", "b"]);
     // The file of the lost batch is found, and is the same debt as the retry.
     allowed(&world, &["load", "batch.csv", "--batch", "c"]);
@@ -266,7 +267,7 @@ fn a_lost_batch_that_comes_back_without_its_repeats_frees_no_retry() {
     world.disburse(&["run", "c", "--yes"]);
     world
         .expect(2, &["retry", "b", "--yes"])
-        .says("batch c, posted from its place, or not all of it");
+        .says("lacks all or part of batch c, posted from its place");
     world
         .expect(2, &["recover", "--done", "--yes"])
         .says("does not have batch c")

@@ -94,7 +94,7 @@ fn a_whole_batch_that_may_have_been_posted_is_withdrawn_once_the_gateway_does_no
     put_back(&world, &[]);
     world
         .expect(2, &["cancel", "b"])
-        .says("withdraw 3 payments of batch b")
+        .says("cancel 3 payments of batch b")
         .says("3 of them may have been posted by an earlier journal");
     world
         .expect(0, &["cancel", "b", "--yes"])
@@ -147,5 +147,5 @@ fn a_rehearsal_that_is_moved_without_its_sandbox_says_what_is_missing() {
     .unwrap();
     world
         .expect(0, &there)
-        .says("nothing but a rehearsal (--sandbox) is posted");
+        .says("only a rehearsal (--sandbox) is posted");
 }

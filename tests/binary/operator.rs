@@ -143,7 +143,7 @@ fn a_batch_cancelled_as_a_whole_posts_nothing() {
     world.expect(0, &["load", "batch.csv", "--batch", "b"]);
     world
         .expect(2, &["cancel", "b"])
-        .says("this would withdraw 20 payments of batch b, KES ");
+        .says("this would cancel 20 payments of batch b, KES ");
     assert_eq!(world.count("b", "ready"), 20, "nothing was changed");
     world
         .expect(0, &["cancel", "b", "--yes"])

@@ -17,7 +17,7 @@ const NAMED: [&str; 5] = ["run", "a", "--yes", "--asked-as", "acme"];
 const LOAD: [&str; 4] = ["load", "a.csv", "--batch", "a"];
 const PRESUMED: [&str; 5] = ["load", "a.csv", "--batch", "a", "--presume-posted"];
 const RETRY: [&str; 3] = ["retry", "a", "--yes"];
-const WAITS: &str = "waits until `disburse recover --done` says that all batches";
+const WAITS: &str = "waits until you confirm with `disburse recover --done` that all batches";
 
 /// What a gateway executed, and what it says of each identifier.
 #[derive(Default)]
@@ -100,7 +100,10 @@ fn nobody_is_paid_by_what_is_said_next(world: &World, books: &Mutex<Books>) {
     assert_eq!(executions(books), 1);
     let shown = world.expect(0, &["recover"]);
     shown.says("it was ordered that a batch is presumed posted");
-    assert!(!shown.out.contains("nothing is missing"), "{shown:?}");
+    assert!(
+        !shown.out.contains("nothing is known to be missing"),
+        "{shown:?}"
+    );
     world.expect(0, &["verify", "a"]).says("sound");
 }
 
@@ -189,13 +192,17 @@ fn other_batches_are_asked_about_as_well_and_rehearsals_begin_nothing() {
     world.expect(0, &LOAD);
     let rehearsal = ["load", "a.csv", "--batch", "r", "--presume-posted"];
     world.expect(0, &[&rehearsal[..], &["--sandbox"]].concat());
-    world.expect(0, &["recover"]).says("nothing is missing");
+    world
+        .expect(0, &["recover"])
+        .says("nothing is known to be missing");
     assert_eq!(world.count("a", "ready"), 2);
     world.write_rows("other.csv", &rows(3, 306));
     let other = ["load", "other.csv", "--batch", "o", "--presume-posted"];
     let refused = world.disburse(&[&other[..], &["--expect-count", "9"]].concat());
     assert_ne!(refused.code, Some(0), "{refused:?}");
-    world.expect(0, &["recover"]).says("nothing is missing");
+    world
+        .expect(0, &["recover"])
+        .says("nothing is known to be missing");
     world.expect(0, &other).says("a recovery begins with it");
     assert_eq!(world.count("a", "in_doubt"), 2);
     world
@@ -223,7 +230,7 @@ fn a_word_that_nothing_ran_is_refused_where_the_mark_knows_better() {
         }
         let refused = world.expect(2, &[&word[..], &["--yes"]].concat());
         refused
-            .says("mark and lock file of this journal speak against it: a run with the number 1 was begun here")
+            .says("the mark and lock file of this journal contradict that: a run with the number 1 was begun here")
             .says("the evidence of batch a had")
             .says("let it be asked");
         let (code, shown) = world.at_terminal(&word, "nothing ran since");
@@ -255,7 +262,7 @@ fn a_run_names_no_retry_while_orders_are_lost() {
     put_back(&world, &[]);
     let run = world.expect(3, &RUN);
     run.says("1 order by people")
-        .says("Order nothing anew for them yet");
+        .says("Do not retry or load them again yet");
     assert!(!run.err.contains("disburse retry"), "{run:?}");
 }
 

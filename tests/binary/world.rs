@@ -279,7 +279,7 @@ impl World {
         (code, String::from_utf8_lossy(&shown).into_owned())
     }
 
-    /// Says of a journal that no order of anybody is missing from it.
+    /// Says of a journal that no order is known to be missing from it.
     #[allow(dead_code, reason = "for the tests that put copies back")]
     #[track_caller]
     pub fn no_order_is_missing(&self, journal: &str) {

@@ -97,7 +97,7 @@ fn a_name_taken_by_other_content_shows_what_is_new_gone_and_changed() {
             "less.csv",
             format!("{HEADER}{}", ROWS.split_inclusive('\n').next().unwrap()),
         );
-    let never = "hint: rows of a batch never change. Where the old row was never posted, withdraw it with `disburse cancel`, and add \
+    let never = "hint: rows of a batch never change. Where the old row was never posted, cancel it with `disburse cancel`, and add \
                  the new one with --amend under a reference of its own. Where it has failed, mend it in the failed.csv of \
                  `disburse report`, and add that with --amend. A row that is paid, or may be, cannot be corrected: pay the difference as a row of \
                  a new batch";
@@ -134,7 +134,7 @@ fn a_name_taken_by_other_content_shows_what_is_new_gone_and_changed() {
             &format!("{TAKEN}2 rows of the batch are not in the file; nothing was loaded"),
             "  gone: line 3, reference R-2",
             "  gone: line 4, reference R-3",
-            "hint: withdraw what is no longer to be paid with `disburse cancel`",
+            "hint: cancel what is no longer to be paid with `disburse cancel`",
         ],
     );
     let said = desk

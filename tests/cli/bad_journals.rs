@@ -168,8 +168,10 @@ fn a_journal_with_two_names() {
             &desk,
             journal,
             "has 2 names (hard links)",
-            "each name would have a lock, a log and a mark of its own, and two runs could post the same payments: keep one \
-             name, and remove the others (`find FOLDER -samefile FILE` lists them); `disburse backup FILE` makes a copy",
+            &format!(
+                "each name would have a lock, a log and a mark of its own, and two runs could post the same payments: keep one \
+                 name, and remove the others (`find FOLDER -samefile FILE` lists them); `disburse --journal {journal} backup FILE` makes a copy"
+            ),
         );
     }
     // As the hint says.
@@ -179,7 +181,7 @@ fn a_journal_with_two_names() {
         (said.code, &*said.out),
         (
             0,
-            "nothing is missing: the journal is as it was left in this place\n"
+            "nothing is known to be missing: the journal is as it was left in this place\n"
         )
     );
 }

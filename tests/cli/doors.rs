@@ -45,7 +45,7 @@ fn a_mended_row_without_a_reference_is_not_added_as_a_new_one() {
         assert!(said.err.contains(&error), "{}", said.err);
         assert!(
             said.err
-                .contains("first withdraw the old one with `disburse cancel b ID`")
+                .contains("first cancel the old one with `disburse cancel b ID`")
         );
     }
     // What is only new is added.

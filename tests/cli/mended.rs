@@ -186,7 +186,7 @@ fn another_months_file_is_not_offered_to_be_added_to_this_months_batch() {
     for file in ["renamed.csv", "raised.csv"] {
         let said = desk.run(&load(file, "november", &[])).finished(2);
         let words = "hint: no row is in both: another payroll, as next month's, is loaded under a batch name of its own. If it is batch \
-                     november with rows that were mended, first withdraw the old ones";
+                     november with rows that were mended, first cancel the old ones";
         assert!(said.err.contains(words), "{file}: {}", said.err);
         assert!(!said.err.contains("--amend"), "{file}: {}", said.err);
     }
@@ -524,7 +524,7 @@ fn a_row_that_stands_in_the_place_of_one_that_is_left_out_is_not_paid_beside_it(
     for words in [
         "w2.csv: leaves out rows of batch w, and has new ones for the same recipients; nothing was loaded",
         "w2.csv:3: pays the same recipient through the same service as line 3 of w.csv, reference W-2, which is left out",
-        "First withdraw the old one with `disburse cancel w REFERENCE`",
+        "First cancel the old one with `disburse cancel w REFERENCE`",
         "A row that is paid, or may be, cannot be corrected: pay the difference as a row of a new batch",
     ] {
         assert!(said.err.contains(words), "{words}: {}", said.err);
@@ -583,7 +583,78 @@ fn who_is_left_of_a_file_of_repeats_is_named_behind_the_other_ways() {
         .file("longer.csv", payroll(true) + &row("E-21", &good(21), 21));
     desk.run(&load("november.csv", "november", &[])).finished(0);
     let said = desk.run(&load("longer.csv", "again", &[])).finished(2);
-    let words = "Load with --on-error skip leaves the repeats out, and takes the rest, which is paid: 1 row, line 22. First look at it";
+    let words = "Load with --on-error skip leaves the repeats out and loads the rest, to be paid: 1 row, line 22. First check it";
     let (before, _) = said.err.split_once(words).expect(&said.err);
     assert!(before.contains("--allow-repeats"), "{before}");
+}
+
+#[test]
+fn an_amendment_is_compared_by_accounts_however_they_are_written() {
+    const HEAD: &str = "reference,service_code,msisdn,amount,currency_code,bank_code,bank_name,bank_account_name,bank_account_number\n";
+    let row = |reference: &str, account: &str, amount: u32| {
+        format!("{reference},BANK,254712345678,{amount}.00,KES,01,KCB,Ann,{account}\n")
+    };
+    let kept = row("E-1", "0011223344", 1000) + &row("E-2", "0011223355", 2000);
+    let dashed = row("R-1", "00-1122-3344", 1000)
+        + &row("R-2", "00-1122-3355", 2000)
+        + &row("R-3", "00-1122-3366", 3000);
+    let configuration =
+        format!("{CONFIGURATION}\n[services.BANK]\nkind = \"bank\"\ncurrency_code = \"KES\"\n");
+    let desk = Desk::configured()
+        .file("disburse.toml", configuration)
+        .file(
+            "w.csv",
+            format!("{HEAD}{kept}{}", row("E-3", "0011223366", 3000)),
+        )
+        .file(
+            "instead.csv",
+            format!("{HEAD}{kept}{}", row("E-3b", "11223366", 3500)),
+        )
+        .file("dashed.csv", format!("{HEAD}{dashed}"));
+    desk.run(&load("w.csv", "w", &[])).finished(0);
+    for (file, words) in [
+        (
+            "instead.csv",
+            "pays the same recipient through the same service as line 4 of w.csv, reference E-3, which is left out",
+        ),
+        (
+            "dashed.csv",
+            "each of its 3 rows pays the recipient of a row of batch w the same amount",
+        ),
+    ] {
+        let said = desk.run(&load(file, "w", &AMEND)).finished(2);
+        assert!(said.err.contains(words), "{words}: {}", said.err);
+    }
+}
+
+#[test]
+fn a_batch_stays_with_the_organisation_that_it_was_loaded_for_and_hints_lead_there() {
+    let configuration = CONFIGURATION.replacen("[services", "[profiles.test]\nbase_url = \"http://127.0.0.1:1\"\nauth_url = \"http://127.0.0.1:1\"\nusername = \"test\"\noriginator = \"acme-test\"\ncountry_code = \"KE\"\ncurrency_code = \"KES\"\n\n[services", 1);
+    let configuration = format!("default_profile = \"p\"\n{configuration}");
+    let desk = Desk::configured().file("disburse.toml", configuration);
+    let load = [
+        "--profile",
+        "test",
+        "load",
+        "ok.csv",
+        "--batch",
+        "trial",
+        "--journal=t.db",
+    ];
+    let said = desk.run(&load).finished(0);
+    let next = "disburse --profile test --journal t.db run trial";
+    assert!(
+        format!("{}{}", said.out, said.err).contains(next),
+        "{said:?}"
+    );
+    let said = desk
+        .run(&["run", "trial", "--yes", "--journal", "t.db"])
+        .finished(2);
+    assert!(
+        said.err
+            .contains("batch trial was loaded for acme-test; this run is configured for "),
+        "{}",
+        said.err
+    );
+    assert!(said.err.contains("Nothing was sent"), "{}", said.err);
 }

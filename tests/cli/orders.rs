@@ -7,10 +7,10 @@ const HINT: &str = "hint: say --yes to do it without being asked";
 #[test]
 fn an_order_about_a_whole_batch_without_anybody_to_ask_needs_a_yes() {
     let desk = Desk::loaded();
-    let error = "error: this would withdraw 3 payments of batch b, KES 600.50: under this batch name they can never be paid; nothing was changed";
+    let error = "error: this would cancel 3 payments of batch b, KES 600.50: under this batch name they can never be paid; nothing was changed";
     desk.refuses(&["cancel", "b"], 2, &[error, HINT]);
     desk.run(&["cancel", "b", "R-1"]).finished(0);
-    let left = "error: this would withdraw 2 payments of batch b, KES 500.50: under this batch name they can never be paid; nothing was changed";
+    let left = "error: this would cancel 2 payments of batch b, KES 500.50: under this batch name they can never be paid; nothing was changed";
     desk.refuses(&["cancel", "b"], 2, &[left, HINT]);
     desk.run(&["cancel", "b", "--yes"]).finished(0);
     desk.run(&["cancel", "b"]).finished(0);
@@ -28,7 +28,7 @@ fn at_a_terminal_the_person_answers() {
         }
         assert!(
             said.out
-                .contains("This would withdraw 3 payments of batch b, KES 600.50: under this batch name they can never be paid."),
+                .contains("This would cancel 3 payments of batch b, KES 600.50: under this batch name they can never be paid."),
             "{said:?}"
         );
         assert!(said.out.contains("Do it? [y/N]"), "{said:?}");

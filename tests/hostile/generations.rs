@@ -213,7 +213,7 @@ fn a_failure_that_the_gateway_takes_back_holds_its_retry_until_it_says_failed_ag
     assert!(status.out.contains(&first.0), "{status:?}");
     let told = office.call(&["explain", BATCH, "ROW-00000"]).out;
     assert!(
-        told.contains("it called it failed, and has spoken of it otherwise"),
+        told.contains("it said failed, and something else since"),
         "{told}"
     );
     answers.store(110, Ordering::SeqCst);

@@ -97,7 +97,7 @@ fn a_duplicate_on_the_first_post_settles_only_by_our_amount_and_number() {
         assert!(
             refused
                 .err
-                .contains("before our first post, which it refused"),
+                .contains("is about an earlier payment with this identifier; it refused ours"),
             "{refused:?}"
         );
         assert!(

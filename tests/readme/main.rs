@@ -32,10 +32,7 @@ fn every_key_has_its_row() {
             key.env,
             key.doc
         );
-        assert!(
-            README.contains(&row),
-            "docs/configuration.md lacks:\n{row}"
-        );
+        assert!(README.contains(&row), "docs/configuration.md lacks:\n{row}");
     }
     let rows = README.lines().filter(|line| line.contains("| `DISBURSE_"));
     assert_eq!(rows.count(), KEYS.len(), "a row of a key that is gone");

@@ -265,8 +265,7 @@ fn listed(texts: &[String]) -> String {
 
 fn paid_since_hint(batch: &BatchName) -> String {
     format!(
-        "`disburse explain` shows both rows. Where the later one was the same debt, nobody is missing. Where it is another debt, name the row that \
-         failed: disburse retry {batch} REFERENCE"
+        "`disburse explain` shows both rows. If the later one is the same debt, nobody is left unpaid. If it is another debt, name the row that failed: disburse retry {batch} REFERENCE"
     )
 }
 
@@ -297,9 +296,8 @@ fn anew_text(batches: &BTreeMap<&str, u64>) -> String {
     texts.collect::<Vec<_>>().join("; ")
 }
 
-const ANEW_HINT: &str = "`disburse explain REFERENCE` shows both rows. Where the later one was the same debt, nobody is missing, and nothing is to be done. \
-     Where it is another debt, as the next month's wages under the same reference, load the row that failed as a row of a new batch, with \
-     the month in its reference (EMP-00001-2026-10), and recipient and amount as they are: by these a later `retry` knows that it was paid so";
+const ANEW_HINT: &str = "`disburse explain REFERENCE` shows both rows. If the later one is the same debt, nobody is left unpaid, and nothing is to be done. If it is another debt, as the next month's wages under the same reference, load the row that failed as a row of a new batch, with \
+     the month in its reference (EMP-00001-2026-10), and recipient and amount as they are: so that a later `retry` recognises it";
 
 /// Says why there is nothing to retry: what has failed with other codes, and where the batch stands.
 async fn tell_nothing_to_retry(
@@ -387,7 +385,7 @@ pub(in crate::cli) async fn cancel(
     };
     if meant.is_waiting_retry() {
         let what = format!(
-            "withdraw {} of batch {batch}, a retry: its row has failed and is never retried again; to pay it after all, it is \
+            "cancel {} of batch {batch}, a retry: its row has failed and is never retried again; to pay it after all, it is \
              loaded with its reference under a new batch name",
             meant.text()
         );
@@ -439,7 +437,7 @@ async fn cancel_all(
         output::complain(
             "warning",
             &format!(
-                "{rows} of batch {batch} not withdrawn: posted once without an outcome, not found since, and posted again by the next run"
+                "{rows} of batch {batch} NOT cancelled: posted once without an outcome, and not found since; the next run posts again"
             ),
         );
         output::complain(
@@ -462,12 +460,12 @@ async fn cancel_all(
         let asked_first = match shown.presumed {
             0 => String::new(),
             presumed => format!(
-                ". {} of them may have been posted by an earlier journal: the next run asks the gateway, and withdraws what that one does not know",
+                ". {} of them may have been posted by an earlier journal: the next run asks the gateway, and cancels what that one does not know",
                 output::grouped(&presumed.to_string())
             ),
         };
         let what = format!(
-            "withdraw {} of batch {batch}{of_retries}, {}: under this batch name they can never be paid{asked_first}",
+            "cancel {} of batch {batch}{of_retries}, {}: under this batch name they can never be paid{asked_first}",
             output::counted(shown.tally.count, "payment"),
             output::amounts(&shown.tally.amounts)
         );
@@ -515,7 +513,10 @@ pub(in crate::cli) async fn resume_lane(
         .resume_lane(batch.clone(), arguments.service.clone(), Timestamp::now())
         .await?;
     let text = match &lane {
-        Some(lane) => format!("{} is open again: the next run pays it", lane.service),
+        Some(lane) => format!(
+            "{} is open again: the next run pays through it",
+            lane.service
+        ),
         None => format!("{} was not paused", arguments.service),
     };
     tell(

@@ -115,7 +115,7 @@ pub(in crate::cli) fn say_begun(batch: &BatchName, others: u64) {
         &format!(
             "a recovery begins with it: what is unfinished in this journal{others}, and what is loaded until the recovery is declared done, is asked \
              about before it is posted. Nothing tells which orders (cancel, retry, resolve, a corrected file) people gave that this journal does \
-             not know: nothing but a rehearsal (--sandbox) is posted until somebody says that they were given again, or that there were none"
+             not know: only a rehearsal (--sandbox) is posted until somebody says that they were given again, or that there were none"
         ),
     );
     output::complain(
@@ -137,8 +137,7 @@ async fn done(session: &Session, yes: bool) -> Result<ExitStatus, Error> {
         confirm(
             false,
             &format!(
-                "This journal does not have {}, posted from its place, or not all of it{}. What failed here, or was loaded since, may have been \
-                 paid by them: once the recovery is done, it is paid again where the gateway does not know it as it is here.",
+                "This journal does not have {}, posted from its place, or not all of it{}. They may have paid what failed here or was loaded since. Once the recovery is done, that is paid again if the gateway does not know it by its identifier here.",
                 lost.text(),
                 listed(&lost)
             ),
@@ -184,8 +183,7 @@ async fn nothing_ran(
     // Said by a job, it would pay people twice whenever the job is wrong.
     confirm(
         false,
-        "What was paid since the copy was made, or from a journal that is gone, would be paid a second time, and whoever was \
-         withdrawn since would be paid: whatever is presumed posted is posted without asking the gateway.",
+        "All payments that are presumed posted are sent without asking the gateway. Anyone who was paid since the copy was made, or from a journal that is gone, is paid twice; anyone who was cancelled since is paid.",
         WORD,
         &format!("where that is not certain, leave it: {run}. Where it is, say this at a terminal; --yes is not enough"),
     )
@@ -224,7 +222,7 @@ async fn orders_again(
     confirm(
         yes,
         &format!(
-            "{}. Whoever they kept from being paid is paid by the next run, unless they were given again to this journal.",
+            "{}. The next run pays anyone whom these orders had kept from being paid, unless they were given again to this journal.",
             orders_lost_text(lost)
         ),
         ORDERS,
@@ -264,11 +262,11 @@ fn again_text(lost: OrdersLost, not_given: u64) -> String {
 pub(in crate::cli) fn orders_lost_text(lost: OrdersLost) -> String {
     match lost.count {
         0 => "this journal may be an older copy or a new one, and nothing beside it tells which orders people gave since (cancel, retry, resolve \
-              and the like); nothing but a rehearsal (--sandbox) is posted until somebody says that they were given again, or that there were none"
+              and the like); only a rehearsal (--sandbox) is posted until somebody says that they were given again, or that there were none"
             .to_owned(),
         count => format!(
             "{} by people (cancel, retry, a corrected file and the like) {} on record here that this journal, an older copy or a new one, does not \
-             know; nothing but a rehearsal (--sandbox) is posted until they were given again",
+             know; only a rehearsal (--sandbox) is posted until you say that they were given again",
             output::counted(count, "order"),
             if count == 1 { "was" } else { "were" },
         ),
@@ -317,7 +315,9 @@ fn show(session: &Session, batch: Option<&BatchName>) -> Result<ExitStatus, Erro
     }
     match &missed {
         Some(missed) => output::line(&missed_text(missed)),
-        None => output::line("nothing is missing: the journal is as it was left in this place"),
+        None => output::line(
+            "nothing is known to be missing: the journal is as it was left in this place",
+        ),
     }
     if let Some(ran) = &ran {
         output::line(&format!("mark and lock file said then: {ran}"));
@@ -340,10 +340,10 @@ fn show(session: &Session, batch: Option<&BatchName>) -> Result<ExitStatus, Erro
         output::print(&output::table(
             &[
                 "batch",
-                "presumed",
+                "presumed posted",
                 "not asked yet",
-                "unknown there",
-                "known there",
+                "not at the gateway",
+                "at the gateway",
                 "posted since",
                 "decided",
             ],
@@ -371,7 +371,7 @@ fn missing_texts(missing: &[Order], lost: OrdersLost) -> Vec<String> {
         texts.push(format!("  … and {} more", missing.len() - LISTED));
     }
     if missing.is_empty() && lost.count > 0 {
-        texts.push("  every one of them that is known was given again as it was, or nothing but their number is known".to_owned());
+        texts.push("  no known order is still missing; orders that are known only by their number cannot be compared".to_owned());
     }
     texts
 }
@@ -512,7 +512,7 @@ pub(in crate::cli) fn missed_text(missed: &Missed) -> String {
     )
 }
 
-/// What is to be done, in its order.
+/// What is to be done, numbered in its order, and what may be done instead.
 fn next(missed: Option<&Missed>, batches: &[Presumed], may_release: bool) -> Vec<String> {
     let open = batches.iter().filter(|presumed| presumed.unasked > 0);
     let mut next: Vec<String> = open
@@ -520,16 +520,22 @@ fn next(missed: Option<&Missed>, batches: &[Presumed], may_release: bool) -> Vec
         .collect();
     if missed.is_some() {
         next.push(
-            "give the orders again that were given since (disburse cancel, resolve, retry, load --amend of a corrected file): whoever they kept from being paid would be \
-             paid. Where orders are lost, then say that they are there again: disburse recover --orders-given-again --reason TEXT"
+            "give the orders again that were given since (disburse cancel, resolve, retry, load --amend of a corrected file): anyone they kept from \
+             being paid would be paid. Where orders are lost, then say that they were given again: disburse recover --orders-given-again --reason TEXT"
                 .to_owned(),
         );
         next.push("load every file again that was loaded since the copy was made, each under its batch name".to_owned());
-        next.push("when nothing is unasked: disburse recover --done".to_owned());
+        next.push(
+            "when the gateway was asked about all of them: disburse recover --done".to_owned(),
+        );
+    }
+    let count = next.len();
+    for (at, step) in next.iter_mut().enumerate().filter(|_| count > 1) {
+        *step = format!("{}. {step}", at + 1);
     }
     if may_release && batches.iter().any(|presumed| presumed.unasked > 0) {
         next.push(
-            "where the asking takes too long, and it is certain that nothing ran since: disburse recover --nothing-ran-since \
+            "instead, where the asking takes too long, and it is certain that nothing ran since: disburse recover --nothing-ran-since \
              --reason TEXT. Where that is wrong, people are paid twice"
                 .to_owned(),
         );
@@ -547,7 +553,7 @@ pub(in crate::cli) async fn warn(journal: &Journal) -> Result<(), Error> {
         output::complain("warning", &missed_text(&missed));
         output::complain(
             "hint",
-            "`disburse recover` shows what is known, and ends it",
+            "`disburse recover` shows what is known, and what to do",
         );
     }
     let lost = journal.orders_lost().await?;

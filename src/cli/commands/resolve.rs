@@ -417,21 +417,21 @@ impl Order<'_> {
                 if self.decision.paid { "paid" } else { "failed" }
             ))
             .hint(format!(
-                "disburse explain {batch} {} shows it; if it is still to be decided so, say the same again",
+                "disburse explain {batch} {} shows it; if it is still to be decided so, repeat this command",
                 self.meant.id
             )),
             Refusal::TooEarlyForNotFound(_) => Error::refused(format!(
                 "{payment}: the gateway does not know it yet ({said}), which proves nothing before {from}; it is not recorded as failed"
             ))
             .hint(format!(
-                "say the same again after {from} (resolution.not_found_quarantine), or let `disburse run {batch}` find out"
+                "repeat this command after {from} (resolution.not_found_quarantine), or let `disburse run {batch}` find out"
             )),
             Refusal::TooEarly(heard, _) => Error::refused(format!(
                 "{payment}: {}; before {from} it is not recorded as failed",
                 why(heard, said)
             ))
             .hint(format!(
-                "{}; what is still open after {from} ({}) can be decided with --although-accepted",
+                "{}; if it is still open after {from} ({}), ask the gateway's people, then decide it with --although-accepted",
                 remedy(heard, batch, policy),
                 match self.looked.life.state == State::Delivered || heard == Heard::Delivered {
                     true => "resolution.delivered_give_up_after",
@@ -447,8 +447,7 @@ impl Order<'_> {
                 self.meant.id
             )),
             Refusal::TakesASecondWord(Heard::Strangers) => Error::refused(format!(
-                "{payment}: what the gateway says ({said}) is of a payment that it had under this identifier before our first post, which it \
-                 refused; it is not recorded as failed"
+                "{payment}: the gateway's answer ({said}) is about an earlier payment with this identifier; it refused ours; it is not recorded as failed"
             ))
             .hint(
                 "ask the gateway's people who made that payment, and to whom. If it paid this row (from a journal that was lost, or another \
@@ -464,7 +463,7 @@ impl Order<'_> {
                 remedy(heard, batch, policy),
                 match policy.status_query {
                     true => "",
-                    false => ": nothing else stands between it and a second payment",
+                    false => ": if they are wrong, it may be paid twice",
                 }
             )),
         }
@@ -496,7 +495,7 @@ fn remedy(heard: Heard, batch: &BatchName, policy: &Policy) -> String {
         Heard::CannotBeAsked => {
             "wait for its callback, or set resolution.status_query = true where the gateway has a status query".to_owned()
         }
-        Heard::Nothing => "say the same again when the gateway answers".to_owned(),
+        Heard::Nothing => "repeat this command when the gateway answers".to_owned(),
         _ => format!("let `disburse run {batch}` wait for its end"),
     }
 }

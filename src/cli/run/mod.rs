@@ -283,9 +283,33 @@ async fn carry_out(
 }
 
 impl Job<'_> {
+    /// Refuses a batch that has not run yet under another organisation than it was loaded for: most likely another profile was meant.
+    fn is_of_the_originator(&self) -> Result<(), Error> {
+        let Ok(configured) = self.settings.originator() else {
+            return Ok(());
+        };
+        let record = Reader::open(self.journal.path())?
+            .snapshot(self.batch)?
+            .record()?;
+        if record.gateway.is_some() || record.originator == *configured {
+            return Ok(());
+        }
+        Err(Error::refused(format!(
+            "batch {} was loaded for {}; this run is configured for {configured}. Nothing was sent",
+            self.batch, record.originator
+        ))
+        .hint(format!(
+            "choose the profile whose originator is {}, with --profile NAME; `disburse config show` says which one is used here",
+            record.originator
+        )))
+    }
+
     async fn run(self, sandbox: Option<&Sandbox>) -> Result<Summary, Error> {
         let identity = sandbox.map(Sandbox::identity);
         let home = gateway::home(self.settings, identity)?;
+        if sandbox.is_none() {
+            self.is_of_the_originator()?;
+        }
         let pulse = Arc::new(Pulse::of_machine(SILENCE_MAX));
         let client = Arc::new(
             HttpGateway::new(gateway::profile(self.settings)?)

@@ -43,7 +43,7 @@ impl Job<'_> {
                 .hint(format!(
                     "run it with the old address while that answers. Where it is gone: settle each payment that was posted, once the bank or \
                      the gateway's people have said what became of it: disburse resolve {batch} ID --paid, or --failed \
-                     --although-accepted. When none is left, say the same again"
+                     --although-accepted. When none is left, repeat this command"
                 )));
             }
             GatewayMove::Proof => journal.witnesses(batch.clone(), ASKED_MAX).await?,
@@ -127,7 +127,7 @@ impl Job<'_> {
             .hint(format!(
                 "where these are gone, and the gateway has shown to have no payment of the batch: settle each payment that was posted, once \
                  the bank or the gateway's people have said what became of it: disburse resolve {batch} ID --paid, or --failed \
-                 --although-accepted. When none is left, say the same again"
+                 --although-accepted. When none is left, repeat this command"
             )));
         };
         let gateway = GatewayMoved {

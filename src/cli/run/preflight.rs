@@ -51,7 +51,7 @@ impl Job<'_> {
             .await
             .map_err(|error| {
                 error.hint(format!(
-                    "nothing was posted; disburse cancel {} withdraws what was never posted",
+                    "nothing was posted; disburse cancel {} cancels what was never posted",
                     self.batch
                 ))
             })
@@ -171,7 +171,7 @@ impl Job<'_> {
             ))
             .hint("put a sound PDF in the place of each file and say the same command again; what was uploaded is not uploaded again")
             .hint(format!(
-                "or withdraw the payment: disburse cancel {batch} {name}"
+                "or cancel the payment: disburse cancel {batch} {name}"
             )));
         }
         let done = output::counted(uploaded, "document");

@@ -157,8 +157,7 @@ fn taken(batch: &BatchName) -> ExitStatus {
         "hint",
         &format!(
             "if an earlier journal posted this batch: disburse recover {batch} --presume-posted, which begins a recovery and says what \
-             follows: the gateway is asked before anything is posted. If not, somebody else has paid under these identifiers: load the rows as a batch of another name, \
-             after you have seen with the gateway that nobody was paid"
+             follows: the gateway is asked before anything is posted. If not, somebody else has used these identifiers: first make sure with the gateway that nobody was paid, and only then load the rows as a batch of another name"
         ),
     );
     ExitStatus::Stopped
@@ -243,8 +242,7 @@ fn tell_who_is_not_paid(
     if conflict > 0 {
         let (name, others) = named(examples.conflict, conflict);
         let hint = format!(
-            "what is in conflict may have been paid: pay none of it by another way before it is decided. What was said of it: \
-             disburse explain {batch} {name}; then disburse resolve {batch} {name}{}, with --paid or --failed{others}",
+            "what is in conflict may have been paid: do not pay it in any other way until it is decided. See disburse explain {batch} {name}, ask the gateway's people, then disburse resolve {batch} {name}{}, with --paid or --failed{others}",
             sandbox_flag(standing.purpose)
         );
         output::complain("hint", &hint);
@@ -265,13 +263,12 @@ fn tell_who_is_not_paid(
             (true, true) => format!("{why}; {again}"),
             // What had failed may be paid by a retry or a corrected row that is lost.
             (false, _) => format!(
-                "{why}. Order nothing anew for them yet, as an order that is lost may have paid them: {}. {}",
+                "{why}. Do not retry or load them again yet: an order that is lost may have paid them: {}. {}",
                 recover::orders_lost_text(orders_lost),
                 hints::ORDERS_LOST_HINT
             ),
             (true, false) => format!(
-                "{why}. None of them is paid again while this journal, an older copy or a new one, does not have {}, posted from its place, \
-                 which may have paid them: first load those files again, each under its batch name, and run them. Then: {again}",
+                "{why}. None of them is paid again while this journal (an older copy or a new one) lacks {}, posted from its place, which may have paid them: first load those files again, each under its batch name, and run them. Then: {again}",
                 examples.lost.text()
             ),
         };
@@ -310,7 +307,7 @@ fn stands_stopped(batch: &BatchName, outcome: &Outcome, standing: &Standing) -> 
     output::complain("error", &text);
     let hint = format!(
         "ask the gateway's people about it. Once you know that these payments may be posted: disburse resume-lane {batch} {}, the \
-         same for each other service that `disburse status {batch}` calls held, and then: {}",
+         same for each other service that `disburse status {batch}` calls paused, and then: {}",
         lane.service,
         run_command(batch, standing.purpose)
     );

@@ -10,6 +10,115 @@ use super::screen;
 
 static LOST: OnceLock<String> = OnceLock::new();
 
+/// Options of this command that every command has, as the next one needs them too.
+static CARRIED: OnceLock<Carried> = OnceLock::new();
+
+/// Options that are carried: of every command, and of those that read a file.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Carried {
+    all: String,
+    files: String,
+}
+
+/// Commands that read a batch file, and what of their options the next one needs too: a row without a service takes this one.
+const FILE_COMMANDS: [&str; 3] = ["check", "load", "pay"];
+const SERVICE: &str = "--service";
+
+/// What the next command needs as well, where this one was given it.
+const CARRIED_OPTIONS: [&str; 3] = ["--config", "--profile", "--journal"];
+
+/// Commands that a text may name.
+const COMMANDS: [&str; 20] = [
+    "account",
+    "backup",
+    "bill",
+    "cancel",
+    "check",
+    "config",
+    "explain",
+    "float",
+    "listen",
+    "load",
+    "lookup",
+    "pay",
+    "recover",
+    "report",
+    "resolve",
+    "resume-lane",
+    "retry",
+    "run",
+    "status",
+    "verify",
+];
+
+/// Has every command that is printed from now on carry the options of this one: typed as it stands, it is about the same journal and
+/// the same gateway.
+pub(in crate::cli) fn carry(arguments: impl Iterator<Item = String>) {
+    let _ = CARRIED.set(carried_options(arguments));
+}
+
+fn carried_options(arguments: impl Iterator<Item = String>) -> Carried {
+    let mut carried = Carried::default();
+    let mut arguments = arguments.take_while(|argument| argument != "--");
+    while let Some(argument) = arguments.next() {
+        let (name, value) = match argument.split_once('=') {
+            Some((name, value)) => (name, Some(value.to_owned())),
+            None => (argument.as_str(), None),
+        };
+        let options = match name {
+            SERVICE => &mut carried.files,
+            name if CARRIED_OPTIONS.contains(&name) => &mut carried.all,
+            _ => continue,
+        };
+        if let Some(value) = value.or_else(|| arguments.next()) {
+            options.push_str(&format!(" {name} {}", quoted(&value)));
+        }
+    }
+    carried
+}
+
+/// Returns an argument as a shell takes it.
+pub(in crate::cli) fn quoted(argument: &str) -> Cow<'_, str> {
+    let is_plain =
+        |c: char| c.is_alphanumeric() || matches!(c, '.' | '/' | '-' | '_' | ':' | ',' | '@' | '+');
+    match !argument.is_empty() && argument.chars().all(is_plain) {
+        true => Cow::Borrowed(argument),
+        false => Cow::Owned(format!("'{}'", argument.replace('\'', "'\\''"))),
+    }
+}
+
+/// Returns a text with the options behind the name of the program, wherever it names a command.
+fn carrying<'t>(text: &'t str, options: &Carried) -> Cow<'t, str> {
+    const PROGRAM: &str = "disburse ";
+    if *options == Carried::default() || !text.contains(PROGRAM) {
+        return Cow::Borrowed(text);
+    }
+    let mut parts = text.split(PROGRAM);
+    let mut kept = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let end = part.find(|c: char| !(c.is_ascii_lowercase() || c == '-'));
+        let (command, rest) = part.split_at(end.unwrap_or(part.len()));
+        kept.push_str(PROGRAM.trim_end());
+        if COMMANDS.contains(&command) {
+            kept.push_str(&options.all);
+        }
+        kept.push(' ');
+        kept.push_str(command);
+        if FILE_COMMANDS.contains(&command) {
+            kept.push_str(&options.files);
+        }
+        kept.push_str(rest);
+    }
+    Cow::Owned(kept)
+}
+
+fn carried(text: &str) -> Cow<'_, str> {
+    match CARRIED.get() {
+        Some(options) => carrying(text, options),
+        None => Cow::Borrowed(text),
+    }
+}
+
 /// Returns whether a character could steer a terminal, or show another text than the one that is there.
 // Names of files and folders come from whoever made them, as do the texts of rows.
 fn steers(c: char) -> bool {
@@ -56,7 +165,7 @@ pub(in crate::cli) fn lost() -> Option<&'static str> {
 
 /// Prints data, and ends the line.
 pub(in crate::cli) fn line(text: &str) {
-    print(&format!("{text}\n"));
+    print(&format!("{}\n", carried(text)));
 }
 
 /// Prints a line for a person, where data is not printed for a program.
@@ -68,7 +177,7 @@ pub(in crate::cli) fn line_unless(json: bool, text: &str) {
 
 /// Prints a JSON value on one line.
 pub(in crate::cli) fn json(value: &serde_json::Value) {
-    line(&json_text(value));
+    print(&format!("{}\n", json_text(value)));
 }
 
 /// Returns a JSON value as it is printed.
@@ -86,7 +195,7 @@ pub(in crate::cli) fn json_text(value: &serde_json::Value) -> String {
 
 /// Says something to the person at the terminal.
 pub(in crate::cli) fn note(text: &str) {
-    say(&harmless(text));
+    say(&harmless(&carried(text)));
 }
 
 // Nobody may be there to hear it: `eprintln!` would end a run for that.
@@ -101,7 +210,7 @@ fn say(text: &str) {
 /// Prints a `label: text` line to standard error, the label in colour on a terminal.
 pub(in crate::cli) fn complain(label: &str, text: &str) {
     // What follows a line break stands behind the first line: a name in the text cannot pass for a message of its own.
-    let text = harmless(text)
+    let text = harmless(&carried(text))
         .replace('\n', "\n  ")
         .replace("\n    ", "\n  ");
     let colour = match label {
@@ -214,6 +323,61 @@ mod tests {
             ("123456", "123,456"),
         ] {
             assert_eq!(grouped(text), expected);
+        }
+    }
+}
+
+#[cfg(test)]
+mod carried_tests {
+    use super::*;
+
+    #[test]
+    fn a_command_that_is_printed_carries_the_options_of_this_one() {
+        let given = |line: &str| carried_options(line.split(' ').map(str::to_owned)).all;
+        for (line, expected) in [
+            ("disburse run b --yes", ""),
+            ("disburse --profile test load x.csv", " --profile test"),
+            ("disburse run b --journal=b.db --yes", " --journal b.db"),
+            (
+                "disburse --config c.toml run --profile p b",
+                " --config c.toml --profile p",
+            ),
+            ("disburse run -- --profile p", ""),
+            ("disburse run b --profile", ""),
+        ] {
+            assert_eq!(given(line), expected, "{line}");
+        }
+        let options = carried_options(
+            "load x.csv --profile test --service A"
+                .split(' ')
+                .map(str::to_owned),
+        );
+        for (text, expected) in [
+            (
+                "next: disburse run b",
+                "next: disburse --profile test run b",
+            ),
+            (
+                "disburse explain b X; then disburse resolve b X",
+                "disburse --profile test explain b X; then disburse --profile test resolve b X",
+            ),
+            (
+                "`disburse status` lists",
+                "`disburse --profile test status` lists",
+            ),
+            ("disburse is done", "disburse is done"),
+            ("not a journal of disburse", "not a journal of disburse"),
+        ] {
+            assert_eq!(carrying(text, &options), expected);
+            assert_eq!(carrying(text, &Carried::default()), text);
+        }
+        for (argument, expected) in [
+            ("a/b.csv", "a/b.csv"),
+            ("bad y.csv", "'bad y.csv'"),
+            ("it's", "'it'\\''s'"),
+            ("", "''"),
+        ] {
+            assert_eq!(quoted(argument), expected);
         }
     }
 }

@@ -145,7 +145,7 @@ pub(in crate::cli) fn superseded(record: &PaymentRecord, trail: &[HistoryEntry])
         .any(|entry| entry.event == Some(Event::Superseded));
     let how = match record.life.state {
         _ if !by_the_earlier => return None,
-        State::Cancelled => "was withdrawn before it was posted",
+        State::Cancelled => "was cancelled before it was posted",
         State::Failed => "was not made: the gateway does not have it",
         _ => return None,
     };
@@ -169,7 +169,7 @@ pub(in crate::cli) fn sentence(record: &PaymentRecord, commands: Commands<'_>) -
             let now = match record.row_stands {
                 Some(State::Paid) => "Its row is paid all the same, by a later payment",
                 Some(State::Failed) => "It was retried, and the retry is not paid either",
-                Some(State::Cancelled) => "Its retry was withdrawn: the row is not paid",
+                Some(State::Cancelled) => "Its retry was cancelled: the row is not paid",
                 _ => "It is to be paid again: see its retry",
             };
             format!("Not paid: {why}{code}. {now}")

@@ -36,14 +36,12 @@ pub(in crate::cli) fn named(error: &Error) -> Option<String> {
             "`disburse status` lists the batches, and `disburse verify` says of each what was changed",
         ),
         Error::PaidElsewhere { batch, found } => format!(
-            "first bring the other one to its end: disburse run {}. Where it fails, say this again: this one is paid. Where it is paid, \
-             withdraw this one: disburse cancel {batch} --id {}; then run {batch} again, and the others are posted. Where this is a debt \
-             of its own all the same, load it once more as a row of a new batch; that load asks for the word that it may be paid again",
+            "first bring the other one to its end: disburse run {}. If that fails, repeat this command: this one is paid. If it is paid, cancel this one: disburse cancel {batch} --id {}; then run {batch} again, and the others are posted. If this is a separate debt, cancel it here all the same, and load it in a new batch; that load asks you to confirm the repeat",
             found.other, found.id
         ),
         Error::PayerUnknown { batch, account, .. } => format!(
             "find out which account posted it. Where that is {account}, say so: disburse run {batch} --asked-as USER, with that name. Where it \
-             is another one, choose the profile with that one first, as {account} is told \"not found\" of all of it. Whoever was withdrawn, decided or retried there is to be so here, too, before it runs"
+             is another one, choose the profile with that one first, as {account} is told \"not found\" of all of it. Before it runs, repeat here what was cancelled, decided or retried there"
         ),
         Error::PayerElsewhere {
             batch,
@@ -60,16 +58,12 @@ pub(in crate::cli) fn named(error: &Error) -> Option<String> {
             let unnamed = match lost.unnamed {
                 0 => "",
                 _ => {
-                    " Of what ran long ago the names are not kept: earlier reports and the files tell them. Of what ran before the last 80 nothing is \
-                     kept but how many there were, and no load takes them off that number. Where every file was loaded again and run that may have \
-                     paid what failed here, say so at a terminal: disburse recover --done."
+                    " The names of old batches are not kept: earlier reports and the files tell them. Of those before the last 80 only the count is kept, and loading them does not reduce it. When every file that may have paid what failed here was loaded again and run, say so at a terminal: disburse recover --done."
                 }
             };
             format!(
                 "load the files of these batches again, each under its batch name, and run them: the gateway is asked, and nothing is paid \
-                 twice.{unnamed} Where such a row repeats one that failed here, the load is refused, and prints the list and \
-                 `--allow-repeats DIGEST`: that these rows, and no others, are loaded beside the failed ones, as they were then; here they \
-                 are asked about before anything of them is posted. Then say this again"
+                 twice.{unnamed} Where such a row repeats one that failed here, the load is refused, and prints the list and `--allow-repeats DIGEST`, which loads exactly these rows beside the failed ones; the gateway is asked about them before any is posted. Then repeat this command"
             )
         }
         _ => return None,
@@ -84,6 +78,4 @@ fn altered(look: &str) -> String {
 }
 
 /// What to do about orders that are lost.
-pub(in crate::cli) const ORDERS_LOST_HINT: &str = "run first, so that the gateway is asked; then give them again (earlier reports, and whoever gave \
-     them, know which: disburse cancel, resolve, retry, load --amend of a corrected file), then, or where there were none: disburse recover \
-     --orders-given-again --reason TEXT; then run again";
+pub(in crate::cli) const ORDERS_LOST_HINT: &str = "1. run, so that the gateway is asked; 2. give the orders again (earlier reports, and the people who gave them, know which: disburse cancel, resolve, retry, load --amend of a corrected file); 3. then, or if there were none: disburse recover --orders-given-again --reason TEXT; 4. run again";

@@ -64,7 +64,7 @@ pub(in crate::cli) fn refused(
             }) {
                 return Error::refused(message).hint(format!(
                     "{} in both: another payroll, as next month's, is loaded under a batch name of its own. If it is batch {batch} with \
-                     rows that were mended, first withdraw the old ones with `disburse cancel {batch} ID`, or both are paid",
+                     rows that were mended, first cancel the old ones with `disburse cancel {batch} ID`, or both are paid",
                     match difference.unchanged {
                         0 => "no row is".to_owned(),
                         1 => "hardly any row is".to_owned(),
@@ -74,19 +74,19 @@ pub(in crate::cli) fn refused(
             }
             let hint = if difference.changed > 0 && difference.changed == difference.changed_person {
                 "a row that pays somebody else than the row of the batch with its reference needs a reference of its own: give it one, and \
-                 add it with --amend. Only where the row of the batch is itself wrong, first withdraw that one with `disburse cancel`"
+                 add it with --amend. Only where the row of the batch is itself wrong, first cancel that one with `disburse cancel`"
             } else if difference.changed > 0 && difference.changed_person > 0 {
                 "rows of a batch never change. A row that pays somebody else than the row of the batch with its reference needs a reference of \
                  its own. Of one that pays the same person otherwise, withdraw the old row with `disburse cancel` where it was never posted, and \
                  add the new one with --amend under a reference of its own; where it has failed, mend it in the failed.csv of `disburse report`"
             } else if difference.changed > 0 {
-                "rows of a batch never change. Where the old row was never posted, withdraw it with `disburse cancel`, and add the new \
+                "rows of a batch never change. Where the old row was never posted, cancel it with `disburse cancel`, and add the new \
                  one with --amend under a reference of its own. Where it has failed, mend it in the failed.csv \
                  of `disburse report`, and add that with --amend"
             } else if difference.new + difference.rejected > 0 {
                 "add the new rows to the batch with --amend, which leaves the others as they are"
             } else {
-                "withdraw what is no longer to be paid with `disburse cancel`"
+                "cancel what is no longer to be paid with `disburse cancel`"
             };
             let hint = match difference.changed > difference.changed_person {
                 true => format!("{hint}. {PAID_ROW}"),
@@ -102,16 +102,15 @@ pub(in crate::cli) fn refused(
             examples(difference)
         ))
         .hint(format!(
-            "a row that was mended would be paid beside the old one: first withdraw the old one with `disburse cancel {batch} ID`, \
-             then say this again; load rows that are really new as a batch of their own, without those of {batch}"
+            "a row that was mended would be paid beside the old one: first cancel the old one with `disburse cancel {batch} ID`, \
+             then repeat this command; load rows that are really new as a batch of their own, without those of {batch}"
         )),
         LoadRefusal::Instead(rows) => Error::refused(format!(
             "{file}: leaves out rows of batch {batch}, and has new ones for the same recipients; nothing was loaded{}",
             listed(file, rows, rows.len() as u64)
         ))
         .hint(format!(
-            "a row that takes the place of another one would be paid beside it. First withdraw the old one with `disburse cancel {batch} REFERENCE`, then \
-             say this again. {PAID_ROW}; where it has failed, mend it in the failed.csv of `disburse report {batch}`, and add that. Where the new row is a \
+            "a row that takes the place of another one would be paid beside it. First cancel the old one with `disburse cancel {batch} REFERENCE`, then repeat this command. {PAID_ROW}; where it has failed, mend it in the failed.csv of `disburse report {batch}`, and add that. Where the new row is a \
              further payment, add it in a file of its own, without the rows of {batch}"
         )),
         LoadRefusal::BatchAgain(rows) => Error::refused(format!(

@@ -123,7 +123,7 @@ fn again_text(load: &RepeatedLoad, became: &Became) -> String {
         .map(|(count, state)| format!("{} {state}", output::grouped(&count.to_string())))
         .collect();
     let next = match became.left + became.waiting {
-        0 => format!("nothing needs to be done; `disburse status {batch}` shows it"),
+        0 => format!("do not load it again; `disburse status {batch}` shows it"),
         _ => format!("nothing needs to be loaded; `disburse run {batch}` goes on with it"),
     };
     format!(
@@ -136,23 +136,22 @@ fn again_text(load: &RepeatedLoad, became: &Became) -> String {
 /// What is done about rows that repeat others; `is_whole`: nothing is left of the file without them.
 fn what_to_do(back: Back, is_whole: bool, repeats: &Repeats) -> String {
     let (skip, digest) = (skip_text(repeats), &repeats.digest);
-    let own = "Where each of them is a debt of its own, whoever answers for that says";
-    let whole = "load the whole file, as nobody is asked about rows that are left out";
+    let own = "If each of them is a separate debt, the person responsible adds";
+    let whole = "load the whole file, as the gateway is not asked about rows that are left out";
     let asked = "the gateway is asked about these rows before any is posted";
     match back {
         Back::No if is_whole || repeats.rest == 0 => {
-            format!("{own} --allow-repeats {digest}, which allows this very list and no other")
+            format!("{own} --allow-repeats {digest}, which allows exactly this list")
         }
-        Back::No => format!(
-            "{own} --allow-repeats {digest}, which allows this very list and no other. {skip}"
-        ),
+        Back::No => {
+            format!("{own} --allow-repeats {digest}, which allows exactly this list. {skip}")
+        }
         Back::Certainly => format!(
-            "this batch was posted before, from the journal that this one takes the place of: {whole}. With --allow-repeats {digest}, which \
-             allows this very list and no other, {asked}"
+            "this batch was posted before, from the journal that this one takes the place of: {whole}. With --allow-repeats {digest}, which allows exactly this list, {asked}"
         ),
         Back::MayBe => format!(
             "nothing tells whether this batch was posted before, from the journal that this one takes the place of. Where it may have been, \
-             {whole}: with --allow-repeats {digest}, which allows this very list and no other, {asked}. Where it never was: {own} the same word. {skip}"
+             {whole}: with --allow-repeats {digest}, which allows exactly this list, {asked}. Where it never was, and each of them is a separate debt, the person responsible adds the same --allow-repeats. {skip}"
         ),
     }
 }
@@ -163,17 +162,15 @@ fn skip_text(repeats: &Repeats) -> String {
     if (lines.len() as u64) < repeats.rest {
         lines.push("…".to_owned());
     }
-    let (rest, is, word) = match repeats.rest {
-        1 => ("1 row".to_owned(), "is", "line"),
+    let (rest, word) = match repeats.rest {
+        1 => ("1 row".to_owned(), "line"),
         rest => (
             format!("{} rows", output::grouped(&rest.to_string())),
-            "are",
             "lines",
         ),
     };
     format!(
-        "Load with --on-error skip leaves the repeats out, and takes the rest, which {is} paid: {rest}, {word} {}. First look at {}: a row whose like was \
-         withdrawn there, or was paid with another amount, is no new debt",
+        "Load with --on-error skip leaves the repeats out and loads the rest, to be paid: {rest}, {word} {}. First check {}: a row that was cancelled there, or paid with another amount, is not a new debt",
         lines.join(", "),
         if repeats.rest == 1 { "it" } else { "them" }
     )
@@ -290,6 +287,8 @@ pub(in crate::cli) fn alike_text(alike: &Alike) -> String {
         AlikeKind::SameReference => format!(
             "{rows} of {file} {has} a reference that reads like that of another row of it: {lines}"
         ),
-        AlikeKind::Allowed => format!("{rows} of {file} {repeats} of {other}, and may: {lines}"),
+        AlikeKind::Allowed => {
+            format!("{rows} of {file} {repeats} of {other}, as was allowed: {lines}")
+        }
     }
 }

@@ -74,7 +74,7 @@ pub(in crate::cli) fn explain(
     let next = match record.withdrawn_at {
         Some(_) => "nothing is left to do".to_owned(),
         None => format!(
-            "next: {} --pay-due, which asks what is due",
+            "next: {} --pay-due, which asks what is due and pays it",
             run_command(batch, snapshot.standing()?.purpose)
         ),
     };

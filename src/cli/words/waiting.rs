@@ -8,7 +8,7 @@ use crate::journal::{Doubt, WaitsFor};
 pub(in crate::cli) fn until_done_hint(commands: Commands<'_>) -> String {
     format!(
         "Load each such file again, whole and under its batch name, and run it; then: disburse recover --done, then: {}. What is not to \
-         be paid any more, withdraw: disburse cancel {}",
+         be paid any more, cancel: disburse cancel {}",
         commands.run(),
         commands.batch
     )
@@ -31,8 +31,7 @@ pub(in crate::cli) fn waits(
             way_out(commands, id)
         ),
         WaitsFor::Again(id) => format!(
-            "waits for the gateway's word about {id}, an earlier payment of the same row: it called it failed, and has spoken of it \
-             otherwise since. A run asks, until it says failed again. {}",
+            "waits for the gateway about {id}, an earlier payment of the same row: it said failed, and something else since. A run asks, until it says failed again. {}",
             way_out(commands, id)
         ),
         WaitsFor::Recovered => format!(
@@ -44,8 +43,7 @@ pub(in crate::cli) fn waits(
             said,
             ..
         } => format!(
-            "cancelled, and somebody who should not know it spoke of it afterwards: {}. It may have been paid: pay it by no other way \
-             until the gateway, asked, does not have it. To ask: {}",
+            "cancelled, and afterwards the gateway spoke of it all the same: {}. It may have been paid: do not pay it in another way until the gateway says that it does not have it. To ask: {}",
             doubt(said),
             commands.run()
         ),
@@ -54,8 +52,7 @@ pub(in crate::cli) fn waits(
             withdrawn: false,
             said,
         } => format!(
-            "the gateway said failed{}, and later {}: it may have been paid. Pay it by no other way until the gateway, asked, says failed \
-             again. To ask: {}. {}",
+            "the gateway said failed{}, and later {}: it may have been paid. Do not pay it in another way until the gateway says failed again. To ask: {}. {}",
             code.map_or_else(String::new, |code| format!(" ({code})")),
             doubt(said),
             commands.run(),
@@ -76,11 +73,10 @@ pub(in crate::cli) fn doubt(said: Doubt) -> String {
 /// What a person can do where the gateway never says what is waited for.
 pub(in crate::cli) fn way_out(commands: Commands<'_>, id: PayerTransactionId) -> String {
     format!(
-        "Where it never does, or cannot be asked (resolution.status_query), find out what became of {id}: {} --paid, or --failed \
-         --although-accepted",
+        "If it never does, or cannot be asked (resolution.status_query), ask its people about {id}, then record what they say: {} --paid, or --failed --although-accepted",
         commands.resolve(id)
     )
 }
 
 /// What a payment waits for whose row a batch may have paid that was lost with a journal.
-pub(in crate::cli) const UNTIL_DONE: &str = "`disburse recover --done` says that all batches that were loaded after the copy are here again";
+pub(in crate::cli) const UNTIL_DONE: &str = "you confirm with `disburse recover --done` that all batches loaded after the copy are here again";

@@ -8,7 +8,7 @@ use crate::domain::{BatchName, BootTime, PayerTransactionId, Timestamp};
 use crate::journal::mark::{self, Place};
 use crate::journal::sqlite::codec::catalog::knows;
 use crate::journal::sqlite::load::already_loaded;
-use crate::journal::sqlite::load::load;
+use crate::journal::sqlite::load::loading;
 use crate::journal::sqlite::payments::callbacks;
 use crate::journal::sqlite::payments::record;
 use crate::journal::sqlite::recovery::place::take_place;
@@ -101,7 +101,7 @@ impl Journal {
         rows: Receiver<Vec<LoadRow>>,
     ) -> Result<Loaded, Error> {
         self.ask(CommitMode::Alone, move |connection| {
-            load::load(connection, &plan, rows)
+            loading::load(connection, &plan, rows)
         })
         .await
     }

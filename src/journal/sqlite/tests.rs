@@ -9,7 +9,7 @@ use crate::domain::{
     Amount, BatchName, Country, Currency, Instruction, Money, Msisdn, Originator, Reference,
     ServiceCode, Timestamp,
 };
-use crate::journal::sqlite::load::load;
+use crate::journal::sqlite::load::loading;
 use crate::journal::sqlite::payments::callbacks::STORED_CALLBACKS;
 use crate::journal::sqlite::preflight::documents::without_upload;
 use crate::journal::sqlite::run::restart::{DOUBTS, GIVEN_UP, NEVER_DUE, PUT_OFF, RESTART_POSTS};
@@ -144,7 +144,7 @@ fn load_rows(c: &mut WriteSession, count: u64) -> Result<Loaded, Error> {
     drop(sender);
     c.execute_batch("begin immediate").unwrap();
     c.begin().unwrap();
-    let loaded = load::load(c, &plan(), receiver).and_then(|loaded| {
+    let loaded = loading::load(c, &plan(), receiver).and_then(|loaded| {
         c.save()?;
         Ok(loaded)
     });

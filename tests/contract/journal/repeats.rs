@@ -59,7 +59,9 @@ async fn the_window_decides_of_what_has_ended_and_of_nothing_else() {
     for (paid, day, terms, refused) in [
         (true, 1, Terms::default(), true),
         (true, 19, Terms::default(), true),
-        (true, 20, Terms::default(), false),
+        // Posted a moment after the load.
+        (true, 20, Terms::default(), true),
+        (true, 21, Terms::default(), false),
         (true, 28, Terms::default(), false),
         (true, 28, longer, true),
         (true, 0, none, false),
@@ -78,6 +80,20 @@ async fn the_window_decides_of_what_has_ended_and_of_nothing_else() {
             "paid {paid}, day {day}, {terms:?}: {loaded:?}"
         );
     }
+}
+
+#[tokio::test]
+async fn what_was_posted_late_counts_from_its_post() {
+    let world = World::loaded(2).await;
+    // It waited for float.
+    let token = world.acquire(25 * DAY).await.token;
+    for claim in world.claim(token, 100, 25 * DAY + 1).await {
+        let paid = vec![finding(claim.seq, reply(Class::Paid, 140))];
+        world.record(paid, 25 * DAY + 2).await;
+    }
+    let loaded = world.load(other_batch("again", 30), rows(1..=2)).await;
+    assert!(matches!(loaded, Loaded::Refused(_)), "{loaded:?}");
+    world.load_new(other_batch("later", 46), rows(1..=2)).await;
 }
 
 #[tokio::test]

@@ -58,7 +58,29 @@ async fn a_failure_that_may_be_paid_since_to_a_mended_number_or_through_another_
         row
     };
     type Case = (&'static str, Instruction, Instruction, bool);
-    let cases: [Case; 6] = [
+    // The name stands with the account of the bank alone.
+    let holder = |account: &str, reference: Option<u64>| Instruction {
+        customer_names: String::new(),
+        account_number: account.into(),
+        extra: vec![
+            ("destinationBankCode".into(), "01".into()),
+            ("destinationAccountName".into(), "Jane Doe".into()),
+        ],
+        ..person(1, reference)
+    };
+    let cases: [Case; 8] = [
+        (
+            "another account of the same holder",
+            holder("00112233440", None),
+            holder("0011223344", None),
+            true,
+        ),
+        (
+            "another account of the same holder, and another reference",
+            holder("00112233440", Some(1)),
+            holder("0011223344", Some(90)),
+            true,
+        ),
         (
             "another number, no reference",
             person(1, None),

@@ -1,6 +1,7 @@
 //! New rows of an amendment that pay whom a row of the batch pays which the file leaves out. The rule is in
 //! [`crate::ledger::amendment`].
 
+use rusqlite::functions::FunctionFlags;
 use rusqlite::params;
 
 use super::duplicates::NEW_UNNAMED;
@@ -8,13 +9,42 @@ use super::job::Load;
 use crate::journal::sqlite::codec::values::state_number;
 use crate::journal::{CrossRowError, Error, LoadRefusal};
 use crate::ledger::amendment::{is_batch_again, may_stand_instead};
+use crate::ledger::likeness::of_account;
 use crate::ledger::repeats::is_same_account;
 use crate::lifecycle::State;
 
 /// Rows that are named in a refusal.
 const NAMED_MAX: usize = 50;
 
+/// Who receives a payment, as it is compared.
+const RECIPIENT: &str = "recipient(coalesce(account_number, msisdn))";
+
+/// What the file has none of: neither the row nor an earlier generation of it.
+const NOT_KEPT: &str = "not exists (
+         with recursive up (seq) as (
+             select o.seq union select l.seq from life l indexed by predecessor join up on l.replaced_by = up.seq)
+         select 1 from up where seq in (select seq from temp.kept))";
+
+/// What stands for its row: the newest generation, as it was corrected; one that was withdrawn pays nobody.
+fn stands() -> String {
+    format!(
+        "not exists (select 1 from life where life.seq = o.seq and (state = {} or replaced_by is not null))",
+        state_number(State::Cancelled)
+    )
+}
+
 impl Load<'_> {
+    /// Lets a statement compare recipients as the ledger does: without zeros in front, dashes and blanks.
+    fn know_recipients(&self) -> Result<(), Error> {
+        let flags = FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DETERMINISTIC;
+        self.c
+            .create_scalar_function("recipient", 1, flags, |context| {
+                let text: String = context.get(0)?;
+                Ok(of_account(&text).into_owned())
+            })?;
+        Ok(())
+    }
+
     /// Returns why an amendment is not loaded, if a new row may be one that is left out, under another reference.
     pub(in crate::journal::sqlite) fn stand_instead(
         &self,
@@ -27,15 +57,15 @@ impl Load<'_> {
         if unchanged == 0 {
             return self.batch_again(new);
         }
+        self.know_recipients()?;
         let mut named = Vec::new();
-        let account = "coalesce(account_number, msisdn)";
+        let account = RECIPIENT;
         let mut gone = self.c.prepare(&format!(
-            "select seq, service_id, {account} from instruction
-             where batch_id = ?1 and seq <= ?2 and generation = 0 and seq not in (select seq from temp.kept)
-                 and not exists (select 1 from life where life.seq = instruction.seq and state = {})
+            "select seq, service_id, {account} from instruction o
+             where batch_id = ?1 and seq <= ?2 and {} and {NOT_KEPT}
                  and (service_id, {account}) in (select service_id, {account} from instruction {NEW_UNNAMED})
              order by seq",
-            state_number(State::Cancelled)
+            stands()
         ))?;
         let mut new = self.c.prepare(&format!(
             "select seq from instruction {NEW_UNNAMED} and service_id = ?3 and {account} = ?4 order by seq limit {NAMED_MAX}"
@@ -79,14 +109,13 @@ impl Load<'_> {
 
     /// Returns why an amendment is not loaded that has no row of the batch, if it is the batch under other references.
     fn batch_again(&self, new: u64) -> Result<Option<LoadRefusal>, Error> {
-        // A row of the batch that was withdrawn pays nobody.
-        let payment = "coalesce(account_number, msisdn), currency, amount";
+        self.know_recipients()?;
+        let payment = format!("{RECIPIENT}, currency, amount");
         let equal: i64 = self.c.query_row(
             &format!(
                 "select count(*) from instruction {NEW_UNNAMED} and ({payment}) in (
-                     select {payment} from instruction o where o.batch_id = ?1 and o.seq <= ?2 and o.generation = 0
-                         and not exists (select 1 from life where life.seq = o.seq and state = {}))",
-                state_number(State::Cancelled)
+                     select {payment} from instruction o where o.batch_id = ?1 and o.seq <= ?2 and {})",
+                stands()
             ),
             params![self.batch_id, self.base],
             |row| row.get(0),

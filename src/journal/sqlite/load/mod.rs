@@ -13,7 +13,7 @@ pub(super) mod external_sort;
 pub(super) mod instead;
 pub(super) mod job;
 pub(super) mod link;
-pub(super) mod load;
+pub(super) mod loading;
 pub(super) mod mend;
 pub(super) mod mended;
 pub(super) mod nameless;

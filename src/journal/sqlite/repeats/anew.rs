@@ -163,10 +163,10 @@ impl<'a> Anew<'a> {
         }
         // A number that was mended, or another service, leaves the name.
         for (load, seq) in self.namesakes()?.of(row) {
-            let load = self.loads[*load];
+            let load = self.loads[load];
             if load.load_id != load_id
-                && !own.contains(seq)
-                && let Some(other) = load.other(self.c, &self.vouched, *seq)?
+                && !own.contains(&seq)
+                && let Some(other) = load.other(self.c, &self.vouched, seq)?
             {
                 self.take_in((row, own[0]), &other, &mut found)?;
             }

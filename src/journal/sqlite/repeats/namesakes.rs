@@ -1,13 +1,13 @@
 //! Rows of later loads that pay somebody of the name of a failed row the same amount.
 
-use rusqlite::Connection;
+use rusqlite::{Connection, Row};
 use rustc_hash::FxHashMap;
 
 use super::on_record::OnRecord;
 use crate::domain::{AmountField, Instruction};
 use crate::journal::Error;
-use crate::journal::sqlite::codec::values::state_number;
-use crate::ledger::likeness::of_name;
+use crate::journal::sqlite::codec::values::{corrupt, state_number};
+use crate::ledger::repeats::{named, names};
 use crate::lifecycle::State;
 
 /// A name as it is compared, with currency and minor units.
@@ -28,21 +28,15 @@ impl Namesakes {
     ) -> Result<Self, Error> {
         let mut found: FxHashMap<Key, Vec<(usize, i64)>> = FxHashMap::default();
         let mut failures = c.prepare_cached(
-            "select i.customer_names, i.currency, i.amount, min(i.seq) over () from life l join instruction i using (seq)
-             where l.batch_id = ?1 and l.state = ?2 and i.customer_names is not null and i.amount is not null",
+            "select i.customer_names, i.extra, i.currency, i.amount, min(i.seq) over () from life l join instruction i using (seq)
+             where l.batch_id = ?1 and l.state = ?2 and (i.customer_names is not null or i.extra is not null) and i.amount is not null",
         )?;
         let mut rows = failures.query([batch_id, state_number(State::Failed)])?;
         let mut first = i64::MAX;
         while let Some(row) = rows.next()? {
-            let name = of_name(
-                row.get_ref(0)?
-                    .as_str_or_null()
-                    .unwrap_or_default()
-                    .unwrap_or_default(),
-            );
-            first = row.get(3)?;
-            if !name.is_empty() {
-                found.entry((name, row.get(1)?, row.get(2)?)).or_default();
+            first = row.get(4)?;
+            for name in names_in(row, 0)? {
+                found.entry((name, row.get(2)?, row.get(3)?)).or_default();
             }
         }
         if found.is_empty() {
@@ -54,24 +48,20 @@ impl Namesakes {
             .map(|(place, load)| (load.load_id, place))
             .collect();
         let mut later = c.prepare_cached(
-            "select customer_names, currency, amount, load_id, seq from instruction
-             where seq > ?1 and generation = 0 and customer_names is not null and amount is not null",
+            "select customer_names, extra, currency, amount, load_id, seq from instruction
+             where seq > ?1 and generation = 0 and (customer_names is not null or extra is not null) and amount is not null",
         )?;
         let mut rows = later.query([first])?;
         while let Some(row) = rows.next()? {
-            let Some(place) = places.get(&row.get(3)?) else {
+            let Some(place) = places.get(&row.get(4)?) else {
                 continue;
             };
-            let name = of_name(
-                row.get_ref(0)?
-                    .as_str_or_null()
-                    .unwrap_or_default()
-                    .unwrap_or_default(),
-            );
-            if let Some(rows) = found.get_mut(&(name, row.get(1)?, row.get(2)?))
-                && rows.len() < EACH_MAX
-            {
-                rows.push((*place, row.get(4)?));
+            for name in names_in(row, 0)? {
+                if let Some(rows) = found.get_mut(&(name, row.get(2)?, row.get(3)?))
+                    && rows.len() < EACH_MAX
+                {
+                    rows.push((*place, row.get(5)?));
+                }
             }
         }
         Ok(Self(found))
@@ -81,12 +71,32 @@ impl Namesakes {
     pub(in crate::journal::sqlite) fn of<M: AmountField>(
         &self,
         row: &Instruction<M>,
-    ) -> &[(usize, i64)] {
+    ) -> Vec<(usize, i64)> {
         let Some(amount) = row.money.known() else {
-            return &[];
+            return Vec::new();
         };
-        let currency = row.money.currency().code().to_owned();
-        let key = (of_name(&row.customer_names), currency, amount.minor());
-        self.0.get(&key).map_or(&[], Vec::as_slice)
+        let currency = row.money.currency().code();
+        let keys = names(row).map(|name| (name, currency.to_owned(), amount.minor()));
+        let rows = keys.filter_map(|key| self.0.get(&key)).flatten();
+        rows.copied().collect()
     }
+}
+
+/// Reads the names of a row, as they are compared: the columns `customer_names` and `extra`, the first of them at `at`.
+fn names_in(row: &Row<'_>, at: usize) -> Result<Vec<String>, Error> {
+    let text = |at: usize| -> Result<&str, Error> {
+        let text = row.get_ref(at)?.as_str_or_null();
+        Ok(text
+            .map_err(|_| corrupt("a text that is not one"))?
+            .unwrap_or_default())
+    };
+    let (customer, extra) = (text(at)?, text(at + 1)?);
+    let extra: Vec<(String, String)> = match extra {
+        "" => Vec::new(),
+        json => serde_json::from_str(json).map_err(|_| corrupt("members of extraData"))?,
+    };
+    let extra = extra
+        .iter()
+        .map(|(name, text)| (name.as_str(), text.as_str()));
+    Ok(named(customer, extra).collect())
 }

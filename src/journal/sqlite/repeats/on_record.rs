@@ -102,6 +102,8 @@ pub(in crate::journal::sqlite) fn other(
             for member in &members {
                 let at = loaded.query_row([member.seq], |row| row.get(0))?;
                 newest = newest.max(Timestamp::from_millis(at));
+                // One that waited for float or for approval is as new as its post.
+                newest = member.life.posted_at.map_or(newest, |at| newest.max(at));
                 if members.len() > 1 {
                     newest = replaced_at(c, member.seq)?.map_or(newest, |at| newest.max(at));
                 }
@@ -209,7 +211,7 @@ pub(in crate::journal::sqlite) enum Which {
     After(i64),
 }
 
-/// Loads that a new row is compared with: what may be unfinished, and what came or was retried within the longest window. A
+/// Loads that a new row is compared with: what may be unfinished, and what came, was posted or was retried within the longest window. A
 /// rehearsal is none.
 pub(in crate::journal::sqlite) fn loads_on_record(
     c: &Connection,
@@ -221,9 +223,10 @@ pub(in crate::journal::sqlite) fn loads_on_record(
     let window = i64::try_from(plan.terms.longest().as_millis()).unwrap_or(i64::MAX);
     let since = now.as_millis().saturating_sub(window);
     let mut statement = c.prepare_cached(&format!(
-        "select l.load_id, l.loaded_at > ?1 or l.load_id > ?2 from load l cross join batch b on b.batch_id = l.batch_id
+        "select l.load_id, l.loaded_at > ?1 or l.load_id > ?2 or coalesce(b.last_claim_at, 0) > ?1
+         from load l cross join batch b on b.batch_id = l.batch_id
          where l.accepted > 0 and coalesce(b.rehearsal, b.gateway like 'sandbox %', 0) = 0 and (
-             l.loaded_at > ?1 or l.load_id > ?2
+             l.loaded_at > ?1 or l.load_id > ?2 or coalesce(b.last_claim_at, 0) > ?1
              or exists (select 1 from inquiry q where q.batch_id = l.batch_id)
              or exists (select 1 from tally t where t.batch_id = l.batch_id and t.count > 0 and t.state in {UNFINISHED})
              or exists (select 1 from life r indexed by replaced cross join instruction i on i.seq = r.replaced_by
