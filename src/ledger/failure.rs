@@ -98,13 +98,14 @@ pub fn word(
             }
             (Mark::Answer(class), None) if fails(class) => by = Some(By::Gateway),
             (Mark::Answer(class), Some(_)) if fails(class) => (agreed, taken_back) = (true, false),
-            (Mark::Answer(class), Some(By::Person { .. })) if !agreed => {
+            (Mark::Answer(class), Some(By::Person { expressly, .. })) if !agreed => {
                 // What it has shown to have, it may execute, whatever it says now.
                 let class = match class {
                     Class::NotFound if known || taken_back => Class::Acknowledged,
                     class => class,
                 };
-                agreed = agrees(class, is_patient(class));
+                // Whoever was told "not found" when deciding has not decided about what the gateway holds.
+                agreed = agrees(class, expressly && is_patient(class));
             }
             (Mark::Reply(class) | Mark::Callback(class), None) if fails(class) => {
                 by = Some(By::Gateway);
@@ -274,7 +275,9 @@ mod tests {
                 &[DECIDED, Ordered, Answer(NotFound), Answer(InDoubt)],
                 TakenBack,
             ),
-            (vec![DECIDED, Ordered, Answer(Acknowledged)], PERSON, Both),
+            // The person knew that the gateway holds it, or did not.
+            (vec![INSISTED, Ordered, Answer(Delivered)], EXPRESSLY, Both),
+            same(&[DECIDED, Ordered, Answer(Acknowledged)], PERSON),
             // It is no such word any more once the gateway speaks unasked.
             same(&[DECIDED, Ordered, Callback(Acknowledged)], TakenBack),
             same(
@@ -373,6 +376,9 @@ mod tests {
     fn what_the_gateway_has_shown_to_have_is_not_gone_when_it_does_not_find_it() {
         let marks = [DECIDED, Ordered, Answer(NotFound)];
         assert_eq!(word(marks, (true, false), |_| false), PERSON);
+        assert_eq!(word(marks, (true, false), |_| true), PERSON);
+        let marks = [INSISTED, Ordered, Answer(NotFound)];
+        assert_eq!(word(marks, (true, false), |_| false), EXPRESSLY);
         assert_eq!(word(marks, (true, false), |_| true), Word::Both);
         assert_eq!(word([], (false, true), |_| true), Word::Gateway);
         assert_eq!(word([], (false, false), |_| true), PERSON);

@@ -287,7 +287,8 @@ async fn the_gateway_is_asked_about_an_operators_failure_before_a_retry_of_it_le
         (Class::NotFound, 143, 50, true, State::Failed),
         (Class::Failed, 141, 50, true, State::Failed),
         (Class::Acknowledged, 139, 50, false, State::Failed),
-        (Class::Acknowledged, 139, waits + 50, true, State::Failed),
+        // The person was not told that the gateway holds it: that takes a second word.
+        (Class::Acknowledged, 139, waits + 50, false, State::Failed),
         (Class::InDoubt, 104, waits + 50, false, State::Failed),
         (Class::Paid, 140, 50, false, State::Conflict),
     ];
