@@ -171,8 +171,8 @@ impl Held<'_> {
                 *turn += 1;
                 // Where the last one could name no time, the file system has a clock of its own.
                 let tries = match mark {
-                    Mark::AmountField(_) if named.is_none() => 1,
-                    Mark::AmountField(_) | Mark::Missing | Mark::Unreadable => TRIES,
+                    Mark::Read(_) if named.is_none() => 1,
+                    Mark::Read(_) | Mark::Missing | Mark::Unreadable => TRIES,
                 };
                 *named = write_stamped(file, &marked, *turn, tries)
                     .and_then(|named| {
@@ -185,7 +185,7 @@ impl Held<'_> {
                     .map_err(|cause| failed(path, &cause))?;
                 lookout.write(&Witness::of(&marked));
                 lookout.write_payers(&marked.payers);
-                *mark = Mark::AmountField(marked);
+                *mark = Mark::Read(marked);
             }
             #[cfg(test)]
             Self::Memory(mark) => **mark = Some(marked),
@@ -197,7 +197,7 @@ impl Held<'_> {
 #[cfg(test)]
 fn of_memory(mark: &Option<Marked>) -> Traces {
     Traces {
-        mark: mark.clone().map_or(Mark::Missing, Mark::AmountField),
+        mark: mark.clone().map_or(Mark::Missing, Mark::Read),
         // Nobody puts it back.
         stamp: Some(Stamp {
             named: 0,
@@ -317,7 +317,7 @@ fn read(file: &File) -> std::io::Result<(Mark, u64, Option<u64>)> {
         .filter_map(parse)
         .max_by_key(|page| page.turn);
     Ok(match found {
-        Some(page) => (Mark::AmountField(page.marked), page.turn, page.named),
+        Some(page) => (Mark::Read(page.marked), page.turn, page.named),
         None => (Mark::Unreadable, 0, None),
     })
 }

@@ -157,7 +157,7 @@ pub enum Mark {
     /// A mark that nobody can read.
     Unreadable,
     /// A mark.
-    AmountField(Marked),
+    Read(Marked),
 }
 
 /// What the journal says of itself.
@@ -307,10 +307,10 @@ pub fn judge(traces: &Traces, found: &Found) -> Verdict {
         Mark::Missing if other_was_here => return Verdict::Copy(Cause::OtherJournal),
         Mark::Missing => None,
         Mark::Unreadable => return Verdict::Copy(Cause::UnreadableMark),
-        Mark::AmountField(marked) if marked.journal != found.journal => {
+        Mark::Read(marked) if marked.journal != found.journal => {
             return Verdict::Copy(Cause::OtherJournal);
         }
-        Mark::AmountField(marked) => Some(marked),
+        Mark::Read(marked) => Some(marked),
     };
     // What it has missed says more than that its file is another one.
     let epoch = marked.map(|marked| marked.epoch);
@@ -350,7 +350,7 @@ pub fn judge(traces: &Traces, found: &Found) -> Verdict {
 /// Returns who posted, as that tells which has seen the newest of a journal's past; `None`: whatever lies beside the journal may
 /// have been put back with it, speaks of another journal, or is gone.
 fn newest<'a>(traces: &'a Traces, found: &Found) -> Option<&'a Payers> {
-    let Mark::AmountField(marked) = &traces.mark else {
+    let Mark::Read(marked) = &traces.mark else {
         return None;
     };
     // One that was just made has no past elsewhere.
@@ -385,7 +385,7 @@ pub fn payers_kept(traces: &Traces, found: &Found) -> Payers {
             .cloned()
             .unwrap_or_else(Payers::unknown),
         Verdict::Behind(_) | Verdict::Copy(_) => match (newest(traces, found), &traces.mark) {
-            (Some(newest), Mark::AmountField(marked)) => {
+            (Some(newest), Mark::Read(marked)) => {
                 let mut kept = newest.clone();
                 kept.was_called(marked.journal);
                 kept
@@ -438,8 +438,8 @@ pub fn told(traces: &Traces, found: &Found, on_record: &[Payer]) -> Told {
 #[must_use]
 pub fn advance(before: &Mark, moved: &Marked) -> Option<Marked> {
     let before = match before {
-        Mark::AmountField(before) if before.journal != moved.journal => return None,
-        Mark::AmountField(before) => before,
+        Mark::Read(before) if before.journal != moved.journal => return None,
+        Mark::Read(before) => before,
         Mark::Missing | Mark::Unreadable => return Some(moved.clone()),
     };
     let payers = before.payers.clone().and(&moved.payers);

@@ -10,7 +10,7 @@ pub enum RecordedEvent {
     Event(Event),
     /// An earlier journal may have posted it: it is in doubt.
     PresumedPosted,
-    /// No earlier journal has posted it, by a person's word: it is ready as if it had never been presumed.
+    /// No earlier journal has posted it, by a person's word: it is ready, or cancelled, as if it had never been presumed.
     Released,
     /// Where it stood when its evidence began to be kept with the policy that it was recorded under.
     Stood(PaymentState),
@@ -37,7 +37,9 @@ pub fn fold(
             state: State::InDoubt,
             code: None,
             // Posts that never arrived, and nothing else, are on record: what there may be is the earlier journal's alone.
-            attempts: match life.state == State::Ready && !life.is_exposed() {
+            attempts: match matches!(life.state, State::Ready | State::Cancelled)
+                && !life.is_exposed()
+            {
                 true => 0,
                 false => life.attempts,
             },
@@ -47,10 +49,15 @@ pub fn fold(
             quarantine_from: Some(at),
             // An earlier journal's, it is ours.
             taken: false,
+            was_cancelled: life.was_cancelled || life.state == State::Cancelled,
             ..*life
         },
         RecordedEvent::Released => PaymentState {
-            state: State::Ready,
+            state: match life.was_cancelled {
+                true => State::Cancelled,
+                false => State::Ready,
+            },
+            was_cancelled: false,
             exposures: 0,
             not_found: 0,
             queries: 0,

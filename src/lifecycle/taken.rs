@@ -121,6 +121,15 @@ mod tests {
             let twice = run(once, &[(9_050, NOT_FOUND)]);
             assert_eq!((twice.state, twice.exposures), (State::Ready, 1));
         }
+        // The doubt is older than the time after which asking is given up: the second "not found" is asked for all the same.
+        let day = 24 * 3_600;
+        let old = [(2 * day, Event::Outdated), (2 * day + 1, NOT_FOUND)];
+        let once = run(ready, &old);
+        assert_eq!(once.not_found, 1);
+        assert!(
+            once.due_at.is_some_and(|due| due < at(2 * day + 60)),
+            "{once:?}"
+        );
         let never_left = run(PaymentState::NEW, &[(9_000, Event::Outdated)]);
         assert_eq!(never_left, PaymentState::NEW);
     }

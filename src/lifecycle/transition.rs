@@ -19,7 +19,7 @@ pub fn step(life: &PaymentState, event: Event, moment: StepContext, policy: &Pol
     if let Some(step) = from.mistaken(event) {
         return step;
     }
-    match life.state {
+    let mut step = match life.state {
         State::Ready => from.ready(event),
         State::Posting => from.posting(event),
         State::InDoubt => from.in_doubt(event),
@@ -28,7 +28,10 @@ pub fn step(life: &PaymentState, event: Event, moment: StepContext, policy: &Pol
         State::Failed => from.failed(event),
         State::Cancelled => from.cancelled(event),
         State::Conflict => from.conflict(event),
-    }
+    };
+    // It matters while the gateway may not have the payment, and no longer.
+    step.life.was_cancelled &= step.life.state == State::InDoubt && !step.life.known;
+    step
 }
 
 pub(super) struct From<'a> {
@@ -208,14 +211,17 @@ impl From<'_> {
         }
         let quarantine_ends = self.policy.quarantine_ends(&self.life);
         if self.moment.now < quarantine_ends {
-            let mut step = self.asks_again();
+            let mut step = self.asks_to_confirm();
             step.life.due_at = step.life.due_at.map(|due_at| due_at.max(quarantine_ends));
             return step;
         }
         if self.life.not_found == 0 {
-            let mut step = self.asks_again();
+            let mut step = self.asks_to_confirm();
             step.life.not_found = 1;
             return step;
+        }
+        if self.life.was_cancelled {
+            return self.ends(State::Cancelled, None);
         }
         match self.life.code {
             // The last post was refused and no trace of an earlier one exists: the refusal stands.
@@ -234,6 +240,15 @@ impl From<'_> {
                 ..self.life
             }),
         }
+    }
+
+    /// One more "not found" may be all that is missing: it is asked for however old the doubt is.
+    fn asks_to_confirm(&self) -> Step {
+        let mut step = self.asks_again();
+        if step.life.due_at.is_none() && self.policy.status_query {
+            step.life.due_at = Some(self.policy.next_inquiry(step.life.queries, self.moment));
+        }
+        step
     }
 
     fn accepted(&self, event: Event) -> Step {

@@ -48,7 +48,7 @@ fn the_largest_mark_fits_into_its_page_and_is_read_back() {
             .unwrap();
         assert_eq!(
             place.look().unwrap().mark,
-            Mark::AmountField(marked(i64::MAX - epoch))
+            Mark::Read(marked(i64::MAX - epoch))
         );
     }
     let file = folder.path().join("j.db.mark").metadata().unwrap();
@@ -70,7 +70,7 @@ fn a_torn_page_leaves_the_mark_before_it_and_two_leave_none_that_can_be_read() {
         std::fs::write(&path, &torn).unwrap();
         assert_eq!(
             place.look().unwrap().mark,
-            Mark::AmountField(marked(1)),
+            Mark::Read(marked(1)),
             "byte {at}"
         );
         torn[PAGE + at] ^= 1;
@@ -94,7 +94,7 @@ fn a_mark_of_another_journal_is_not_written_over() {
         ..marked(9)
     };
     assert!(matches!(place.advance(&other), Err(Error::Displaced)));
-    assert_eq!(place.look().unwrap().mark, Mark::AmountField(marked(1)));
+    assert_eq!(place.look().unwrap().mark, Mark::Read(marked(1)));
 }
 
 #[test]
@@ -155,10 +155,7 @@ fn a_mark_without_a_time_is_compared_with_none() {
     let file = open(path, true).unwrap();
     assert_eq!(write_stamped(&file, &marked(1), 1, 0).unwrap(), None);
     let traces = place.look().unwrap();
-    assert_eq!(
-        (traces.mark, traces.stamp),
-        (Mark::AmountField(marked(1)), None)
-    );
+    assert_eq!((traces.mark, traces.stamp), (Mark::Read(marked(1)), None));
     assert_eq!(traces.witness, None);
     place.advance(&marked(2)).unwrap();
     assert_eq!(place.look().unwrap().witness, Some(Witness::of(&marked(2))));
@@ -199,7 +196,7 @@ fn the_newest_orders_are_kept_as_far_as_a_page_has_room() {
     };
     for (marked, all) in [(full, false), (roomy, true)] {
         place.hold().unwrap().write(marked.clone(), true).unwrap();
-        let Mark::AmountField(read) = place.look().unwrap().mark else {
+        let Mark::Read(read) = place.look().unwrap().mark else {
             panic!("it is read");
         };
         let kept = read.given.len();
@@ -241,13 +238,13 @@ fn how_its_batches_were_loaded_fits_into_a_mark_or_is_left_out() {
         )
     };
     place.hold().unwrap().write(usual.clone(), true).unwrap();
-    assert_eq!(place.look().unwrap().mark, Mark::AmountField(usual));
+    assert_eq!(place.look().unwrap().mark, Mark::Read(usual));
     let largest = with(
         |batch| format!("{batch:0>80}"),
         (&"g".repeat(80), &"a".repeat(80)),
     );
     place.hold().unwrap().write(largest.clone(), true).unwrap();
-    let Mark::AmountField(read) = place.look().unwrap().mark else {
+    let Mark::Read(read) = place.look().unwrap().mark else {
         panic!("it cannot be read");
     };
     let names = |marked: &Marked| marked.payers.batches().count();

@@ -84,7 +84,7 @@ impl Order {
 /// Returns the orders that lie beside a journal and that it does not know, as far as they are kept one by one.
 #[must_use]
 pub fn missing_orders(traces: &Traces, found: &Found) -> Vec<Order> {
-    let Mark::AmountField(marked) = &traces.mark else {
+    let Mark::Read(marked) = &traces.mark else {
         return Vec::new();
     };
     match marked.journal == found.journal {
@@ -164,7 +164,7 @@ pub fn orders_lost(traces: &Traces, found: &Found) -> OrdersLost {
         false => orders,
     };
     let marked = match &traces.mark {
-        Mark::AmountField(marked) => Some((marked.journal, marked.orders)),
+        Mark::Read(marked) => Some((marked.journal, marked.orders)),
         Mark::Missing | Mark::Unreadable => None,
     };
     let witness = traces.witness.map(|seen| (seen.journal, seen.orders));
@@ -179,7 +179,7 @@ pub fn orders_lost(traces: &Traces, found: &Found) -> OrdersLost {
 /// gave the last one ended between its commit and the mark: a copy from before would be taken for whole.
 #[must_use]
 pub fn with_orders(traces: &Traces, found: &Found) -> Option<Marked> {
-    let Mark::AmountField(marked) = &traces.mark else {
+    let Mark::Read(marked) = &traces.mark else {
         return None;
     };
     let lacks_some = marked.journal == found.journal && marked.orders < found.orders;

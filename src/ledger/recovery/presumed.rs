@@ -40,19 +40,23 @@ pub fn became(life: &PaymentState, since: Since) -> Became {
         _ if since.posted => Became::Posted,
         _ if decided => Became::Decided,
         _ if life.known || ended => Became::Known,
-        _ if since.released && life.state == State::Ready => Became::Decided,
+        _ if since.released && matches!(life.state, State::Ready | State::Cancelled) => {
+            Became::Decided
+        }
         _ if life.state == State::InDoubt && !since.answered => Became::Unasked,
         _ => Became::NotFound,
     }
 }
 
-/// Returns whether a payment is presumed posted where an earlier journal may have posted it: nothing else would be posted
-/// unasked.
+/// Returns whether a payment is presumed posted where an earlier journal may have posted it.
+///
+/// What is ready would be posted unasked otherwise. What was cancelled would be reported as never paid: another journal,
+/// which knew nothing of the cancellation, may have posted it.
 #[must_use]
 pub fn is_presumed(life: &PaymentState) -> bool {
     // What the gateway had before our first post was the earlier journal's, then.
     let taken = life.taken && matches!(life.state, State::InDoubt | State::Conflict);
-    life.state == State::Ready || taken
+    matches!(life.state, State::Ready | State::Cancelled) || taken
 }
 
 /// Returns whether a person's word that nothing has run since makes a payment ready again.

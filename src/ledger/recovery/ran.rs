@@ -51,7 +51,7 @@ pub fn ran_since(traces: &Traces, found: &Found) -> Vec<Ran> {
         })
     };
     let orders = |seen: u64| (seen > found.orders).then(|| Ran::Orders(seen - found.orders));
-    if let Mark::AmountField(marked) = &traces.mark {
+    if let Mark::Read(marked) = &traces.mark {
         match marked.journal == found.journal {
             true => {
                 runs(marked.epoch).into_iter().for_each(&mut say);

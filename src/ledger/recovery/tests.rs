@@ -51,7 +51,7 @@ fn a_journal_is_what_its_place_has_seen_last_or_may_have_missed_something() {
     let written = |change: fn(&mut Marked)| {
         let mut marked = marked();
         change(&mut marked);
-        Mark::AmountField(marked)
+        Mark::Read(marked)
     };
     let same = || written(|_| {});
     let with = |change: fn(&mut Found)| {
@@ -194,7 +194,7 @@ fn a_journal_is_what_its_place_has_seen_last_or_may_have_missed_something() {
 
 #[test]
 fn a_mark_goes_forward_only_and_never_over_that_of_another_journal() {
-    let before = Mark::AmountField(marked());
+    let before = Mark::Read(marked());
     let moved = |epoch, positions: &[Position]| Marked {
         journal: OURS,
         born: Some(100),
@@ -244,7 +244,7 @@ fn a_mark_goes_forward_only_and_never_over_that_of_another_journal() {
         assert_eq!(advance(&before, &moved), expected, "{case}");
     }
     let many: Vec<Position> = (0..40).map(|n| position(n, n + 1, 1)).collect();
-    let kept = advance(&Mark::Missing, &moved(1, &[])).map(Mark::AmountField);
+    let kept = advance(&Mark::Missing, &moved(1, &[])).map(Mark::Read);
     let kept = advance(&kept.unwrap(), &moved(1, &many)).unwrap();
     assert_eq!(kept.positions, many[40 - POSITIONS_MAX..]);
 }
@@ -273,11 +273,11 @@ fn doubt(life: &PaymentState) -> PaymentState {
 }
 
 #[test]
-fn what_is_ready_is_presumed_posted_and_nothing_else() {
+fn what_is_ready_or_cancelled_is_presumed_posted_and_nothing_else() {
     for state in State::ALL {
         assert_eq!(
             is_presumed(&life(state)),
-            state == State::Ready,
+            matches!(state, State::Ready | State::Cancelled),
             "{state:?}"
         );
     }

@@ -21,13 +21,14 @@ fn fold(trail: &[HistoryEntry], policy: &Policy) -> PaymentState {
                 state: State::InDoubt,
                 code: None,
                 attempts: match (life.state, life.exposures) {
-                    (State::Ready, 0) => 0,
+                    (State::Ready | State::Cancelled, 0) => 0,
                     _ => life.attempts,
                 },
                 exposures: life.exposures.max(1),
                 not_found: 0,
                 quarantine_from: Some(entry.at),
                 taken: false,
+                was_cancelled: life.was_cancelled || life.state == State::Cancelled,
                 ..life
             },
             None => life,

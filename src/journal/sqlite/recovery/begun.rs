@@ -110,7 +110,7 @@ fn noticed(c: &WriteSession, missing: &Missing) -> Result<(), Error> {
             [both],
         )?;
     }
-    spread(c, *cause, lost.count, now).map(drop)
+    spread(c, *cause, *lost, now).map(drop)
 }
 
 /// Returns the time by SQLite's clock: who opens a journal brings none along.
@@ -151,15 +151,20 @@ fn put(
 }
 
 /// Tells every batch of a recovery that was put on record, and presumes posted whatever is ready; returns how many payments.
-fn spread(c: &WriteSession, cause: Cause, orders_lost: u64, now: Timestamp) -> Result<u64, Error> {
+fn spread(c: &WriteSession, cause: Cause, lost: OrdersLost, now: Timestamp) -> Result<u64, Error> {
     let mut detail = json!({"cause": cause.sentence()});
-    if orders_lost > 0 {
-        detail["orders_lost"] = orders_lost.into();
+    if lost.count > 0 {
+        detail["orders_lost"] = lost.count.into();
     }
+    // Where nothing tells which orders are lost, another journal may have been here.
+    let reach = match lost.unknown {
+        true => Reach::Cancelled,
+        false => Reach::Ready,
+    };
     on_chain::tell(c, RECOVERY_BEGAN, detail, now)?;
     let mut presumed = 0;
     for batch_id in batches(c)? {
-        presumed += presume(c, batch_id, Reach::Ready, now)?;
+        presumed += presume(c, batch_id, reach, now)?;
     }
     Ok(presumed)
 }
@@ -181,11 +186,7 @@ fn ran_text(c: &Connection, ran: &[Ran]) -> Result<Option<String>, Error> {
 ///
 /// What was in this place, or in another one, nobody knows: neither who posted, nor which orders are lost.
 pub(in crate::journal::sqlite) fn order(c: &Connection, now: Timestamp) -> Result<(), Error> {
-    let lost = OrdersLost {
-        count: 0,
-        unknown: true,
-    };
-    put(c, (Cause::Ordered, false), lost, None, now)?;
+    put(c, (Cause::Ordered, false), NOBODY_KNOWS, None, now)?;
     payers::told(c, &Told::default())
 }
 
@@ -194,8 +195,14 @@ pub(in crate::journal::sqlite) fn carry_out(
     c: &WriteSession,
     now: Timestamp,
 ) -> Result<u64, Error> {
-    spread(c, Cause::Ordered, 0, now)
+    spread(c, Cause::Ordered, NOBODY_KNOWS, now)
 }
+
+/// Which orders are lost where a person begins a recovery.
+const NOBODY_KNOWS: OrdersLost = OrdersLost {
+    count: 0,
+    unknown: true,
+};
 
 /// Returns whether an order that a batch is presumed posted begins a recovery; `None`: the batch is new.
 pub(in crate::journal::sqlite) fn begins(

@@ -17,7 +17,7 @@ pub(in crate::journal::sqlite) fn marked(
     before: &Mark,
 ) -> Result<Marked, Error> {
     let before = match before {
-        Mark::AmountField(marked) => &marked.given[..],
+        Mark::Read(marked) => &marked.given[..],
         Mark::Missing | Mark::Unreadable => &[],
     };
     Ok(Marked {

@@ -75,7 +75,7 @@ pub(in crate::journal::sqlite) fn look(
     born: Option<u64>,
 ) -> Result<(Verdict, Found), Error> {
     let positions = match &traces.mark {
-        Mark::AmountField(marked) => &marked.positions[..],
+        Mark::Read(marked) => &marked.positions[..],
         Mark::Missing | Mark::Unreadable => &[],
     };
     let heads = positions.iter().map(|position| {

@@ -17,10 +17,12 @@ use crate::lifecycle::{Policy, RecordedEvent, State, fold};
 /// What of a batch is presumed posted.
 #[derive(Clone, Copy)]
 pub(in crate::journal::sqlite) enum Reach {
-    /// What is ready, and was not presumed posted before.
+    /// What is ready or cancelled, and was not presumed posted before.
     Unasked,
-    /// What is ready.
+    /// What is ready: the journal missed a part of its own life.
     Ready,
+    /// That, and what is cancelled: another journal was in its place, to which nobody was cancelled.
+    Cancelled,
     /// That, and what the gateway had before our first post: by order alone, as it may be somebody else's.
     Taken,
 }
@@ -48,9 +50,10 @@ pub(in crate::journal::sqlite) fn presume(
     open_all(c, batch_id, HeldFor::Taken)?;
     let before = "and not exists (select 1 from evidence e indexed by evidence_by_payment where e.seq = l.seq and e.event = 21)";
     let which = match reach {
-        Reach::Unasked => format!("l.state = 0 {before}"),
+        Reach::Unasked => format!("l.state in (0, 7) {before}"),
         Reach::Ready => "l.state = 0".to_owned(),
-        Reach::Taken => "(l.state = 0 or l.known = 2 and l.state in (2, 8))".to_owned(),
+        Reach::Cancelled => "l.state in (0, 7)".to_owned(),
+        Reach::Taken => "(l.state in (0, 7) or l.known = 2 and l.state in (2, 8))".to_owned(),
     };
     let sql = format!(
         "select l.seq from life l where l.batch_id = ?1 and {which} and l.seq > ?2 order by l.seq limit ?3"

@@ -24,7 +24,7 @@ fn an_order_is_missing_that_came_after_the_copy_or_that_another_journal_never_ha
     let of = |number, (act, digest)| order(number, act, digest);
     let all = vec![of(1, cancel), of(2, retry), of(3, amend)];
     let traces = |journal| Traces {
-        mark: Mark::AmountField(Marked {
+        mark: Mark::Read(Marked {
             journal,
             orders: 3,
             given: all.clone(),

@@ -45,7 +45,7 @@ fn what_lies_beside_a_journal_speaks_against_the_word_that_nothing_ran() {
     let with = |change: fn(&mut Marked)| {
         let mut marked = marked();
         change(&mut marked);
-        Mark::AmountField(marked)
+        Mark::Read(marked)
     };
     let blank = with(|marked| {
         (marked.journal, marked.epoch, marked.orders) = (OTHER, 0, 0);

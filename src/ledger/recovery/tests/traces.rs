@@ -116,7 +116,7 @@ fn an_older_journal_that_comes_back_with_its_mark_shows_by_its_time_or_by_the_lo
     let wrong = || -> Vec<&str> {
         let is_wrong = |(_, stamp, witness, expected): &&(_, _, _, Verdict)| {
             let traces = Traces {
-                mark: Mark::AmountField(marked()),
+                mark: Mark::Read(marked()),
                 stamp: *stamp,
                 witness: *witness,
                 payers: Payers::NONE,
@@ -153,7 +153,7 @@ fn an_older_journal_that_comes_back_with_its_mark_shows_by_its_time_or_by_the_lo
 #[test]
 fn orders_that_a_journal_does_not_know_hold_its_posts_back() {
     let marked_with = |journal, orders| {
-        Mark::AmountField(Marked {
+        Mark::Read(Marked {
             journal,
             orders,
             ..marked()
@@ -339,7 +339,7 @@ fn what_may_have_been_put_back_with_a_journal_tells_neither_orders_nor_who_poste
         started: None,
     });
     let mark = |journal| {
-        Mark::AmountField(Marked {
+        Mark::Read(Marked {
             journal,
             payers: payers_of(&[("b", &acme)]),
             ..marked()
@@ -426,7 +426,7 @@ fn what_may_have_been_put_back_with_a_journal_tells_neither_orders_nor_who_poste
         // The copy was put back before, and has had another name here since.
         (
             "put back once more",
-            Mark::AmountField(Marked {
+            Mark::Read(Marked {
                 payers: {
                     let mut payers = payers_of(&[("b", &acme)]);
                     payers.was_called(OURS);
@@ -472,7 +472,7 @@ fn what_may_have_been_put_back_with_a_journal_tells_neither_orders_nor_who_poste
         assert_eq!(later.only().is_some(), expected == by_mark, "{case}");
     }
     let unused = Traces {
-        mark: Mark::AmountField(marked()),
+        mark: Mark::Read(marked()),
         stamp: as_written,
         ..Traces::NONE
     };
