@@ -104,8 +104,7 @@ create table life (
     posted_at              integer,                        -- last intent
     exposures              integer not null default 0,     -- attempts that may have arrived without a definite outcome
     known                  integer not null default 0,     -- the gateway has shown that it has the identifier; 2: before our first post,
-                                                           -- so that what it has may be somebody else's payment; 3: it has not, and a
-                                                           -- person had cancelled the payment before it was presumed posted
+                                                           -- so that what it has may be somebody else's payment
     not_found              integer not null default 0,     -- "not found" in a row, after the quarantine
     quarantine_from        integer,
     queries                integer not null default 0,     -- queries in a row that changed nothing

@@ -10,7 +10,7 @@ pub enum RecordedEvent {
     Event(Event),
     /// An earlier journal may have posted it: it is in doubt.
     PresumedPosted,
-    /// No earlier journal has posted it, by a person's word: it is ready, or cancelled, as if it had never been presumed.
+    /// No earlier journal has posted it, by a person's word: it is ready as if it had never been presumed.
     Released,
     /// Where it stood when its evidence began to be kept with the policy that it was recorded under.
     Stood(PaymentState),
@@ -49,15 +49,10 @@ pub fn fold(
             quarantine_from: Some(at),
             // An earlier journal's, it is ours.
             taken: false,
-            was_cancelled: life.was_cancelled || life.state == State::Cancelled,
             ..*life
         },
         RecordedEvent::Released => PaymentState {
-            state: match life.was_cancelled {
-                true => State::Cancelled,
-                false => State::Ready,
-            },
-            was_cancelled: false,
+            state: State::Ready,
             exposures: 0,
             not_found: 0,
             queries: 0,

@@ -139,8 +139,6 @@ pub struct PaymentState {
     pub known: bool,
     /// The gateway had the identifier before our first post: what it has may be somebody else's payment.
     pub taken: bool,
-    /// A person had cancelled it before it was presumed posted: if the gateway does not have it, it is cancelled again.
-    pub was_cancelled: bool,
     /// How many times in a row "not found" was heard after the quarantine.
     pub not_found: u8,
     /// When the quarantine of "not found" began; of a delivered payment, when it was delivered.
@@ -161,7 +159,6 @@ impl PaymentState {
         exposures: 0,
         known: false,
         taken: false,
-        was_cancelled: false,
         not_found: 0,
         quarantine_from: None,
         queries: 0,

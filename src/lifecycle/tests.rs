@@ -385,52 +385,6 @@ fn waits_follow_the_policy() {
 }
 
 #[test]
-fn what_was_cancelled_and_is_presumed_posted_is_cancelled_again_unless_the_gateway_has_it() {
-    let cancelled = run(&policy(), PaymentState::NEW, &[(0, Event::Withdrawn)]);
-    let presumed = fold(
-        &cancelled,
-        RecordedEvent::PresumedPosted,
-        moment(1).now,
-        &policy(),
-    );
-    assert_eq!((presumed.state, presumed.attempts), (State::InDoubt, 0));
-    let answer = |class, code| Event::Answer(verdict(class, code));
-    let cases: [(&[(i64, Event)], State); 6] = [
-        (&[(2, NOT_FOUND), (70, NOT_FOUND)], State::InDoubt),
-        (&[(70, NOT_FOUND), (90, NOT_FOUND)], State::Cancelled),
-        (&[(70, answer(Class::Paid, 183))], State::Paid),
-        (&[(70, answer(Class::Failed, 180))], State::Failed),
-        (
-            &[
-                (70, answer(Class::Acknowledged, 139)),
-                (90, NOT_FOUND),
-                (99, NOT_FOUND),
-            ],
-            State::Acknowledged,
-        ),
-        (
-            &[
-                (70, answer(Class::Duplicate, 229)),
-                (90, NOT_FOUND),
-                (99, NOT_FOUND),
-            ],
-            State::InDoubt,
-        ),
-    ];
-    for (events, expected) in cases {
-        let life = run(&policy(), presumed, events);
-        assert_eq!(life.state, expected, "{events:?}");
-        assert_eq!(
-            run(&policy(), life, &[(100, CLAIM)]).state,
-            expected,
-            "never posted"
-        );
-    }
-    let released = fold(&presumed, RecordedEvent::Released, moment(2).now, &policy());
-    assert_eq!(released.state, State::Cancelled);
-}
-
-#[test]
 fn asking_about_a_delivery_ends_a_settlements_time_after_it() {
     const HOUR: i64 = 3600;
     let acknowledged = [

@@ -19,7 +19,7 @@ pub fn step(life: &PaymentState, event: Event, moment: StepContext, policy: &Pol
     if let Some(step) = from.mistaken(event) {
         return step;
     }
-    let mut step = match life.state {
+    match life.state {
         State::Ready => from.ready(event),
         State::Posting => from.posting(event),
         State::InDoubt => from.in_doubt(event),
@@ -28,10 +28,7 @@ pub fn step(life: &PaymentState, event: Event, moment: StepContext, policy: &Pol
         State::Failed => from.failed(event),
         State::Cancelled => from.cancelled(event),
         State::Conflict => from.conflict(event),
-    };
-    // It matters while the gateway may not have the payment, and no longer.
-    step.life.was_cancelled &= step.life.state == State::InDoubt && !step.life.known;
-    step
+    }
 }
 
 pub(super) struct From<'a> {
@@ -219,9 +216,6 @@ impl From<'_> {
             let mut step = self.asks_to_confirm();
             step.life.not_found = 1;
             return step;
-        }
-        if self.life.was_cancelled {
-            return self.ends(State::Cancelled, None);
         }
         match self.life.code {
             // The last post was refused and no trace of an earlier one exists: the refusal stands.

@@ -28,7 +28,6 @@ fn fold(trail: &[HistoryEntry], policy: &Policy) -> PaymentState {
                 not_found: 0,
                 quarantine_from: Some(entry.at),
                 taken: false,
-                was_cancelled: life.was_cancelled || life.state == State::Cancelled,
                 ..life
             },
             None => life,

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use disburse::domain::BatchName;
 use disburse::journal::{BillCursor, Error, Journal, Kind, LoadPlan, Loaded, backup};
+use disburse::ledger::names::{By, PaymentName};
 use disburse::ledger::payer::Identifiers;
 use disburse::ledger::recovery::Cause;
 use disburse::lifecycle::{Class, State};
@@ -245,6 +246,57 @@ async fn a_word_releases_nothing_that_the_gateway_has_spoken_of_or_this_journal_
     assert_evidence_adds_up(&world.reader(), &batch(), &world.policy);
     let again = world.journal.nothing_ran_since(None, "seen".into(), at(5));
     assert!(matches!(again.await, Err(Error::NoRecovery)));
+}
+
+/// Another journal, in which nobody was cancelled, may have been there meanwhile.
+#[tokio::test]
+async fn what_is_cancelled_in_a_copy_is_asked_about_where_nothing_tells_what_was_there_meanwhile() {
+    for is_marked in [true, false] {
+        let world = World::loaded(4).await;
+        let cancel = async |world: &World, name: &str| {
+            let name = PaymentName {
+                text: name.to_owned(),
+                by: By::Reference,
+            };
+            let done = world.journal.cancel(batch(), Some(name), moment(1));
+            done.await.unwrap()
+        };
+        for name in ["EMP-1", "EMP-2", "EMP-3"] {
+            assert_eq!(cancel(&world, name).await, 1);
+        }
+        let copy = copy_of(&world);
+        if !is_marked {
+            fs::remove_file(mark_of(&world)).unwrap();
+        }
+        let world = restored(world, &copy).await;
+        if is_marked {
+            assert_eq!(
+                world.count(State::Cancelled),
+                3,
+                "this journal cancelled them"
+            );
+            continue;
+        }
+        assert_eq!(world.count(State::InDoubt), 4);
+        let [first, second] = ["EMP-1", "EMP-2"].map(|name| world.find(name).seq);
+        let not_found = || answer(Class::NotFound, 143);
+        let paid = finding(first, answer(Class::Paid, 183));
+        world
+            .record(vec![paid, finding(second, not_found())], 400)
+            .await;
+        world.record(vec![finding(second, not_found())], 460).await;
+        assert_eq!(world.find("EMP-1").life.state, State::Paid);
+        assert_eq!(world.find("EMP-2").life.state, State::Cancelled);
+        // A person's word makes nothing ready that a person has cancelled.
+        assert_eq!(cancel(&world, "EMP-4").await, 0, "ordered");
+        let released = world
+            .journal
+            .nothing_ran_since(None, "seen".into(), at(461));
+        assert_eq!(released.await.unwrap(), 2);
+        assert_eq!(world.count(State::Cancelled), 3);
+        world.assert_adds_up();
+        assert_evidence_adds_up(&world.reader(), &batch(), &world.policy);
+    }
 }
 
 #[tokio::test]

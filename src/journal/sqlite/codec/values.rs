@@ -67,8 +67,7 @@ pub(in crate::journal::sqlite) fn life_of(row: &Row<'_>, at: usize) -> Result<Pa
         _ if due_at == NEVER => None,
         _ => Some(Timestamp::from_millis(due_at)),
     };
-    // 0: it has not shown that it has the identifier; 1: it has; 2: it had it before our first post; 3: it has not, and a person
-    // had cancelled the payment.
+    // 0: it has not shown that it has the identifier; 1: it has; 2: it had it before our first post.
     let known: i64 = row.get(at + 5)?;
     Ok(PaymentState {
         state,
@@ -76,9 +75,8 @@ pub(in crate::journal::sqlite) fn life_of(row: &Row<'_>, at: usize) -> Result<Pa
         attempts: row.get(at + 2)?,
         posted_at: stamp(row.get(at + 3)?),
         exposures: row.get(at + 4)?,
-        known: known != 0 && known != WAS_CANCELLED,
+        known: known != 0,
         taken: known == TAKEN,
-        was_cancelled: known == WAS_CANCELLED,
         not_found: row.get(at + 6)?,
         quarantine_from: stamp(row.get(at + 7)?),
         queries: row.get(at + 8)?,
@@ -89,14 +87,10 @@ pub(in crate::journal::sqlite) fn life_of(row: &Row<'_>, at: usize) -> Result<Pa
 /// What `known` holds of an identifier that the gateway had before our first post.
 const TAKEN: i64 = 2;
 
-/// What `known` holds of a payment that was cancelled before it was presumed posted.
-const WAS_CANCELLED: i64 = 3;
-
 /// Returns what `known` holds for a life.
 pub(in crate::journal::sqlite) fn known_number(life: &PaymentState) -> i64 {
     match (life.known, life.taken) {
         (_, true) => TAKEN,
-        (false, false) if life.was_cancelled => WAS_CANCELLED,
         (known, false) => i64::from(known),
     }
 }

@@ -106,7 +106,6 @@ impl Standing {
                 known: detail["known"] == true,
                 // Nobody asked then.
                 taken: false,
-                was_cancelled: false,
                 not_found: small("not_found")
                     .and_then(|n| n.try_into().ok())
                     .ok_or_else(odd)?,

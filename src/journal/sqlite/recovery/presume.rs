@@ -5,6 +5,7 @@ use crate::journal::Error;
 use crate::journal::sqlite::codec::events::PRESUMED_POSTED;
 use crate::journal::sqlite::codec::values::save_life;
 use crate::journal::sqlite::evidence::chain::Evidence;
+use crate::journal::sqlite::operator::withdrawal;
 use crate::journal::sqlite::payments::unstarted::begin_all;
 use crate::journal::sqlite::run::lanes::open_all;
 use crate::journal::sqlite::session::payments::subject;
@@ -12,7 +13,7 @@ use crate::journal::sqlite::session::transaction::WriteSession;
 use crate::journal::sqlite::verify::checks::edited;
 use crate::ledger::HeldFor;
 use crate::ledger::recovery::is_presumed;
-use crate::lifecycle::{Policy, RecordedEvent, State, fold};
+use crate::lifecycle::{Policy, RecordedEvent, State, StepContext, fold};
 
 /// What of a batch is presumed posted.
 #[derive(Clone, Copy)]
@@ -78,6 +79,10 @@ pub(in crate::journal::sqlite) fn presume(
         // Asked about at once: if it was posted, that is long past.
         subject.moved.life.due_at = Some(Timestamp::from_millis(0));
         move_by(c, seq, subject, from, PRESUMED_POSTED, None, now)?;
+        if from == State::Cancelled {
+            // It stays a person's decision: what the gateway does not have is cancelled again.
+            withdrawal::order(c, seq, StepContext { now, jitter: 0 })?;
+        }
         Ok(true)
     })
 }

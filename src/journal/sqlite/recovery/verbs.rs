@@ -16,12 +16,13 @@ use crate::journal::sqlite::Reader;
 use crate::journal::sqlite::codec::catalog::batches;
 use crate::journal::sqlite::codec::catalog::known_batch;
 use crate::journal::sqlite::codec::events::{RECOVERY_DONE, RELEASED};
+use crate::journal::sqlite::operator::withdrawal;
 use crate::journal::sqlite::session::payments::subject;
 use crate::journal::sqlite::session::transaction::WriteSession;
 use crate::journal::sqlite::writer::queue::CommitMode;
 use crate::journal::{Error, Missed, Recovery};
 use crate::ledger::recovery::{may_be_done, may_be_released};
-use crate::lifecycle::{Policy, RecordedEvent, fold};
+use crate::lifecycle::{Policy, RecordedEvent, StepContext, fold};
 
 impl Journal {
     /// Returns the recovery under way; `None`: the journal is what its place has seen last.
@@ -126,8 +127,8 @@ fn release(c: &WriteSession, batch_id: i64, reason: &str, now: Timestamp) -> Res
     c.flush()?;
     let sql = "select l.seq from life l where l.batch_id = ?1 and l.state = 2 and l.attempts = 0 and l.seq > ?2 order by l.seq limit ?3";
     each(c, batch_id, sql, |c, seq| {
-        let mut subject = subject(c, seq)?;
-        let from = subject.moved.from;
+        let mut doubtful = subject(c, seq)?;
+        let from = doubtful.moved.from;
         // A callback, or any status reply but "not found".
         let spoken_of: bool = c
             .prepare_cached(
@@ -135,16 +136,18 @@ fn release(c: &WriteSession, batch_id: i64, reason: &str, now: Timestamp) -> Res
                      where seq = ?1 and (event in (5, 8, 20) or event between 70 and 79 or event = 6 and class <> 7))",
             )?
             .query_row([seq], |row| row.get(0))?;
-        if !may_be_released(&subject.moved.life, spoken_of) {
+        if !may_be_released(&doubtful.moved.life, spoken_of) {
             return Ok(false);
         }
-        subject.moved.life = fold(
-            &subject.moved.life,
+        doubtful.moved.life = fold(
+            &doubtful.moved.life,
             RecordedEvent::Released,
             now,
             &Policy::default(),
         );
-        move_by(c, seq, subject, from, RELEASED, Some(&detail), now)?;
+        move_by(c, seq, doubtful, from, RELEASED, Some(&detail), now)?;
+        c.flush()?;
+        withdrawal::carry_out(c, &mut subject(c, seq)?, StepContext { now, jitter: 0 })?;
         Ok(true)
     })
 }

@@ -539,7 +539,7 @@ fn was_untouched(stored: &PaymentState, folded: &PaymentState) -> bool {
             $((stored.$member == folded.$member || stored.$member == PaymentState::NEW.$member))&&*
         };
     }
-    untouched!(code attempts posted_at exposures known taken was_cancelled not_found quarantine_from)
+    untouched!(code attempts posted_at exposures known taken not_found quarantine_from)
 }
 
 /// What of a stored life its evidence does not add up to.
@@ -556,7 +556,7 @@ fn differences(stored: &Standing, folded: &Standing) -> Vec<String> {
             }
         )*};
     }
-    compare!(state code attempts posted_at exposures known taken was_cancelled not_found quarantine_from);
+    compare!(state code attempts posted_at exposures known taken not_found quarantine_from);
     if stored.settled_at != folded.settled_at {
         differences.push(said(&stored.settled_at, &folded.settled_at, "settled_at"));
     }
