@@ -449,10 +449,10 @@ pub(super) struct CancelArguments {
         conflicts_with_all = ["payment", "reference", "id"]
     )]
     pub rejected: Option<Vec<String>>,
-    /// Why rejected rows are not paid; it is kept as evidence
-    #[arg(long, value_name = "TEXT", requires = "rejected")]
+    /// Why it is not paid, which rejected rows need; it is kept as evidence
+    #[arg(long, value_name = "TEXT")]
     pub reason: Option<String>,
-    /// Do not ask before a whole batch, or rejected rows are withdrawn
+    /// Do not ask before anything is cancelled
     #[arg(long, short)]
     pub yes: bool,
 }

@@ -4,7 +4,8 @@ use serde_json::{Value, json};
 
 use super::Error;
 use super::session::Session;
-use crate::domain::{BatchName, PayerTransactionId};
+use super::terminal::output;
+use crate::domain::{AmountField, BatchName, Instruction, PayerTransactionId};
 use crate::journal::Reader;
 use crate::ledger::names::{By, PaymentName};
 use crate::lifecycle::State;
@@ -19,6 +20,8 @@ pub(super) struct Meant {
     is_ready: bool,
     /// How many generations of its row the name is good for.
     generations: usize,
+    /// What it pays to whom.
+    pays: String,
 }
 
 /// Finds the payment that is meant.
@@ -37,6 +40,7 @@ pub(super) fn find(
             generation: 0,
             is_ready: true,
             generations: 1,
+            pays: pays("what its bill says", &record.row),
         });
     }
     let records = snapshot.find(name.clone())?;
@@ -46,7 +50,20 @@ pub(super) fn find(
         generation: records[0].payment.generation,
         is_ready: records[0].life.state == State::Ready,
         generations: records.len(),
+        pays: {
+            let row = &records[0].payment.instruction;
+            let money = output::grouped(&row.money.to_string());
+            pays(&format!("{} {money}", row.money.currency()), row)
+        },
     })
+}
+
+fn pays<M>(amount: &str, row: &Instruction<M>) -> String {
+    let name = match row.customer_names.as_str() {
+        "" => String::new(),
+        name => format!("{}, ", output::name(name)),
+    };
+    format!("{amount} to {name}{}", row.msisdn.masked())
 }
 
 impl Meant {
@@ -69,14 +86,14 @@ impl Meant {
         }
     }
 
+    /// Returns what it pays to whom: `KES 200.00 to Ben Otieno, 254712***679`.
+    pub(super) fn pays(&self) -> &str {
+        &self.pays
+    }
+
     /// Returns whether it replaces a payment that failed, and waits to be posted.
     pub(super) fn is_waiting_retry(&self) -> bool {
         self.generation > 0 && self.is_ready
-    }
-
-    /// Returns whether its name is good for several generations of its row.
-    pub(super) fn is_one_of_many(&self) -> bool {
-        self.generations > 1
     }
 
     /// Returns the payment for programs.

@@ -6,12 +6,15 @@ use std::io::{self, Write};
 use super::bad::BadRow;
 use super::columns::RAW;
 use super::reader::Form;
+use crate::domain::ServiceCode;
 use crate::ledger::shield::shielded_in;
 
 /// The column that holds the errors. A reader ignores it.
 const ERROR: &str = "error";
 /// The column that names the row which was set aside, so that its mended one takes its place.
 const REJECTED_ROW: &str = "rejected_row";
+/// The column of the service.
+const SERVICE: &str = "service_code";
 
 /// Writes bad rows as CSV, in UTF-8 and with the delimiter of the file they come from.
 ///
@@ -23,6 +26,8 @@ pub struct Corrections<W: Write> {
     name_at: usize,
     raw_at: usize,
     columns: usize,
+    // A mended row goes through the service that it was read with, whatever is configured, or said, when it is loaded.
+    service: Option<(usize, ServiceCode)>,
     /// What the columns are called in the contract.
     names: Vec<String>,
 }
@@ -40,7 +45,14 @@ impl<W: Write> Corrections<W> {
             .delimiter(form.delimiter)
             .flexible(true)
             .from_writer(output);
-        let columns = form.header.len();
+        let own = form.header.len();
+        let service_at = form.names.iter().position(|name| name == SERVICE);
+        let service = form
+            .service
+            .clone()
+            .map(|service| (service_at.unwrap_or(own), service));
+        // Where the file has no column for it, there is one behind its own.
+        let columns = own + usize::from(service.is_some() && service_at.is_none());
         let position = |column: &str| form.header.iter().position(|name| name == column);
         let named_at = position(REJECTED_ROW);
         let name_at = named_at.unwrap_or(columns);
@@ -54,6 +66,7 @@ impl<W: Write> Corrections<W> {
             name_at,
             raw_at,
             columns,
+            service: None,
             names: form.names.clone(),
         };
         // The header is that of the file: names of columns are no values.
@@ -62,7 +75,13 @@ impl<W: Write> Corrections<W> {
             raw: Some(RAW),
             error: ERROR,
         };
-        corrections.put(&form.header, &said, |_, name| Cow::Borrowed(name))?;
+        let mut header = form.header.clone();
+        if columns > own {
+            header.push(SERVICE.to_owned());
+            corrections.names.push(SERVICE.to_owned());
+        }
+        corrections.put(&header, &said, |_, name| Cow::Borrowed(name))?;
+        corrections.service = service;
         Ok(corrections)
     }
 
@@ -106,6 +125,12 @@ impl<W: Write> Corrections<W> {
         let last = self.error_at.max(self.name_at).max(self.raw_at);
         for index in 0..self.columns.max(last + 1) {
             let own = cells.get(index).map_or("", String::as_str);
+            let own = match &self.service {
+                Some((at, service)) if *at == index && own.is_empty() && said.raw.is_none() => {
+                    service.as_str()
+                }
+                _ => own,
+            };
             let cell = match index {
                 at if at == self.error_at => said.error,
                 at if at == self.name_at => said.name,

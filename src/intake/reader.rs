@@ -1,5 +1,6 @@
 //! A file's rows, one after the other.
 
+use crate::domain::ServiceCode;
 use std::collections::BTreeSet;
 use std::io::Read;
 use std::sync::Arc;
@@ -26,6 +27,8 @@ pub struct Form {
     pub delimiter: u8,
     /// Whether the file had a byte order mark, or came from a program that needs one.
     pub marked: bool,
+    /// The service of rows that name none.
+    pub service: Option<ServiceCode>,
 }
 
 /// Reads a batch file row by row.
@@ -130,6 +133,7 @@ impl Reader {
                 Rows::Json(..) => b',',
             },
             marked: self.source.is_marked(),
+            service: self.rules.default_service.clone(),
         }
     }
 

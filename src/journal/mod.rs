@@ -40,7 +40,8 @@ pub use proof::{ChainHead, FINDINGS_SHOWN, Proof};
 pub use recovery::{Missed, Presumed, Presuming, Recovery};
 pub use refusal::{CrossRowError, Difference, LoadRefusal};
 pub use repeats::{
-    ALIKE_LINES, ALIKE_MAX, Alike, AlikeKind, REPEATED_LOADS, RepeatPlan, RepeatedLoad, Repeats,
+    ALIKE_LINES, ALIKE_MAX, Alike, AlikeKind, ChangedRepeat, REPEATED_LOADS, RepeatPlan,
+    RepeatedLoad, Repeats,
 };
 pub use report_rows::{ListedPayment, ListedRow};
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use crate::domain::Timestamp;
+use crate::domain::{Currency, Timestamp};
 use crate::ledger::Became;
 use crate::ledger::repeats::TermsByService;
 
@@ -37,6 +37,25 @@ pub struct Repeats {
     pub rest: u64,
     /// The first of their lines.
     pub rest_lines: Vec<u64>,
+    /// How many rows repeat another one by its reference, and have another amount or recipient now.
+    pub changed: u64,
+    /// The first of them.
+    pub changed_rows: Vec<ChangedRepeat>,
+}
+
+/// A row that repeats another one by its reference, with another amount or recipient.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChangedRepeat {
+    /// Its line.
+    pub line: u64,
+    /// Its reference.
+    pub reference: String,
+    /// Its amount, and the one that was loaded before, in digits; `None`: they are the same.
+    pub amounts: Option<(String, String)>,
+    /// The currency of its amount.
+    pub currency: Currency,
+    /// It goes to another recipient, or through another service.
+    pub other_recipient: bool,
 }
 
 /// Loads that a refusal names one by one.

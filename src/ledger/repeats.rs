@@ -317,10 +317,12 @@ pub fn is_same_amount_to_person<M: AmountField, N: AmountField>(
         && (recipient(a) == recipient(b) || has_same_name())
 }
 
-/// Returns whether a row that is let in is to be judged once more when it leaves: what had failed may prove paid until then.
+/// Returns whether a row that is let in is to be judged once more when it leaves: what had failed may prove paid until then, and
+/// so may what was cancelled, if another journal was in the place of this one.
 #[must_use]
 pub fn is_watched(likeness: Likeness, standing: Standing) -> bool {
-    likeness == Likeness::Repeat && standing == Standing::Failed
+    let ended_unpaid = matches!(standing, Standing::Failed | Standing::Cancelled);
+    likeness == Likeness::Repeat && ended_unpaid
 }
 
 /// The member of `extraData` that names the bank of an account.

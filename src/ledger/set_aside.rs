@@ -93,9 +93,59 @@ pub fn meant(is_whole_name: bool, found: &[Became]) -> Result<Vec<usize>, Unclea
     }
 }
 
+/// A row as it is compared with one that was withdrawn: see [`crate::ledger::likeness`].
+#[derive(Clone, Copy, Debug)]
+pub struct Named<'a> {
+    /// Its reference.
+    pub reference: Option<&'a str>,
+    /// Who receives: the account, or the number; empty where it could not be read.
+    pub account: &'a str,
+}
+
+/// Returns whether a row of a new file may be one that a person withdrew from another load before it was ever valid: it has the
+/// same reference, or, where no two references tell them apart, the same recipient. `restart`: references begin anew, and say
+/// nothing without the recipient.
+///
+/// Its amount says nothing: what made the row invalid may have been the amount.
+#[must_use]
+pub fn may_be_withdrawn(row: &Named<'_>, withdrawn: &Named<'_>, restart: bool) -> bool {
+    let same_account = !row.account.is_empty() && row.account == withdrawn.account;
+    match (row.reference, withdrawn.reference) {
+        (Some(row), Some(withdrawn)) => row == withdrawn && (same_account || !restart),
+        _ => same_account,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_row_is_known_by_its_reference_or_else_by_its_recipient() {
+        let named = |reference, account| Named { reference, account };
+        let withdrawn = named(Some("emp-3"), "254700000003");
+        let nameless = named(None, "254700000003");
+        let table = [
+            (named(Some("emp-3"), "254700000003"), withdrawn, false, true),
+            (named(Some("emp-3"), "254711111111"), withdrawn, false, true),
+            (named(Some("emp-3"), "254711111111"), withdrawn, true, false),
+            (named(Some("emp-3"), "254700000003"), withdrawn, true, true),
+            (
+                named(Some("emp-4"), "254700000003"),
+                withdrawn,
+                false,
+                false,
+            ),
+            (named(None, "254700000003"), withdrawn, false, true),
+            (named(Some("emp-4"), "254700000003"), nameless, false, true),
+            (named(None, "254711111111"), nameless, false, false),
+            (named(None, ""), named(None, ""), false, false),
+        ];
+        for (row, withdrawn, restart, expected) in table {
+            let found = may_be_withdrawn(&row, &withdrawn, restart);
+            assert_eq!(found, expected, "{row:?} {withdrawn:?} {restart}");
+        }
+    }
 
     #[test]
     fn one_row_is_meant_or_none() {

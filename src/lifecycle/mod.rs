@@ -72,7 +72,7 @@ impl State {
             Self::Acknowledged => "accepted, not settled",
             Self::Delivered => "at the bank, not settled",
             Self::Paid => "paid",
-            Self::Failed => "not paid",
+            Self::Failed => "failed",
             Self::Cancelled => "cancelled",
             Self::Conflict => "answers disagree",
         }

@@ -82,6 +82,7 @@ pub(super) fn remedy(
                 purpose: header.purpose,
                 kind: None,
                 example,
+                row: None,
             };
             remedy_of_failure(code, way)
         }
@@ -121,6 +122,8 @@ pub struct Way<'a> {
     pub kind: Option<PaymentKind>,
     /// The identifier of a payment that failed so.
     pub example: Option<&'a str>,
+    /// How a person names the one payment that is meant; `None`: all that failed so are.
+    pub row: Option<&'a str>,
 }
 
 /// Returns what to do about a payment that failed with this code; none: an operator recorded it.
@@ -134,15 +137,23 @@ pub fn remedy_of_failure(code: Option<i64>, way: Way<'_>) -> String {
         purpose,
         kind,
         example,
+        row,
     } = way;
     let Some(code) = code else {
         let id = example.map_or_else(|| "ID".to_owned(), |id| format!("--id {id}"));
+        let (which, of_each) = match row {
+            Some(row) => (format!(" {row}"), ""),
+            None => (String::new(), " of each"),
+        };
         return format!(
-            "See the evidence of each with “disburse explain {batch} {id}”. If it is to be paid after all, “disburse retry {batch}”: \
+            "See the evidence{of_each} with “disburse explain {batch} {id}”. If it is to be paid after all, “disburse retry {batch}{which}”: \
              the gateway is asked once more before it is paid."
         );
     };
-    let retry = format!("“disburse retry {batch} --code {code}”");
+    let retry = match row {
+        Some(row) => format!("“disburse retry {batch} {row}”"),
+        None => format!("“disburse retry {batch} --code {code}”"),
+    };
     let sandbox = sandbox_flag(purpose);
     let correct = |what: &str| {
         format!(
@@ -198,6 +209,7 @@ mod tests {
                 purpose,
                 kind,
                 example: None,
+                row: None,
             };
             remedy_of_failure(Some(code), way)
         };
@@ -233,6 +245,16 @@ mod tests {
         ] {
             let text = told(code, kind, Purpose::Gateway);
             assert!(text.starts_with(expected) && text.contains(add), "{text}");
+            let row = Way {
+                batch: &batch,
+                file: "f",
+                purpose: Purpose::Gateway,
+                kind: None,
+                example: None,
+                row: Some("EMP-7"),
+            };
+            let text = remedy_of_failure(Some(180), row);
+            assert!(text.contains("“disburse retry b EMP-7”"), "{text}");
             let rehearsed = told(code, kind, Purpose::Rehearsal);
             assert!(rehearsed.contains("--amend --sandbox”"), "{rehearsed}");
         }

@@ -179,10 +179,7 @@ fn what_a_callback_called_paid_fails_by_a_second_word_alone_whatever_the_gateway
     );
     let done = office.call(&[&order[..], &why, &["--although-accepted"]].concat());
     assert_eq!(done.code, Some(0), "{done:?}");
-    assert!(
-        done.out.contains("answers disagree -> not paid"),
-        "{done:?}"
-    );
+    assert!(done.out.contains("answers disagree -> failed"), "{done:?}");
 }
 
 #[test]

@@ -106,10 +106,7 @@ fn a_duplicate_on_the_first_post_settles_only_by_our_amount_and_number() {
         );
         let done = office.call(&[&order[..], &why, &["--although-accepted"]].concat());
         assert_eq!(done.code, Some(0), "{done:?}");
-        assert!(
-            done.out.contains("answers disagree -> not paid"),
-            "{done:?}"
-        );
+        assert!(done.out.contains("answers disagree -> failed"), "{done:?}");
     }
     let text = std::fs::read_to_string(office.path("batch.csv")).unwrap();
     let mut lines = text.lines();

@@ -335,6 +335,7 @@ pub(in crate::cli) async fn into_journal(
                     &format!("{} set aside as rejected", output::counted(bad, "row")),
                 );
                 let corrections = input.corrections().display().to_string();
+                let corrections = output::quoted(&corrections).into_owned();
                 let repeats = summary.repeats.as_ref().map_or(0, |repeats| repeats.rows);
                 if bad > repeats {
                     output::complain(

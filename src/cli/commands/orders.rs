@@ -11,7 +11,7 @@ use crate::cli::arguments::{CancelArguments, ResumeLaneArguments, RetryArguments
 use crate::cli::exit::ExitStatus;
 use crate::cli::named;
 use crate::cli::session::{Session, batch_name, payment_name, run_command, sandbox_flag};
-use crate::cli::terminal::ask::confirmed;
+use crate::cli::terminal::ask::{confirmed, is_attended};
 use crate::cli::terminal::output;
 use crate::cli::words::repeats;
 use crate::cli::words::told::{states, tell};
@@ -376,22 +376,30 @@ pub(in crate::cli) async fn cancel(
         };
         return withdraw::rejected(session, &journal, batch, order).await;
     }
+    let reason = withdraw::reason_of(arguments.reason)?;
     let meant = match payment_name(arguments.name)? {
         Some(name) => Some(named::find(session, &batch, &name)?),
         None => None,
     };
     let Some(meant) = meant else {
-        return cancel_all(session, &journal, batch, arguments.yes).await;
+        return cancel_all(session, &journal, batch, reason, arguments.yes).await;
     };
+    let who = format!("{}, {}", meant.text(), meant.pays());
     if meant.is_waiting_retry() {
         let what = format!(
-            "cancel {} of batch {batch}, a retry: its row has failed and is never retried again; to pay it after all, it is \
-             loaded with its reference under a new batch name",
-            meant.text()
+            "cancel {who}, of batch {batch}, a retry: its row has failed and is never retried again; to pay it after all, it is \
+             loaded with its reference under a new batch name"
         );
         confirmed(arguments.yes, &what).await?;
+    } else if !arguments.yes && is_attended() {
+        // A job needs no word for it: money that does not move is ordered again under another batch name.
+        let what =
+            format!("cancel {who}, of batch {batch}: under this batch name it can never be paid");
+        confirmed(false, &what).await?;
     }
-    let count = journal.cancel(batch, Some(meant.name()), now()).await?;
+    let count = journal
+        .cancel_because(batch, Some(meant.name()), reason, now())
+        .await?;
     if count == 0 {
         tell(
             session,
@@ -403,14 +411,10 @@ pub(in crate::cli) async fn cancel(
         );
         return Ok(ExitStatus::Done);
     }
-    let which = match meant.is_one_of_many() {
-        true => format!(": {}", meant.text()),
-        false => String::new(),
-    };
     tell(
         session,
         json!({"cancelled": count}),
-        &format!("{} cancelled{which}", output::counted(count, "payment")),
+        &format!("{} cancelled: {who}", output::counted(count, "payment")),
     );
     Ok(ExitStatus::Done)
 }
@@ -420,6 +424,7 @@ async fn cancel_all(
     session: &Session,
     journal: &Journal,
     batch: BatchName,
+    reason: Option<String>,
     yes: bool,
 ) -> Result<ExitStatus, Error> {
     let shown = journal.to_cancel(batch.clone()).await?;
@@ -472,7 +477,7 @@ async fn cancel_all(
         confirmed(yes, &what).await?;
     }
     let done = journal
-        .cancel_shown(batch.clone(), shown.tally, now())
+        .cancel_shown(batch.clone(), shown.tally, reason, now())
         .await?;
     let cancelled = format!("{} cancelled", output::counted(done.withdrawn, "payment"));
     if done.ordered == 0 {

@@ -308,15 +308,26 @@ fn add_unpriced(writer: &mut Writer, record: &UnpricedRecord) -> Result<(), Erro
     Ok(())
 }
 
+/// Of the cells of a rejected row no more is shown: nothing has held them to the limits of the wire.
+const CELL_CHARS: usize = 256;
+
 fn add_rejected(
     writer: &mut Writer,
     row: &RejectedRow,
     state: StateName,
     note: &str,
 ) -> Result<(), Error> {
+    // As they were written; earlier releases kept no cells.
+    let cells: serde_json::Value = serde_json::from_str(&row.cells).unwrap_or_default();
+    let cell = |name: &str| cells[name].as_str().unwrap_or_default();
+    let cell = |name: &str| -> String { cell(name).chars().take(CELL_CHARS).collect() };
+    let [names, narration, invoice] = ["customer_names", "narration", "invoice_number"].map(cell);
     writer.add(&Entry {
         line: row.line,
         reference: &row.reference,
+        customer_names: &names,
+        narration: &narration,
+        invoice_number: &invoice,
         service_code: &row.service_code,
         msisdn: &row.msisdn,
         account_number: &row.account_number,

@@ -19,6 +19,18 @@ pub(in crate::cli) struct Order {
     pub(in crate::cli) yes: bool,
 }
 
+/// Returns the reason of an order, if it has one.
+///
+/// # Errors
+/// A reason that says nothing.
+pub(in crate::cli) fn reason_of(reason: Option<String>) -> Result<Option<String>, Error> {
+    match reason {
+        Some(reason) if reason.trim().is_empty() => Err(Error::refused("--reason is empty")
+            .hint("the decision is kept for ever: say what it rests on")),
+        reason => Ok(reason),
+    }
+}
+
 /// Shows what is withdrawn, asks, and records it.
 pub(in crate::cli) async fn rejected(
     session: &Session,
@@ -27,10 +39,7 @@ pub(in crate::cli) async fn rejected(
     order: Order,
 ) -> Result<ExitStatus, Error> {
     let Order { names, reason, yes } = order;
-    if reason.trim().is_empty() {
-        return Err(Error::refused("--reason is empty")
-            .hint("the decision is kept for ever: say what it rests on"));
-    }
+    let reason = reason_of(Some(reason))?.unwrap_or_default();
     let shown = journal.to_withdraw(batch.clone(), names.clone()).await?;
     if shown.tally.count == 0 {
         let standing = journal.standing(batch.clone()).await?;

@@ -58,7 +58,9 @@ pub(in crate::cli) struct FailedFile {
 
 /// Returns the name that the file of a report into this folder gets, as a person types it.
 pub(in crate::cli) fn name_in(dir: &Path) -> String {
-    output::name(&fresh_name::next(&dir.join(NAME)).display().to_string())
+    let name = output::name(&fresh_name::next(&dir.join(NAME)).display().to_string());
+    // It stands in commands that a person types.
+    output::quoted(&name).into_owned()
 }
 
 impl FailedRows {
@@ -101,12 +103,17 @@ impl FailedRows {
             Some(code) => format!("{words} ({code})"),
             None => "an operator recorded it as failed".to_owned(),
         };
+        let name = match &row.reference {
+            Some(reference) => output::quoted(reference.as_str()).into_owned(),
+            None => format!("--id {}", record.payment.id.as_str()),
+        };
         let way = Way {
             batch: &self.batch,
             file: &self.name,
             purpose: self.purpose,
             kind: kind.or_else(|| kind_of(row)),
             example: Some(record.payment.id.as_str()),
+            row: Some(&name),
         };
         let what_to_do = remedy_of_failure(record.life.code.map(i64::from), way);
         self.write(
@@ -121,6 +128,11 @@ impl FailedRows {
         let Ok(Value::Object(mut cells)) = serde_json::from_str(&row.cells) else {
             return Ok(());
         };
+        // Where its file named none, it is the one that the load was given.
+        let service = row.service_code.as_str();
+        if !service.is_empty() && cells.get("service_code").is_none_or(|cell| cell == "") {
+            cells.insert("service_code".to_owned(), service.into());
+        }
         let name = RejectedName::of(&self.batch, &row.digest).to_string();
         let unread = unread_text(&mut cells, row);
         let what_to_do = match was_repeat(&row.errors) {
@@ -223,11 +235,12 @@ impl FailedRows {
 impl FailedFile {
     /// Says what to do with it.
     pub(in crate::cli) fn text(&self, batch: &BatchName, sandbox: bool) -> String {
-        let name = output::name(&self.path.display().to_string());
-        let copied = self.path.file_name().map_or_else(
-            || name.clone(),
-            |file| output::name(&file.to_string_lossy()),
-        );
+        let typed = |name: &str| output::quoted(&output::name(name)).into_owned();
+        let name = typed(&self.path.display().to_string());
+        let copied = self
+            .path
+            .file_name()
+            .map_or_else(|| name.clone(), |file| typed(&file.to_string_lossy()));
         let (add, file) = match self.has_documents {
             false => ("and add it".to_owned(), &name),
             true => (

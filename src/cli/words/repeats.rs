@@ -90,6 +90,7 @@ pub(in crate::cli) fn refused(file: &str, repeats: &Repeats, bad: u64, back: Bac
             output::counted(repeats.more_loads, "load")
         ));
     }
+    message.push_str(&changed_text(repeats));
     let error = Error::refused(message);
     let (error, is_whole) = match (back, &repeats.whole, repeats.loads.first()) {
         (Back::No, Some(became), Some(load)) if bad == 0 => {
@@ -105,6 +106,53 @@ pub(in crate::cli) fn refused(file: &str, repeats: &Repeats, bad: u64, back: Bac
              often than every 20 days has a shorter repeats.window, for all services or for one; where references begin anew, it is \
              repeats.references_restart",
         )
+}
+
+/// Names the rows that are not as they were loaded before: a correction, or a mistake.
+fn changed_text(repeats: &Repeats) -> String {
+    if repeats.changed == 0 {
+        return String::new();
+    }
+    let mut text = match repeats.changed {
+        1 => "\n1 of them is not as it was loaded before:".to_owned(),
+        rows => format!(
+            "\n{} of them are not as they were loaded before:",
+            output::grouped(&rows.to_string())
+        ),
+    };
+    for row in &repeats.changed_rows {
+        let amounts = match &row.amounts {
+            Some((now, before)) => format!(
+                ": {} {} now, {} before",
+                row.currency,
+                amount_text(now),
+                amount_text(before)
+            ),
+            None => String::new(),
+        };
+        let recipient = match (row.other_recipient, row.amounts.is_some()) {
+            (false, _) => "",
+            (true, true) => ", and another recipient",
+            (true, false) => ": another recipient",
+        };
+        text.push_str(&format!(
+            "\n  line {}, {}{amounts}{recipient}",
+            row.line,
+            output::name(&row.reference)
+        ));
+    }
+    match repeats.changed - repeats.changed_rows.len() as u64 {
+        0 => {}
+        more => text.push_str(&format!("\n  … and {more} more")),
+    }
+    text
+}
+
+fn amount_text(digits: &str) -> String {
+    match digits {
+        "" => "what the bill says".to_owned(),
+        digits => output::grouped(digits),
+    }
 }
 
 /// Says that a file is one that was loaded before, and what became of it.

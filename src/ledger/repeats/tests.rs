@@ -170,7 +170,7 @@ fn of_all_generations_of_a_row_the_one_that_may_have_paid_counts() {
 fn what_failed_may_come_back_and_is_watched() {
     let table = [
         (Likeness::Repeat, Standing::Failed, true),
-        (Likeness::Repeat, Standing::Cancelled, false),
+        (Likeness::Repeat, Standing::Cancelled, true),
         (Likeness::Repeat, Standing::Ended, false),
         (Likeness::Alike, Standing::Failed, false),
         (Likeness::None, Standing::Failed, false),

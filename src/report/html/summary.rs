@@ -81,6 +81,14 @@ pub(super) fn write_origin(
     .write_into(out)
 }
 
+/// What has ended, and was not paid.
+const UNPAID: [StateName; 4] = [
+    StateName::Failed,
+    StateName::Rejected,
+    StateName::Cancelled,
+    StateName::Withdrawn,
+];
+
 /// What a reader wants to know first: how many were paid, how many were not, and whether somebody has to act.
 struct Verdict {
     class: &'static str,
@@ -93,19 +101,27 @@ impl Verdict {
         let of = |state| reconciliation.state(state).count;
         let total = reconciliation.total().count;
         let paid = of(StateName::Paid);
-        let unpaid = of(StateName::Failed) + of(StateName::Rejected);
-        let (withdrawn, conflict) = (of(StateName::Cancelled), of(StateName::Conflict));
+        let to_mend = of(StateName::Failed) + of(StateName::Rejected);
+        let conflict = of(StateName::Conflict);
+        let unpaid: Vec<_> = UNPAID
+            .into_iter()
+            .map(|state| (state, of(state)))
+            .filter(|(_, count)| *count > 0)
+            .collect();
         let open = reconciliation.open().count;
         let mut counts = match total {
             0 => "The batch is empty".to_owned(),
             _ if paid == total => format!("All {} paid", text::count(total)),
             _ => format!("{} of {} paid", text::count(paid), text::count(total)),
         };
+        let parts: Vec<String> = unpaid
+            .iter()
+            .map(|(state, count)| format!("{} {}", text::count(*count), state.in_words()))
+            .collect();
+        let not_paid = format!("not paid ({})", parts.join(", "));
         for (count, what) in [
             (header.paid_twice_count, "paid twice"),
-            (unpaid, "not paid"),
-            (withdrawn, "cancelled"),
-            (of(StateName::Withdrawn), "rejected and withdrawn"),
+            (unpaid.iter().map(|(_, count)| count).sum(), &*not_paid),
             (conflict, "with answers that disagree"),
             (open, "not finished"),
         ] {
@@ -113,7 +129,7 @@ impl Verdict {
                 counts.push_str(&format!(", {} {what}", text::count(count)));
             }
         }
-        let (class, action) = match (conflict + unpaid + header.paid_twice_count, open) {
+        let (class, action) = match (conflict + to_mend + header.paid_twice_count, open) {
             _ if !reconciliation.adds_up() => ("bad", "do not rely on it, it does not add up"),
             (0, 0) => ("good", "no action needed"),
             (0, _) => ("waiting", "run it again"),
@@ -184,21 +200,11 @@ fn cards(reconciliation: &Reconciliation) -> Vec<Card> {
             .map(|state| (*state, reconciliation.state(*state).count))
             .filter(|(_, count)| *count > 0)
             .collect();
-        // What is all of one kind, and has the card's own words, is its figure already.
-        if let [(StateName::Failed, _)] = counted[..] {
-            return String::new();
-        }
         let parts = counted
             .iter()
             .map(|(state, count)| format!("{} {}", text::count(*count), state.in_words()));
         parts.collect::<Vec<_>>().join(" · ")
     };
-    let unpaid = [
-        StateName::Failed,
-        StateName::Cancelled,
-        StateName::Rejected,
-        StateName::Withdrawn,
-    ];
     let open: Vec<_> = ON_PAGE
         .into_iter()
         .filter(|state| state.is_open())
@@ -216,13 +222,13 @@ fn cards(reconciliation: &Reconciliation) -> Vec<Card> {
             rejected,
         ),
         Card::new("paid", "Paid", &over(&[StateName::Paid]), String::new()),
-        Card::new("failed", "Not paid", &over(&unpaid), parts(&unpaid)),
+        Card::new("failed", "Not paid", &over(&UNPAID), parts(&UNPAID)),
         Card::new("open", "Still open", &over(&open), parts(&open)),
     ];
     let conflict = over(&[StateName::Conflict]);
     if conflict.count > 0 {
-        let note = "two final answers disagree".to_owned();
-        cards.push(Card::new("conflict", "In conflict", &conflict, note));
+        let note = "the money may have moved".to_owned();
+        cards.push(Card::new("conflict", "Answers disagree", &conflict, note));
     }
     cards
 }

@@ -208,7 +208,7 @@ pub struct Entry<'a> {
     pub posted_at: Option<Timestamp>,
     /// The final evidence.
     pub settled_at: Option<Timestamp>,
-    /// `customerNames`; as what follows, empty of a rejected row.
+    /// `customerNames`; as the two that follow, of a rejected row as it was written.
     pub customer_names: &'a str,
     /// `narration`.
     pub narration: &'a str,

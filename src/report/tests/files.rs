@@ -150,7 +150,7 @@ fn the_page_says_what_a_reader_has_to_know() {
         "invalid customer MSISDN",
         "Correct the msisdn in reports/payroll-2026-11/failed.csv, remove the other rows, then",
         "01109876543210",
-        "1 of 12 paid, 2 not paid, 1 cancelled, 1 rejected and withdrawn, 1 with answers that disagree, 6 not finished: action needed.",
+        "1 of 12 paid, 4 not paid (1 failed, 1 rejected, 1 cancelled, 1 rejected and withdrawn), 1 with answers that disagree, 6 not finished: action needed.",
         "<small>01109876543210</small><small>Bonde Commercial Bank (02) · Tausi Printers</small>",
         "Esther Njoroge<small>254700000001</small>",
         "<small>INV-77 · Salary November 2026</small>",

@@ -216,7 +216,7 @@ impl Scene {
         self.withdraw_stuck(&journal).await;
         for generation in self.generations() {
             let (id, truth) = (generation.id, self.truth(generation.id));
-            // Its retry waits until the gateway says of it what it never says: nothing of it has left.
+            // Its retry waits until the gateway says of it what it never says: at most it left once, and was not found.
             if truth == Truth::Taken && generation.replaced {
                 self.cancel_retry_of(&journal, &generation).await;
             }
@@ -310,6 +310,10 @@ impl Scene {
                 .await;
             let said = format!("the retry {} is cancelled: {}", retry.id, cancelled.is_ok());
             self.world.lock().note(|| said);
+            // It was posted once, and not found since: the gateway is asked, and a person calls it failed.
+            if cancelled.is_err() {
+                self.call_failed_in_time(journal, retry.id).await;
+            }
         }
     }
 

@@ -376,7 +376,7 @@ async fn a_whole_batch_names_what_is_left_out_and_posted_again() {
     assert_eq!(shown.posted_once_example, Some(first.payment.id));
     let done = world
         .journal
-        .cancel_shown(batch(), shown.tally, moment(8_002));
+        .cancel_shown(batch(), shown.tally, None, moment(8_002));
     assert_eq!(done.await.unwrap().withdrawn, 2);
     assert_eq!(world.count(State::Ready), 1);
     let shown = world.journal.to_cancel(batch()).await.unwrap();

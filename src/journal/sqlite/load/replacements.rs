@@ -151,7 +151,7 @@ impl Load<'_> {
             minors: (named.minor, minor),
             currency: row.money.currency,
         };
-        watch(self.c, new, &found.failed, self.plan.now)?;
+        watch(self.c, new, &found.unpaid, self.plan.now)?;
         self.corrections.replace(place, link, named.members);
         Ok(Ok(()))
     }

@@ -95,7 +95,7 @@ impl Journal {
                 Some(&detail.to_string()),
                 moment,
             )?;
-            acted_on(c, seq, ("resolve", "paid"), moment)?;
+            acted_on(c, seq, ("resolve", "paid"), None, moment)?;
             Ok(Ok(moved))
         })
         .await
@@ -179,12 +179,13 @@ impl Journal {
         &self,
         batch: BatchName,
         shown: Tally,
+        reason: Option<String>,
         moment: StepContext,
     ) -> Result<Cancelled, Error> {
         self.ask(CommitMode::Alone, move |c| {
             let found = to_cancel(c, &batch)?.tally;
             refuse_more(&batch, &vec![(None, shown)], &vec![(None, found)])?;
-            cancel_all(c, &batch, moment)
+            cancel_all(c, &batch, reason.as_deref(), moment)
         })
         .await
     }
@@ -322,7 +323,7 @@ fn decide_failed(
         Some(&detail.to_string()),
         moment,
     )?;
-    acted_on(c, seq, ("resolve", "failed"), moment)?;
+    acted_on(c, seq, ("resolve", "failed"), None, moment)?;
     Ok(Ok(moved))
 }
 

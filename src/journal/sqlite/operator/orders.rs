@@ -89,8 +89,22 @@ impl Journal {
         id: Option<PaymentName>,
         moment: StepContext,
     ) -> Result<u64, Error> {
+        self.cancel_because(batch, id, None, moment).await
+    }
+
+    /// The same with the reason, which is kept as evidence.
+    ///
+    /// # Errors
+    /// As [`Journal::cancel`].
+    pub async fn cancel_because(
+        &self,
+        batch: BatchName,
+        id: Option<PaymentName>,
+        reason: Option<String>,
+        moment: StepContext,
+    ) -> Result<u64, Error> {
         self.ask(CommitMode::Alone, move |c| {
-            cancel(c, &batch, id.as_ref(), moment)
+            cancel(c, &batch, id.as_ref(), reason.as_deref(), moment)
         })
         .await
     }
@@ -138,22 +152,23 @@ pub(in crate::journal::sqlite) fn decide(
     let detail = json!({"reason": decision.reason, "evidence": decision.evidence}).to_string();
     let moved = order(c, seq, event, Some(&detail), moment)?;
     let what = if decision.paid { "paid" } else { "failed" };
-    acted_on(c, seq, ("resolve", what), moment)?;
+    acted_on(c, seq, ("resolve", what), None, moment)?;
     Ok(moved)
 }
 
-/// Records who gave an order about one payment.
+/// Records who gave an order about one payment, and why, where the order says it.
 pub(in crate::journal::sqlite) fn acted_on(
     c: &WriteSession,
     seq: i64,
     (act, what): (&'static str, &str),
+    reason: Option<&str>,
     moment: StepContext,
 ) -> Result<(), Error> {
     let (batch_id, id): (i64, String) = c
         .prepare_cached("select batch_id, identifier from instruction where seq = ?1")?
         .query_row([seq], |row| Ok((row.get(0)?, row.get(1)?)))?;
     let touched = Touched::one(&id, what);
-    c.act_upon((batch_id, moment.now), act, id.into(), &touched, None)
+    c.act_upon((batch_id, moment.now), act, id.into(), &touched, reason)
 }
 
 /// Refuses a decision about a row without an amount.
@@ -238,6 +253,7 @@ pub(in crate::journal::sqlite) fn cancel(
     c: &WriteSession,
     batch: &BatchName,
     id: Option<&PaymentName>,
+    reason: Option<&str>,
     moment: StepContext,
 ) -> Result<u64, Error> {
     if let Some(id) = id {
@@ -250,23 +266,24 @@ pub(in crate::journal::sqlite) fn cancel(
             }
             // Of what may have been posted the gateway is asked first.
             None if withdrawal::order(c, seq, moment)? => {
-                acted_on(c, seq, ("cancel", ""), moment)?;
+                acted_on(c, seq, ("cancel", ""), reason, moment)?;
                 return Ok(0);
             }
             None => {
                 order(c, seq, Event::Withdrawn, None, moment)?;
             }
         }
-        acted_on(c, seq, ("cancel", ""), moment)?;
+        acted_on(c, seq, ("cancel", ""), reason, moment)?;
         return Ok(1);
     }
-    Ok(cancel_all(c, batch, moment)?.withdrawn)
+    Ok(cancel_all(c, batch, reason, moment)?.withdrawn)
 }
 
 /// Withdraws what was never posted of a whole batch, and orders the same of what an earlier journal may have posted.
 pub(in crate::journal::sqlite) fn cancel_all(
     c: &WriteSession,
     batch: &BatchName,
+    reason: Option<&str>,
     moment: StepContext,
 ) -> Result<Cancelled, Error> {
     let batch_number = known_batch(c, batch)?;
@@ -300,7 +317,10 @@ pub(in crate::journal::sqlite) fn cancel_all(
         }
     }
     if done != Cancelled::default() {
-        c.acted(batch_number, moment.now, "cancel", Value::Null)?;
+        match reason {
+            Some(reason) => c.acted_because(batch_number, moment.now, "cancel", reason)?,
+            None => c.acted(batch_number, moment.now, "cancel", Value::Null)?,
+        }
     }
     Ok(done)
 }

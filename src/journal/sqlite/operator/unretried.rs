@@ -108,6 +108,6 @@ pub(in crate::journal::sqlite) fn judged(
     Ok(Judged {
         why,
         since: found.since,
-        failed: found.failed,
+        failed: found.unpaid,
     })
 }

@@ -197,7 +197,7 @@ fn told(c: &Connection, seq: i64, other: &Other) -> Result<DebtElsewhere, Error>
     let day = day(Timestamp::from_millis(loaded_at));
     let since = match other.seq > seq {
         true => "after this one, while a journal that may have missed something was made up for",
-        false => "which had failed when this one was loaded",
+        false => "which had failed, or was cancelled, when this one was loaded",
     };
     let what = format!(
         "payment {id}, line {line} of {source}, is of the same debt as {of}, line {other_line} of {other_source} of batch {batch}, \

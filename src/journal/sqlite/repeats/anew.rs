@@ -40,8 +40,8 @@ pub(in crate::journal::sqlite) struct Anew<'a> {
 pub(in crate::journal::sqlite) struct Elsewhere {
     /// The batch of a row that is paid, or may be.
     pub(in crate::journal::sqlite) counts: Option<String>,
-    /// Rows that have failed as well.
-    pub(in crate::journal::sqlite) failed: Vec<i64>,
+    /// Rows that have failed as well, or were cancelled.
+    pub(in crate::journal::sqlite) unpaid: Vec<i64>,
     /// The first row under another reference by which it may be paid.
     pub(in crate::journal::sqlite) since: Option<PaidSince>,
 }
@@ -49,7 +49,7 @@ pub(in crate::journal::sqlite) struct Elsewhere {
 impl Elsewhere {
     fn add(&mut self, more: Self) {
         self.counts = self.counts.take().or(more.counts);
-        self.failed.extend(more.failed);
+        self.unpaid.extend(more.unpaid);
         self.since = self.since.take().or(more.since);
     }
 }
@@ -228,10 +228,10 @@ impl<'a> Anew<'a> {
             if found.counts.is_none() {
                 found.counts = Some(batch_of(self.c, other.seq)?);
             }
-        } else if other.standing == Standing::Failed
+        } else if matches!(other.standing, Standing::Failed | Standing::Cancelled)
             && (of_failure || likeness(references, same, &terms) == Likeness::Repeat)
         {
-            found.failed.push(other.seq);
+            found.unpaid.push(other.seq);
         }
         Ok(())
     }

@@ -22,9 +22,10 @@ use crate::journal::sqlite::recovery::lost_orders::allow_repeats;
 use crate::journal::sqlite::recovery::when_done;
 use crate::journal::sqlite::schema::open;
 use crate::journal::{
-    ALIKE_LINES, AlikeKind, CrossRowError, Error, REPEATED_LOADS, RepeatPlan, RepeatedLoad, Repeats,
+    ALIKE_LINES, AlikeKind, ChangedRepeat, CrossRowError, Error, REPEATED_LOADS, RepeatPlan,
+    RepeatedLoad, Repeats,
 };
-use crate::ledger::repeats::{References, is_same_payment};
+use crate::ledger::repeats::{References, is_same_account, is_same_payment};
 use crate::ledger::was_repeat::Repeated;
 
 /// In the place of a load on record: the file itself, by what rows of it have in common.
@@ -39,6 +40,69 @@ const SHOWN: [(Table, AlikeKind); 4] = [
     (Table::Withdrawn, AlikeKind::Withdrawn),
     (Table::OtherAmount, AlikeKind::OtherAmount),
 ];
+
+/// Rows that repeat others, and differ from every one that they repeat.
+#[derive(Default)]
+struct Changed {
+    current: Option<(i64, Option<ChangedRepeat>)>,
+    count: u64,
+    /// Some row differs from one of those that it repeats.
+    any: bool,
+    shown: Vec<ChangedRepeat>,
+}
+
+impl Changed {
+    /// Takes a row, and one that it repeats; those of one row come one after the other.
+    fn compare(&mut self, seq: i64, own: &Instruction<Stored>, other: &Instruction<Stored>) {
+        let difference = (!is_same_payment(own, other)).then(|| ChangedRepeat {
+            line: own.line,
+            reference: own
+                .reference
+                .as_ref()
+                .map_or("", |name| name.as_str())
+                .to_owned(),
+            amounts: (own.money.digits() != other.money.digits())
+                .then(|| (own.money.digits(), other.money.digits())),
+            currency: own.money.currency(),
+            other_recipient: !is_same_account(own, other),
+        });
+        self.any |= difference.is_some();
+        match &mut self.current {
+            Some((known, kept)) if *known == seq => {
+                if difference.is_none() {
+                    *kept = None;
+                }
+            }
+            _ => {
+                self.end();
+                self.current = Some((seq, difference));
+            }
+        }
+    }
+
+    fn end(&mut self) {
+        if let Some((_, Some(row))) = self.current.take() {
+            self.count += 1;
+            if self.shown.len() < ALIKE_LINES {
+                self.shown.push(row);
+            }
+        }
+    }
+
+    fn is_nothing(&self) -> bool {
+        !self.any
+    }
+
+    fn rows(&mut self) -> u64 {
+        self.end();
+        self.count
+    }
+
+    fn into_shown(mut self) -> Vec<ChangedRepeat> {
+        self.end();
+        self.shown
+    }
+}
 
 impl Load<'_> {
     pub(in crate::journal::sqlite) fn instruction(
@@ -134,6 +198,7 @@ impl Load<'_> {
             })?;
         }
         sides.found.leave_out_wholly_withdrawn(record)?;
+        self.find_withdrawn_rows(record, plan, &sides.found)?;
         self.conclude(record, plan, sorted)
     }
 
@@ -238,14 +303,14 @@ impl Load<'_> {
             )?;
         let mut found = statement.query([])?;
         let mut current: Option<(i64, Instruction<Stored>)> = None;
-        let mut all_same = true;
+        let mut changed = Changed::default();
         while let Some(row) = found.next()? {
             let (seq, other): (i64, i64) = (row.get(0)?, row.get(1)?);
             let own = match current.take() {
                 Some((known, own)) if known == seq => own,
                 _ => self.instruction(seq)?,
             };
-            all_same = all_same && is_same_payment(&own, &instruction(record, other)?);
+            changed.compare(seq, &own, &instruction(record, other)?);
             let content = own.content_hash();
             current = Some((seq, own));
             let id: String = record
@@ -281,7 +346,7 @@ impl Load<'_> {
             .collect::<Result<_, _>>()?;
         let of_one = loads.iter().all(|(_, load)| load.batch == loads[0].1.batch);
         let whole = match loads.first() {
-            Some((_, load)) if all_same && of_one && in_file.unsigned_abs() == rows => {
+            Some((_, load)) if changed.is_nothing() && of_one && in_file.unsigned_abs() == rows => {
                 let batch =
                     BatchName::parse(&load.batch).map_err(|_| corrupt("the name of a batch"))?;
                 Some(standing(record, &batch)?.became())
@@ -302,6 +367,8 @@ impl Load<'_> {
             whole,
             rest: in_file.unsigned_abs().saturating_sub(rows),
             rest_lines,
+            changed: changed.rows(),
+            changed_rows: changed.into_shown(),
         })
     }
 

@@ -10,4 +10,5 @@ pub(super) mod namesakes;
 pub(super) mod on_record;
 pub(super) mod sides;
 pub(super) mod vouched;
+pub(super) mod withdrawn;
 pub(super) mod within;

@@ -412,13 +412,13 @@ impl Sides<'_, '_> {
             }
             _ => likeness(references, same_payment, &terms),
         };
-        if is_watched(likeness, other.standing) {
-            self.found.add(Table::Watched, seq, load_id, other.seq)?;
-            return Ok(true);
-        }
         let age = self.load.plan.now.since(other.newest);
         if is_of_withdrawn(likeness, other.standing, age, &terms) {
             self.found.add(Table::Withdrawn, seq, load_id, other.seq)?;
+        }
+        if is_watched(likeness, other.standing) {
+            self.found.add(Table::Watched, seq, load_id, other.seq)?;
+            return Ok(true);
         }
         if !other.counts(self.load.plan.now, &terms) {
             return Ok(false);
