@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::Error;
 use super::session::Session;
 use super::terminal::output;
-use crate::domain::{AmountField, BatchName, Instruction, PayerTransactionId};
+use crate::domain::{AmountField, BatchName, Instruction, PayerTransactionId, Payment};
 use crate::journal::Reader;
 use crate::ledger::names::{By, PaymentName};
 use crate::lifecycle::State;
@@ -16,8 +16,8 @@ pub(super) struct Meant {
     /// The payment: of several generations of a row, the newest.
     pub(super) id: PayerTransactionId,
     generation: u32,
-    /// It waits to be posted.
-    is_ready: bool,
+    /// Of several generations, that of the newest.
+    state: State,
     /// How many generations of its row the name is good for.
     generations: usize,
     /// What it pays to whom.
@@ -38,7 +38,7 @@ pub(super) fn find(
             text,
             id: record.id,
             generation: 0,
-            is_ready: true,
+            state: State::Ready,
             generations: 1,
             pays: pays("what its bill says", &record.row),
         });
@@ -48,7 +48,7 @@ pub(super) fn find(
         text,
         id: records[0].payment.id,
         generation: records[0].payment.generation,
-        is_ready: records[0].life.state == State::Ready,
+        state: records[0].life.state,
         generations: records.len(),
         pays: {
             let row = &records[0].payment.instruction;
@@ -56,6 +56,14 @@ pub(super) fn find(
             pays(&format!("{} {money}", row.money.currency()), row)
         },
     })
+}
+
+/// Names a payment as a command takes it: by its reference, and where it has none, by its identifier.
+pub(super) fn argument_of(payment: &Payment) -> String {
+    match &payment.instruction.reference {
+        Some(reference) => output::quoted(reference.as_str()).into_owned(),
+        None => format!("--id {}", payment.id),
+    }
 }
 
 fn pays<M>(amount: &str, row: &Instruction<M>) -> String {
@@ -93,7 +101,12 @@ impl Meant {
 
     /// Returns whether it replaces a payment that failed, and waits to be posted.
     pub(super) fn is_waiting_retry(&self) -> bool {
-        self.generation > 0 && self.is_ready
+        self.generation > 0 && self.state == State::Ready
+    }
+
+    /// Returns whether it has failed.
+    pub(super) fn has_failed(&self) -> bool {
+        self.state == State::Failed
     }
 
     /// Returns the payment for programs.

@@ -47,7 +47,7 @@ pub use report_rows::{ListedPayment, ListedRow};
 #[cfg(test)]
 pub(crate) use sqlite::writer::simulated;
 pub use sqlite::{
-    Backup, FOUND_MAX, FoundRow, Journal, Reader, RejectedFound, Snapshot, SourceFile, Wanted,
-    backup, is_gone, refuse_reserved,
+    Backup, FOUND_MAX, FoundRow, Journal, OrderedPayment, Reader, RejectedFound, Snapshot,
+    SourceFile, Wanted, backup, is_gone, refuse_reserved,
 };
 pub use types::*;

@@ -25,7 +25,9 @@ pub(super) fn meaning(state: StateName, code: Option<i64>, is_mixed: bool) -> &'
         StateName::Withdrawn => {
             "The line did not pass validation, was never sent, and is not paid, as an operator decided."
         }
-        StateName::Cancelled => "Withdrawn by the operator before it was ever sent.",
+        StateName::Cancelled => {
+            "Withdrawn by an operator: never sent, or not sent again after it had failed."
+        }
         StateName::Conflict => {
             "Two final answers disagree, or the gateway had the identifier before us. The money may have moved."
         }
@@ -84,7 +86,8 @@ pub(super) fn remedy(
                 example,
                 row: None,
             };
-            remedy_of_failure(code, way)
+            let ways = remedy_of_failure(code, way);
+            format!("{ways} What shall not be paid: “disburse cancel {batch} REFERENCE”.")
         }
         (StateName::Rejected, _) => {
             let file = &header.failed_rows;

@@ -184,7 +184,12 @@ fn whoever_was_withdrawn_after_the_copy_is_not_paid_out_of_it() {
         .expect(2, &["recover", "--done", "--yes", "--reason", "x"])
         .says("--reason goes with");
     let listed = "not given again: cancel of 1 payment of batch b, on 20";
-    world.expect(0, &["recover"]).says(lost).says(listed);
+    world
+        .expect(0, &["recover"])
+        .says(lost)
+        .says(listed)
+        .says(&format!(": {withdrawn}, line 3"))
+        .says("1. load every file that was loaded since the copy was made");
     let word = ["recover", "--orders-given-again", "--reason", "x", "--yes"];
     // Another order is not this one.
     world.expect(0, &["cancel", "b", &rows[0].reference]);

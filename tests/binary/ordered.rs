@@ -122,7 +122,7 @@ fn what_was_corrected_by_a_journal_that_is_gone_is_not_paid_anew_by_hints() {
     world
         .expect(0, &PRESUMED)
         .says("a recovery begins with it")
-        .says("in this order: disburse run a --asked-as USER");
+        .says("in this order: load every other file that this journal may lack");
     nobody_is_paid_by_what_is_said_next(&world, &books);
 }
 

@@ -36,7 +36,10 @@ fn a_batch_whose_rejected_rows_are_withdrawn_ends_with_0() {
     world
         .expect(2, &["cancel", "b", "--rejected", "7", "--yes"])
         .says("--reason");
-    world.expect(2, &["cancel", "b", "--reason", "x", "--yes"]);
+    // The batch as a whole has nothing that waits: its rejected rows are named to be withdrawn.
+    world
+        .expect(0, &["cancel", "b", "--reason", "x", "--yes"])
+        .says("0 payments cancelled");
     assert_eq!(world.count("b", "rejected"), 2);
     order(&["7"], &["--yes"], 0)
         .says("1 rejected row withdrawn")
@@ -76,7 +79,7 @@ fn a_batch_whose_rejected_rows_are_withdrawn_ends_with_0() {
     assert_eq!(report["people"][3]["about"], "1 rejected row");
     assert_eq!(report["people"][3]["reason"], "a duplicate of BAD2");
     let page = world.read("r/report.html");
-    assert!(page.contains("5 of 7 paid, 2 rejected and withdrawn: no action needed"));
+    assert!(page.contains("5 of 7 paid, 2 not paid (2 rejected and withdrawn): no action needed"));
     world
         .expect(0, &["explain", "BAD1"])
         .says("Rejected and withdrawn: nobody was paid by it, and nobody is")
@@ -98,4 +101,63 @@ fn a_batch_whose_rejected_rows_are_withdrawn_ends_with_0() {
     world
         .expect(2, &["load", "mended.csv", "--batch", "b", "--amend"])
         .says("rejected_row: is that of a rejected row which was withdrawn by ");
+}
+
+#[test]
+fn a_failed_payment_that_shall_not_be_paid_is_closed_and_nothing_is_left_to_do() {
+    let world = World::new(&Setup::default());
+    let rows = rows(4, 58);
+    world.write("batch.csv", &csv(&rows));
+    world.write("faults.toml", "refuse = 1.0\n");
+    let bad = ["--yes", "--sandbox", "--faults", "faults.toml"];
+    let pay = [&["pay", "batch.csv", "--batch", "b"][..], &bad].concat();
+    world
+        .expect(3, &pay)
+        .says("what shall not be paid: disburse cancel b REFERENCE");
+    assert_eq!(world.count("b", "failed"), 4);
+    let failed: Vec<&str> = rows.iter().map(|row| row.reference.as_str()).collect();
+    // A job says so with a word of its own.
+    world
+        .expect(2, &["cancel", "b", failed[0]])
+        .says("which was posted and is not paid")
+        .says("nothing was changed");
+    for reference in &failed[..2] {
+        world
+            .expect(0, &["cancel", "b", reference, "--reason", "left", "--yes"])
+            .says("1 payment cancelled");
+    }
+    world
+        .expect(2, &["cancel", "b", failed[0], "--yes"])
+        .says("it is cancelled already");
+    world
+        .expect(0, &["explain", "b", failed[0]])
+        .says("Cancelled: it is never paid under the batch name b");
+    assert_eq!(world.count("b", "cancelled"), 2);
+    assert_eq!(world.count("b", "failed"), 2);
+    world.expect(0, &["report", "b", "--out", "r"]);
+    let file = world.read("r/failed.csv");
+    assert!(!file.contains(failed[0]) && file.contains(failed[2]));
+    // The others are paid again; of the closed ones nothing leaves.
+    let good = ["run", "b", "--yes", "--sandbox", "--faults", "none"];
+    world.expect(0, &["retry", "b", "--yes"]);
+    world
+        .expect(3, &good)
+        .says("not everybody is paid: 2 cancelled");
+    world.expect(3, &pay);
+    world.expect(0, &["report", "b", "--out", "r"]);
+    assert!(
+        !world.path("r/failed.csv").exists(),
+        "nothing is left to do"
+    );
+    assert!(
+        world
+            .read("r/report.html")
+            .contains("2 cancelled): no action needed")
+    );
+    assert_eq!(world.status("b")["count"], 4);
+    let ledger = crate::sandbox::ledger_beside_journal(&world);
+    assert_eq!(ledger.executed_once, 2);
+    world
+        .expect(0, &["verify", "b"])
+        .says("sound: everything fits");
 }

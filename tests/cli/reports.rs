@@ -318,7 +318,7 @@ fn orders_of_an_operator_tell_what_they_did() {
     let desk = Desk::loaded();
     assert_eq!(
         desk.run(&["cancel", "b", "R-1"]).finished(0).out,
-        "1 payment cancelled\n"
+        "1 payment cancelled: R-1, KES 100.00 to ********5678\n"
     );
     assert_eq!(
         desk.run(&["cancel", "b", "--json", "--yes"])

@@ -385,7 +385,13 @@ pub(in crate::cli) async fn cancel(
         return cancel_all(session, &journal, batch, reason, arguments.yes).await;
     };
     let who = format!("{}, {}", meant.text(), meant.pays());
-    if meant.is_waiting_retry() {
+    if meant.has_failed() {
+        let what = format!(
+            "cancel {who}, of batch {batch}, which was posted and is not paid: it is never retried, nor mended with failed.csv; to pay it after \
+             all, it is loaded with its reference under a new batch name"
+        );
+        confirmed(arguments.yes, &what).await?;
+    } else if meant.is_waiting_retry() {
         let what = format!(
             "cancel {who}, of batch {batch}, a retry: its row has failed and is never retried again; to pay it after all, it is \
              loaded with its reference under a new batch name"

@@ -10,7 +10,7 @@ use crate::cli::terminal::ask::{Typed, ask, is_attended};
 use crate::cli::terminal::output;
 use crate::cli::words::hints::ORDERS_LOST_HINT;
 use crate::domain::{BatchName, Timestamp};
-use crate::journal::{Journal, Missed, Presumed, Reader, RunLock};
+use crate::journal::{Journal, Missed, OrderedPayment, Presumed, Reader, RunLock};
 use crate::ledger::payer::Lost;
 use crate::ledger::recovery::{Order, OrdersLost, may_be_declared_given};
 
@@ -121,16 +121,17 @@ pub(in crate::cli) fn say_begun(batch: &BatchName, others: u64) {
     output::complain(
         "hint",
         &format!(
-            "in this order: disburse run {batch} --asked-as USER, with the user name that may have posted it, asks the gateway and posts nothing; \
-             give every such order again; say so: disburse recover --orders-given-again --reason TEXT; load and run every other file that this \
-             journal may lack, each under its batch name; disburse run {batch} posts what nobody has posted; disburse recover --done ends it, and \
-             then what takes the place of a failure is paid, too"
+            "in this order: load every other file that this journal may lack, each under its batch name; disburse run {batch} --asked-as USER (and so \
+             each of them), with the user name that may have posted it, asks the gateway and posts nothing; give every such order again; say so: \
+             disburse recover --orders-given-again --reason TEXT; disburse run {batch} posts what nobody has posted; disburse recover --done ends \
+             it, and then what takes the place of a failure is paid, too"
         ),
     );
 }
 
 async fn done(session: &Session, yes: bool) -> Result<ExitStatus, Error> {
     let (journal, _lock) = open(session, "recovery").await?;
+    journal.assert_recovery_done().await?;
     let lost = journal.batches_lost().await?;
     if !lost.is_none() {
         // Said by a job, it would free retries of what these batches have paid.
@@ -324,10 +325,10 @@ fn show(session: &Session, batch: Option<&BatchName>) -> Result<ExitStatus, Erro
     }
     if !orders_lost.is_none() {
         output::line(&orders_lost_text(orders_lost));
-        for text in missing_texts(&missing, orders_lost) {
+        let payments = reader.payments_ordered(&missing)?;
+        for text in missing_texts(&missing, &payments, orders_lost) {
             output::line(&text);
         }
-        session.note(ORDERS_LOST_HINT);
     }
     if !batches_lost.is_none() {
         output::line(&format!(
@@ -351,7 +352,12 @@ fn show(session: &Session, batch: Option<&BatchName>) -> Result<ExitStatus, Erro
             &[1, 2, 3, 4, 5, 6],
         ));
     }
-    for text in next(missed.as_ref(), &batches, ran.is_none()) {
+    for text in next(
+        missed.as_ref(),
+        &batches,
+        (&batches_lost, orders_lost),
+        ran.is_none(),
+    ) {
         session.note(&text);
     }
     Ok(ExitStatus::Done)
@@ -361,11 +367,26 @@ fn show(session: &Session, batch: Option<&BatchName>) -> Result<ExitStatus, Erro
 const LISTED: usize = 40;
 
 /// Says which orders are lost, as far as they are known one by one.
-fn missing_texts(missing: &[Order], lost: OrdersLost) -> Vec<String> {
+fn missing_texts(
+    missing: &[Order],
+    payments: &[Option<OrderedPayment>],
+    lost: OrdersLost,
+) -> Vec<String> {
     let mut texts: Vec<String> = missing
         .iter()
+        .zip(payments)
         .take(LISTED)
-        .map(|order| format!("  not given again: {}", order.sentence()))
+        .map(|(order, payment)| {
+            let payment = payment.as_ref().map_or_else(String::new, |payment| {
+                let decided = match payment.decided {
+                    "" => String::new(),
+                    decided => format!(", decided {decided}"),
+                };
+                let name = output::name(&payment.name);
+                format!(": {name}, line {}{decided}", payment.line)
+            });
+            format!("  not given again: {}{payment}", order.sentence())
+        })
         .collect();
     if missing.len() > LISTED {
         texts.push(format!("  … and {} more", missing.len() - LISTED));
@@ -513,20 +534,40 @@ pub(in crate::cli) fn missed_text(missed: &Missed) -> String {
 }
 
 /// What is to be done, numbered in its order, and what may be done instead.
-fn next(missed: Option<&Missed>, batches: &[Presumed], may_release: bool) -> Vec<String> {
-    let open = batches.iter().filter(|presumed| presumed.unasked > 0);
-    let mut next: Vec<String> = open
-        .map(|presumed| format!("to ask: disburse run {}", presumed.batch))
-        .collect();
+fn next(
+    missed: Option<&Missed>,
+    batches: &[Presumed],
+    (batches_lost, orders_lost): (&Lost, OrdersLost),
+    may_release: bool,
+) -> Vec<String> {
+    let mut next: Vec<String> = Vec::new();
     if missed.is_some() {
+        let which = match batches_lost.is_none() {
+            true => "every file that was loaded since the copy was made",
+            false => {
+                "the files of the batches that are missing, and every other one that was loaded since the copy was made"
+            }
+        };
+        next.push(format!("load {which}, each under its batch name"));
+    }
+    let open = batches.iter().filter(|presumed| presumed.unasked > 0);
+    next.extend(open.map(|presumed| format!("to ask: disburse run {}", presumed.batch)));
+    if !orders_lost.is_none() {
         next.push(
-            "give the orders again that were given since (disburse cancel, resolve, retry, load --amend of a corrected file): anyone they kept from \
-             being paid would be paid. Where orders are lost, then say that they were given again: disburse recover --orders-given-again --reason TEXT"
+            "give the orders again that were given since (disburse cancel, resolve, retry, load --amend of a corrected file; earlier reports, and \
+             the people who gave them, know which): anyone they kept from being paid would be paid"
                 .to_owned(),
         );
-        next.push("load every file again that was loaded since the copy was made, each under its batch name".to_owned());
         next.push(
-            "when the gateway was asked about all of them: disburse recover --done".to_owned(),
+            "say that they were given again, or that there were none: disburse recover --orders-given-again --reason TEXT"
+                .to_owned(),
+        );
+    }
+    if missed.is_some() {
+        let posts = "disburse run BATCH, for each of them, posts what nobody has posted";
+        next.push(posts.to_owned());
+        next.push(
+            "when every file is here, and its run has ended: disburse recover --done".to_owned(),
         );
     }
     let count = next.len();

@@ -8,6 +8,7 @@ use tempfile::NamedTempFile;
 
 use super::fresh_name;
 use crate::cli::Error;
+use crate::cli::named;
 use crate::cli::session::sandbox_flag;
 use crate::cli::terminal::output;
 use crate::domain::{BankAccount, BatchName, Instruction, PaymentKind};
@@ -103,10 +104,7 @@ impl FailedRows {
             Some(code) => format!("{words} ({code})"),
             None => "an operator recorded it as failed".to_owned(),
         };
-        let name = match &row.reference {
-            Some(reference) => output::quoted(reference.as_str()).into_owned(),
-            None => format!("--id {}", record.payment.id.as_str()),
-        };
+        let name = named::argument_of(&record.payment);
         let way = Way {
             batch: &self.batch,
             file: &self.name,

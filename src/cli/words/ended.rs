@@ -1,5 +1,6 @@
 //! What is said of a payment that has ended: what became of it, and what a person can do now.
 
+use crate::cli::named;
 use crate::cli::session::Commands;
 use crate::cli::terminal::output;
 use crate::domain::{BatchName, Tally};
@@ -69,7 +70,9 @@ pub(in crate::cli) fn ways_on(
     let (wrong, right): (Vec<_>, Vec<_>) = failed.iter().partition(|(code, _)| is_wrong(*code));
     let asks = "which says first how many and how much, and asks";
     if wrong.is_empty() {
-        return format!("to pay them again: disburse retry {batch}, {asks}");
+        return format!(
+            "to pay them again: disburse retry {batch}, {asks}; what shall not be paid: disburse cancel {batch} REFERENCE"
+        );
     }
     let count = |group: &[&(Option<i32>, Tally)]| -> u64 {
         group.iter().map(|(_, tally)| tally.count).sum()
@@ -135,6 +138,9 @@ pub(in crate::cli) fn ways_on(
             asks.trim_start_matches("which "),
         ));
     }
+    text.push_str(&format!(
+        "; what shall not be paid: disburse cancel {batch} REFERENCE"
+    ));
     text
 }
 
@@ -175,15 +181,17 @@ pub(in crate::cli) fn sentence(record: &PaymentRecord, commands: Commands<'_>) -
             format!("Not paid: {why}{code}. {now}")
         }
         (State::Failed, None) => format!(
-            "Not paid: {}. To pay it again: disburse retry {batch}, which asks the gateway about it first",
-            decision(record)
+            "Not paid: {}. To pay it again: disburse retry {batch} {}, which asks the gateway about it first",
+            decision(record),
+            named::argument_of(&record.payment)
         ),
         (State::Failed, Some(number)) => match failure(number) {
             (why, Remedy::Correct) => {
                 format!("Not paid: {why}{code}. Correct it and add the corrected row")
             }
             (why, Remedy::PayAnew(first)) => format!(
-                "Not paid: {why}{code}. {first}; to pay it again: disburse retry {batch} --code {number}"
+                "Not paid: {why}{code}. {first}; to pay it again: disburse retry {batch} {}",
+                named::argument_of(&record.payment)
             ),
         },
         (State::Cancelled, _) => format!(
@@ -191,7 +199,7 @@ pub(in crate::cli) fn sentence(record: &PaymentRecord, commands: Commands<'_>) -
         ),
         (State::Conflict, _) if life.taken => return None,
         (State::Conflict, _) => format!(
-            "In conflict: it may be paid, or not, as what was said of it contradicts itself. Pay it by no other way before that is decided. \
+            "Answers disagree: it may be paid, or not, as what was said of it contradicts itself. Pay it by no other way before that is decided. \
              Ask the gateway's people what became of it, then: {} --paid, or --failed",
             commands.resolve(id)
         ),

@@ -21,6 +21,7 @@ pub(crate) mod writer;
 pub use read::looked_for::{FOUND_MAX, FoundRow, RejectedFound, SourceFile, Wanted};
 pub use read::reader::{Reader, Snapshot};
 pub use recovery::backup::{Backup, backup};
+pub use recovery::ordered::OrderedPayment;
 pub use schema::open::is_gone;
 pub use schema::open::refuse_reserved;
 pub use writer::handle::Journal;

@@ -33,6 +33,7 @@ use crate::journal::sqlite::recovery::lost_orders::Touched;
 use crate::journal::sqlite::recovery::noticed::{open_recovery, was_there_when_noticed};
 use crate::journal::sqlite::recovery::on_chain;
 use crate::journal::sqlite::repeats::anew::Anew;
+use crate::journal::sqlite::session::members::{of_row, states};
 use crate::journal::sqlite::session::payments::subject;
 use crate::journal::sqlite::session::subject::Subject;
 use crate::journal::sqlite::session::transaction::WriteSession;
@@ -40,6 +41,7 @@ use crate::journal::sqlite::verify::checks::check_generations;
 use crate::journal::sqlite::writer::queue::CommitMode;
 use crate::journal::{Cancelled, Decision, Error, Failures, Lane, RepeatPlan, Transition};
 use crate::ledger::HeldFor;
+use crate::ledger::generations::may_be_retried;
 use crate::ledger::names::PaymentName;
 use crate::ledger::recovery::retry_is_presumed;
 use crate::lifecycle::{Event, Policy, State, StepContext, step};
@@ -269,6 +271,11 @@ pub(in crate::journal::sqlite) fn cancel(
                 acted_on(c, seq, ("cancel", ""), reason, moment)?;
                 return Ok(0);
             }
+            None if is_open_failure(c, seq)? => {
+                let closed = close(c, batch, seq, moment)?;
+                acted_on(c, seq, ("cancel", ""), reason, moment)?;
+                return Ok(u64::from(closed));
+            }
             None => {
                 order(c, seq, Event::Withdrawn, None, moment)?;
             }
@@ -277,6 +284,53 @@ pub(in crate::journal::sqlite) fn cancel(
         return Ok(1);
     }
     Ok(cancel_all(c, batch, reason, moment)?.withdrawn)
+}
+
+fn is_open_failure(c: &WriteSession, seq: i64) -> Result<bool, Error> {
+    let members = of_row(c, seq)?;
+    let is_newest = members.last().is_some_and(|newest| newest.seq == seq);
+    Ok(is_newest && may_be_retried(&states(&members)))
+}
+
+/// Closes a proven failure that shall not be paid: its next generation is made and withdrawn in one, so that all that holds for a
+/// retry that a person withdrew holds for it. Returns whether it is withdrawn; if not, the gateway is asked first.
+fn close(
+    c: &WriteSession,
+    batch: &BatchName,
+    seq: i64,
+    moment: StepContext,
+) -> Result<bool, Error> {
+    let (batch_id, lane): (i64, i64) = c
+        .prepare_cached("select batch_id, service_id from life where seq = ?1")?
+        .query_row([seq], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    if let Some(what) = check_generations(c, (batch_id, lane), seq)? {
+        let batch = batch.clone();
+        return Err(Error::AlteredRow { batch, what });
+    }
+    c.mark(batch_id);
+    let new = replace(
+        c,
+        batch,
+        &originator_of(c, batch_id)?,
+        batch_id,
+        seq,
+        moment.now,
+    )?;
+    if withdrawal::order(c, new, moment)? {
+        return Ok(false);
+    }
+    order(c, new, Event::Withdrawn, None, moment)?;
+    Ok(true)
+}
+
+fn originator_of(c: &Connection, batch_id: i64) -> Result<Originator, Error> {
+    let originator: String = c.query_row(
+        "select originator from batch where batch_id = ?1",
+        [batch_id],
+        |row| row.get(0),
+    )?;
+    Originator::parse(&originator)
+        .map_err(|_| crate::journal::sqlite::codec::values::corrupt("an originator"))
 }
 
 /// Withdraws what was never posted of a whole batch, and orders the same of what an earlier journal may have posted.
@@ -336,13 +390,7 @@ pub(in crate::journal::sqlite) fn retry(
     let batch_number = known_batch(c, batch)?;
     let anew = Anew::begin(c, batch_number, repeats.map(|(plan, now)| (plan, *now)))?;
     c.mark(batch_number);
-    let originator: String = c.query_row(
-        "select originator from batch where batch_id = ?1",
-        [batch_number],
-        |row| row.get(0),
-    )?;
-    let originator = Originator::parse(&originator)
-        .map_err(|_| crate::journal::sqlite::codec::values::corrupt("an originator"))?;
+    let originator = originator_of(c, batch_number)?;
     #[cfg(test)]
     if crate::seeded_bugs::SeededBug::RetryDoubtful.is_active() {
         c.execute(

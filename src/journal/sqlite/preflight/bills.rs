@@ -7,7 +7,7 @@ use super::rivals::name_rivals;
 use super::unpriced::add_unpriced;
 use crate::domain::{Amount, BatchName, Money, Msisdn, ServiceCode, Timestamp};
 use crate::journal::sqlite::codec::catalog::known_batch;
-use crate::journal::sqlite::codec::events::{BILLED, PRESUMED_POSTED};
+use crate::journal::sqlite::codec::events::{BILLED, PRESUMED_POSTED, WATCHED};
 use crate::journal::sqlite::codec::values::{
     add_to_tally, corrupt, currency_of, identifier_of, service_of, state_number,
 };
@@ -199,7 +199,7 @@ struct Subject {
     priced: bool,
     state: Option<i64>,
     decided: bool,
-    /// Something is known of an earlier post.
+    /// Something is known of an earlier post: what a bill said, and what the row is held against, is nothing of it.
     exposed: bool,
 }
 
@@ -207,10 +207,10 @@ fn subject(c: &Connection, seq: i64) -> Result<Subject, Error> {
     let mut statement = c.prepare_cached(
         "select i.batch_id, i.service_id, i.currency, i.identifier, i.amount is not null, l.state,
              exists (select 1 from bill b where b.seq = i.seq and b.outcome < 2),
-             exists (select 1 from evidence e indexed by evidence_by_payment where e.seq = i.seq and e.event <> ?2)
+             exists (select 1 from evidence e indexed by evidence_by_payment where e.seq = i.seq and e.event not in (?2, ?3))
          from instruction i left join life l on l.seq = i.seq where i.seq = ?1",
     )?;
-    let mut rows = statement.query([seq, BILLED])?;
+    let mut rows = statement.query([seq, BILLED, WATCHED])?;
     let row = rows
         .next()?
         .ok_or_else(|| corrupt(format!("payment {seq} is missing")))?;

@@ -21,7 +21,7 @@ use crate::journal::sqlite::session::payments::subject;
 use crate::journal::sqlite::session::transaction::WriteSession;
 use crate::journal::sqlite::writer::queue::CommitMode;
 use crate::journal::{Error, Missed, Recovery};
-use crate::ledger::recovery::{may_be_done, may_be_released};
+use crate::ledger::recovery::{NotDone, may_be_done, may_be_released};
 use crate::lifecycle::{Policy, RecordedEvent, StepContext, fold};
 
 impl Journal {
@@ -39,20 +39,18 @@ impl Journal {
     /// [`Error::NoRecovery`], [`Error::Unasked`].
     pub async fn recovered(&self, now: Timestamp) -> Result<(), Error> {
         self.ask(CommitMode::Alone, move |c| {
-            use crate::ledger::recovery::NotDone;
-            on_chain::assert_as_recorded(c)?;
-            let mut unasked = 0;
-            for batch in presumptions(c)? {
-                unasked += batch.unasked;
-            }
-            match may_be_done(open_recovery(c)?.is_some(), unasked, lost_orders(c)?) {
-                Ok(()) => end_recovery(c, None, now),
-                Err(NotDone::NotOpen) => Err(Error::NoRecovery),
-                Err(NotDone::Unasked(payments)) => Err(Error::Unasked { payments }),
-                Err(NotDone::OrdersLost(lost)) => Err(Error::OrdersLost { lost }),
-            }
+            assert_done(c)?;
+            end_recovery(c, None, now)
         })
         .await
+    }
+
+    /// Checks that the recovery may be declared done, so that nobody is asked about it in vain.
+    ///
+    /// # Errors
+    /// As [`Self::recovered`].
+    pub async fn assert_recovery_done(&self) -> Result<(), Error> {
+        self.ask(CommitMode::Shared, |c| assert_done(c)).await
     }
 
     /// Returns what speaks against it that nothing has run since a copy was made; `None`: nothing does.
@@ -117,6 +115,19 @@ impl Reader {
             since: Some(recovery.since),
         })))
     }
+}
+
+fn assert_done(c: &WriteSession) -> Result<(), Error> {
+    on_chain::assert_as_recorded(c)?;
+    let mut unasked = 0;
+    for batch in presumptions(c)? {
+        unasked += batch.unasked;
+    }
+    may_be_done(open_recovery(c)?.is_some(), unasked, lost_orders(c)?).map_err(|why| match why {
+        NotDone::NotOpen => Error::NoRecovery,
+        NotDone::Unasked(payments) => Error::Unasked { payments },
+        NotDone::OrdersLost(lost) => Error::OrdersLost { lost },
+    })
 }
 
 /// Makes ready again what only the presumption made doubtful; returns how many payments.
