@@ -66,6 +66,17 @@ pub(super) fn argument_of(payment: &Payment) -> String {
     }
 }
 
+/// Says of a row, behind its line, whose it is: `, reference E-7, Ann Wanjiku`.
+pub(super) fn whose<M>(row: &Instruction<M>) -> String {
+    let reference = row.reference.as_ref();
+    let mut text =
+        reference.map_or_else(String::new, |reference| format!(", reference {reference}"));
+    if !row.customer_names.is_empty() {
+        text.push_str(&format!(", {}", output::name(&row.customer_names)));
+    }
+    text
+}
+
 fn pays<M>(amount: &str, row: &Instruction<M>) -> String {
     let name = match row.customer_names.as_str() {
         "" => String::new(),

@@ -58,6 +58,7 @@ fn is_scientific(cell: &str) -> bool {
         return false;
     };
     let digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    let mantissa = mantissa.strip_prefix('+').unwrap_or(mantissa);
     let (whole, fraction) = mantissa.split_once(['.', ',']).unwrap_or((mantissa, "0"));
     let signed = exponent.strip_prefix('+');
     digits(whole)

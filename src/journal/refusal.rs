@@ -72,6 +72,8 @@ pub enum LoadRefusal {
         expected: String,
         /// In the file.
         found: String,
+        /// Rows that are set aside and whose amounts cannot be read: they are not in it.
+        unread: u64,
     },
 }
 

@@ -258,6 +258,24 @@ fn declared_totals_that_differ_are_refused() {
 }
 
 #[test]
+fn a_declared_total_that_lacks_unreadable_amounts_says_so() {
+    let rows =
+        "R-1,B2C_MPESA,254712345678,100.00,KES,KE\nR-2,B2C_MPESA,254712345679,\"1.5,00\",KES,KE\n";
+    let desk = Desk::new().file("half.csv", format!("{}{rows}", crate::desk::HEADER));
+    let load = ["load", "half.csv", "--batch", "h", "--sandbox"];
+    let declared = ["--on-error", "skip", "--expect-total", "115.00"];
+    let said = desk.run(&[&load[..], &declared].concat()).finished(2);
+    assert!(
+        said.err.contains(
+            "error: half.csv: a total of KES 115.00 was declared, found KES 100.00 without 1 row whose amount cannot be read; nothing was loaded\n\
+             hint: mend their amounts first"
+        ),
+        "{}",
+        said.err
+    );
+}
+
+#[test]
 fn declared_totals_that_agree_are_accepted_in_every_form() {
     let desk = Desk::with_rows();
     for total in ["600.50", "600.5", "KES 600.50", "KES 600.5"] {

@@ -65,6 +65,21 @@ fn equal_mistakes_are_one_line_that_names_their_rows() {
 }
 
 #[test]
+fn equal_mistakes_with_values_of_their_own_are_one_line_too() {
+    let rows: String = (11..=70)
+        .map(|n| format!("R-{n},B2C_MPESA,254712345678,\"{n},50\",KES,KE\n"))
+        .collect();
+    let desk = Desk::new().file("bad.csv", format!("{HEADER}{rows}"));
+    let said = desk.run(&["check", "bad.csv", "--sandbox"]).finished(2);
+    assert_eq!(
+        said.err.lines().next(),
+        Some(
+            "bad.csv: 60 rows: amount: has a decimal comma, lines 2 to 61 (the first: \"11,50\"; write 11.50)"
+        )
+    );
+}
+
+#[test]
 fn only_the_first_fifty_kinds_of_errors_are_shown_and_all_are_kept() {
     let rows: String = (0..80)
         .map(|n| format!("R-{n},SERVICE_{n:02}_X,254712345678,50.00,KES,KE\n"))

@@ -43,7 +43,7 @@ fn a_row_is_found_without_its_batch_and_two_are_told_apart() {
     let said = desk.run(&["explain", "R-1"]).finished(0);
     for told in [
         "2 rows with reference R-1\n",
-        "  batch b, line 2 of ok.csv, KES 100.00: not sent yet: disburse explain b --id ",
+        "  batch b, line 2 of ok.csv, reference R-1, KES 100.00: not sent yet: disburse explain b --id ",
         "  batch c, ",
     ] {
         assert!(said.out.contains(told), "{told}: {}", said.out);
@@ -60,7 +60,7 @@ fn a_row_is_found_by_its_number_which_is_never_shown() {
         (
             "254712345678",
             0,
-            "2 rows to ********5678\n  batch b, line 2 of ok.csv, KES 100.00: not sent yet: disburse explain b --id ",
+            "2 rows to ********5678\n  batch b, line 2 of ok.csv, reference R-1, KES 100.00: not sent yet: disburse explain b --id ",
         ),
         ("+254 733 345 678", 0, "line 3 of ok.csv, reference R-2"),
         (
@@ -158,7 +158,13 @@ fn a_row_is_found_by_the_name_of_whom_it_pays() {
     );
     assert!(
         said.out
-            .contains("line 4 of named.csv, KES 35.00: rejected"),
+            .contains("line 4 of named.csv, reference R-3, KES 35.00: rejected"),
+        "{}",
+        said.out
+    );
+    assert!(
+        said.out
+            .contains("line 2 of named.csv, reference R-1, Esther Njoroge, KES 15.00: "),
         "{}",
         said.out
     );

@@ -8,6 +8,7 @@ use super::status;
 use crate::cli::Error;
 use crate::cli::arguments::ExplainArguments;
 use crate::cli::exit::ExitStatus;
+use crate::cli::named;
 use crate::cli::session::{Commands, Session};
 use crate::cli::terminal::output;
 use crate::cli::words::ended;
@@ -195,16 +196,12 @@ fn print_record(
     shown: Shown<'_>,
 ) {
     let row = &record.payment.instruction;
-    let reference = row
-        .reference
-        .as_ref()
-        .map(|reference| format!(", reference {reference}"))
-        .unwrap_or_default();
     output::line(&format!(
-        "{}: line {} of {}{reference}, {} {} {} to {}{}",
+        "{}: line {} of {}{}, {} {} {} to {}{}",
         record.payment.id,
         row.line,
         output::name(&file.name),
+        named::whose(row),
         row.service,
         row.money.currency,
         output::grouped(&row.money.to_string()),

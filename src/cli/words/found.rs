@@ -7,6 +7,7 @@ use crate::cli::arguments::ExplainArguments;
 use crate::cli::commands::lookup;
 use crate::cli::commands::report;
 use crate::cli::exit::ExitStatus;
+use crate::cli::named;
 use crate::cli::session::{Session, batch_name, needed_payment, payment_name, sandbox_flag};
 use crate::cli::terminal::output;
 use crate::domain::{Actor, BatchName, Msisdn, WireZone};
@@ -208,6 +209,8 @@ fn one_or_all(
 struct Listed {
     line: u64,
     file: String,
+    /// Its reference and, of a payment, the name.
+    whose: String,
     state: StateName,
     amount: String,
 }
@@ -221,6 +224,7 @@ fn listed(snapshot: &Snapshot<'_>, name: &PaymentName) -> Result<Option<Listed>,
             return Ok(Some(Listed {
                 line: row.line,
                 file: snapshot.file_of(records[0].seq)?.name,
+                whose: named::whose(row),
                 state: report::state_name(records[0].life.state),
                 amount: format!(
                     "{} {}",
@@ -232,6 +236,7 @@ fn listed(snapshot: &Snapshot<'_>, name: &PaymentName) -> Result<Option<Listed>,
         return Ok(Some(Listed {
             line: record.row.line,
             file: snapshot.file_of(record.seq)?.name,
+            whose: named::whose(&record.row),
             state: match record.withdrawn_at {
                 Some(_) => StateName::Cancelled,
                 None => StateName::Unpriced,
@@ -242,6 +247,7 @@ fn listed(snapshot: &Snapshot<'_>, name: &PaymentName) -> Result<Option<Listed>,
     let found = snapshot.rejected_named(name)?.into_iter().next();
     Ok(found.map(|found| Listed {
         line: found.line,
+        whose: reference_of(&found),
         amount: amount_of(&found),
         state: match found.withdrawn {
             Some(_) => StateName::Withdrawn,
@@ -249,6 +255,13 @@ fn listed(snapshot: &Snapshot<'_>, name: &PaymentName) -> Result<Option<Listed>,
         },
         file: found.file.name,
     }))
+}
+
+fn reference_of(row: &RejectedFound) -> String {
+    match row.reference.as_str() {
+        "" => String::new(),
+        reference => format!(", reference {reference}"),
+    }
 }
 
 /// Lists rows, each with the command that tells more.
@@ -264,6 +277,7 @@ fn list(
         let Some(Listed {
             line,
             file,
+            whose,
             state,
             amount,
         }) = listed(&snapshot, name)?
@@ -276,7 +290,7 @@ fn list(
             "line": line, "file": file, "state": state.as_str(),
         }));
         lines.push(format!(
-            "batch {}, line {line} of {}, {amount}: {}: disburse explain {} --id {}",
+            "batch {}, line {line} of {}{whose}, {amount}: {}: disburse explain {} --id {}",
             row.batch,
             output::name(&file),
             state.in_words(),
@@ -358,15 +372,12 @@ pub(in crate::cli) fn tell_rejected(
     }
     for row in rows {
         let name = row.name.as_ref().map(|name| format!("{name}: "));
-        let reference = match row.reference.as_str() {
-            "" => String::new(),
-            reference => format!(", reference {reference}"),
-        };
         output::line(&format!(
-            "{}line {} of {}{reference}, {} {} to {}",
+            "{}line {} of {}{}, {} {} to {}",
             name.unwrap_or_default(),
             row.line,
             output::name(&row.file.name),
+            reference_of(row),
             row.service_code,
             amount_of(row),
             without_numbers(&row.msisdn)

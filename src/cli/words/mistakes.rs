@@ -37,8 +37,9 @@ pub(in crate::cli) struct Mistakes {
 struct Kind {
     /// The first ones: how many mistakes came before, and what is said of each.
     first: Vec<(u64, String)>,
-    /// What the first one found.
+    /// What the first one found, and what is to be written for it.
     found: Option<String>,
+    write: Option<String>,
     count: u64,
     /// First and last line of rows that follow one another.
     runs: Vec<(u64, u64)>,
@@ -51,6 +52,8 @@ struct Mistake<'a> {
     column: Option<&'a str>,
     code: &'a str,
     gist: String,
+    /// What is to be written instead, of this row alone.
+    write: Option<String>,
     found: Option<&'a str>,
     text: String,
 }
@@ -73,11 +76,13 @@ impl Mistakes {
 
     /// Takes a mistake that a row has by itself.
     pub(in crate::cli) fn add(&mut self, error: &RowError) -> Result<(), Error> {
+        let (gist, write) = without_value(error.gist());
         self.take(&Mistake {
             line: error.line,
             column: error.column.as_deref(),
             code: error.code,
-            gist: error.gist().to_owned(),
+            gist,
+            write: write.map(str::to_owned),
             found: error.found_text(),
             text: error.to_string(),
         })
@@ -99,6 +104,7 @@ impl Mistakes {
                 "repeated_row"
             },
             gist: without_lines(&error.message),
+            write: None,
             found: None,
             text,
         })
@@ -121,6 +127,7 @@ impl Mistakes {
             found: mistake
                 .found
                 .map(|found| found.chars().take(FOUND).collect()),
+            write: mistake.write.clone(),
             count: 0,
             runs: Vec::new(),
             unlisted: 0,
@@ -156,7 +163,10 @@ impl Mistakes {
                 .map(|c| format!("{c}: "))
                 .unwrap_or_default();
             let example = match &kind.found {
-                Some(found) if !found.is_empty() => format!(" (the first: {found:?})"),
+                Some(found) if !found.is_empty() => {
+                    let write = kind.write.iter().map(|write| format!("; write {write}"));
+                    format!(" (the first: {found:?}{})", write.collect::<String>())
+                }
                 _ => String::new(),
             };
             let text = format!(
@@ -279,6 +289,18 @@ fn hint(code: &str) -> &'static str {
     }
 }
 
+/// Parts a mistake from the value that its own row is to have, so that equal mistakes are equal.
+fn without_value(gist: &str) -> (String, Option<&str>) {
+    match gist.split_once("; write ") {
+        Some((what, rest)) if rest.starts_with(|c: char| c.is_ascii_digit()) => {
+            let (value, more) = rest.split_once("; ").unwrap_or((rest, ""));
+            let comma = if more.is_empty() { "" } else { "; " };
+            (format!("{what}{comma}{more}"), Some(value))
+        }
+        _ => (gist.to_owned(), None),
+    }
+}
+
 /// Replaces the numbers of lines, so that mistakes which name different ones are equal.
 fn without_lines(message: &str) -> String {
     let mut parts = message.split("line ");
@@ -328,6 +350,35 @@ mod tests {
             kind.lines(),
             "lines 2 to 1001, 1005, 2000, 2002, 2004, 2006, 2008, 2010, 2012, 2014, 2016, 2018 and 30 more"
         );
+    }
+
+    #[test]
+    fn values_of_single_rows_make_no_difference() {
+        for (gist, expected) in [
+            (
+                "has a decimal comma; write 100.50",
+                ("has a decimal comma", Some("100.50")),
+            ),
+            (
+                "has a decimal comma; write 1.5 or 15",
+                ("has a decimal comma", Some("1.5 or 15")),
+            ),
+            (
+                "is in scientific notation; write all digits",
+                ("is in scientific notation; write all digits", None),
+            ),
+            (
+                "has a decimal comma; write 1.50; expected at least 10.00 KES",
+                (
+                    "has a decimal comma; expected at least 10.00 KES",
+                    Some("1.50"),
+                ),
+            ),
+            ("is negative", ("is negative", None)),
+        ] {
+            let (what, value) = without_value(gist);
+            assert_eq!((what.as_str(), value), expected);
+        }
     }
 
     #[test]

@@ -153,10 +153,29 @@ pub(in crate::cli) fn refused(
         .hint(format!(
             "leave --expect-total out; or fix the amounts first: disburse run {batch} --pay-due"
         )),
-        LoadRefusal::Total { expected, found } => Error::refused(format!(
+        LoadRefusal::Total {
+            expected,
+            found,
+            unread: 0,
+        } => Error::refused(format!(
             "{file}: a total of {expected} was declared, found {found}; nothing was loaded"
         ))
         .hint(DECLARED),
+        LoadRefusal::Total {
+            expected,
+            found,
+            unread,
+        } => Error::refused(format!(
+            "{file}: a total of {expected} was declared, found {found} without {}; nothing was loaded",
+            match unread {
+                1 => "1 row whose amount cannot be read".to_owned(),
+                rows => format!(
+                    "{} whose amounts cannot be read",
+                    output::counted(*rows, "row")
+                ),
+            }
+        ))
+        .hint("mend their amounts first: a declared total is compared with all rows of the file, those with errors included"),
     }
 }
 

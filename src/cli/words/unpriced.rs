@@ -4,6 +4,7 @@ use serde_json::json;
 
 use super::people;
 use crate::cli::Error;
+use crate::cli::named;
 use crate::cli::session::{Session, run_command};
 use crate::cli::terminal::output;
 use crate::domain::{BatchName, WireZone};
@@ -57,16 +58,12 @@ pub(in crate::cli) fn explain(
         }]));
         return Ok(());
     }
-    let reference = row
-        .reference
-        .as_ref()
-        .map(|reference| format!(", reference {reference}"))
-        .unwrap_or_default();
     output::line(&format!(
-        "{}: line {} of {}{reference}, {} {} as its bill says, to {}",
+        "{}: line {} of {}{}, {} {} as its bill says, to {}",
         record.id,
         row.line,
         output::name(&file.name),
+        named::whose(row),
         row.service,
         row.money,
         row.msisdn.masked()

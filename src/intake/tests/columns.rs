@@ -83,6 +83,10 @@ fn every_mistake_is_named() {
             r#"scientific notation and its last digits are lost; export the column as text from the original ("2.54712E+11")"#,
         ),
         (
+            &[("msisdn", "+2.54713E+11")],
+            "scientific notation and its last digits are lost",
+        ),
+        (
             &[("msisdn", "254712345678.0")],
             "was exported as a number with decimals",
         ),

@@ -66,7 +66,7 @@ impl Load<'_> {
             return Ok(None);
         }
         let summary = self.earlier(digest)?;
-        let refusal = match self.check_declared(&summary, &Tally::default()) {
+        let refusal = match self.check_declared(&summary, &Tally::default())? {
             None if summary.unpriced > 0 => self.check_open_total(digest, &summary)?,
             refusal => refusal,
         };

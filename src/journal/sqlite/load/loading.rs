@@ -263,7 +263,7 @@ impl<'a> Load<'a> {
         if summary.unpriced > 0 && unchanged > 0 && self.plan.expect_total.is_some() {
             return Ok(Loaded::Refused(LoadRefusal::TotalOpen(summary.unpriced)));
         }
-        if let Some(refusal) = self.check_declared(&summary, &known) {
+        if let Some(refusal) = self.check_declared(&summary, &known)? {
             return Ok(Loaded::Refused(refusal));
         }
         let count = |n: u64| i64::try_from(n).unwrap_or(i64::MAX);

@@ -41,7 +41,7 @@ impl Load<'_> {
         &self,
         summary: &LoadSummary,
         unchanged: &Tally,
-    ) -> Option<LoadRefusal> {
+    ) -> Result<Option<LoadRefusal>, Error> {
         let mut all = summary.total();
         all.add_all(&summary.rejected);
         all.add_all(unchanged);
@@ -50,22 +50,36 @@ impl Load<'_> {
             .expect_count
             .filter(|expected| *expected != all.count)
         {
-            return Some(LoadRefusal::Count {
+            return Ok(Some(LoadRefusal::Count {
                 expected,
                 found: all.count,
-            });
+            }));
         }
         // Compared once the rows without an amount have theirs.
-        let (currency, amount) = self.plan.expect_total.filter(|_| summary.unpriced == 0)?;
+        let declared = self.plan.expect_total.filter(|_| summary.unpriced == 0);
+        let Some((currency, amount)) = declared else {
+            return Ok(None);
+        };
         let others = all.amounts.iter().any(|(found, _)| found != currency);
         if all.amounts.minor(currency) == i128::from(amount.minor()) && !others {
-            return None;
+            return Ok(None);
         }
         let expected = crate::domain::Money { amount, currency };
-        Some(LoadRefusal::Total {
+        Ok(Some(LoadRefusal::Total {
             expected: format!("{currency} {expected}"),
             found: all.amounts.to_string(),
-        })
+            unread: self.unread()?,
+        }))
+    }
+
+    /// Counts the rows that are set aside and whose amounts cannot be read.
+    fn unread(&self) -> Result<u64, Error> {
+        let count: i64 = self.c.query_row(
+            "select count(*) from rejected where load_id = ?1 and amount is null",
+            [self.load_id],
+            |row| row.get(0),
+        )?;
+        Ok(count.unsigned_abs())
     }
 
     pub(in crate::journal::sqlite) fn summary(
