@@ -29,8 +29,8 @@ pub(in crate::simulation) struct Again {
     pub(in crate::simulation) loaded: Cell<usize>,
     /// The batch that runs; the first one has no number.
     pub(in crate::simulation) current: Cell<Option<usize>>,
-    /// The lines of the repeats that a person allows.
-    pub(in crate::simulation) shown: RefCell<BTreeSet<u64>>,
+    /// The lines of the repeats that a person allows, and the batches that they repeat.
+    pub(in crate::simulation) shown: RefCell<(BTreeSet<u64>, BTreeSet<String>)>,
     /// A payment that does not leave, as what had failed instead of it is paid.
     pub(in crate::simulation) stuck: Cell<Option<PayerTransactionId>>,
 }

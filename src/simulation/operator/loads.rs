@@ -123,8 +123,9 @@ impl Scene {
         })) = &loaded
             && self.again.by_chance(3)
         {
-            let shown = late.iter().map(|error| error.line).collect();
-            self.again.shown.replace(shown);
+            let lines = late.iter().map(|error| error.line).collect();
+            let batches = repeats.loads.iter().map(|load| load.batch.to_string());
+            self.again.shown.replace((lines, batches.collect()));
             terms.allowed = Some(repeats.digest.clone());
             loaded = self
                 .load_under(&journal, number, &rows, (&terms, skips))
@@ -228,8 +229,12 @@ impl Scene {
                     ));
                 }
             }
-            if ordered && self.again.shown.borrow().contains(&line) {
-                counted = counted.max(1);
+            let (lines, batches) = &*self.again.shown.borrow();
+            if ordered && lines.contains(&line) {
+                // What a journal may have missed is listed, too, although nothing of it is open.
+                let listed = others.keys().filter(|batch| batches.contains(**batch));
+                let listed = u32::try_from(listed.count()).unwrap_or(u32::MAX);
+                counted = counted.max(listed).max(1);
             }
             if counted > 0 {
                 *shape.ordered.entry(line).or_default() += 1;
