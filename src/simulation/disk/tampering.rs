@@ -129,9 +129,9 @@ fn state(c: &Connection) -> Found {
         .expect("they can be read")?;
     let edited = Edited {
         guarded: false,
-        // Unless it has moved meanwhile, by what was heard of it.
+        // Unless it has moved meanwhile, by what was heard of it. The run may have held it.
         undo: format!(
-            "update life set state = {state}, due_at = {due_at}, queued = {queued}, exposures = {exposures} where seq = {seq} and state = 0 and due_at = 0"
+            "update life set state = {state}, due_at = {due_at}, queued = {queued}, exposures = {exposures} where seq = {seq} and state = 0 and exposures = 0"
         ),
     };
     let id = PayerTransactionId::parse(&id).expect("we made it");

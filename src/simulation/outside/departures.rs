@@ -371,8 +371,9 @@ impl Shape {
     pub(in crate::simulation) fn acquire(&mut self, run: usize) {
         let now = self.now();
         self.note(|| format!("run {run} has the batch"));
-        for other in &mut self.runs {
-            if other.acquired && !other.ended {
+        for (number, other) in self.runs.iter_mut().enumerate() {
+            // One that stood still before it had the batch takes it once more.
+            if other.acquired && !other.ended && number != run {
                 other.overtaken_at.get_or_insert(now);
                 // In half of the cases because the machine of the first one slept.
                 other.stood_still |= now.is_multiple_of(2);

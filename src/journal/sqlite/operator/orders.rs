@@ -18,8 +18,8 @@ use crate::journal::sqlite::codec::events::{
 };
 use crate::journal::sqlite::codec::insert::{Insert, Placed};
 use crate::journal::sqlite::codec::values::{
-    PAYMENT_COLUMNS, PAYMENT_WIDTH, add_to_tally, batch_id, payment_of, save_life, service_of,
-    state_number,
+    PAYMENT_COLUMNS, PAYMENT_WIDTH, add_to_tally, batch_id, corrupt, payment_of, save_life,
+    service_of, state_number,
 };
 use crate::journal::sqlite::evidence::chain::Evidence;
 use crate::journal::sqlite::evidence::instruction_blocks::instruction_digest;
@@ -194,6 +194,7 @@ pub(in crate::journal::sqlite) fn order(
     moment: StepContext,
 ) -> Result<Transition, Error> {
     let mut subject = subject(c, seq)?;
+    assert_as_recorded(c, (subject.batch_id, subject.moved.lane), seq)?;
     c.mark(subject.batch_id);
     let from = subject.moved.from;
     let failed_before = from == State::Failed
@@ -206,6 +207,20 @@ pub(in crate::journal::sqlite) fn order(
     subject.moved.from = from;
     generations::settle(c, &mut subject, moment, None)?;
     Ok(subject.moved)
+}
+
+/// Refuses a row whose generations are not as the evidence has them: an order would put its seal on an edit.
+fn assert_as_recorded(c: &WriteSession, of_lane: (i64, i64), seq: i64) -> Result<(), Error> {
+    match check_generations(c, of_lane, seq)? {
+        None => Ok(()),
+        Some(what) => {
+            let name: String = c
+                .prepare_cached("select name from batch where batch_id = ?1")?
+                .query_row([of_lane.0], |row| row.get(0))?;
+            let batch = BatchName::parse(&name).map_err(|_| corrupt("the name of a batch"))?;
+            Err(Error::AlteredRow { batch, what })
+        }
+    }
 }
 
 /// Moves a payment by one order; `open`: what it failed of is open to a decision.
@@ -303,10 +318,7 @@ fn close(
     let (batch_id, lane): (i64, i64) = c
         .prepare_cached("select batch_id, service_id from life where seq = ?1")?
         .query_row([seq], |row| Ok((row.get(0)?, row.get(1)?)))?;
-    if let Some(what) = check_generations(c, (batch_id, lane), seq)? {
-        let batch = batch.clone();
-        return Err(Error::AlteredRow { batch, what });
-    }
+    assert_as_recorded(c, (batch_id, lane), seq)?;
     c.mark(batch_id);
     let new = replace(
         c,
@@ -329,8 +341,7 @@ fn originator_of(c: &Connection, batch_id: i64) -> Result<Originator, Error> {
         [batch_id],
         |row| row.get(0),
     )?;
-    Originator::parse(&originator)
-        .map_err(|_| crate::journal::sqlite::codec::values::corrupt("an originator"))
+    Originator::parse(&originator).map_err(|_| corrupt("an originator"))
 }
 
 /// Withdraws what was never posted of a whole batch, and orders the same of what an earlier journal may have posted.
@@ -405,10 +416,7 @@ pub(in crate::journal::sqlite) fn retry(
             let lane = c
                 .prepare_cached("select service_id from life where seq = ?1")?
                 .query_row([seq], |row| row.get(0))?;
-            if let Some(what) = check_generations(c, (batch_number, lane), seq)? {
-                let batch = batch.clone();
-                return Err(Error::AlteredRow { batch, what });
-            }
+            assert_as_recorded(c, (batch_number, lane), seq)?;
             let new = replace(c, batch, &originator, batch_number, seq, now)?;
             watch(c, new, &judged.failed, now)?;
             touched.add(id_of(c, new)?.as_str());
@@ -439,9 +447,9 @@ fn replace(
             "select {PAYMENT_COLUMNS}, i.service_id, i.load_id from instruction i join service s using (service_id) where seq = ?1"
         ))?;
         let mut rows = statement.query([seq])?;
-        let row = rows.next()?.ok_or_else(|| {
-            crate::journal::sqlite::codec::values::corrupt("a payment without its instruction")
-        })?;
+        let row = rows
+            .next()?
+            .ok_or_else(|| corrupt("a payment without its instruction"))?;
         (
             payment_of(row, 0)?,
             row.get::<_, i64>(PAYMENT_WIDTH)?,

@@ -18,6 +18,7 @@ use crate::journal::sqlite::session::members::{Member, named, of_row, split, sta
 use crate::journal::sqlite::session::payments::subject;
 use crate::journal::sqlite::session::subject::Subject;
 use crate::journal::sqlite::session::transaction::WriteSession;
+use crate::journal::sqlite::verify::checks::is_as_recorded;
 use crate::journal::{Clearance, Error, PAID_TWICE_SHOWN, Transition};
 use crate::ledger::generations::{self, Order, PaidTwice, Twice};
 use crate::lifecycle::{Event, PaymentState, Policy, State, StepContext};
@@ -176,6 +177,10 @@ fn supersede(
     };
     let mut newest = subject(c, seq)?;
     let from = newest.moved.from;
+    // Whoever edited it to be ready would have it ended as never posted: it stays for the run to refuse.
+    if !is_as_recorded(c, &newest)? {
+        return Ok(newest.moved.life);
+    }
     // It rests on the state alone: no wait of the policy enters into it.
     let policy = Policy::default();
     apply(

@@ -7,11 +7,12 @@ use super::intact::{
     told, told_of,
 };
 use crate::domain::Payment;
-use crate::journal::Error;
 use crate::journal::sqlite::codec::values::{PAYMENT_COLUMNS, payment_of};
 use crate::journal::sqlite::evidence::digests::upload_digest;
+use crate::journal::sqlite::session::subject::Subject;
 use crate::journal::sqlite::session::transaction::WriteSession;
-use crate::ledger::intact::{Mismatch, Span, ready, same, untouched};
+use crate::journal::{Error, Transition};
+use crate::ledger::intact::{Mismatch, Span, generation, ready, same, untouched};
 use crate::lifecycle::PaymentState;
 
 /// Compares fresh payments of a lane, in their order, with the chain: they are as they were loaded, and nothing is known of
@@ -90,6 +91,22 @@ pub(in crate::journal::sqlite) fn check_generations(
         Some((seq, mismatch)) => told(c, seq, mismatch).map(Some),
         None => Ok(None),
     }
+}
+
+/// Returns whether a payment stands as its own evidence says.
+pub(in crate::journal::sqlite) fn is_as_recorded(
+    c: &WriteSession,
+    subject: &Subject,
+) -> Result<bool, Error> {
+    c.flush()?;
+    let Transition {
+        seq, lane, life, ..
+    } = subject.moved;
+    c.intact(subject.batch_id, |intact| {
+        intact.refresh(c, subject.batch_id)?;
+        let replayed = replay(intact, c, lane, seq, &mut Evidence::default())?;
+        Ok(generation(&life, &replayed).is_ok())
+    })
 }
 
 /// Compares a payment's instruction, and every generation of its row, with the chain, before anything is moved that was not
