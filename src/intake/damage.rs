@@ -105,6 +105,15 @@ pub(super) fn of_amount(cell: &str, currency: Option<Currency>) -> Option<String
     if cell.starts_with('(') && cell.ends_with(')') || cell.ends_with('-') {
         return Some("is negative as accountants write it".to_owned());
     }
+    if let Some((whole, fraction)) = cell.split_once('.')
+        && is_thousands(whole, fraction)
+        && currency.is_none_or(|currency| currency.exponent() == 2)
+    {
+        let cents = fraction.trim_end_matches('0');
+        return Some(format!(
+            "has 3 decimals; ask whether {whole}{fraction}.00 or {whole}.{cents:0<2} is meant, and write that"
+        ));
+    }
     if let Some(unsigned) = cell.strip_prefix('+') {
         return plain(unsigned).map(|_| advice("has a plus sign", meanings(unsigned), currency));
     }
@@ -156,6 +165,17 @@ fn advice(cause: &str, mut meant: Vec<String>, currency: Option<Currency>) -> St
             "{cause}; write digits and at most one decimal point, with no more than {decimals} decimals of {currency} behind it"
         ),
     }
+}
+
+/// Tells `1.500`, which may be 1,500 as half of the world writes it, from `10.005`, which has a digit too many.
+fn is_thousands(whole: &str, fraction: &str) -> bool {
+    let digits = |text: &str| text.bytes().all(|b| b.is_ascii_digit());
+    (1..=3).contains(&whole.len())
+        && !whole.starts_with('0')
+        && fraction.len() == 3
+        && fraction.ends_with('0')
+        && digits(whole)
+        && digits(fraction)
 }
 
 /// Strips a currency's sign, code or common abbreviation off either end.

@@ -1,6 +1,7 @@
 //! What the verbs say of a journal that may have missed something.
 
 use crate::domain::{BatchName, Timestamp};
+use crate::ledger::Purpose;
 use crate::ledger::recovery::{Became, Cause, Since, became};
 use crate::lifecycle::PaymentState;
 
@@ -38,6 +39,8 @@ pub struct Presuming {
 pub struct Presumed {
     /// The batch.
     pub batch: BatchName,
+    /// What it is for.
+    pub purpose: Purpose,
     /// How many were presumed posted.
     pub payments: u64,
     /// Of these: nothing was heard of them yet.
@@ -53,15 +56,25 @@ pub struct Presumed {
 }
 
 impl Presumed {
-    pub(super) fn none_of(batch: BatchName) -> Self {
+    pub(super) fn none_of(batch: BatchName, purpose: Purpose) -> Self {
         Self {
             batch,
+            purpose,
             payments: 0,
             unasked: 0,
             not_found: 0,
             known: 0,
             posted: 0,
             decided: 0,
+        }
+    }
+
+    /// Returns how many payments the gateway is yet to be asked about; nobody waits for a rehearsal.
+    #[must_use]
+    pub fn left_to_ask(&self) -> u64 {
+        match self.purpose {
+            Purpose::Rehearsal => 0,
+            Purpose::Gateway | Purpose::Unknown => self.unasked,
         }
     }
 

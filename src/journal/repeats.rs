@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use crate::domain::{Currency, Timestamp};
 use crate::ledger::Became;
+use crate::ledger::payer::CameBack;
 use crate::ledger::repeats::TermsByService;
 
 /// How a load looks for repeats.
@@ -33,6 +34,8 @@ pub struct Repeats {
     pub allowed_other: bool,
     /// What became of the batch, where every row of the file is a payment of that one batch again.
     pub whole: Option<Became>,
+    /// How the rows compare with what was posted, where the batch comes back to a journal that lost it.
+    pub came_back: CameBack,
     /// How many rows of the file repeat nothing: they are loaded where the others are left out.
     pub rest: u64,
     /// The first of their lines.
@@ -85,6 +88,8 @@ pub struct Alike {
     pub other: RepeatedLoad,
     /// The first of their lines.
     pub lines: Vec<u64>,
+    /// How many of those that they repeat by permission were paid when they were loaded.
+    pub paid: u64,
     /// For each of them the line of the same file that it looks like; empty where that is a row of another load, and where an
     /// earlier release loaded it.
     pub others: Vec<u64>,
@@ -165,6 +170,7 @@ mod tests {
                 rows,
             },
             lines: lines.to_vec(),
+            paid: 0,
             others: others.to_vec(),
         };
         let all: (&[u64], &[u64]) = (&[3, 5, 9], &[2, 4, 8]);

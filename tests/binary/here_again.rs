@@ -266,3 +266,63 @@ fn a_batch_of_which_a_part_is_here_is_not_here_yet() {
     world.expect(0, &["run", "b", "--yes"]);
     assert_executed_once(&books, 8);
 }
+
+/// What a load prints as the list that may be allowed.
+fn digest_in(text: &str) -> String {
+    let (_, digest) = text.split_once("--allow-repeats ").expect("it is named");
+    digest.chars().take_while(char::is_ascii_hexdigit).collect()
+}
+
+/// The gateway knows these people under the identifiers of another batch, and says "not found" under those of this one.
+#[test]
+fn rows_that_were_left_out_then_cannot_be_allowed_when_their_batch_comes_back() {
+    let all = rows(5, 156);
+    let (world, books, _server) = paid(&crate::files::csv(&all[..3]), 3);
+    world.expect(0, &["backup", "copy.db"]);
+    world.write_rows("b.csv", &all);
+    let load = ["load", "b.csv", "--batch", "b"];
+    let skip = [&load[..], &["--on-error", "skip"]].concat();
+    let digest = digest_in(&world.expect(2, &load).err);
+    world.expect(0, &skip);
+    world.expect(3, &["run", "b", "--yes"]);
+    assert_executed_once(&books, 5);
+    put_back(&world, &[]);
+    let as_then = "without these rows: load it as it was then, with --on-error skip";
+    world.expect(2, &load).says(as_then);
+    let allowed = [&load[..], &["--allow-repeats", &digest]].concat();
+    let refused = world.expect(2, &allowed);
+    refused.says(as_then);
+    assert!(!refused.err.contains("names another list"), "{refused:?}");
+    world.expect(0, &skip);
+    world.expect(3, &["run", "b", "--yes"]);
+    world.expect(0, &DONE);
+    world.expect(3, &["run", "b", "--yes"]);
+    assert_executed_once(&books, 5);
+    let left_out = world.expect(0, &["explain", "b", &all[0].reference]);
+    left_out.says("Left out, as it repeats a row that the next line names");
+    left_out.says("which is paid");
+}
+
+#[test]
+fn rows_that_were_allowed_then_are_allowed_when_their_batch_comes_back_and_said_to_be_paid() {
+    let all = rows(4, 157);
+    let (world, books, _server) = paid(&crate::files::csv(&all[..3]), 3);
+    world.expect(0, &["backup", "copy.db"]);
+    world.write_rows("b.csv", &all);
+    let load = ["load", "b.csv", "--batch", "b"];
+    let digest = digest_in(&world.expect(2, &load).err);
+    let allowed = [&load[..], &["--allow-repeats", &digest]].concat();
+    let paid_already = "repeat rows of batch a (a.csv, loaded ";
+    let loaded = world.expect(0, &allowed);
+    loaded.says(paid_already);
+    loaded.says(", which are paid already, as was allowed: lines 2, 3, 4");
+    world.expect(0, &["run", "b", "--yes"]);
+    assert_executed_once(&books, 7);
+    put_back(&world, &[]);
+    let refused = world.expect(2, &load);
+    refused.says("with these rows: load the whole file");
+    let digest = digest_in(&refused.err);
+    world.expect(0, &[&load[..], &["--allow-repeats", &digest]].concat());
+    world.disburse(&["run", "b", "--yes"]);
+    assert_executed_once(&books, 7);
+}

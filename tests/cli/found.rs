@@ -158,7 +158,7 @@ fn a_row_is_found_by_the_name_of_whom_it_pays() {
     );
     assert!(
         said.out
-            .contains("line 4 of named.csv, reference R-3, KES 35.00: rejected"),
+            .contains("line 4 of named.csv, reference R-3, Njoroge Ann, KES 35.00: rejected"),
         "{}",
         said.out
     );

@@ -25,6 +25,7 @@ use crate::domain::{BatchName, Originator, Tally, Timestamp};
 use crate::journal::{Journal, LoadPlan, LoadRefusal, LoadSummary, Loaded, Reader, RunLock};
 use crate::ledger::recovery::Cause;
 use crate::ledger::{Before, Purpose};
+use crate::lifecycle::State;
 
 /// `disburse load`.
 pub(in crate::cli) async fn load(
@@ -68,7 +69,12 @@ pub(in crate::cli) async fn load(
         false => Told::default(),
     };
     told.complete(&mut summary);
-    let evidence = journal.standing(name.clone()).await?.evidence;
+    let standing = journal.standing(name.clone()).await?;
+    let is_over = standing.unpriced == 0
+        && State::ALL
+            .into_iter()
+            .all(|state| state.is_finished() || standing.of(state).count == 0);
+    let evidence = standing.evidence;
     if session.common.json {
         let mut value = to_json(&summary, Some((&batch, fresh)));
         if arguments.bills {
@@ -107,7 +113,10 @@ pub(in crate::cli) async fn load(
         if fresh || !note_if_cancelled(session, &journal, &name).await? {
             // What is said next is what a person types: a rehearsal must not lead to the gateway.
             let run = run_command(&name, purpose);
-            session.note(&format!("next: {run}{pay_due}"));
+            session.note(&match is_over {
+                true => format!("nothing of it is left to be sent; disburse status {batch} shows what became of it"),
+                false => format!("next: {run}{pay_due}"),
+            });
         }
     }
     Ok(ExitStatus::Done)

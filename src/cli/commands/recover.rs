@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::cli::Error;
 use crate::cli::arguments::RecoverArguments;
 use crate::cli::exit::ExitStatus;
-use crate::cli::session::{Session, batch_name};
+use crate::cli::session::{Session, batch_name, run_command};
 use crate::cli::terminal::ask::{Typed, ask, is_attended};
 use crate::cli::terminal::output;
 use crate::cli::words::hints::ORDERS_LOST_HINT;
@@ -228,7 +228,7 @@ async fn orders_again(
         ),
         ORDERS,
         "where that is not certain, leave it: a run of each batch, which `disburse recover` lists, asks the gateway, and posts nothing. Where it \
-         is, say this at a terminal",
+         is, say this at a terminal, or with --yes",
     )
     .await?;
     let lost = journal
@@ -452,7 +452,7 @@ pub(in crate::cli) fn countdown(reader: &Reader) -> Result<Option<String>, Error
         }
         None => "orders of people may be lost".to_owned(),
     };
-    let unasked = reader.presumed()?.iter().map(|batch| batch.unasked).sum();
+    let unasked = reader.presumed()?.iter().map(Presumed::left_to_ask).sum();
     let batches = reader.batches_lost()?;
     let left = [
         (unasked, ["payment", "payments"], "to be asked about"),
@@ -551,7 +551,10 @@ fn next(
         next.push(format!("load {which}, each under its batch name"));
     }
     let open = batches.iter().filter(|presumed| presumed.unasked > 0);
-    next.extend(open.map(|presumed| format!("to ask: disburse run {}", presumed.batch)));
+    next.extend(open.map(|presumed| {
+        let command = run_command(&presumed.batch, presumed.purpose);
+        format!("to ask: {command}")
+    }));
     if !orders_lost.is_none() {
         next.push(
             "give the orders again that were given since (disburse cancel, resolve, retry, load --amend of a corrected file; earlier reports, and \

@@ -247,7 +247,7 @@ impl FailedFile {
             ),
         };
         format!(
-            "{} that failed or {} rejected, each with its reason: {name}. Mend them, remove the others, {add}: disburse load {file} \
+            "{} that failed or {} rejected, each with its reason and what to do: {name}. Mend those that are wrong, remove the others, {add}: disburse load {file} \
              --batch {batch} --amend{}",
             output::counted(self.rows, "row"),
             if self.rows == 1 { "was" } else { "were" },

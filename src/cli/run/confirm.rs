@@ -4,8 +4,10 @@ use reqwest::Url;
 
 use super::super::Error;
 use super::super::config::Settings;
+use crate::cli::session::Session;
 use crate::cli::terminal::ask::{Typed, ask, is_attended};
 use crate::cli::terminal::output;
+use crate::cli::words::{corrected, repeats};
 use crate::domain::{BatchName, Money, Tally, Totals};
 use crate::journal::{Journal, Replaced, Shown, Standing};
 use crate::ledger::confirmation::{Answer, Confirmation, Difference, compare};
@@ -109,7 +111,7 @@ impl Declared {
         };
         Err(Error::refused(text).hint(format!(
             "the total is that of the whole batch: every row once, paid, rejected and cancelled ones too, and a failed payment that a \
-             corrected row replaces with its newest amount. Rows may have been added to it: `disburse report {batch} --out DIR` lists every row with its file; ask whoever \
+             corrected row replaces with its newest amount. Rows may have been added to it: `disburse report {batch} --out DIR` lists every row, and whose loads they came with; ask whoever \
              declared it"
         )))
     }
@@ -140,6 +142,41 @@ fn made_up(whole: &Tally, replaced: &[Replaced]) -> String {
         true => String::new(),
         false => format!(" ({})", parts.join("; ")),
     }
+}
+
+/// Says what a person should see before anything of a batch is paid.
+pub(super) async fn notes(
+    session: &Session,
+    journal: &Journal,
+    batch: &BatchName,
+    shown: &Shown,
+) -> Result<(), Error> {
+    if shown.open().count == 0 {
+        return Ok(());
+    }
+    for alike in journal.alike(batch.clone()).await? {
+        session.note(&format!("note: {}", repeats::alike_text(&alike)));
+    }
+    let changed = journal.changed(batch.clone()).await?;
+    for text in corrected::changed_texts(&changed) {
+        session.note(&format!("note: {text}"));
+    }
+    let rejected = &shown.standing.rejected;
+    if rejected.count > 0 {
+        let amounts = match rejected.amounts.iter().next() {
+            Some(_) => format!(
+                " of {}, as far as amounts could be read",
+                output::amounts(&rejected.amounts)
+            ),
+            None => String::new(),
+        };
+        session.note(&format!(
+            "note: {}{amounts} {} not in it; `disburse report {batch}` lists them",
+            output::counted(rejected.count, "rejected row"),
+            if rejected.count == 1 { "is" } else { "are" },
+        ));
+    }
+    Ok(())
 }
 
 fn nobody_to_ask(what: &str) -> Error {

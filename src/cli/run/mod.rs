@@ -35,8 +35,6 @@ use crate::cli::commands::verify;
 use crate::cli::files::input::{Input, declared_total};
 use crate::cli::terminal::output;
 use crate::cli::terminal::progress;
-use crate::cli::words::corrected;
-use crate::cli::words::repeats;
 use crate::domain::{Amount, BatchName, Currency, Money, Pulse, Timestamp, WireZone};
 use crate::engine::{self, Clock, Plan, Run, Summary};
 use crate::gateway::{HttpGateway, Secrets};
@@ -240,7 +238,12 @@ async fn carry_out(
             .await?;
         // It asks, and posts nothing: that takes nobody's yes.
         if orders_lost.is_none() {
-            confirm::refuse_unattended(&settings, batch, &shown, options.yes)?;
+            let judged = confirm::refuse_unattended(&settings, batch, &shown, options.yes);
+            if judged.is_err() {
+                // Whoever says yes next has seen them.
+                confirm::notes(session, journal, batch, &shown).await?;
+            }
+            judged?;
         }
     }
     let purpose = format!("run of batch {batch}");
@@ -345,16 +348,7 @@ impl Job<'_> {
                 Confirmation::of(shown.open(), Bound::NOTHING, Answer::Flag)
             }
             None => {
-                if shown.open().count > 0 {
-                    for alike in self.journal.alike(self.batch.clone()).await? {
-                        self.session
-                            .note(&format!("note: {}", repeats::alike_text(&alike)));
-                    }
-                    let changed = self.journal.changed(self.batch.clone()).await?;
-                    for text in corrected::changed_texts(&changed) {
-                        self.session.note(&format!("note: {text}"));
-                    }
-                }
+                confirm::notes(self.session, self.journal, self.batch, &shown).await?;
                 let yes = self.options.yes;
                 confirm::confirm(self.settings, self.batch, &shown, yes).await?
             }

@@ -15,6 +15,7 @@ use crate::journal::{FOUND_MAX, FoundRow, Reader, RejectedFound, Snapshot, Wante
 use crate::ledger::Purpose;
 use crate::ledger::names::{By, PaymentName};
 use crate::ledger::set_aside::Withdrawal;
+use crate::ledger::was_repeat::was_repeat;
 use crate::report::StateName;
 
 /// What is asked about.
@@ -209,8 +210,10 @@ fn one_or_all(
 struct Listed {
     line: u64,
     file: String,
-    /// Its reference and, of a payment, the name.
+    /// Its reference, and the name.
     whose: String,
+    /// It was set aside as it repeats another row.
+    repeats: bool,
     state: StateName,
     amount: String,
 }
@@ -225,6 +228,7 @@ fn listed(snapshot: &Snapshot<'_>, name: &PaymentName) -> Result<Option<Listed>,
                 line: row.line,
                 file: snapshot.file_of(records[0].seq)?.name,
                 whose: named::whose(row),
+                repeats: false,
                 state: report::state_name(records[0].life.state),
                 amount: format!(
                     "{} {}",
@@ -237,6 +241,7 @@ fn listed(snapshot: &Snapshot<'_>, name: &PaymentName) -> Result<Option<Listed>,
             line: record.row.line,
             file: snapshot.file_of(record.seq)?.name,
             whose: named::whose(&record.row),
+            repeats: false,
             state: match record.withdrawn_at {
                 Some(_) => StateName::Cancelled,
                 None => StateName::Unpriced,
@@ -247,7 +252,8 @@ fn listed(snapshot: &Snapshot<'_>, name: &PaymentName) -> Result<Option<Listed>,
     let found = snapshot.rejected_named(name)?.into_iter().next();
     Ok(found.map(|found| Listed {
         line: found.line,
-        whose: reference_of(&found),
+        whose: whose_rejected(&found),
+        repeats: is_repeat(&found),
         amount: amount_of(&found),
         state: match found.withdrawn {
             Some(_) => StateName::Withdrawn,
@@ -257,11 +263,15 @@ fn listed(snapshot: &Snapshot<'_>, name: &PaymentName) -> Result<Option<Listed>,
     }))
 }
 
-fn reference_of(row: &RejectedFound) -> String {
-    match row.reference.as_str() {
+fn whose_rejected(row: &RejectedFound) -> String {
+    let mut text = match row.reference.as_str() {
         "" => String::new(),
         reference => format!(", reference {reference}"),
+    };
+    if !row.customer_names.is_empty() {
+        text.push_str(&format!(", {}", output::name(&row.customer_names)));
     }
+    text
 }
 
 /// Lists rows, each with the command that tells more.
@@ -278,6 +288,7 @@ fn list(
             line,
             file,
             whose,
+            repeats,
             state,
             amount,
         }) = listed(&snapshot, name)?
@@ -289,8 +300,13 @@ fn list(
             "rejected_row": row.rejected.as_ref().map(ToString::to_string),
             "line": line, "file": file, "state": state.as_str(),
         }));
+        let repeat = if repeats {
+            ", as it repeats another row"
+        } else {
+            ""
+        };
         lines.push(format!(
-            "batch {}, line {line} of {}{whose}, {amount}: {}: disburse explain {} --id {}",
+            "batch {}, line {line} of {}{whose}, {amount}: {}{repeat}: disburse explain {} --id {}",
             row.batch,
             output::name(&file),
             state.in_words(),
@@ -377,7 +393,7 @@ pub(in crate::cli) fn tell_rejected(
             name.unwrap_or_default(),
             row.line,
             output::name(&row.file.name),
-            reference_of(row),
+            whose_rejected(row),
             row.service_code,
             amount_of(row),
             without_numbers(&row.msisdn)
@@ -388,6 +404,13 @@ pub(in crate::cli) fn tell_rejected(
             }
             Some(id) => format!(
                 "  Rejected, and its mended row has taken its place: disburse explain {batch} --id {id}"
+            ),
+            None if is_repeat(row) => format!(
+                "  Left out, as it repeats a row that the next line names: nothing was paid by this one. Look at that one: `disburse explain`. Do \
+                 not mend it; that it is not paid: disburse cancel {batch} --rejected {} --reason TEXT",
+                row.name
+                    .as_ref()
+                    .map_or_else(|| row.line.to_string(), ToString::to_string)
             ),
             None => format!(
                 "  Rejected, and never sent: nobody was paid by it. Mend it, and add it: `disburse report {batch} --out DIR` writes it to \
@@ -409,6 +432,10 @@ pub(in crate::cli) fn tell_rejected(
             output::line(&format!("  {}", withdrawal.text(&at)));
         }
     }
+}
+
+fn is_repeat(row: &RejectedFound) -> bool {
+    was_repeat(&row.errors).is_some()
 }
 
 /// Returns a person's decision for programs.

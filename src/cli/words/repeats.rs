@@ -6,7 +6,7 @@ use crate::cli::session::Session;
 use crate::cli::terminal::output;
 use crate::journal::{ALIKE_MAX, Alike, AlikeKind, RepeatPlan, RepeatedLoad, Repeats};
 use crate::ledger::Became;
-use crate::ledger::payer::Back;
+use crate::ledger::payer::{Back, CameBack};
 use crate::ledger::repeats::{Terms, TermsByService};
 
 /// Returns what is a repeat by the configuration.
@@ -89,6 +89,9 @@ pub(in crate::cli) fn refused(file: &str, repeats: &Repeats, bad: u64, back: Bac
             "\n  … and of {} more",
             output::counted(repeats.more_loads, "load")
         ));
+    }
+    if repeats.loads.iter().map(|load| load.rows).sum::<u64>() > repeats.rows {
+        message.push_str("\n  a row that repeats rows of several of these counts with each");
     }
     message.push_str(&changed_text(repeats));
     let error = Error::refused(message);
@@ -185,21 +188,32 @@ fn again_text(load: &RepeatedLoad, became: &Became) -> String {
 fn what_to_do(back: Back, is_whole: bool, repeats: &Repeats) -> String {
     let (skip, digest) = (skip_text(repeats), &repeats.digest);
     let own = "If each of them is a separate debt, the person responsible adds";
-    let whole = "load the whole file, as the gateway is not asked about rows that are left out";
+    let allow = format!("--allow-repeats {digest}, which allows exactly this list");
+    let before = "this batch was posted before, from the journal that this one takes the place of";
     let asked = "the gateway is asked about these rows before any is posted";
-    match back {
-        Back::No if is_whole || repeats.rest == 0 => {
-            format!("{own} --allow-repeats {digest}, which allows exactly this list")
-        }
-        Back::No => {
-            format!("{own} --allow-repeats {digest}, which allows exactly this list. {skip}")
-        }
-        Back::Certainly => format!(
-            "this batch was posted before, from the journal that this one takes the place of: {whole}. With --allow-repeats {digest}, which allows exactly this list, {asked}"
+    let as_then = "What was left out then is unknown to the gateway under this batch name, whoever was paid it: allowed now, it is paid again";
+    match (back, repeats.came_back) {
+        (Back::No, _) if is_whole || repeats.rest == 0 => format!("{own} {allow}"),
+        (Back::No, _) => format!("{own} {allow}. {skip}"),
+        (Back::Certainly, CameBack::Whole) => format!(
+            "{before}, with these rows: load the whole file, as the gateway is not asked about rows that are left out. With {allow}, {asked}"
         ),
-        Back::MayBe => format!(
-            "nothing tells whether this batch was posted before, from the journal that this one takes the place of. Where it may have been, \
-             {whole}: with --allow-repeats {digest}, which allows exactly this list, {asked}. Where it never was, and each of them is a separate debt, the person responsible adds the same --allow-repeats. {skip}"
+        (Back::Certainly, CameBack::WithoutRepeats) => format!(
+            "{before}, without these rows: load it as it was then, with --on-error skip, which leaves them out. Where one of them is a debt of its \
+             own, load it under a batch name of its own, once the recovery is done"
+        ),
+        (Back::Certainly, CameBack::Otherwise(posted)) => format!(
+            "{before}, with {}: load the file as it was then. With {allow}, {asked}; --on-error skip leaves them out. {as_then}",
+            output::counted(posted, "payment")
+        ),
+        (Back::Certainly, CameBack::Unknown) => format!(
+            "{before}: load it as it was loaded then. Where these rows were in it, add {allow}: {asked}. Where they were left out, add --on-error \
+             skip. {as_then}"
+        ),
+        (Back::MayBe, _) => format!(
+            "nothing tells whether this batch was posted before, from the journal that this one takes the place of. Where it was, load it as it was \
+             loaded then: where these rows were in it, with {allow}: {asked}; where they were left out, with --on-error skip. {as_then}. Where it \
+             never was, and each of them is a separate debt, the person responsible adds the same --allow-repeats. {skip}"
         ),
     }
 }
@@ -336,7 +350,17 @@ pub(in crate::cli) fn alike_text(alike: &Alike) -> String {
             "{rows} of {file} {has} a reference that reads like that of another row of it: {lines}"
         ),
         AlikeKind::Allowed => {
-            format!("{rows} of {file} {repeats} of {other}, as was allowed: {lines}")
+            let paid = match (alike.paid, count) {
+                (0, _) => String::new(),
+                (1, 1) => ", which is paid already".to_owned(),
+                (paid, rows) if paid >= rows => ", which are paid already".to_owned(),
+                (1, _) => ", of which 1 is paid already".to_owned(),
+                (paid, _) => format!(
+                    ", of which {} are paid already",
+                    output::grouped(&paid.to_string())
+                ),
+            };
+            format!("{rows} of {file} {repeats} of {other}{paid}, as was allowed: {lines}")
         }
     }
 }

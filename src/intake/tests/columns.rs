@@ -105,6 +105,10 @@ fn every_mistake_is_named() {
             r#"2: amount: KES has 2 decimals, found 3 ("10.005")"#,
         ),
         (
+            &[("amount", "1.500")],
+            "has 3 decimals; ask whether 1500.00 or 1.50 is meant, and write that",
+        ),
+        (
             &[("amount", "1,234.50")],
             r#"2: amount: has thousands separators; write 1234.50 ("1,234.50")"#,
         ),

@@ -253,6 +253,31 @@ pub enum Back {
     Certainly,
 }
 
+/// How the rows of a file, some of which repeat other loads, compare with what its batch was when it was posted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CameBack {
+    /// Nothing tells.
+    #[default]
+    Unknown,
+    /// All of them were posted.
+    Whole,
+    /// They were posted without those that repeat others.
+    WithoutRepeats,
+    /// Neither: so many payments were posted.
+    Otherwise(u64),
+}
+
+/// Compares the payments of a file, and those of its rows that repeat nothing, with what was posted.
+#[must_use]
+pub fn came_back(posted: Option<Identifiers>, all: Identifiers, rest: Identifiers) -> CameBack {
+    match posted {
+        None => CameBack::Unknown,
+        Some(posted) if posted == all => CameBack::Whole,
+        Some(posted) if posted == rest => CameBack::WithoutRepeats,
+        Some(posted) => CameBack::Otherwise(posted.count),
+    }
+}
+
 /// Returns whether a batch comes back; `told`: as they are kept.
 #[must_use]
 pub fn back(recovering: bool, told: &[String], batch: &str) -> Back {
@@ -265,5 +290,30 @@ pub fn back(recovering: bool, told: &[String], batch: &str) -> Back {
         false => Back::No,
         true if told.contains(&name) || told.iter().any(is_past) => Back::Certainly,
         true => Back::MayBe,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(ids: &[&str]) -> Identifiers {
+        let mut all = Identifiers::default();
+        ids.iter().for_each(|id| all.add(id));
+        all
+    }
+
+    #[test]
+    fn a_file_is_compared_with_what_was_posted_with_and_without_its_repeats() {
+        let (all, rest) = (&["A", "B", "C"][..], &["C"][..]);
+        for (posted, expected) in [
+            (None, CameBack::Unknown),
+            (Some(&["C", "B", "A"][..]), CameBack::Whole),
+            (Some(&["C"]), CameBack::WithoutRepeats),
+            (Some(&["A", "B"]), CameBack::Otherwise(2)),
+            (Some(&[]), CameBack::Otherwise(0)),
+        ] {
+            assert_eq!(came_back(posted.map(of), of(all), of(rest)), expected);
+        }
     }
 }

@@ -34,6 +34,8 @@ pub struct RejectedFound {
     pub name: Option<RejectedName>,
     /// Its `reference`, as it was written; so are the others.
     pub reference: String,
+    /// `customer_names`.
+    pub customer_names: String,
     /// `service_code`.
     pub service_code: String,
     /// `msisdn`.
@@ -223,7 +225,8 @@ impl Snapshot<'_> {
 /// The columns of [`rejected_found`], of `rejected r` and its `load l`.
 pub(in crate::journal::sqlite) const REJECTED_COLUMNS: &str = "l.source, l.loaded_at, r.line, r.digest, coalesce(r.reference, ''), coalesce(r.service_code, ''),
      coalesce(r.msisdn, ''), coalesce(r.amount_text, ''), coalesce(r.currency, ''), r.errors,
-     (select identifier from instruction i where i.seq = r.replaced_by), r.withdrawn";
+     (select identifier from instruction i where i.seq = r.replaced_by), r.withdrawn,
+     coalesce(json_extract(nullif(r.cells, ''), '$.customer_names'), '')";
 
 /// Reads rejected rows; `which` is one of the conditions above.
 fn rejected(
@@ -269,6 +272,7 @@ pub(in crate::journal::sqlite) fn rejected_found(
             None => None,
         },
         withdrawn: withdrawal(c, row.get(11)?)?,
+        customer_names: row.get(12)?,
     })
 }
 

@@ -4,6 +4,7 @@ use rusqlite::Connection;
 
 use crate::domain::BatchName;
 use crate::journal::sqlite::Reader;
+use crate::journal::sqlite::codec::catalog::purpose;
 use crate::journal::sqlite::codec::events::PRESUMED_POSTED;
 use crate::journal::sqlite::codec::values::{LIFE_COLUMNS, corrupt, life_of};
 use crate::journal::{Error, Presumed};
@@ -30,7 +31,7 @@ fn happened(kinds: &str) -> String {
 /// Returns what is known of the payments that were presumed posted, batch by batch.
 pub(in crate::journal::sqlite) fn presumptions(c: &Connection) -> Result<Vec<Presumed>, Error> {
     let mut statement = c.prepare(&format!(
-        "select b.name, {LIFE_COLUMNS}, {}, {}, {}, {}
+        "select b.name, {LIFE_COLUMNS}, {}, {}, {}, {}, b.batch_id
          from (select seq, batch_id, max(evidence_id) as evidence_id from evidence where event = ?1 and seq > 0 group by seq, batch_id) p
          cross join life l on l.seq = p.seq cross join batch b on b.batch_id = p.batch_id
          order by b.batch_id, p.seq",
@@ -52,7 +53,7 @@ pub(in crate::journal::sqlite) fn presumptions(c: &Connection) -> Result<Vec<Pre
         };
         if found.last().is_none_or(|last| last.batch.as_str() != name) {
             let batch = BatchName::parse(&name).map_err(|_| corrupt("a batch name"))?;
-            found.push(Presumed::none_of(batch));
+            found.push(Presumed::none_of(batch, purpose(c, row.get(15)?)?));
         }
         if let Some(batch) = found.last_mut() {
             batch.count(&life, since);

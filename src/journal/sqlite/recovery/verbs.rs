@@ -121,7 +121,7 @@ fn assert_done(c: &WriteSession) -> Result<(), Error> {
     on_chain::assert_as_recorded(c)?;
     let mut unasked = 0;
     for batch in presumptions(c)? {
-        unasked += batch.unasked;
+        unasked += batch.left_to_ask();
     }
     may_be_done(open_recovery(c)?.is_some(), unasked, lost_orders(c)?).map_err(|why| match why {
         NotDone::NotOpen => Error::NoRecovery,

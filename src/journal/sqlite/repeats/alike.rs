@@ -36,17 +36,35 @@ impl Load<'_> {
                 _ => kind,
             };
             let (lines, others) = self.lines_of(table, load_id)?;
+            let paid = match kind {
+                AlikeKind::Allowed => self.paid_among(load_id)?,
+                _ => 0,
+            };
             let alike = Alike {
                 kind,
                 file: self.plan.source.clone(),
                 other,
                 lines,
+                paid,
                 others,
             };
             save(self.c, self.load_id, &alike)?;
             sorted.alike.push(alike);
         }
         Ok(())
+    }
+
+    /// Counts the rows that repeat by permission what is paid by now, in whichever generation.
+    fn paid_among(&self, load_id: i64) -> Result<u64, Error> {
+        let count: i64 = self.c.query_row(
+            "with recursive generation (seq, latest) as (
+                 select r.seq, r.other from temp.repeat r where r.load_id = ?1
+                 union all select g.seq, l.replaced_by from generation g join life l on l.seq = g.latest where l.replaced_by is not null)
+             select count(distinct g.seq) from generation g join life l on l.seq = g.latest where l.state = 5",
+            [load_id],
+            |row| row.get(0),
+        )?;
+        Ok(count.unsigned_abs())
     }
 
     /// Returns the first lines of what was found, and where they are like rows of the same file, the lines of those.
@@ -77,14 +95,14 @@ fn number_of(kind: AlikeKind) -> i64 {
 
 /// Returns lines as they are kept: earlier releases kept those of the rows alone.
 fn lines_json(alike: &Alike) -> Value {
-    match alike.others.is_empty() {
-        true => json!(alike.lines),
-        false => json!({"lines": alike.lines, "others": alike.others}),
+    match (alike.others.is_empty(), alike.paid) {
+        (true, 0) => json!(alike.lines),
+        (_, paid) => json!({"lines": alike.lines, "others": alike.others, "paid": paid}),
     }
 }
 
-/// Reads them: the lines of the rows, and those of what they look like.
-fn lines_from(text: &str) -> Result<(Vec<u64>, Vec<u64>), Error> {
+/// Reads them: the lines of the rows, those of what they look like, and how many repeat what was paid.
+fn lines_from(text: &str) -> Result<(Vec<u64>, Vec<u64>, u64), Error> {
     let bad = || corrupt("lines");
     // What is not there is no line.
     let list = |value: Option<Value>| match value {
@@ -92,8 +110,12 @@ fn lines_from(text: &str) -> Result<(Vec<u64>, Vec<u64>), Error> {
         Some(value) => serde_json::from_value::<Vec<u64>>(value).map_err(|_| bad()),
     };
     match serde_json::from_str(text).map_err(|_| bad())? {
-        Value::Object(mut both) => Ok((list(both.remove("lines"))?, list(both.remove("others"))?)),
-        lines => Ok((list(Some(lines))?, Vec::new())),
+        Value::Object(mut all) => Ok((
+            list(all.remove("lines"))?,
+            list(all.remove("others"))?,
+            all.get("paid").and_then(Value::as_u64).unwrap_or_default(),
+        )),
+        lines => Ok((list(Some(lines))?, Vec::new(), 0)),
     }
 }
 
@@ -144,7 +166,7 @@ fn alike(c: &Connection, batch_id: i64) -> Result<Vec<Alike>, Error> {
         let kind = usize::try_from(kind)
             .ok()
             .and_then(|kind| AlikeKind::ALL.get(kind));
-        let (lines, others) = lines_from(&row.get::<_, String>(6)?)?;
+        let (lines, others, paid) = lines_from(&row.get::<_, String>(6)?)?;
         let kind = kind.ok_or_else(|| corrupt("rows that are alike"))?;
         let mut alike = Alike {
             kind: *kind,
@@ -156,6 +178,7 @@ fn alike(c: &Connection, batch_id: i64) -> Result<Vec<Alike>, Error> {
                 rows: row.get::<_, i64>(5)?.unsigned_abs(),
             },
             lines,
+            paid,
             others,
         };
         if has_cancelled {

@@ -18,13 +18,16 @@ use crate::journal::sqlite::load::sorted::{LATE_MAX, Sorted};
 use crate::journal::sqlite::payments::watched::watch_found;
 use crate::journal::sqlite::preflight::rivals::instruction;
 use crate::journal::sqlite::read::batch_status::standing;
+use crate::journal::sqlite::recovery::lost_batches::told_loaded;
 use crate::journal::sqlite::recovery::lost_orders::allow_repeats;
+use crate::journal::sqlite::recovery::noticed::open_recovery;
 use crate::journal::sqlite::recovery::when_done;
 use crate::journal::sqlite::schema::open;
 use crate::journal::{
     ALIKE_LINES, AlikeKind, ChangedRepeat, CrossRowError, Error, REPEATED_LOADS, RepeatPlan,
     RepeatedLoad, Repeats,
 };
+use crate::ledger::payer::{CameBack, Identifiers, came_back, key};
 use crate::ledger::repeats::{References, is_same_account, is_same_payment};
 use crate::ledger::was_repeat::Repeated;
 
@@ -270,7 +273,9 @@ impl Load<'_> {
                 self.c.execute(&sql, [])?;
             }
             let repeats = self.repeats(record, rows)?;
-            if plan.allowed.as_ref() == Some(&repeats.digest) {
+            // Of what was left out then, the gateway says "not found" under the identifiers of this batch, and that proves nothing.
+            let may_be_allowed = repeats.came_back != CameBack::WithoutRepeats;
+            if may_be_allowed && plan.allowed.as_ref() == Some(&repeats.digest) {
                 let place = (self.batch_id, self.plan.now);
                 allow_repeats(self.c, place, &repeats.digest, self.base)?;
                 when_done::watch_repeats(self.c, plan, self.plan.now)?;
@@ -281,7 +286,7 @@ impl Load<'_> {
                     self.store_again()?;
                 }
                 sorted.repeats = Some(Repeats {
-                    allowed_other: plan.allowed.is_some(),
+                    allowed_other: plan.allowed.is_some() && may_be_allowed,
                     ..repeats
                 });
             }
@@ -365,11 +370,41 @@ impl Load<'_> {
                 .collect(),
             allowed_other: false,
             whole,
+            came_back: self.came_back()?,
             rest: in_file.unsigned_abs().saturating_sub(rows),
             rest_lines,
             changed: changed.rows(),
             changed_rows: changed.into_shown(),
         })
+    }
+
+    fn came_back(&self) -> Result<CameBack, Error> {
+        let told = match self.existed
+            || self
+                .plan
+                .repeats
+                .as_ref()
+                .is_some_and(|plan| plan.record.is_some())
+        {
+            true => None,
+            false if open_recovery(self.c)?.is_none() => None,
+            false => told_loaded(self.c)?.remove(&key(self.plan.batch.as_str())),
+        };
+        let (mut all, mut rest) = (Identifiers::default(), Identifiers::default());
+        if told.is_some() {
+            let mut statement = self.c.prepare(
+                "select identifier, seq in (select seq from temp.repeat) from instruction where seq > ?1 and generation = 0",
+            )?;
+            let mut rows = statement.query([self.base])?;
+            while let Some(row) = rows.next()? {
+                let identifier = row.get_ref(0)?.as_str().unwrap_or_default();
+                all.add(identifier);
+                if !row.get::<_, bool>(1)? {
+                    rest.add(identifier);
+                }
+            }
+        }
+        Ok(came_back(told.map(|told| told.identifiers), all, rest))
     }
 
     /// Returns the loads in a table of what was found, the newest first, with how many rows of the file each concerns.
