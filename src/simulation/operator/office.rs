@@ -118,7 +118,8 @@ impl Scene {
         if jump == 0 {
             self.world.lock().set_the_clock();
         }
-        if loses && self.again.count() == 0 && self.mended.taken.get() == 0 {
+        let is_on_file = self.again.count() == 0 && self.mended.taken.get() == 0;
+        if loses && is_on_file && !self.rests_on_a_word() {
             self.lose_journal();
         }
         self.on_a_runtime(async {
@@ -239,6 +240,14 @@ impl Scene {
         if let Err(text) = loaded {
             self.world.lock().violation(text);
         }
+    }
+
+    /// Whether a retry rests on the word of a person alone: the gateway does not know the payment that failed, and whoever gave
+    /// that word would have to give it again.
+    fn rests_on_a_word(&self) -> bool {
+        let all = self.generations();
+        all.iter()
+            .any(|generation| generation.replaced && generation.is_decided())
     }
 
     /// The journal is lost, and the file loaded again.
