@@ -30,6 +30,9 @@ impl Words {
                 }
                 None
             }
+            // What has ended is asked about for the sake of its retry: whoever has its identifier says so each time, and that retry
+            // would never wait long enough.
+            Heard::Other if moved.life.state.is_finished() => None,
             Heard::Other => self.other.goes_on(moved.seq).map(Ending::Misread),
         }
     }
@@ -40,6 +43,35 @@ mod tests {
     use super::*;
     use crate::domain::{Amount, Currency, Money};
     use crate::lifecycle::PaymentState;
+
+    #[test]
+    fn words_about_what_has_ended_stop_nothing() {
+        let mut heard = Words::default();
+        for seq in 0..20 {
+            let ended = Transition {
+                life: PaymentState {
+                    state: State::Failed,
+                    ..PaymentState::NEW
+                },
+                ..moved(seq, Heard::Other)
+            };
+            assert_eq!(heard.note(&ended), None);
+        }
+    }
+
+    fn moved(seq: i64, heard: Heard) -> Transition {
+        Transition {
+            seq,
+            lane: 1,
+            from: State::Posting,
+            life: PaymentState::NEW,
+            money: Money {
+                amount: Amount::from_minor(100).unwrap(),
+                currency: Currency::from_code("KES").unwrap(),
+            },
+            heard,
+        }
+    }
 
     #[test]
     fn only_words_that_name_what_is_ours_end_a_row_of_those_that_do_not() {
@@ -71,19 +103,10 @@ mod tests {
             ),
         ] {
             let mut heard = Words::default();
-            let ending = words.iter().enumerate().find_map(|(seq, word)| {
-                heard.note(&Transition {
-                    seq: i64::try_from(seq).unwrap(),
-                    lane: 1,
-                    from: State::Posting,
-                    life: PaymentState::NEW,
-                    money: Money {
-                        amount: Amount::from_minor(100).unwrap(),
-                        currency: Currency::from_code("KES").unwrap(),
-                    },
-                    heard: *word,
-                })
-            });
+            let ending = words
+                .iter()
+                .enumerate()
+                .find_map(|(seq, word)| heard.note(&moved(i64::try_from(seq).unwrap(), *word)));
             assert_eq!(ending, expected, "{words:?}");
         }
     }
