@@ -66,11 +66,15 @@ pub(super) fn argument_of(payment: &Payment) -> String {
     }
 }
 
-/// Says of a row, behind its line, whose it is: `, reference E-7, Ann Wanjiku`.
-pub(super) fn whose<M>(row: &Instruction<M>) -> String {
+/// Says of a row, behind its line, what it is called: `, reference E-7`.
+pub(super) fn called<M>(row: &Instruction<M>) -> String {
     let reference = row.reference.as_ref();
-    let mut text =
-        reference.map_or_else(String::new, |reference| format!(", reference {reference}"));
+    reference.map_or_else(String::new, |reference| format!(", reference {reference}"))
+}
+
+/// The same with the name, where a list is to tell people apart: `, reference E-7, Ann Wanjiku`.
+pub(super) fn whose<M>(row: &Instruction<M>) -> String {
+    let mut text = called(row);
     if !row.customer_names.is_empty() {
         text.push_str(&format!(", {}", output::name(&row.customer_names)));
     }

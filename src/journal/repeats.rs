@@ -88,7 +88,7 @@ pub struct Alike {
     pub other: RepeatedLoad,
     /// The first of their lines.
     pub lines: Vec<u64>,
-    /// How many of those that they repeat by permission were paid when they were loaded.
+    /// How many of those in another load that they look like, or repeat, were paid when they were loaded.
     pub paid: u64,
     /// For each of them the line of the same file that it looks like; empty where that is a row of another load, and where an
     /// earlier release loaded it.

@@ -136,6 +136,20 @@ fn no_seed_moves_money_twice_or_loses_a_row() {
     assert_sound(0, SEEDS);
 }
 
+/// Seeds beyond those of every test run, which failed once.
+const FAILED_ONCE: [u64; 11] = [
+    86_569, 199_148, 228_108, 235_468, 247_388, 283_328, 333_932, 343_478, 367_503, 448_591,
+    470_752,
+];
+
+#[test]
+fn no_seed_fails_that_failed_once() {
+    for seed in FAILED_ONCE {
+        let violations = simulate(seed, false).violations;
+        assert!(violations.is_empty(), "{}", told(seed, &violations));
+    }
+}
+
 /// `SIMULATION_SEEDS=2000000 cargo test --lib simulation::tests::a_night -- --exact --ignored --nocapture`, from
 /// `SIMULATION_FROM` on.
 #[test]

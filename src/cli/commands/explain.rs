@@ -201,7 +201,7 @@ fn print_record(
         record.payment.id,
         row.line,
         output::name(&file.name),
-        named::whose(row),
+        named::called(row),
         row.service,
         row.money.currency,
         output::grouped(&row.money.to_string()),

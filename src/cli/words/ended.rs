@@ -226,12 +226,12 @@ mod tests {
         for (failed, expected) in [
             (
                 vec![(Some(216), tally(2)), (None, tally(1))],
-                "to pay them again: disburse retry b, which says first how many and how much, and asks",
+                "to pay them again: disburse retry b, which says first how many and how much, and asks; what shall not be paid: disburse cancel b REFERENCE",
             ),
             (
                 vec![(Some(110), tally(1))],
                 "1 row is wrong and would fail again as it is: the number is invalid (110): mend its row in r/failed.csv, remove the \
-                 others, then: disburse load r/failed.csv --batch b --amend --sandbox",
+                 others, then: disburse load r/failed.csv --batch b --amend --sandbox; what shall not be paid: disburse cancel b REFERENCE",
             ),
             (
                 vec![
@@ -242,7 +242,7 @@ mod tests {
                 "4 rows are wrong and would fail again as they are: the number is invalid (110), the amount is above what the service allows \
                  (231): mend their rows in r/failed.csv, remove the others, then: disburse load r/failed.csv --batch b --amend --sandbox. The \
                  other 1,200 can be paid again without a change, once the reason is gone: disburse retry b --code 216; it says first how many \
-                 and how much, and asks",
+                 and how much, and asks; what shall not be paid: disburse cancel b REFERENCE",
             ),
         ] {
             assert_eq!(

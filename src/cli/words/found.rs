@@ -263,11 +263,15 @@ fn listed(snapshot: &Snapshot<'_>, name: &PaymentName) -> Result<Option<Listed>,
     }))
 }
 
-fn whose_rejected(row: &RejectedFound) -> String {
-    let mut text = match row.reference.as_str() {
+fn called_rejected(row: &RejectedFound) -> String {
+    match row.reference.as_str() {
         "" => String::new(),
         reference => format!(", reference {reference}"),
-    };
+    }
+}
+
+fn whose_rejected(row: &RejectedFound) -> String {
+    let mut text = called_rejected(row);
     if !row.customer_names.is_empty() {
         text.push_str(&format!(", {}", output::name(&row.customer_names)));
     }
@@ -393,7 +397,7 @@ pub(in crate::cli) fn tell_rejected(
             name.unwrap_or_default(),
             row.line,
             output::name(&row.file.name),
-            whose_rejected(row),
+            called_rejected(row),
             row.service_code,
             amount_of(row),
             without_numbers(&row.msisdn)

@@ -326,12 +326,22 @@ pub(in crate::cli) fn alike_text(alike: &Alike) -> String {
         if count == 1 { "" } else { "s" },
         lines.join(", ")
     );
+    let paid = match (alike.paid, count) {
+        (0, _) => String::new(),
+        (1, 1) => ", which is paid already".to_owned(),
+        (paid, rows) if paid >= rows => ", which are paid already".to_owned(),
+        (1, _) => ", of which 1 is paid already".to_owned(),
+        (paid, _) => format!(
+            ", of which {} are paid already",
+            output::grouped(&paid.to_string())
+        ),
+    };
     match alike.kind {
         AlikeKind::OtherLoad => format!(
-            "{rows} of {file} {pays} the same recipient, amount and service as {other}, under another reference: {lines}"
+            "{rows} of {file} {pays} the same recipient, amount and service as {other}{paid}, under another reference: {lines}"
         ),
         AlikeKind::OtherService => format!(
-            "{rows} of {file} {pays} the same recipient and amount as {other}, through another service: {lines}"
+            "{rows} of {file} {pays} the same recipient and amount as {other}{paid}, through another service: {lines}"
         ),
         AlikeKind::Withdrawn => format!(
             "{rows} of {file} {repeats} that {was} cancelled in {other}, and may not be due here either: {lines}"
@@ -350,16 +360,6 @@ pub(in crate::cli) fn alike_text(alike: &Alike) -> String {
             "{rows} of {file} {has} a reference that reads like that of another row of it: {lines}"
         ),
         AlikeKind::Allowed => {
-            let paid = match (alike.paid, count) {
-                (0, _) => String::new(),
-                (1, 1) => ", which is paid already".to_owned(),
-                (paid, rows) if paid >= rows => ", which are paid already".to_owned(),
-                (1, _) => ", of which 1 is paid already".to_owned(),
-                (paid, _) => format!(
-                    ", of which {} are paid already",
-                    output::grouped(&paid.to_string())
-                ),
-            };
             format!("{rows} of {file} {repeats} of {other}{paid}, as was allowed: {lines}")
         }
     }

@@ -63,7 +63,7 @@ pub(in crate::cli) fn explain(
         record.id,
         row.line,
         output::name(&file.name),
-        named::whose(row),
+        named::called(row),
         row.service,
         row.money,
         row.msisdn.masked()

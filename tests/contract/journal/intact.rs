@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use disburse::domain::DocumentPath;
 use disburse::journal::{
-    BillFinding, BillOutcome, Claim, Error, Halt, Home, LoadRow, Loaded, RunTerms, RunToken, Upload,
+    BillFinding, BillOutcome, Claim, Decision, Error, Halt, Home, LoadRow, Loaded, RunTerms,
+    RunToken, Upload,
 };
 use disburse::ledger::confirmation::{Answer, Confirmation};
 use disburse::lifecycle::{Class, Event, State};
@@ -184,6 +185,52 @@ async fn what_is_changed_while_a_run_goes_on_is_not_claimed_either() {
     tamper(&world, "update instruction set amount = 400 where seq = 4");
     let (claims, altered) = world.claim_or_refusal(token, 4).await;
     assert_eq!((claims.len(), altered), (3, None));
+}
+
+/// An order would put its seal on the edit: a payment that may be on its way would stand as withdrawn, or as decided.
+#[tokio::test]
+async fn no_order_is_taken_about_what_was_changed_in_the_file() {
+    let world = World::loaded(2).await;
+    let token = world.acquire(1).await.token;
+    world.claim(token, 9, 2).await;
+    world.acquire(3).await;
+    assert_eq!(world.count(State::InDoubt), 2);
+    tamper(
+        &world,
+        "update life set state = 0, exposures = 0, attempts = 0 where seq = 1",
+    );
+    let error = world
+        .journal
+        .cancel(batch(), Some("EMP-1".into()), moment(4))
+        .await
+        .unwrap_err();
+    assert!(matches!(error, Error::AlteredRow { .. }), "{error}");
+    assert!(
+        error
+            .to_string()
+            .contains("its evidence adds up to in_doubt"),
+        "{error}"
+    );
+    assert_eq!(world.count(State::Cancelled), 0);
+    // Of the other one an order is taken as ever.
+    let decision = Decision {
+        paid: true,
+        reason: "seen".into(),
+        evidence: "statement".into(),
+    };
+    let decide = |name: &str| {
+        let decision = decision.clone();
+        world
+            .journal
+            .decide(batch(), name.into(), decision, moment(5))
+    };
+    let refused = decide("EMP-1").await;
+    assert!(
+        matches!(refused, Err(Error::AlteredRow { .. })),
+        "{refused:?}"
+    );
+    decide("EMP-2").await.unwrap();
+    assert_eq!(world.count(State::Paid), 1);
 }
 
 #[tokio::test]

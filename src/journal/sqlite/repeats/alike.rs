@@ -37,7 +37,15 @@ impl Load<'_> {
             };
             let (lines, others) = self.lines_of(table, load_id)?;
             let paid = match kind {
-                AlikeKind::Allowed => self.paid_among(load_id)?,
+                AlikeKind::Allowed | AlikeKind::OtherLoad | AlikeKind::OtherService
+                    if self
+                        .plan
+                        .repeats
+                        .as_ref()
+                        .is_some_and(|plan| plan.record.is_none()) =>
+                {
+                    self.paid_among(table, load_id)?
+                }
                 _ => 0,
             };
             let alike = Alike {
@@ -54,13 +62,13 @@ impl Load<'_> {
         Ok(())
     }
 
-    /// Counts the rows that repeat by permission what is paid by now, in whichever generation.
-    fn paid_among(&self, load_id: i64) -> Result<u64, Error> {
+    /// Counts the rows whose like is paid by now, in whichever generation.
+    fn paid_among(&self, table: &'static str, load_id: i64) -> Result<u64, Error> {
         let count: i64 = self.c.query_row(
-            "with recursive generation (seq, latest) as (
-                 select r.seq, r.other from temp.repeat r where r.load_id = ?1
+            &format!("with recursive generation (seq, latest) as (
+                 select r.seq, r.other from {table} r where r.load_id = ?1
                  union all select g.seq, l.replaced_by from generation g join life l on l.seq = g.latest where l.replaced_by is not null)
-             select count(distinct g.seq) from generation g join life l on l.seq = g.latest where l.state = 5",
+             select count(distinct g.seq) from generation g join life l on l.seq = g.latest where l.state = 5"),
             [load_id],
             |row| row.get(0),
         )?;
