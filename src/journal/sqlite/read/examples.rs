@@ -9,36 +9,23 @@ use crate::journal::sqlite::codec::values::identifier_of;
 use crate::lifecycle::State;
 
 impl Snapshot<'_> {
-    /// Returns a payment of the batch in one of these states, as an example of them.
+    /// Returns the first payment of the batch in one of these states, as an example of them.
     ///
     /// # Errors
     /// Faults of the journal.
-    // What is asked about has an index; for the others every life of the batch may have to be read.
     pub fn example(&self, states: &[State]) -> Result<Option<PayerTransactionId>, Error> {
-        let numbers: Vec<i64> = states.iter().map(|state| *state as i64).collect();
-        for state in &numbers {
-            let asked: Option<String> = self
-                .c
-                .prepare_cached(
-                    "select i.identifier from life l indexed by ask_queue join instruction i using (seq)
-                     where l.batch_id = ?1 and l.state = ?2 and l.state >= 2 and l.state <= 4 and l.queued = 1 order by l.due_at limit 1",
-                )?
-                .query_row([self.batch_id, *state], |row| row.get(0))
-                .optional()?;
-            if let Some(asked) = asked {
-                return identifier_of(&asked).map(Some);
-            }
-        }
-        if numbers.is_empty() {
-            return Ok(None);
-        }
-        let numbers: Vec<String> = numbers.iter().map(i64::to_string).collect();
+        let states: Vec<String> = states
+            .iter()
+            .map(|state| (*state as i64).to_string())
+            .collect();
+        // In the order of the table the first that fits is found without sorting those that fit.
         let found: Option<String> = self
             .c
             .query_row(
                 &format!(
-                    "select i.identifier from life l join instruction i using (seq) where l.batch_id = ?1 and l.state in ({}) order by seq limit 1",
-                    numbers.join(", ")
+                    "select i.identifier from instruction i where i.seq =
+                         (select l.seq from life l not indexed where l.batch_id = ?1 and l.state in ({}) order by l.seq limit 1)",
+                    states.join(", ")
                 ),
                 [self.batch_id],
                 |row| row.get(0),
