@@ -159,14 +159,10 @@ create table evidence (
     receiver_narration text
 ) strict;
 create index evidence_by_payment on evidence (seq);
--- Who loaded, ran and decided (40) is found without reading all evidence of a batch; so is what is on the chain of each load
--- (26), of recoveries and of who posted (50, 51, 84), of where a batch belongs, of what an earlier journal may have posted
--- (21), and of rows that are looked at again before they leave (87). For "in" SQLite would build a set of the numbers for each
--- row of evidence that is written.
-create index acts on evidence (batch_id, evidence_id) where event = 40;
-create index files on evidence (batch_id, evidence_id) where event = 26;
-create index recoveries on evidence (batch_id, evidence_id) where (event = 50 or event = 51 or event = 84);
-create index belongs on evidence (batch_id, evidence_id) where (event = 26 or event = 27 or event = 60 or event = 61 or event = 85);
+-- What was recorded of a batch, and of no single payment, is found by its kind without reading all evidence: who loaded, ran and
+-- decided, its files, recoveries, where it belongs. One index: the condition of each is computed for every row of evidence.
+create index about_batch on evidence (event, batch_id, evidence_id) where seq = 0;
+-- So is what an earlier journal may have posted (21), and what is looked at again before it leaves (87).
 create index presumed on evidence (batch_id, evidence_id) where event = 21;
 create index watches on evidence (seq) where event = 87;
 create trigger evidence_is_never_changed before update on evidence when old.batch_id is not null

@@ -156,7 +156,7 @@ impl Snapshot<'_> {
     /// Faults of the journal.
     pub fn acts(&self) -> Result<Vec<ActRecord>, Error> {
         let mut statement = self.c.prepare_cached(
-            "select at, detail from evidence indexed by acts where batch_id = ?1 and event = 40 order by evidence_id",
+            "select at, detail from evidence indexed by about_batch where seq = 0 and event = 40 and batch_id = ?1 order by evidence_id",
         )?;
         let mut rows = statement.query([self.batch_id])?;
         let mut acts = Vec::new();
@@ -177,7 +177,7 @@ impl Snapshot<'_> {
         let found: Option<(i64, String)> = self
             .c
             .prepare_cached(
-                "select at, detail from evidence indexed by acts where batch_id = ?1 and event = 40 and evidence_id > ?2
+                "select at, detail from evidence indexed by about_batch where seq = 0 and event = 40 and batch_id = ?1 and evidence_id > ?2
                  order by evidence_id limit 1",
             )?
             .query_row([self.batch_id, evidence_id], |row| Ok((row.get(0)?, row.get(1)?)))

@@ -216,7 +216,7 @@ pub(in crate::journal::sqlite) fn begins(
         Some(batch_id) => {
             let was_recovered = c
                 .prepare_cached(
-                    "select exists (select 1 from evidence indexed by recoveries where batch_id = ?1 and (event = 50 or event = 51 or event = 84))",
+                    "select exists (select 1 from evidence indexed by about_batch where seq = 0 and event in (50, 51, 84) and batch_id = ?1)",
                 )?
                 .query_row([batch_id], |row| row.get(0))?;
             (was_recovered, purpose(c, batch_id)?)

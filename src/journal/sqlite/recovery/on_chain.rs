@@ -141,8 +141,8 @@ pub(in crate::journal::sqlite) fn altered(c: &Connection) -> Result<Option<&'sta
 fn last_words(c: &Connection) -> Result<Vec<String>, Error> {
     const _: () = assert!(RECOVERY_BEGAN == 50 && RECOVERY_DONE == 51 && ORDERS_GIVEN_AGAIN == 84);
     let mut statement = c.prepare_cached(
-        "select coalesce(detail ->> 'on_record', ''), max(evidence_id) from evidence indexed by recoveries
-         where (event = 50 or event = 51 or event = 84) group by batch_id",
+        "select coalesce(detail ->> 'on_record', ''), max(evidence_id) from evidence indexed by about_batch
+         where seq = 0 and event in (50, 51, 84) group by batch_id",
     )?;
     let found = statement.query_map([], |row| row.get(0))?;
     Ok(found.collect::<Result<_, _>>()?)

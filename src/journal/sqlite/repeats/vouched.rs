@@ -24,8 +24,8 @@ use crate::ledger::intact::{Mismatch, same};
 /// [`Error::AlteredLoad`].
 pub(in crate::journal::sqlite) fn check_loads(c: &Connection) -> Result<(), Error> {
     let mut statement = c.prepare_cached(
-        "select e.batch_id, e.digest, e.detail, b.name from evidence e indexed by files left join batch b on b.batch_id = e.batch_id
-         where e.event = 26",
+        "select e.batch_id, e.digest, e.detail, b.name from evidence e indexed by about_batch left join batch b on b.batch_id = e.batch_id
+         where e.seq = 0 and e.event = 26",
     )?;
     const _: () = assert!(FILE_LOADED == 26);
     let mut rows = statement.query([])?;

@@ -66,8 +66,8 @@ fn stands(c: &Connection, batch_id: i64) -> Result<Belongs, Error> {
 
 fn recorded(c: &Connection, batch_id: i64) -> Result<Belongs, Error> {
     let mut statement = c.prepare_cached(
-        "select event, digest, detail ->> 'rehearsal', detail ->> 'account' from evidence indexed by belongs
-         where batch_id = ?1 and (event = 26 or event = 27 or event = 60 or event = 61 or event = 85) order by evidence_id",
+        "select event, digest, detail ->> 'rehearsal', detail ->> 'account' from evidence indexed by about_batch
+         where seq = 0 and event in (26, 27, 60, 61, 85) and batch_id = ?1 order by evidence_id",
     )?;
     let mut rows = statement.query([batch_id])?;
     let mut recorded = Belongs::default();
