@@ -12,8 +12,9 @@ use crate::domain::{
 use crate::journal::sqlite::load::loading;
 use crate::journal::sqlite::payments::callbacks::STORED_CALLBACKS;
 use crate::journal::sqlite::preflight::documents::without_upload;
+use crate::journal::sqlite::run::claim_started::due_in_lane;
 use crate::journal::sqlite::run::restart::{DOUBTS, GIVEN_UP, NEVER_DUE, PUT_OFF, RESTART_POSTS};
-use crate::journal::sqlite::run::verbs::{NEXT_QUESTION, due_in_lane, next_in_lane};
+use crate::journal::sqlite::run::verbs::{NEXT_QUESTION, next_in_lane};
 use crate::journal::sqlite::schema::open::{APPLICATION_ID, SCHEMA_VERSION};
 use crate::journal::sqlite::schema::open::{Missing, for_reading, for_writing};
 use crate::journal::sqlite::session::transaction::WriteSession;

@@ -37,26 +37,10 @@ pub(in crate::journal::sqlite) fn claim_fresh(
     let up_to = confirmed.instruction;
     let found = read(c, (batch_id, lane), (from, up_to), share)?;
     let seqs: Vec<i64> = found.iter().map(|(seq, _)| *seq).collect();
-    let mut held = Watched::default();
-    if !found.is_empty() {
-        let altered = check_fresh(c, (batch_id, lane), &seqs)?;
-        if altered.is_some() {
-            return Ok(altered.map(Halt::Altered));
-        }
-        for (seq, payment) in &found {
-            if !c.allows(batch_id, payment.instruction.money) {
-                let beyond = told(c, *seq, Mismatch::Beyond)?;
-                return Ok(Some(Halt::Altered(beyond)));
-            }
-        }
-        held = watched(c, &seqs)?;
-        if held.altered.is_some() {
-            return Ok(held.altered.map(Halt::Altered));
-        }
-        if let Some(what) = held.paid {
-            return Ok(Some(Halt::PaidElsewhere(what)));
-        }
-    }
+    let held = match may_leave(c, (batch_id, lane), &found, &seqs)? {
+        Ok(held) => held,
+        Err(halt) => return Ok(Some(halt)),
+    };
     let next = match found.last() {
         Some((last, _)) if found.len() == share => last + 1,
         // All of them were looked at, as far as they are confirmed.
@@ -73,27 +57,18 @@ pub(in crate::journal::sqlite) fn claim_fresh(
     if found.is_empty() {
         return Ok(None);
     }
-    let Step { life, .. } = step(
-        &PaymentState::NEW,
-        Event::Claimed,
-        StepContext { now, jitter: 0 },
-        policy,
-    );
+    let moment = StepContext { now, jitter: 0 };
+    let Step { life, .. } = step(&PaymentState::NEW, Event::Claimed, moment, policy);
     #[cfg(test)]
     let forgets = crate::seeded_bugs::SeededBug::ClaimWithoutIntent.is_active();
     #[cfg(not(test))]
     let forgets = false;
     if forgets {
-        let due_at = Some(Timestamp::from_millis(now.as_millis() + 500));
-        begin_lives(
-            c,
-            (batch_id, lane),
-            &seqs,
-            &PaymentState {
-                due_at,
-                ..PaymentState::NEW
-            },
-        )?;
+        let forgotten = PaymentState {
+            due_at: Some(Timestamp::from_millis(now.as_millis() + 500)),
+            ..PaymentState::NEW
+        };
+        begin_lives(c, (batch_id, lane), &seqs, &forgotten)?;
     } else {
         begin_lives(c, (batch_id, lane), &seqs, &life)?;
         c.append(&Evidence {
@@ -106,24 +81,8 @@ pub(in crate::journal::sqlite) fn claim_fresh(
         })?;
     }
     for (seq, payment) in found {
-        let subject = Subject {
-            batch_id,
-            has_generations: false,
-            // Nothing was known of it.
-            callbacks: Some(0),
-            moved: Transition {
-                seq,
-                lane,
-                from: State::Ready,
-                life,
-                money: payment.instruction.money,
-                heard: Heard::Nothing,
-            },
-        };
         if !forgets {
-            c.remember(&subject);
-            c.remember_payment(seq, &payment);
-            c.moved(&subject, State::Ready)?;
+            remember_claimed(c, (batch_id, lane), seq, &payment, life)?;
         }
         claims.push(Claim {
             seq,
@@ -134,6 +93,60 @@ pub(in crate::journal::sqlite) fn claim_fresh(
         });
     }
     Ok(None)
+}
+
+/// Compares fresh payments with the chain, what was confirmed, and what was paid elsewhere since. Returns those that are looked
+/// at once more before they leave, or why nothing may leave.
+fn may_leave(
+    c: &WriteSession,
+    (batch_id, lane): (i64, i64),
+    found: &[(i64, Payment)],
+    seqs: &[i64],
+) -> Result<Result<Watched, Halt>, Error> {
+    if found.is_empty() {
+        return Ok(Ok(Watched::default()));
+    }
+    if let Some(altered) = check_fresh(c, (batch_id, lane), seqs)? {
+        return Ok(Err(Halt::Altered(altered)));
+    }
+    for (seq, payment) in found {
+        if !c.allows(batch_id, payment.instruction.money) {
+            return Ok(Err(Halt::Altered(told(c, *seq, Mismatch::Beyond)?)));
+        }
+    }
+    let mut held = watched(c, seqs)?;
+    Ok(match (held.altered.take(), held.paid.take()) {
+        (Some(altered), _) => Err(Halt::Altered(altered)),
+        (None, Some(what)) => Err(Halt::PaidElsewhere(what)),
+        (None, None) => Ok(held),
+    })
+}
+
+/// Keeps in memory where a payment stands that was claimed for the first time.
+fn remember_claimed(
+    c: &WriteSession,
+    (batch_id, lane): (i64, i64),
+    seq: i64,
+    payment: &Payment,
+    life: PaymentState,
+) -> Result<(), Error> {
+    let subject = Subject {
+        batch_id,
+        has_generations: false,
+        // Nothing was known of it.
+        callbacks: Some(0),
+        moved: Transition {
+            seq,
+            lane,
+            from: State::Ready,
+            life,
+            money: payment.instruction.money,
+            heard: Heard::Nothing,
+        },
+    };
+    c.remember(&subject);
+    c.remember_payment(seq, payment);
+    c.moved(&subject, State::Ready)
 }
 
 pub(in crate::journal::sqlite) fn read(

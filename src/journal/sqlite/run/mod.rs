@@ -1,6 +1,7 @@
 //! The verbs of a run: it takes a batch, claims, asks, holds lanes, and rests.
 
 pub(super) mod belongs;
+pub(super) mod claim_started;
 pub(super) mod claim_unstarted;
 pub(super) mod confirmed;
 pub(super) mod gateway_moved;

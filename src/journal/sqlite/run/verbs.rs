@@ -1,10 +1,9 @@
 //! The verbs of a run: take the batch, claim, ask, hold lanes.
 
-use std::sync::Arc;
-
 use rusqlite::{Connection, OptionalExtension, params};
 use serde_json::Value;
 
+use super::claim_started::{claim_lane, covered};
 use super::claim_unstarted::claim_fresh;
 use super::confirmed;
 use super::lanes::held_lanes;
@@ -15,32 +14,21 @@ use super::restart::{bring_back, doubt_anew, restart_waits};
 use crate::domain::{BatchName, ResponseDetails, Timestamp};
 use crate::journal::sqlite::codec::catalog::known_batch;
 use crate::journal::sqlite::codec::values::NEVER;
-use crate::journal::sqlite::codec::values::{
-    LIFE_COLUMNS, PAYMENT_COLUMNS, PAYMENT_WIDTH, corrupt, identifier_of, life_of, payment_of,
-    stamp,
-};
-use crate::journal::sqlite::payments::apply::{apply, claim_one};
+use crate::journal::sqlite::codec::values::{corrupt, identifier_of, stamp};
+use crate::journal::sqlite::payments::apply::apply;
 use crate::journal::sqlite::payments::ask_stale;
 use crate::journal::sqlite::payments::generations;
 use crate::journal::sqlite::payments::unstarted::has_fresh;
-use crate::journal::sqlite::payments::watched::watched;
 use crate::journal::sqlite::preflight::documents::DOCUMENT_IS_THERE;
 use crate::journal::sqlite::recovery::given_orders::lost_orders;
 use crate::journal::sqlite::recovery::on_chain;
 use crate::journal::sqlite::session::deferred_queries::DeferredQueries;
 use crate::journal::sqlite::session::fence::{assert_current, epoch};
 use crate::journal::sqlite::session::payments::subject;
-use crate::journal::sqlite::session::subject::Subject;
 use crate::journal::sqlite::session::transaction::WriteSession;
-use crate::journal::sqlite::verify::checks::{check_generations, check_touched};
-use crate::journal::sqlite::verify::intact::told;
-use crate::journal::{
-    Acquired, Claim, Clearance, Due, Error, Halt, Heard, Question, RunTerms, RunToken, Transition,
-};
+use crate::journal::{Acquired, Claim, Clearance, Due, Error, Halt, Question, RunTerms, RunToken};
 use crate::ledger::Purpose;
 use crate::ledger::confirmation::{Bound, Confirmation};
-use crate::ledger::generations::Order;
-use crate::ledger::intact::Mismatch;
 use crate::ledger::recovery::{OrdersLost, held_back};
 use crate::lifecycle::{Event, Policy, State, StepContext};
 
@@ -208,26 +196,6 @@ pub(in crate::journal::sqlite) fn claim(
     Ok((claims, halt))
 }
 
-/// The bill that told the amount of instruction `i`.
-const PRICED_BY: &str = "(select b.bill_id from bill b where b.seq = i.seq and b.outcome = 0)";
-
-/// Holds for an instruction `i` that a confirmation up to instruction ?5 and bill ?6 covers.
-fn covered() -> String {
-    format!("(i.seq <= ?5 and (i.as_due = 0 or coalesce({PRICED_BY}, 0) <= ?6))")
-}
-
-/// Payments of lane ?2 that may be posted by ?3, the oldest first, and what of their documents is to be named.
-pub(in crate::journal::sqlite) fn due_in_lane() -> String {
-    let covered = covered();
-    format!(
-        "select {PAYMENT_COLUMNS}, {LIFE_COLUMNS}, seq, (select u.reference from upload u where u.seq = l.seq),
-             iif(i.as_due = 1, {PRICED_BY}, null)
-         from life l indexed by post_queue cross join instruction i using (seq) join service s on s.service_id = i.service_id
-         where l.batch_id = ?1 and l.service_id = ?2 and l.state = 0 and l.due_at <= ?3 and {DOCUMENT_IS_THERE} and {covered}
-         order by l.due_at, seq limit ?4"
-    )
-}
-
 /// When the next payment of lane ?2 may be posted, before ?3.
 pub(in crate::journal::sqlite) fn next_in_lane() -> String {
     let covered = covered();
@@ -247,126 +215,6 @@ pub(in crate::journal::sqlite) fn waiting_in_lane() -> String {
     format!(
         "select exists ({waiting} and {covered} and not {DOCUMENT_IS_THERE} limit ?4), exists ({waiting} and not {covered} limit ?4)"
     )
-}
-
-/// Records the intent to post payments whose life has begun: what was posted before, or waited for its document or its bill.
-fn claim_lane(
-    c: &WriteSession,
-    (batch_id, lane): (i64, i64),
-    confirmed: Bound,
-    share: usize,
-    now: Timestamp,
-    policy: &Policy,
-    claims: &mut Vec<Claim>,
-) -> Result<Option<Halt>, Error> {
-    let sql = due_in_lane();
-    #[cfg(test)]
-    let sql = if crate::seeded_bugs::SeededBug::DocumentForgotten.is_active() {
-        sql.replace(DOCUMENT_IS_THERE, "true")
-    } else {
-        sql
-    };
-    let mut statement = c.prepare_cached(&sql)?;
-    let mut rows = statement.query(params![
-        batch_id,
-        lane,
-        now.as_millis(),
-        i64::try_from(share).unwrap_or(i64::MAX),
-        confirmed.instruction,
-        confirmed.bill,
-    ])?;
-    // The index is read to the end before the claims below change it.
-    let mut found = Vec::with_capacity(share);
-    while let Some(row) = rows.next()? {
-        let payment = payment_of(row, 0)?;
-        let life = life_of(row, PAYMENT_WIDTH)?;
-        let (seq, document): (i64, Option<String>) =
-            (row.get(PAYMENT_WIDTH + 10)?, row.get(PAYMENT_WIDTH + 11)?);
-        if confirmed.covers(seq, row.get(PAYMENT_WIDTH + 12)?) {
-            found.push((seq, payment, life, document));
-        }
-    }
-    drop(rows);
-    let moment = StepContext { now, jitter: 0 };
-    let mut leaving = Vec::with_capacity(found.len());
-    for (seq, payment, life, support_document) in found {
-        let of_lane = (batch_id, lane);
-        let document = support_document.is_some();
-        let mut altered = check_touched(c, of_lane, seq, &payment, &life, document)?;
-        if altered.is_none() && payment.generation > 0 {
-            altered = check_generations(c, of_lane, seq)?;
-        }
-        if altered.is_some() {
-            return Ok(altered.map(Halt::Altered));
-        }
-        let money = payment.instruction.money;
-        let mut subject = Subject {
-            batch_id,
-            has_generations: payment.generation > 0,
-            callbacks: None,
-            moved: Transition {
-                seq,
-                lane,
-                from: State::Ready,
-                life,
-                money,
-                heard: Heard::Nothing,
-            },
-        };
-        if generations::settle(c, &mut subject, moment, Some(policy))? != Order::Leave
-            || ask_stale::ask_again(c, seq, &life, now, policy)?
-        {
-            continue;
-        }
-        let held = watched(c, &[seq])?;
-        if held.altered.is_some() {
-            return Ok(held.altered.map(Halt::Altered));
-        }
-        if let Some(what) = held.paid {
-            return Ok(Some(Halt::PaidElsewhere(what)));
-        }
-        if life.attempts == 0 && !c.allows(batch_id, money) {
-            let beyond = told(c, seq, Mismatch::Beyond)?;
-            return Ok(Some(Halt::Altered(beyond)));
-        }
-        let is_watched = !held.seqs.is_empty();
-        leaving.push((subject, payment, support_document, is_watched));
-    }
-    for (mut subject, payment, support_document, is_watched) in leaving {
-        let Transition { seq, life, .. } = subject.moved;
-        #[cfg(test)]
-        let payment = crate::journal::sqlite::writer::seeded_bugs::mistaken(payment, &life);
-        #[cfg(test)]
-        let support_document = support_document.map(|reference| {
-            let other = life.attempts > 0
-                && crate::seeded_bugs::SeededBug::OtherDocumentOnRepost.is_active();
-            reference + if other { "-2" } else { "" }
-        });
-        #[cfg(test)]
-        if crate::seeded_bugs::SeededBug::ClaimWithoutIntent.is_active() {
-            c.prepare_cached("update life set due_at = ?2 where seq = ?1")?
-                .execute(params![seq, now.as_millis() + 500])?;
-            claims.push(Claim {
-                seq,
-                lane,
-                payment: Arc::new(payment),
-                support_document: None,
-                looked_at_last: false,
-            });
-            continue;
-        }
-        if claim_one(c, &mut subject, moment, policy)? {
-            c.moved(&subject, State::Ready)?;
-            claims.push(Claim {
-                seq,
-                lane,
-                payment: Arc::new(payment),
-                support_document,
-                looked_at_last: life.is_exposed() || subject.has_generations || is_watched,
-            });
-        }
-    }
-    Ok(None)
 }
 
 /// Says of claims, just before they leave, whether they still may: evidence from elsewhere may have settled them, or paid an

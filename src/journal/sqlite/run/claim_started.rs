@@ -1,0 +1,243 @@
+//! Payments whose life has begun, claimed one by one: what was posted before, or waited for its document or its bill.
+
+use std::sync::Arc;
+
+use rusqlite::params;
+
+use crate::domain::{Payment, Timestamp};
+use crate::journal::sqlite::codec::values::{
+    LIFE_COLUMNS, PAYMENT_COLUMNS, PAYMENT_WIDTH, life_of, payment_of,
+};
+use crate::journal::sqlite::payments::apply::claim_one;
+use crate::journal::sqlite::payments::ask_stale;
+use crate::journal::sqlite::payments::generations;
+use crate::journal::sqlite::payments::watched::watched;
+use crate::journal::sqlite::preflight::documents::DOCUMENT_IS_THERE;
+use crate::journal::sqlite::session::subject::Subject;
+use crate::journal::sqlite::session::transaction::WriteSession;
+use crate::journal::sqlite::verify::checks::{check_generations, check_touched};
+use crate::journal::sqlite::verify::intact::told;
+use crate::journal::{Claim, Error, Halt, Heard, Transition};
+use crate::ledger::confirmation::Bound;
+use crate::ledger::generations::Order;
+use crate::ledger::intact::Mismatch;
+use crate::lifecycle::{PaymentState, Policy, State, StepContext};
+
+/// The bill that told the amount of instruction `i`.
+const PRICED_BY: &str = "(select b.bill_id from bill b where b.seq = i.seq and b.outcome = 0)";
+
+/// Holds for an instruction `i` that a confirmation up to instruction ?5 and bill ?6 covers.
+pub(in crate::journal::sqlite) fn covered() -> String {
+    format!("(i.seq <= ?5 and (i.as_due = 0 or coalesce({PRICED_BY}, 0) <= ?6))")
+}
+
+/// Payments of lane ?2 that may be posted by ?3, the oldest first, and what of their documents is to be named.
+pub(in crate::journal::sqlite) fn due_in_lane() -> String {
+    let covered = covered();
+    format!(
+        "select {PAYMENT_COLUMNS}, {LIFE_COLUMNS}, seq, (select u.reference from upload u where u.seq = l.seq),
+             iif(i.as_due = 1, {PRICED_BY}, null)
+         from life l indexed by post_queue cross join instruction i using (seq) join service s on s.service_id = i.service_id
+         where l.batch_id = ?1 and l.service_id = ?2 and l.state = 0 and l.due_at <= ?3 and {DOCUMENT_IS_THERE} and {covered}
+         order by l.due_at, seq limit ?4"
+    )
+}
+
+/// Records the intent to post up to `share` payments of a lane whose life has begun.
+pub(in crate::journal::sqlite) fn claim_lane(
+    c: &WriteSession,
+    of_lane: (i64, i64),
+    confirmed: Bound,
+    share: usize,
+    now: Timestamp,
+    policy: &Policy,
+    claims: &mut Vec<Claim>,
+) -> Result<Option<Halt>, Error> {
+    // The index is read to the end before the claims below change it.
+    let due = read_due(c, of_lane, confirmed, share, now)?;
+    let mut leaving = Vec::with_capacity(due.len());
+    for due in due {
+        match judge_due(c, of_lane, due, now, policy)? {
+            Judged::Leaves(one) => leaving.push(one),
+            Judged::Waits => {}
+            Judged::Halts(halt) => return Ok(Some(halt)),
+        }
+    }
+    for one in leaving {
+        claims.extend(claim_due(c, of_lane.1, one, now, policy)?);
+    }
+    Ok(None)
+}
+
+/// A payment that is due to be posted, as it was read.
+struct DuePayment {
+    seq: i64,
+    payment: Payment,
+    life: PaymentState,
+    support_document: Option<String>,
+}
+
+/// Reads up to `share` payments of a lane that are due, and confirmed.
+fn read_due(
+    c: &WriteSession,
+    (batch_id, lane): (i64, i64),
+    confirmed: Bound,
+    share: usize,
+    now: Timestamp,
+) -> Result<Vec<DuePayment>, Error> {
+    let sql = due_in_lane();
+    #[cfg(test)]
+    let sql = if crate::seeded_bugs::SeededBug::DocumentForgotten.is_active() {
+        sql.replace(DOCUMENT_IS_THERE, "true")
+    } else {
+        sql
+    };
+    let mut statement = c.prepare_cached(&sql)?;
+    let mut rows = statement.query(params![
+        batch_id,
+        lane,
+        now.as_millis(),
+        i64::try_from(share).unwrap_or(i64::MAX),
+        confirmed.instruction,
+        confirmed.bill,
+    ])?;
+    let mut found = Vec::with_capacity(share);
+    while let Some(row) = rows.next()? {
+        let due = DuePayment {
+            seq: row.get(PAYMENT_WIDTH + 10)?,
+            payment: payment_of(row, 0)?,
+            life: life_of(row, PAYMENT_WIDTH)?,
+            support_document: row.get(PAYMENT_WIDTH + 11)?,
+        };
+        if confirmed.covers(due.seq, row.get(PAYMENT_WIDTH + 12)?) {
+            found.push(due);
+        }
+    }
+    Ok(found)
+}
+
+/// A payment that may leave.
+struct Leaving {
+    subject: Subject,
+    payment: Payment,
+    support_document: Option<String>,
+    is_watched: bool,
+}
+
+/// What becomes of a payment that is due.
+enum Judged {
+    Leaves(Leaving),
+    /// Something is to be heard first, or it has been withdrawn.
+    Waits,
+    /// Nothing of the batch may leave.
+    Halts(Halt),
+}
+
+/// Judges whether a payment whose life has begun may leave: by the chain, the earlier generations of its row, what is to be asked
+/// again, what was paid elsewhere since, and what was confirmed.
+fn judge_due(
+    c: &WriteSession,
+    of_lane: (i64, i64),
+    DuePayment {
+        seq,
+        payment,
+        life,
+        support_document,
+    }: DuePayment,
+    now: Timestamp,
+    policy: &Policy,
+) -> Result<Judged, Error> {
+    let (batch_id, lane) = of_lane;
+    let moment = StepContext { now, jitter: 0 };
+    let document = support_document.is_some();
+    let mut altered = check_touched(c, of_lane, seq, &payment, &life, document)?;
+    if altered.is_none() && payment.generation > 0 {
+        altered = check_generations(c, of_lane, seq)?;
+    }
+    if let Some(altered) = altered {
+        return Ok(Judged::Halts(Halt::Altered(altered)));
+    }
+    let money = payment.instruction.money;
+    let mut subject = Subject {
+        batch_id,
+        has_generations: payment.generation > 0,
+        callbacks: None,
+        moved: Transition {
+            seq,
+            lane,
+            from: State::Ready,
+            life,
+            money,
+            heard: Heard::Nothing,
+        },
+    };
+    if generations::settle(c, &mut subject, moment, Some(policy))? != Order::Leave
+        || ask_stale::ask_again(c, seq, &life, now, policy)?
+    {
+        return Ok(Judged::Waits);
+    }
+    let held = watched(c, &[seq])?;
+    if let Some(altered) = held.altered {
+        return Ok(Judged::Halts(Halt::Altered(altered)));
+    }
+    if let Some(what) = held.paid {
+        return Ok(Judged::Halts(Halt::PaidElsewhere(what)));
+    }
+    if life.attempts == 0 && !c.allows(batch_id, money) {
+        let beyond = told(c, seq, Mismatch::Beyond)?;
+        return Ok(Judged::Halts(Halt::Altered(beyond)));
+    }
+    Ok(Judged::Leaves(Leaving {
+        subject,
+        payment,
+        support_document,
+        is_watched: !held.seqs.is_empty(),
+    }))
+}
+
+/// Records the intent to post a payment that may leave.
+fn claim_due(
+    c: &WriteSession,
+    lane: i64,
+    Leaving {
+        mut subject,
+        payment,
+        support_document,
+        is_watched,
+    }: Leaving,
+    now: Timestamp,
+    policy: &Policy,
+) -> Result<Option<Claim>, Error> {
+    let Transition { seq, life, .. } = subject.moved;
+    #[cfg(test)]
+    let payment = crate::journal::sqlite::writer::seeded_bugs::mistaken(payment, &life);
+    #[cfg(test)]
+    let support_document = support_document.map(|reference| {
+        let other =
+            life.attempts > 0 && crate::seeded_bugs::SeededBug::OtherDocumentOnRepost.is_active();
+        reference + if other { "-2" } else { "" }
+    });
+    #[cfg(test)]
+    if crate::seeded_bugs::SeededBug::ClaimWithoutIntent.is_active() {
+        c.prepare_cached("update life set due_at = ?2 where seq = ?1")?
+            .execute(params![seq, now.as_millis() + 500])?;
+        return Ok(Some(Claim {
+            seq,
+            lane,
+            payment: Arc::new(payment),
+            support_document: None,
+            looked_at_last: false,
+        }));
+    }
+    if !claim_one(c, &mut subject, StepContext { now, jitter: 0 }, policy)? {
+        return Ok(None);
+    }
+    c.moved(&subject, State::Ready)?;
+    Ok(Some(Claim {
+        seq,
+        lane,
+        payment: Arc::new(payment),
+        support_document,
+        looked_at_last: life.is_exposed() || subject.has_generations || is_watched,
+    }))
+}
