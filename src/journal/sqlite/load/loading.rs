@@ -13,7 +13,7 @@ use super::corrections::Corrections;
 use super::job::{Lane, Load, Seen};
 use super::prepare::{self, Preparer};
 use super::sorted::Sorted;
-use crate::domain::{AmountField, Instruction, PayerTransactionId, Tally};
+use crate::domain::{AmountField, Instruction, PayerTransactionId, ServiceCode, Tally};
 use crate::journal::sqlite::codec::catalog::purpose;
 use crate::journal::sqlite::codec::insert::{Insert, Placed};
 use crate::journal::sqlite::codec::values::NEVER;
@@ -58,19 +58,10 @@ impl<'a> Load<'a> {
         plan: &'a LoadPlan,
     ) -> Result<Result<Self, LoadRefusal>, Error> {
         let existing = batch_id(c, plan.batch.as_str())?;
-        if let Some(batch_id) = existing {
-            let originator: String = c.query_row(
-                "select originator from batch where batch_id = ?1",
-                [batch_id],
-                |row| row.get(0),
-            )?;
-            if originator != plan.originator.as_str() {
-                return Ok(Err(LoadRefusal::OtherOriginator(originator)));
-            }
-            let purpose = purpose(c, batch_id)?;
-            if !purpose.agrees(plan.purpose) {
-                return Ok(Err(LoadRefusal::OtherPurpose(purpose)));
-            }
+        if let Some(batch_id) = existing
+            && let Some(refusal) = refuse_another(c, plan, batch_id)?
+        {
+            return Ok(Err(refusal));
         }
         let now = plan.now.as_millis();
         on_chain::assert_as_recorded(c)?;
@@ -82,38 +73,10 @@ impl<'a> Load<'a> {
             begun::order(c, plan.now)?;
         }
         let presumes = plan.presume_posted || open_recovery(c)?.is_some();
-        let record = plan.repeats.as_ref().and_then(|plan| plan.record.as_ref());
-        let mut services_on_record = Vec::new();
-        let on_record = match record {
-            Some(path) => {
-                let record = open::for_reading(path)?;
-                check_loads(&record)?;
-                services_on_record = services(&record)?;
-                Key::of(&record)?
-            }
-            None => None,
-        };
-        if record.is_none() && plan.repeats.is_some() {
-            services_on_record = services(c)?;
-        }
-        if plan.repeats.is_some() {
-            check_loads(c)?;
-        }
-        if let Some(key) = on_record {
-            key.keep(c)?;
-        }
-        let key = Key::made(c)?;
+        let (key, services_on_record) = on_record(c, plan)?;
         let batch_id = match existing {
             Some(batch_id) => batch_id,
-            None => {
-                c.execute(
-                    "insert into batch (name, originator, created_at) values (?1, ?2, ?3)",
-                    params![plan.batch.as_str(), plan.originator.as_str(), now],
-                )?;
-                let batch_id = c.last_insert_rowid();
-                Chain::begin(c, batch_id)?;
-                batch_id
-            }
+            None => begin_batch(c, plan)?,
         };
         c.mark(batch_id);
         checked::begin(c)?;
@@ -178,16 +141,9 @@ impl<'a> Load<'a> {
             prepared.fingerprints.zip(prepared.through_others),
         );
         let digest = seen.digest(prepared.digest);
-        if !self.plan.new_documents
-            && let Some(loaded) = self.recalled(&digest)?
-        {
-            return Ok(loaded);
-        }
         let plain = seen.plain_digest(prepared.digest);
-        if bad > 0
-            && !self.plan.new_documents
-            && self.has_set_aside_the_same(&plain)?
-            && let Some(loaded) = self.recalled(&plain)?
+        if !self.plan.new_documents
+            && let Some(loaded) = self.loaded_before(&digest, &plain, bad)?
         {
             return Ok(loaded);
         }
@@ -205,22 +161,10 @@ impl<'a> Load<'a> {
         if !sorted.anothers.is_empty() {
             return Ok(Loaded::Refused(LoadRefusal::Corrections(sorted.anothers)));
         }
-        if self.existed {
-            if bad > 0 {
-                sorted.set_aside_before = self.drop_set_aside_before()?;
-            }
-            if !sorted.late.is_empty() && !skips {
-                return Ok(Loaded::Refused(bad_rows(bad, sorted)));
-            }
-            if is_added && let Some(refusal) = self.find_mended()? {
-                return Ok(Loaded::Refused(refusal));
-            }
-            if let Some(refusal) = self.compare(&sorted)? {
-                return Ok(Loaded::Refused(refusal));
-            }
-            if let Some(refusal) = self.refuse_withdrawn()? {
-                return Ok(Loaded::Refused(refusal));
-            }
+        if self.existed
+            && let Some(refusal) = self.refuse_change((bad, skips), is_added, &mut sorted)?
+        {
+            return Ok(Loaded::Refused(refusal));
         }
         if is_added && let Some(refusal) = self.refuse_corrections(&mut sorted)? {
             return Ok(Loaded::Refused(refusal));
@@ -237,6 +181,44 @@ impl<'a> Load<'a> {
             false => digest,
         };
         self.finish(&digest, sorted)
+    }
+
+    /// Returns what became of the file when it was loaded before: with the same bad rows, or with them set aside.
+    fn loaded_before(
+        &mut self,
+        digest: &str,
+        plain: &str,
+        bad: u64,
+    ) -> Result<Option<Loaded>, Error> {
+        if let Some(loaded) = self.recalled(digest)? {
+            return Ok(Some(loaded));
+        }
+        match bad > 0 && self.has_set_aside_the_same(plain)? {
+            true => self.recalled(plain),
+            false => Ok(None),
+        }
+    }
+
+    /// Returns why the batch is not changed by the file, if it is not.
+    fn refuse_change(
+        &mut self,
+        (bad, skips): (u64, bool),
+        is_added: bool,
+        sorted: &mut Sorted,
+    ) -> Result<Option<LoadRefusal>, Error> {
+        if bad > 0 {
+            sorted.set_aside_before = self.drop_set_aside_before()?;
+        }
+        if !sorted.late.is_empty() && !skips {
+            return Ok(Some(bad_rows(bad, std::mem::take(sorted))));
+        }
+        if is_added && let Some(refusal) = self.find_mended()? {
+            return Ok(Some(refusal));
+        }
+        match self.compare(sorted)? {
+            Some(refusal) => Ok(Some(refusal)),
+            None => self.refuse_withdrawn(),
+        }
     }
 
     fn finish(self, digest: &str, sorted: Sorted) -> Result<Loaded, Error> {
@@ -295,10 +277,17 @@ impl<'a> Load<'a> {
         if self.existed {
             hold_added(self.c, self.batch_id, self.load_id)?;
         }
+        self.tell_orders(summary.mended + summary.replaced, total.count)?;
+        self.tell_place()?;
+        Ok(Loaded::New(summary))
+    }
+
+    /// Counts what a person ordered with this load.
+    fn tell_orders(&self, corrected: u64, added: u64) -> Result<(), Error> {
         // A copy that has lost it knows what was corrected as it was, and would take another correction for the first one; and
         // what failed may be paid by a row that was added.
-        match summary.mended + summary.replaced {
-            0 if self.existed && total.count > 0 => {
+        match corrected {
+            0 if self.existed && added > 0 => {
                 let rows = self.touched()?;
                 self.c
                     .count_order(self.batch_id, self.plan.now, "load --amend", &rows)?;
@@ -310,6 +299,11 @@ impl<'a> Load<'a> {
                 self.c.act_upon(place, "correct", source, &rows, None)?;
             }
         }
+        Ok(())
+    }
+
+    /// Tells the mark beside the journal, and the chain, what began or changed with this load.
+    fn tell_place(&self) -> Result<(), Error> {
         let moved = when_done::judge_anew(self.c)?;
         let now = self.plan.now;
         match (self.begins, self.existed) {
@@ -318,7 +312,7 @@ impl<'a> Load<'a> {
             (false, false) => on_chain::tell_new(self.c, self.batch_id, now)?,
             (false, true) => {}
         }
-        Ok(Loaded::New(summary))
+        Ok(())
     }
 
     /// The payments that came with this load.
@@ -448,3 +442,56 @@ fn bad_rows(rejected: u64, sorted: Sorted) -> LoadRefusal {
 
 // The check constraint on due_at ties ended states to this value.
 const _: () = assert!(NEVER == 9_223_372_036_854_775_807);
+
+/// Returns why nothing is added to the batch of this name, if it is another's.
+fn refuse_another(
+    c: &WriteSession,
+    plan: &LoadPlan,
+    batch_id: i64,
+) -> Result<Option<LoadRefusal>, Error> {
+    let originator: String = c.query_row(
+        "select originator from batch where batch_id = ?1",
+        [batch_id],
+        |row| row.get(0),
+    )?;
+    if originator != plan.originator.as_str() {
+        return Ok(Some(LoadRefusal::OtherOriginator(originator)));
+    }
+    let purpose = purpose(c, batch_id)?;
+    Ok((!purpose.agrees(plan.purpose)).then_some(LoadRefusal::OtherPurpose(purpose)))
+}
+
+/// Returns the key of the fingerprints and the services of what is on record, once its loads were compared with the chain: of this
+/// journal, or of the one that the rows are compared with.
+fn on_record(c: &WriteSession, plan: &LoadPlan) -> Result<(Key, Vec<ServiceCode>), Error> {
+    let mut services_on_record = Vec::new();
+    if let Some(repeats) = &plan.repeats {
+        match &repeats.record {
+            Some(path) => {
+                let record = open::for_reading(path)?;
+                check_loads(&record)?;
+                services_on_record = services(&record)?;
+                if let Some(key) = Key::of(&record)? {
+                    key.keep(c)?;
+                }
+            }
+            None => services_on_record = services(c)?,
+        }
+        check_loads(c)?;
+    }
+    Ok((Key::made(c)?, services_on_record))
+}
+
+fn begin_batch(c: &WriteSession, plan: &LoadPlan) -> Result<i64, Error> {
+    c.execute(
+        "insert into batch (name, originator, created_at) values (?1, ?2, ?3)",
+        params![
+            plan.batch.as_str(),
+            plan.originator.as_str(),
+            plan.now.as_millis()
+        ],
+    )?;
+    let batch_id = c.last_insert_rowid();
+    Chain::begin(c, batch_id)?;
+    Ok(batch_id)
+}
