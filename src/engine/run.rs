@@ -216,6 +216,11 @@ impl<G: Gateway> Driver<G> {
         self.tasks.close();
         self.tasks.wait().await;
         self.show(self.plan.clock.now(), &run.progress);
+        self.conclude(abandoned).await
+    }
+
+    /// Holds what the run has ended for, notes when the last post left, and sums up.
+    async fn conclude(self, abandoned: u64) -> Result<Summary, Error> {
         let held_for = match self.core.ended() {
             Some(Ending::Misread(_)) => Some(HeldFor::Misread),
             Some(Ending::Taken(_)) => Some(HeldFor::Taken),

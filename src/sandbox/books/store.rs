@@ -42,27 +42,7 @@ impl Store {
             path: path.to_owned(),
             source,
         };
-        let file = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .mode(0o600)
-            // A link that somebody laid would have numbers written to a place of their choice.
-            .custom_flags(i32::try_from(OFlags::NOFOLLOW.bits()).unwrap_or(0))
-            .open(path)
-            .map_err(|error| match path.is_symlink() {
-                true => failed(io::Error::other("is a symbolic link")),
-                false => failed(error),
-            })?;
-        if !file.metadata().map_err(failed)?.is_file() {
-            return Err(failed(io::Error::other("is not a regular file")));
-        }
-        match file.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => return Err(Error::LedgerInUse(path.to_owned())),
-            Err(TryLockError::Error(source)) => return Err(failed(source)),
-        }
+        let file = open_locked(path)?;
         let mut reader = BufReader::new(&file);
         let (mut identity, mut kept, mut number, mut line) = (None, 0, 0_u64, Vec::new());
         loop {
@@ -164,4 +144,34 @@ pub(in crate::sandbox) fn fresh_identity() -> String {
     // The standard library seeds its hash states from the operating system.
     let word = || RandomState::new().build_hasher().finish();
     format!("{:016x}{:016x}", word(), word().rotate_left(32))
+}
+
+/// Opens or creates a ledger file, which no other sandbox has open.
+fn open_locked(path: &Path) -> Result<File, Error> {
+    let failed = |source| Error::Ledger {
+        path: path.to_owned(),
+        source,
+    };
+    let file = OpenOptions::new()
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .mode(0o600)
+        // A link that somebody laid would have numbers written to a place of their choice.
+        .custom_flags(i32::try_from(OFlags::NOFOLLOW.bits()).unwrap_or(0))
+        .open(path)
+        .map_err(|error| match path.is_symlink() {
+            true => failed(io::Error::other("is a symbolic link")),
+            false => failed(error),
+        })?;
+    if !file.metadata().map_err(failed)?.is_file() {
+        return Err(failed(io::Error::other("is not a regular file")));
+    }
+    match file.try_lock() {
+        Ok(()) => {}
+        Err(TryLockError::WouldBlock) => return Err(Error::LedgerInUse(path.to_owned())),
+        Err(TryLockError::Error(source)) => return Err(failed(source)),
+    }
+    Ok(file)
 }

@@ -10,7 +10,7 @@ use crate::domain::{Instruction, Timestamp};
 use crate::journal::sqlite::codec::values::{PAYMENT_COLUMNS, PAYMENT_WIDTH, Stored, stored_of};
 use crate::journal::sqlite::payments::inquiries::{doubt_of, is_taken_back};
 use crate::journal::sqlite::run::belongs::assert_rehearsals;
-use crate::journal::sqlite::session::members::{of_row, states};
+use crate::journal::sqlite::session::members::{Member, of_row, states};
 use crate::journal::{Doubt, Error, RepeatPlan};
 use crate::ledger::generations::stands_for;
 use crate::ledger::repeats::{Standing, Terms, counts};
@@ -89,65 +89,21 @@ pub(in crate::journal::sqlite) fn other(
         )?
         .query_row([seq], |row| row.get(0))
         .map(Timestamp::from_millis)?;
-    let mut newest = stored.received_at.max(loaded_at);
-    let mut generations = vec![seq];
-    let (standing, state) = match row.get(PAYMENT_WIDTH)? {
-        false if stored.instruction.money.amount.is_none() => (Standing::Unfinished, "unpriced"),
-        false => (Standing::Unfinished, "ready"),
+    let loaded_at = stored.received_at.max(loaded_at);
+    let (standing, state, newest, generations) = match row.get(PAYMENT_WIDTH)? {
+        false => {
+            let state = match stored.instruction.money.amount {
+                None => "unpriced",
+                Some(_) => "ready",
+            };
+            (Standing::Unfinished, state, loaded_at, vec![seq])
+        }
         true => {
             let members = of_row(c, seq)?;
-            generations = members.iter().map(|member| member.seq).collect();
-            let mut loaded =
-                c.prepare_cached("select received_at from instruction where seq = ?1")?;
-            for member in &members {
-                let at = loaded.query_row([member.seq], |row| row.get(0))?;
-                newest = newest.max(Timestamp::from_millis(at));
-                // One that waited for float or for approval is as new as its post.
-                newest = member.life.posted_at.map_or(newest, |at| newest.max(at));
-                if members.len() > 1 {
-                    newest = replaced_at(c, member.seq)?.map_or(newest, |at| newest.max(at));
-                }
-            }
-            let mut missed = true;
-            let standings: Vec<Standing> = members
-                .iter()
-                .map(|member| {
-                    let PaymentState {
-                        state,
-                        code,
-                        attempts,
-                        ..
-                    } = member.life;
-                    let taken_back = is_taken_back(c, member)?;
-                    missed &= !taken_back || doubt_of(c, member.seq)? == Doubt::Missed;
-                    #[cfg(test)]
-                    let taken_back = taken_back
-                        && !crate::seeded_bugs::SeededBug::TakenBackMayRepeat.is_active();
-                    Ok(match taken_back {
-                        true => Standing::Unfinished,
-                        // It has left, and that it was not paid is the gateway's word, which may change.
-                        false if state == State::Cancelled && attempts > 0 => Standing::Failed,
-                        false => Standing::of(state, code.is_some()),
-                    })
-                })
-                .collect::<Result<_, Error>>()?;
-            let states = states(&members);
-            let standing = Standing::of_row(standings);
-            let state = states[stands_for(&states)];
-            let is_unpaid = matches!(state, State::Failed | State::Cancelled);
-            match standing {
-                _ if is_unpaid && !vouched.stands(c, seq)? => (Standing::Unfinished, EDITED),
-                Standing::Unfinished if is_unpaid && missed => (
-                    standing,
-                    "not certain to be unpaid: this journal may have missed what became of it since it ended",
-                ),
-                Standing::Unfinished if is_unpaid => (
-                    standing,
-                    "not certain to be unpaid: the gateway has spoken of it since it ended",
-                ),
-                Standing::Ended if is_unpaid => (standing, BY_WORD),
-                standing => (standing, state.name()),
-            }
+            let (standing, state) = standing_of_row(c, vouched, seq, &members)?;
+            let newest = newest_of_row(c, &members, loaded_at)?;
+            let generations = members.iter().map(|member| member.seq).collect();
+            (standing, state, newest, generations)
         }
     };
     Ok(Some(Other {
@@ -159,6 +115,75 @@ pub(in crate::journal::sqlite) fn other(
         newest,
         generations,
     }))
+}
+
+/// Returns where a row stands by all its generations, and the words for it.
+fn standing_of_row(
+    c: &Connection,
+    vouched: &Vouched,
+    seq: i64,
+    members: &[Member],
+) -> Result<(Standing, &'static str), Error> {
+    let mut missed = true;
+    let standings: Vec<Standing> = members
+        .iter()
+        .map(|member| {
+            let PaymentState {
+                state,
+                code,
+                attempts,
+                ..
+            } = member.life;
+            let taken_back = is_taken_back(c, member)?;
+            missed &= !taken_back || doubt_of(c, member.seq)? == Doubt::Missed;
+            #[cfg(test)]
+            let taken_back =
+                taken_back && !crate::seeded_bugs::SeededBug::TakenBackMayRepeat.is_active();
+            Ok(match taken_back {
+                true => Standing::Unfinished,
+                // It has left, and that it was not paid is the gateway's word, which may change.
+                false if state == State::Cancelled && attempts > 0 => Standing::Failed,
+                false => Standing::of(state, code.is_some()),
+            })
+        })
+        .collect::<Result<_, Error>>()?;
+    let states = states(members);
+    let standing = Standing::of_row(standings);
+    let state = states[stands_for(&states)];
+    let is_unpaid = matches!(state, State::Failed | State::Cancelled);
+    Ok(match standing {
+        _ if is_unpaid && !vouched.stands(c, seq)? => (Standing::Unfinished, EDITED),
+        Standing::Unfinished if is_unpaid && missed => (
+            standing,
+            "not certain to be unpaid: this journal may have missed what became of it since it ended",
+        ),
+        Standing::Unfinished if is_unpaid => (
+            standing,
+            "not certain to be unpaid: the gateway has spoken of it since it ended",
+        ),
+        Standing::Ended if is_unpaid => (standing, BY_WORD),
+        standing => (standing, state.name()),
+    })
+}
+
+/// Returns when something of a row was loaded, posted or replaced last.
+fn newest_of_row(
+    c: &Connection,
+    members: &[Member],
+    loaded_at: Timestamp,
+) -> Result<Timestamp, Error> {
+    let mut newest = loaded_at;
+    let mut loaded = c.prepare_cached("select received_at from instruction where seq = ?1")?;
+    for member in members {
+        let at = loaded.query_row([member.seq], |row| row.get(0))?;
+        newest = newest.max(Timestamp::from_millis(at));
+        // One that waited for float or for approval is as new as its post.
+        newest = member.life.posted_at.map_or(newest, |at| newest.max(at));
+        if members.len() > 1 {
+            newest = replaced_at(c, member.seq)?.map_or(newest, |at| newest.max(at));
+        }
+    }
+    Ok(newest)
 }
 
 /// A load that a new row is compared with.

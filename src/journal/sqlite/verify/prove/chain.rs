@@ -164,8 +164,25 @@ impl Verifier<'_> {
         let detail: Value = detail
             .and_then(|text| serde_json::from_str(&text).ok())
             .unwrap_or_default();
-        let number = |name: &str| detail[name].as_i64().unwrap_or(-1);
-        let (what, found) = match event {
+        if let Some((what, found)) = self.covered_rows((seq, event), digest, &detail, covered)? {
+            if found != digest {
+                self.find(format!("{what} is not as it was recorded"));
+            }
+            return Ok(());
+        }
+        self.compare_fact((row.get(0)?, seq, event), digest, &detail, covered)
+    }
+
+    /// Returns which rows of other tables a row of evidence covers, in words, and their digest as they stand there.
+    fn covered_rows(
+        &mut self,
+        (seq, event): (i64, i64),
+        digest: Option<Digest>,
+        detail: &Value,
+        covered: &mut Covered,
+    ) -> Result<Option<(String, Option<Digest>)>, Error> {
+        let number = |name: &str| number(detail, name);
+        Ok(Some(match event {
             UPLOADED => {
                 covered.uploads += 1;
                 (
@@ -180,11 +197,6 @@ impl Verifier<'_> {
                     format!("bill {bill} of row {seq}"),
                     bill_digest(self.c, bill)?,
                 )
-            }
-            PINNED | GATEWAY_MOVED => {
-                covered.pinned = true;
-                covered.gateway = digest;
-                return Ok(());
             }
             FILE_LOADED => {
                 covered.loads += 1;
@@ -210,17 +222,33 @@ impl Verifier<'_> {
                 let id = detail["replaced_by"].as_str().unwrap_or_default();
                 (format!("the retry {id}"), self.retry(id)?)
             }
+            _ => return Ok(None),
+        }))
+    }
+
+    /// Compares a fact that a row of evidence holds itself, without a digest of other rows, with the tables that repeat it.
+    fn compare_fact(
+        &mut self,
+        (evidence_id, seq, event): (i64, i64, i64),
+        digest: Option<Digest>,
+        detail: &Value,
+        covered: &mut Covered,
+    ) -> Result<(), Error> {
+        let place = || ["load", "line", "nth"].map(|name| number(detail, name));
+        match event {
+            PINNED | GATEWAY_MOVED => {
+                covered.pinned = true;
+                covered.gateway = digest;
+            }
             MENDED => {
                 covered.mended += 1;
-                let place = [number("load"), number("line"), number("nth")];
                 let id = detail["payment"].as_str().unwrap_or_default();
-                if !self.is_mended_by(place, id)? {
+                if !self.is_mended_by(place(), id)? {
+                    let [_, line, _] = place();
                     self.find(format!(
-                        "the rejected row of line {} is not mended by payment {id}, as was recorded",
-                        place[1]
+                        "the rejected row of line {line} is not mended by payment {id}, as was recorded"
                     ));
                 }
-                return Ok(());
             }
             WATCHED => {
                 for (other, by_word) in recorded_pairs(&detail.to_string())? {
@@ -231,31 +259,21 @@ impl Verifier<'_> {
                         ));
                     }
                 }
-                return Ok(());
             }
             ROW_WITHDRAWN => {
                 covered.withdrawn += 1;
-                let place = [number("load"), number("line"), number("nth")];
-                if !self.is_withdrawn_by(place, row.get(0)?)? {
+                if !self.is_withdrawn_by(place(), evidence_id)? {
+                    let [_, line, _] = place();
                     self.find(format!(
-                        "the rejected row of line {} is not withdrawn, as was recorded",
-                        place[1]
+                        "the rejected row of line {line} is not withdrawn, as was recorded"
                     ));
                 }
-                return Ok(());
             }
             ACCOUNT_TAKEN | ACCOUNT_MOVED => {
                 covered.account = detail["account"].as_str().map(str::to_owned);
-                return Ok(());
             }
-            MIGRATED => {
-                self.proof.sealed = number("rows").unsigned_abs();
-                return Ok(());
-            }
-            _ => return Ok(()),
-        };
-        if found != digest {
-            self.find(format!("{what} is not as it was recorded"));
+            MIGRATED => self.proof.sealed = number(detail, "rows").unsigned_abs(),
+            _ => {}
         }
         Ok(())
     }
@@ -376,4 +394,9 @@ impl Verifier<'_> {
         }
         Ok(())
     }
+}
+
+/// Returns a number of a row's detail; -1, which no row has, where it is missing.
+fn number(detail: &Value, name: &str) -> i64 {
+    detail[name].as_i64().unwrap_or(-1)
 }
