@@ -143,16 +143,7 @@ impl Parser {
             let delimiter = self.delimiter;
             let chunk = source.fill()?;
             let Some(&first) = chunk.first() else {
-                if state == State::Quoted {
-                    return Err(Error::OpenQuote { line: row.opened });
-                }
-                if state != State::Return {
-                    self.end_cell(row)?;
-                }
-                if matches!(state, State::Start | State::Plain) {
-                    self.unended = Some(self.line);
-                }
-                return Ok(());
+                return self.end_of_file(state, row);
             };
             let taken = match state {
                 State::Start if first == b'"' => {
@@ -187,51 +178,20 @@ impl Parser {
                     }
                 }
                 State::Quoted => {
-                    let length = find(chunk, |b| b == b'"');
-                    let text = &chunk[..length];
-                    row.push(text);
-                    self.line += text.iter().filter(|b| **b == b'\n').count() as u64;
-                    if length < chunk.len() {
-                        state = State::Quote;
-                        row.bytes += 1;
-                        length + 1
-                    } else {
-                        length
-                    }
+                    let taken;
+                    (state, taken) = self.quoted(chunk, row);
+                    taken
                 }
                 State::Quote if first == b'"' => {
                     row.push(b"\"");
                     state = State::Quoted;
                     1
                 }
-                State::Quote | State::Closed => match first {
-                    b'\n' | b'\r' => {
-                        state = State::Plain;
-                        0
-                    }
-                    b' ' => {
-                        row.bytes += 1;
-                        state = State::Closed;
-                        1
-                    }
-                    b if b == delimiter => {
-                        state = State::Plain;
-                        0
-                    }
-                    _ => {
-                        if row.opened != self.line {
-                            return Err(Error::Swallowed {
-                                line: row.opened,
-                                closed: self.line,
-                                reason: "text follows its closing quote",
-                            });
-                        }
-                        let index = row.fields.index();
-                        row.fault(Fault::TextAfterQuote { index });
-                        state = State::Plain;
-                        0
-                    }
-                },
+                State::Quote | State::Closed => {
+                    let taken;
+                    (state, taken) = self.after_quote(first, row)?;
+                    taken
+                }
                 State::Return => {
                     self.line += 1;
                     if first == b'\n' {
@@ -243,6 +203,54 @@ impl Parser {
             row.raw.push(&source.fill()?[..taken]);
             source.consume(taken);
         }
+    }
+
+    /// Ends the last row, which may have no line break.
+    fn end_of_file(&mut self, state: State, row: &mut Row<'_>) -> Result<(), Error> {
+        if state == State::Quoted {
+            return Err(Error::OpenQuote { line: row.opened });
+        }
+        if state != State::Return {
+            self.end_cell(row)?;
+        }
+        if matches!(state, State::Start | State::Plain) {
+            self.unended = Some(self.line);
+        }
+        Ok(())
+    }
+
+    /// Takes what stands between quotes, up to the next one: returns what comes next, and how many bytes were taken.
+    fn quoted(&mut self, chunk: &[u8], row: &mut Row<'_>) -> (State, usize) {
+        let length = find(chunk, |b| b == b'"');
+        let text = &chunk[..length];
+        row.push(text);
+        self.line += text.iter().filter(|b| **b == b'\n').count() as u64;
+        if length == chunk.len() {
+            return (State::Quoted, length);
+        }
+        row.bytes += 1;
+        (State::Quote, length + 1)
+    }
+
+    /// Takes what stands behind the closing quote of a cell: returns what comes next, and how many bytes were taken.
+    fn after_quote(&self, first: u8, row: &mut Row<'_>) -> Result<(State, usize), Error> {
+        if matches!(first, b'\n' | b'\r') || first == self.delimiter {
+            return Ok((State::Plain, 0));
+        }
+        if first == b' ' {
+            row.bytes += 1;
+            return Ok((State::Closed, 1));
+        }
+        if row.opened != self.line {
+            return Err(Error::Swallowed {
+                line: row.opened,
+                closed: self.line,
+                reason: "text follows its closing quote",
+            });
+        }
+        let index = row.fields.index();
+        row.fault(Fault::TextAfterQuote { index });
+        Ok((State::Plain, 0))
     }
 
     fn end_cell(&self, row: &mut Row<'_>) -> Result<(), Error> {

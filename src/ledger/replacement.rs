@@ -130,24 +130,7 @@ impl fmt::Display for Refusal {
             Self::Twice => {
                 f.write_str("names a payment that another row of the file replaces; keep one of the two rows")
             }
-            Self::Replaced(id, state) => {
-                write!(f, "names a payment of which {id} took the place already, and that one ")?;
-                match state {
-                    State::Failed => write!(f, "has failed too: write {id} here"),
-                    State::Paid => f.write_str("is paid: remove this row"),
-                    State::Cancelled => f.write_str(
-                        "was cancelled: to pay the row all the same, load it, with its reference and without `replaces`, under a new batch name",
-                    ),
-                    State::Ready => write!(
-                        f,
-                        "waits to be sent: remove this row. Where that one is wrong, withdraw it (`disburse cancel` of its batch, with --id {id}), and load this row, with \
-                         its reference and without `replaces`, under a new batch name"
-                    ),
-                    State::Posting | State::InDoubt | State::Acknowledged | State::Delivered | State::Conflict => {
-                        f.write_str("may be paid: remove this row, and let `disburse run` find out")
-                    }
-                }
-            }
+            Self::Replaced(id, state) => write_replaced(f, id, *state),
             Self::NotFailed(State::Cancelled) => f.write_str(
                 "names a payment that was cancelled; to pay its row all the same, load it, with its reference and without `replaces`, under a new batch name",
             ),
@@ -193,6 +176,33 @@ impl fmt::Display for Refusal {
             Self::Unchanged => f.write_str(
                 "names a failed payment, and nothing of the row was mended; remove this row, or pay it as it is with `disburse retry`",
             ),
+        }
+    }
+}
+
+/// Says what to do with a row whose payment was replaced by `id` already, which stands at `state`.
+fn write_replaced(
+    f: &mut fmt::Formatter<'_>,
+    id: &PayerTransactionId,
+    state: State,
+) -> fmt::Result {
+    write!(
+        f,
+        "names a payment of which {id} took the place already, and that one "
+    )?;
+    match state {
+        State::Failed => write!(f, "has failed too: write {id} here"),
+        State::Paid => f.write_str("is paid: remove this row"),
+        State::Cancelled => f.write_str(
+            "was cancelled: to pay the row all the same, load it, with its reference and without `replaces`, under a new batch name",
+        ),
+        State::Ready => write!(
+            f,
+            "waits to be sent: remove this row. Where that one is wrong, withdraw it (`disburse cancel` of its batch, with --id {id}), and load this row, with \
+             its reference and without `replaces`, under a new batch name"
+        ),
+        State::Posting | State::InDoubt | State::Acknowledged | State::Delivered | State::Conflict => {
+            f.write_str("may be paid: remove this row, and let `disburse run` find out")
         }
     }
 }

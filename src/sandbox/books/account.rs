@@ -33,6 +33,12 @@ impl Account {
         !self.short && self.balance - self.reserved >= minor
     }
 
+    /// Adds float, which ends a shortage.
+    pub fn add_float(&mut self, minor: impl Into<i128>) {
+        self.short = false;
+        self.balance += minor.into();
+    }
+
     /// The account as its callers see it.
     pub fn shown(&self) -> FloatAccount {
         FloatAccount {

@@ -275,15 +275,12 @@ impl Ledger {
             }
             Event::ToppedUp { service } => {
                 if let Some(account) = self.accounts.get_mut(service) {
-                    account.short = false;
-                    account.balance += i128::from(account.service.float);
+                    account.add_float(account.service.float);
                 }
             }
             Event::FloatAdded { service, minor } => {
                 if let Some(index) = self.account(&service) {
-                    let account = &mut self.accounts[index];
-                    account.short = false;
-                    account.balance += i128::from(minor);
+                    self.accounts[index].add_float(minor);
                 }
             }
             Event::Uploaded { id, document } => self.documents.keep(id, document),

@@ -505,7 +505,45 @@ pub(in crate::journal::sqlite) fn succeed(
         currency,
     } = *link;
     on_chain::assert_as_recorded(c)?;
-    // A lost journal may have retried and posted this one too: then it is asked about first, as its predecessor was.
+    let state = begin_retry(c, link, now)?;
+    c.forget_recent();
+    c.execute(
+        "update life set replaced_by = ?2 where seq = ?1",
+        params![seq, new],
+    )?;
+    let detail = json!({"replaced_by": id.as_str()}).to_string();
+    c.append(&Evidence {
+        batch_id: batch_number,
+        seq,
+        at: now,
+        kind: (REPLACED, None, None),
+        digest: instruction_digest(c, new)?.as_ref(),
+        detail: Some(&detail),
+        ..Evidence::default()
+    })?;
+    let currency = currency.code();
+    add_to_tally(
+        c,
+        batch_number,
+        lane,
+        currency,
+        State::Failed,
+        -1,
+        -minors.0,
+    )?;
+    add_to_tally(c, batch_number, lane, currency, state, 1, minors.1)
+}
+
+/// Begins the life of a retry. A lost journal may have retried and posted its predecessor too: then it is asked about first, as
+/// that one was.
+fn begin_retry(c: &WriteSession, link: &Link, now: Timestamp) -> Result<State, Error> {
+    let Link {
+        batch_number,
+        lane,
+        seq,
+        new,
+        ..
+    } = *link;
     c.flush()?;
     let was_presumed: bool = c
         .prepare_cached("select exists (select 1 from evidence indexed by evidence_by_payment where seq = ?1 and event = ?2)")?
@@ -543,32 +581,7 @@ pub(in crate::journal::sqlite) fn succeed(
             ..Evidence::default()
         })?;
     }
-    c.forget_recent();
-    c.execute(
-        "update life set replaced_by = ?2 where seq = ?1",
-        params![seq, new],
-    )?;
-    let detail = json!({"replaced_by": id.as_str()}).to_string();
-    c.append(&Evidence {
-        batch_id: batch_number,
-        seq,
-        at: now,
-        kind: (REPLACED, None, None),
-        digest: instruction_digest(c, new)?.as_ref(),
-        detail: Some(&detail),
-        ..Evidence::default()
-    })?;
-    let currency = currency.code();
-    add_to_tally(
-        c,
-        batch_number,
-        lane,
-        currency,
-        State::Failed,
-        -1,
-        -minors.0,
-    )?;
-    add_to_tally(c, batch_number, lane, currency, state, 1, minors.1)
+    Ok(state)
 }
 
 /// Opens a held lane by the name of its service.

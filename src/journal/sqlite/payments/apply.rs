@@ -4,7 +4,7 @@ use rusqlite::params;
 
 use super::agreed::{apply_other, judged};
 use super::taken::{conclude_other, conclude_taken, recognise};
-use crate::domain::ResponseDetails;
+use crate::domain::{ResponseDetails, Timestamp};
 use crate::journal::sqlite::codec::detail::detail_of;
 use crate::journal::sqlite::codec::events::event_numbers;
 use crate::journal::sqlite::codec::values::NEVER;
@@ -79,24 +79,19 @@ pub(in crate::journal::sqlite) fn apply(
         subject.moved.heard = heard;
     }
     c.remember(subject);
-    let note = anomaly
-        .map(|anomaly| anomaly.to_string())
-        .or_else(|| said.anomaly.clone());
     #[cfg(test)]
     if event == Event::Lost && crate::seeded_bugs::SeededBug::EvidenceForgotten.is_active() {
         return Ok(anomaly);
     }
-    c.append(&Evidence {
-        batch_id: subject.batch_id,
-        seq: subject.moved.seq,
-        at: moment.now,
-        kind: event_numbers(event),
-        anomaly: note.as_deref(),
-        digest,
-        detail: detail_of(said).as_deref(),
-        words,
-        policy: Some(policy),
-    })?;
+    append(
+        c,
+        subject,
+        event,
+        said,
+        (anomaly, digest),
+        moment.now,
+        policy,
+    )?;
     if life.taken {
         if !before.taken {
             subject.moved.heard = Heard::Taken;
@@ -104,6 +99,32 @@ pub(in crate::journal::sqlite) fn apply(
         conclude_taken(c, subject, moment, policy)?;
     }
     Ok(anomaly)
+}
+
+/// Appends the evidence of an event, with what was said.
+fn append(
+    c: &WriteSession,
+    subject: &Subject,
+    event: Event,
+    said: &ResponseDetails,
+    (anomaly, digest): (Option<Anomaly>, Option<&[u8; 32]>),
+    at: Timestamp,
+    policy: &Policy,
+) -> Result<(), Error> {
+    let note = anomaly
+        .map(|anomaly| anomaly.to_string())
+        .or_else(|| said.anomaly.clone());
+    c.append(&Evidence {
+        batch_id: subject.batch_id,
+        seq: subject.moved.seq,
+        at,
+        kind: event_numbers(event),
+        anomaly: note.as_deref(),
+        digest,
+        detail: detail_of(said).as_deref(),
+        words: Words::of(said),
+        policy: Some(policy),
+    })
 }
 
 /// Returns whether the run remembers when the payment is to be asked about, which has just been acknowledged to it.

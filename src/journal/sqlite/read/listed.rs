@@ -110,21 +110,11 @@ impl Known {
         };
         let state = number(row, 10)?.map_or(Ok(State::Ready), state_of)?;
         let code = number(row, 11)?;
-        let has_more = match state {
-            // A decision leaves no code.
-            State::Paid => code.is_none(),
-            // All of its row is needed to mend it.
-            State::Failed => true,
-            State::InDoubt => number(row, 14)? == Some(NEVER),
-            State::Ready
-            | State::Posting
-            | State::Acknowledged
-            | State::Delivered
-            | State::Cancelled
-            | State::Conflict => false,
-        };
         let seq = integer(row, 0)?;
-        if has_more || self.named_otherwise.contains_key(&seq) || self.doubted.contains(&seq) {
+        if has_more(row, state, code)?
+            || self.named_otherwise.contains_key(&seq)
+            || self.doubted.contains(&seq)
+        {
             return Ok(None);
         }
         let currency = text(row, 9)?;
@@ -237,4 +227,21 @@ fn text<'a>(row: &'a Row<'_>, at: usize) -> Result<&'a str, Error> {
     Ok(text
         .map_err(|_| corrupt("a text that is not one"))?
         .unwrap_or(""))
+}
+
+/// Returns whether there is more to say of a payment than its row has.
+fn has_more(row: &Row<'_>, state: State, code: Option<i64>) -> Result<bool, Error> {
+    Ok(match state {
+        // A decision leaves no code.
+        State::Paid => code.is_none(),
+        // All of its row is needed to mend it.
+        State::Failed => true,
+        State::InDoubt => number(row, 14)? == Some(NEVER),
+        State::Ready
+        | State::Posting
+        | State::Acknowledged
+        | State::Delivered
+        | State::Cancelled
+        | State::Conflict => false,
+    })
 }

@@ -186,6 +186,14 @@ impl Load<'_> {
                 join_open(record, load.load_id, slice, recorded_open, &mut compare)
             })
         })?;
+        self.compare_open_amounts(&sides, &loads)?;
+        sides.found.leave_out_wholly_withdrawn(record)?;
+        self.find_withdrawn_rows(record, plan, &sides.found)?;
+        self.conclude(record, plan, sorted)
+    }
+
+    /// Compares the other rows with open amounts of the loads that are repeated.
+    fn compare_open_amounts(&self, sides: &Sides<'_, '_>, loads: &[OnRecord]) -> Result<(), Error> {
         let repeated: Vec<OnRecord> = {
             let repeated = sides.found.loads(Table::Repeat)?;
             let is_repeated = |load: &&OnRecord| repeated.contains(&load.load_id);
@@ -194,15 +202,13 @@ impl Load<'_> {
         if !repeated.is_empty() {
             self.collect_rest()?.each_slice(|slice| {
                 repeated.iter().try_for_each(|load| {
-                    join_open(record, load.load_id, slice, true, |entries, seqs| {
+                    join_open(sides.record, load.load_id, slice, true, |entries, seqs| {
                         sides.compare_amounts(*load, entries, seqs)
                     })
                 })
             })?;
         }
-        sides.found.leave_out_wholly_withdrawn(record)?;
-        self.find_withdrawn_rows(record, plan, &sides.found)?;
-        self.conclude(record, plan, sorted)
+        Ok(())
     }
 
     /// The accounts of the rows that repeat nothing, as if their amounts were open: so they meet every row of the same account.
@@ -299,43 +305,7 @@ impl Load<'_> {
 
     /// Says which loads are repeated, and what tells this list from every other one.
     fn repeats(&self, record: &Connection, rows: u64) -> Result<Repeats, Error> {
-        let mut digest = ContentDigest::default();
-        let mut statement = self
-            .c
-            .prepare(
-                "select seq, other, exists (select 1 from temp.by_word b where b.seq = r.seq and b.other = r.other)
-                 from temp.repeat r order by seq, load_id",
-            )?;
-        let mut found = statement.query([])?;
-        let mut current: Option<(i64, Instruction<Stored>)> = None;
-        let mut changed = Changed::default();
-        while let Some(row) = found.next()? {
-            let (seq, other): (i64, i64) = (row.get(0)?, row.get(1)?);
-            let own = match current.take() {
-                Some((known, own)) if known == seq => own,
-                _ => self.instruction(seq)?,
-            };
-            changed.compare(seq, &own, &instruction(record, other)?);
-            let content = own.content_hash();
-            current = Some((seq, own));
-            let id: String = record
-                .prepare_cached("select identifier from instruction where seq = ?1")?
-                .query_row([other], |row| row.get(0))?;
-            // What was allowed while the other one was open says nothing of a person's decision, and the other way round.
-            let by_word: &[u8] = match row.get(2)? {
-                true => b"by word",
-                false => b"",
-            };
-            digest.add(
-                &Sha256::new()
-                    .chain_update(content)
-                    .chain_update(id)
-                    .chain_update(by_word)
-                    .finalize()
-                    .into(),
-            );
-        }
-        let digest: [u8; 32] = Sha256::digest(digest.to_text()).into();
+        let (digest, mut changed) = self.list_of_repeats(record)?;
         let mut loads = self.loads_of(record, Table::Repeat.name())?;
         let in_file: i64 = self.c.query_row(
             "select count(*) from instruction where seq > ?1",
@@ -376,6 +346,49 @@ impl Load<'_> {
             changed: changed.rows(),
             changed_rows: changed.into_shown(),
         })
+    }
+
+    /// Goes through the rows that repeat others: returns what tells this list from every other one, and what else than the row was
+    /// changed.
+    fn list_of_repeats(&self, record: &Connection) -> Result<([u8; 32], Changed), Error> {
+        let mut digest = ContentDigest::default();
+        let mut statement = self
+            .c
+            .prepare(
+                "select seq, other, exists (select 1 from temp.by_word b where b.seq = r.seq and b.other = r.other)
+                 from temp.repeat r order by seq, load_id",
+            )?;
+        let mut found = statement.query([])?;
+        let mut current: Option<(i64, Instruction<Stored>)> = None;
+        let mut changed = Changed::default();
+        while let Some(row) = found.next()? {
+            let (seq, other): (i64, i64) = (row.get(0)?, row.get(1)?);
+            let own = match current.take() {
+                Some((known, own)) if known == seq => own,
+                _ => self.instruction(seq)?,
+            };
+            changed.compare(seq, &own, &instruction(record, other)?);
+            let content = own.content_hash();
+            current = Some((seq, own));
+            let id: String = record
+                .prepare_cached("select identifier from instruction where seq = ?1")?
+                .query_row([other], |row| row.get(0))?;
+            // What was allowed while the other one was open says nothing of a person's decision, and the other way round.
+            let by_word: &[u8] = match row.get(2)? {
+                true => b"by word",
+                false => b"",
+            };
+            digest.add(
+                &Sha256::new()
+                    .chain_update(content)
+                    .chain_update(id)
+                    .chain_update(by_word)
+                    .finalize()
+                    .into(),
+            );
+        }
+        let digest = Sha256::digest(digest.to_text()).into();
+        Ok((digest, changed))
     }
 
     fn came_back(&self) -> Result<CameBack, Error> {

@@ -58,9 +58,8 @@ pub(in crate::journal::sqlite) fn claim_lane(
     let mut leaving = Vec::with_capacity(due.len());
     for due in due {
         match judge_due(c, of_lane, due, now, policy)? {
-            Judged::Leaves(one) => leaving.push(one),
-            Judged::Waits => {}
-            Judged::Halts(halt) => return Ok(Some(halt)),
+            Ok(one) => leaving.extend(one),
+            Err(halt) => return Ok(Some(halt)),
         }
     }
     for one in leaving {
@@ -124,17 +123,9 @@ struct Leaving {
     is_watched: bool,
 }
 
-/// What becomes of a payment that is due.
-enum Judged {
-    Leaves(Leaving),
-    /// Something is to be heard first, or it has been withdrawn.
-    Waits,
-    /// Nothing of the batch may leave.
-    Halts(Halt),
-}
-
 /// Judges whether a payment whose life has begun may leave: by the chain, the earlier generations of its row, what is to be asked
-/// again, what was paid elsewhere since, and what was confirmed.
+/// again, what was paid elsewhere since, and what was confirmed. `None`: something is to be heard first, or it has been withdrawn; a
+/// halt: nothing of the batch may leave.
 fn judge_due(
     c: &WriteSession,
     of_lane: (i64, i64),
@@ -146,7 +137,7 @@ fn judge_due(
     }: DuePayment,
     now: Timestamp,
     policy: &Policy,
-) -> Result<Judged, Error> {
+) -> Result<Result<Option<Leaving>, Halt>, Error> {
     let (batch_id, lane) = of_lane;
     let moment = StepContext { now, jitter: 0 };
     let document = support_document.is_some();
@@ -155,7 +146,7 @@ fn judge_due(
         altered = check_generations(c, of_lane, seq)?;
     }
     if let Some(altered) = altered {
-        return Ok(Judged::Halts(Halt::Altered(altered)));
+        return Ok(Err(Halt::Altered(altered)));
     }
     let money = payment.instruction.money;
     let mut subject = Subject {
@@ -174,25 +165,25 @@ fn judge_due(
     if generations::settle(c, &mut subject, moment, Some(policy))? != Order::Leave
         || ask_stale::ask_again(c, seq, &life, now, policy)?
     {
-        return Ok(Judged::Waits);
+        return Ok(Ok(None));
     }
     let held = watched(c, &[seq])?;
     if let Some(altered) = held.altered {
-        return Ok(Judged::Halts(Halt::Altered(altered)));
+        return Ok(Err(Halt::Altered(altered)));
     }
     if let Some(what) = held.paid {
-        return Ok(Judged::Halts(Halt::PaidElsewhere(what)));
+        return Ok(Err(Halt::PaidElsewhere(what)));
     }
     if life.attempts == 0 && !c.allows(batch_id, money) {
         let beyond = told(c, seq, Mismatch::Beyond)?;
-        return Ok(Judged::Halts(Halt::Altered(beyond)));
+        return Ok(Err(Halt::Altered(beyond)));
     }
-    Ok(Judged::Leaves(Leaving {
+    Ok(Ok(Some(Leaving {
         subject,
         payment,
         support_document,
         is_watched: !held.seqs.is_empty(),
-    }))
+    })))
 }
 
 /// Records the intent to post a payment that may leave.
