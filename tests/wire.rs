@@ -2,6 +2,8 @@
 
 // A test fails by panicking, its servers too.
 #![allow(clippy::unwrap_used)]
+// A story or a table may be long.
+#![allow(clippy::too_many_lines)]
 
 #[path = "wire/around.rs"]
 mod around;

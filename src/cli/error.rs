@@ -127,107 +127,8 @@ impl Error {
 impl From<journal::Error> for Error {
     fn from(error: journal::Error) -> Self {
         use journal::Error as E;
-        let hint = match &error {
-            E::Gone { .. } => Some(GONE),
-            E::ReservedName { .. } => Some("give it a name of its own, such as disburse.db"),
-            E::Busy { .. } => Some(
-                "wait until that process ends, or end it, and repeat this command: what was not written is not lost. `fuser FILE` or \
-                 `lsof FILE` lists whoever has the journal open",
-            ),
-            E::NoFolder { .. } => Some("make the folder, or name another one; nothing was written"),
-            E::Missing { .. } => Some("load a batch first, or name the journal with --journal"),
-            E::Symlink { .. } | E::ForeignOwner { .. } | E::NotAFile { .. } => {
-                Some("a journal holds names and phone numbers; keep it in a file of your own")
-            }
-            E::Foreign { found, .. } if found.is_empty() => Some(
-                "name another file with --journal; if this was your journal, its first bytes are damaged: see \"A lost, restored or \
-                 copied journal\" in docs/operations.md",
-            ),
-            E::Linked { .. } => Some(
-                "each name would have a lock, a log and a mark of its own, and two runs could post the same payments: keep one \
-                 name, and remove the others (`find FOLDER -samefile FILE` lists them); `disburse backup FILE` makes a copy",
-            ),
-            E::Displaced => Some(
-                "nothing more was posted; `disburse status` shows the journal that is there now, `disburse recover` what it may have missed",
-            ),
-            E::Unasked { .. } => Some(
-                "`disburse recover` names their batches: run each of them, so that the gateway is asked. What cannot be asked is \
-                 decided one by one with `disburse resolve`, or by --nothing-ran-since, where that is certain",
-            ),
-            E::OrdersLost { .. } => Some(crate::cli::words::hints::ORDERS_LOST_HINT),
-            E::SomethingRan { .. } => Some(
-                "let it be asked: a run of each batch that `disburse recover` lists asks the gateway first, and posts what it does not know. Where \
-                 the gateway cannot be asked, decide the payments one by one with disburse resolve",
-            ),
-            E::OrdersMissing { .. } => Some(
-                "give them again as they were (the same payments, the same order), then repeat this command. If all that are listed here were given in another way, or need not be given, add --without N, where N is how many are listed. Anyone they kept from being paid is paid then",
-            ),
-            E::Exists { .. } => Some("name a file that is not there yet"),
-            E::NoRecovery => {
-                Some("nothing is to be done: what is loaded is paid without asking first")
-            }
-            E::Corrupt { .. } => Some(
-                "send nothing from this file: `disburse status` lists its batches, and `disburse verify` says of each what is wrong with it; go \
-                 on with a copy of the journal from before that, which asks about everything first",
-            ),
-            E::OldSqlite { .. } => Some("build disburse with the SQLite that it brings along"),
-            E::Foreign { .. } => Some("name another file with --journal"),
-            E::Damaged { .. } => Some(DAMAGED),
-            E::Storage { cause } if is_damage(cause) => Some(DAMAGED),
-            E::Poisoned { cause } if cause.contains("malformed") => Some(DAMAGED),
-            E::UnknownPayment { .. } => Some(
-                "name it by the reference of its row or by its payerTransactionID; payments.csv of the report lists both",
-            ),
-            E::NoRejectedRow { .. } => Some(
-                "name a rejected row by its line, its reference, or its name (row-...): the corrections file and failed.csv of `disburse report` \
-                 have the name in the column rejected_row. A payment is cancelled with `disburse cancel BATCH REFERENCE`",
-            ),
-            E::MoreThanShown { .. } => {
-                Some("say the same command again, and look at what it shows")
-            }
-            E::TwoPayments { .. } => Some(
-                "say which of the two you mean: --reference takes the text for the reference of a row, --id for a payerTransactionID; \
-                 disburse explain with the same flag shows that row",
-            ),
-            E::NotARehearsal { .. } => Some(
-                "to rehearse the file, load it with --sandbox under another batch name; to pay the batch, leave --sandbox out",
-            ),
-            E::OnlyARehearsal { .. } => Some(
-                "to go on rehearsing, say --sandbox; to pay the file, load it without --sandbox under another batch name: what was \
-                 rehearsed does not count as paid",
-            ),
-            E::OtherGateway { pinned, .. } if pinned.starts_with("sandbox ") => Some(
-                "a rehearsal stays a rehearsal: go on with --sandbox, or load the file under another batch name for the gateway",
-            ),
-            E::Newer { .. } => Some("use the newer disburse for it"),
-            E::Held { .. } => {
-                Some("wait until it ends, or stop it with Ctrl-C, and repeat this command")
-            }
-            E::UnknownBatch { .. } => Some("`disburse status` lists the batches of the journal"),
-            E::OtherWire { .. } => {
-                Some("set the profile back, so that every repeat of a post has the same bytes")
-            }
-            E::Storage { cause } if is_full(cause) => Some(FULL),
-            E::Open { cause, .. }
-            | E::Mark { cause, .. }
-            | E::Poisoned { cause }
-            | E::Scratch { cause }
-                if ["No space left", "disk I/O error", "is full"]
-                    .iter()
-                    .any(|sign| cause.contains(sign)) =>
-            {
-                Some(FULL)
-            }
-            E::Mark { .. } => Some(
-                "a file beside the journal says how far it has come, so that an older copy is noticed: make its folder writable, \
-                 and run the same command again",
-            ),
-            E::Storage { .. } | E::Poisoned { .. } => Some(
-                "run the same command again: what was sent without an outcome is asked about, never posted blindly",
-            ),
-            _ => None,
-        };
-        let hint = crate::cli::words::hints::named(&error).or_else(|| hint.map(str::to_owned));
+        let hint =
+            crate::cli::words::hints::named(&error).or_else(|| hint_of(&error).map(str::to_owned));
         let base = match error.kind() {
             journal::Kind::Fault => Self::unexpected(&error),
             journal::Kind::Refused => match &error {
@@ -246,6 +147,120 @@ impl From<journal::Error> for Error {
             Some(hint) => base.hint(hint),
             None => base,
         }
+    }
+}
+
+/// Returns what to do about an error of the journal.
+fn hint_of(error: &journal::Error) -> Option<&'static str> {
+    hint_about_file(error).or_else(|| hint_about_batch(error))
+}
+
+/// Returns what to do where the file of the journal cannot be used.
+fn hint_about_file(error: &journal::Error) -> Option<&'static str> {
+    use journal::Error as E;
+    match error {
+        E::Gone { .. } => Some(GONE),
+        E::ReservedName { .. } => Some("give it a name of its own, such as disburse.db"),
+        E::Busy { .. } => Some(
+            "wait until that process ends, or end it, and repeat this command: what was not written is not lost. `fuser FILE` or \
+             `lsof FILE` lists whoever has the journal open",
+        ),
+        E::NoFolder { .. } => Some("make the folder, or name another one; nothing was written"),
+        E::Missing { .. } => Some("load a batch first, or name the journal with --journal"),
+        E::Symlink { .. } | E::ForeignOwner { .. } | E::NotAFile { .. } => {
+            Some("a journal holds names and phone numbers; keep it in a file of your own")
+        }
+        E::Foreign { found, .. } if found.is_empty() => Some(
+            "name another file with --journal; if this was your journal, its first bytes are damaged: see \"A lost, restored or \
+             copied journal\" in docs/operations.md",
+        ),
+        E::Linked { .. } => Some(
+            "each name would have a lock, a log and a mark of its own, and two runs could post the same payments: keep one \
+             name, and remove the others (`find FOLDER -samefile FILE` lists them); `disburse backup FILE` makes a copy",
+        ),
+        E::Displaced => Some(
+            "nothing more was posted; `disburse status` shows the journal that is there now, `disburse recover` what it may have missed",
+        ),
+        E::Exists { .. } => Some("name a file that is not there yet"),
+        E::Corrupt { .. } => Some(
+            "send nothing from this file: `disburse status` lists its batches, and `disburse verify` says of each what is wrong with it; go \
+             on with a copy of the journal from before that, which asks about everything first",
+        ),
+        E::OldSqlite { .. } => Some("build disburse with the SQLite that it brings along"),
+        E::Foreign { .. } => Some("name another file with --journal"),
+        E::Damaged { .. } => Some(DAMAGED),
+        E::Storage { cause } if is_damage(cause) => Some(DAMAGED),
+        E::Poisoned { cause } if cause.contains("malformed") => Some(DAMAGED),
+        E::Newer { .. } => Some("use the newer disburse for it"),
+        E::Held { .. } => {
+            Some("wait until it ends, or stop it with Ctrl-C, and repeat this command")
+        }
+        E::Storage { cause } if is_full(cause) => Some(FULL),
+        E::Open { cause, .. }
+        | E::Mark { cause, .. }
+        | E::Poisoned { cause }
+        | E::Scratch { cause }
+            if ["No space left", "disk I/O error", "is full"]
+                .iter()
+                .any(|sign| cause.contains(sign)) =>
+        {
+            Some(FULL)
+        }
+        E::Mark { .. } => Some(
+            "a file beside the journal says how far it has come, so that an older copy is noticed: make its folder writable, \
+             and run the same command again",
+        ),
+        E::Storage { .. } | E::Poisoned { .. } => Some(
+            "run the same command again: what was sent without an outcome is asked about, never posted blindly",
+        ),
+        _ => None,
+    }
+}
+
+/// Returns what to do where a command does not fit what the journal holds.
+fn hint_about_batch(error: &journal::Error) -> Option<&'static str> {
+    use journal::Error as E;
+    match error {
+        E::Unasked { .. } => Some(
+            "`disburse recover` names their batches: run each of them, so that the gateway is asked. What cannot be asked is \
+             decided one by one with `disburse resolve`, or by --nothing-ran-since, where that is certain",
+        ),
+        E::OrdersLost { .. } => Some(crate::cli::words::hints::ORDERS_LOST_HINT),
+        E::SomethingRan { .. } => Some(
+            "let it be asked: a run of each batch that `disburse recover` lists asks the gateway first, and posts what it does not know. Where \
+             the gateway cannot be asked, decide the payments one by one with disburse resolve",
+        ),
+        E::OrdersMissing { .. } => Some(
+            "give them again as they were (the same payments, the same order), then repeat this command. If all that are listed here were given in another way, or need not be given, add --without N, where N is how many are listed. Anyone they kept from being paid is paid then",
+        ),
+        E::NoRecovery => Some("nothing is to be done: what is loaded is paid without asking first"),
+        E::UnknownPayment { .. } => Some(
+            "name it by the reference of its row or by its payerTransactionID; payments.csv of the report lists both",
+        ),
+        E::NoRejectedRow { .. } => Some(
+            "name a rejected row by its line, its reference, or its name (row-...): the corrections file and failed.csv of `disburse report` \
+             have the name in the column rejected_row. A payment is cancelled with `disburse cancel BATCH REFERENCE`",
+        ),
+        E::MoreThanShown { .. } => Some("say the same command again, and look at what it shows"),
+        E::TwoPayments { .. } => Some(
+            "say which of the two you mean: --reference takes the text for the reference of a row, --id for a payerTransactionID; \
+             disburse explain with the same flag shows that row",
+        ),
+        E::NotARehearsal { .. } => Some(
+            "to rehearse the file, load it with --sandbox under another batch name; to pay the batch, leave --sandbox out",
+        ),
+        E::OnlyARehearsal { .. } => Some(
+            "to go on rehearsing, say --sandbox; to pay the file, load it without --sandbox under another batch name: what was \
+             rehearsed does not count as paid",
+        ),
+        E::OtherGateway { pinned, .. } if pinned.starts_with("sandbox ") => Some(
+            "a rehearsal stays a rehearsal: go on with --sandbox, or load the file under another batch name for the gateway",
+        ),
+        E::UnknownBatch { .. } => Some("`disburse status` lists the batches of the journal"),
+        E::OtherWire { .. } => {
+            Some("set the profile back, so that every repeat of a post has the same bytes")
+        }
+        _ => None,
     }
 }
 

@@ -5,6 +5,7 @@
     clippy::unwrap_used,
     reason = "what is unwrapped here is part of what is tried"
 )]
+#![allow(clippy::too_many_lines, reason = "a story or a table may be long")]
 
 mod bills;
 mod callbacks;

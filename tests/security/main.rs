@@ -2,6 +2,8 @@
 
 // A test fails by panicking, its helpers too.
 #![allow(clippy::unwrap_used)]
+// A story or a table may be long.
+#![allow(clippy::too_many_lines)]
 // Figures, for whoever runs it with --nocapture.
 #![allow(clippy::print_stdout)]
 

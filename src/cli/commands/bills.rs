@@ -123,45 +123,7 @@ impl Told {
             None => "",
         };
         if !report.refusals.is_empty() {
-            let more = match report.stopped {
-                Some(_) => "; others were not asked for",
-                None => "",
-            };
-            let error = Error::refused(format!(
-                "{} cannot be paid by {}{more}{nothing}",
-                output::counted(report.refused, "row"),
-                if report.refused == 1 {
-                    "its bill"
-                } else {
-                    "their bills"
-                },
-            ));
-            let name = |row: &RefusedBill| {
-                let reference = row.reference.clone();
-                reference.unwrap_or_else(|| row.id.to_string())
-            };
-            let (waiting, others): (Vec<_>, Vec<_>) =
-                report.refusals.iter().partition(|row| row.rival.is_some());
-            let error = match (others.first(), kept) {
-                (None, _) => error,
-                (Some(_), None) => error.hint("mend them in the file, and check it again"),
-                (Some(first), Some(batch)) => error
-                    .hint(format!(
-                        "the batch is not posted while they are in it. Withdraw each: disburse cancel {batch} {}; or say the same command again \
-                         when the biller has put its bill right",
-                        name(first)
-                    ))
-                    .hint(
-                        "what is withdrawn and to be paid all the same is added with --amend, with an amount and a reference of its own",
-                    ),
-            };
-            let waits = waiting
-                .first()
-                .and_then(|row| Some((row, row.rival.as_ref()?)));
-            return Err(match waits {
-                Some((row, rival)) => error.hint(rival_hint(kept, &name(row), rival)),
-                None => error,
-            });
+            return Err(self.refused(kept, nothing));
         }
         match &report.stopped {
             None => Ok(()),
@@ -181,6 +143,50 @@ impl Told {
                 Err(Error::refused(format!("bill query: {error}{nothing}"))
                     .hint("check payment_path, and whether the gateway has bill queries"))
             }
+        }
+    }
+
+    /// Rows cannot be paid by their bills: says how many, and what to do.
+    fn refused(&self, kept: Option<&BatchName>, nothing: &str) -> Error {
+        let report = &self.report;
+        let more = match report.stopped {
+            Some(_) => "; others were not asked for",
+            None => "",
+        };
+        let error = Error::refused(format!(
+            "{} cannot be paid by {}{more}{nothing}",
+            output::counted(report.refused, "row"),
+            if report.refused == 1 {
+                "its bill"
+            } else {
+                "their bills"
+            },
+        ));
+        let name = |row: &RefusedBill| {
+            let reference = row.reference.clone();
+            reference.unwrap_or_else(|| row.id.to_string())
+        };
+        let (waiting, others): (Vec<_>, Vec<_>) =
+            report.refusals.iter().partition(|row| row.rival.is_some());
+        let error = match (others.first(), kept) {
+            (None, _) => error,
+            (Some(_), None) => error.hint("mend them in the file, and check it again"),
+            (Some(first), Some(batch)) => error
+                .hint(format!(
+                    "the batch is not posted while they are in it. Withdraw each: disburse cancel {batch} {}; or say the same command again \
+                     when the biller has put its bill right",
+                    name(first)
+                ))
+                .hint(
+                    "what is withdrawn and to be paid all the same is added with --amend, with an amount and a reference of its own",
+                ),
+        };
+        let waits = waiting
+            .first()
+            .and_then(|row| Some((row, row.rival.as_ref()?)));
+        match waits {
+            Some((row, rival)) => error.hint(rival_hint(kept, &name(row), rival)),
+            None => error,
         }
     }
 

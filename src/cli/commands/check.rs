@@ -8,13 +8,14 @@ use super::load::{into_journal, print_summary, to_json};
 use super::networks;
 use crate::cli::Error;
 use crate::cli::arguments::CheckArguments;
+use crate::cli::config::Settings;
 use crate::cli::exit::ExitStatus;
 use crate::cli::files::input::{Input, declared_total};
 use crate::cli::session::{Session, batch_name};
 use crate::cli::terminal::output;
 use crate::cli::words::mistakes;
 use crate::cli::words::repeats;
-use crate::domain::{Originator, PayerTransactionId, Timestamp};
+use crate::domain::{Amount, Currency, Originator, PayerTransactionId, Timestamp};
 use crate::journal::{Journal, LoadPlan, LoadSummary, Reader, RepeatPlan};
 use crate::ledger::correction::{Corrects, RejectedName};
 use crate::ledger::names::{By, PaymentName};
@@ -59,26 +60,7 @@ async fn examine(
     let scratch = tempfile::tempdir()
         .map_err(|error| Error::unexpected(format!("no room for a scratch journal: {error}")))?;
     let journal = Journal::aside(&scratch.path().join("check.db"))?;
-    let plan = LoadPlan {
-        batch: batch_name("check")?,
-        originator: Originator::parse("check").map_err(Error::unexpected)?,
-        source: String::new(),
-        now: Timestamp::now(),
-        purpose: crate::ledger::Purpose::Unknown,
-        amend: false,
-        allow_equal_rows: arguments.file.allow_equal_rows,
-        repeats: repeats::plan(&settings, arguments.sandbox, None).map(|plan| RepeatPlan {
-            record: journal_there(session),
-            ..plan
-        }),
-        skip_bad_rows: false,
-        presume_posted: false,
-        expect_count: arguments.file.expect_count,
-        expect_total,
-        // What is asked about stands in the scratch journal first.
-        new_documents: false,
-        dry_run: !arguments.bills,
-    };
+    let plan = plan(session, &arguments, &settings, expect_total)?;
     let batch = plan.batch.clone();
     let loaded = into_journal(session, &journal, &input, plan).await;
     *told = input.has_told_objects();
@@ -129,6 +111,35 @@ async fn examine(
         ));
     }
     Ok(ExitStatus::Done)
+}
+
+/// Returns how the file is loaded into the journal that is thrown away.
+fn plan(
+    session: &Session,
+    arguments: &CheckArguments,
+    settings: &Settings,
+    expect_total: Option<(Currency, Amount)>,
+) -> Result<LoadPlan, Error> {
+    Ok(LoadPlan {
+        batch: batch_name("check")?,
+        originator: Originator::parse("check").map_err(Error::unexpected)?,
+        source: String::new(),
+        now: Timestamp::now(),
+        purpose: crate::ledger::Purpose::Unknown,
+        amend: false,
+        allow_equal_rows: arguments.file.allow_equal_rows,
+        repeats: repeats::plan(settings, arguments.sandbox, None).map(|plan| RepeatPlan {
+            record: journal_there(session),
+            ..plan
+        }),
+        skip_bad_rows: false,
+        presume_posted: false,
+        expect_count: arguments.file.expect_count,
+        expect_total,
+        // What is asked about stands in the scratch journal first.
+        new_documents: false,
+        dry_run: !arguments.bills,
+    })
 }
 
 /// Rows that correct something are told as far as this.

@@ -72,6 +72,16 @@ pub(in crate::cli) fn explain(
         output::json(&json!(values?));
         return Ok(ExitStatus::Done);
     }
+    print_records(&snapshot, &records, shown)?;
+    Ok(ExitStatus::Done)
+}
+
+/// Prints the payments of one row, with what is on record of each.
+fn print_records(
+    snapshot: &Snapshot<'_>,
+    records: &[PaymentRecord],
+    shown: Shown<'_>,
+) -> Result<(), Error> {
     // All of it is read before any of it is said: of a damaged journal nothing is printed as if it were whole.
     let acts = snapshot.acts()?;
     let told = records
@@ -82,7 +92,7 @@ pub(in crate::cli) fn explain(
         .iter()
         .map(|record| {
             let file = snapshot.file_of(record.seq)?;
-            let taken = found::place_taken(&snapshot, record.seq)?;
+            let taken = found::place_taken(snapshot, record.seq)?;
             Ok((file, taken, snapshot.failed_before(record.seq)?))
         })
         .collect::<Result<Vec<_>, Error>>()?;
@@ -101,13 +111,13 @@ pub(in crate::cli) fn explain(
             ));
         }
         for bill in bills {
-            output::line(&unpriced::bill_text(bill, &zone));
+            output::line(&unpriced::bill_text(bill, shown.zone));
         }
-        let before = before(record, &records).map_or(&[][..], |at| &told[at].1);
+        let before = before(record, records).map_or(&[][..], |at| &told[at].1);
         let acts = people::about(&acts, subject(record, trail, before, file.loaded_at));
-        people::print(&acts, trail, reveal, &zone);
+        people::print(&acts, trail, shown.reveal, shown.zone);
     }
-    Ok(ExitStatus::Done)
+    Ok(())
 }
 
 /// Returns which of the records is the payment that this one replaces.

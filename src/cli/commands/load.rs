@@ -22,7 +22,9 @@ use crate::cli::words::corrected;
 use crate::cli::words::refused::refused;
 use crate::cli::words::repeats;
 use crate::domain::{BatchName, Originator, Tally, Timestamp};
-use crate::journal::{Journal, LoadPlan, LoadRefusal, LoadSummary, Loaded, Reader, RunLock};
+use crate::journal::{
+    ChainHead, Journal, LoadPlan, LoadRefusal, LoadSummary, Loaded, Reader, RunLock,
+};
 use crate::ledger::recovery::Cause;
 use crate::ledger::{Before, Purpose};
 use crate::lifecycle::State;
@@ -86,40 +88,79 @@ pub(in crate::cli) async fn load(
         output::line(&documents_text(&summary, &batch));
         session.note(&format!("next: disburse run {batch}"));
     } else {
-        print_summary(&summary);
-        let what = if fresh {
-            "loaded into"
-        } else {
-            "already there, unchanged, in"
+        let loaded = AsLoaded {
+            batch: &name,
+            purpose,
+            fresh,
+            is_over,
+            total_waits,
         };
-        output::line(&format!(
-            "{} {what} batch {batch}",
-            output::counted(summary.total().count, "payment")
-        ));
-        output::line(&verify::head_text(&evidence));
-        let pay_due = match summary.unpriced {
-            0 => "",
-            unpriced => {
-                let remedy = "`run --pay-due` takes what is due, and so does `load --bills`";
-                session.note(&bills::unpriced_text(unpriced, remedy));
-                " --pay-due"
-            }
-        };
-        if total_waits && summary.unpriced > 0 {
-            session.note(
-                "the declared total is compared once they have theirs, before anything is posted",
-            );
-        }
-        if fresh || !note_if_cancelled(session, &journal, &name).await? {
-            // What is said next is what a person types: a rehearsal must not lead to the gateway.
-            let run = run_command(&name, purpose);
-            session.note(&match is_over {
-                true => format!("nothing of it is left to be sent; disburse status {batch} shows what became of it"),
-                false => format!("next: {run}{pay_due}"),
-            });
-        }
+        tell_loaded(session, &journal, &loaded, &summary, &evidence).await?;
     }
     Ok(ExitStatus::Done)
+}
+
+/// What became of a file.
+struct AsLoaded<'a> {
+    batch: &'a BatchName,
+    purpose: Purpose,
+    /// Its rows are new in the journal.
+    fresh: bool,
+    /// Nothing of the batch is left to be sent.
+    is_over: bool,
+    /// A total was declared.
+    total_waits: bool,
+}
+
+/// Says on a screen what was loaded, and what comes next.
+async fn tell_loaded(
+    session: &Session,
+    journal: &Journal,
+    AsLoaded {
+        batch,
+        purpose,
+        fresh,
+        is_over,
+        total_waits,
+    }: &AsLoaded<'_>,
+    summary: &LoadSummary,
+    evidence: &ChainHead,
+) -> Result<(), Error> {
+    print_summary(summary);
+    let what = if *fresh {
+        "loaded into"
+    } else {
+        "already there, unchanged, in"
+    };
+    output::line(&format!(
+        "{} {what} batch {batch}",
+        output::counted(summary.total().count, "payment")
+    ));
+    output::line(&verify::head_text(evidence));
+    let pay_due = match summary.unpriced {
+        0 => "",
+        unpriced => {
+            let remedy = "`run --pay-due` takes what is due, and so does `load --bills`";
+            session.note(&bills::unpriced_text(unpriced, remedy));
+            " --pay-due"
+        }
+    };
+    if *total_waits && summary.unpriced > 0 {
+        session.note(
+            "the declared total is compared once they have theirs, before anything is posted",
+        );
+    }
+    if *fresh || !note_if_cancelled(session, journal, batch).await? {
+        // What is said next is what a person types: a rehearsal must not lead to the gateway.
+        let run = run_command(batch, *purpose);
+        session.note(&match *is_over {
+            true => format!(
+                "nothing of it is left to be sent; disburse status {batch} shows what became of it"
+            ),
+            false => format!("next: {run}{pay_due}"),
+        });
+    }
+    Ok(())
 }
 
 /// Returns whether the journal has a batch of this name.
@@ -324,40 +365,13 @@ pub(in crate::cli) async fn into_journal(
     };
     match loaded {
         Loaded::New(summary) => {
-            note_cancelled(session, &batch, &summary);
-            repeats::warn_alike(&summary.alike);
-            if let Some(repeats) = &summary.repeats {
-                output::complain("warning", &repeats::skipped_text(repeats));
-            }
-            if summary.mended > 0 {
-                session.note(&corrected::mended_text(summary.mended));
-            }
-            if summary.replaced > 0 {
-                session.note(&corrected::replaced_text(summary.replaced));
-            }
-            for text in corrected::changed_texts(&summary.changed) {
-                output::complain("warning", &text);
-            }
-            if skips && bad > 0 {
-                output::complain(
-                    "warning",
-                    &format!("{} set aside as rejected", output::counted(bad, "row")),
-                );
-                let corrections = input.corrections().display().to_string();
-                let corrections = output::quoted(&corrections).into_owned();
-                let repeats = summary.repeats.as_ref().map_or(0, |repeats| repeats.rows);
-                if bad > repeats {
-                    output::complain(
-                        "hint",
-                        &format!(
-                            "mend {corrections}, then add it: disburse load {corrections} --batch {batch} --amend{sandbox}"
-                        ),
-                    );
-                }
-                if repeats > 0 {
-                    output::complain("hint", &repeats::set_aside_hint(&corrections, repeats));
-                }
-            }
+            tell_new(
+                session,
+                input,
+                (&batch, sandbox),
+                &summary,
+                skips.then_some(bad),
+            );
             Ok((summary, true))
         }
         Loaded::AlreadyLoaded(summary) => {
@@ -373,6 +387,50 @@ pub(in crate::cli) async fn into_journal(
             }
             let back = journal.comes_back(name).await?;
             Err(refused(input, &batch, bad, &refusal, back))
+        }
+    }
+}
+
+/// Says what of a file that was loaded is to be looked at; `set_aside` is how many rows were.
+fn tell_new(
+    session: &Session,
+    input: &Input,
+    (batch, sandbox): (&str, &str),
+    summary: &LoadSummary,
+    set_aside: Option<u64>,
+) {
+    note_cancelled(session, batch, summary);
+    repeats::warn_alike(&summary.alike);
+    if let Some(repeats) = &summary.repeats {
+        output::complain("warning", &repeats::skipped_text(repeats));
+    }
+    if summary.mended > 0 {
+        session.note(&corrected::mended_text(summary.mended));
+    }
+    if summary.replaced > 0 {
+        session.note(&corrected::replaced_text(summary.replaced));
+    }
+    for text in corrected::changed_texts(&summary.changed) {
+        output::complain("warning", &text);
+    }
+    if let Some(bad) = set_aside.filter(|bad| *bad > 0) {
+        output::complain(
+            "warning",
+            &format!("{} set aside as rejected", output::counted(bad, "row")),
+        );
+        let corrections = input.corrections().display().to_string();
+        let corrections = output::quoted(&corrections).into_owned();
+        let repeats = summary.repeats.as_ref().map_or(0, |repeats| repeats.rows);
+        if bad > repeats {
+            output::complain(
+                "hint",
+                &format!(
+                    "mend {corrections}, then add it: disburse load {corrections} --batch {batch} --amend{sandbox}"
+                ),
+            );
+        }
+        if repeats > 0 {
+            output::complain("hint", &repeats::set_aside_hint(&corrections, repeats));
         }
     }
 }

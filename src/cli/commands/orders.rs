@@ -17,7 +17,8 @@ use crate::cli::words::repeats;
 use crate::cli::words::told::{states, tell};
 use crate::domain::{BatchName, Tally, Timestamp};
 use crate::journal::{
-    FAILURES_SHOWN, Failure, Failures, Journal, PaidSince, ToRetry, Unretried, WhyUnretried,
+    FAILURES_SHOWN, Failure, Failures, Journal, PaidSince, ToCancel, ToRetry, Unretried,
+    WhyUnretried,
 };
 use crate::ledger::decisions::ByCode;
 use crate::ledger::names::{By, PaymentName};
@@ -65,34 +66,10 @@ pub(in crate::cli) async fn retry(
             Timestamp::now(),
         )
         .await?;
-    let documents = not_retried(&unretried);
-    let anew = loaded_anew(&unretried);
-    if count == 0 && documents == 0 && !anew.is_empty() {
-        return Err(Error::refused(format!(
-            "no failure of batch {batch} can be retried: {}",
-            anew_text(&anew)
-        ))
-        .hint(ANEW_HINT));
-    }
-    let since = not_in_view(&unretried);
-    if count == 0 && documents == 0 && !since.is_empty() {
-        return Err(Error::refused(format!(
-            "no failure of batch {batch} is retried: {} may be paid since by another row{}",
-            output::counted(since.len() as u64, "failure"),
-            listed(&since)
-        ))
-        .hint(paid_since_hint(&batch)));
-    }
-    if count == 0 && documents > 0 {
-        return Err(Error::refused(format!(
-            "{} of batch {batch} can be retried: {DOCUMENT}",
-            if documents == unretried.len() {
-                "no failure"
-            } else {
-                "no other failure"
-            }
-        ))
-        .hint(DOCUMENT_HINT));
+    if count == 0
+        && let Some(error) = none_retried(&batch, &unretried)
+    {
+        return Err(error);
     }
     tell(
         session,
@@ -106,6 +83,59 @@ pub(in crate::cli) async fn retry(
             ),
         },
     );
+    tell_unretried(&batch, &unretried);
+    if count > 0 {
+        let purpose = journal.standing(batch.clone()).await?.purpose;
+        session.note(&format!("next: {}", run_command(&batch, purpose)));
+    }
+    Ok(ExitStatus::Done)
+}
+
+/// Returns why not one failure is retried, where that is so.
+fn none_retried(batch: &BatchName, unretried: &[Unretried]) -> Option<Error> {
+    let documents = not_retried(unretried);
+    let anew = loaded_anew(unretried);
+    if documents == 0 && !anew.is_empty() {
+        return Some(
+            Error::refused(format!(
+                "no failure of batch {batch} can be retried: {}",
+                anew_text(&anew)
+            ))
+            .hint(ANEW_HINT),
+        );
+    }
+    let since = not_in_view(unretried);
+    if documents == 0 && !since.is_empty() {
+        return Some(
+            Error::refused(format!(
+                "no failure of batch {batch} is retried: {} may be paid since by another row{}",
+                output::counted(since.len() as u64, "failure"),
+                listed(&since)
+            ))
+            .hint(paid_since_hint(batch)),
+        );
+    }
+    if documents > 0 {
+        return Some(
+            Error::refused(format!(
+                "{} of batch {batch} can be retried: {DOCUMENT}",
+                if documents == unretried.len() {
+                    "no failure"
+                } else {
+                    "no other failure"
+                }
+            ))
+            .hint(DOCUMENT_HINT),
+        );
+    }
+    None
+}
+
+/// Says which failures are not retried, and what to do about them.
+fn tell_unretried(batch: &BatchName, unretried: &[Unretried]) {
+    let documents = not_retried(unretried);
+    let anew = loaded_anew(unretried);
+    let since = not_in_view(unretried);
     if documents > 0 {
         let rows = output::counted(documents as u64, "failure");
         output::complain("warning", &format!("{rows} not retried: {DOCUMENT}"));
@@ -135,13 +165,8 @@ pub(in crate::cli) async fn retry(
                 listed(&since)
             ),
         );
-        output::complain("hint", &paid_since_hint(&batch));
+        output::complain("hint", &paid_since_hint(batch));
     }
-    if count > 0 {
-        let purpose = journal.standing(batch.clone()).await?.purpose;
-        session.note(&format!("next: {}", run_command(&batch, purpose)));
-    }
-    Ok(ExitStatus::Done)
 }
 
 fn which_failures(arguments: &RetryArguments) -> Failures {
@@ -461,26 +486,7 @@ async fn cancel_all(
         );
     }
     if shown.tally.count > 0 {
-        let of_retries = match shown.retries {
-            0 => String::new(),
-            retries => format!(
-                " ({} of them retries, whose rows are never retried again)",
-                output::grouped(&retries.to_string())
-            ),
-        };
-        let asked_first = match shown.presumed {
-            0 => String::new(),
-            presumed => format!(
-                ". {} of them may have been posted by an earlier journal: the next run asks the gateway, and cancels what that one does not know",
-                output::grouped(&presumed.to_string())
-            ),
-        };
-        let what = format!(
-            "cancel {} of batch {batch}{of_retries}, {}: under this batch name they can never be paid{asked_first}",
-            output::counted(shown.tally.count, "payment"),
-            output::amounts(&shown.tally.amounts)
-        );
-        confirmed(yes, &what).await?;
+        confirmed(yes, &whole_batch_text(&batch, &shown)).await?;
     }
     let done = journal
         .cancel_shown(batch.clone(), shown.tally, reason, now())
@@ -511,6 +517,29 @@ async fn cancel_all(
         ),
     );
     Ok(ExitStatus::Done)
+}
+
+/// What is about to be withdrawn with a whole batch.
+fn whole_batch_text(batch: &BatchName, shown: &ToCancel) -> String {
+    let of_retries = match shown.retries {
+        0 => String::new(),
+        retries => format!(
+            " ({} of them retries, whose rows are never retried again)",
+            output::grouped(&retries.to_string())
+        ),
+    };
+    let asked_first = match shown.presumed {
+        0 => String::new(),
+        presumed => format!(
+            ". {} of them may have been posted by an earlier journal: the next run asks the gateway, and cancels what that one does not know",
+            output::grouped(&presumed.to_string())
+        ),
+    };
+    format!(
+        "cancel {} of batch {batch}{of_retries}, {}: under this batch name they can never be paid{asked_first}",
+        output::counted(shown.tally.count, "payment"),
+        output::amounts(&shown.tally.amounts)
+    )
 }
 
 /// `disburse resume-lane`.

@@ -338,19 +338,7 @@ fn show(session: &Session, batch: Option<&BatchName>) -> Result<ExitStatus, Erro
         ));
     }
     if !batches.is_empty() {
-        output::print(&output::table(
-            &[
-                "batch",
-                "presumed posted",
-                "not asked yet",
-                "not at the gateway",
-                "at the gateway",
-                "posted since",
-                "decided",
-            ],
-            batches.iter().map(row).collect(),
-            &[1, 2, 3, 4, 5, 6],
-        ));
+        output::print(&presumed_table(&batches));
     }
     for text in next(
         missed.as_ref(),
@@ -361,6 +349,23 @@ fn show(session: &Session, batch: Option<&BatchName>) -> Result<ExitStatus, Erro
         session.note(&text);
     }
     Ok(ExitStatus::Done)
+}
+
+/// What of each batch is presumed posted, and what was asked about it.
+fn presumed_table(batches: &[Presumed]) -> String {
+    output::table(
+        &[
+            "batch",
+            "presumed posted",
+            "not asked yet",
+            "not at the gateway",
+            "at the gateway",
+            "posted since",
+            "decided",
+        ],
+        batches.iter().map(row).collect(),
+        &[1, 2, 3, 4, 5, 6],
+    )
 }
 
 /// Lost orders are listed as far as this.

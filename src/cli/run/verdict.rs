@@ -378,14 +378,35 @@ fn verdict(
         output::complain("hint", &format!("{run} --pay-due"));
         return ExitStatus::Unfinished;
     }
-    let lanes: Vec<&str> = standing
-        .held
-        .iter()
-        .map(|lane| lane.service.as_str())
-        .collect();
     if let Some(text) = float_text(batch, standing) {
         output::complain("warning", &text);
     }
+    if stands_stopped(batch, outcome, standing) {
+        return ExitStatus::Stopped;
+    }
+    let Some((verdict, why, next)) = why_open(batch, outcome, standing, examples) else {
+        // Told before, with its example.
+        return ExitStatus::Stopped;
+    };
+    // Quiet is for what goes well.
+    let failed =
+        verdict == ExitStatus::Stopped || matches!(outcome.summary.ending, Ending::Unreachable(_));
+    output::complain(if failed { "error" } else { "warning" }, &why);
+    output::complain("hint", &next);
+    verdict
+}
+
+/// How a run ends that leaves something open: its exit code, why it is open, and what to do next.
+type Open = (ExitStatus, String, String);
+
+/// Returns why something is open; `None` where that was told before.
+fn why_open(
+    batch: &BatchName,
+    outcome: &Outcome,
+    standing: &Standing,
+    examples: &Examples,
+) -> Option<Open> {
+    let run = run_command(batch, standing.purpose);
     let open: u64 = standing
         .rows
         .iter()
@@ -393,61 +414,21 @@ fn verdict(
         .map(|row| row.tally.count)
         .sum();
     let open = output::counted(open, "payment");
-    if stands_stopped(batch, outcome, standing) {
-        return ExitStatus::Stopped;
-    }
-    let (verdict, why, next) = match &outcome.summary.ending {
-        Ending::Held => (
-            ExitStatus::Stopped,
-            format!("the float of {} is used up (230)", lanes.join(", ")),
-            if outcome.reopens_lanes {
-                format!(
-                    "top it up, then: {run}, which asks for the balance and goes on when it suffices"
-                )
-            } else {
-                format!(
-                    "top it up, then: disburse resume-lane {batch} {}, and then: {run}",
-                    lanes.first().unwrap_or(&"SERVICE")
-                )
-            },
-        ),
+    Some(match &outcome.summary.ending {
+        Ending::Held => held(&run, batch, outcome, standing),
         Ending::Documents => (
             ExitStatus::Unfinished,
             "what is left came while the run went on, and waits for its documents to be uploaded"
                 .to_owned(),
             format!("to upload them: {run}"),
         ),
-        Ending::Unconfirmed if !outcome.orders_lost.is_none() => (
-            ExitStatus::Unfinished,
-            format!(
-                "{} of {} not posted: {}",
-                output::counted(standing.of(State::Ready).count, "payment"),
-                output::amounts(&standing.of(State::Ready).amounts),
-                recover::orders_lost_text(outcome.orders_lost)
-            ),
-            hints::ORDERS_LOST_HINT.to_owned(),
-        ),
-        Ending::Unconfirmed => {
-            let later = standing.of(State::Ready);
-            (
-                ExitStatus::Unfinished,
-                format!(
-                    "{} of {} came after this run was confirmed, and {} for a confirmation of {} own",
-                    output::counted(later.count, "payment"),
-                    output::amounts(&later.amounts),
-                    if later.count == 1 { "waits" } else { "wait" },
-                    if later.count == 1 { "its" } else { "their" },
-                ),
-                format!("look at what was added or retried, then: {run}"),
-            )
-        }
+        Ending::Unconfirmed => unconfirmed(&run, outcome, standing),
         Ending::Stopped(why) => (
             ExitStatus::Stopped,
             format!("the gateway stopped the run: {why}"),
             format!("mend the configuration, then: {run}"),
         ),
-        // Told before, with its example.
-        Ending::Misread(_) | Ending::Taken(_) => return ExitStatus::Stopped,
+        Ending::Misread(_) | Ending::Taken(_) => return None,
         Ending::CircuitOpen => (
             ExitStatus::Stopped,
             "the gateway lost one post after another; posts were paused to the end".to_owned(),
@@ -462,32 +443,7 @@ fn verdict(
             },
             format!("check base_url and the network, then: {run}"),
         ),
-        Ending::NeedsDecision if !outcome.orders_lost.is_none() && standing.until_done > 0 => (
-            ExitStatus::Unfinished,
-            recover::orders_lost_text(outcome.orders_lost),
-            hints::ORDERS_LOST_HINT.to_owned(),
-        ),
-        // Told before, with how many they are.
-        Ending::NeedsDecision if standing.until_done > 0 => (
-            ExitStatus::Unfinished,
-            "the gateway does not know what is left, which proves nothing while batches may be missing".to_owned(),
-            waiting::until_done_hint(Commands {
-                batch,
-                purpose: standing.purpose,
-            }),
-        ),
-        Ending::NeedsDecision => (
-            ExitStatus::Unfinished,
-            "what is left waits for a callback or for a decision".to_owned(),
-            {
-                let (name, _) = named(examples.open, 1);
-                format!(
-                    "what is known of one: disburse explain {batch} {name}; to decide it: disburse resolve {batch} {name}{} --paid or \
-                     --failed; to wait for callbacks: disburse listen, or {run}",
-                    sandbox_flag(standing.purpose)
-                )
-            },
-        ),
+        Ending::NeedsDecision => undecided(&run, batch, outcome, standing, examples),
         Ending::TimedOut => (
             ExitStatus::Unfinished,
             "no payment moved for as long as --max-wait allows".to_owned(),
@@ -503,11 +459,94 @@ fn verdict(
             format!("ended before its time; {open} without an outcome yet"),
             format!("to go on: {run}"),
         ),
-    };
-    // Quiet is for what goes well.
-    let failed =
-        verdict == ExitStatus::Stopped || matches!(outcome.summary.ending, Ending::Unreachable(_));
-    output::complain(if failed { "error" } else { "warning" }, &why);
-    output::complain("hint", &next);
-    verdict
+    })
+}
+
+/// The float of a lane is used up.
+fn held(run: &str, batch: &BatchName, outcome: &Outcome, standing: &Standing) -> Open {
+    let lanes: Vec<&str> = standing
+        .held
+        .iter()
+        .map(|lane| lane.service.as_str())
+        .collect();
+    (
+        ExitStatus::Stopped,
+        format!("the float of {} is used up (230)", lanes.join(", ")),
+        if outcome.reopens_lanes {
+            format!(
+                "top it up, then: {run}, which asks for the balance and goes on when it suffices"
+            )
+        } else {
+            format!(
+                "top it up, then: disburse resume-lane {batch} {}, and then: {run}",
+                lanes.first().unwrap_or(&"SERVICE")
+            )
+        },
+    )
+}
+
+/// Payments came after the run was confirmed, or orders are lost.
+fn unconfirmed(run: &str, outcome: &Outcome, standing: &Standing) -> Open {
+    if !outcome.orders_lost.is_none() {
+        return (
+            ExitStatus::Unfinished,
+            format!(
+                "{} of {} not posted: {}",
+                output::counted(standing.of(State::Ready).count, "payment"),
+                output::amounts(&standing.of(State::Ready).amounts),
+                recover::orders_lost_text(outcome.orders_lost)
+            ),
+            hints::ORDERS_LOST_HINT.to_owned(),
+        );
+    }
+    let later = standing.of(State::Ready);
+    (
+        ExitStatus::Unfinished,
+        format!(
+            "{} of {} came after this run was confirmed, and {} for a confirmation of {} own",
+            output::counted(later.count, "payment"),
+            output::amounts(&later.amounts),
+            if later.count == 1 { "waits" } else { "wait" },
+            if later.count == 1 { "its" } else { "their" },
+        ),
+        format!("look at what was added or retried, then: {run}"),
+    )
+}
+
+/// The gateway says nothing more of what is left.
+fn undecided(
+    run: &str,
+    batch: &BatchName,
+    outcome: &Outcome,
+    standing: &Standing,
+    examples: &Examples,
+) -> Open {
+    if !outcome.orders_lost.is_none() && standing.until_done > 0 {
+        return (
+            ExitStatus::Unfinished,
+            recover::orders_lost_text(outcome.orders_lost),
+            hints::ORDERS_LOST_HINT.to_owned(),
+        );
+    }
+    // Told before, with how many they are.
+    if standing.until_done > 0 {
+        return (
+            ExitStatus::Unfinished,
+            "the gateway does not know what is left, which proves nothing while batches may be missing".to_owned(),
+            waiting::until_done_hint(Commands {
+                batch,
+                purpose: standing.purpose,
+            }),
+        );
+    }
+    let (name, _) = named(examples.open, 1);
+    (
+        ExitStatus::Unfinished,
+        "what is left waits for a callback or for a decision".to_owned(),
+        format!(
+            "what is known of one: disburse explain {batch} {name}; to decide it: disburse resolve {batch} {name}{} --paid or \
+             --failed; to wait for callbacks: disburse listen, or {run}",
+            sandbox_flag(standing.purpose)
+        ),
+    )
 }

@@ -113,35 +113,40 @@ pub(in crate::cli) fn ways_on(
     };
     let mut text = format!("{rows} {fail}: {}{more}: {mend}", reasons.join(", "));
     if !right.is_empty() {
-        let commands: Vec<String> = right
-            .iter()
-            .take(CODES_NAMED)
-            .map(|(code, _)| match code {
-                Some(code) => format!("disburse retry {batch} --code {code}"),
-                None => format!(
-                    "disburse retry {batch} --id ID, for what an operator recorded as failed"
-                ),
-            })
-            .collect();
-        let more = if right.len() > CODES_NAMED {
-            ", and so on for each code"
-        } else {
-            ""
-        };
-        let others = match count(&right) {
-            1 => "one".to_owned(),
-            many => output::grouped(&many.to_string()),
-        };
-        text.push_str(&format!(
-            ". The other {others} can be paid again without a change, once the reason is gone: {}{more}; it {}",
-            commands.join("; "),
-            asks.trim_start_matches("which "),
-        ));
+        text.push_str(&retried_as_they_are(batch, &right, asks));
     }
     text.push_str(&format!(
         "; what shall not be paid: disburse cancel {batch} REFERENCE"
     ));
     text
+}
+
+/// Says how the failed payments are paid again that need no change.
+fn retried_as_they_are(batch: &BatchName, right: &[&(Option<i32>, Tally)], asks: &str) -> String {
+    let commands: Vec<String> = right
+        .iter()
+        .take(CODES_NAMED)
+        .map(|(code, _)| match code {
+            Some(code) => format!("disburse retry {batch} --code {code}"),
+            None => {
+                format!("disburse retry {batch} --id ID, for what an operator recorded as failed")
+            }
+        })
+        .collect();
+    let more = if right.len() > CODES_NAMED {
+        ", and so on for each code"
+    } else {
+        ""
+    };
+    let others = match right.iter().map(|(_, tally)| tally.count).sum::<u64>() {
+        1 => "one".to_owned(),
+        many => output::grouped(&many.to_string()),
+    };
+    format!(
+        ". The other {others} can be paid again without a change, once the reason is gone: {}{more}; it {}",
+        commands.join("; "),
+        asks.trim_start_matches("which "),
+    )
 }
 
 /// Says of a retry that it has ended because an earlier payment of its row is paid: nobody is to pay the row again.

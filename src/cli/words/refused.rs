@@ -33,95 +33,15 @@ pub(in crate::cli) fn refused(
             input.corrections().display()
         )),
         LoadRefusal::Corrections(errors) => corrections(file, errors),
-        LoadRefusal::MayBeMended(count, rows) => Error::refused(format!(
-            "{file}: {} may be {} of batch {batch} that {} rejected, mended now, or new{}; nothing was loaded{}",
-            output::counted(*count, "row"),
-            if *count == 1 { "a row" } else { "rows" },
-            if *count == 1 { "was" } else { "were" },
-            if *count == 1 { "" } else { " ones" },
-            listed(file, rows, *count)
-        ))
-        .hint(format!(
-            "mend the rejected rows in the corrections file of their load, or in the failed.csv of `disburse report {batch}`: it names each \
-             in its column rejected_row, so that the mended row takes its place. Add that with --amend, without the rest. A row that \
-             is really new is loaded under a batch name of its own"
-        )),
+        LoadRefusal::MayBeMended(count, rows) => may_be_mended(file, batch, *count, rows),
         LoadRefusal::NoRows => Error::refused(format!("{file}: holds no payments; nothing was loaded"))
             .hint("is it the right file? It may have been saved before its rows were there"),
         LoadRefusal::Unreadable => Error::unexpected(format!("{file}: was not read to its end; nothing was loaded"))
             .hint("say the same command again; if it comes back, copy the file to another disk first"),
-        LoadRefusal::OtherContent(difference) => {
-            let message = format!(
-                "batch {batch} is there already, and differs from the file: {}; nothing was loaded{}",
-                difference_text(difference),
-                examples(difference)
-            );
-            if is_another_batch(&Shared {
-                unchanged: difference.unchanged,
-                changed: difference.changed,
-                new: difference.new,
-                gone: difference.gone,
-            }) {
-                return Error::refused(message).hint(format!(
-                    "{} in both: another payroll, as next month's, is loaded under a batch name of its own. If it is batch {batch} with \
-                     rows that were mended, first cancel the old ones with `disburse cancel {batch} ID`, or both are paid",
-                    match difference.unchanged {
-                        0 => "no row is".to_owned(),
-                        1 => "hardly any row is".to_owned(),
-                        _ => "hardly any rows are".to_owned(),
-                    }
-                ));
-            }
-            let hint = if difference.changed > 0 && difference.changed == difference.changed_person {
-                "a row that pays somebody else than the row of the batch with its reference needs a reference of its own: give it one, and \
-                 add it with --amend. Only where the row of the batch is itself wrong, first cancel that one with `disburse cancel`"
-            } else if difference.changed > 0 && difference.changed_person > 0 {
-                "rows of a batch never change. A row that pays somebody else than the row of the batch with its reference needs a reference of \
-                 its own. Of one that pays the same person otherwise, withdraw the old row with `disburse cancel` where it was never posted, and \
-                 add the new one with --amend under a reference of its own; where it has failed, mend it in the failed.csv of `disburse report`"
-            } else if difference.changed > 0 {
-                "rows of a batch never change. Where the old row was never posted, cancel it with `disburse cancel`, and add the new \
-                 one with --amend under a reference of its own. Where it has failed, mend it in the failed.csv \
-                 of `disburse report`, and add that with --amend"
-            } else if difference.new + difference.rejected > 0 {
-                "add the new rows to the batch with --amend, which leaves the others as they are"
-            } else {
-                "cancel what is no longer to be paid with `disburse cancel`"
-            };
-            let hint = match difference.changed > difference.changed_person {
-                true => format!("{hint}. {PAID_ROW}"),
-                false => hint.to_owned(),
-            };
-            Error::refused(message).hint(hint)
-        }
-        LoadRefusal::Ambiguous(difference) => Error::refused(format!(
-            "batch {batch}: {} new and {} gone, and without references a row that was mended cannot be told from a new one; \
-             nothing was loaded{}",
-            output::counted(difference.new, "row"),
-            output::counted(difference.gone, "row"),
-            examples(difference)
-        ))
-        .hint(format!(
-            "a row that was mended would be paid beside the old one: first cancel the old one with `disburse cancel {batch} ID`, \
-             then repeat this command; load rows that are really new as a batch of their own, without those of {batch}"
-        )),
-        LoadRefusal::Instead(rows) => Error::refused(format!(
-            "{file}: leaves out rows of batch {batch}, and has new ones for the same recipients; nothing was loaded{}",
-            listed(file, rows, rows.len() as u64)
-        ))
-        .hint(format!(
-            "a row that takes the place of another one would be paid beside it. First cancel the old one with `disburse cancel {batch} REFERENCE`, then repeat this command. {PAID_ROW}; where it has failed, mend it in the failed.csv of `disburse report {batch}`, and add that. Where the new row is a \
-             further payment, add it in a file of its own, without the rows of {batch}"
-        )),
-        LoadRefusal::BatchAgain(rows) => Error::refused(format!(
-            "{file}: each of its {} pays the recipient of a row of batch {batch} the same amount, under another reference or through another \
-             service; nothing was loaded",
-            output::counted(*rows, "row"),
-        ))
-        .hint(format!(
-            "it looks like the payments of {batch} again. Where they failed, mend them in the failed.csv of `disburse report {batch}`, and add that. Where \
-             each of them is a further payment, load them under a batch name of their own"
-        )),
+        LoadRefusal::OtherContent(difference) => other_content(batch, difference),
+        LoadRefusal::Ambiguous(difference) => ambiguous(batch, difference),
+        LoadRefusal::Instead(rows) => instead(file, batch, rows),
+        LoadRefusal::BatchAgain(rows) => batch_again(file, batch, *rows),
         LoadRefusal::OtherOriginator(originator) => Error::refused(format!(
             "batch {batch} belongs to originator {originator:?}; nothing was loaded"
         ))
@@ -156,27 +76,138 @@ pub(in crate::cli) fn refused(
         LoadRefusal::Total {
             expected,
             found,
-            unread: 0,
-        } => Error::refused(format!(
-            "{file}: a total of {expected} was declared, found {found}; nothing was loaded"
-        ))
-        .hint(DECLARED),
-        LoadRefusal::Total {
-            expected,
-            found,
             unread,
-        } => Error::refused(format!(
-            "{file}: a total of {expected} was declared, found {found} without {}; nothing was loaded",
-            match unread {
-                1 => "1 row whose amount cannot be read".to_owned(),
-                rows => format!(
-                    "{} whose amounts cannot be read",
-                    output::counted(*rows, "row")
-                ),
-            }
-        ))
-        .hint("mend their amounts first: a declared total is compared with all rows of the file, those with errors included"),
+        } => other_total(file, expected, found, *unread),
     }
+}
+
+/// A row may be one that was rejected, mended now, or a new one.
+fn may_be_mended(file: &str, batch: &str, count: u64, rows: &[CrossRowError]) -> Error {
+    Error::refused(format!(
+        "{file}: {} may be {} of batch {batch} that {} rejected, mended now, or new{}; nothing was loaded{}",
+        output::counted(count, "row"),
+        if count == 1 { "a row" } else { "rows" },
+        if count == 1 { "was" } else { "were" },
+        if count == 1 { "" } else { " ones" },
+        listed(file, rows, count)
+    ))
+    .hint(format!(
+        "mend the rejected rows in the corrections file of their load, or in the failed.csv of `disburse report {batch}`: it names each \
+         in its column rejected_row, so that the mended row takes its place. Add that with --amend, without the rest. A row that \
+         is really new is loaded under a batch name of its own"
+    ))
+}
+
+/// The batch is there already, with other rows.
+fn other_content(batch: &str, difference: &Difference) -> Error {
+    let message = format!(
+        "batch {batch} is there already, and differs from the file: {}; nothing was loaded{}",
+        difference_text(difference),
+        examples(difference)
+    );
+    if is_another_batch(&Shared {
+        unchanged: difference.unchanged,
+        changed: difference.changed,
+        new: difference.new,
+        gone: difference.gone,
+    }) {
+        return Error::refused(message).hint(format!(
+            "{} in both: another payroll, as next month's, is loaded under a batch name of its own. If it is batch {batch} with \
+             rows that were mended, first cancel the old ones with `disburse cancel {batch} ID`, or both are paid",
+            match difference.unchanged {
+                0 => "no row is".to_owned(),
+                1 => "hardly any row is".to_owned(),
+                _ => "hardly any rows are".to_owned(),
+            }
+        ));
+    }
+    let hint = how_to_change(difference);
+    let hint = match difference.changed > difference.changed_person {
+        true => format!("{hint}. {PAID_ROW}"),
+        false => hint.to_owned(),
+    };
+    Error::refused(message).hint(hint)
+}
+
+/// Returns how the rows of a batch are changed to those of the file.
+fn how_to_change(difference: &Difference) -> &'static str {
+    if difference.changed > 0 && difference.changed == difference.changed_person {
+        "a row that pays somebody else than the row of the batch with its reference needs a reference of its own: give it one, and \
+         add it with --amend. Only where the row of the batch is itself wrong, first cancel that one with `disburse cancel`"
+    } else if difference.changed > 0 && difference.changed_person > 0 {
+        "rows of a batch never change. A row that pays somebody else than the row of the batch with its reference needs a reference of \
+         its own. Of one that pays the same person otherwise, withdraw the old row with `disburse cancel` where it was never posted, and \
+         add the new one with --amend under a reference of its own; where it has failed, mend it in the failed.csv of `disburse report`"
+    } else if difference.changed > 0 {
+        "rows of a batch never change. Where the old row was never posted, cancel it with `disburse cancel`, and add the new \
+         one with --amend under a reference of its own. Where it has failed, mend it in the failed.csv \
+         of `disburse report`, and add that with --amend"
+    } else if difference.new + difference.rejected > 0 {
+        "add the new rows to the batch with --amend, which leaves the others as they are"
+    } else {
+        "cancel what is no longer to be paid with `disburse cancel`"
+    }
+}
+
+/// Without references a mended row cannot be told from a new one.
+fn ambiguous(batch: &str, difference: &Difference) -> Error {
+    Error::refused(format!(
+        "batch {batch}: {} new and {} gone, and without references a row that was mended cannot be told from a new one; \
+         nothing was loaded{}",
+        output::counted(difference.new, "row"),
+        output::counted(difference.gone, "row"),
+        examples(difference)
+    ))
+    .hint(format!(
+        "a row that was mended would be paid beside the old one: first cancel the old one with `disburse cancel {batch} ID`, \
+         then repeat this command; load rows that are really new as a batch of their own, without those of {batch}"
+    ))
+}
+
+/// New rows pay whom rows pay that the file leaves out.
+fn instead(file: &str, batch: &str, rows: &[CrossRowError]) -> Error {
+    Error::refused(format!(
+        "{file}: leaves out rows of batch {batch}, and has new ones for the same recipients; nothing was loaded{}",
+        listed(file, rows, rows.len() as u64)
+    ))
+    .hint(format!(
+        "a row that takes the place of another one would be paid beside it. First cancel the old one with `disburse cancel {batch} REFERENCE`, then repeat this command. {PAID_ROW}; where it has failed, mend it in the failed.csv of `disburse report {batch}`, and add that. Where the new row is a \
+         further payment, add it in a file of its own, without the rows of {batch}"
+    ))
+}
+
+/// All rows pay what rows of the batch pay, under other references.
+fn batch_again(file: &str, batch: &str, rows: u64) -> Error {
+    Error::refused(format!(
+        "{file}: each of its {} pays the recipient of a row of batch {batch} the same amount, under another reference or through another \
+         service; nothing was loaded",
+        output::counted(rows, "row"),
+    ))
+    .hint(format!(
+        "it looks like the payments of {batch} again. Where they failed, mend them in the failed.csv of `disburse report {batch}`, and add that. Where \
+         each of them is a further payment, load them under a batch name of their own"
+    ))
+}
+
+/// The rows add up to another total than was declared; the amounts of `unread` rows could not be read.
+fn other_total(file: &str, expected: &str, found: &str, unread: u64) -> Error {
+    let without = match unread {
+        0 => {
+            return Error::refused(format!(
+                "{file}: a total of {expected} was declared, found {found}; nothing was loaded"
+            ))
+            .hint(DECLARED);
+        }
+        1 => "1 row whose amount cannot be read".to_owned(),
+        rows => format!(
+            "{} whose amounts cannot be read",
+            output::counted(rows, "row")
+        ),
+    };
+    Error::refused(format!(
+        "{file}: a total of {expected} was declared, found {found} without {without}; nothing was loaded"
+    ))
+    .hint("mend their amounts first: a declared total is compared with all rows of the file, those with errors included")
 }
 
 const PAID_ROW: &str = "A row that is paid, or may be, cannot be corrected: pay the difference as a row of a new batch";
