@@ -32,7 +32,8 @@ impl Load<'_> {
             }
         }
         let mut entries = order.sorted()?.begin()?;
-        let head = "insert into identifier (identifier, seq)";
+        // As for instructions: a failure ends the whole transaction.
+        let head = "insert or fail into identifier (identifier, seq)";
         let mut insert = Appender::new(self.c, head, 2)?;
         let mut nameless = NamelessRows::default();
         // The first row with an identifier.
