@@ -1,9 +1,11 @@
 //! A load of many blocks: what passes by is what is stored, and what is proved.
 
+use std::collections::BTreeMap;
 use std::sync::mpsc::channel;
 
-use disburse::domain::{Instruction, Originator};
+use disburse::domain::{BatchName, Instruction, Originator, Payment};
 use disburse::journal::{LoadPlan, LoadRefusal, LoadRow, Loaded};
+use disburse::lifecycle::State;
 
 use crate::proof::assert_sound;
 use crate::support::*;
@@ -138,4 +140,89 @@ async fn a_file_is_recalled_as_a_load_would_tell_it() {
     // What is not the same is a load's to judge.
     assert_eq!(recall(&world, plan(), whole(rows(1..=5))).await, None);
     assert_eq!(world.contents(), before);
+}
+
+/// Rows of two services, some with a document, some of which wait for their bill: in the second block, but not in the others.
+fn of_blocks(numbers: std::ops::RangeInclusive<u64>) -> Vec<LoadRow> {
+    numbers
+        .map(|n| match (n % 50, n) {
+            (7, 1_001..=2_000) => LoadRow::Unpriced(unpriced(n)),
+            _ => {
+                let mut row = motley(n);
+                row.document = row.document.filter(|_| n.is_multiple_of(200));
+                LoadRow::Valid(row)
+            }
+        })
+        .chain([LoadRow::EndOfFile])
+        .collect()
+}
+
+/// Claims in shares until nothing is left. The payments of a service come in the order of loading.
+async fn claim_all(world: &World, secs: i64, share: usize) -> BTreeMap<i64, Payment> {
+    let token = world.acquire(secs).await.token;
+    let mut claimed = BTreeMap::new();
+    let mut last: BTreeMap<i64, i64> = BTreeMap::new();
+    for turn in 0.. {
+        // Somebody else writes now and then: what was compared is compared again.
+        if turn % 3 == 2 {
+            let touch = "insert into meta (key, value) values ('touched', 1); delete from meta where key = 'touched'";
+            world.sql().execute_batch(touch).unwrap();
+        }
+        let claims = world.claim(token, share, secs).await;
+        if claims.is_empty() {
+            break;
+        }
+        for claim in claims {
+            let before = last.insert(claim.lane, claim.seq);
+            assert!(before.is_none_or(|before| before < claim.seq), "{claim:?}");
+            let twice = claimed.insert(claim.seq, claim.payment.as_ref().clone());
+            assert_eq!(twice, None);
+        }
+    }
+    claimed
+}
+
+#[tokio::test]
+async fn what_is_claimed_of_many_blocks_is_each_payment_once_and_as_it_is_stored() {
+    for share in [70, 999, 1_000, 5_000] {
+        let world = World::new();
+        let loaded = world.load_incoming(plan(), of_blocks(1..=3_400)).await;
+        assert!(matches!(loaded, Loaded::New(_)), "{loaded:?}");
+        for reference in ["EMP-1", "EMP-17", "EMP-999", "EMP-2001", "EMP-3399"] {
+            let withdrawn = world
+                .journal
+                .cancel(batch(), Some(reference.into()), moment(1));
+            assert_eq!(withdrawn.await.unwrap(), 1, "{reference}");
+        }
+        // Another batch lies between the two parts of this one.
+        let others = LoadPlan {
+            batch: BatchName::parse("others").unwrap(),
+            ..plan()
+        };
+        let between = world.load(others, (9_000..9_300).map(row).collect()).await;
+        assert!(matches!(between, Loaded::New(_)), "{between:?}");
+        let more = LoadPlan {
+            amend: true,
+            ..plan()
+        };
+        let amended = world.load_incoming(more, of_blocks(1..=4_900)).await;
+        assert!(matches!(amended, Loaded::New(_)), "{amended:?}");
+
+        let expected: BTreeMap<i64, Payment> = world
+            .payments()
+            .into_iter()
+            .filter(|record| record.life.state == State::Ready)
+            .filter(|record| record.payment.instruction.document.is_none())
+            .map(|record| (record.seq, record.payment))
+            .collect();
+        assert!(expected.len() > 4_800, "{}", expected.len());
+        let claimed = claim_all(&world, 2, share).await;
+        assert!(
+            claimed == expected,
+            "{} of {}",
+            claimed.len(),
+            expected.len()
+        );
+        assert_sound(&world);
+    }
 }

@@ -164,7 +164,7 @@ pub(in crate::journal::sqlite) fn add_to_tally(
 }
 
 /// The columns [`payment_of`] reads, in its order, of `instruction i` joined with `service s`.
-pub(in crate::journal::sqlite) const PAYMENT_COLUMNS: &str = "i.identifier, i.generation, i.received_at, i.line, i.reference, s.code, i.msisdn, \
+pub(in crate::journal::sqlite) const PAYMENT_COLUMNS: &str = "s.code, i.line, i.identifier, i.reference, i.generation, i.received_at, i.msisdn, \
      i.account_number, i.amount, i.currency, i.country, i.narration, i.customer_names, i.invoice_number, i.payment_mode, \
      i.hub_id, i.extra, i.document, i.document_folder, i.as_due";
 /// Which of them is the amount.
@@ -228,22 +228,37 @@ pub(in crate::journal::sqlite) struct StoredRow {
 ///
 /// A payment without an amount is none.
 pub(in crate::journal::sqlite) fn payment_of(row: &Row<'_>, at: usize) -> Result<Payment, Error> {
-    let stored = stored_of(row, at)?;
-    let money = stored
-        .instruction
-        .money
-        .money()
-        .ok_or_else(|| corrupt("a payment without an amount"))?;
-    Ok(Payment {
-        id: stored.id,
-        generation: stored.generation,
-        received_at: stored.received_at,
-        instruction: stored.instruction.with_money(money),
-    })
+    stored_of(row, at)?
+        .payment()
+        .ok_or_else(|| corrupt("a payment without an amount"))
+}
+
+impl StoredRow {
+    /// Returns the payment; `None` while it has no amount.
+    pub(in crate::journal::sqlite) fn payment(self) -> Option<Payment> {
+        let money = self.instruction.money.money()?;
+        Some(Payment {
+            id: self.id,
+            generation: self.generation,
+            received_at: self.received_at,
+            instruction: self.instruction.with_money(money),
+        })
+    }
 }
 
 /// Reads the same columns of a row that may have no amount.
 pub(in crate::journal::sqlite) fn stored_of(row: &Row<'_>, at: usize) -> Result<StoredRow, Error> {
+    let code = row.get_ref(at)?.as_str();
+    let service = service_of(code.map_err(|_| corrupt("a text that is not one"))?)?;
+    row_of(row, at, service)
+}
+
+/// The same of the columns behind the first one, which is read already.
+pub(in crate::journal::sqlite) fn row_of(
+    row: &Row<'_>,
+    at: usize,
+    service: ServiceCode,
+) -> Result<StoredRow, Error> {
     let text = |index: usize| -> Result<&str, Error> {
         row.get_ref(at + index)?
             .as_str()
@@ -260,21 +275,21 @@ pub(in crate::journal::sqlite) fn stored_of(row: &Row<'_>, at: usize) -> Result<
     let msisdn =
         Msisdn::from_digits(text(6)?).ok_or_else(|| corrupt("a phone number that is not one"))?;
     let extra = optional(16)?;
-    let amount = match row.get::<_, Option<i64>>(at + 8)? {
+    let amount = match row.get::<_, Option<i64>>(at + AMOUNT)? {
         Some(minor) => Some(Amount::from_minor(minor).ok_or_else(|| corrupt("an amount of zero"))?),
         None => None,
     };
     Ok(StoredRow {
-        id: identifier_of(text(0)?)?,
-        generation: row.get(at + 1)?,
-        received_at: Timestamp::from_millis(row.get(at + 2)?),
+        id: identifier_of(text(2)?)?,
+        generation: row.get(at + 4)?,
+        received_at: Timestamp::from_millis(row.get(at + 5)?),
         instruction: Instruction {
-            line: row.get::<_, i64>(at + 3)?.unsigned_abs(),
-            reference: match optional(4)? {
+            line: row.get::<_, i64>(at + 1)?.unsigned_abs(),
+            reference: match optional(3)? {
                 "" => None,
                 text => Some(Reference::parse(text).map_err(|_| corrupt("a reference"))?),
             },
-            service: service_of(text(5)?)?,
+            service,
             msisdn,
             account_number: match optional(7)? {
                 "" => msisdn.as_str().to_owned(),

@@ -3,23 +3,30 @@
 //! A load takes the digests while its rows pass; whoever proves them takes them from the table. A test holds both to the
 //! same bytes.
 
+use std::sync::Arc;
+
 use rusqlite::{Connection, Row, params};
 use serde_json::json;
 
 use super::chain::{Chain, Evidence};
 use super::encoding::{CanonicalHasher, Digest};
-use crate::domain::{AmountField, Instruction, PayerTransactionId, Reference, Timestamp};
+use crate::domain::{AmountField, Instruction, PayerTransactionId, Payment, Reference, Timestamp};
 use crate::journal::Error;
 use crate::journal::sqlite::codec::events::ROWS_LOADED;
 use crate::journal::sqlite::codec::insert::{Texts, line_number};
+use crate::journal::sqlite::codec::values::{row_of, service_of};
 
 /// Instructions that share one digest: a change is found within so many lines.
 const BLOCK: usize = 1000;
 
 /// Every column of an instruction, the service first: its code is what is hashed. The amount that a bill told is no part of what was loaded.
+/// From [`PAYMENT_AT`] on they are those of a payment.
 const INSTRUCTION: &str = "i.service_id, i.seq, i.load_id, i.line, i.identifier, i.reference, i.generation, i.received_at, i.msisdn, \
      i.account_number, iif(i.as_due = 1, null, i.amount), i.currency, i.country, i.narration, i.customer_names, \
      i.invoice_number, i.payment_mode, i.hub_id, i.extra, i.document, i.document_folder, i.as_due";
+
+/// Where the columns of a payment begin, the first of which is the service.
+const PAYMENT_AT: usize = 2;
 
 /// Takes in the columns of [`INSTRUCTION`], and the service by its code instead of its number.
 // A join would look the code up for every row of a load.
@@ -36,20 +43,23 @@ impl<'a> Instructions<'a> {
         }
     }
 
-    fn take_in(&mut self, canon: &mut CanonicalHasher, row: &Row<'_>) -> Result<(), Error> {
+    fn take_in(&mut self, canon: &mut CanonicalHasher, row: &Row<'_>) -> Result<&str, Error> {
         let id: i64 = row.get(0)?;
-        match self.services.iter().find(|(known, _)| *known == id) {
-            Some((_, code)) => canon.text(code),
+        let at = match self.services.iter().position(|(known, _)| *known == id) {
+            Some(at) => at,
             None => {
                 let code: String = self
                     .c
                     .prepare_cached("select code from service where service_id = ?1")?
                     .query_row([id], |row| row.get(0))?;
-                canon.text(&code);
                 self.services.push((id, code));
+                self.services.len() - 1
             }
-        }
-        Ok(canon.columns(row, 1..row.as_ref().column_count())?)
+        };
+        let code = &self.services[at].1;
+        canon.text(code);
+        canon.columns(row, 1..row.as_ref().column_count())?;
+        Ok(code)
     }
 }
 
@@ -82,6 +92,51 @@ pub(in crate::journal::sqlite) fn stored(
     batch_id: i64,
     (first, last): (i64, i64),
     at_most: usize,
+    take: impl FnMut(Block) -> Result<(), Error>,
+) -> Result<(), Error> {
+    read(c, batch_id, (first, last), at_most, |_, _| {}, take)
+}
+
+/// Goes through one block of instructions; returns it with its payments as they are hashed, in their order, each with its lane.
+/// `None` in place of the payments: one has no amount of its own, or cannot be read.
+pub(in crate::journal::sqlite) fn with_payments(
+    c: &Connection,
+    batch_id: i64,
+    span: (i64, i64),
+) -> Result<(Option<Block>, Option<Vec<BlockPayment>>), Error> {
+    let mut found = None;
+    let mut payments = Some(Vec::with_capacity(BLOCK));
+    let see = |row: &Row<'_>, code: &str| {
+        if let Some(read) = &mut payments {
+            match block_payment(row, code) {
+                Some(payment) => read.push(payment),
+                None => payments = None,
+            }
+        }
+    };
+    read(c, batch_id, span, usize::MAX, see, |block| {
+        found = Some(block);
+        Ok(())
+    })?;
+    Ok((found, payments))
+}
+
+/// A payment of a block: its number, its lane and itself.
+pub(in crate::journal::sqlite) type BlockPayment = (i64, i64, Arc<Payment>);
+
+fn block_payment(row: &Row<'_>, code: &str) -> Option<BlockPayment> {
+    let stored = row_of(row, PAYMENT_AT, service_of(code).ok()?).ok()?;
+    let has_own_amount = !stored.instruction.money.as_due;
+    let payment = stored.payment().filter(|_| has_own_amount)?;
+    Some((row.get(1).ok()?, row.get(0).ok()?, Arc::new(payment)))
+}
+
+fn read(
+    c: &Connection,
+    batch_id: i64,
+    (first, last): (i64, i64),
+    at_most: usize,
+    mut see: impl FnMut(&Row<'_>, &str),
     mut take: impl FnMut(Block) -> Result<(), Error>,
 ) -> Result<(), Error> {
     // The order of the table is that of loading: it is never sorted.
@@ -102,7 +157,7 @@ pub(in crate::journal::sqlite) fn stored(
         let seq: i64 = row.get(1)?;
         let (_, last, count, canon) =
             open.get_or_insert_with(|| (seq, seq, 0, CanonicalHasher::of("instructions")));
-        instructions.take_in(canon, row)?;
+        see(row, instructions.take_in(canon, row)?);
         *last = seq;
         *count += 1;
         if *count >= at_most

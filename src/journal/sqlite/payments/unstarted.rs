@@ -24,6 +24,21 @@ pub(in crate::journal::sqlite) fn fresh_in_lane(columns: &str) -> String {
     )
 }
 
+/// Returns which payments from one number to another have a life, in their order.
+pub(in crate::journal::sqlite) fn begun_between(
+    c: &Connection,
+    (first, last): (i64, i64),
+) -> Result<Vec<i64>, Error> {
+    let mut statement =
+        c.prepare_cached("select seq from life where seq between ?1 and ?2 order by seq")?;
+    let mut rows = statement.query([first, last])?;
+    let mut begun = Vec::new();
+    while let Some(row) = rows.next()? {
+        begun.push(row.get(0)?);
+    }
+    Ok(begun)
+}
+
 /// Begins a lane, where it has not begun: its fresh payments have this number or a greater one.
 pub(in crate::journal::sqlite) fn begin_lane(
     c: &Connection,

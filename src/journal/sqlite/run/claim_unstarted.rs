@@ -7,13 +7,14 @@ use crate::journal::sqlite::codec::values::{PAYMENT_COLUMNS, PAYMENT_WIDTH, paym
 use crate::journal::sqlite::evidence::chain::Evidence;
 use crate::journal::sqlite::payments::first_claims::ClaimRange;
 use crate::journal::sqlite::payments::unstarted::begin_lives;
+use crate::journal::sqlite::payments::unstarted::begun_between;
 use crate::journal::sqlite::payments::unstarted::fresh_from;
 use crate::journal::sqlite::payments::unstarted::fresh_in_lane;
 use crate::journal::sqlite::payments::watched::{Watched, watched};
 use crate::journal::sqlite::session::subject::Subject;
 use crate::journal::sqlite::session::transaction::WriteSession;
 use crate::journal::sqlite::verify::checks::check_fresh;
-use crate::journal::sqlite::verify::intact::told;
+use crate::journal::sqlite::verify::intact::{told, told_of};
 use crate::journal::{Claim, Error, Halt, Heard, Transition};
 use crate::ledger::confirmation::Bound;
 use crate::ledger::intact::Mismatch;
@@ -35,7 +36,10 @@ pub(in crate::journal::sqlite) fn claim_fresh(
         return Ok(None);
     };
     let up_to = confirmed.instruction;
-    let found = read(c, (batch_id, lane), (from, up_to), share)?;
+    let found = match read(c, (batch_id, lane), (from, up_to), share)? {
+        Ok(found) => found,
+        Err(altered) => return Ok(Some(Halt::Altered(altered))),
+    };
     let seqs: Vec<i64> = found.iter().map(|(seq, _)| *seq).collect();
     let held = match may_leave(c, (batch_id, lane), &found, &seqs)? {
         Ok(held) => held,
@@ -87,7 +91,7 @@ pub(in crate::journal::sqlite) fn claim_fresh(
         claims.push(Claim {
             seq,
             lane,
-            payment: Arc::new(payment),
+            payment,
             support_document: None,
             looked_at_last: held.seqs.binary_search(&seq).is_ok(),
         });
@@ -100,7 +104,7 @@ pub(in crate::journal::sqlite) fn claim_fresh(
 fn may_leave(
     c: &WriteSession,
     (batch_id, lane): (i64, i64),
-    found: &[(i64, Payment)],
+    found: &[(i64, Arc<Payment>)],
     seqs: &[i64],
 ) -> Result<Result<Watched, Halt>, Error> {
     if found.is_empty() {
@@ -149,20 +153,76 @@ fn remember_claimed(
     c.moved(&subject, State::Ready)
 }
 
-pub(in crate::journal::sqlite) fn read(
+/// Reads up to `share` fresh payments of a lane in their order. What does not fit the chain is returned in words.
+fn read(
+    c: &WriteSession,
+    of_lane: (i64, i64),
+    (mut from, up_to): (i64, i64),
+    share: usize,
+) -> Result<Result<Vec<(i64, Arc<Payment>)>, String>, Error> {
+    let mut found = Vec::with_capacity(share);
+    while found.len() < share && from <= up_to {
+        match take_compared(c, of_lane, (from, up_to), share, &mut found)? {
+            Ok(Some(next)) => from = next,
+            Ok(None) => {
+                read_rest(c, of_lane, (from, up_to), share, &mut found)?;
+                break;
+            }
+            Err(altered) => return Ok(Err(altered)),
+        }
+    }
+    Ok(Ok(found))
+}
+
+/// Takes fresh payments of a lane out of the block that number `from` is in, as they were compared with the chain; returns the
+/// number behind the block, or `None` where that yields nothing.
+fn take_compared(
+    c: &WriteSession,
+    (batch_id, lane): (i64, i64),
+    (from, up_to): (i64, i64),
+    share: usize,
+    found: &mut Vec<(i64, Arc<Payment>)>,
+) -> Result<Result<Option<i64>, String>, Error> {
+    c.intact(batch_id, |intact| {
+        intact.refresh(c, batch_id)?;
+        let block = match intact.compare(c, batch_id, from)? {
+            Ok(Some(block)) => block,
+            Ok(None) => return Ok(Ok(None)),
+            Err((span, mismatch)) => return told_of(c, span, mismatch).map(Err),
+        };
+        let last = block.span.1.min(up_to);
+        let begun = begun_between(c, (from, last))?;
+        let before = found.len();
+        let first = block.payments.partition_point(|(seq, ..)| *seq < from);
+        let fresh = block.payments[first..]
+            .iter()
+            .take_while(|(seq, ..)| *seq <= last)
+            .filter(|(seq, of, payment)| {
+                *of == lane
+                    && payment.instruction.document.is_none()
+                    && begun.binary_search(seq).is_err()
+            })
+            .take(share - before);
+        found.extend(fresh.map(|(seq, _, payment)| (*seq, Arc::clone(payment))));
+        Ok(Ok((found.len() > before).then_some(last + 1)))
+    })
+}
+
+/// Reads on where no block helps.
+fn read_rest(
     c: &Connection,
     (batch_id, lane): (i64, i64),
     (from, up_to): (i64, i64),
     share: usize,
-) -> Result<Vec<(i64, Payment)>, Error> {
+    found: &mut Vec<(i64, Arc<Payment>)>,
+) -> Result<(), Error> {
     static SQL: LazyLock<String> =
         LazyLock::new(|| fresh_in_lane(&format!("{PAYMENT_COLUMNS}, i.seq")));
-    let limit = i64::try_from(share).unwrap_or(i64::MAX);
+    let limit = i64::try_from(share - found.len()).unwrap_or(i64::MAX);
     let mut statement = c.prepare_cached(&SQL)?;
     let mut rows = statement.query([from, batch_id, lane, limit, up_to])?;
-    let mut found = Vec::with_capacity(share);
     while let Some(row) = rows.next()? {
-        found.push((row.get(PAYMENT_WIDTH)?, payment_of(row, 0)?));
+        found.push((row.get(PAYMENT_WIDTH)?, Arc::new(payment_of(row, 0)?)));
     }
-    Ok(found)
+    Ok(())
 }
