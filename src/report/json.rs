@@ -5,17 +5,22 @@ mod head;
 use std::fs::File;
 use std::io::{self, Seek, Write};
 use std::path::Path;
+use std::time::Duration;
 
 use tempfile::NamedTempFile;
 
 use self::head::Head;
 use super::files::error::Error;
 use super::files::output;
+use super::files::writeback::Writeback;
 use super::fold::reconciliation::Reconciliation;
 use super::rows::entry::BatchHeader;
 use super::rows::row::Row;
 use super::words::figures::{push_number, push_signed};
 use crate::domain::Electricity;
+
+/// How often the file is synced while the payments are copied behind their totals.
+const SYNCED_EVERY: Duration = Duration::from_millis(15);
 
 /// Payments are gathered up to so many bytes.
 const BUFFER: usize = 1 << 17;
@@ -68,10 +73,12 @@ impl Document {
         self.flush()?;
         let mut spool = self.spool;
         spool.rewind()?;
+        let writeback = Writeback::of(self.staged.path(), SYNCED_EVERY)?;
         let out = self.staged.as_file_mut();
         write!(out, "{open},\n  \"payments\": [")?;
         io::copy(&mut spool, out)?;
         out.write_all(b"\n  ]\n}\n")?;
+        writeback.finish()?;
         Ok(self.staged)
     }
 }

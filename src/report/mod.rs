@@ -29,6 +29,7 @@ pub use advice::{Way, remedy_of_failure};
 pub use files::error::Error;
 pub use files::own::{FileIdentity, Leftover, is_free, place, remove_leftover};
 pub use files::owner::{Owner, Whose};
+pub(crate) use files::writeback::Writeback;
 pub use fold::difference::Difference;
 pub use fold::exceptions::ExceptionGroup;
 pub use fold::lane::{Lane, Sum};

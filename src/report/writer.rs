@@ -1,9 +1,12 @@
 //! One pass over the entries that feeds the fold and the four files, on a thread of its own: whoever reads the journal
 //! has the next entries ready meanwhile.
 
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::{self, JoinHandle};
+
+use tempfile::NamedTempFile;
 
 use super::files::error::Error;
 use super::files::owner::Owner;
@@ -224,25 +227,29 @@ impl Files {
             reconciliation,
             ..
         } = self;
-        let sheet = self
-            .sheet
-            .finish()
-            .map_err(Error::write(Sheet::NAME, dir))?;
-        let book = self.book.finish().map_err(Error::write(Book::NAME, dir))?;
-        let document = self
-            .document
-            .finish(&header, &reconciliation)
-            .map_err(Error::write(Document::NAME, dir))?;
-        let page = self
-            .page
-            .finish(&header, &reconciliation)
-            .map_err(Error::write(Page::NAME, dir))?;
-        let staged = vec![
-            (Sheet::NAME, sheet),
-            (Book::NAME, book),
-            (Document::NAME, document),
-            (Page::NAME, page),
-        ];
+        let synced = |name, finished: io::Result<NamedTempFile>| {
+            let sync = |file: NamedTempFile| file.as_file().sync_all().map(|()| file);
+            let file = finished.and_then(sync).map_err(Error::write(name, dir))?;
+            Ok((name, file))
+        };
+        // Each goes to the disk while the others are still put together.
+        let header = &header;
+        let totals = &reconciliation;
+        let (sheet, book, document, page) = (self.sheet, self.book, self.document, self.page);
+        let staged = thread::scope(|scope| {
+            [
+                scope.spawn(move || synced(Document::NAME, document.finish(header, totals))),
+                scope.spawn(move || synced(Sheet::NAME, sheet.finish())),
+                scope.spawn(move || synced(Book::NAME, book.finish())),
+                scope.spawn(move || synced(Page::NAME, page.finish(header, totals))),
+            ]
+            .into_iter()
+            .map(|file| {
+                file.join()
+                    .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+            })
+            .collect::<Result<Vec<_>, Error>>()
+        })?;
         output::publish(dir, staged, &Owner::new(&header.name, header.purpose))?;
         Ok(Report {
             paths: Paths {

@@ -6,11 +6,11 @@ use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::writeback::Writeback;
 use crate::cli::Error;
 use crate::cli::terminal::output;
 use crate::domain::Timestamp;
 use crate::journal::Journal;
+use crate::report::Writeback;
 
 /// What stands between the name of a journal and what tells those in the making apart.
 const LOADING: &str = ".loading-";
@@ -22,6 +22,9 @@ const SUFFIXES: [&str; 5] = ["", "-wal", "-shm", "-journal", LOCK];
 const YOUNG: Duration = Duration::from_secs(60);
 /// Earlier releases had no lock file: what they have left is known by its age.
 const OLD: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// How often what was written to it is synced.
+const SYNCED_EVERY: Duration = Duration::from_millis(100);
 
 /// A journal in the making. What was not put in place is removed with it.
 pub(in crate::cli) struct Aside {
@@ -44,7 +47,7 @@ impl Aside {
             _lock: locked(&lock),
         };
         let journal = Journal::aside(&aside.path)?;
-        aside.writeback = Some(Writeback::of(&aside.path));
+        aside.writeback = Some(Writeback::of(&aside.path, SYNCED_EVERY));
         Ok((journal, aside))
     }
 

@@ -8,4 +8,3 @@ pub(super) mod links;
 pub(super) mod open;
 pub(super) mod rejected;
 pub(super) mod rules;
-pub(super) mod writeback;

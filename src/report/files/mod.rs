@@ -5,3 +5,4 @@ pub(super) mod error;
 pub(super) mod output;
 pub(super) mod own;
 pub(super) mod owner;
+pub(super) mod writeback;
