@@ -153,13 +153,16 @@ fn remember_claimed(
     c.moved(&subject, State::Ready)
 }
 
+/// Payments with the journal's numbers of them.
+type Numbered = Vec<(i64, Arc<Payment>)>;
+
 /// Reads up to `share` fresh payments of a lane in their order. What does not fit the chain is returned in words.
 fn read(
     c: &WriteSession,
     of_lane: (i64, i64),
     (mut from, up_to): (i64, i64),
     share: usize,
-) -> Result<Result<Vec<(i64, Arc<Payment>)>, String>, Error> {
+) -> Result<Result<Numbered, String>, Error> {
     let mut found = Vec::with_capacity(share);
     while found.len() < share && from <= up_to {
         match take_compared(c, of_lane, (from, up_to), share, &mut found)? {
@@ -181,7 +184,7 @@ fn take_compared(
     (batch_id, lane): (i64, i64),
     (from, up_to): (i64, i64),
     share: usize,
-    found: &mut Vec<(i64, Arc<Payment>)>,
+    found: &mut Numbered,
 ) -> Result<Result<Option<i64>, String>, Error> {
     c.intact(batch_id, |intact| {
         intact.refresh(c, batch_id)?;
@@ -214,7 +217,7 @@ fn read_rest(
     (batch_id, lane): (i64, i64),
     (from, up_to): (i64, i64),
     share: usize,
-    found: &mut Vec<(i64, Arc<Payment>)>,
+    found: &mut Numbered,
 ) -> Result<(), Error> {
     static SQL: LazyLock<String> =
         LazyLock::new(|| fresh_in_lane(&format!("{PAYMENT_COLUMNS}, i.seq")));
