@@ -9,11 +9,13 @@
 //! L1  ledger                       what its neighbours and the people around it allow
 //!     lifecycle                    what may happen to one payment
 //! L0  domain                       what a payment is
+//!     dialect                      how a deployment's wire differs from the interface document
 //!
 //!     sandbox                      beside: a gateway that misbehaves on purpose and counts every execution
 //! ```
 //!
 //! - [`domain`] holds values that are valid by their type: amounts, phone numbers, identifiers, instructions.
+//! - [`dialect`] holds as data what the interface document leaves open, and what a deployment says of it.
 //! - [`lifecycle`] is one pure function, [`lifecycle::step`]: what is known of a payment, and one piece of evidence, give
 //!   what is known then. State alone decides the next action.
 //! - [`ledger`] holds the rules about money that reach beyond one payment, as pure functions.
@@ -40,6 +42,7 @@
 
 pub mod callback;
 pub mod cli;
+pub mod dialect;
 pub mod domain;
 pub mod engine;
 #[cfg(debug_assertions)]

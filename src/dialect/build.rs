@@ -1,0 +1,462 @@
+//! A dialect of the values that a file sets.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::str::FromStr;
+use std::sync::LazyLock;
+
+use super::keys::{find, keys};
+use super::members::{MEMBERS, Names};
+use super::types::{
+    Acknowledgement, AcknowledgementForm, Affects, Algorithm, Authentication, Beside, Call,
+    Callbacks, Dialect, EmptyExtra, Encoding, ExtraType, Header, Method, Operation, Replies,
+    Signing,
+};
+
+/// What a file sets, by dotted key. Each value was checked against the kind of its key.
+pub type Values = BTreeMap<String, Vec<String>>;
+
+/// A contradiction, at the key where it shows.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{key}: expected {expected}")]
+pub struct Problem {
+    /// The key.
+    pub key: String,
+    /// What was expected there, as it goes with the rest.
+    pub expected: String,
+}
+
+fn problem(key: &str, expected: impl Into<String>) -> Problem {
+    Problem {
+        key: key.to_owned(),
+        expected: expected.into(),
+    }
+}
+
+/// Makes a dialect; what is not set is as the document has it. Files that it names are below `folder`.
+///
+/// # Errors
+/// Names the key that contradicts the others.
+pub fn build(values: &Values, folder: &Path) -> Result<Dialect, Problem> {
+    let read = Read { values, folder };
+    let dialect = Dialect {
+        written_from: read.text("written_from"),
+        calls: Operation::ALL
+            .iter()
+            .map(|(operation, name, _)| (*operation, call(read, name)))
+            .collect(),
+        token_path: read.text("operations.token.path"),
+        lookup: beside(read, "lookup"),
+        upload: beside(read, "upload"),
+        country_of_row: read.text("envelope.country_code") == "row",
+        names: names(read)?,
+        amount_as_text: read.text("types.amount") == "text",
+        decimals: read
+            .below("types.decimals.")
+            .map(|(service, text)| (service, text.parse().unwrap_or(0)))
+            .collect(),
+        extra_data_as_text: match read.text("types.extra_data").as_str() {
+            "object" => Some(false),
+            "text" => Some(true),
+            _ => None,
+        },
+        empty_extra: match read.text("types.empty_extra_data").as_str() {
+            "empty_text" => EmptyExtra::EmptyText,
+            "omitted" => EmptyExtra::Omitted,
+            _ => EmptyExtra::Object,
+        },
+        extra_types: read
+            .below("types.extra.")
+            .map(|(name, text)| (name, extra_type(&text)))
+            .collect(),
+        headers: read.below("headers.").collect(),
+        header_files: read
+            .below("header_files.")
+            .map(|(name, text)| (name, read.folder.join(text)))
+            .collect(),
+        signing: signing(read, "signing")?,
+        replies: replies(read)?,
+        callbacks: callbacks(read)?,
+        shared_rate: read.flag("rate.shared"),
+        differing: differing(values),
+    };
+    check_headers(&dialect)?;
+    check_codes(&dialect)?;
+    Ok(dialect)
+}
+
+impl Dialect {
+    /// Returns the interface document's own.
+    #[must_use]
+    pub fn document() -> &'static Self {
+        static DOCUMENT: LazyLock<Dialect> = LazyLock::new(|| {
+            build(&Values::new(), Path::new("")).expect("the document does not contradict itself")
+        });
+        &DOCUMENT
+    }
+}
+
+impl Default for Dialect {
+    fn default() -> Self {
+        Self::document().clone()
+    }
+}
+
+/// Returns the values that are not the document's.
+fn differing(values: &Values) -> BTreeMap<String, (Affects, Vec<String>)> {
+    values
+        .iter()
+        .filter_map(|(name, value)| {
+            let key = find(name)?;
+            let differs = key.default != *value && key.affects != Affects::Nothing;
+            differs.then(|| (name.clone(), (key.affects, value.clone())))
+        })
+        .collect()
+}
+
+/// What is set, and else what the document says.
+#[derive(Clone, Copy)]
+struct Read<'v> {
+    values: &'v Values,
+    folder: &'v Path,
+}
+
+impl<'v> Read<'v> {
+    fn list(self, key: &str) -> Vec<String> {
+        if let Some(found) = self.values.get(key) {
+            return found.clone();
+        }
+        let known = keys().iter().find(|known| known.name == key);
+        known.map_or_else(Vec::new, |known| known.default.clone())
+    }
+
+    fn optional(self, key: &str) -> Option<String> {
+        self.list(key).into_iter().next()
+    }
+
+    fn text(self, key: &str) -> String {
+        self.optional(key).unwrap_or_default()
+    }
+
+    fn filled(self, key: &str) -> Option<String> {
+        self.optional(key).filter(|text| !text.is_empty())
+    }
+
+    fn flag(self, key: &str) -> bool {
+        self.text(key) == "true"
+    }
+
+    fn numbers<T: FromStr>(self, key: &str) -> Vec<T> {
+        let list = self.list(key);
+        list.iter().filter_map(|text| text.parse().ok()).collect()
+    }
+
+    /// Returns what a table of the user's own names holds.
+    fn below(self, table: &'v str) -> impl Iterator<Item = (String, String)> + 'v {
+        self.values.iter().filter_map(move |(key, value)| {
+            let name = key.strip_prefix(table)?;
+            Some((name.to_owned(), value.first()?.clone()))
+        })
+    }
+}
+
+fn call(read: Read<'_>, operation: &str) -> Call {
+    let key = |last: &str| format!("operations.{operation}.{last}");
+    Call {
+        function: read.filled(&key("function")),
+        path: read.filled(&key("path")),
+        method: method(&read.text(&key("method"))),
+        authentication: authentication(&read.text(&key("authentication"))),
+    }
+}
+
+fn beside(read: Read<'_>, operation: &str) -> Beside {
+    let key = |last: &str| format!("operations.{operation}.{last}");
+    Beside {
+        path: read.text(&key("path")),
+        method: method(&read.text(&key("method"))),
+        header: header(&read.text(&key("authentication"))),
+    }
+}
+
+fn method(text: &str) -> Method {
+    match text {
+        "PUT" => Method::Put,
+        _ => Method::Post,
+    }
+}
+
+fn authentication(text: &str) -> Option<Authentication> {
+    let (body, rest) = match text.strip_prefix("body") {
+        Some(rest) => (true, rest.trim_start_matches('+')),
+        None => (false, text),
+    };
+    (text != "profile").then(|| Authentication {
+        body,
+        header: header(rest),
+    })
+}
+
+fn header(text: &str) -> Header {
+    match text {
+        "bearer" => Header::Bearer,
+        "basic" => Header::Basic,
+        _ => Header::Absent,
+    }
+}
+
+fn extra_type(text: &str) -> ExtraType {
+    match text {
+        "boolean" => ExtraType::Boolean,
+        "number" => ExtraType::Number,
+        "object" => ExtraType::Object,
+        _ => ExtraType::Text,
+    }
+}
+
+/// Reads the members' names. Two members with one name, or names that a lenient reader holds for one, are refused.
+fn names(read: Read<'_>) -> Result<Names, Problem> {
+    let mut names = Names::default();
+    let mut taken: BTreeMap<String, &str> = BTreeMap::new();
+    for ours in MEMBERS {
+        let key = format!("members.{ours}");
+        let theirs = read.text(&key);
+        if let Some(other) = taken.insert(theirs.to_lowercase(), ours) {
+            // The one that was renamed is the one that a person wrote.
+            let written = if read.values.contains_key(&key) {
+                ours
+            } else {
+                other
+            };
+            let expected =
+                format!("a name of its own: {other} and {ours} would both be {theirs:?}");
+            return Err(problem(&format!("members.{written}"), expected));
+        }
+        names.rename(ours, &theirs);
+    }
+    Ok(names)
+}
+
+fn signing(read: Read<'_>, table: &str) -> Result<Option<Signing>, Problem> {
+    let key = |last: &str| format!("{table}.{last}");
+    let algorithm = match read.text(&key("algorithm")).as_str() {
+        "hmac-sha256" => Algorithm::HmacSha256,
+        "rsa-sha256" => Algorithm::RsaSha256,
+        _ => return Ok(None),
+    };
+    let key_file = read
+        .filled(&key("key_file"))
+        .ok_or_else(|| problem(&key("algorithm"), "a key_file beside it"))?;
+    let signing = Signing {
+        algorithm,
+        key_file: read.folder.join(key_file),
+        header: read.text(&key("header")),
+        encoding: match read.text(&key("encoding")).as_str() {
+            "hex" => Encoding::Hex,
+            _ => Encoding::Base64,
+        },
+        timestamp_header: read.filled(&key("timestamp_header")),
+    };
+    let same = |name: &String| name.eq_ignore_ascii_case(&signing.header);
+    if signing.timestamp_header.as_ref().is_some_and(same) {
+        let expected = "another header than the signature's";
+        return Err(problem(&key("timestamp_header"), expected));
+    }
+    Ok(Some(signing))
+}
+
+fn replies(read: Read<'_>) -> Result<Replies, Problem> {
+    let refused = read.list("replies.upload_refused");
+    let upload_refused: Option<Vec<_>> = refused
+        .iter()
+        .map(|text| {
+            let (member, value) = text.split_once('=')?;
+            Some((member.to_owned(), value.to_owned()))
+        })
+        .collect();
+    let description = read.filled("replies.not_found_description");
+    let not_found_words = match (
+        read.numbers("replies.not_found_code").as_slice(),
+        description,
+    ) {
+        ([], None) => None,
+        ([code], Some(description)) => Some((*code, description)),
+        ([_], None) => {
+            return Err(problem(
+                "replies.not_found_code",
+                "not_found_description beside it: the code alone may mean a failure of any kind",
+            ));
+        }
+        _ => {
+            return Err(problem(
+                "replies.not_found_description",
+                "one not_found_code beside it",
+            ));
+        }
+    };
+    Ok(Replies {
+        has_auth_status: read.text("replies.auth_status") == "required",
+        authenticated: read.numbers("replies.authenticated"),
+        not_authenticated: read.numbers("replies.not_authenticated"),
+        account_valid: read.numbers("replies.account_valid"),
+        account_invalid: read.numbers("replies.account_invalid"),
+        account_unavailable: read.numbers("replies.account_unavailable"),
+        bill_found: read.numbers("replies.bill_found"),
+        no_bill: read.numbers("replies.no_bill"),
+        document_reference: read.list("replies.document_reference"),
+        upload_refused: upload_refused.ok_or_else(|| {
+            problem(
+                "replies.upload_refused",
+                r#"texts such as "state=REJECTED""#,
+            )
+        })?,
+        not_found_words,
+        server_errors: read.flag("replies.server_errors"),
+    })
+}
+
+fn callbacks(read: Read<'_>) -> Result<Callbacks, Problem> {
+    let packet = read.text("callbacks.packet");
+    let packet: Vec<String> = match packet.as_str() {
+        "" => Vec::new(),
+        path => path.split('.').map(str::to_owned).collect(),
+    };
+    if packet.len() > 4 || packet.iter().any(String::is_empty) {
+        let expected = r#"up to 4 names with points between them, such as "payload.packet""#;
+        return Err(problem("callbacks.packet", expected));
+    }
+    let secret = match (
+        read.filled("callbacks.secret_header"),
+        read.filled("callbacks.secret_file"),
+    ) {
+        (None, None) => None,
+        (Some(name), Some(file)) => Some((name, read.folder.join(file))),
+        (Some(_), None) => {
+            return Err(problem("callbacks.secret_header", "secret_file beside it"));
+        }
+        (None, Some(_)) => {
+            return Err(problem("callbacks.secret_file", "secret_header beside it"));
+        }
+    };
+    let number = |key: &str| read.text(key).parse().unwrap_or_default();
+    Ok(Callbacks {
+        functions: read.list("callbacks.functions"),
+        packet,
+        address_per_payment: read.text("callbacks.address") == "per_payment",
+        acknowledgement: Acknowledgement {
+            form: match read.text("callbacks.acknowledgement.form").as_str() {
+                "flat" => AcknowledgementForm::Flat,
+                "empty" => AcknowledgementForm::Empty,
+                _ => AcknowledgementForm::Envelope,
+            },
+            code: number("callbacks.acknowledgement.code"),
+            description: read.text("callbacks.acknowledgement.description"),
+            auth_code: number("callbacks.acknowledgement.auth_code"),
+            codes_as_text: read.text("callbacks.acknowledgement.codes") == "text",
+        },
+        secret,
+        signing: signing(read, "callbacks.signing")?,
+    })
+}
+
+/// Headers that the client writes itself, or that say where a request ends.
+const OWN_HEADERS: [&str; 14] = [
+    "accept",
+    "accept-encoding",
+    "authorization",
+    "connection",
+    "content-encoding",
+    "content-length",
+    "content-type",
+    "expect",
+    "host",
+    "te",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
+    "user-agent",
+];
+
+/// Refuses headers that are no names, those that the client writes itself, and two of one name.
+fn check_headers(dialect: &Dialect) -> Result<(), Problem> {
+    let fixed = dialect.headers.keys().map(|name| ("headers", name));
+    let secret = dialect
+        .header_files
+        .keys()
+        .map(|name| ("header_files", name));
+    let signed = dialect.signing.iter().flat_map(|signing| {
+        let header = Some(("signing.header", &signing.header));
+        let time = signing.timestamp_header.as_ref();
+        header
+            .into_iter()
+            .chain(time.map(|name| ("signing.timestamp_header", name)))
+    });
+    let mut seen = BTreeSet::new();
+    for (table, name) in fixed.chain(secret).chain(signed) {
+        let key = match table {
+            "headers" | "header_files" => format!("{table}.{name}"),
+            key => key.to_owned(),
+        };
+        let is_token = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
+        if !name.bytes().all(is_token) {
+            return Err(problem(&key, "the name of a header, such as X-Api-Key"));
+        }
+        let small = name.to_lowercase();
+        if OWN_HEADERS.contains(&small.as_str()) {
+            return Err(problem(
+                &key,
+                "another header: this one is written by disburse",
+            ));
+        }
+        if !seen.insert(small) {
+            return Err(problem(&key, "a header that is named once"));
+        }
+    }
+    Ok(())
+}
+
+/// Refuses a code that would mean two things, or that would prove by itself what the document leaves open (section 7.2).
+fn check_codes(dialect: &Dialect) -> Result<(), Problem> {
+    let replies = &dialect.replies;
+    let groups = [
+        ("replies.authenticated", &replies.authenticated),
+        ("replies.not_authenticated", &replies.not_authenticated),
+    ];
+    if replies.has_auth_status && replies.authenticated.is_empty() {
+        let expected = r#"at least one code, or auth_status = "absent""#;
+        return Err(problem("replies.authenticated", expected));
+    }
+    one_meaning(&groups)?;
+    one_meaning(&[
+        ("replies.account_valid", &replies.account_valid),
+        ("replies.account_invalid", &replies.account_invalid),
+        ("replies.account_unavailable", &replies.account_unavailable),
+    ])?;
+    one_meaning(&[
+        ("replies.bill_found", &replies.bill_found),
+        ("replies.no_bill", &replies.no_bill),
+    ])?;
+    // 104 and 174 are failures of any kind; the rest has a meaning in the document.
+    if let Some((code, _)) = &replies.not_found_words
+        && ![104, 174].contains(code)
+    {
+        let expected = "104 or 174, the codes for whatever went wrong; what another code means belongs in [status_codes] of the configuration";
+        return Err(problem("replies.not_found_code", expected));
+    }
+    Ok(())
+}
+
+fn one_meaning(groups: &[(&str, &Vec<i32>)]) -> Result<(), Problem> {
+    let mut seen: BTreeMap<i32, &str> = BTreeMap::new();
+    for (key, codes) in groups {
+        for code in *codes {
+            if let Some(other) = seen.insert(*code, key) {
+                return Err(problem(
+                    key,
+                    format!("another code than {code}, which {other} has"),
+                ));
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,23 @@
+//! How a deployment's wire differs from the interface document, as data: what both sides of the wire read, and the code of
+//! neither.
+//!
+//! [`keys()`] names every freedom with the value that the document gives it. [`build()`] makes a [`Dialect`] of the values that
+//! a file sets, or says which of them contradict each other.
+
+mod build;
+mod digest;
+mod extra;
+mod keys;
+mod members;
+#[cfg(test)]
+mod tests;
+mod types;
+
+pub use build::{Problem, Values, build};
+pub use keys::{Key, Kind, find, is_table, keys};
+pub use members::{MEMBERS, Names};
+pub use types::{
+    Acknowledgement, AcknowledgementForm, Affects, Algorithm, Authentication, Beside, Call,
+    Callbacks, Dialect, EmptyExtra, Encoding, ExtraType, Header, Method, Operation, Replies,
+    Signing,
+};
