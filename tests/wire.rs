@@ -13,6 +13,8 @@ mod bad_replies;
 mod certificates;
 #[path = "wire/connections.rs"]
 mod connections;
+#[path = "wire/dialects.rs"]
+mod dialects;
 #[path = "wire/echoes.rs"]
 mod echoes;
 #[path = "wire/expiry.rs"]
@@ -203,6 +205,7 @@ async fn a_status_query_is_exact_to_the_byte() {
         Inquiry {
             id: id(B),
             gateway_transaction_id: Some(gateway_id),
+            country: None,
         },
     ];
     let reply = soon(gateway(&server.url()).query(&questions)).await;

@@ -6,10 +6,15 @@ use sha2::Sha256;
 
 use crate::domain::PayerTransactionId;
 
+/// No identifier: it is shorter than any.
+const ALL: &[u8] = b"all payments";
+
 /// Makes the address of every payment, and recognises it.
 #[derive(Clone)]
 pub struct Addresses {
     public_url: String,
+    /// All payments share one.
+    is_shared: bool,
     /// With the key taken in.
     keyed: Hmac<Sha256>,
 }
@@ -29,8 +34,38 @@ impl Addresses {
     pub fn new(public_url: &str, key: &[u8]) -> Self {
         Self {
             public_url: public_url.trim_end_matches('/').to_owned(),
+            is_shared: false,
             keyed: Hmac::new_from_slice(key).expect("HMAC takes keys of every length"),
         }
+    }
+
+    /// Gives all payments one address, which is registered at the gateway.
+    #[must_use]
+    pub fn shared(self) -> Self {
+        Self {
+            is_shared: true,
+            ..self
+        }
+    }
+
+    /// Returns the address that all payments share: it cannot be guessed either.
+    #[must_use]
+    pub fn of_all(&self) -> String {
+        let mut mac = self.keyed.clone();
+        mac.update(ALL);
+        let token = HEXLOWER.encode(&mac.finalize().into_bytes());
+        format!("{}/all/{token}", self.public_url)
+    }
+
+    /// Returns whether a request path is the address that all payments share.
+    #[must_use]
+    pub fn is_of_all(&self, path: &str) -> bool {
+        let mut segments = path.rsplit('/');
+        let token = HEXLOWER.decode(segments.next().unwrap_or_default().as_bytes());
+        let mut mac = self.keyed.clone();
+        mac.update(ALL);
+        let genuine = mac.verify_slice(&token.unwrap_or_default()).is_ok();
+        self.is_shared && genuine && segments.next() == Some("all")
     }
 
     fn mac(&self, id: PayerTransactionId) -> Hmac<Sha256> {
@@ -51,7 +86,10 @@ impl Addresses {
     /// Returns the address of a payment.
     #[must_use]
     pub fn of(&self, id: PayerTransactionId) -> String {
-        format!("{}/{}", self.public_url, self.path_of(id))
+        match self.is_shared {
+            true => self.of_all(),
+            false => format!("{}/{}", self.public_url, self.path_of(id)),
+        }
     }
 
     /// Returns whose address a request path is; `None` for anything that this journal did not give out.

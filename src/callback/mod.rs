@@ -3,12 +3,15 @@
 //! A callback carries no signature (section 6, "not shown"), so that every payment is given an address that cannot be
 //! guessed: `{public_url}/{payerTransactionID}/{HMAC-SHA256 of it}`. Anything else gets a 404, all alike.
 
+mod acknowledgement;
 mod address;
 mod kept;
+mod proof;
 mod seats;
 mod server;
 
 pub use address::Addresses;
+pub use proof::{Proof, ProofError};
 #[cfg(test)]
 pub(crate) use server::receive;
 pub use server::{Listener, Options, bind};

@@ -1,6 +1,7 @@
 //! The HTTP side of the listener, with a bound on everything a caller controls.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -10,19 +11,20 @@ use http_body_util::{BodyExt, Full};
 use hyper::body::{Body, Bytes, Incoming};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
-use hyper::{Method, Request, Response, StatusCode, header};
+use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
-use serde::Serialize;
 use sha2::{Digest, Sha256};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use super::proof::Proof;
 use super::seats::{Doing, Guest, Seats};
-use super::{Addresses, kept};
+use super::{Addresses, acknowledgement, kept};
+use crate::dialect::Dialect;
 use crate::domain::{PayerTransactionId, Timestamp};
-use crate::gateway::{CallbackNotice, Scrub, Secrets, read_callback};
+use crate::gateway::{CallbackNotice, Scrub, Secrets, read_callbacks};
 use crate::journal::{IncomingCallback, Journal, Received, Transition};
 use crate::lifecycle::{CodeTable, Event, Policy, StepContext};
 
@@ -48,6 +50,10 @@ pub struct Options {
     pub policy: Arc<Policy>,
     /// What callers may repeat and nobody may read.
     pub secrets: Secrets,
+    /// How callbacks differ from the interface document.
+    pub dialect: Arc<Dialect>,
+    /// What they show beside their address.
+    pub proof: Proof,
     /// Told of every payment that a callback moved.
     pub moved: Option<mpsc::Sender<Transition>>,
 }
@@ -159,26 +165,31 @@ fn empty(status: StatusCode) -> Reply {
 }
 
 async fn answer(request: Request<Incoming>, options: &Options, caller: &Guest) -> Reply {
-    let id = options.addresses.recognise(request.uri().path());
-    let (Some(id), true) = (id, request.method() == Method::POST) else {
+    let path = request.uri().path();
+    let whose = match options.addresses.is_of_all(path) {
+        true => Some(None),
+        false => options.addresses.recognise(path).map(Some),
+    };
+    let (Some(whose), true) = (whose, request.method() == Method::POST) else {
         return empty(StatusCode::NOT_FOUND);
     };
     if !caller.is(Doing::Sending) {
         return empty(StatusCode::SERVICE_UNAVAILABLE);
     }
-    let reply = genuine(id, request, options, caller).await;
+    let reply = genuine(whose, request, options, caller).await;
     caller.is(Doing::Resting);
     reply
 }
 
-/// Reads and stores what comes to the address of a payment.
+/// Reads and stores what comes to the address of a payment, or of all of them.
 async fn genuine(
-    id: PayerTransactionId,
+    whose: Option<PayerTransactionId>,
     request: Request<Incoming>,
     options: &Options,
     caller: &Guest,
 ) -> Reply {
-    let body = match tokio::time::timeout(BODY_WITHIN, read(request.into_body())).await {
+    let (head, body) = request.into_parts();
+    let body = match tokio::time::timeout(BODY_WITHIN, read(body)).await {
         Ok(Ok(body)) => body,
         Ok(Err(_)) => return empty(StatusCode::BAD_REQUEST),
         Err(_) => return empty(StatusCode::REQUEST_TIMEOUT),
@@ -187,9 +198,23 @@ async fn genuine(
     if !caller.is(Doing::Stored) {
         return empty(StatusCode::SERVICE_UNAVAILABLE);
     }
+    // Of a body that is too long nobody can tell whether it was signed.
+    let (Read::Whole(bytes) | Read::Beginning(bytes, _)) = &body;
+    if !options.proof.holds(&head.headers, bytes) {
+        tracing::warn!("a callback without its secret or its signature is not taken");
+        return empty(StatusCode::UNAUTHORIZED);
+    }
     let scrub = options.secrets.scrub();
+    let Some(id) = whose else {
+        let notes = match &body {
+            Read::Whole(body) => notes_of(body, options, &scrub),
+            Read::Beginning(..) => return empty(StatusCode::PAYLOAD_TOO_LARGE),
+        };
+        drop(body);
+        return take_all(notes, options).await;
+    };
     let (note, too_long) = match &body {
-        Read::Whole(body) => (note_of(id, body, &options.codes, &scrub), false),
+        Read::Whole(body) => (note_of(id, body, options, &scrub), false),
         Read::Beginning(head, announced) => (note_of_long(id, head, *announced, &scrub), true),
     };
     // Not kept while the journal is waited for: the connection reads its next request into the same memory.
@@ -227,6 +252,22 @@ async fn read(mut body: Incoming) -> Result<Read, hyper::Error> {
     Ok(Read::Whole(read))
 }
 
+/// Stores what came to the address of all payments, each packet at its own, then answers. What names no payment of this journal
+/// is somebody else's.
+async fn take_all(notes: Vec<IncomingCallback>, options: &Options) -> Reply {
+    let mut answered = empty(StatusCode::NOT_FOUND);
+    for note in notes {
+        let reply = take(note.id, note, options, Timestamp::now()).await;
+        match reply.status() {
+            StatusCode::OK => answered = reply,
+            StatusCode::NOT_FOUND => {}
+            // All of it comes again, and what is stored already is known then.
+            _ => return reply,
+        }
+    }
+    answered
+}
+
 /// Stores what came to the address of a payment, then answers.
 async fn take(
     id: PayerTransactionId,
@@ -243,7 +284,7 @@ async fn take(
     if crate::seeded_bugs::SeededBug::AcknowledgedBeforeStored.is_active() {
         let (journal, policy) = (options.journal.clone(), Arc::clone(&options.policy));
         tokio::spawn(async move { journal.callback(note, moment, policy).await });
-        return acknowledgement(id, None);
+        return acknowledgement::reply(&options.dialect, id, None);
     }
     #[cfg(debug_assertions)]
     crate::failpoints::pass("before-callback-stored");
@@ -277,7 +318,8 @@ async fn take(
             return empty(StatusCode::SERVICE_UNAVAILABLE);
         }
     }
-    acknowledgement(id, gateway_id.as_ref().map(|id| id.as_str()))
+    let gateway_id = gateway_id.as_ref().map(|id| id.as_str());
+    acknowledgement::reply(&options.dialect, id, gateway_id)
 }
 
 /// Takes a callback as if it had come over the network; returns whether it was acknowledged.
@@ -288,7 +330,7 @@ pub(crate) async fn receive(
     options: &Options,
     now: Timestamp,
 ) -> bool {
-    let note = note_of(id, body, &options.codes, &options.secrets.scrub());
+    let note = note_of(id, body, options, &options.secrets.scrub());
     take(id, note, options, now).await.status() == StatusCode::OK
 }
 
@@ -296,11 +338,15 @@ pub(crate) async fn receive(
 fn note_of(
     id: PayerTransactionId,
     body: &[u8],
-    codes: &CodeTable,
+    options: &Options,
     scrub: &Scrub,
 ) -> IncomingCallback {
     let blank = blank(id, body);
-    match read_callback(body, codes, scrub) {
+    let read = read_callbacks(body, &options.dialect, &options.codes, scrub);
+    match read
+        .map_err(|error| error.to_string())
+        .and_then(|notices| about(id, notices))
+    {
         Ok(CallbackNotice {
             id: named,
             verdict,
@@ -325,6 +371,53 @@ fn note_of(
             note
         }
     }
+}
+
+/// Returns what a callback at the address of a payment says of it: the only notice, or those that name it, if they agree.
+fn about(
+    id: PayerTransactionId,
+    mut notices: Vec<CallbackNotice>,
+) -> Result<CallbackNotice, String> {
+    if notices.len() > 1 {
+        notices.retain(|notice| notice.id.as_deref() == Some(id.as_str()));
+    }
+    let mut notices = notices.into_iter();
+    let first = notices
+        .next()
+        .ok_or("packets, none of which names this payment")?;
+    match notices.all(|other| other == first) {
+        true => Ok(first),
+        false => Err("packets about this payment that differ".to_owned()),
+    }
+}
+
+/// Reads a body at the address of all payments: a note for each payment that it names.
+fn notes_of(body: &[u8], options: &Options, scrub: &Scrub) -> Vec<IncomingCallback> {
+    let read = read_callbacks(body, &options.dialect, &options.codes, scrub);
+    let Ok(notices) = read else {
+        tracing::warn!(
+            "a callback at the shared address cannot be read, so that nobody can tell whose it is"
+        );
+        return Vec::new();
+    };
+    let mut of_payments: BTreeMap<PayerTransactionId, Vec<CallbackNotice>> = BTreeMap::new();
+    for notice in notices {
+        let id = notice.id.as_deref().and_then(PayerTransactionId::parse);
+        if let Some(id) = id {
+            of_payments.entry(id).or_default().push(notice);
+        }
+    }
+    of_payments
+        .into_iter()
+        .filter_map(|(id, own)| {
+            let notice = about(id, own).ok()?;
+            Some(IncomingCallback {
+                event: Some(Event::Callback(notice.verdict)),
+                said: notice.said,
+                ..blank(id, body)
+            })
+        })
+        .collect()
 }
 
 /// Notes a body that is longer than any that is read: that it came, how long it was to be, and how it began.
@@ -361,54 +454,4 @@ fn kept_of(body: &[u8], length: Option<usize>, scrub: &Scrub) -> String {
         Cow::Borrowed(_) => kept::kept(body, length),
         Cow::Owned(text) => kept::kept(text.as_bytes(), length),
     }
-}
-
-#[derive(Serialize)]
-struct Acknowledgement<'a> {
-    #[serde(rename = "authStatus")]
-    auth_status: AuthStatus,
-    results: Receipt<'a>,
-}
-
-#[derive(Serialize)]
-struct AuthStatus {
-    #[serde(rename = "authStatusCode")]
-    code: u16,
-    #[serde(rename = "authStatusDescription")]
-    description: &'static str,
-}
-
-#[derive(Serialize)]
-struct Receipt<'a> {
-    #[serde(rename = "payerTransactionID")]
-    id: &'a str,
-    #[serde(rename = "gatewayTransactionID")]
-    gateway_id: &'a str,
-    #[serde(rename = "statusCode")]
-    code: u16,
-    #[serde(rename = "statusDescription")]
-    description: &'static str,
-}
-
-/// The documented reply: 188 in an envelope that says 131.
-fn acknowledgement(id: PayerTransactionId, gateway_id: Option<&str>) -> Reply {
-    let envelope = Acknowledgement {
-        auth_status: AuthStatus {
-            code: 131,
-            description: "Authentication was successful",
-        },
-        results: Receipt {
-            id: id.as_str(),
-            gateway_id: gateway_id.unwrap_or(""),
-            code: 188,
-            description: "Response was received",
-        },
-    };
-    let body = serde_json::to_vec(&envelope).expect("texts and numbers have a JSON form");
-    let mut reply = Response::new(Full::from(body));
-    reply.headers_mut().insert(
-        header::CONTENT_TYPE,
-        header::HeaderValue::from_static("application/json"),
-    );
-    reply
 }

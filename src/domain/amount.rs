@@ -157,6 +157,15 @@ pub struct Money {
     pub currency: Currency,
 }
 
+impl Money {
+    /// Returns whether so many decimals write the amount exactly.
+    #[must_use]
+    pub fn fits_decimals(&self, decimals: u8) -> bool {
+        let more = u32::from(self.currency.exponent().saturating_sub(decimals));
+        self.amount.0 % 10_i64.pow(more) == 0
+    }
+}
+
 impl fmt::Display for Money {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write_decimal(f, i128::from(self.amount.0), self.currency)

@@ -94,6 +94,7 @@ pub(super) async fn ask<G: Gateway>(gateway: Arc<G>, questions: Vec<Question>) -
                 .gateway_transaction_id
                 .as_deref()
                 .and_then(|id| GatewayTransactionId::parse(id).ok()),
+            country: Some(question.country),
         })
         .collect();
     let reply = always(async move { gateway.query(&inquiries).await }).await;

@@ -479,10 +479,20 @@ impl<G: Gateway> Driver<G> {
 
     /// Sends what the core and the pacers allow; returns when to look again.
     fn dispatch(&mut self, now: Timestamp) -> Instant {
-        let mut wake = Instant::from_std(self.plan.clock.instant(self.core.wake_at(now)));
+        let wake = Instant::from_std(self.plan.clock.instant(self.core.wake_at(now)));
         if self.fault.is_some() {
             return wake;
         }
+        // Where both count towards one limit, what is open is settled before more is begun.
+        if self.plan.limits.shared_rate {
+            let asked = self.dispatch_queries(now, wake);
+            return self.dispatch_posts(now, asked);
+        }
+        let posted = self.dispatch_posts(now, wake);
+        self.dispatch_queries(now, posted)
+    }
+
+    fn dispatch_posts(&mut self, now: Timestamp, mut wake: Instant) -> Instant {
         while self.findings.waiting() < BACKLOG_MAX {
             let count = self.core.next_post(now).min(self.posts.packets());
             if count == 0 {
@@ -525,8 +535,12 @@ impl<G: Gateway> Driver<G> {
             );
         }
         self.repeats.forget_answer();
+        wake
+    }
+
+    fn dispatch_queries(&mut self, now: Timestamp, mut wake: Instant) -> Instant {
         loop {
-            let count = self.core.next_query(now).min(self.queries.packets());
+            let count = self.core.next_query(now).min(self.asking().packets());
             if count == 0 || self.stands_still() {
                 break;
             }
@@ -534,7 +548,7 @@ impl<G: Gateway> Driver<G> {
                 wake = wake.min(Instant::from_std(self.plan.clock.instant(self.asks_from)));
                 break;
             }
-            if let Err(pause) = self.queries.pass() {
+            if let Err(pause) = self.asking().pass() {
                 wake = wake.min(Instant::now() + pause);
                 break;
             }
@@ -544,6 +558,14 @@ impl<G: Gateway> Driver<G> {
             self.query(questions);
         }
         wake
+    }
+
+    /// Returns the pacer of questions.
+    fn asking(&self) -> &Pacer {
+        match self.plan.limits.shared_rate {
+            true => &self.posts,
+            false => &self.queries,
+        }
     }
 
     /// Returns whether the program stood still and nothing may leave, neither a post nor a question, until the journal was

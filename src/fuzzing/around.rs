@@ -72,6 +72,7 @@ fn bill(service: &ServiceCode, status: u16, body: &[u8]) -> Result<(), Operation
         account_number: account.to_owned(),
         msisdn: Msisdn::from_digits("254712345678"),
         id: None,
+        country: None,
     });
     let answers = offline::bills(&inquiries, status, body, PASSWORD)?;
     assert_eq!(answers.len(), inquiries.len());

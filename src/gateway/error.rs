@@ -45,6 +45,12 @@ pub enum Error {
     /// The client cannot be built, for want of root certificates for example.
     #[error("cannot set up the HTTPS client: {0}")]
     Client(String),
+    /// Requests cannot be signed.
+    #[error("requests cannot be signed: {0}")]
+    Signing(&'static str),
+    /// A header of the dialect cannot be sent.
+    #[error("the header {0} has a value that no header can carry")]
+    Header(String),
     /// A body that is no callback.
     #[error("not a payment callback: {0}")]
     Callback(&'static str),

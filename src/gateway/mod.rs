@@ -18,7 +18,7 @@ mod transport;
 pub mod wire;
 
 pub use crate::domain::ResponseDetails;
-pub use classify::callback::{CallbackNotice, read_callback};
+pub use classify::callback::{CallbackNotice, read_callback, read_callbacks};
 pub use error::Error;
 pub use operations::{
     AccountAnswer, Bill, BillAnswer, BillInquiry, FloatBalance, LookupInquiry, NetworkOf,
@@ -26,7 +26,7 @@ pub use operations::{
 };
 pub use payments::http::HttpGateway;
 pub use port::{Gateway, Inquiry, Outcome, Outgoing, Reply, Signal, StopReason};
-pub use profile::{ExtraDataForm, Profile, SupportDocumentIn};
+pub use profile::{ExtraDataForm, Keys, Profile, SupportDocumentIn};
 pub use scrub::{Scrub, Secrets};
 pub use services::documents::DocumentClient;
 pub use services::lookup::LookupClient;

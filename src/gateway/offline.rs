@@ -14,6 +14,7 @@ use super::services::{documents, lookup, token};
 use super::transport::channel::Answer;
 use super::transport::endpoint::body;
 use super::wire::{decimal, read_lookup, text};
+use crate::dialect::Dialect;
 use crate::domain::{Currency, PayerTransactionId, ServiceCode};
 use crate::lifecycle::CodeTable;
 
@@ -44,6 +45,8 @@ pub(crate) fn reply(
         retry_after: Some(Duration::from_secs(9)),
         body: Ok(bytes),
         scrub: &scrub(password),
+        replies: &Dialect::document().replies,
+        not_found_words_count: false,
     };
     classify::classify(question, ids, &response, &CodeTable::default())
 }
@@ -55,10 +58,16 @@ pub(crate) fn bills(
     bytes: &[u8],
     password: &str,
 ) -> Result<Vec<BillAnswer>, OperationError> {
-    let entries = accounts::judged(&answer(status, bytes), &scrub(password), accounts::read)?;
+    let replies = &Dialect::document().replies;
+    let entries = accounts::judged(
+        &answer(status, bytes),
+        &scrub(password),
+        replies,
+        accounts::read,
+    )?;
     let answers = inquiries
         .iter()
-        .map(|inquiry| accounts::answer(inquiry, inquiries, &entries));
+        .map(|inquiry| accounts::answer(inquiry, inquiries, &entries, replies));
     Ok(answers.collect())
 }
 
@@ -70,8 +79,14 @@ pub(crate) fn account(
     bytes: &[u8],
     password: &str,
 ) -> Result<AccountAnswer, OperationError> {
-    let entries = accounts::judged(&answer(status, bytes), &scrub(password), accounts::read)?;
-    accounts::validated(service, number, &entries)
+    let replies = &Dialect::document().replies;
+    let entries = accounts::judged(
+        &answer(status, bytes),
+        &scrub(password),
+        replies,
+        accounts::read,
+    )?;
+    accounts::validated(service, number, &entries, replies)
 }
 
 /// Reads the reply to a question about a float.
@@ -81,7 +96,13 @@ pub(crate) fn float(
     bytes: &[u8],
     password: &str,
 ) -> Result<Option<FloatBalance>, OperationError> {
-    let entries = accounts::judged(&answer(status, bytes), &scrub(password), float::read)?;
+    let replies = &Dialect::document().replies;
+    let entries = accounts::judged(
+        &answer(status, bytes),
+        &scrub(password),
+        replies,
+        float::read,
+    )?;
     Ok(float::balance(service, &entries))
 }
 
@@ -111,7 +132,8 @@ pub(crate) fn upload(
     bytes: &[u8],
     password: &str,
 ) -> Result<Uploaded, OperationError> {
-    documents::judged(id, &answer(status, bytes), &scrub(password))
+    let replies = &Dialect::document().replies;
+    documents::judged(id, &answer(status, bytes), &scrub(password), replies)
 }
 
 /// Reads an amount of a reply.

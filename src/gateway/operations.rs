@@ -15,6 +15,8 @@ pub struct BillInquiry {
     pub msisdn: Option<Msisdn>,
     /// `payerTransactionID`; empty on the wire when there is none.
     pub id: Option<PayerTransactionId>,
+    /// The row's country, for the envelope; `None` is the profile's.
+    pub country: Option<Country>,
 }
 
 /// What the gateway says of a bill.

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::operations::{FloatBalance, OperationError};
 use crate::domain::{
-    GatewayTransactionId, PayerTransactionId, Payment, ResponseDetails, ServiceCode,
+    Country, GatewayTransactionId, PayerTransactionId, Payment, ResponseDetails, ServiceCode,
 };
 use crate::lifecycle::Event;
 
@@ -39,6 +39,8 @@ pub struct Inquiry {
     pub id: PayerTransactionId,
     /// `gatewayTransactionID`, when the gateway has named one.
     pub gateway_transaction_id: Option<GatewayTransactionId>,
+    /// The row's country, for the envelope; `None` is the profile's.
+    pub country: Option<Country>,
 }
 
 /// What the gateway, or its silence, said about one payment.

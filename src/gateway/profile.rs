@@ -4,14 +4,19 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::net::IpAddr;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
+use data_encoding::BASE64;
 use reqwest::Url;
-use secrecy::{ExposeSecret, SecretString};
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+use secrecy::zeroize::Zeroizing;
+use secrecy::{ExposeSecret, SecretSlice, SecretString};
 
 use super::error::Error;
 use super::scrub::Secrets;
-use crate::domain::{Country, ServiceCode, WireZone};
+use crate::dialect::{Dialect, Operation};
+use crate::domain::{Country, ServiceCode, Timestamp, WireZone};
 use crate::lifecycle::CodeTable;
 
 /// How `extraData` is written.
@@ -32,6 +37,19 @@ pub enum SupportDocumentIn {
     ExtraData,
     /// A member of the packet itself.
     Packet,
+}
+
+/// What the files hold that a dialect names.
+#[derive(Clone, Default)]
+pub struct Keys {
+    /// Headers whose values are secret, by name.
+    pub headers: Vec<(String, SecretString)>,
+    /// The key that requests are signed with.
+    pub signing: Option<Arc<SecretSlice<u8>>>,
+    /// The secret that callbacks carry.
+    pub callback_secret: Option<SecretString>,
+    /// The key that callbacks are signed with.
+    pub callback_signing: Option<Arc<SecretSlice<u8>>>,
 }
 
 /// One deployment of the gateway.
@@ -77,6 +95,14 @@ pub struct Profile {
     pub ca_file: Option<PathBuf>,
     /// What the status codes mean.
     pub codes: CodeTable,
+    /// How the wire differs from the interface document.
+    pub dialect: Arc<Dialect>,
+    /// What the dialect's key files hold.
+    pub keys: Keys,
+    /// Whether the gateway was seen to refuse an identifier that it has: only then may its own words for "not found" count.
+    pub duplicate_check_proven: bool,
+    /// The wall clock that dates signatures.
+    pub clock: fn() -> Timestamp,
     /// The longest reply that is read, in bytes.
     pub body_limit: usize,
 }
@@ -112,6 +138,10 @@ impl Profile {
             proxy: None,
             ca_file: None,
             codes: CodeTable::default(),
+            dialect: Arc::default(),
+            keys: Keys::default(),
+            duplicate_check_proven: false,
+            clock: Timestamp::now,
             body_limit: 1024 * 1024,
         }
     }
@@ -132,7 +162,46 @@ impl Profile {
     /// Returns what the other side may repeat and nobody may read.
     #[must_use]
     pub fn secrets(&self) -> Secrets {
+        let values = self.keys.headers.iter();
         Secrets::new(&self.username, self.password.expose_secret())
+            .and(values.map(|(_, value)| value.expose_secret()))
+    }
+
+    /// Returns the fixed headers of the dialect.
+    ///
+    /// # Errors
+    /// A value that no header can carry.
+    pub(super) fn fixed_headers(&self) -> Result<HeaderMap, Error> {
+        let open = self.dialect.headers.iter();
+        let open = open.map(|(name, value)| (name, value.as_str(), false));
+        let secret = self.keys.headers.iter();
+        let secret = secret.map(|(name, value)| (name, value.expose_secret(), true));
+        let mut headers = HeaderMap::new();
+        for (name, value, is_secret) in open.chain(secret) {
+            let wrong = || Error::Header(name.clone());
+            let header = HeaderName::try_from(name.as_str()).map_err(|_| wrong())?;
+            let mut value = HeaderValue::try_from(value).map_err(|_| wrong())?;
+            value.set_sensitive(is_secret);
+            headers.insert(header, value);
+        }
+        Ok(headers)
+    }
+
+    /// Returns the `Authorization` header of HTTP Basic.
+    ///
+    /// # Errors
+    /// Never for base 64.
+    pub(super) fn basic(&self) -> Result<HeaderValue, Error> {
+        let pair = Zeroizing::new(format!(
+            "{}:{}",
+            self.username,
+            self.password.expose_secret()
+        ));
+        let text = Zeroizing::new(format!("Basic {}", BASE64.encode(pair.as_bytes())));
+        let mut value = HeaderValue::try_from(text.as_str())
+            .map_err(|_| Error::Header("Authorization".to_owned()))?;
+        value.set_sensitive(true);
+        Ok(value)
     }
 
     /// Returns the address of the payment operation.
@@ -183,7 +252,13 @@ impl Profile {
     }
 
     fn joined(&self) -> Url {
-        below(&self.base_url, &self.payment_path)
+        self.address_of(Operation::Post)
+    }
+
+    /// Returns the address of an operation on the payment path.
+    pub(super) fn address_of(&self, operation: Operation) -> Url {
+        let path = self.dialect.call(operation).path.as_ref();
+        below(&self.base_url, path.unwrap_or(&self.payment_path))
     }
 }
 

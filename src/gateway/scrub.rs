@@ -60,6 +60,18 @@ impl Secrets {
         Self::holding(needles.into_iter().map(Arc::new).collect())
     }
 
+    /// Knows further secrets that stay the same, such as the keys of headers.
+    #[must_use]
+    pub fn and<'s>(self, others: impl Iterator<Item = &'s str>) -> Self {
+        let known = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        let mut fixed = known.fixed.clone();
+        for other in others {
+            fixed.extend(needles_of(other).into_iter().map(Arc::new));
+        }
+        drop(known);
+        Self::holding(fixed)
+    }
+
     fn holding(fixed: Vec<Arc<Needle>>) -> Self {
         let scrub = Scrub::of(fixed.clone());
         Self(Arc::new(RwLock::new(Known {

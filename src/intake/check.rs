@@ -9,6 +9,7 @@ mod service;
 
 use std::sync::Arc;
 
+use crate::dialect::ExtraType;
 use crate::domain::{
     Country, Currency, Instruction, Money, PayerTransactionId, Reference, ServiceCode,
 };
@@ -159,6 +160,7 @@ impl Checker {
             &mut found,
         );
 
+        self.wire_form(service.as_ref(), money, &recipient, &mut found);
         match (service, stated, country, recipient.msisdn) {
             (Some(service), Some(stated), Some(country), Some(msisdn)) if found.is_clean() => {
                 Ok(Instruction {
@@ -213,6 +215,46 @@ impl Checker {
             self.odd_accounts.add(found.line());
         } else {
             found.cell(field, cause, account);
+        }
+    }
+
+    /// Looks whether the gateway's dialect can carry the row as it stands.
+    fn wire_form(
+        &self,
+        service: Option<&Service>,
+        money: Option<Money>,
+        recipient: &Recipient,
+        found: &mut Findings,
+    ) {
+        let wire = &self.rules.wire;
+        let decimals = service.and_then(|service| wire.decimals.get(service.code.as_str()));
+        if let (Some(service), Some(money), Some(decimals)) = (service, money, decimals)
+            && !money.fits_decimals(*decimals)
+        {
+            let most = match decimals {
+                0 => "a whole number".to_owned(),
+                1 => "an amount with at most 1 decimal".to_owned(),
+                many => format!("an amount with at most {many} decimals"),
+            };
+            let message = format!(
+                "expected {most}, as this gateway takes for {}, found {money}",
+                service.code
+            );
+            found.add(Field::Amount, message);
+        }
+        for (name, value) in &recipient.extra {
+            let column = || Some(format!("extra.{name}"));
+            if wire.own_members.contains(&name.to_lowercase()) {
+                let message = "this member of extraData is set by the program at this gateway";
+                found.push(column(), message.to_owned());
+            }
+            if let Some(of) = wire.extra_types.get(name)
+                && *of != ExtraType::Text
+                && !of.allows(value)
+            {
+                let message = format!("expected {}, found {}", of.expected(), quoted(value));
+                found.push(column(), message);
+            }
         }
     }
 

@@ -42,7 +42,7 @@ pub use document::{DocumentError, read_document};
 pub use error::Error;
 pub use raw::Unread;
 pub use reader::{BadPlaces, Form, Reader, raw_rows};
-pub use rules::{Documents, Rules, ServiceRule};
+pub use rules::{Documents, Rules, ServiceRule, WireRules};
 pub use signature::check as refuse_foreign;
 pub use source::Encoding;
 

@@ -1,9 +1,10 @@
 //! What the configuration says about rows.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::banks::BankDirectory;
+use crate::dialect::ExtraType;
 use crate::domain::{AccountFormat, Amount, Country, Currency, Money, PaymentKind, ServiceCode};
 
 /// What is known about one service.
@@ -40,9 +41,22 @@ pub struct Rules {
     pub banks: Option<Arc<BankDirectory>>,
     /// Headers of files, and the columns of the contract they stand for.
     pub columns: BTreeMap<String, String>,
+    /// What this gateway's wire cannot carry.
+    pub wire: WireRules,
     /// An earlier journal may have posted the rows: references that look like others, and accounts that do not look like those of
     /// their service, are taken, as the identifiers that were made from them must come out again.
     pub presumes_posted: bool,
+}
+
+/// What a gateway's dialect asks of rows: what cannot be written as it wants is its row's error.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct WireRules {
+    /// How many decimals the amounts of a service may have; those of the currency where it is not named.
+    pub decimals: BTreeMap<String, u8>,
+    /// What values of `extra.NAME` must be; texts where they are not named.
+    pub extra_types: BTreeMap<String, ExtraType>,
+    /// Further names of members of `extraData` that the program writes, in small letters.
+    pub own_members: BTreeSet<String>,
 }
 
 /// Where supporting documents lie, and how large they may be.

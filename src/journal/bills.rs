@@ -1,7 +1,8 @@
 //! What the verbs about bills take and give.
 
 use crate::domain::{
-    Amount, Currency, Money, Msisdn, PayerTransactionId, ServiceCode, Tally, Timestamp, Unpriced,
+    Amount, Country, Currency, Money, Msisdn, PayerTransactionId, ServiceCode, Tally, Timestamp,
+    Unpriced,
 };
 
 /// How far the rows of a batch have been asked about. A pass begins with one of the two, and goes on with what a page returns.
@@ -45,6 +46,8 @@ pub struct BillRow {
     pub msisdn: Msisdn,
     /// `currencyCode`.
     pub currency: Currency,
+    /// `countryCode`.
+    pub country: Country,
     /// The amount of the row; `None` when the bill is to tell it.
     pub amount: Option<Amount>,
     /// Another row that pays what is due on the same account: to pay the bill twice would be a mistake.

@@ -1,6 +1,6 @@
 //! What an operator's decision rests on, and what it is.
 
-use crate::domain::{Money, PayerTransactionId};
+use crate::domain::{Country, Money, PayerTransactionId};
 use crate::journal::Transition;
 use crate::ledger::decisions;
 use crate::lifecycle::PaymentState;
@@ -23,6 +23,8 @@ pub struct Looked {
     pub money: Money,
     /// The gateway's identifier, when it is known.
     pub gateway_transaction_id: Option<String>,
+    /// The row's country.
+    pub country: Country,
     /// The gateway that its batch is tied to.
     pub gateway: Option<String>,
     /// Where it stands.

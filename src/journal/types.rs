@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::domain::{
-    Amount, BatchName, Currency, Instruction, Money, Originator, PayerTransactionId, Payment,
-    ResponseDetails, ServiceCode, Tally, Timestamp, Unpriced,
+    Amount, BatchName, Country, Currency, Instruction, Money, Originator, PayerTransactionId,
+    Payment, ResponseDetails, ServiceCode, Tally, Timestamp, Unpriced,
 };
 use crate::journal::generations::{ChangedRows, Waiting, WaitsFor};
 use crate::journal::refusal::{CrossRowError, LoadRefusal};
@@ -264,6 +264,8 @@ pub struct Question {
     pub id: PayerTransactionId,
     /// The gateway's identifier, when it is known.
     pub gateway_transaction_id: Option<String>,
+    /// The row's country: one request asks about payments of one country.
+    pub country: Country,
 }
 
 /// Evidence about one payment, to be recorded.

@@ -49,6 +49,8 @@ pub struct BillRule {
     pub min: Option<Amount>,
     /// The largest amount that is paid.
     pub max: Option<Amount>,
+    /// How many decimals the gateway takes; those of the currency when absent.
+    pub decimals: Option<u8>,
 }
 
 /// The bills of one batch.
@@ -175,7 +177,11 @@ impl<Q: BillQueries> Bills<Q> {
         });
         self.record(rivals.collect(), report).await?;
         let mut under_way = JoinSet::new();
-        let mut requests = rows.chunks(self.manner.packets());
+        // A request names one country.
+        let packets = self.manner.packets();
+        let mut requests = rows
+            .chunk_by(|one, next| one.country == next.country)
+            .flat_map(|alike| alike.chunks(packets));
         loop {
             while under_way.len() < self.manner.concurrency && report.stopped.is_none() {
                 let Some(rows) = requests.next() else { break };
@@ -247,6 +253,7 @@ fn inquiry(row: &BillRow) -> BillInquiry {
         account_number: row.account_number.clone(),
         msisdn: Some(row.msisdn),
         id: Some(row.id),
+        country: Some(row.country),
     }
 }
 
@@ -310,6 +317,14 @@ fn limits(row: &BillRow, rule: Option<&BillRule>, bill: &Bill) -> Result<(), Str
             bill.due
         ))
     };
+    if let Some(decimals) = rule.and_then(|rule| rule.decimals)
+        && !bill.due.fits_decimals(decimals)
+    {
+        return Err(format!(
+            "the bill is {} {}, and this gateway takes no more than {decimals} decimals for {}",
+            bill.due, bill.due.currency, row.service
+        ));
+    }
     match rule {
         Some(BillRule { min: Some(min), .. }) if due < *min => broken("least", *min),
         Some(BillRule { max: Some(max), .. }) if due > *max => broken("most", *max),

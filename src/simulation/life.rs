@@ -221,6 +221,8 @@ impl Scene {
             codes: Arc::new(self.codes.clone()),
             policy: policy(true, self.settle_on),
             secrets: Secrets::none(),
+            dialect: Arc::default(),
+            proof: callback::Proof::default(),
             moved,
         });
         Ok(())
@@ -251,6 +253,7 @@ impl Scene {
         let limits = Limits {
             rate: Rate::per_second(rate).expect("not zero"),
             query_rate: Rate::per_second(shape.rng.u32(1..20)).expect("not zero"),
+            shared_rate: false,
             concurrency: shape.rng.usize(1..6),
             packets: 1 + shape.rng.usize(0..4) * shape.rng.usize(0..2),
             breaker_losses: shape.rng.u32(1..8),

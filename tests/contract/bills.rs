@@ -86,6 +86,7 @@ impl World {
     async fn ask(&self, script: &Arc<Script>, packets: usize, take_due: bool) -> BillReport {
         let service = |code: &str, amount| {
             let rule = BillRule {
+                decimals: None,
                 amount,
                 min: None,
                 max: Amount::from_minor(100_000),

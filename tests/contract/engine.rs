@@ -38,6 +38,8 @@ struct Ledger {
     copies: BTreeMap<PayerTransactionId, u32>,
     executed: BTreeMap<PayerTransactionId, u32>,
     panics_on_query: u32,
+    /// When payments were posted or asked about.
+    arrivals: Vec<Instant>,
 }
 
 struct Fake {
@@ -65,6 +67,7 @@ impl Fake {
 
     fn act(&self, payment: &Outgoing) -> Act {
         let mut ledger = self.ledger.lock().unwrap();
+        ledger.arrivals.push(Instant::now());
         let copy = ledger.copies.entry(payment.payment.id).or_default();
         *copy += 1;
         let act = (self.script)(payment, *copy);
@@ -116,6 +119,8 @@ impl Gateway for Fake {
 
     fn query(&self, payments: &[Inquiry]) -> impl Future<Output = Reply> + Send {
         let mut ledger = self.ledger.lock().unwrap();
+        let now = Instant::now();
+        ledger.arrivals.extend(payments.iter().map(|_| now));
         let panics = ledger.panics_on_query > 0;
         ledger.panics_on_query = ledger.panics_on_query.saturating_sub(1);
         let outcomes = payments
@@ -155,6 +160,7 @@ fn limits() -> Limits {
     Limits {
         rate: Rate::per_second(2000).unwrap(),
         query_rate: Rate::per_second(2000).unwrap(),
+        shared_rate: false,
         concurrency: 16,
         packets: 1,
         breaker_losses: 1000,
@@ -537,4 +543,36 @@ async fn a_run_that_stood_still_goes_on_when_nobody_has_taken_over() {
     let summary = ended(started).await.unwrap();
     assert_eq!(summary.ending, Ending::Finished);
     assert_executed_once(&gateway, &world);
+}
+
+#[tokio::test]
+async fn posts_and_questions_keep_to_one_limit_where_the_gateway_counts_both() {
+    const RATE: usize = 40;
+    let world = world(60).await;
+    let gateway = Fake::new(|_, _| Act::Acknowledge);
+    let limits = Limits {
+        rate: Rate::per_second(40).unwrap(),
+        shared_rate: true,
+        ..limits()
+    };
+    let started = start(world.journal.clone(), &gateway, limits);
+    let summary = ended(started).await.unwrap();
+    assert_eq!(summary.ending, Ending::Finished);
+    assert_executed_once(&gateway, &world);
+    let mut arrivals = gateway.ledger.lock().unwrap().arrivals.clone();
+    arrivals.sort_unstable();
+    // As many as there are posts and answers; a limit for each of the two would let twice as many through.
+    assert!(arrivals.len() >= 120, "{}", arrivals.len());
+    let most = arrivals
+        .iter()
+        .map(|from| {
+            let until = *from + Duration::from_secs(1);
+            arrivals
+                .iter()
+                .filter(|at| **at >= *from && **at < until)
+                .count()
+        })
+        .max();
+    // A tenth more for how late a busy machine lets a request be seen.
+    assert!(most <= Some(RATE + RATE / 10), "{most:?}");
 }

@@ -8,6 +8,7 @@
 #![allow(clippy::too_many_lines, reason = "a story or a table may be long")]
 
 mod bills;
+mod callback_dialects;
 mod callbacks;
 mod engine;
 mod fold;

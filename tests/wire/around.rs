@@ -66,6 +66,7 @@ pub fn bill(service_code: &str, account: &str) -> BillInquiry {
         account_number: account.into(),
         msisdn: None,
         id: None,
+        country: None,
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use disburse::dialect::Dialect;
 use disburse::gateway::wire;
 
 use disburse::gateway::{
@@ -241,7 +242,7 @@ proptest! {
         let _ = wire::read_float(&bytes, &Scrub::nothing());
         let _ = wire::read_token(&bytes, &Scrub::nothing());
         let _ = wire::read_lookup(&bytes, &Scrub::nothing());
-        let _ = wire::document_reference(&bytes, &Scrub::nothing());
+        let _ = wire::document_reference(&bytes, &Scrub::nothing(), &Dialect::document().replies);
     }
 
     #[test]
@@ -257,7 +258,7 @@ proptest! {
         for entry in wire::read_float(bytes, &Scrub::nothing()).map(|reply| reply.entries).unwrap_or_default() {
             prop_assert!(entry.balance.is_none_or(|text| body.contains(&text)));
         }
-        if let Some(reference) = wire::document_reference(bytes, &Scrub::nothing()) {
+        if let Some(reference) = wire::document_reference(bytes, &Scrub::nothing(), &Dialect::document().replies) {
             prop_assert!(!reference.is_empty() && body.contains(&reference));
         }
         let _ = wire::read_token(bytes, &Scrub::nothing());

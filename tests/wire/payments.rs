@@ -100,6 +100,7 @@ pub fn about(id_text: &str) -> Vec<Inquiry> {
     vec![Inquiry {
         id: id(id_text),
         gateway_transaction_id: None,
+        country: None,
     }]
 }
 

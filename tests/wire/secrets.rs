@@ -109,6 +109,7 @@ async fn what_the_other_side_quotes_of_the_password_is_neither_kept_nor_shown() 
             account_number: "77".into(),
             msisdn: None,
             id: None,
+            country: None,
         };
         match soon(gateway.bills(&[inquiry])).await.as_deref() {
             Ok([BillAnswer::None { description, .. }]) => shown.push_str(description),
@@ -166,6 +167,7 @@ async fn no_operation_shows_the_password_the_token_the_number_or_the_account() {
             account_number: "0099887766".into(),
             msisdn: Msisdn::from_digits("254712345678"),
             id: None,
+            country: None,
         };
         shown.push_str(&format!(
             "{profile:?} {gateway:?} {tokens:?} {lookups:?} {documents:?} {inquiry:?} "

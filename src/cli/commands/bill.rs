@@ -43,6 +43,7 @@ pub(in crate::cli) async fn bill(
             account_number: account.clone(),
             msisdn,
             id: None,
+            country: None,
         };
         let mut answers = gateway::client(settings)?.bills(&[inquiry]).await?;
         answers

@@ -312,6 +312,7 @@ impl Order<'_> {
                 .gateway_transaction_id
                 .as_deref()
                 .and_then(|id| GatewayTransactionId::parse(id).ok()),
+            country: Some(self.looked.country),
         };
         self.session
             .note(&format!("asking the gateway about {}", self.meant.text()));

@@ -171,6 +171,7 @@ impl Job<'_> {
                     .gateway_transaction_id
                     .as_deref()
                     .and_then(|id| GatewayTransactionId::parse(id).ok()),
+                country: Some(payment.country),
             };
             let asked = tokio::select! {
                 asked = client.query(std::slice::from_ref(&inquiry)) => asked,

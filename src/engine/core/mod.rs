@@ -312,7 +312,8 @@ impl Core {
         if waits {
             0
         } else {
-            self.claimed.len().min(self.limits.packets)
+            let countries = self.claimed.iter().take(self.limits.packets);
+            alike(countries.map(|claim| claim.payment.instruction.country))
         }
     }
 
@@ -332,7 +333,8 @@ impl Core {
         if waits {
             0
         } else {
-            self.questions.len().min(self.limits.packets)
+            let questions = self.questions.iter().take(self.limits.packets);
+            alike(questions.map(|question| question.country))
         }
     }
 
@@ -442,4 +444,10 @@ impl Core {
             .map(|(_, tally)| tally.count)
             .sum()
     }
+}
+
+/// Returns how many of the first are equal: a request names one country.
+fn alike<T: PartialEq>(mut values: impl Iterator<Item = T>) -> usize {
+    let Some(first) = values.next() else { return 0 };
+    1 + values.take_while(|value| *value == first).count()
 }

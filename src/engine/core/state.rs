@@ -21,6 +21,8 @@ pub struct Limits {
     pub rate: Rate,
     /// Payments asked about per second.
     pub query_rate: Rate,
+    /// Posts and queries count towards `rate` together: the gateway has one limit for both.
+    pub shared_rate: bool,
     /// Requests under way at once, posts and queries each.
     pub concurrency: usize,
     /// Payments per request.

@@ -23,6 +23,7 @@ fn limits() -> Limits {
     Limits {
         rate: rate(10),
         query_rate: rate(4),
+        shared_rate: false,
         concurrency: 3,
         packets: 1,
         breaker_losses: 2,
@@ -90,6 +91,7 @@ fn questions(seqs: std::ops::RangeInclusive<i64>) -> Vec<Question> {
         seq,
         id: id(seq),
         gateway_transaction_id: None,
+        country: Country::from_code("KE").unwrap(),
     })
     .collect()
 }

@@ -1,9 +1,10 @@
 //! What a callback says (section 6).
 
+use crate::dialect::Dialect;
 use crate::domain::ResponseDetails;
 use crate::gateway::error::Error;
 use crate::gateway::scrub::Scrub;
-use crate::gateway::wire::{self, CallbackBody};
+use crate::gateway::wire::{self, Entry};
 use crate::lifecycle::{CodeMeaning, CodeTable};
 
 /// A callback's words. Whether it may be believed is the listener's to decide.
@@ -17,7 +18,7 @@ pub struct CallbackNotice {
     pub said: ResponseDetails,
 }
 
-/// Reads the body of a callback: a packet, or an array of one. Our secrets are left out of it.
+/// Reads the body of a callback in the document's dialect: a packet, or an array of one. Our secrets are left out of it.
 ///
 /// # Errors
 /// Says why the body is no callback about a payment's status.
@@ -26,19 +27,44 @@ pub fn read_callback(
     codes: &CodeTable,
     scrub: &Scrub,
 ) -> Result<CallbackNotice, Error> {
-    let pushed: CallbackBody = wire::read_pushed(body, scrub).map_err(|error| {
+    let mut notices = read_callbacks(body, Dialect::document(), codes, scrub)?;
+    match (notices.pop(), notices.is_empty()) {
+        (Some(notice), true) => Ok(notice),
+        _ => Err(Error::Callback(WITHOUT_ONE)),
+    }
+}
+
+const WITHOUT_ONE: &str = "a body without one packet";
+
+/// Reads the body of a callback: one notice for each of its packets. Our secrets are left out of it.
+///
+/// # Errors
+/// Says why the body is no callback about a payment's status.
+pub fn read_callbacks(
+    body: &[u8],
+    dialect: &Dialect,
+    codes: &CodeTable,
+    scrub: &Scrub,
+) -> Result<Vec<CallbackNotice>, Error> {
+    let callbacks = &dialect.callbacks;
+    let pushed = wire::read_pushed(body, callbacks, &dialect.names, scrub).map_err(|error| {
         Error::Callback(match error {
             wire::Unreadable::Empty => "an empty body",
             wire::Unreadable::NotJson => "a body that is not JSON",
             wire::Unreadable::Truncated => "a truncated body",
             wire::Unreadable::TooDeep => "a body nested too deeply",
-            wire::Unreadable::OtherForm | wire::Unreadable::TooMany => "a body without one packet",
+            wire::Unreadable::OtherForm | wire::Unreadable::TooMany => WITHOUT_ONE,
         })
     })?;
-    if !pushed.is_payment_status() {
+    let is_taken = |function: &String| callbacks.functions.contains(function);
+    if !callbacks.functions.is_empty() && !pushed.function.as_ref().is_none_or(is_taken) {
         return Err(Error::Callback("another function"));
     }
-    let packet = pushed.packet;
+    let packets = pushed.packets.into_iter();
+    packets.map(|packet| notice(packet, codes)).collect()
+}
+
+fn notice(packet: Entry, codes: &CodeTable) -> Result<CallbackNotice, Error> {
     let code = packet
         .status
         .code
@@ -130,10 +156,6 @@ mod tests {
             (
                 r#"{"payload":{"packet":{"statusCode":"ok"}}}"#,
                 "statusCode",
-            ),
-            (
-                r#"{"function":"GATEWAY.pushFloat","payload":{"packet":{"statusCode":140}}}"#,
-                "another function",
             ),
             (&"[".repeat(60_000), "nested"),
         ] {

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::mem;
 
-use super::question::{Question, Word};
+use super::question::{Question, Response, Word};
 use crate::domain::{PayerTransactionId, ResponseDetails};
 use crate::gateway::port::Outcome;
 use crate::gateway::wire::{Entry, Envelope};
@@ -13,7 +13,7 @@ use crate::lifecycle::{Class, CodeMeaning, CodeTable, Event};
 pub(super) fn apply(
     question: Question,
     ids: &[PayerTransactionId],
-    status: u16,
+    response: &Response<'_>,
     envelope: &mut Envelope,
     codes: &CodeTable,
 ) -> (Vec<Outcome>, Word) {
@@ -25,7 +25,7 @@ pub(super) fn apply(
     let mut outcomes: Vec<Outcome> = own
         .iter()
         .map(|entries| {
-            let outcome = told(question, status, entries, envelope, codes);
+            let outcome = told(question, response, entries, envelope, codes);
             heard |= outcome.event != question.nothing();
             outcome
         })
@@ -105,11 +105,12 @@ fn mistaken(mut own: Vec<Vec<usize>>) -> Vec<Vec<usize>> {
 
 fn told(
     question: Question,
-    status: u16,
+    response: &Response<'_>,
     own: &[usize],
     envelope: &mut Envelope,
     codes: &CodeTable,
 ) -> Outcome {
+    let status = response.status;
     let mut said = ResponseDetails {
         http_status: Some(status),
         ..ResponseDetails::default()
@@ -136,7 +137,13 @@ fn told(
     let Some(code) = code else {
         return nothing(said, "an entry without a readable statusCode");
     };
-    let event = question.said(code, codes);
+    let event = match is_not_found(question, code, &said, response) {
+        true => Event::Answer(CodeMeaning {
+            class: Class::NotFound,
+            code,
+        }),
+        false => question.said(code, codes),
+    };
     if let Some(doubt) = contradicts_itself(event, &said) {
         said.anomaly = Some(doubt);
         return Outcome {
@@ -156,6 +163,19 @@ fn told(
         said.receipt_number.clone_from(&envelope.receipt_number);
     }
     Outcome { event, said }
+}
+
+/// Returns whether an answer says "no such transaction" in the dialect's own words. They count only where the gateway was seen to
+/// refuse an identifier that it has.
+fn is_not_found(
+    question: Question,
+    code: i32,
+    said: &ResponseDetails,
+    response: &Response<'_>,
+) -> bool {
+    let words = response.replies.not_found_words.as_ref();
+    let is_said = |(known, words): &(i32, String)| *known == code && *words == said.description;
+    question == Question::Status && response.not_found_words_count && words.is_some_and(is_said)
 }
 
 /// Says how an entry denies a payment that it has a number for: it proves nothing, and the gateway is asked again.

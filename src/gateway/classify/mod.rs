@@ -12,35 +12,15 @@ mod question;
 #[cfg(test)]
 mod tests;
 
-use std::time::Duration;
-
-pub(crate) use question::Question;
 use question::Word;
+pub(crate) use question::{Question, Response};
 
 use super::operations::OperationError;
 use super::port::{Outcome, Reply, Signal, StopReason};
-use super::scrub::Scrub;
 use super::transport::failure::Failure;
 use super::wire::{Envelope, Unreadable, read_envelope, read_words};
 use crate::domain::{PayerTransactionId, ResponseDetails};
-use crate::lifecycle::{CodeTable, Event};
-
-/// `authStatusCode`: authenticated (section 5).
-const AUTHENTICATED: i32 = 131;
-/// `authStatusCode`: not authenticated, nothing was executed (section 5).
-const NOT_AUTHENTICATED: i32 = 132;
-
-/// A reply, as far as it came.
-pub(crate) struct Response<'a> {
-    /// The HTTP status.
-    pub status: u16,
-    /// `Retry-After`.
-    pub retry_after: Option<Duration>,
-    /// The body, or why there is none.
-    pub body: Result<&'a [u8], String>,
-    /// Leaves our secrets out of what it says.
-    pub scrub: &'a Scrub,
-}
+use crate::lifecycle::{Class, CodeTable, Event};
 
 /// Classifies a request that brought no status.
 pub(crate) fn failed(question: Question, ids: &[PayerTransactionId], failure: Failure) -> Reply {
@@ -112,14 +92,20 @@ pub(crate) fn classify(
         };
     }
     let (mut outcomes, word) = match envelope(response) {
-        Ok(mut envelope) => judged(question, ids, status, &mut envelope, codes),
+        Ok(mut envelope) => judged(question, ids, response, &mut envelope, codes),
         Err(cause) => (
             all(ids, question.nothing(), Some(status), &cause),
             Word::Nothing(cause),
         ),
     };
     let words = add_words(&mut outcomes, response);
+    if status >= 500 {
+        for outcome in &mut outcomes {
+            outcome.event = of_server_error(question, outcome.event);
+        }
+    }
     let signal = match (word, status) {
+        (_, 500..) => Signal::Lost(format!("HTTP {status}")),
         (Word::NotLetIn(cause), _) => Signal::Stop(StopReason::Credentials(cause)),
         (_, 429) => Signal::SlowDown(response.retry_after),
         (Word::Heard, _) => Signal::Healthy,
@@ -161,7 +147,12 @@ fn with_words(cause: String, words: String) -> String {
 /// Reads the body where it may count: never that of a server error, of a redirect, or of a reply that is none.
 fn envelope(response: &Response<'_>) -> Result<Envelope, String> {
     let status = response.status;
-    if !matches!(status, 200..=299 | 400..=499) {
+    let may_count = match status {
+        200..=299 | 400..=499 => true,
+        500..=599 => response.replies.server_errors,
+        _ => false,
+    };
+    if !may_count {
         return Err(format!("HTTP {status}"));
     }
     let read = match &response.body {
@@ -183,18 +174,21 @@ fn envelope(response: &Response<'_>) -> Result<Envelope, String> {
 fn judged(
     question: Question,
     ids: &[PayerTransactionId],
-    status: u16,
+    response: &Response<'_>,
     envelope: &mut Envelope,
     codes: &CodeTable,
 ) -> (Vec<Outcome>, Word) {
+    let (status, replies) = (response.status, response.replies);
     let auth = envelope.auth.as_ref();
+    let of = |codes: &[i32], code: Option<i32>| code.is_some_and(|code| codes.contains(&code));
     let counts = match auth {
-        Some(auth) if auth.code == Some(NOT_AUTHENTICATED) => {
+        Some(auth) if of(&replies.not_authenticated, auth.code) => {
             return not_let_in(question, ids, status, envelope, codes);
         }
-        Some(auth) => auth.code == Some(AUTHENTICATED),
-        // What comes without its authentication is incomplete, and proves nothing, however much it says.
-        None => false,
+        Some(auth) => of(&replies.authenticated, auth.code),
+        // What comes without its authentication is incomplete, and proves nothing, however much it says, but where the dialect
+        // has none.
+        None => !replies.has_auth_status,
     };
     #[cfg(test)]
     let counts = counts
@@ -202,7 +196,7 @@ fn judged(
             && question == Question::Status
             && crate::seeded_bugs::SeededBug::UnauthenticatedAnswerCounts.is_active();
     if counts {
-        return entries::apply(question, ids, status, envelope, codes);
+        return entries::apply(question, ids, response, envelope, codes);
     }
     let cause = match auth.map(|auth| auth.code) {
         Some(Some(code)) => format!("authStatusCode {code}"),
@@ -212,6 +206,19 @@ fn judged(
     (outcomes, Word::Nothing(cause))
 }
 
+/// Returns what a server error may say of a payment: that it goes on, and never how it ended (section 7.5).
+fn of_server_error(question: Question, event: Event) -> Event {
+    let (Event::Reply(said) | Event::Answer(said)) = event else {
+        return question.nothing();
+    };
+    match said.class {
+        Class::Acknowledged | Class::Delivered | Class::Duplicate | Class::InDoubt => event,
+        Class::Paid | Class::Failed | Class::Refused | Class::NoFloat | Class::NotFound => {
+            question.nothing()
+        }
+    }
+}
+
 fn not_let_in(
     question: Question,
     ids: &[PayerTransactionId],
@@ -219,7 +226,8 @@ fn not_let_in(
     envelope: &Envelope,
     codes: &CodeTable,
 ) -> (Vec<Outcome>, Word) {
-    let cause = format!("authStatusCode {NOT_AUTHENTICATED}");
+    let code = envelope.auth.as_ref().and_then(|auth| auth.code);
+    let cause = format!("authStatusCode {}", code.unwrap_or_default());
     let event = match question {
         Question::Post => Event::Unauthorised,
         Question::Status => Event::NoAnswer,

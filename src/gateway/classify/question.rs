@@ -1,6 +1,26 @@
 //! What was asked, and what a reply as a whole says to it.
 
+use std::time::Duration;
+
+use crate::dialect::Replies;
+use crate::gateway::scrub::Scrub;
 use crate::lifecycle::{CodeMeaning, CodeTable, Event};
+
+/// A reply, as far as it came.
+pub(crate) struct Response<'a> {
+    /// The HTTP status.
+    pub status: u16,
+    /// `Retry-After`.
+    pub retry_after: Option<Duration>,
+    /// The body, or why there is none.
+    pub body: Result<&'a [u8], String>,
+    /// Leaves our secrets out of what it says.
+    pub scrub: &'a Scrub,
+    /// What replies say in this dialect.
+    pub replies: &'a Replies,
+    /// Whether the dialect's own words for "not found" count: the gateway was seen to refuse an identifier that it has.
+    pub not_found_words_count: bool,
+}
 
 /// What was asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

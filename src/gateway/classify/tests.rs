@@ -1,4 +1,8 @@
+use std::time::Duration;
+
 use super::*;
+use crate::dialect::Dialect;
+use crate::gateway::scrub::Scrub;
 
 pub(super) const A: &str = "AAAAAAAAAAAAAAAAAAAAAAAAAA";
 pub(super) const B: &str = "BBBBBBBBBBBBBBBBBBBBBBBBBB";
@@ -18,6 +22,8 @@ pub(super) fn ask(question: Question, asked: &[&str], status: u16, body: &[u8]) 
         retry_after: Some(Duration::from_secs(9)),
         body: Ok(body),
         scrub: &Scrub::nothing(),
+        replies: &Dialect::document().replies,
+        not_found_words_count: false,
     };
     classify(question, &ids(asked), &response, &CodeTable::default())
 }
@@ -250,6 +256,8 @@ fn failures_without_a_status_are_unsent_only_when_proven() {
             retry_after: None,
             body: Err("connection reset".to_owned()),
             scrub: &Scrub::nothing(),
+            replies: &Dialect::document().replies,
+            not_found_words_count: false,
         };
         let reply = classify(POST, &ids(&[A]), &response, &CodeTable::default());
         assert_eq!(outline(&reply), expected, "HTTP {status}");

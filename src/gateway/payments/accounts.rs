@@ -1,6 +1,7 @@
 //! Bills and accounts, asked for on the payment path (sections 1 and 4.2).
 
 use super::http::{EXPIRED_AGAIN, ExchangeError, HttpGateway};
+use crate::dialect::Replies;
 use crate::domain::{Amount, Currency, Money, ServiceCode};
 use crate::gateway::operations::{AccountAnswer, Bill, BillAnswer, BillInquiry, OperationError};
 use crate::gateway::scrub::Scrub;
@@ -16,17 +17,6 @@ const PLACE: Place = Place {
     key: "base_url and payment_path",
     section: "4.2",
 };
-
-/// `authStatusCode`: authenticated, and not (section 5).
-const AUTHENTICATED: i32 = 131;
-const NOT_AUTHENTICATED: i32 = 132;
-
-const ACCOUNT_UNAVAILABLE: i32 = 301;
-const ACCOUNT_INVALID: i32 = 306;
-const ACCOUNT_VALID: i32 = 307;
-const BILL_FOUND: i32 = 308;
-const NO_BILL_DUE: i32 = 309;
-const NO_SUCH_INVOICE: i32 = 146;
 
 impl HttpGateway {
     /// Asks for bills in one request (`GATEWAY.queryBill`). The answers come in the order of the inquiries.
@@ -45,7 +35,7 @@ impl HttpGateway {
             .await?;
         let answers = inquiries
             .iter()
-            .map(|inquiry| answer(inquiry, inquiries, &entries));
+            .map(|inquiry| answer(inquiry, inquiries, &entries, &self.dialect.replies));
         Ok(answers.collect())
     }
 
@@ -61,7 +51,7 @@ impl HttpGateway {
         let entries = self
             .operate(|| self.requests.account(service, account_number), read)
             .await?;
-        validated(service, account_number, &entries)
+        validated(service, account_number, &entries, &self.dialect.replies)
     }
 
     /// Asks a question on the payment path, and reads its reply.
@@ -90,7 +80,7 @@ impl HttpGateway {
             }
         };
         tracing::debug!(status = answer.status, "asked the gateway beside a payment");
-        judged(&answer, &scrub, read)
+        judged(&answer, &scrub, &self.dialect.replies, read)
     }
 }
 
@@ -108,6 +98,7 @@ pub(in crate::gateway) fn validated(
     service: &ServiceCode,
     account_number: &str,
     entries: &[AccountEntry],
+    replies: &Replies,
 ) -> Result<AccountAnswer, OperationError> {
     // One account was asked about: an entry that names none, or no service, speaks of it all the same.
     let own: Vec<&AccountEntry> = entries
@@ -131,12 +122,16 @@ pub(in crate::gateway) fn validated(
     })?;
     let description = entry.status.description.clone();
     match entry.status.code {
-        Some(ACCOUNT_VALID) => Ok(AccountAnswer::Valid {
+        Some(code) if replies.account_valid.contains(&code) => Ok(AccountAnswer::Valid {
             customer_name: entry.customer_name.clone(),
             description,
         }),
-        Some(ACCOUNT_INVALID) => Ok(AccountAnswer::Invalid { description }),
-        Some(ACCOUNT_UNAVAILABLE) => Ok(AccountAnswer::Unavailable { description }),
+        Some(code) if replies.account_invalid.contains(&code) => {
+            Ok(AccountAnswer::Invalid { description })
+        }
+        Some(code) if replies.account_unavailable.contains(&code) => {
+            Ok(AccountAnswer::Unavailable { description })
+        }
         _ => Err(OperationError::Refused {
             section: PLACE.section,
             what: format!("the account cannot be validated: {}", told(&entry.status)),
@@ -148,6 +143,7 @@ pub(in crate::gateway) fn validated(
 pub(in crate::gateway) fn judged<T>(
     answer: &Answer,
     scrub: &Scrub,
+    replies: &Replies,
     read: impl FnOnce(&[u8], &Scrub) -> Result<(Option<Status>, T), Unreadable>,
 ) -> Result<T, OperationError> {
     if !matches!(answer.status, 200..=299 | 400..=499) || matches!(answer.status, 408 | 429) {
@@ -175,14 +171,16 @@ pub(in crate::gateway) fn judged<T>(
         description => format!("authStatusCode {code}: {description}"),
     };
     match auth.code {
-        Some(AUTHENTICATED) => Ok(content),
-        Some(NOT_AUTHENTICATED) => Err(OperationError::Credentials {
-            section: "5",
-            what: format!(
-                "{}; check username and password before another attempt",
-                said(NOT_AUTHENTICATED)
-            ),
-        }),
+        Some(code) if replies.authenticated.contains(&code) => Ok(content),
+        Some(code) if replies.not_authenticated.contains(&code) => {
+            Err(OperationError::Credentials {
+                section: "5",
+                what: format!(
+                    "{}; check username and password before another attempt",
+                    said(code)
+                ),
+            })
+        }
         Some(code) => Err(OperationError::Refused {
             section: "5",
             what: said(code),
@@ -199,6 +197,7 @@ pub(in crate::gateway) fn answer(
     inquiry: &BillInquiry,
     all: &[BillInquiry],
     entries: &[AccountEntry],
+    replies: &Replies,
 ) -> BillAnswer {
     let account = inquiry.account_number.trim();
     // An entry without a service is about this bill only if no other service was asked for the same account.
@@ -223,7 +222,7 @@ pub(in crate::gateway) fn answer(
         }
     }
     match single(&own) {
-        Ok(entry) => judge(entry),
+        Ok(entry) => judge(entry, replies),
         Err(what) => BillAnswer::Unknown(format!("{what} about this account")),
     }
 }
@@ -237,11 +236,11 @@ fn single<'a>(entries: &[&'a AccountEntry]) -> Result<&'a AccountEntry, &'static
     }
 }
 
-fn judge(entry: &AccountEntry) -> BillAnswer {
+fn judge(entry: &AccountEntry, replies: &Replies) -> BillAnswer {
     let description = &entry.status.description;
     match entry.status.code {
-        Some(BILL_FOUND) => found(entry),
-        Some(code @ (ACCOUNT_INVALID | NO_BILL_DUE | NO_SUCH_INVOICE)) => BillAnswer::None {
+        Some(code) if replies.bill_found.contains(&code) => found(entry, code),
+        Some(code) if replies.no_bill.contains(&code) => BillAnswer::None {
             code,
             description: description.clone(),
         },
@@ -249,8 +248,8 @@ fn judge(entry: &AccountEntry) -> BillAnswer {
     }
 }
 
-fn found(entry: &AccountEntry) -> BillAnswer {
-    let unknown = |what: String| BillAnswer::Unknown(format!("a bill (308) {what}"));
+fn found(entry: &AccountEntry, code_of_bill: i32) -> BillAnswer {
+    let unknown = |what: String| BillAnswer::Unknown(format!("a bill ({code_of_bill}) {what}"));
     let code = entry.currency.as_deref().unwrap_or("");
     let Some(currency) = Currency::from_code(&code.to_ascii_uppercase()) else {
         return unknown(match code {
@@ -273,7 +272,7 @@ fn found(entry: &AccountEntry) -> BillAnswer {
             customer_name: entry.customer_name.clone(),
         }),
         None => BillAnswer::None {
-            code: BILL_FOUND,
+            code: code_of_bill,
             description: format!("nothing is due: dueAmount {text}"),
         },
     }
@@ -282,7 +281,22 @@ fn found(entry: &AccountEntry) -> BillAnswer {
 fn told(status: &Status) -> String {
     match (status.code, status.description.as_str()) {
         (None, _) => "an entry without a readable statusCode".to_owned(),
-        (Some(code), "") => format!("statusCode {code}"),
-        (Some(code), description) => format!("statusCode {code}: {description}"),
+        (Some(code), description) => {
+            let means = meaning(code).map_or_else(String::new, |means| format!(", {means}"));
+            match description {
+                "" => format!("statusCode {code}{means}"),
+                description => format!("statusCode {code}{means}: {description}"),
+            }
+        }
+    }
+}
+
+/// Returns what a code that is no answer about an account means (section 7.2).
+fn meaning(code: i32) -> Option<&'static str> {
+    match code {
+        104 | 174 => Some("the gateway failed to answer; ask again later"),
+        106 => Some("the service is inactive"),
+        167 => Some("the gateway does not know the service"),
+        _ => None,
     }
 }

@@ -1,10 +1,13 @@
 //! The payment gateway behind HTTP: posts and status queries as evidence about payments.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
+use hyper::header::HeaderValue;
 use tokio::time::Instant;
 
+use crate::dialect::{Authentication, Dialect, Header};
 use crate::domain::{PayerTransactionId, Pulse, ServiceCode};
 use crate::gateway::classify::{Question, Response, classify, failed, no_token};
 use crate::gateway::error::Error;
@@ -17,7 +20,7 @@ use crate::gateway::transport::channel::Answer;
 use crate::gateway::transport::endpoint;
 use crate::gateway::transport::failure::Failure;
 use crate::gateway::transport::path::Path;
-use crate::gateway::wire::{Body, Requests, is_token_expired};
+use crate::gateway::wire::{Body, Requests, in_our_words, is_token_expired};
 use crate::lifecycle::CodeTable;
 
 /// The gateway behind HTTP.
@@ -25,6 +28,11 @@ pub struct HttpGateway {
     path: Path,
     pub(in crate::gateway) requests: Requests,
     codes: CodeTable,
+    pub(in crate::gateway) dialect: Arc<Dialect>,
+    not_found_words_count: bool,
+    /// What a request shows where the dialect says nothing else.
+    by_default: Authentication,
+    basic: HeaderValue,
     tokens: Option<TokenClient>,
     secrets: Secrets,
 }
@@ -50,25 +58,49 @@ impl HttpGateway {
     /// # Errors
     /// As [`Self::with_tokens`].
     pub fn new(profile: Profile) -> Result<Self, Error> {
-        let tokens = match profile.payment_bearer {
+        let by_default = match profile.payment_bearer {
+            true => Header::Bearer,
+            false => Header::Absent,
+        };
+        let tokens = match profile.dialect.needs_token(profile.payment_bearer) {
             true => Some(TokenClient::new(&profile)?),
             false => None,
         };
-        Self::with_tokens(profile, tokens)
+        Self::showing(profile, tokens, by_default)
     }
 
-    /// Builds the client. With `tokens`, every request on the payment path carries one of them.
+    /// Builds the client. With `tokens`, every request on the payment path carries one of them, where the dialect says nothing
+    /// else.
     ///
     /// # Errors
     /// Refuses addresses and timeouts that are not safe to pay with, and certificates that cannot be read.
     pub fn with_tokens(profile: Profile, tokens: Option<TokenClient>) -> Result<Self, Error> {
+        let by_default = match tokens {
+            Some(_) => Header::Bearer,
+            None => Header::Absent,
+        };
+        Self::showing(profile, tokens, by_default)
+    }
+
+    fn showing(
+        profile: Profile,
+        tokens: Option<TokenClient>,
+        by_default: Header,
+    ) -> Result<Self, Error> {
         Ok(Self {
+            by_default: Authentication {
+                body: true,
+                header: by_default,
+            },
+            basic: profile.basic()?,
+            not_found_words_count: profile.duplicate_check_proven,
             path: Path::new(&profile)?,
             requests: Requests::new(&profile),
             secrets: tokens
                 .as_ref()
                 .map_or_else(|| profile.secrets(), |tokens| tokens.secrets().clone()),
             codes: profile.codes,
+            dialect: profile.dialect,
             tokens,
         })
     }
@@ -116,6 +148,8 @@ impl HttpGateway {
                         Err(_) => Err(cause.unwrap_or_default()),
                     },
                     scrub: &scrub,
+                    replies: &self.dialect.replies,
+                    not_found_words_count: self.not_found_words_count,
                 };
                 classify(question, ids, &response, &self.codes)
             }
@@ -146,16 +180,26 @@ impl HttpGateway {
 
     /// Sends a body to the payment path, once. `looked`: when it was last asked whether it may leave.
     async fn exchange(&self, body: Body, looked: Option<Instant>) -> Result<Answer, ExchangeError> {
-        let carried = match &self.tokens {
-            Some(tokens) => {
+        let call = self.dialect.call(body.operation());
+        let shown = call.authentication.unwrap_or(self.by_default);
+        let carried = match (shown.header, &self.tokens) {
+            (Header::Bearer, Some(tokens)) => {
                 let bearer = tokens.bearer().await.map_err(ExchangeError::NoToken)?;
                 Some((tokens, bearer))
             }
-            None => None,
+            _ => None,
         };
-        let authorization = carried.as_ref().map(|(_, bearer)| bearer.header());
+        let authorization = match shown.header {
+            Header::Basic => Some(self.basic.clone()),
+            _ => carried.as_ref().map(|(_, bearer)| bearer.header()),
+        };
         let sent = self.path.post(body, authorization, looked).await;
-        let answer = sent.map_err(ExchangeError::Failed)?;
+        let mut answer = sent.map_err(ExchangeError::Failed)?;
+        if let Ok(body) = &mut answer.body
+            && let Cow::Owned(renamed) = in_our_words(body, &self.dialect.names)
+        {
+            *body = renamed;
+        }
         let Some((tokens, bearer)) = carried else {
             return Ok(answer);
         };

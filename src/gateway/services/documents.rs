@@ -2,19 +2,22 @@
 
 use std::fmt;
 
+use reqwest::header::AUTHORIZATION;
 use reqwest::multipart::{Form, Part};
 
+use super::authorization::{Authorizer, Shown};
+use crate::dialect::Replies;
 use crate::domain::PayerTransactionId;
 use crate::gateway::error::Error;
 use crate::gateway::operations::{OperationError, Uploaded};
 use crate::gateway::profile::Profile;
 use crate::gateway::scrub::Scrub;
 use crate::gateway::transport::channel::{Answer, Broken};
-use crate::gateway::transport::endpoint::{Endpoint, Place};
+use crate::gateway::transport::endpoint::{Endpoint, Place, body};
+use crate::gateway::transport::path::method;
 use crate::gateway::wire::text::{clean, printable};
-use crate::gateway::wire::{UploadReply, document_reference, read_upload};
+use crate::gateway::wire::{UploadReply, document_reference, is_token_expired, read_upload};
 
-const PATH: &str = "/api/v1/transaction-documents";
 const PLACE: Place = Place {
     name: "the document upload",
     key: "file_service_url",
@@ -28,6 +31,8 @@ const FILE_NAME_MAX: usize = 100;
 /// The document upload. It may be shared between tasks.
 pub struct DocumentClient {
     endpoint: Endpoint,
+    authorizer: Authorizer,
+    replies: Replies,
 }
 
 impl DocumentClient {
@@ -37,12 +42,22 @@ impl DocumentClient {
     /// `file_service_url` is not set or not safe; the rest as [`crate::gateway::HttpGateway::new`].
     pub fn new(profile: &Profile) -> Result<Self, Error> {
         let address = profile.file_service_url.as_ref();
+        let operation = &profile.dialect.upload;
         Ok(Self {
-            endpoint: Endpoint::new(profile, PLACE, address, PATH)?,
+            endpoint: Endpoint::new(
+                profile,
+                PLACE,
+                address,
+                &operation.path,
+                method(operation.method),
+            )?,
+            authorizer: Authorizer::new(profile, operation.header, None)?,
+            replies: profile.dialect.replies.clone(),
         })
     }
 
-    /// Uploads the document of one payment, once. Whether uploads carry a token is not shown: they carry none.
+    /// Uploads the document of one payment. Whether uploads carry a token is not shown: they carry what the dialect says, by
+    /// itself nothing. Where a token had expired, it is renewed once, and the upload made once more: it moves no money.
     ///
     /// # Errors
     /// [`OperationError::Refused`] with the file service's words when it does not take the document;
@@ -53,6 +68,27 @@ impl DocumentClient {
         file_name: &str,
         bytes: Vec<u8>,
     ) -> Result<Uploaded, OperationError> {
+        let shown = self.authorizer.shown().await?;
+        let answer = self.send(id, file_name, bytes.clone(), &shown).await?;
+        let expired = answer.status == 401 || is_token_expired(body(&answer));
+        let answer = match expired && self.authorizer.found_expired(&shown).await {
+            true => {
+                let shown = self.authorizer.shown().await?;
+                self.send(id, file_name, bytes, &shown).await?
+            }
+            false => answer,
+        };
+        let secrets = self.authorizer.secrets(&self.endpoint.secrets);
+        judged(id, &answer, &secrets.scrub(), &self.replies)
+    }
+
+    async fn send(
+        &self,
+        id: &PayerTransactionId,
+        file_name: &str,
+        bytes: Vec<u8>,
+        shown: &Shown,
+    ) -> Result<Answer, OperationError> {
         let size = bytes.len();
         let file = Part::bytes(bytes)
             .file_name(safe_name(file_name))
@@ -61,12 +97,13 @@ impl DocumentClient {
         let form = Form::new()
             .text("payerTransactionId", id.as_str().to_owned())
             .part("file", file);
-        let answer = self
-            .endpoint
-            .send(self.endpoint.post().multipart(form))
-            .await?;
+        let mut request = self.endpoint.post().multipart(form);
+        if let Some(header) = shown.header() {
+            request = request.header(AUTHORIZATION, header);
+        }
+        let answer = self.endpoint.send(request).await?;
         tracing::debug!(%id, size, status = answer.status, "uploaded a document");
-        judged(id, &answer, &self.endpoint.secrets.scrub())
+        Ok(answer)
     }
 }
 
@@ -75,6 +112,7 @@ pub(in crate::gateway) fn judged(
     id: &PayerTransactionId,
     answer: &Answer,
     scrub: &Scrub,
+    replies: &Replies,
 ) -> Result<Uploaded, OperationError> {
     let status = answer.status;
     let uploaded = |reference: Option<String>, body: &[u8], already| Uploaded {
@@ -84,12 +122,12 @@ pub(in crate::gateway) fn judged(
     };
     let said = |body: &[u8]| clean(&scrub.text(&String::from_utf8_lossy(body)));
     match (status, &answer.body) {
-        (200..=299, Ok(body)) => match read_upload(body, scrub) {
+        (200..=299, Ok(body)) => match read_upload(body, scrub, replies) {
             UploadReply::Taken(reference) => Ok(uploaded(reference, body, false)),
             UploadReply::There(reference) => Ok(uploaded(reference, body, true)),
             UploadReply::Refused => Err(refused(status, &said(body))),
         },
-        (409, Ok(body)) => Ok(uploaded(document_reference(body, scrub), body, true)),
+        (409, Ok(body)) => Ok(uploaded(document_reference(body, scrub, replies), body, true)),
         // It is taken, whatever else it goes on to say.
         (200..=299, Err(Broken::TooLarge(limit))) => Ok(Uploaded {
             reference: id.as_str().to_owned(),

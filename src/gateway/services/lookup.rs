@@ -4,15 +4,16 @@ use std::fmt;
 
 use reqwest::header::AUTHORIZATION;
 
-use super::token::{Bearer, TokenClient};
+use super::authorization::{Authorizer, Shown};
+use super::token::TokenClient;
 use crate::gateway::error::Error;
 use crate::gateway::operations::{LookupInquiry, NetworkOf, OperationError};
 use crate::gateway::profile::Profile;
 use crate::gateway::transport::channel::Answer;
 use crate::gateway::transport::endpoint::{Endpoint, Place, body};
+use crate::gateway::transport::path::method;
 use crate::gateway::wire::{LookupReply, Unreadable, read_lookup, write_lookup};
 
-const PATH: &str = "/v4/remittance/payments/network-lookup";
 const PLACE: Place = Place {
     name: "the network lookup",
     key: "api_url",
@@ -24,7 +25,7 @@ const NOT_A_NUMBER: i32 = 400;
 /// The network lookup. It may be shared between tasks.
 pub struct LookupClient {
     endpoint: Endpoint,
-    tokens: TokenClient,
+    authorizer: Authorizer,
 }
 
 /// What one request brought.
@@ -39,10 +40,17 @@ impl LookupClient {
     ///
     /// # Errors
     /// `api_url` is not set or not safe; the rest as [`crate::gateway::HttpGateway::new`].
-    pub fn new(profile: &Profile, tokens: TokenClient) -> Result<Self, Error> {
+    pub fn new(profile: &Profile, tokens: impl Into<Option<TokenClient>>) -> Result<Self, Error> {
+        let operation = &profile.dialect.lookup;
         Ok(Self {
-            endpoint: Endpoint::new(profile, PLACE, profile.api_url.as_ref(), PATH)?,
-            tokens,
+            endpoint: Endpoint::new(
+                profile,
+                PLACE,
+                profile.api_url.as_ref(),
+                &operation.path,
+                method(operation.method),
+            )?,
+            authorizer: Authorizer::new(profile, operation.header, tokens.into())?,
         })
     }
 
@@ -51,16 +59,22 @@ impl LookupClient {
     /// # Errors
     /// [`OperationError::NotANumber`] speaks of the number; every other error of the lookup.
     pub async fn lookup(&self, inquiry: &LookupInquiry) -> Result<NetworkOf, OperationError> {
-        let bearer = self.tokens.bearer().await?;
-        if let Found::Network(network) = self.ask(inquiry, &bearer).await? {
-            return Ok(network);
+        let shown = self.authorizer.shown().await?;
+        let said = match self.ask(inquiry, &shown).await? {
+            Found::Network(network) => return Ok(network),
+            Found::Expired(said) => said,
+        };
+        if !self.authorizer.found_expired(&shown).await {
+            return Err(OperationError::Credentials {
+                section: "7.4",
+                what: format!("the network lookup did not let us in ({said})"),
+            });
         }
-        self.tokens.invalidate(&bearer).await;
-        let bearer = self.tokens.bearer().await?;
-        match self.ask(inquiry, &bearer).await? {
+        let shown = self.authorizer.shown().await?;
+        match self.ask(inquiry, &shown).await? {
             Found::Network(network) => Ok(network),
             Found::Expired(said) => {
-                self.tokens.invalidate(&bearer).await;
+                self.authorizer.found_expired(&shown).await;
                 Err(OperationError::Credentials {
                     section: "7.4",
                     what: format!(
@@ -71,15 +85,17 @@ impl LookupClient {
         }
     }
 
-    async fn ask(&self, inquiry: &LookupInquiry, bearer: &Bearer) -> Result<Found, OperationError> {
-        let request = self
-            .endpoint
-            .post()
-            .header(AUTHORIZATION, bearer.header())
+    async fn ask(&self, inquiry: &LookupInquiry, shown: &Shown) -> Result<Found, OperationError> {
+        let mut request = self.endpoint.post();
+        if let Some(header) = shown.header() {
+            request = request.header(AUTHORIZATION, header);
+        }
+        let request = request
             .header(reqwest::header::CONTENT_TYPE, "application/json")
             .body(write_lookup(inquiry));
         let answer = self.endpoint.send(request).await?;
-        let read = read_lookup(body(&answer), &self.tokens.secrets().scrub());
+        let secrets = self.authorizer.secrets(&self.endpoint.secrets);
+        let read = read_lookup(body(&answer), &secrets.scrub());
         tracing::debug!(number = ?inquiry.number, status = answer.status, "looked a number up");
         judged(&answer, read)
     }

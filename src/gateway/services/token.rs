@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use reqwest::Method;
 use reqwest::header::{CONTENT_LENGTH, HeaderValue};
 use secrecy::zeroize::Zeroizing;
 use secrecy::{ExposeSecret, SecretString};
@@ -18,7 +19,6 @@ use crate::gateway::transport::channel::Answer;
 use crate::gateway::transport::endpoint::{Endpoint, Place, body};
 use crate::gateway::wire::{TokenReply, Unreadable, read_token};
 
-const PATH: &str = "/api/v1/oauth/token";
 const PLACE: Place = Place {
     name: "the token endpoint",
     key: "auth_url",
@@ -117,7 +117,13 @@ impl TokenClient {
     /// `auth_url` is not set or not safe; the rest as [`crate::gateway::HttpGateway::new`].
     pub fn new(profile: &Profile) -> Result<Self, Error> {
         Ok(Self(Arc::new(Inner {
-            endpoint: Endpoint::new(profile, PLACE, profile.auth_url.as_ref(), PATH)?,
+            endpoint: Endpoint::new(
+                profile,
+                PLACE,
+                profile.auth_url.as_ref(),
+                &profile.dialect.token_path,
+                Method::POST,
+            )?,
             client_id: profile.client_id.clone(),
             username: profile.username.clone(),
             password: profile.password.clone(),

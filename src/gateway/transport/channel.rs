@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use jiff::fmt::rfc2822;
 use reqwest::header::{ACCEPT, DATE, HeaderMap, HeaderValue, RETRY_AFTER};
-use reqwest::{Client, Proxy, RequestBuilder, Url, redirect, retry};
+use reqwest::{Client, Method, Proxy, RequestBuilder, Url, redirect, retry};
 
 use super::failure::Failure;
 use super::tls;
@@ -24,6 +24,7 @@ const IDLE_CONNECTIONS_MAX: usize = 256;
 pub(in crate::gateway) struct Channel {
     client: Client,
     url: Url,
+    method: Method,
     connect_timeout: Duration,
     request_timeout: Duration,
     body_limit: usize,
@@ -52,11 +53,16 @@ pub(in crate::gateway) enum Broken {
 
 impl Channel {
     /// Builds the client. Nothing is sent yet.
-    pub(in crate::gateway) fn new(profile: &Profile, url: Url) -> Result<Self, Error> {
+    pub(in crate::gateway) fn new(
+        profile: &Profile,
+        url: Url,
+        method: Method,
+    ) -> Result<Self, Error> {
         check_timeouts(profile)?;
         Ok(Self {
             client: client(profile, &url)?,
             url,
+            method,
             connect_timeout: profile.connect_timeout,
             request_timeout: profile.request_timeout,
             body_limit: profile.body_limit,
@@ -70,14 +76,14 @@ impl Channel {
 
     /// Begins a request to the address.
     pub(in crate::gateway) fn post(&self) -> RequestBuilder {
-        self.client.post(self.url.clone())
+        self.client.request(self.method.clone(), self.url.clone())
     }
 
     /// Begins a request to the address with a query, which is encoded already.
     pub(in crate::gateway) fn post_with(&self, query: &str) -> RequestBuilder {
         let mut url = self.url.clone();
         url.set_query(Some(query));
-        self.client.post(url)
+        self.client.request(self.method.clone(), url)
     }
 
     /// Sends a request, once.
@@ -173,6 +179,8 @@ pub(in crate::gateway) fn check_timeouts(profile: &Profile) -> Result<(), Error>
 
 fn client(profile: &Profile, endpoint: &Url) -> Result<Client, Error> {
     let encrypted = endpoint.scheme() == "https";
+    let mut headers = profile.fixed_headers()?;
+    headers.insert(ACCEPT, HeaderValue::from_static("application/json"));
     let mut builder = Client::builder()
         // By default a request is repeated up to twice when the server resets its stream, read or not.
         .retry(retry::never())
@@ -188,10 +196,7 @@ fn client(profile: &Profile, endpoint: &Url) -> Result<Client, Error> {
         .tcp_nodelay(true)
         .tls_backend_preconfigured(tls::config(profile, encrypted)?)
         .user_agent(AGENT)
-        .default_headers(HeaderMap::from_iter([(
-            ACCEPT,
-            HeaderValue::from_static("application/json"),
-        )]));
+        .default_headers(headers);
     builder = match &profile.proxy {
         Some(address) => builder.proxy(Proxy::all(address.as_str()).map_err(|_| Error::Proxy)?),
         // Named by nobody but the environment, a proxy would receive the payments.

@@ -1,6 +1,6 @@
 //! What the addresses of the interface have in common: how a failure to get an answer is told.
 
-use reqwest::{RequestBuilder, Url};
+use reqwest::{Method, RequestBuilder, Url};
 
 use super::channel::{Answer, Broken, Channel};
 use super::failure::Failure;
@@ -86,10 +86,11 @@ impl Endpoint {
         place: Place,
         address: Option<&Url>,
         path: &str,
+        method: Method,
     ) -> Result<Self, Error> {
         let url = profile.operation(place.key, address, path)?;
         Ok(Self {
-            channel: Channel::new(profile, url)?,
+            channel: Channel::new(profile, url, method)?,
             place,
             secrets: profile.secrets(),
         })

@@ -8,4 +8,5 @@ pub(super) mod failure;
 pub(super) mod guard;
 pub(super) mod path;
 pub(super) mod pool;
+pub(super) mod signature;
 pub(super) mod tls;

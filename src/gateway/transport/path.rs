@@ -3,6 +3,7 @@
 //! It speaks to hyper itself: a client that can do more costs twice as much for each post. Nothing here repeats a request
 //! that may have left, follows a redirect or looks at the environment.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -13,6 +14,7 @@ use hyper::header::{
 };
 use hyper::{Method, Response, Uri};
 use reqwest::Url;
+use secrecy::ExposeSecret as _;
 use tokio::time::{Instant, timeout_at};
 
 use super::channel::{AGENT, Answer, Broken, check_timeouts, retry_after, words};
@@ -20,6 +22,8 @@ use super::connect::{Connector, Open, Sent};
 use super::failure::Failure;
 use super::guard::{Guarded, STOOD_STILL, WAITED};
 use super::pool::{IDLE_MAX, Pool};
+use super::signature::Signer;
+use crate::dialect::{self, Operation};
 use crate::domain::Pulse;
 use crate::gateway::error::Error;
 use crate::gateway::profile::Profile;
@@ -32,13 +36,32 @@ fn still_holds(looked: Option<Instant>) -> bool {
     looked.is_none_or(|looked| is_fresh_word(looked.elapsed()))
 }
 
+/// Returns what signs requests, where the dialect says that they are signed.
+fn signer(profile: &Profile) -> Result<Option<Signer>, Error> {
+    let Some(signing) = &profile.dialect.signing else {
+        return Ok(None);
+    };
+    let key = profile.keys.signing.as_ref();
+    let key = key.ok_or(Error::Signing("its key was not read"))?;
+    Signer::new(signing, key.expose_secret(), profile.clock).map(Some)
+}
+
+/// Returns the method as hyper has it.
+pub(in crate::gateway) fn method(method: dialect::Method) -> Method {
+    match method {
+        dialect::Method::Post => Method::POST,
+        dialect::Method::Put => Method::PUT,
+    }
+}
+
 /// The way to the payment operation.
 pub(in crate::gateway) struct Path {
     url: Url,
     connector: Connector,
     pool: Arc<Pool>,
-    target: Uri,
+    targets: BTreeMap<Operation, (Method, Uri)>,
     headers: HeaderMap,
+    signer: Option<Signer>,
     request_timeout: Duration,
     body_limit: usize,
     /// Nothing leaves after a standstill.
@@ -51,7 +74,15 @@ impl Path {
         let url = profile.endpoint()?;
         check_timeouts(profile)?;
         let no_address = || Error::Client("the address is none that HTTP can carry".to_owned());
-        let target = url.path().parse().map_err(|_| no_address())?;
+        let target = |operation| {
+            let target = profile.address_of(operation).path().parse();
+            let method = method(profile.dialect.call(operation).method);
+            target.map(|target| (operation, (method, target)))
+        };
+        let targets: Result<_, _> = Operation::ALL
+            .map(|(operation, ..)| target(operation))
+            .into_iter()
+            .collect();
         let host = url.host_str().unwrap_or_default();
         // The port of the scheme is not named.
         let host = url
@@ -59,7 +90,8 @@ impl Path {
             .map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"));
         let host = HeaderValue::from_str(&host).map_err(|_| no_address())?;
         let json = HeaderValue::from_static("application/json");
-        let headers = HeaderMap::from_iter([
+        let mut headers = profile.fixed_headers()?;
+        headers.extend([
             (CONTENT_TYPE, json.clone()),
             (ACCEPT, json),
             (USER_AGENT, HeaderValue::from_static(AGENT)),
@@ -69,8 +101,9 @@ impl Path {
             connector: Connector::new(profile, &url)?,
             url,
             pool: Pool::new(profile.idle_timeout),
-            target,
+            targets: targets.map_err(|_| no_address())?,
             headers,
+            signer: signer(profile)?,
             request_timeout: profile.request_timeout,
             body_limit: profile.body_limit,
             pulse: None,
@@ -106,10 +139,17 @@ impl Path {
         if !still_holds(looked) {
             return Err(Failure::Unsent(WAITED.to_owned()));
         }
+        let mut headers = self.headers.clone();
+        if let Some(signer) = &self.signer
+            && let Err(error) = signer.sign(&body, &mut headers)
+        {
+            return Err(Failure::Unsent(error.to_string()));
+        }
+        let (method, target) = &self.targets[&body.operation()];
         let mut request = Sent::new(Guarded::new(body, self.pulse.clone()));
-        *request.method_mut() = Method::POST;
-        request.uri_mut().clone_from(&self.target);
-        request.headers_mut().clone_from(&self.headers);
+        request.method_mut().clone_from(method);
+        request.uri_mut().clone_from(target);
+        *request.headers_mut() = headers;
         if let Some(token) = authorization {
             request.headers_mut().insert(AUTHORIZATION, token);
         }

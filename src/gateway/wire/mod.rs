@@ -3,8 +3,11 @@
 //! Requests are exact to the byte; replies are read leniently in form and strictly in meaning. Their texts are cleaned, and
 //! their amounts read to the digit, before anybody sees them.
 
+mod amount;
 mod around;
 pub(super) mod decimal;
+mod pushed;
+mod renamed;
 mod reply;
 mod request;
 pub(super) mod text;
@@ -15,20 +18,9 @@ pub use around::{
     AccountEntry, AccountReply, FloatEntry, FloatReply, IssuedToken, LookupReply, TokenReply,
     is_token_expired, read_accounts, read_float, read_lookup, read_token, write_lookup,
 };
-pub use reply::{CallbackBody, Entry, Envelope, Status, Unreadable, read_envelope, read_pushed};
+pub use pushed::{CallbackBody, read_pushed};
+pub use renamed::in_our_words;
+pub use reply::{Entry, Envelope, Status, Unreadable, read_envelope};
 pub use request::{Body, Requests};
 pub use upload::{UploadReply, document_reference, read_upload};
 pub use words::read_words;
-
-/// `function` of a post (section 4.2).
-pub const POST_PAYMENT: &str = "GATEWAY.postPayment";
-/// `function` of a status query.
-pub const QUERY_PAYMENT_STATUS: &str = "GATEWAY.queryPaymentStatus";
-/// `function` of a callback.
-pub const PUSH_PAYMENT_STATUS: &str = "GATEWAY.pushPaymentStatus";
-/// `function` of a question about bills.
-pub const QUERY_BILL: &str = "GATEWAY.queryBill";
-/// `function` of a question about a float.
-pub const QUERY_FLOAT_BALANCE: &str = "GATEWAY.queryFloatBalance";
-/// `function` of a question about an account.
-pub const VALIDATE_ACCOUNT: &str = "GATEWAY.validateAccount";

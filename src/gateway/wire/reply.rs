@@ -12,7 +12,6 @@ use serde::de::{IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
-use super::PUSH_PAYMENT_STATUS;
 use super::text::{clean, kept_whole};
 use crate::domain::{GatewayTransactionId, Member, Named};
 use crate::gateway::scrub::Scrub;
@@ -21,8 +20,6 @@ use crate::gateway::scrub::Scrub;
 const DEPTH_MAX: usize = 32;
 /// A reply that lists more than this is not read: an entry takes more memory than the two bytes of an empty one.
 pub(super) const ENTRIES_MAX: usize = 10_000;
-/// A callback is about one payment: of a second packet it is enough to know that there is one.
-const PACKETS_MAX: usize = 2;
 /// The longest `receiverNarration` and `receiptNumber` that are kept whole, in bytes.
 const WHOLE_MAX: usize = 64 * 1024;
 
@@ -97,25 +94,6 @@ impl fmt::Debug for Entry {
     }
 }
 
-/// What a callback brings.
-#[derive(Debug)]
-pub struct CallbackBody {
-    /// `function`, when there is one.
-    pub function: Option<String>,
-    /// `payload.packet`.
-    pub packet: Entry,
-}
-
-impl CallbackBody {
-    /// Returns whether the function is that of a status callback, or not named.
-    #[must_use]
-    pub fn is_payment_status(&self) -> bool {
-        self.function
-            .as_deref()
-            .is_none_or(|function| function == PUSH_PAYMENT_STATUS)
-    }
-}
-
 /// Reads the reply to a post or a status query, our secrets left out of it.
 ///
 /// # Errors
@@ -133,23 +111,6 @@ pub fn read_envelope(body: &[u8], scrub: &Scrub) -> Result<Envelope, Unreadable>
             .receipt_number
             .and_then(|raw| receipt(raw, scrub, &mut None)),
     })
-}
-
-/// Reads a callback, our secrets left out of it. Its credentials are not looked at.
-///
-/// # Errors
-/// Says why the body says nothing.
-pub fn read_pushed(body: &[u8], scrub: &Scrub) -> Result<CallbackBody, Unreadable> {
-    let raw: RawPushed<'_> = read_object(body)?;
-    let Object(payload) = raw.payload.ok_or(Unreadable::OtherForm)?;
-    let Items(mut packets) = payload.packet.ok_or(Unreadable::OtherForm)?;
-    match (packets.pop(), packets.is_empty()) {
-        (Some(packet), true) => Ok(CallbackBody {
-            function: raw.function.and_then(|raw| plain(raw, scrub)),
-            packet: entry(packet, scrub),
-        }),
-        _ => Err(Unreadable::OtherForm),
-    }
 }
 
 #[derive(Deserialize)]
@@ -171,7 +132,7 @@ pub(super) struct RawAuth<'a> {
 }
 
 #[derive(Deserialize)]
-struct RawEntry<'a> {
+pub(super) struct RawEntry<'a> {
     #[serde(borrow, default, rename = "payerTransactionID")]
     id: Option<&'a RawValue>,
     #[serde(borrow, default, rename = "statusCode")]
@@ -196,20 +157,6 @@ struct RawEntry<'a> {
     msisdn_in_small: Option<&'a RawValue>,
     #[serde(borrow, default, rename = "accountNumber")]
     account: Option<&'a RawValue>,
-}
-
-#[derive(Deserialize)]
-struct RawPushed<'a> {
-    #[serde(borrow, default)]
-    function: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    payload: Option<Object<RawPayload<'a>>>,
-}
-
-#[derive(Deserialize)]
-struct RawPayload<'a> {
-    #[serde(borrow, default)]
-    packet: Option<Items<'a, PACKETS_MAX>>,
 }
 
 pub(super) fn auth(raw: RawAuth<'_>, scrub: &Scrub) -> Status {
@@ -364,7 +311,8 @@ pub(super) fn object<'a, T: Deserialize<'a>>(raw: &'a RawValue) -> Result<T, Unr
     }
 }
 
-fn entry(raw: RawEntry<'_>, scrub: &Scrub) -> Entry {
+/// Reads one entry, our secrets left out of it.
+pub(super) fn entry(raw: RawEntry<'_>, scrub: &Scrub) -> Entry {
     let mut cut = None;
     Entry {
         id: raw.id.and_then(text).map(Cow::into_owned),

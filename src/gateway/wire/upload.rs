@@ -1,10 +1,14 @@
 //! The reply to an upload (section 4.3). The interface does not show it, so that it is read for what any such reply must
 //! say: whether the document was taken, and what it is called.
 
+use std::borrow::Cow;
+
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use super::renamed::Members;
 use super::reply::{Unreadable, code, object, plain, read_raw, text};
+use crate::dialect::Replies;
 use crate::gateway::scrub::Scrub;
 
 /// What a reply of success says after all.
@@ -45,11 +49,14 @@ const CONFLICT: i32 = 409;
 ///
 /// A body that is no object says nothing else than its status.
 #[must_use]
-pub fn read_upload(body: &[u8], scrub: &Scrub) -> UploadReply {
+pub fn read_upload(body: &[u8], scrub: &Scrub, replies: &Replies) -> UploadReply {
     let Some(levels) = Levels::of(body) else {
         return UploadReply::Taken(None);
     };
-    let reference = levels.reference(scrub);
+    let reference = named(body, scrub, replies).or_else(|| levels.reference(scrub));
+    if is_refused(body, replies) {
+        return UploadReply::Refused;
+    }
     if levels
         .all()
         .any(|level| level.codes().any(|code| code == CONFLICT))
@@ -64,8 +71,48 @@ pub fn read_upload(body: &[u8], scrub: &Scrub) -> UploadReply {
 
 /// Returns the reference that a body names, whatever else it says.
 #[must_use]
-pub fn document_reference(body: &[u8], scrub: &Scrub) -> Option<String> {
-    Levels::of(body)?.reference(scrub)
+pub fn document_reference(body: &[u8], scrub: &Scrub, replies: &Replies) -> Option<String> {
+    named(body, scrub, replies).or_else(|| Levels::of(body)?.reference(scrub))
+}
+
+/// Returns the members of a reply, and of the object below its `data`.
+fn members(body: &[u8]) -> Vec<(Cow<'_, str>, &RawValue)> {
+    let Ok(raw) = read_raw(body) else {
+        return Vec::new();
+    };
+    let Ok(Members(mut all)) = serde_json::from_str(raw.get()) else {
+        return Vec::new();
+    };
+    let data = all.iter().find(|(name, _)| name == "data");
+    if let Some(Members(below)) = data.and_then(|(_, data)| serde_json::from_str(data.get()).ok()) {
+        all.extend(below);
+    }
+    all
+}
+
+/// Returns the reference under a name of the dialect's.
+fn named(body: &[u8], scrub: &Scrub, replies: &Replies) -> Option<String> {
+    if replies.document_reference.is_empty() {
+        return None;
+    }
+    let all = members(body);
+    let names = replies.document_reference.iter();
+    names
+        .flat_map(|name| all.iter().filter(move |(found, _)| found == name))
+        .find_map(|(_, raw)| usable(raw, scrub))
+}
+
+/// Returns whether a reply says in the dialect's own way that the document was refused.
+fn is_refused(body: &[u8], replies: &Replies) -> bool {
+    if replies.upload_refused.is_empty() {
+        return false;
+    }
+    let says = |(name, raw): &(Cow<'_, str>, &RawValue)| {
+        let said = raw.get().trim_matches('"').trim();
+        let mut refusals = replies.upload_refused.iter();
+        refusals.any(|(member, value)| name == member && said.eq_ignore_ascii_case(value))
+    };
+    members(body).iter().any(says)
 }
 
 /// A reply, and the object below its `data`.
@@ -189,8 +236,12 @@ struct RawAuthCode<'a> {
 mod tests {
     use super::*;
 
+    fn replies() -> Replies {
+        crate::dialect::Dialect::document().replies.clone()
+    }
+
     fn read(body: &str) -> UploadReply {
-        read_upload(body.as_bytes(), &Scrub::nothing())
+        read_upload(body.as_bytes(), &Scrub::nothing(), &replies())
     }
 
     #[test]
@@ -273,7 +324,7 @@ mod tests {
     #[test]
     fn a_document_that_is_there_is_named_as_such() {
         let refused = br#"{"success":false,"data":{"reference":"D1"}}"#;
-        let reference = document_reference(refused, &Scrub::nothing());
+        let reference = document_reference(refused, &Scrub::nothing(), &replies());
         assert_eq!(reference.as_deref(), Some("D1"));
         let there = |reference: Option<&str>| UploadReply::There(reference.map(str::to_owned));
         for (body, reference) in [
@@ -291,7 +342,7 @@ mod tests {
     #[test]
     fn a_reference_that_repeats_a_secret_is_none() {
         let scrub = crate::gateway::scrub::Secrets::new("acme", "hunter2/geheim").scrub();
-        let read = |body: &str| read_upload(body.as_bytes(), &scrub);
+        let read = |body: &str| read_upload(body.as_bytes(), &scrub, &replies());
         assert_eq!(
             read(r#"{"reference":"D-hunter2/geheim"}"#),
             UploadReply::Taken(None)

@@ -157,6 +157,7 @@ impl Scene {
             let inquiry = Inquiry {
                 id: payment.id,
                 gateway_transaction_id: None,
+                country: None,
             };
             let asked = line.query(&[inquiry]).await;
             if asked.signal != Signal::Healthy {

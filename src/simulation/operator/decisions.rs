@@ -162,6 +162,7 @@ impl Scene {
             let inquiry = Inquiry {
                 id: looked.id,
                 gateway_transaction_id: None,
+                country: None,
             };
             let line = self.line(
                 (usize::MAX, user),

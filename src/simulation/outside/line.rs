@@ -81,7 +81,10 @@ impl Line {
         match answer {
             Some(Answer::Body(status, body, proofs)) => {
                 self.world.lock().prove(&proofs);
+                let replies = &crate::dialect::Dialect::document().replies;
                 let response = Response {
+                    replies,
+                    not_found_words_count: false,
                     status,
                     retry_after: None,
                     body: Ok(&body),

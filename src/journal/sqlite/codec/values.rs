@@ -300,7 +300,7 @@ pub(in crate::journal::sqlite) fn row_of(
                 currency,
                 as_due: row.get(at + 19)?,
             },
-            country: Country::from_code(text(10)?).ok_or_else(|| corrupt("a country"))?,
+            country: country_of(text(10)?)?,
             narration: optional(11)?.to_owned(),
             customer_names: optional(12)?.to_owned(),
             invoice_number: optional(13)?.to_owned(),
@@ -329,6 +329,10 @@ pub(in crate::journal::sqlite) fn identifier_of(text: &str) -> Result<PayerTrans
 
 pub(in crate::journal::sqlite) fn currency_of(text: &str) -> Result<Currency, Error> {
     Currency::from_code(text).ok_or_else(|| corrupt(format!("currency {text}")))
+}
+
+pub(in crate::journal::sqlite) fn country_of(text: &str) -> Result<Country, Error> {
+    Country::from_code(text).ok_or_else(|| corrupt("a country"))
 }
 
 pub(in crate::journal::sqlite) fn service_of(text: &str) -> Result<ServiceCode, Error> {

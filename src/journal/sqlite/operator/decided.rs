@@ -11,7 +11,9 @@ use crate::domain::{Amount, BatchName, Money, Tally, Timestamp};
 use crate::journal::sqlite::Journal;
 use crate::journal::sqlite::codec::catalog::known_batch;
 use crate::journal::sqlite::codec::events::WITHDRAWAL_ORDERED;
-use crate::journal::sqlite::codec::values::{LIFE_COLUMNS, currency_of, identifier_of, life_of};
+use crate::journal::sqlite::codec::values::{
+    LIFE_COLUMNS, country_of, currency_of, identifier_of, life_of,
+};
 use crate::journal::sqlite::payments::agreed::judged;
 use crate::journal::sqlite::payments::inquiries::is_open_to_decision;
 use crate::journal::sqlite::payments::record::record;
@@ -209,15 +211,16 @@ fn look(c: &WriteSession, batch: &BatchName, name: &PaymentName) -> Result<Looke
     refuse_without_amount(c, seq)?;
     let seen = seen_of(c, seq)?;
     let mut statement = c.prepare_cached(
-        "select i.identifier, i.amount, i.currency, l.gateway_transaction_id, b.gateway
+        "select i.identifier, i.amount, i.currency, l.gateway_transaction_id, b.gateway, i.country
          from instruction i left join life l on l.seq = i.seq join batch b on b.batch_id = i.batch_id where i.seq = ?1",
     )?;
-    let (identifier, minor, currency, gateway_transaction_id, gateway): (
+    let (identifier, minor, currency, gateway_transaction_id, gateway, country): (
         String,
         i64,
         String,
         Option<String>,
         Option<String>,
+        String,
     ) = statement.query_row([seq], |row| {
         Ok((
             row.get(0)?,
@@ -225,6 +228,7 @@ fn look(c: &WriteSession, batch: &BatchName, name: &PaymentName) -> Result<Looke
             row.get(2)?,
             row.get(3)?,
             row.get(4)?,
+            row.get(5)?,
         ))
     })?;
     Ok(Looked {
@@ -237,6 +241,7 @@ fn look(c: &WriteSession, batch: &BatchName, name: &PaymentName) -> Result<Looke
             currency: currency_of(&currency)?,
         },
         gateway_transaction_id,
+        country: country_of(&country)?,
         gateway,
         life: seen.life,
         seen,

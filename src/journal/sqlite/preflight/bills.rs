@@ -9,7 +9,7 @@ use crate::domain::{Amount, BatchName, Money, Msisdn, ServiceCode, Timestamp};
 use crate::journal::sqlite::codec::catalog::known_batch;
 use crate::journal::sqlite::codec::events::{BILLED, PRESUMED_POSTED, WATCHED};
 use crate::journal::sqlite::codec::values::{
-    add_to_tally, corrupt, currency_of, identifier_of, service_of, state_number,
+    add_to_tally, corrupt, country_of, currency_of, identifier_of, service_of, state_number,
 };
 use crate::journal::sqlite::evidence::chain::Evidence;
 use crate::journal::sqlite::evidence::digests::bill_digest;
@@ -58,7 +58,7 @@ impl Journal {
     }
 }
 
-const BILL_ROW: &str = "i.seq, i.identifier, d.source, i.line, i.reference, s.code, i.account_number, i.msisdn, i.currency, i.amount";
+const BILL_ROW: &str = "i.seq, i.identifier, d.source, i.line, i.reference, s.code, i.account_number, i.msisdn, i.currency, i.amount, i.country";
 
 /// Rows without an amount, beyond a row, in the order of loading.
 fn without_amount() -> String {
@@ -156,6 +156,7 @@ fn bill_row(row: &Row<'_>) -> Result<BillRow, Error> {
         msisdn: Msisdn::from_digits(&digits)
             .ok_or_else(|| corrupt("a phone number that is not one"))?,
         currency: currency_of(&row.get::<_, String>(8)?)?,
+        country: country_of(&row.get::<_, String>(10)?)?,
         amount,
         rival: None,
     })

@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 
 use rusqlite::{Connection, OptionalExtension, params};
 
-use crate::domain::{BatchName, Country, Msisdn, ServiceCode, Timestamp};
+use crate::domain::{BatchName, Msisdn, ServiceCode, Timestamp};
 use crate::journal::sqlite::Journal;
 use crate::journal::sqlite::codec::catalog::known_batch;
-use crate::journal::sqlite::codec::values::{corrupt, service_of};
+use crate::journal::sqlite::codec::values::{corrupt, country_of, service_of};
 use crate::journal::sqlite::writer::queue::CommitMode;
 use crate::journal::{Error, Network, Number, RowNetwork};
 
@@ -225,10 +225,6 @@ fn record(c: &Connection, network: &Network) -> Result<(), Error> {
         network.time_zone,
     ])?;
     Ok(())
-}
-
-fn country_of(text: &str) -> Result<Country, Error> {
-    Country::from_code(text).ok_or_else(|| corrupt("a country"))
 }
 
 fn msisdn_of(text: &str) -> Result<Msisdn, Error> {

@@ -10,7 +10,7 @@ use crate::journal::sqlite::Journal;
 use crate::journal::sqlite::codec::catalog::known_batch;
 use crate::journal::sqlite::codec::catalog::{account, purpose};
 use crate::journal::sqlite::codec::events::{ACCOUNT_MOVED, ACCOUNT_TAKEN};
-use crate::journal::sqlite::codec::values::{corrupt, identifier_of};
+use crate::journal::sqlite::codec::values::{corrupt, country_of, identifier_of};
 use crate::journal::sqlite::evidence::chain::Evidence;
 use crate::journal::sqlite::evidence::digests;
 use crate::journal::sqlite::payments::agreed::judged;
@@ -253,17 +253,18 @@ pub(in crate::journal::sqlite) fn witnesses(
     limit: usize,
 ) -> Result<Vec<Question>, Error> {
     let mut statement = c.prepare_cached(
-        "select i.identifier, l.gateway_transaction_id from instruction i join life l using (seq) where seq = ?1",
+        "select i.identifier, l.gateway_transaction_id, i.country from instruction i join life l using (seq) where seq = ?1",
     )?;
     lives(c, batch_id, limit, pin::can_witness)?
         .into_iter()
         .map(|seq| {
-            let (identifier, gateway_transaction_id): (String, Option<String>) =
-                statement.query_row([seq], |row| Ok((row.get(0)?, row.get(1)?)))?;
+            let (identifier, gateway_transaction_id, country): (String, Option<String>, String) =
+                statement.query_row([seq], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
             Ok(Question {
                 seq,
                 id: identifier_of(&identifier)?,
                 gateway_transaction_id,
+                country: country_of(&country)?,
             })
         })
         .collect()

@@ -14,7 +14,7 @@ use super::restart::{bring_back, doubt_anew, restart_waits};
 use crate::domain::{BatchName, ResponseDetails, Timestamp};
 use crate::journal::sqlite::codec::catalog::known_batch;
 use crate::journal::sqlite::codec::values::NEVER;
-use crate::journal::sqlite::codec::values::{corrupt, identifier_of, stamp};
+use crate::journal::sqlite::codec::values::{corrupt, country_of, identifier_of, stamp};
 use crate::journal::sqlite::payments::apply::apply;
 use crate::journal::sqlite::payments::ask_stale;
 use crate::journal::sqlite::payments::generations;
@@ -243,7 +243,7 @@ pub(in crate::journal::sqlite) fn due_questions() -> String {
         )
     };
     format!(
-        "select seq, i.identifier, d.gateway_transaction_id from ({}) d cross join instruction i using (seq)
+        "select seq, i.identifier, d.gateway_transaction_id, i.country from ({}) d cross join instruction i using (seq)
          order by d.due_at, seq limit ?3",
         ASKED_ABOUT.map(of_state).join(" union all ")
     )
@@ -254,7 +254,7 @@ pub(in crate::journal::sqlite) const NEXT_QUESTION: &str = "select min(due_at) f
      where batch_id = ?1 and state = ?2 and state >= 2 and state <= 4 and queued = 1 and due_at < ?3";
 
 /// Payments that have ended, and are asked about all the same: those due by ?2, no more than ?3.
-const DUE_INQUIRIES: &str = "select q.seq, i.identifier, l.gateway_transaction_id
+const DUE_INQUIRIES: &str = "select q.seq, i.identifier, l.gateway_transaction_id, i.country
      from inquiry q indexed by inquiry_queue cross join instruction i using (seq) cross join life l on l.seq = q.seq
      where q.batch_id = ?1 and q.due_at <= ?2 order by q.due_at, q.seq limit ?3";
 
@@ -284,6 +284,7 @@ pub(in crate::journal::sqlite) fn questions(
             seq: row.get(0)?,
             id: identifier_of(identifier)?,
             gateway_transaction_id: row.get(2)?,
+            country: country_of(row.get_ref(3)?.as_str().map_err(|_| corrupt("a country"))?)?,
         });
     }
     let asked = questions.len();
@@ -295,6 +296,7 @@ pub(in crate::journal::sqlite) fn questions(
             seq: row.get(0)?,
             id: identifier_of(&row.get::<_, String>(1)?)?,
             gateway_transaction_id: row.get(2)?,
+            country: country_of(row.get_ref(3)?.as_str().map_err(|_| corrupt("a country"))?)?,
         });
     }
     drop(rows);

@@ -1,0 +1,109 @@
+//! Callbacks (section 6): the packet wherever the dialect has it, as an object, an array, or a text that holds one of them.
+
+use std::borrow::Cow;
+
+use serde_json::value::RawValue;
+
+use super::renamed::{Members, in_our_words};
+use super::reply::{ENTRIES_MAX, Entry, Object, RawEntry, Unreadable, entry, plain, read_raw};
+use crate::dialect::{Callbacks, Names};
+use crate::gateway::scrub::Scrub;
+
+/// What a callback brings.
+#[derive(Debug)]
+pub struct CallbackBody {
+    /// `function`, when there is one.
+    pub function: Option<String>,
+    /// The packets, in the order they came; at least one.
+    pub packets: Vec<Entry>,
+}
+
+/// Reads a callback, our secrets left out of it. Its credentials are not looked at.
+///
+/// # Errors
+/// Says why the body says nothing.
+pub fn read_pushed(
+    body: &[u8],
+    callbacks: &Callbacks,
+    names: &Names,
+    scrub: &Scrub,
+) -> Result<CallbackBody, Unreadable> {
+    let raw = read_raw(body)?;
+    let mut packets = Vec::new();
+    descend(raw, &callbacks.packet, names, scrub, &mut packets)?;
+    if packets.is_empty() {
+        return Err(Unreadable::OtherForm);
+    }
+    let function = named(raw, names.theirs("function"))?;
+    Ok(CallbackBody {
+        function: function.and_then(|raw| plain(raw, scrub)),
+        packets,
+    })
+}
+
+/// Goes the way to the packet, and reads it.
+fn descend(
+    raw: &RawValue,
+    path: &[String],
+    names: &Names,
+    scrub: &Scrub,
+    packets: &mut Vec<Entry>,
+) -> Result<(), Unreadable> {
+    if raw.get().starts_with('"') {
+        let text: String = serde_json::from_str(raw.get()).map_err(|_| Unreadable::OtherForm)?;
+        // A text within a text is none of the interface's: it would go on without end.
+        if !text.trim_start().starts_with(['{', '[']) {
+            return Err(Unreadable::OtherForm);
+        }
+        let within = read_raw(text.as_bytes())?;
+        return descend(within, path, names, scrub, packets);
+    }
+    match path.split_first() {
+        Some((name, rest)) => {
+            let within = named(raw, names.theirs(name))?.ok_or(Unreadable::OtherForm)?;
+            descend(within, rest, names, scrub, packets)
+        }
+        None if raw.get().starts_with('[') => {
+            let items: Vec<&RawValue> =
+                serde_json::from_str(raw.get()).map_err(|_| Unreadable::OtherForm)?;
+            if items.len() > ENTRIES_MAX {
+                return Err(Unreadable::TooMany);
+            }
+            for item in items {
+                packets.push(packet(item, names, scrub)?);
+            }
+            Ok(())
+        }
+        None => {
+            packets.push(packet(raw, names, scrub)?);
+            Ok(())
+        }
+    }
+}
+
+fn packet(raw: &RawValue, names: &Names, scrub: &Scrub) -> Result<Entry, Unreadable> {
+    let renamed = in_our_words(raw.get().as_bytes(), names);
+    let read: Result<Object<RawEntry<'_>>, _> = match &renamed {
+        Cow::Borrowed(_) => serde_json::from_str(raw.get()),
+        Cow::Owned(bytes) => serde_json::from_slice(bytes),
+    };
+    let Object(read) = read.map_err(|_| Unreadable::OtherForm)?;
+    Ok(entry(read, scrub))
+}
+
+/// Returns a member of an object. One that is there twice makes the object unreadable.
+fn named<'a>(raw: &'a RawValue, name: &str) -> Result<Option<&'a RawValue>, Unreadable> {
+    if !raw.get().starts_with('{') {
+        return match raw.get().starts_with('[') {
+            true => Ok(None),
+            false => Err(Unreadable::OtherForm),
+        };
+    }
+    let Members(members) = serde_json::from_str(raw.get()).map_err(|_| Unreadable::OtherForm)?;
+    let mut found = members.into_iter().filter(|(known, _)| known == name);
+    let first = found.next();
+    match found.next() {
+        Some(_) => Err(Unreadable::OtherForm),
+        None => Ok(first.map(|(_, raw)| raw)),
+    }
+}
