@@ -120,6 +120,11 @@ pub(super) enum Command {
         #[command(subcommand)]
         command: ConfigCommand,
     },
+    /// How the gateway's wire differs from the interface document
+    Dialect {
+        #[command(subcommand)]
+        command: DialectCommand,
+    },
     /// Print a completion script for a shell
     Completions {
         /// The shell
@@ -137,6 +142,31 @@ pub(super) enum ConfigCommand {
 
 #[derive(Debug, Args)]
 pub(super) struct ShowArguments {
+    /// As a run against the sandbox would see it
+    #[arg(long)]
+    pub sandbox: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum DialectCommand {
+    /// The dialects that come along
+    List,
+    /// What differs from the interface document, and where it is set
+    Show(DialectArguments),
+    /// Say what is wrong with a dialect file
+    Check {
+        /// The file
+        file: PathBuf,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(super) struct DialectArguments {
+    /// A name, or a file [default: the one of the profile]
+    pub dialect: Option<String>,
+    /// What does not differ, too
+    #[arg(long)]
+    pub all: bool,
     /// As a run against the sandbox would see it
     #[arg(long)]
     pub sandbox: bool,
@@ -597,4 +627,7 @@ pub(super) struct SandboxArguments {
     /// Execute an identifier again instead of answering 229
     #[arg(long)]
     pub no_duplicate_check: bool,
+    /// Speak a dialect: a name, or a file [default: the one of the profile]
+    #[arg(long, value_name = "DIALECT")]
+    pub dialect: Option<String>,
 }

@@ -1,17 +1,21 @@
 //! The configuration, as the gateway client, the lifecycle and the engine take it.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use reqwest::Url;
+use secrecy::{ExposeSecret as _, SecretSlice, SecretString};
 
 use super::Error;
 use super::arguments::RunOptions;
 use super::config::{self, DateReceived, PostClass, Settings, StatusClass};
+use crate::callback::Proof;
+use crate::dialect::{Algorithm, Header, Signing};
 use crate::domain::ServiceCode;
 use crate::engine::{Limits, Rate};
 use crate::gateway::{
-    DocumentClient, ExtraDataForm, HttpGateway, LookupClient, Profile, SupportDocumentIn,
+    DocumentClient, ExtraDataForm, HttpGateway, Keys, LookupClient, Profile, SupportDocumentIn,
     TokenClient,
 };
 use crate::journal::Home;
@@ -46,6 +50,10 @@ pub(super) fn profile(settings: &Settings) -> Result<Profile, Error> {
         proxy: p.proxy.as_ref().map(ToString::to_string),
         ca_file: p.ca_file.clone(),
         codes: codes(settings),
+        dialect: Arc::clone(&settings.dialect.dialect),
+        keys: keys(settings)?,
+        // The sandbox beside a run has its check for duplicates on.
+        duplicate_check_proven: settings.is_rehearsal,
         body_limit: BODY_MAX,
         ..Profile::new(
             gateway.base_url.clone(),
@@ -55,6 +63,68 @@ pub(super) fn profile(settings: &Settings) -> Result<Profile, Error> {
             gateway.zone.clone(),
         )
     })
+}
+
+/// Stands for every secret of a dialect in a rehearsal: no real one is read for it.
+pub(super) const REHEARSED: &str = "sandbox";
+
+/// Reads the files that the dialect names. In a rehearsal none is read but private RSA keys, which sign and are not sent.
+fn keys(settings: &Settings) -> Result<Keys, Error> {
+    let dialect = &settings.dialect.dialect;
+    let rehearsed = || SecretString::from(REHEARSED);
+    let text = |path: &PathBuf| -> Result<SecretString, Error> {
+        let bytes = config::read_key(path)?;
+        let text = String::from_utf8(bytes.expose_secret().to_vec());
+        text.map(SecretString::from)
+            .map_err(|_| Error::refused(format!("key file {} is not UTF-8", path.display())))
+    };
+    let headers = dialect.header_files.iter().map(|(name, path)| {
+        let value = match settings.is_rehearsal {
+            true => rehearsed(),
+            false => text(path)?,
+        };
+        Ok((name.clone(), value))
+    });
+    let signing = dialect
+        .signing
+        .as_ref()
+        .map(|signing| key(settings, signing));
+    let callbacks = &dialect.callbacks;
+    let callback_signing = callbacks.signing.as_ref();
+    let callback_signing = callback_signing.map(|signing| key(settings, signing));
+    let secret = callbacks
+        .secret
+        .as_ref()
+        .map(|(_, path)| match settings.is_rehearsal {
+            true => Ok(rehearsed()),
+            false => text(path),
+        });
+    Ok(Keys {
+        headers: headers.collect::<Result<_, Error>>()?,
+        signing: signing.transpose()?,
+        callback_secret: secret.transpose()?,
+        callback_signing: callback_signing.transpose()?,
+    })
+}
+
+fn key(settings: &Settings, signing: &Signing) -> Result<Arc<SecretSlice<u8>>, Error> {
+    let bytes = match (settings.is_rehearsal, signing.algorithm) {
+        (true, Algorithm::HmacSha256) => REHEARSED.as_bytes().to_vec().into(),
+        _ => config::read_key(&signing.key_file)?,
+    };
+    Ok(Arc::new(bytes))
+}
+
+/// Returns what callbacks show beside their address.
+pub(super) fn proof(settings: &Settings) -> Result<Proof, Error> {
+    let keys = keys(settings)?;
+    let key = keys.callback_signing.as_ref();
+    Proof::new(
+        &settings.dialect.dialect.callbacks,
+        keys.callback_secret.as_ref(),
+        key.map(|key| key.expose_secret()),
+    )
+    .map_err(|error| Error::refused(format!("{error}; nothing was sent")))
 }
 
 /// Returns the client of the payment path.
@@ -82,13 +152,19 @@ pub(super) fn lookups(settings: &Settings) -> Result<LookupClient, Error> {
         p.api_url.as_ref(),
         "numbers are looked up at api_url (section 4.4)",
     )?;
-    needed(
-        settings,
-        "auth_url",
-        p.auth_url.as_ref(),
-        "a lookup carries a token from auth_url (sections 4.1 and 4.4)",
-    )?;
-    LookupClient::new(&profile(settings)?, tokens(settings)?).map_err(unusable)
+    let tokens = match settings.dialect.dialect.lookup.header {
+        Header::Bearer => {
+            needed(
+                settings,
+                "auth_url",
+                p.auth_url.as_ref(),
+                "a lookup carries a token from auth_url (sections 4.1 and 4.4)",
+            )?;
+            Some(tokens(settings)?)
+        }
+        Header::Absent | Header::Basic => None,
+    };
+    LookupClient::new(&profile(settings)?, tokens).map_err(unusable)
 }
 
 /// Returns the client of the document upload (section 4.3).
@@ -141,8 +217,12 @@ fn wire(settings: &Settings) -> String {
         [] => String::new(),
         some => format!(", no datePaymentReceived for {}", some.join(" ")),
     };
+    let dialect = match settings.dialect.dialect.request_digest() {
+        None => String::new(),
+        Some(digest) => format!(", dialect {digest}"),
+    };
     format!(
-        "time_zone {zone}, country_code {country}, extra_data {extra}, support_document_in {document}{undated}"
+        "time_zone {zone}, country_code {country}, extra_data {extra}, support_document_in {document}{undated}{dialect}"
     )
 }
 
@@ -245,6 +325,7 @@ pub(super) fn limits(
     Ok(Limits {
         rate: rate_of_posts,
         query_rate: rate(l.query_rate)?,
+        shared_rate: settings.dialect.dialect.shared_rate,
         concurrency: count(l.concurrency),
         // A request may not carry more than may leave in a second.
         packets: count(l.packets_per_request).min(rate_of_posts.get() as usize),

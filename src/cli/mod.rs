@@ -21,8 +21,8 @@ use std::process::ExitCode;
 pub use arguments::Arguments;
 use arguments::{Command, ConfigCommand};
 use commands::{
-    account, backup, bill, check, explain, float, listen, load, lookup, orders, recover, report,
-    resolve, sandbox, shell, show_config, status, token, upload, verify,
+    account, backup, bill, check, dialect, explain, float, listen, load, lookup, orders, recover,
+    report, resolve, sandbox, shell, show_config, status, token, upload, verify,
 };
 pub use error::Error;
 pub use exit::ExitStatus;
@@ -103,6 +103,7 @@ async fn carry_out(arguments: Arguments) -> Result<ExitStatus, Error> {
         Command::Float(arguments) => float::float(&session, arguments).await,
         Command::Upload(arguments) => upload::upload(&session, arguments).await,
         Command::Sandbox(arguments) => sandbox::serve(&session, arguments).await,
+        Command::Dialect { command } => dialect::run(&session, &command),
         Command::Config {
             command: ConfigCommand::Show(arguments),
         } => show_config::show(&session, &arguments),

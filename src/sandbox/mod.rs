@@ -9,6 +9,7 @@
 mod agenda;
 mod books;
 mod callbacks;
+mod dialect;
 mod entries;
 mod error;
 mod faults;
@@ -25,6 +26,7 @@ mod server;
 mod tests;
 
 pub use books::verdict::{Execution, FloatAccount, Standing, Verdict};
+pub use dialect::Seals;
 pub use error::Error;
 pub use faults::chances::{Faults, FloatShortage};
 pub use faults::fault::Fault;

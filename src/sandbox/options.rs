@@ -4,10 +4,13 @@ use std::fmt;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
+use super::dialect::Seals;
 use super::error::Error;
 use super::faults::chances::Faults;
+use crate::dialect::Dialect;
 use crate::domain::{Amount, Currency, PaymentKind, Timestamp};
 
 /// How many services a sandbox offers at most.
@@ -114,6 +117,10 @@ pub struct Options {
     pub services: Vec<Service>,
     /// The only user name and password that are let in; any when absent.
     pub credentials: Option<(String, String)>,
+    /// The dialect that it speaks.
+    pub dialect: Arc<Dialect>,
+    /// The keys of the dialect.
+    pub seals: Seals,
     /// Whether an identifier that was accepted before is refused with 229.
     // Off, the sandbox executes it again: that shows whether the other side ever relies on the check.
     pub duplicate_check: bool,
@@ -141,6 +148,8 @@ impl Default for Options {
             faults: Faults::none(),
             services: Service::samples(),
             credentials: None,
+            dialect: Arc::default(),
+            seals: Seals::default(),
             duplicate_check: true,
             settle_delay_ms: 50..=400,
             rtgs_delay_ms: 800..=2500,

@@ -4,7 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
+use axum::body::Body;
 use axum::extract::{RawQuery, Request, State};
+use axum::http::StatusCode;
+use axum::http::header::CONTENT_LENGTH;
 use axum::response::Response;
 use axum::routing::{get, post};
 use hyper::server::conn::http1;
@@ -16,6 +19,7 @@ use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use super::dialect::{self, Asked, Judged, PAYMENTS};
 use super::gateway::Gateway;
 use super::http::body::{BODY_MAX, read_body};
 use super::http::codes::{FAILURE, NOT_AUTHENTICATED, description, refusal};
@@ -23,9 +27,8 @@ use super::http::replies::{self, HangUp};
 use super::http::request::{Credentials, Envelope};
 use super::operations::{accounts, bills, floats, lookup, query, tokens, upload};
 use super::pages::{listing, page};
+use crate::dialect::{Header, Operation};
 
-/// The path of every payment function.
-const PAYMENTS: &str = "/v1/global-api/payments";
 const CONNECTIONS_MAX: usize = 512;
 /// How long a connection may be idle, or take to send a request's head.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(30);
@@ -34,7 +37,15 @@ const OPENAPI: &str = include_str!("openapi.yaml");
 
 /// The routes. Another endpoint is another line here; another function another line in [`payments`].
 fn router(gateway: Arc<Gateway>) -> Router {
-    Router::new()
+    let pages = Router::new()
+        .route("/sandbox/ledger", get(ledger))
+        .route("/sandbox/float", post(floats::top_up))
+        .route("/openapi.yaml", get(async || replies::yaml(OPENAPI)))
+        .route("/", get(front));
+    if !gateway.options.dialect.is_the_document() {
+        return pages.fallback(in_dialect).with_state(gateway);
+    }
+    pages
         .route(PAYMENTS, post(payments))
         .route("/api/v1/oauth/token", post(tokens::answer))
         .route("/api/v1/transaction-documents", post(upload::answer))
@@ -42,10 +53,6 @@ fn router(gateway: Arc<Gateway>) -> Router {
             "/v4/remittance/payments/network-lookup",
             post(lookup::answer),
         )
-        .route("/sandbox/ledger", get(ledger))
-        .route("/sandbox/float", post(floats::top_up))
-        .route("/openapi.yaml", get(async || replies::yaml(OPENAPI)))
-        .route("/", get(front))
         .fallback(async || replies::not_found())
         .method_not_allowed_fallback(async || replies::method_not_allowed())
         .with_state(gateway)
@@ -127,17 +134,122 @@ async fn payments(State(gateway): State<Arc<Gateway>>, request: Request) -> Resp
         Ok(body) => body,
         Err(reply) => return reply,
     };
-    match function(&gateway, &body).await {
+    match function(&gateway, &body, false).await {
         Ok(reply) => reply,
         Err(why) => replies::json(refusal(FAILURE, &why)),
     }
 }
 
+/// Answers a request in another dialect than the document's.
+async fn in_dialect(State(gateway): State<Arc<Gateway>>, request: Request) -> Response {
+    let spoken = &gateway.options.dialect;
+    let asked = Asked::of(spoken, request.method(), request.uri().path());
+    let query = request.uri().query().map(str::to_owned);
+    match asked {
+        None => replies::not_found(),
+        Some(Asked::Token) => tokens::answer(State(gateway), RawQuery(query)).await,
+        Some(Asked::Lookup) => match admits_beside(&gateway, spoken.lookup.header, &request) {
+            Ok(()) => lookup::answer_admitted(request).await,
+            Err(why) => lookup::denied(&why),
+        },
+        Some(Asked::Upload) => match admits_beside(&gateway, spoken.upload.header, &request) {
+            Ok(()) => {
+                let reply = upload::answer(State(Arc::clone(&gateway)), request).await;
+                with_body(reply, |text| (dialect::uploaded(spoken, text), None)).await
+            }
+            Err(why) => lookup::denied(&why),
+        },
+        Some(Asked::Payments) => in_dialect_on_the_payment_path(&gateway, request).await,
+    }
+}
+
+/// Judges what a request beside the payment path shows.
+fn admits_beside(gateway: &Gateway, header: Header, request: &Request) -> Result<(), String> {
+    let options = &gateway.options;
+    let headers = request.headers();
+    options.seals.check_headers(&options.dialect, headers)?;
+    let pair = dialect::authorized(header, headers, &gateway.tokens)?;
+    match (pair, &options.credentials) {
+        (Some(given), Some(known)) if given != *known => {
+            Err("another user name or password".to_owned())
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Puts another body into a reply, and another status where there is one.
+async fn with_body(
+    reply: Response,
+    other: impl FnOnce(&str) -> (String, Option<StatusCode>),
+) -> Response {
+    // What breaks off on purpose, or is no text, is the same in every dialect.
+    if reply.headers().contains_key(CONTENT_LENGTH) || reply.extensions().get::<HangUp>().is_some()
+    {
+        return reply;
+    }
+    let (mut head, body) = reply.into_parts();
+    let Ok(body) = read_body(body, usize::MAX - 1).await else {
+        return replies::unavailable();
+    };
+    let Ok(text) = str::from_utf8(&body) else {
+        return Response::from_parts(head, Body::from(body));
+    };
+    let (body, status) = other(text);
+    head.status = status.unwrap_or(head.status);
+    Response::from_parts(head, Body::from(body))
+}
+
+async fn in_dialect_on_the_payment_path(gateway: &Arc<Gateway>, request: Request) -> Response {
+    let options = &gateway.options;
+    let (head, body) = request.into_parts();
+    let body = match read_body(body, BODY_MAX).await {
+        Ok(body) => body,
+        Err(reply) => return reply,
+    };
+    let shown = (&head.method, head.uri.path(), &head.headers);
+    let (operation, answered) = match dialect::judge(
+        &options.dialect,
+        &options.seals,
+        &gateway.tokens,
+        shown,
+        &body,
+    ) {
+        Judged::Asks {
+            operation,
+            body,
+            is_admitted,
+        } => {
+            let answered = match function(gateway, &body, is_admitted).await {
+                Ok(reply) => reply,
+                Err(why) => replies::json(refusal(FAILURE, &why)),
+            };
+            (operation, answered)
+        }
+        Judged::NotAuthenticated(why) => {
+            let reply = replies::json(refusal(NOT_AUTHENTICATED, &why));
+            (Operation::Post, reply)
+        }
+        Judged::Breaks(why) => (Operation::Post, replies::json(refusal(FAILURE, &why))),
+    };
+    with_body(answered, |text| {
+        let said = dialect::reply(&options.dialect, operation, text);
+        (
+            said.body,
+            said.is_denied.then_some(StatusCode::UNAUTHORIZED),
+        )
+    })
+    .await
+}
+
 /// Answers a payment function; an error is about the request as a whole.
-async fn function(gateway: &Arc<Gateway>, body: &[u8]) -> Result<Response, String> {
+async fn function(
+    gateway: &Arc<Gateway>,
+    body: &[u8],
+    is_admitted: bool,
+) -> Result<Response, String> {
     let envelope = Envelope::read(body)?;
     let payload = envelope.payload()?;
-    if !admits(gateway, payload.credentials()?.as_ref()) {
+    if !is_admitted && !admits(gateway, payload.credentials()?.as_ref()) {
         let why = description(NOT_AUTHENTICATED);
         return Ok(replies::json(refusal(NOT_AUTHENTICATED, why)));
     }

@@ -12,6 +12,7 @@ mod bills;
 mod confirmation;
 mod copies;
 mod deployments;
+mod dialects;
 mod endings;
 mod files;
 mod gateways;

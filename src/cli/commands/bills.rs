@@ -357,16 +357,18 @@ fn rows_have(unpriced: u64) -> (String, &'static str) {
 }
 
 fn rules(settings: &Settings) -> BTreeMap<ServiceCode, BillRule> {
-    let rule = |service: &config::Service| BillRule {
+    let decimals = &settings.dialect.dialect.decimals;
+    let rule = |code: &ServiceCode, service: &config::Service| BillRule {
         amount: service.bill_amount,
         min: service.min,
         max: service.max,
+        decimals: decimals.get(code.as_str()).copied(),
     };
     settings
         .services
         .iter()
         .filter(|(_, service)| service.kind == PaymentKind::BillPostpaid)
-        .map(|(code, service)| (code.clone(), rule(service)))
+        .map(|(code, service)| (code.clone(), rule(code, service)))
         .collect()
 }
 

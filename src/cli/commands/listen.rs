@@ -41,8 +41,22 @@ pub(in crate::cli) async fn listen(
             "callback.public_url is not set, so no payment names an address, and the gateway calls nobody; set it before the next run",
         );
     }
+    let dialect = Arc::clone(&settings.dialect.dialect);
+    let addresses = Addresses::new(&public_url, &journal.callback_key().await?);
+    let addresses = match dialect.callbacks.address_per_payment {
+        true => addresses,
+        false => addresses.shared(),
+    };
+    if !dialect.callbacks.address_per_payment && !public_url.is_empty() {
+        session.note(&format!(
+            "register this address at the gateway, and show it to nobody else: {}",
+            addresses.of_all()
+        ));
+    }
     let options = callback::Options {
-        addresses: Addresses::new(&public_url, &journal.callback_key().await?),
+        addresses,
+        proof: gateway::proof(&settings)?,
+        dialect,
         journal,
         codes: Arc::new(gateway::codes(&settings)),
         policy: gateway::policy(&settings, true),

@@ -5,6 +5,7 @@ pub(super) mod backup;
 pub(super) mod bill;
 pub(super) mod bills;
 pub(super) mod check;
+pub(super) mod dialect;
 pub(super) mod explain;
 pub(super) mod float;
 pub(super) mod listen;

@@ -3,6 +3,7 @@
 use std::io;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use reqwest::Url;
@@ -14,11 +15,13 @@ use crate::cli::Error;
 use crate::cli::arguments::SandboxArguments;
 use crate::cli::config::{self, Settings};
 use crate::cli::exit::ExitStatus;
+use crate::cli::gateway;
 use crate::cli::session::Session;
 use crate::cli::signals;
 use crate::cli::terminal::output;
+use crate::dialect::{Algorithm, Dialect};
 use crate::domain::{Amount, PaymentKind};
-use crate::sandbox::{self, Faults, Options, Sandbox, Service};
+use crate::sandbox::{self, Faults, Options, Sandbox, Seals, Service};
 
 /// Starts the sandbox in this process and points the profile at it.
 pub(in crate::cli) async fn beside(
@@ -35,6 +38,8 @@ pub(in crate::cli) async fn beside(
         faults: faults(fault_plan)?,
         services: services(settings),
         credentials: Some((user, password)),
+        dialect: Arc::clone(&settings.dialect.dialect),
+        seals: seals(&settings.dialect.dialect)?,
         ledger_file: Some(PathBuf::from(ledger)),
         ..Options::default()
     })
@@ -43,12 +48,36 @@ pub(in crate::cli) async fn beside(
     Ok(sandbox)
 }
 
+/// The keys of a dialect in a rehearsal: no secret is read for it, and private RSA keys tell the public ones.
+fn seals(dialect: &Dialect) -> Result<Seals, Error> {
+    let rehearsed = || gateway::REHEARSED.to_owned();
+    let signing = dialect
+        .signing
+        .as_ref()
+        .map(|signing| match signing.algorithm {
+            Algorithm::HmacSha256 => Ok(rehearsed().into_bytes()),
+            Algorithm::RsaSha256 => {
+                config::read_key(&signing.key_file).map(|key| key.expose_secret().to_vec())
+            }
+        });
+    let headers = dialect.header_files.keys();
+    let callbacks = &dialect.callbacks;
+    Ok(Seals {
+        headers: headers.map(|name| (name.clone(), rehearsed())).collect(),
+        signing: signing.transpose()?,
+        callback_secret: callbacks.secret.as_ref().map(|_| rehearsed()),
+        callback_signing: callbacks.signing.as_ref().map(|_| rehearsed().into_bytes()),
+    })
+}
+
 /// Starts a sandbox without faults that forgets everything, for the one command that looks something up in it.
 pub(in crate::cli) async fn alone(settings: &mut Settings) -> Result<Sandbox, Error> {
     let (user, password) = credentials(settings)?;
     let sandbox = start(Options {
         services: with_samples(services(settings)),
         credentials: Some((user, password)),
+        dialect: Arc::clone(&settings.dialect.dialect),
+        seals: seals(&settings.dialect.dialect)?,
         ..Options::default()
     })
     .await?;
@@ -159,6 +188,10 @@ pub(in crate::cli) async fn serve(
     arguments: SandboxArguments,
 ) -> Result<ExitStatus, Error> {
     let settings = session.settings(true, Vec::new())?;
+    let dialect = match &arguments.dialect {
+        Some(named) => config::read_dialect(named, &config::Origin::Flag, true)?.dialect,
+        None => Arc::clone(&settings.dialect.dialect),
+    };
     let token_lifetime = duration("--token-lifetime", &arguments.token_lifetime)?;
     let rtgs_delay = duration("--rtgs-delay", &arguments.rtgs_delay)?;
     let rtgs_delay_ms = u64::try_from(rtgs_delay.as_millis()).unwrap_or(u64::MAX);
@@ -167,6 +200,8 @@ pub(in crate::cli) async fn serve(
         seed: arguments.seed,
         faults: faults(&arguments.faults)?,
         services: with_samples(services(&settings)),
+        seals: seals(&dialect)?,
+        dialect,
         duplicate_check: !arguments.no_duplicate_check,
         token_lifetime,
         rtgs_delay_ms: rtgs_delay_ms..=rtgs_delay_ms,

@@ -90,6 +90,14 @@ pub enum Error {
         /// Why.
         problem: String,
     },
+    /// A key file of the dialect is not usable.
+    #[error("key file {}: {problem}", quoted(&path.display().to_string()))]
+    KeyFile {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        problem: String,
+    },
     /// The password file is not there.
     #[error("Password file {} does not exist. Create it with mode 0600", quoted(&path.display().to_string()))]
     NoPasswordFile {
@@ -208,7 +216,8 @@ impl Error {
             | Self::Syntax { .. }
             | Self::Incomplete { .. }
             | Self::Contradiction { .. }
-            | Self::PasswordFile { .. } => None,
+            | Self::PasswordFile { .. }
+            | Self::KeyFile { .. } => None,
         }
     }
 }

@@ -88,6 +88,13 @@ pub static KEYS: &[Key] = &[
         "Address of the payment gateway. Required to send anything.",
     ),
     key(
+        "dialect",
+        "DISBURSE_DIALECT",
+        Some("document"),
+        Kind::Dialect,
+        "How the gateway's wire differs from the interface document: a name that \"disburse dialect list\" knows, or the path of a dialect file.",
+    ),
+    key(
         "payment_path",
         "DISBURSE_PAYMENT_PATH",
         Some("/v1/global-api/payments"),
@@ -163,7 +170,7 @@ pub static KEYS: &[Key] = &[
         "DISBURSE_COUNTRY_CODE",
         None,
         Kind::Country,
-        "Country of the requests, and of rows that name none. Required to send anything.",
+        "Country of rows that name none, and of requests that are about no row. Required to send anything.",
     ),
     key(
         "currency_code",

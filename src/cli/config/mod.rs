@@ -20,6 +20,7 @@ pub(super) use file::custody::TARGET as CUSTODY;
 
 pub use error::Error;
 pub use file::classes::{PostClass, StatusClass};
+pub use file::dialect::{BUILT_IN as BUILT_IN_DIALECTS, DialectSettings, read as read_dialect};
 pub use file::origin::Origin;
 pub use keys::{KEYS, Key, OTHER_VARIABLES, find};
 pub use profile::{
@@ -32,6 +33,7 @@ pub use show::{show, show_json};
 pub use shown::ShownValue;
 pub use value::kind::Kind;
 pub use value::rate::Rate;
+pub(super) use value::secret::read_key;
 
 /// Reads a duration such as `250ms`, `40s`, `10m`, `24h` or `1h30m`.
 ///

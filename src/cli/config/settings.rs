@@ -15,6 +15,7 @@ use super::ShownValue;
 use super::StatusClass;
 use super::keys::{self, Key};
 use super::shown;
+use crate::cli::config::file::dialect::{self, DialectSettings};
 use crate::cli::config::file::document::Document;
 use crate::cli::config::file::entry::Entry;
 use crate::cli::config::file::layers::{Layers, Stack};
@@ -56,6 +57,10 @@ pub struct Settings {
     pub status_codes: BTreeMap<i32, StatusClass>,
     /// What a deployment's codes mean in replies to posts.
     pub post_codes: BTreeMap<i32, PostClass>,
+    /// How the wire differs from the interface document.
+    pub dialect: DialectSettings,
+    /// The gateway is the sandbox: no money moves.
+    pub is_rehearsal: bool,
     /// The origin of every value that is set, by dotted name.
     pub origins: BTreeMap<String, Origin>,
     /// The file that was read, or the places where none was found.
@@ -130,7 +135,8 @@ impl Settings {
             file: chosen.as_ref().and_then(|name| document.profiles.get(name)),
             sandbox: sandbox.as_ref().and_then(|s| s.profiles.get("sandbox")),
         })?;
-        let password = password(&mut layers, sandbox.is_some());
+        let sandbox_profile = sandbox.is_some();
+        let password = password(&mut layers, sandbox_profile);
         if let Some(sandbox) = sandbox
             && document.services.is_empty()
         {
@@ -138,17 +144,22 @@ impl Settings {
             document.others.extend(sandbox.others);
         }
         thresholds::complete(&mut document)?;
+        let dialect = dialect::of_entry(layers.entry("dialect"), sandbox_profile)?;
+        let profile = Profile::read(&layers)?;
+        dialect::compare(&dialect, &layers, &profile)?;
         let password_origin = password.as_ref().map(|(_, origin)| origin.clone());
         let shown = shown::collect(&layers, password_origin, document.others);
         let set = shown.iter().filter(|value| value.value.is_some());
         Ok(Self {
             profile_name: chosen.unwrap_or_else(|| fallback.to_owned()),
-            profile: Profile::read(&layers)?,
+            profile,
             services: document.services,
             document_thresholds: document.document_thresholds,
             columns: document.columns,
             status_codes: document.status_codes,
             post_codes: document.post_codes,
+            dialect,
+            is_rehearsal: sandbox_profile,
             origins: set
                 .map(|value| (value.key.clone(), value.source.clone()))
                 .collect(),
@@ -173,7 +184,7 @@ impl Settings {
             ..
         } = profile
             && let Some(password) = &self.password
-            && (!profile.payment_bearer || profile.auth_url.is_some())
+            && (!self.needs_token() || profile.auth_url.is_some())
         {
             return Ok(GatewaySettings {
                 base_url,
@@ -191,10 +202,7 @@ impl Settings {
             ("originator", profile.originator.is_none()),
             ("country_code", profile.country_code.is_none()),
             ("time_zone", profile.time_zone.is_none()),
-            (
-                "auth_url",
-                profile.payment_bearer && profile.auth_url.is_none(),
-            ),
+            ("auth_url", self.needs_token() && profile.auth_url.is_none()),
         ];
         let missing = needed.iter().filter(|(_, absent)| *absent);
         Err(self.missing(missing.map(|(name, _)| *name)))
@@ -223,6 +231,12 @@ impl Settings {
     /// It is not set.
     pub fn need<'a, T>(&self, name: &'static str, value: Option<&'a T>) -> Result<&'a T, Error> {
         value.ok_or_else(|| self.missing([name]))
+    }
+
+    /// Returns whether requests on the payment path carry a token.
+    fn needs_token(&self) -> bool {
+        let by_default = self.profile.payment_bearer;
+        self.dialect.dialect.needs_token(by_default)
     }
 
     fn missing(&self, names: impl IntoIterator<Item = &'static str>) -> Error {

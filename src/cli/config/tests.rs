@@ -1,5 +1,6 @@
 //! What the configuration accepts, refuses, prefers and hides.
 
+mod dialects;
 mod precedence;
 mod refusals;
 mod sample;

@@ -8,7 +8,7 @@ use super::open::open;
 use crate::cli::Error;
 use crate::cli::config::Settings;
 use crate::domain::ServiceCode;
-use crate::intake::{BankDirectory, Documents, Rules, ServiceRule};
+use crate::intake::{BankDirectory, Documents, Rules, ServiceRule, WireRules};
 
 /// The rules of the configuration, as intake takes them, for a file that lies in `folder`.
 pub(in crate::cli) fn of(settings: &Settings, folder: &Path) -> Result<Rules, Error> {
@@ -34,8 +34,31 @@ pub(in crate::cli) fn of(settings: &Settings, folder: &Path) -> Result<Rules, Er
         documents: Some(documents(folder, settings)?),
         banks: banks(settings)?,
         columns: settings.columns.clone(),
+        wire: wire(settings),
         presumes_posted: false,
     })
+}
+
+/// What the dialect of the gateway asks of rows.
+fn wire(settings: &Settings) -> WireRules {
+    /// Members of `extraData` that the program writes.
+    const OWN: [&str; 7] = [
+        "pushToOriginator",
+        "callbackUrl",
+        "supportDocument",
+        "destinationBankCode",
+        "destinationBankName",
+        "destinationAccountName",
+        "destinationAccountNo",
+    ];
+    let dialect = &settings.dialect.dialect;
+    let theirs = OWN.map(|ours| (ours, dialect.names.theirs(ours)));
+    let renamed = theirs.iter().filter(|(ours, theirs)| ours != theirs);
+    WireRules {
+        decimals: dialect.decimals.clone(),
+        extra_types: dialect.extra_types.clone(),
+        own_members: renamed.map(|(_, theirs)| theirs.to_lowercase()).collect(),
+    }
 }
 
 /// Where the documents that rows name lie: a later run, from another folder, must find them too.

@@ -462,6 +462,11 @@ impl Job<'_> {
         closing: &CancellationToken,
     ) -> Result<Addresses, Error> {
         let addresses = Addresses::new(&door.public_url, &self.journal.callback_key().await?);
+        let callbacks = &self.settings.dialect.dialect.callbacks;
+        let addresses = match callbacks.address_per_payment {
+            true => addresses,
+            false => addresses.shared(),
+        };
         if let Some(listener) = door.listener {
             let options = callback::Options {
                 journal: self.journal.clone(),
@@ -469,6 +474,8 @@ impl Job<'_> {
                 codes: Arc::new(gateway::codes(self.settings)),
                 policy: Arc::clone(policy),
                 secrets,
+                dialect: Arc::clone(&self.settings.dialect.dialect),
+                proof: gateway::proof(self.settings)?,
                 moved: Some(moved),
             };
             background.spawn(listener.serve(options, closing.clone()));

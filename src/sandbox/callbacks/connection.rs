@@ -9,7 +9,7 @@ use std::time::Duration;
 use axum::body::Bytes;
 use http_body_util::{BodyExt, Full};
 use hyper::client::conn::http1::{self, SendRequest};
-use hyper::header::{CONTENT_TYPE, HOST, HeaderValue};
+use hyper::header::{CONTENT_TYPE, HOST, HeaderName, HeaderValue};
 use hyper::{Request, StatusCode, Uri};
 use hyper_util::rt::TokioIo;
 use tokio::net::TcpStream;
@@ -57,12 +57,22 @@ impl Caller {
     }
 
     /// Returns whether the listener acknowledged.
-    pub async fn call(&mut self, target: &Uri, body: String) -> bool {
-        let status = tokio::time::timeout(TIMEOUT, self.exchange(target, body)).await;
+    pub async fn call(
+        &mut self,
+        target: &Uri,
+        headers: Vec<(HeaderName, HeaderValue)>,
+        body: String,
+    ) -> bool {
+        let status = tokio::time::timeout(TIMEOUT, self.exchange(target, headers, body)).await;
         status == Ok(Some(StatusCode::OK))
     }
 
-    async fn exchange(&mut self, target: &Uri, body: String) -> Option<StatusCode> {
+    async fn exchange(
+        &mut self,
+        target: &Uri,
+        headers: Vec<(HeaderName, HeaderValue)>,
+        body: String,
+    ) -> Option<StatusCode> {
         let address = target.authority()?.as_str();
         let path = target.path_and_query().map_or("/", |path| path.as_str());
         let mut request = Request::post(path)
@@ -70,6 +80,7 @@ impl Caller {
             .header(CONTENT_TYPE, HeaderValue::from_static("application/json"))
             .body(Full::from(body))
             .ok()?;
+        request.headers_mut().extend(headers);
         // Taken out, so that a connection is lost with an exchange that is given up.
         let open = self.line.take().filter(|line| line.address == address);
         if let Some(mut line) = open {

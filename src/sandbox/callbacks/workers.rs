@@ -9,6 +9,7 @@ use super::connection::{Caller, callable};
 use crate::sandbox::agenda::Task;
 use crate::sandbox::books::event::Event;
 use crate::sandbox::books::verdict::Standing;
+use crate::sandbox::dialect;
 use crate::sandbox::entries::callback_body;
 use crate::sandbox::faults::fault::Fault;
 use crate::sandbox::faults::plan::Draw;
@@ -59,7 +60,18 @@ async fn deliver(gateway: &Gateway, caller: &mut Caller, call: Call) {
         return;
     };
     let body = callback_body(gateway, standing, &acceptance);
-    let acknowledged = caller.call(&target, body).await;
+    let options = &gateway.options;
+    let (body, headers) = match options.dialect.is_the_document() {
+        true => (body, Vec::new()),
+        false => {
+            let body = dialect::callback(&options.dialect, &body);
+            let headers = options
+                .seals
+                .of_callback(&options.dialect, &body, gateway.now());
+            (body, headers)
+        }
+    };
+    let acknowledged = caller.call(&target, headers, body).await;
     if call.repeat {
         return;
     }

@@ -36,11 +36,28 @@ pub(in crate::sandbox) async fn answer(
         Ok(body) => body,
         Err(reply) => return reply,
     };
-    if let Err(message) = token {
-        let body = json!({"data": null, "message": message, "success": false, "statusCode": 131});
-        return replies::json_with(StatusCode::UNAUTHORIZED, body.to_string());
+    match token {
+        Ok(()) => found(&body),
+        Err(message) => denied(&message),
     }
-    match look_up(&body) {
+}
+
+/// Answers a lookup of somebody who has been let in.
+pub(in crate::sandbox) async fn answer_admitted(request: Request) -> Response {
+    match read_body(request.into_body(), BODY_MAX).await {
+        Ok(body) => found(&body),
+        Err(reply) => reply,
+    }
+}
+
+/// Tells somebody who is not let in so, as an expired token is told (section 7.4).
+pub(in crate::sandbox) fn denied(message: &str) -> Response {
+    let body = json!({"data": null, "message": message, "success": false, "statusCode": 131});
+    replies::json_with(StatusCode::UNAUTHORIZED, body.to_string())
+}
+
+fn found(body: &[u8]) -> Response {
+    match look_up(body) {
         Ok(body) => replies::json(body),
         Err(why) => {
             let body = json!({"errorCode": 400, "errorDescription": why});

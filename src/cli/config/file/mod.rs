@@ -4,6 +4,7 @@ pub(super) mod classes;
 pub(super) mod codes;
 pub(super) mod columns;
 pub(super) mod custody;
+pub(super) mod dialect;
 pub(super) mod document;
 pub(super) mod entry;
 pub(super) mod layers;

@@ -2,6 +2,7 @@
 
 use super::codes;
 use super::columns;
+use super::dialect;
 use super::document::Document;
 use super::entry::{Entry, entry, in_order, subtable, unknown};
 use super::service_table;
@@ -106,7 +107,9 @@ impl ProfileReader<'_> {
             };
             if let Some(known) = keys::find(&name).filter(|known| !known.secret) {
                 let mut found = entry(self.source, &name, known.kind, value)?;
-                if known.kind == Kind::Path {
+                let is_file = known.kind == Kind::Path
+                    || known.kind == Kind::Dialect && dialect::is_a_file(&found.text);
+                if is_file {
                     let path = self.directory.join(&found.text);
                     found.text = path.display().to_string();
                 }

@@ -48,6 +48,8 @@ pub enum Kind {
     Originator,
     /// A service code.
     ServiceCode,
+    /// The name of a dialect, or the path of its file.
+    Dialect,
     /// One of some words.
     Word(&'static [&'static str]),
 }
@@ -63,7 +65,7 @@ impl Kind {
     pub(in crate::cli::config) fn check(self, text: &str) -> Result<(), String> {
         match self {
             Self::Text => String::read(text).map(drop),
-            Self::Path => PathBuf::read(text).map(drop),
+            Self::Path | Self::Dialect => PathBuf::read(text).map(drop),
             Self::Url => Url::read(text).map(drop),
             Self::UrlPath => url_path(text),
             Self::Rate => Rate::read(text).map(drop),

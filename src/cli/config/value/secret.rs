@@ -3,7 +3,7 @@
 use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
-use secrecy::SecretString;
+use secrecy::{SecretSlice, SecretString};
 
 use crate::cli::config::Error;
 use crate::cli::config::Origin;
@@ -60,6 +60,43 @@ pub(in crate::cli::config) fn choose(
 fn absent(path: &Path) -> Error {
     Error::NoPasswordFile {
         path: path.to_owned(),
+    }
+}
+
+/// The longest key, in bytes: an RSA key of 4096 bits in PEM has 3,300.
+const KEY_MAX: usize = 16 * 1024;
+
+/// Reads a key file whole, without the line break at its end.
+///
+/// # Errors
+/// It cannot be read, or others may have written it.
+pub(in crate::cli) fn read_key(path: &Path) -> Result<SecretSlice<u8>, Error> {
+    let refused = |problem: String| Error::KeyFile {
+        path: path.to_owned(),
+        problem,
+    };
+    let failed = |error: std::io::Error| refused(error.to_string());
+    let (file, metadata) = custody::open(path).map_err(failed)?;
+    if !metadata.is_file() {
+        return Err(refused("is not a regular file".to_owned()));
+    }
+    custody::check(Holds::Password, path, &metadata)?;
+    let mut bytes = Vec::new();
+    file.take(KEY_MAX as u64 + 1)
+        .read_to_end(&mut bytes)
+        .map_err(failed)?;
+    if bytes.len() > KEY_MAX {
+        return Err(refused(format!("is longer than {KEY_MAX} bytes")));
+    }
+    if bytes.last() == Some(&b'\n') {
+        bytes.pop();
+        if bytes.last() == Some(&b'\r') {
+            bytes.pop();
+        }
+    }
+    match bytes.is_empty() {
+        true => Err(refused("is empty".to_owned())),
+        false => Ok(bytes.into()),
     }
 }
 

@@ -1,0 +1,174 @@
+//! Every sample batch, through every dialect that comes along, to the same ledger.
+
+use std::collections::BTreeMap;
+use std::fs;
+
+use std::os::unix::fs::PermissionsExt as _;
+
+use crate::files::rows;
+use crate::oracle::prove;
+use crate::sandbox::ledger_beside_journal;
+use crate::world::{Setup, World};
+
+const SAMPLES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/samples/");
+
+/// The batches, and how many rows they have. The largest stands in the test of the samples themselves.
+const BATCHES: [(&str, u64); 6] = [
+    ("bank", 48),
+    ("rtgs", 24),
+    ("airtime", 40),
+    ("bills", 36),
+    ("electricity", 30),
+    ("refunds", 200),
+];
+
+/// What the ledger of the sandbox says in the end: payments executed once, and amounts by currency.
+type Moved = BTreeMap<&'static str, (u64, BTreeMap<String, String>)>;
+
+fn moved_in(dialect: &str) -> Moved {
+    BATCHES
+        .into_iter()
+        .map(|(name, rows)| (name, moved(dialect, name, rows)))
+        .collect()
+}
+
+fn moved(dialect: &str, name: &str, rows: u64) -> (u64, BTreeMap<String, String>) {
+    let world = World::new(&Setup::default());
+    // Without services of its own: they are the built-in ones.
+    let profile = format!("[profiles.sandbox]\ndialect = \"{dialect}\"\n");
+    fs::write(world.path("disburse.toml"), profile).unwrap();
+    let file = format!("{SAMPLES}{name}.csv");
+    let command = [
+        "pay",
+        &file,
+        "--batch",
+        name,
+        "--sandbox",
+        "--pay-due",
+        "--faults",
+        "none",
+    ];
+    let code = world.until_finished(&command);
+    assert!(matches!(code, 0 | 3), "{dialect}, {name}: {code}");
+    let status = world.status(name);
+    assert_eq!(status["count"], rows, "{dialect}, {name}");
+    let ledger = ledger_beside_journal(&world);
+    assert_eq!(ledger.executed_more, 0, "{dialect}, {name}");
+    assert_eq!(
+        ledger.executed_once,
+        world.count(name, "paid"),
+        "{dialect}, {name}"
+    );
+    (ledger.executed_once, ledger.amounts.into_iter().collect())
+}
+
+fn is_paid_as_by_the_document(dialect: &str) {
+    let (here, there) = (moved_in(dialect), moved_in("document"));
+    assert_eq!(here, there, "{dialect}");
+    assert!(
+        here.values().all(|(executed, _)| *executed > 10),
+        "{here:?}"
+    );
+}
+
+#[test]
+fn every_sample_is_paid_by_the_dialect_beep_as_by_the_document() {
+    is_paid_as_by_the_document("beep");
+}
+
+#[test]
+fn every_sample_is_paid_by_the_dialect_paths_as_by_the_document() {
+    is_paid_as_by_the_document("paths");
+}
+
+#[test]
+fn every_sample_is_paid_by_the_dialect_signed_as_by_the_document() {
+    is_paid_as_by_the_document("signed");
+}
+
+#[test]
+fn every_dialect_file_is_listed_and_contradicts_nothing() {
+    let world = World::new(&Setup::default());
+    let folder = fs::read_dir(format!("{SAMPLES}dialects")).unwrap();
+    let mut names = Vec::new();
+    for file in folder {
+        let path = file.unwrap().path();
+        let shown = path.display().to_string();
+        world.expect(0, &["dialect", "check", &shown]);
+        names.push(path.file_stem().unwrap().to_str().unwrap().to_owned());
+    }
+    let listed = world.expect(0, &["dialect", "list"]);
+    for name in &names {
+        listed.says(name);
+        world
+            .expect(0, &["dialect", "show", name, "--all"])
+            .says("operations.post.function");
+    }
+    assert_eq!(names.len(), 4);
+}
+
+const PAY: [&str; 5] = ["pay", "batch.csv", "--batch", "b", "--yes"];
+
+#[test]
+fn a_hostile_gateway_with_signatures_and_no_duplicate_check_executes_each_row_once() {
+    let setup = Setup {
+        more: "dialect = \"signed\"",
+        ..Setup::with_callbacks()
+    };
+    let options = [
+        "--dialect",
+        "signed",
+        "--faults",
+        "hostile",
+        "--seed",
+        "151",
+        "--no-duplicate-check",
+    ];
+    let (world, sandbox) = World::with_sandbox(&setup, &options);
+    // The keys that the sandbox knows.
+    for name in ["api-key", "signing-key", "callback-secret", "callback-key"] {
+        world.write(name, "sandbox\n");
+        let private = fs::Permissions::from_mode(0o600);
+        fs::set_permissions(world.path(name), private).unwrap();
+    }
+    let rows = rows(70, 151);
+    world.write_rows("batch.csv", &rows);
+    world.until_finished(&PAY);
+    prove(&world, "b", &rows, &sandbox.ledger());
+}
+
+#[test]
+fn a_batch_keeps_the_dialect_of_its_first_post_and_a_wrong_key_moves_nothing() {
+    let setup = Setup {
+        more: "dialect = \"signed\"",
+        ..Setup::default()
+    };
+    let (world, sandbox) = World::with_sandbox(&setup, &["--dialect", "signed"]);
+    let rows = rows(5, 152);
+    world.write_rows("batch.csv", &rows);
+    // Without its keys nothing is sent.
+    let refused = world.disburse(&PAY);
+    assert_ne!(refused.code, Some(0));
+    refused.says("key file");
+    for name in ["api-key", "callback-secret", "callback-key"] {
+        world.write(name, "sandbox");
+    }
+    world.write("signing-key", "another key");
+    for name in ["api-key", "callback-secret", "callback-key", "signing-key"] {
+        let private = fs::Permissions::from_mode(0o600);
+        fs::set_permissions(world.path(name), private).unwrap();
+    }
+    // The gateway does not let a wrong signature in: the run stops at once.
+    let stopped = world.disburse(&PAY);
+    assert_ne!(stopped.code, Some(0), "{stopped:?}");
+    assert_eq!(sandbox.ledger().executed_once, 0);
+    world.write("signing-key", "sandbox");
+    world.until_finished(&PAY);
+    prove(&world, "b", &rows, &sandbox.ledger());
+    let other = world
+        .read("disburse.toml")
+        .replace("\"signed\"", "\"document\"");
+    world.write("disburse.toml", &other);
+    world.write_rows("batch.csv", &rows);
+    world.disburse(&["run", "b", "--yes"]).says("dialect");
+}
