@@ -341,6 +341,7 @@ fn callbacks(read: Read<'_>) -> Result<Callbacks, Problem> {
     let number = |key: &str| read.text(key).parse().unwrap_or_default();
     Ok(Callbacks {
         functions: read.list("callbacks.functions"),
+        may_be_several: read.text("callbacks.packets") == "many",
         packet,
         address_per_payment: read.text("callbacks.address") == "per_payment",
         acknowledgement: Acknowledgement {

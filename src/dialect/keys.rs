@@ -365,14 +365,20 @@ fn callbacks(keys: &mut Vec<Key>) {
         reading(
             "callbacks.functions",
             Kind::Texts,
-            &[],
-            "The functions that are taken for a payment's status; any where there are none.",
+            &["*.pushPaymentStatus"],
+            "The functions that are taken for a payment's status, * for whatever comes before; any where there are none. A callback without one is taken too.",
         ),
         reading(
             "callbacks.packet",
             Kind::TextOrEmpty,
             &["payload.packet"],
             "Where the packet is: names from the outside in, with points between them; \"\" is the body itself. An object, an array or a text that holds one of them.",
+        ),
+        reading(
+            "callbacks.packets",
+            Kind::Word(&["one", "many"]),
+            &["one"],
+            "Whether a callback has one packet, or several, of which those that name the payment count.",
         ),
         reading(
             "callbacks.address",

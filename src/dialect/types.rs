@@ -184,8 +184,10 @@ pub struct Replies {
 /// How callbacks come in, and what they are answered.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Callbacks {
-    /// The functions that are taken; any when there are none.
+    /// The functions that are taken, `*` for whatever comes before; any when there are none.
     pub functions: Vec<String>,
+    /// Whether a callback may have several packets.
+    pub may_be_several: bool,
     /// The names that lead to the packet, from the outside in; the body itself where there are none.
     pub packet: Vec<String>,
     /// Whether each payment has an address of its own.
@@ -286,5 +288,17 @@ impl Dialect {
     #[must_use]
     pub fn is_the_document(&self) -> bool {
         self.differing.is_empty()
+    }
+}
+
+impl Callbacks {
+    /// Returns whether a function is one of those that are taken.
+    #[must_use]
+    pub fn takes(&self, function: &str) -> bool {
+        let is = |known: &String| match known.strip_prefix('*') {
+            Some(end) => function.ends_with(end),
+            None => function == known,
+        };
+        self.functions.is_empty() || self.functions.iter().any(is)
     }
 }

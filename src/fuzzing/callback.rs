@@ -30,6 +30,16 @@ pub fn callback(bytes: &[u8]) {
         }
         packet => packet,
     };
+    let function: String = body["function"]
+        .as_str()
+        .map_or("", str::trim)
+        .chars()
+        .filter(|c| !c.is_control())
+        .collect();
+    assert!(
+        function.is_empty() || function.contains("pushPaymentStatus"),
+        "{function:?}"
+    );
     let code = replies::code(&packet["statusCode"]).expect("a code that can be read");
     assert_eq!(
         (notice.verdict.code, notice.verdict.class),

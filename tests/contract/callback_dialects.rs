@@ -50,13 +50,15 @@ async fn the_packet_is_found_wherever_the_dialect_has_it() {
     for (lines, body) in [
         (&["callbacks.packet="][..], "PACKET".to_owned()),
         (&["callbacks.packet="], "[PACKET]".to_owned()),
+        (&["callbacks.functions=BEEP.push"], r#"{"function":"BEEP.push","payload":{"packet":PACKET}}"#.to_owned()),
+        (&[], r#"{"function":"BEEP.pushPaymentStatus","payload":{"packet":PACKET}}"#.to_owned()),
         (&["callbacks.packet=results"], r#"{"authStatus":{"authStatusCode":131},"results":[PACKET]}"#.to_owned()),
         (&["callbacks.packet=data.payment"], r#"{"data":{"payment":PACKET,"more":1}}"#.to_owned()),
         // Inside a text, the packet alone or all that is around it.
         (&["callbacks.packet=data"], r#"{"data":TEXT}"#.to_owned()),
         (&["callbacks.packet=data.payment"], r#"{"data":"{\"payment\":[TWICE]}"}"#.to_owned()),
         // An array of any length: of the others nothing is taken.
-        (&[], r#"{"function":"BEEP.push","payload":{"packet":[{"statusCode":141,"payerTransactionID":"OTHER"},PACKET,{"statusCode":141,"payerTransactionID":"OTHER"}]}}"#.to_owned()),
+        (&["callbacks.packets=many"], r#"{"function":"BEEP.pushPaymentStatus","payload":{"packet":[{"statusCode":141,"payerTransactionID":"OTHER"},PACKET,{"statusCode":141,"payerTransactionID":"OTHER"}]}}"#.to_owned()),
         (
             &["members.statusCode=state", "members.payload=content"],
             r#"{"content":{"packet":{"state":140,"payerTransactionID":"ID"}}}"#.to_owned(),
@@ -99,12 +101,21 @@ async fn what_no_reader_of_the_dialect_finds_is_kept_and_settles_nothing() {
         ),
         // Two that differ, and none that names the payment.
         (
-            &[],
+            &["callbacks.packets=many"],
             r#"{"payload":{"packet":[{"statusCode":140,"payerTransactionID":"ID"},{"statusCode":141,"payerTransactionID":"ID"}]}}"#,
         ),
         (
-            &[],
+            &["callbacks.packets=many"],
             r#"{"payload":{"packet":[{"statusCode":140},{"statusCode":140}]}}"#,
+        ),
+        // The document has one packet, and one function under whatever name comes before it.
+        (
+            &[],
+            r#"{"payload":{"packet":[{"statusCode":140,"payerTransactionID":"ID"},{"statusCode":140,"payerTransactionID":"X"}]}}"#,
+        ),
+        (
+            &[],
+            r#"{"function":"GATEWAY.pushFloat","payload":{"packet":{"statusCode":140}}}"#,
         ),
         (&[], r#"{"payload":{"packet":[]}}"#),
     ] {
@@ -123,7 +134,15 @@ async fn what_no_reader_of_the_dialect_finds_is_kept_and_settles_nothing() {
 
 #[tokio::test]
 async fn one_address_for_all_finds_each_payment_by_its_identifier() {
-    let door = door(3, &["callbacks.address=fixed", "callbacks.packet="]).await;
+    let door = door(
+        3,
+        &[
+            "callbacks.address=fixed",
+            "callbacks.packet=",
+            "callbacks.packets=many",
+        ],
+    )
+    .await;
     let (first, second) = (door.id(1), door.id(2));
     let url = door.addresses.of_all();
     assert_eq!(door.addresses.of(first), url, "posts name the one address");

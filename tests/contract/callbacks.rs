@@ -369,7 +369,7 @@ async fn what_cannot_be_read_at_a_genuine_address_moves_nothing_is_kept_and_ackn
     let id = door.id(1);
     let deep = format!("{}{}", "[".repeat(30_000), "]".repeat(30_000));
     let objects = r#"{"payload":"#.repeat(5_000);
-    let bodies: [&[u8]; 9] = [
+    let bodies: [&[u8]; 10] = [
         b"",
         b"\x00\xff\xfe",
         b"null",
@@ -377,6 +377,7 @@ async fn what_cannot_be_read_at_a_genuine_address_moves_nothing_is_kept_and_ackn
         b"<html>paid</html>",
         b"{\"payload\":{\"packet\":{\"statusCode\":140",
         b"{\"payload\":{\"packet\":{\"statusCode\":\"paid\"}}}",
+        b"{\"function\":\"GATEWAY.pushFloat\",\"payload\":{\"packet\":{\"statusCode\":140}}}",
         deep.as_bytes(),
         objects.as_bytes(),
     ];

@@ -56,9 +56,13 @@ pub fn read_callbacks(
             wire::Unreadable::OtherForm | wire::Unreadable::TooMany => WITHOUT_ONE,
         })
     })?;
-    let is_taken = |function: &String| callbacks.functions.contains(function);
-    if !callbacks.functions.is_empty() && !pushed.function.as_ref().is_none_or(is_taken) {
+    if let Some(function) = &pushed.function
+        && !callbacks.takes(function)
+    {
         return Err(Error::Callback("another function"));
+    }
+    if pushed.packets.len() > 1 && !callbacks.may_be_several {
+        return Err(Error::Callback(WITHOUT_ONE));
     }
     let packets = pushed.packets.into_iter();
     packets.map(|packet| notice(packet, codes)).collect()
@@ -156,6 +160,10 @@ mod tests {
             (
                 r#"{"payload":{"packet":{"statusCode":"ok"}}}"#,
                 "statusCode",
+            ),
+            (
+                r#"{"function":"GATEWAY.pushFloat","payload":{"packet":{"statusCode":140}}}"#,
+                "another function",
             ),
             (&"[".repeat(60_000), "nested"),
         ] {

@@ -130,7 +130,10 @@ fn put(dialect: &Dialect, body: &str) -> Result<String, String> {
         let mut around = Members::new();
         if depth == 0 {
             around.append(&mut envelope);
-            let function = callbacks.functions.first();
+            let function = callbacks
+                .functions
+                .iter()
+                .find(|known| !known.starts_with('*'));
             around.extend(function.map(|function| ("function".to_owned(), raw(function))));
         }
         around.insert(name.clone(), within);
