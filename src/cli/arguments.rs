@@ -113,6 +113,8 @@ pub(super) enum Command {
     Float(FloatArguments),
     /// Upload the supporting document of one payment
     Upload(UploadArguments),
+    /// A first contact with the gateway that moves no money
+    Probe(ProbeArguments),
     /// Serve the sandbox gateway
     Sandbox(SandboxArguments),
     /// The configuration
@@ -143,6 +145,16 @@ pub(super) enum ConfigCommand {
 #[derive(Debug, Args)]
 pub(super) struct ShowArguments {
     /// As a run against the sandbox would see it
+    #[arg(long)]
+    pub sandbox: bool,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct ProbeArguments {
+    /// Look this number up, too
+    #[arg(long, value_name = "MSISDN")]
+    pub number: Option<String>,
+    /// Probe a sandbox that lasts as long as the command
     #[arg(long)]
     pub sandbox: bool,
 }

@@ -21,8 +21,8 @@ use std::process::ExitCode;
 pub use arguments::Arguments;
 use arguments::{Command, ConfigCommand};
 use commands::{
-    account, backup, bill, check, dialect, explain, float, listen, load, lookup, orders, recover,
-    report, resolve, sandbox, shell, show_config, status, token, upload, verify,
+    account, backup, bill, check, dialect, explain, float, listen, load, lookup, orders, probe,
+    recover, report, resolve, sandbox, shell, show_config, status, token, upload, verify,
 };
 pub use error::Error;
 pub use exit::ExitStatus;
@@ -100,6 +100,7 @@ async fn carry_out(arguments: Arguments) -> Result<ExitStatus, Error> {
         Command::Lookup(arguments) => lookup::lookup(&session, arguments).await,
         Command::Bill(arguments) => bill::bill(&session, arguments).await,
         Command::Account(arguments) => account::account(&session, arguments).await,
+        Command::Probe(arguments) => probe::probe(&session, arguments).await,
         Command::Float(arguments) => float::float(&session, arguments).await,
         Command::Upload(arguments) => upload::upload(&session, arguments).await,
         Command::Sandbox(arguments) => sandbox::serve(&session, arguments).await,

@@ -30,6 +30,7 @@ pub use profile::{ExtraDataForm, Keys, Profile, SupportDocumentIn};
 pub use scrub::{Scrub, Secrets};
 pub use services::documents::DocumentClient;
 pub use services::lookup::LookupClient;
+pub use services::reach::reach;
 pub use services::token::{Bearer, TokenClient};
 
 /// What the simulation shares with the client: the reading of replies.

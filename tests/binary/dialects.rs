@@ -172,3 +172,50 @@ fn a_batch_keeps_the_dialect_of_its_first_post_and_a_wrong_key_moves_nothing() {
     world.write_rows("batch.csv", &rows);
     world.disburse(&["run", "b", "--yes"]).says("dialect");
 }
+
+/// What a probe says, and its exit code; the profile names an address for tokens too.
+fn probed(dialect: &str, spoken: &str) -> (i32, String) {
+    let more = format!("dialect = \"{dialect}\"\nfloat.query = true");
+    let setup = Setup {
+        more: more.leak(),
+        ..Setup::with_callbacks()
+    };
+    let (world, sandbox) = World::with_sandbox(&setup, &["--dialect", spoken]);
+    let text = world.read("disburse.toml");
+    let token = format!("[profiles.test]\nauth_url = \"{}\"", sandbox.base_url);
+    world.write(
+        "disburse.toml",
+        &text.replacen("[profiles.test]", &token, 1),
+    );
+    let done = world.disburse(&["probe"]);
+    assert_eq!(sandbox.ledger().executed_once, 0);
+    (done.code.unwrap(), format!("{}{}", done.out, done.err))
+}
+
+#[test]
+fn a_probe_says_what_it_saw_and_which_lines_to_change_and_moves_no_money() {
+    let (code, said) = probed("document", "document");
+    assert_eq!(code, 0, "{said}");
+    for part in [
+        "143: ",
+        "means \"not found\"",
+        "seen from here",
+        "valid for 3600 s",
+        "no money moved",
+    ] {
+        assert!(said.contains(part), "{part}\n{said}");
+    }
+    // A gateway of another family than the profile's dialect says.
+    let (code, said) = probed("document", "beep");
+    assert_eq!(code, 5, "{said}");
+    assert!(said.contains("otherwise"), "{said}");
+    let (code, said) = probed("document", "paths");
+    assert_eq!(code, 5, "{said}");
+    assert!(said.contains("[operations.status] path"), "{said}");
+    // Its own dialect: the words for "not found" are the configured ones.
+    let (code, said) = probed("beep", "beep");
+    assert_eq!(code, 0, "{said}");
+    assert!(said.contains("174: Transaction not found"), "{said}");
+    let (code, said) = probed("paths", "paths");
+    assert_eq!(code, 0, "{said}");
+}

@@ -14,6 +14,7 @@ pub(super) mod lookup;
 pub(super) mod networks;
 pub(super) mod operation;
 pub(super) mod orders;
+pub(super) mod probe;
 pub(super) mod recover;
 pub(super) mod report;
 pub(super) mod resolve;

@@ -7,6 +7,7 @@ pub(super) mod hints;
 pub(super) mod history;
 pub(super) mod mistakes;
 pub(super) mod people;
+pub(super) mod probe;
 pub(super) mod refused;
 pub(super) mod repeats;
 pub(super) mod told;

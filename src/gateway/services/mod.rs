@@ -4,4 +4,5 @@
 pub(super) mod authorization;
 pub(super) mod documents;
 pub(super) mod lookup;
+pub(super) mod reach;
 pub(super) mod token;

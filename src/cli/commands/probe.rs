@@ -1,0 +1,268 @@
+//! `probe`: a first contact with a gateway that moves no money. It says what it saw, what the dialect expected, and which lines
+//! to change; it changes nothing.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use reqwest::Url;
+use serde_json::json;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::{TcpListener, TcpStream};
+
+use super::operation;
+use crate::cli::Error;
+use crate::cli::arguments::ProbeArguments;
+use crate::cli::config::Settings;
+use crate::cli::exit::ExitStatus;
+use crate::cli::gateway;
+use crate::cli::session::Session;
+use crate::cli::terminal::output;
+use crate::cli::words::probe::{Finding, Seen, of_status};
+use crate::domain::PayerTransactionId;
+use crate::gateway::{Gateway as _, Inquiry, LookupInquiry, reach};
+
+/// `disburse probe`.
+pub(in crate::cli) async fn probe(
+    session: &Session,
+    arguments: ProbeArguments,
+) -> Result<ExitStatus, Error> {
+    let number = arguments.number;
+    let findings = operation::against(session, arguments.sandbox, async |settings| {
+        let mut findings = vec![token(settings).await?, status(settings).await?];
+        findings.push(float(settings).await?);
+        findings.push(lookup(settings, number.as_deref()).await?);
+        findings.push(callback(settings).await?);
+        Ok(findings)
+    })
+    .await?;
+    let as_expected = findings
+        .iter()
+        .all(|finding| finding.seen != Seen::Otherwise);
+    if session.common.json {
+        let list: Vec<_> = findings.iter().map(to_json).collect();
+        output::json(&json!({"as_expected": as_expected, "steps": list}));
+    } else {
+        let rows = findings
+            .iter()
+            .map(|finding| {
+                let step = finding.step.to_owned();
+                vec![step, finding.seen.word().to_owned(), finding.told.clone()]
+            })
+            .collect();
+        output::print(&output::table(&["asked for", "", "answer"], rows, &[]));
+        for finding in findings.iter().filter(|finding| !finding.lines.is_empty()) {
+            output::line(&format!("\n{}, if that is right:", finding.step));
+            for line in &finding.lines {
+                output::line(&format!("    {line}"));
+            }
+        }
+    }
+    session.note("nothing was posted, and no money moved");
+    match as_expected {
+        true => Ok(ExitStatus::Done),
+        false => Ok(ExitStatus::Stopped),
+    }
+}
+
+fn to_json(finding: &Finding) -> serde_json::Value {
+    json!({
+        "step": finding.step,
+        "seen": finding.seen.word(),
+        "answer": finding.told,
+        "suggested": finding.lines,
+    })
+}
+
+async fn token(settings: &Settings) -> Result<Finding, Error> {
+    const STEP: &str = "token";
+    if settings.profile.auth_url.is_none() {
+        return Ok(Finding::left_out(STEP, "auth_url is not set"));
+    }
+    Ok(match gateway::tokens(settings)?.bearer().await {
+        Ok(bearer) => Finding::expected(
+            STEP,
+            match bearer.lifetime() {
+                Some(lifetime) => format!("issued, valid for {} s", lifetime.as_secs()),
+                None => "issued; how long it is valid is not said".to_owned(),
+            },
+        ),
+        Err(error) => Finding::otherwise(
+            STEP,
+            error.to_string(),
+            vec![
+                "auth_url, username, client_id and the password of the profile; [operations.token] path of the dialect"
+                    .to_owned(),
+            ],
+        ),
+    })
+}
+
+/// Asks about an identifier that cannot exist: whatever the answer is, it is how "not found" reads here.
+async fn status(settings: &Settings) -> Result<Finding, Error> {
+    let client = gateway::client(settings)?;
+    let id = nobodys()?;
+    let inquiry = Inquiry {
+        id,
+        gateway_transaction_id: None,
+        country: None,
+    };
+    let reply = client.query(&[inquiry]).await;
+    Ok(of_status(
+        &reply,
+        &settings.dialect.dialect,
+        &gateway::codes(settings),
+    ))
+}
+
+/// An identifier that nobody has: 130 bits of chance.
+fn nobodys() -> Result<PayerTransactionId, Error> {
+    let symbols: Vec<char> = "0123456789ABCDEFGHJKMNPQRSTVWXYZ".chars().collect();
+    let text: String = (0..26).filter_map(|_| fastrand::choice(&symbols)).collect();
+    PayerTransactionId::parse(&text).ok_or_else(|| Error::unexpected("no identifier"))
+}
+
+async fn float(settings: &Settings) -> Result<Finding, Error> {
+    const STEP: &str = "float";
+    if !settings.profile.float.query {
+        return Ok(Finding::left_out(STEP, "float.query is not set"));
+    }
+    let Some(service) = settings.services.keys().next() else {
+        return Ok(Finding::left_out(
+            STEP,
+            "the configuration names no service",
+        ));
+    };
+    let client = gateway::client(settings)?;
+    Ok(match client.float(std::slice::from_ref(service)).await {
+        Ok(balances) => match balances.into_iter().next().flatten() {
+            Some(balance) => {
+                let told = format!("{service}: a balance in {}", balance.currency);
+                Finding::expected(STEP, told)
+            }
+            None => Finding::otherwise(
+                STEP,
+                format!("{service}: no balance that can be read"),
+                vec!["float.query = false, where this gateway tells none".to_owned()],
+            ),
+        },
+        Err(error) => Finding::otherwise(
+            STEP,
+            error.to_string(),
+            vec![
+                "[operations.float] function, path, authentication; or float.query = false"
+                    .to_owned(),
+            ],
+        ),
+    })
+}
+
+async fn lookup(settings: &Settings, number: Option<&str>) -> Result<Finding, Error> {
+    const STEP: &str = "network lookup";
+    let Some(number) = number else {
+        return Ok(Finding::left_out(
+            STEP,
+            "--number names a number to look up",
+        ));
+    };
+    if settings.profile.api_url.is_none() {
+        return Ok(Finding::left_out(STEP, "api_url is not set"));
+    }
+    let country = super::lookup::country(settings, None)?;
+    let inquiry = LookupInquiry {
+        country,
+        number: super::lookup::number("--number", number, country, "")?,
+    };
+    Ok(match gateway::lookups(settings)?.lookup(&inquiry).await {
+        Ok(network) => Finding::expected(STEP, format!("carrier {}", network.carrier)),
+        Err(error) => Finding::otherwise(
+            STEP,
+            error.to_string(),
+            vec!["api_url of the profile; [operations.lookup] path, method, authentication of the dialect".to_owned()],
+        ),
+    })
+}
+
+/// Calls the callback address from here, as the gateway cannot be asked to.
+async fn callback(settings: &Settings) -> Result<Finding, Error> {
+    const STEP: &str = "callback address";
+    let callback = &settings.profile.callback;
+    let Some(public_url) = &callback.public_url else {
+        return Ok(Finding::left_out(
+            STEP,
+            "callback.public_url is not set: outcomes are asked for",
+        ));
+    };
+    let nonce = format!("probe-{:016x}", fastrand::u64(..));
+    let arrived = Arc::new(AtomicBool::new(false));
+    let listening = match TcpListener::bind(callback.listen).await {
+        Ok(listener) => Some(tokio::spawn(answer_all(
+            listener,
+            nonce.clone(),
+            Arc::clone(&arrived),
+        ))),
+        // Most likely a listener of ours, which answers for itself.
+        Err(_) => None,
+    };
+    let url = Url::parse(&format!(
+        "{}/{nonce}",
+        public_url.as_str().trim_end_matches('/')
+    ))
+    .map_err(Error::unexpected)?;
+    let profile = gateway::profile(settings)?;
+    let reached = reach(&profile, url).await;
+    if let Some(listening) = &listening {
+        listening.abort();
+    }
+    let reached = reached.map_err(|error| Error::refused(format!("{error}; nothing was sent")))?;
+    let listen = callback.listen;
+    let mend = || {
+        vec![format!(
+            "callback.public_url must lead to callback.listen ({listen}), through every proxy and firewall"
+        )]
+    };
+    Ok(match (reached, listening.is_some()) {
+        (Ok(_), true) if arrived.load(Ordering::SeqCst) => Finding::expected(
+            STEP,
+            format!("{public_url} leads to {listen}, seen from here"),
+        ),
+        (Ok(404), false) => Finding::expected(
+            STEP,
+            format!("{public_url} answers as a listener of ours does; one is running at {listen}"),
+        ),
+        (Ok(status), _) => Finding::otherwise(
+            STEP,
+            format!("{public_url} answers HTTP {status}, and leads somewhere else than {listen}"),
+            mend(),
+        ),
+        (Err(cause), _) => Finding::otherwise(STEP, format!("{public_url}: {cause}"), mend()),
+    })
+}
+
+/// Answers whoever calls with 404, as a listener does, and notes whether the probe was among them.
+async fn answer_all(listener: TcpListener, nonce: String, arrived: Arc<AtomicBool>) {
+    while let Ok((stream, _)) = listener.accept().await {
+        let answered = answer_one(stream, &nonce, &arrived);
+        let _ = tokio::time::timeout(Duration::from_secs(5), answered).await;
+    }
+}
+
+async fn answer_one(
+    mut stream: TcpStream,
+    nonce: &str,
+    arrived: &AtomicBool,
+) -> std::io::Result<()> {
+    const HEAD_MAX: usize = 16 * 1024;
+    let mut head = Vec::new();
+    while head.len() < HEAD_MAX && !head.windows(4).any(|end| end == b"\r\n\r\n") {
+        if stream.read_buf(&mut head).await? == 0 {
+            break;
+        }
+    }
+    if String::from_utf8_lossy(&head).contains(nonce) {
+        arrived.store(true, Ordering::SeqCst);
+    }
+    stream
+        .write_all(b"HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\nconnection: close\r\n\r\n")
+        .await
+}
