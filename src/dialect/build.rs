@@ -6,7 +6,7 @@ use std::str::FromStr;
 use std::sync::LazyLock;
 
 use super::keys::{find, keys};
-use super::members::{MEMBERS, Names};
+use super::members::{ALSO_READ, MEMBERS, Names};
 use super::types::{
     Acknowledgement, AcknowledgementForm, Affects, Algorithm, Authentication, Beside, Call,
     Callbacks, Dialect, EmptyExtra, Encoding, ExtraType, Header, Method, Operation, Replies,
@@ -82,6 +82,11 @@ pub fn build(values: &Values, folder: &Path) -> Result<Dialect, Problem> {
     };
     check_headers(&dialect)?;
     check_codes(&dialect)?;
+    // Whatever the profile's own path is.
+    if let Some((_, name)) = dialect.alike("") {
+        let key = format!("operations.{name}.function");
+        return Err(problem(&key, ALIKE));
+    }
     Ok(dialect)
 }
 
@@ -221,6 +226,15 @@ fn names(read: Read<'_>) -> Result<Names, Problem> {
     for ours in MEMBERS {
         let key = format!("members.{ours}");
         let theirs = read.text(&key);
+        if theirs != ours
+            && ALSO_READ
+                .iter()
+                .any(|read| read.eq_ignore_ascii_case(&theirs))
+        {
+            let expected =
+                "another name: replies have a member of this one that means something else";
+            return Err(problem(&key, expected));
+        }
         if let Some(other) = taken.insert(theirs.to_lowercase(), ours) {
             // The one that was renamed is the one that a person wrote.
             let written = if read.values.contains_key(&key) {
@@ -359,6 +373,9 @@ fn callbacks(read: Read<'_>) -> Result<Callbacks, Problem> {
         signing: signing(read, "callbacks.signing")?,
     })
 }
+
+/// What is said of two operations that nobody could tell apart.
+pub const ALIKE: &str = "a function or a path of its own: two operations with one path, method and function cannot be told apart, and a question could be taken for a payment";
 
 /// Headers that the client writes itself, or that say where a request ends.
 const OWN_HEADERS: [&str; 14] = [

@@ -13,7 +13,7 @@ mod members;
 mod tests;
 mod types;
 
-pub use build::{Problem, Values, build};
+pub use build::{ALIKE, Problem, Values, build};
 pub use keys::{Key, Kind, find, is_table, keys};
 pub use members::{MEMBERS, Names};
 pub use types::{

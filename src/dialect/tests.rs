@@ -131,6 +131,21 @@ fn what_contradicts_itself_is_named() {
             "state=REJECTED",
         ),
         (
+            &["operations.post.function=", "operations.status.function="],
+            "operations.status.function",
+            "could be taken for a payment",
+        ),
+        (
+            &["operations.bill.function=GATEWAY.postPayment"],
+            "operations.bill.function",
+            "could be taken for a payment",
+        ),
+        (
+            &["members.narration=Currency"],
+            "members.narration",
+            "something else",
+        ),
+        (
             &["callbacks.packet=a..b"],
             "callbacks.packet",
             "up to 4 names",

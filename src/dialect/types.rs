@@ -87,7 +87,7 @@ pub struct Beside {
 }
 
 /// The HTTP methods of requests that have a body.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Method {
     /// As the document has it.
     Post,
@@ -281,6 +281,19 @@ impl Dialect {
         self.calls.values().any(|call| {
             call.authentication
                 .map_or(by_default, |auth| auth.header == Header::Bearer)
+        })
+    }
+
+    /// Returns two operations, with the name of the second one, that a gateway could not tell apart: they have one path, method
+    /// and function. `payment_path` is the profile's.
+    #[must_use]
+    pub fn alike(&self, payment_path: &str) -> Option<(Operation, &'static str)> {
+        let mut seen = std::collections::BTreeMap::new();
+        Operation::ALL.iter().find_map(|(operation, name, _)| {
+            let call = self.call(*operation);
+            let path = call.path.as_deref().unwrap_or(payment_path);
+            let same = seen.insert((path, call.method, call.function.as_deref()), *operation);
+            same.map(|first| (first, *name))
         })
     }
 

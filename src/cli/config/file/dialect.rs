@@ -306,6 +306,13 @@ pub(in crate::cli::config) fn compare(
             "callbacks.address = \"fixed\" takes callback.settle_on = \"confirmed\" in the profile, or a signature or a secret header: whoever learns the one address could report any payment as paid",
         );
     }
+    if let Some((_, name)) = dialect.alike(&profile.payment_path) {
+        let key = format!("operations.{name}.path");
+        return refused(
+            &key,
+            &format!("operations.{name}: expected {}", dialect::ALIKE),
+        );
+    }
     let is_set = |key: &str| {
         layers
             .entry(key)
