@@ -24,7 +24,7 @@ use super::seats::{Doing, Guest, Seats};
 use super::{Addresses, acknowledgement, kept};
 use crate::dialect::Dialect;
 use crate::domain::{PayerTransactionId, Timestamp};
-use crate::gateway::{CallbackNotice, Scrub, Secrets, read_callbacks};
+use crate::gateway::{CallbackNotice, Scrub, Secrets, read_callbacks, read_packets};
 use crate::journal::{IncomingCallback, Journal, Received, Transition};
 use crate::lifecycle::{CodeTable, Event, Policy, StepContext};
 
@@ -364,12 +364,7 @@ fn note_of(
                 ..blank
             }
         }
-        Err(error) => {
-            let mut note = blank;
-            note.said.anomaly = Some(format!("not a callback: {error}"));
-            note.body = Some(kept_of(body, Some(body.len()), scrub));
-            note
-        }
+        Err(error) => unread(id, body, &error, scrub),
     }
 }
 
@@ -391,33 +386,67 @@ fn about(
     }
 }
 
-/// Reads a body at the address of all payments: a note for each payment that it names.
+/// Payments that one body at the shared address is kept for, at most.
+const NAMED_MAX: usize = 1_000;
+
+/// Reads a body at the address of all payments: a note for each payment that it names. What cannot be read is kept for each
+/// payment whose identifier stands in it, and hastens the question about it.
 fn notes_of(body: &[u8], options: &Options, scrub: &Scrub) -> Vec<IncomingCallback> {
-    let read = read_callbacks(body, &options.dialect, &options.codes, scrub);
-    let Ok(notices) = read else {
-        tracing::warn!(
-            "a callback at the shared address cannot be read, so that nobody can tell whose it is"
-        );
-        return Vec::new();
-    };
-    let mut of_payments: BTreeMap<PayerTransactionId, Vec<CallbackNotice>> = BTreeMap::new();
-    for notice in notices {
-        let id = notice.id.as_deref().and_then(PayerTransactionId::parse);
-        if let Some(id) = id {
-            of_payments.entry(id).or_default().push(notice);
+    let mut of_payments: BTreeMap<PayerTransactionId, Vec<Result<CallbackNotice, String>>> =
+        BTreeMap::new();
+    match read_packets(body, &options.dialect, &options.codes, scrub) {
+        Ok(packets) => {
+            for (named, notice) in packets {
+                let id = named.as_deref().and_then(PayerTransactionId::parse);
+                if let Some(id) = id {
+                    let notice = notice.map_err(|error| error.to_string());
+                    of_payments.entry(id).or_default().push(notice);
+                }
+            }
+        }
+        Err(error) => {
+            for id in identifiers_in(body) {
+                of_payments.insert(id, vec![Err(error.to_string())]);
+            }
+            if of_payments.is_empty() {
+                tracing::warn!(
+                    "a callback at the shared address cannot be read, and names no payment"
+                );
+            }
         }
     }
     of_payments
         .into_iter()
-        .filter_map(|(id, own)| {
-            let notice = about(id, own).ok()?;
-            Some(IncomingCallback {
-                event: Some(Event::Callback(notice.verdict)),
-                said: notice.said,
-                ..blank(id, body)
-            })
+        .take(NAMED_MAX)
+        .map(|(id, own)| {
+            let own: Result<Vec<CallbackNotice>, String> = own.into_iter().collect();
+            match own.and_then(|own| about(id, own)) {
+                Ok(notice) => IncomingCallback {
+                    event: Some(Event::Callback(notice.verdict)),
+                    said: notice.said,
+                    ..blank(id, body)
+                },
+                Err(error) => unread(id, body, &error, scrub),
+            }
         })
         .collect()
+}
+
+/// Finds whatever has the form of an identifier.
+fn identifiers_in(body: &[u8]) -> Vec<PayerTransactionId> {
+    let text = String::from_utf8_lossy(body);
+    text.split(|c: char| !c.is_ascii_alphanumeric())
+        .filter_map(PayerTransactionId::parse)
+        .take(NAMED_MAX)
+        .collect()
+}
+
+/// Notes a genuine body that says nothing that can be read.
+fn unread(id: PayerTransactionId, body: &[u8], error: &str, scrub: &Scrub) -> IncomingCallback {
+    let mut note = blank(id, body);
+    note.said.anomaly = Some(format!("not a callback: {error}"));
+    note.body = Some(kept_of(body, Some(body.len()), scrub));
+    note
 }
 
 /// Notes a body that is longer than any that is read: that it came, how long it was to be, and how it began.

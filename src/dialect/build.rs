@@ -6,7 +6,7 @@ use std::str::FromStr;
 use std::sync::LazyLock;
 
 use super::keys::{find, keys};
-use super::members::{ALSO_READ, MEMBERS, Names};
+use super::members::{CURRENCY, MEMBERS, Names};
 use super::types::{
     Acknowledgement, AcknowledgementForm, Affects, Algorithm, Authentication, Beside, Call,
     Callbacks, Dialect, EmptyExtra, Encoding, ExtraType, Header, Method, Operation, Replies,
@@ -226,13 +226,8 @@ fn names(read: Read<'_>) -> Result<Names, Problem> {
     for ours in MEMBERS {
         let key = format!("members.{ours}");
         let theirs = read.text(&key);
-        if theirs != ours
-            && ALSO_READ
-                .iter()
-                .any(|read| read.eq_ignore_ascii_case(&theirs))
-        {
-            let expected =
-                "another name: replies have a member of this one that means something else";
+        if ours != CURRENCY.1 && theirs.eq_ignore_ascii_case(CURRENCY.0) {
+            let expected = "another name: a currency is read under this one";
             return Err(problem(&key, expected));
         }
         if let Some(other) = taken.insert(theirs.to_lowercase(), ours) {
@@ -378,7 +373,14 @@ fn callbacks(read: Read<'_>) -> Result<Callbacks, Problem> {
 pub const ALIKE: &str = "a function or a path of its own: two operations with one path, method and function cannot be told apart, and a question could be taken for a payment";
 
 /// Headers that the client writes itself, or that say where a request ends.
-const OWN_HEADERS: [&str; 14] = [
+const OWN_HEADERS: [&str; 21] = [
+    "cookie",
+    "forwarded",
+    "proxy-authorization",
+    "proxy-connection",
+    "x-http-method",
+    "x-http-method-override",
+    "x-method-override",
     "accept",
     "accept-encoding",
     "authorization",
@@ -415,7 +417,7 @@ fn check_headers(dialect: &Dialect) -> Result<(), Problem> {
             "headers" | "header_files" => format!("{table}.{name}"),
             key => key.to_owned(),
         };
-        let is_token = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
+        let is_token = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-';
         if !name.bytes().all(is_token) {
             return Err(problem(&key, "the name of a header, such as X-Api-Key"));
         }
@@ -445,6 +447,16 @@ fn check_codes(dialect: &Dialect) -> Result<(), Problem> {
         return Err(problem("replies.authenticated", expected));
     }
     one_meaning(&groups)?;
+    // What the document says of them cannot be turned around: a payment that arrived would count as never sent.
+    for (key, codes, other) in [
+        ("replies.authenticated", &replies.authenticated, 132),
+        ("replies.not_authenticated", &replies.not_authenticated, 131),
+    ] {
+        if codes.contains(&other) || codes.contains(&174) {
+            let expected = "other codes than the document's with another meaning (131 authenticated, 132 not, 174 a failure of any kind)";
+            return Err(problem(key, expected));
+        }
+    }
     one_meaning(&[
         ("replies.account_valid", &replies.account_valid),
         ("replies.account_invalid", &replies.account_invalid),

@@ -43,26 +43,8 @@ pub const MEMBERS: [&str; 37] = [
     "balance",
 ];
 
-/// Further members that replies are read for: no member of [`MEMBERS`] may be called so, or one would be taken for the other.
-pub(super) const ALSO_READ: [&str; 17] = [
-    "currency",
-    "dueAmount",
-    "dueDate",
-    "customerName",
-    "responseExtraData",
-    "floatAccountName",
-    "data",
-    "success",
-    "message",
-    "error",
-    "errorCode",
-    "errorDescription",
-    "error_description",
-    "carrier",
-    "timeZone",
-    "access_token",
-    "payerTransactionId",
-];
+/// A currency is read under this name, too (`dueAmount` of a bill has it): no other member may be called so.
+pub(super) const CURRENCY: (&str, &str) = ("currency", "currencyCode");
 
 /// The names that a deployment gives to members.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

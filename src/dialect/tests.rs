@@ -121,6 +121,26 @@ fn what_contradicts_itself_is_named() {
             "another code than 131",
         ),
         (
+            &["replies.authenticated=132", "replies.not_authenticated=131"],
+            "replies.authenticated",
+            "another meaning",
+        ),
+        (
+            &["replies.authenticated=200", "replies.not_authenticated=131"],
+            "replies.not_authenticated",
+            "another meaning",
+        ),
+        (
+            &["headers.Proxy-Authorization=x"],
+            "headers.Proxy-Authorization",
+            "written by disburse",
+        ),
+        (
+            &["headers.Content_Length=1"],
+            "headers.Content_Length",
+            "the name of a header",
+        ),
+        (
             &["replies.bill_found=309"],
             "replies.no_bill",
             "another code than 309",
@@ -143,7 +163,7 @@ fn what_contradicts_itself_is_named() {
         (
             &["members.narration=Currency"],
             "members.narration",
-            "something else",
+            "a currency is read under this one",
         ),
         (
             &["callbacks.packet=a..b"],

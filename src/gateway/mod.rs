@@ -18,7 +18,7 @@ mod transport;
 pub mod wire;
 
 pub use crate::domain::ResponseDetails;
-pub use classify::callback::{CallbackNotice, read_callback, read_callbacks};
+pub use classify::callback::{CallbackNotice, Packet, read_callback, read_callbacks, read_packets};
 pub use error::Error;
 pub use operations::{
     AccountAnswer, Bill, BillAnswer, BillInquiry, FloatBalance, LookupInquiry, NetworkOf,

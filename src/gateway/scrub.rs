@@ -66,7 +66,8 @@ impl Secrets {
         let known = self.0.read().unwrap_or_else(PoisonError::into_inner);
         let mut fixed = known.fixed.clone();
         for other in others {
-            fixed.extend(needles_of(other).into_iter().map(Arc::new));
+            let needles = needles_of(other).into_iter();
+            fixed.extend(needles.chain(Needle::disguised(other)).map(Arc::new));
         }
         drop(known);
         Self::holding(fixed)

@@ -252,3 +252,46 @@ async fn the_acknowledgement_is_the_dialects() {
         "{head} {body}"
     );
 }
+
+#[tokio::test]
+async fn what_cannot_be_read_at_the_shared_address_is_kept_for_whom_it_names() {
+    let lines = [
+        "callbacks.address=fixed",
+        "callbacks.packet=",
+        "callbacks.packets=many",
+    ];
+    let of =
+        |id: &str, code: &str| format!(r#"{{"statusCode":{code},"payerTransactionID":"{id}"}}"#);
+    for kind in ["two words", "one that is none", "broken"] {
+        let door = door(2, &lines).await;
+        let (first, second) = (door.id(1), door.id(2));
+        let (a, b) = (first.as_str(), second.as_str());
+        let body = match kind {
+            "two words" => format!("[{},{}]", of(a, "140"), of(a, "141")),
+            "one that is none" => format!("[{},{}]", of(a, "\"oops\""), of(b, "140")),
+            _ => format!("[{},", of(a, "140")),
+        };
+        let url = door.addresses.of_all();
+        let path = url
+            .split_once("/callbacks")
+            .map(|(_, path)| format!("/callbacks{path}"));
+        assert_eq!(
+            status(&send(&door, &path.unwrap(), "", &body).await),
+            "200",
+            "{kind}"
+        );
+        let found = door.world.find(a);
+        assert_eq!(found.life.state, State::Acknowledged, "{kind}");
+        let reader = door.world.reader();
+        let snapshot = reader.snapshot(&crate::support::batch()).unwrap();
+        let trail = snapshot.trail(found.seq).unwrap();
+        assert_eq!(
+            trail.len(),
+            3,
+            "{kind}: claimed, acknowledged, and the callback that was kept"
+        );
+        if kind == "one that is none" {
+            assert_eq!(door.world.find(b).life.state, State::Paid);
+        }
+    }
+}

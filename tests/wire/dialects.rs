@@ -200,7 +200,6 @@ async fn bank_members_and_further_ones_have_the_dialects_names_and_types() {
         ("score", "12.50"),
         ("box", r#"{"a":[1]}"#),
         ("plain", "7"),
-        ("torn", "12}"),
     ];
     row.instruction.extra = extra
         .map(|(name, value)| (name.to_owned(), value.to_owned()))
@@ -213,13 +212,11 @@ async fn bank_members_and_further_ones_have_the_dialects_names_and_types() {
             "types.extra.urgent=boolean",
             "types.extra.score=number",
             "types.extra.box=object",
-            "types.extra.torn=number",
         ],
     );
     let _ = soon(gateway.post(&[outgoing(row, None)])).await;
     let (_, _, body) = request_of(&server);
-    // What is not what it was said to be stays a text: the request is JSON all the same.
-    let expected = r#""extraData":{"pushToOriginator":false,"destinationBank":"Made-up Bank","urgent":true,"score":12.50,"box":{"a":[1]},"plain":"7","torn":"12}"}"#;
+    let expected = r#""extraData":{"pushToOriginator":false,"destinationBank":"Made-up Bank","urgent":true,"score":12.50,"box":{"a":[1]},"plain":"7"}"#;
     assert!(body.contains(expected), "{body}");
     serde_json::from_str::<serde_json::Value>(&body).unwrap();
 }
@@ -554,5 +551,62 @@ async fn bills_and_accounts_are_read_by_the_dialects_codes() {
             panic!("{code}")
         };
         assert!(said.contains(words), "{said}");
+    }
+}
+
+#[tokio::test]
+async fn what_the_dialect_cannot_say_exactly_is_not_sent() {
+    for (lines, extra, words) in [
+        (
+            &["members.destinationAccountNo=bankAccount"][..],
+            Some(("BankAccount", "6666")),
+            "extra.BankAccount has the name",
+        ),
+        (
+            &["members.callbackUrl=hook"],
+            Some(("hook", "https://elsewhere.example")),
+            "extra.hook has the name",
+        ),
+        (
+            &["types.extra.flag=boolean"],
+            Some(("flag", "maybe")),
+            "is not true or false",
+        ),
+        (
+            &["types.extra.n=number"],
+            Some(("n", "12}")),
+            "is not a number",
+        ),
+        (&["types.decimals.B2C=0"], None, "more than 0 decimals"),
+    ] {
+        let mut row = payment(A, ("KES", 150_055), ("KE", "254700000001"));
+        let extra = extra.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        row.instruction.extra = extra.into_iter().collect();
+        let server = answering("200 OK", "{}");
+        let reply = soon(client(&server.url(), lines).post(&[outgoing(row, None)])).await;
+        assert_eq!(reply.outcomes[0].event, Event::Unsent, "{words}");
+        let Signal::Stop(StopReason::Misconfigured(said)) = &reply.signal else {
+            panic!("{:?}", reply.signal)
+        };
+        assert!(said.contains(words) && said.contains("line 2"), "{said}");
+        assert_eq!(server.connections(), 0, "{words}");
+    }
+}
+
+#[tokio::test]
+async fn a_reply_that_cannot_be_renamed_is_never_read_in_the_documents_words() {
+    let lines = ["members.statusCode=state", "members.payerTransactionID=ref"];
+    let both = format!(
+        r#""authStatus":{{"authStatusCode":131}},"results":[{{"payerTransactionID":"{A}","statusCode":140,"ref":"{A}","state":174}}]}}"#
+    );
+    let padding: String = (0..1_001).map(|n| format!("\"p{n}\":1,")).collect();
+    for (body, expected) in [
+        (format!("{{{both}"), answer(Class::InDoubt, 174)),
+        (format!("\u{c}{{{both}"), answer(Class::InDoubt, 174)),
+        (format!("{{{padding}{both}"), Event::NoAnswer),
+        (format!("{{{both}}}"), Event::NoAnswer),
+    ] {
+        let (event, _, _) = asked(&lines, "200 OK", body.clone().leak()).await;
+        assert_eq!(event, expected, "{body:.60}");
     }
 }

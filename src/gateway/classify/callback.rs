@@ -46,6 +46,30 @@ pub fn read_callbacks(
     codes: &CodeTable,
     scrub: &Scrub,
 ) -> Result<Vec<CallbackNotice>, Error> {
+    let packets = packets_of(body, dialect, scrub)?.into_iter();
+    packets.map(|packet| notice(packet, codes)).collect()
+}
+
+/// What one packet says, or why it says nothing, with the identifier that it names.
+pub type Packet = (Option<String>, Result<CallbackNotice, Error>);
+
+/// Reads the body of a callback whose packets are about payments of their own: what is wrong with one says nothing of another.
+///
+/// # Errors
+/// Says why the body as a whole is no callback.
+pub fn read_packets(
+    body: &[u8],
+    dialect: &Dialect,
+    codes: &CodeTable,
+    scrub: &Scrub,
+) -> Result<Vec<Packet>, Error> {
+    let packets = packets_of(body, dialect, scrub)?.into_iter();
+    Ok(packets
+        .map(|packet| (packet.id.clone(), notice(packet, codes)))
+        .collect())
+}
+
+fn packets_of(body: &[u8], dialect: &Dialect, scrub: &Scrub) -> Result<Vec<Entry>, Error> {
     let callbacks = &dialect.callbacks;
     let pushed = wire::read_pushed(body, callbacks, &dialect.names, scrub).map_err(|error| {
         Error::Callback(match error {
@@ -64,8 +88,7 @@ pub fn read_callbacks(
     if pushed.packets.len() > 1 && !callbacks.may_be_several {
         return Err(Error::Callback(WITHOUT_ONE));
     }
-    let packets = pushed.packets.into_iter();
-    packets.map(|packet| notice(packet, codes)).collect()
+    Ok(pushed.packets)
 }
 
 fn notice(packet: Entry, codes: &CodeTable) -> Result<CallbackNotice, Error> {

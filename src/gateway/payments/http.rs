@@ -1,6 +1,5 @@
 //! The payment gateway behind HTTP: posts and status queries as evidence about payments.
 
-use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
@@ -20,7 +19,7 @@ use crate::gateway::transport::channel::Answer;
 use crate::gateway::transport::endpoint;
 use crate::gateway::transport::failure::Failure;
 use crate::gateway::transport::path::Path;
-use crate::gateway::wire::{Body, Requests, in_our_words, is_token_expired};
+use crate::gateway::wire::{Body, Requests, in_our_words, is_token_expired, misfit};
 use crate::lifecycle::CodeTable;
 
 /// The gateway behind HTTP.
@@ -196,9 +195,9 @@ impl HttpGateway {
         let sent = self.path.post(body, authorization, looked).await;
         let mut answer = sent.map_err(ExchangeError::Failed)?;
         if let Ok(body) = &mut answer.body
-            && let Cow::Owned(renamed) = in_our_words(body, &self.dialect.names)
+            && !self.dialect.names.are_the_documents()
         {
-            *body = renamed;
+            *body = in_our_words(body, &self.dialect.names).into_owned();
         }
         let Some((tokens, bearer)) = carried else {
             return Ok(answer);
@@ -215,6 +214,17 @@ impl HttpGateway {
             _ => {}
         }
         Ok(answer)
+    }
+}
+
+/// Classifies a post that was not made: a row of it cannot be said in this dialect.
+fn unsaid(ids: &[PayerTransactionId], line: u64, why: &str) -> Reply {
+    let cause = format!(
+        "line {line} cannot be said in this gateway's dialect: {why}. The batch was loaded before the dialect was chosen: choose the earlier one again, or cancel the payment and load a row that fits"
+    );
+    Reply {
+        signal: Signal::Stop(StopReason::Misconfigured(cause.clone())),
+        ..failed(Question::Post, ids, Failure::Unsent(cause))
     }
 }
 
@@ -265,6 +275,13 @@ impl Gateway for HttpGateway {
             .iter()
             .map(|outgoing| outgoing.payment.id)
             .collect();
+        let misfits = payments.iter().filter_map(|outgoing| {
+            let row = &outgoing.payment.instruction;
+            misfit(row, &self.dialect).map(|why| (row.line, why))
+        });
+        if let Some((line, why)) = misfits.into_iter().next() {
+            return unsaid(&ids, line, &why);
+        }
         self.ask(Question::Post, &ids, || self.requests.post(payments))
             .await
     }

@@ -1,7 +1,5 @@
 //! Callbacks (section 6): the packet wherever the dialect has it, as an object, an array, or a text that holds one of them.
 
-use std::borrow::Cow;
-
 use serde_json::value::RawValue;
 
 use super::renamed::{Members, in_our_words};
@@ -34,7 +32,11 @@ pub fn read_pushed(
     if packets.is_empty() {
         return Err(Unreadable::OtherForm);
     }
-    let function = named(raw, names.theirs("function"))?;
+    // A text that holds all of it has no function beside it.
+    let function = match raw.get().starts_with('"') {
+        true => None,
+        false => named(raw, names.theirs("function"))?,
+    };
     Ok(CallbackBody {
         function: function.and_then(|raw| plain(raw, scrub)),
         packets,
@@ -83,10 +85,7 @@ fn descend(
 
 fn packet(raw: &RawValue, names: &Names, scrub: &Scrub) -> Result<Entry, Unreadable> {
     let renamed = in_our_words(raw.get().as_bytes(), names);
-    let read: Result<Object<RawEntry<'_>>, _> = match &renamed {
-        Cow::Borrowed(_) => serde_json::from_str(raw.get()),
-        Cow::Owned(bytes) => serde_json::from_slice(bytes),
-    };
+    let read: Result<Object<RawEntry<'_>>, _> = serde_json::from_slice(&renamed);
     let Object(read) = read.map_err(|_| Unreadable::OtherForm)?;
     Ok(entry(read, scrub))
 }

@@ -17,20 +17,29 @@ const DEPTH_MAX: usize = 8;
 /// An object with more members than this is left as it is: no reply has as many.
 const MEMBERS_MAX: usize = 1_000;
 
-/// Returns a body with the document's names of its members. What is no JSON stays as it is, for its reader to refuse.
+/// Stands for a body that cannot be renamed: no reader takes it. Read under the document's names it would say something else.
+const UNREADABLE: &[u8] = b"null";
+
+/// Returns a body with the document's names of its members. What is neither an object nor an array stays as it is: no reader
+/// takes it.
 #[must_use]
 pub fn in_our_words<'b>(body: &'b [u8], names: &Names) -> Cow<'b, [u8]> {
     if names.are_the_documents() {
         return Cow::Borrowed(body);
     }
+    // As its reader trims it.
     let trimmed = body.strip_prefix(b"\xef\xbb\xbf").unwrap_or(body);
-    let Ok(raw) = serde_json::from_slice::<&RawValue>(trimmed) else {
+    let trimmed = trimmed.trim_ascii();
+    if !matches!(trimmed.first(), Some(b'{' | b'[')) {
         return Cow::Borrowed(body);
-    };
+    }
     let mut out = Vec::with_capacity(body.len());
-    match write(raw, names, 0, &mut out) {
+    let renamed = serde_json::from_slice::<&RawValue>(trimmed)
+        .ok()
+        .and_then(|raw| write(raw, names, 0, &mut out));
+    match renamed {
         Some(()) => Cow::Owned(out),
-        None => Cow::Borrowed(body),
+        None => Cow::Borrowed(UNREADABLE),
     }
 }
 
@@ -205,13 +214,19 @@ mod tests {
                 r#"{"results":[{"receiverNarration":{"beepTransactionID":1}}]}"#,
                 r#"{"results":[{"receiverNarration":{"beepTransactionID":1}}]}"#,
             ),
-            ("[1,2", "[1,2"),
+            ("[1,2", "null"),
+            ("{\"results\":[", "null"),
+            (
+                "\u{c}{\"beepTransactionID\":1}",
+                "{\"gatewayTransactionID\":1}",
+            ),
+            ("<html>", "<html>"),
             ("", ""),
         ] {
             assert_eq!(read(body, &beep), expected, "{body}");
         }
         let many = format!("{{{}\"a\":1}}", "\"b\":1,".repeat(MEMBERS_MAX));
-        assert_eq!(read(&many, &beep), many);
+        assert_eq!(read(&many, &beep), "null");
     }
 
     #[test]

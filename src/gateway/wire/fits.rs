@@ -1,0 +1,51 @@
+//! Whether a row can be said in a dialect exactly. The load refuses rows that cannot; a batch may have been loaded before its
+//! dialect was chosen.
+
+use crate::dialect::{Dialect, ExtraType};
+use crate::domain::Instruction;
+
+/// Members of `extraData` that the program writes.
+const OWN: [&str; 7] = [
+    "pushToOriginator",
+    "callbackUrl",
+    "supportDocument",
+    "destinationBankCode",
+    "destinationBankName",
+    "destinationAccountName",
+    "destinationAccountNo",
+];
+
+/// Says why a row cannot be said in the dialect; `None` where it can.
+#[must_use]
+pub fn misfit(row: &Instruction, dialect: &Dialect) -> Option<String> {
+    if dialect.is_the_document() {
+        return None;
+    }
+    let decimals = dialect.decimals.get(row.service.as_str());
+    if let Some(decimals) = decimals
+        && !row.money.fits_decimals(*decimals)
+    {
+        return Some(format!(
+            "the amount {} has more than {decimals} decimals, and this gateway takes no more for {}",
+            row.money, row.service
+        ));
+    }
+    row.extra_members().find_map(|(name, value)| {
+        // What a column of ours became has the name that the dialect gives it.
+        let is_own = OWN.contains(&name);
+        let is_taken = OWN
+            .iter()
+            .any(|own| dialect.names.theirs(own).eq_ignore_ascii_case(name));
+        if is_taken && !is_own {
+            return Some(format!(
+                "extra.{name} has the name of a member that is written for this gateway"
+            ));
+        }
+        match dialect.extra_types.get(name) {
+            Some(of) if *of != ExtraType::Text && !of.allows(value) => {
+                Some(format!("extra.{name} is not {}", of.expected()))
+            }
+            _ => None,
+        }
+    })
+}
