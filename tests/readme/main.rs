@@ -178,7 +178,7 @@ fn every_command_and_flag_exists() {
     assert!(seen > 10, "only {seen} commands were found");
 }
 
-const COMMANDS: [&str; 24] = [
+const COMMANDS: [&str; 26] = [
     "check",
     "load",
     "run",
@@ -200,6 +200,8 @@ const COMMANDS: [&str; 24] = [
     "account",
     "float",
     "upload",
+    "probe",
+    "dialect",
     "sandbox",
     "completions",
     "man",

@@ -196,6 +196,10 @@ impl Error {
             Self::NoPasswordFile { .. } => {
                 Some("its first line is the password; or set DISBURSE_PASSWORD".to_owned())
             }
+            Self::KeyFile { .. } => Some(
+                "the dialect names it (disburse dialect show says where): create it with mode 0600, with the key as the gateway's operators gave it"
+                    .to_owned(),
+            ),
             Self::Custody { command, .. } => {
                 Some(format!("read what it says; if that is right: {command}"))
             }
@@ -216,8 +220,7 @@ impl Error {
             | Self::Syntax { .. }
             | Self::Incomplete { .. }
             | Self::Contradiction { .. }
-            | Self::PasswordFile { .. }
-            | Self::KeyFile { .. } => None,
+            | Self::PasswordFile { .. } => None,
         }
     }
 }

@@ -97,7 +97,7 @@ pub(in crate::cli) fn of_status(reply: &Reply, dialect: &Dialect, codes: &CodeTa
             "[replies] auth_status = \"absent\", where replies have none; replies.authenticated and members.authStatus, where they are called otherwise"
         }
         _ if said.cause.contains("no entry") => {
-            "[members] results, payerTransactionID and statusCode, where they are called otherwise"
+            "[members] results, payerTransactionID and statusCode, where they are called otherwise; or the gateway missed something in the question: [operations.status] function, [headers] and [header_files]"
         }
         _ => "[operations.status] function; [members], where replies call them otherwise",
     };
