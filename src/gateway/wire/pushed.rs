@@ -1,9 +1,12 @@
 //! Callbacks (section 6): the packet wherever the dialect has it, as an object, an array, or a text that holds one of them.
 
+use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::renamed::{Members, in_our_words};
-use super::reply::{ENTRIES_MAX, Entry, Object, RawEntry, Unreadable, entry, plain, read_raw};
+use super::reply::{
+    ENTRIES_MAX, Entry, Object, RawEntry, Unreadable, entry, plain, read_object, read_raw,
+};
 use crate::dialect::{Callbacks, Names};
 use crate::gateway::scrub::Scrub;
 
@@ -26,6 +29,16 @@ pub fn read_pushed(
     names: &Names,
     scrub: &Scrub,
 ) -> Result<CallbackBody, Unreadable> {
+    // Nearly every callback is one object in the document's place: read at once.
+    if names.are_the_documents()
+        && callbacks.packet == IN_THE_DOCUMENT
+        && let Ok(Document { function, payload }) = read_object(body)
+    {
+        return Ok(CallbackBody {
+            function: function.and_then(|raw| plain(raw, scrub)),
+            packets: vec![entry(payload.0.packet.0, scrub)],
+        });
+    }
     let raw = read_raw(body)?;
     let mut packets = Vec::new();
     descend(raw, &callbacks.packet, names, scrub, &mut packets)?;
@@ -41,6 +54,23 @@ pub fn read_pushed(
         function: function.and_then(|raw| plain(raw, scrub)),
         packets,
     })
+}
+
+/// Where the document has the packet.
+const IN_THE_DOCUMENT: [&str; 2] = ["payload", "packet"];
+
+#[derive(Deserialize)]
+struct Document<'a> {
+    #[serde(borrow, default)]
+    function: Option<&'a RawValue>,
+    #[serde(borrow)]
+    payload: Object<Payload<'a>>,
+}
+
+#[derive(Deserialize)]
+struct Payload<'a> {
+    #[serde(borrow)]
+    packet: Object<RawEntry<'a>>,
 }
 
 /// Goes the way to the packet, and reads it.
