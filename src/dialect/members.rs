@@ -43,6 +43,17 @@ pub const MEMBERS: [&str; 37] = [
     "balance",
 ];
 
+/// The members of `extraData` that the program writes (section 2.3).
+pub const OWN_EXTRA: [&str; 7] = [
+    "pushToOriginator",
+    "callbackUrl",
+    "supportDocument",
+    "destinationBankCode",
+    "destinationBankName",
+    "destinationAccountName",
+    "destinationAccountNo",
+];
+
 /// A currency is read under this name, too (`dueAmount` of a bill has it): no other member may be called so.
 pub(super) const CURRENCY: (&str, &str) = ("currency", "currencyCode");
 

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use super::open::open;
 use crate::cli::Error;
 use crate::cli::config::Settings;
+use crate::dialect::OWN_EXTRA;
 use crate::domain::ServiceCode;
 use crate::intake::{BankDirectory, Documents, Rules, ServiceRule, WireRules};
 
@@ -41,18 +42,8 @@ pub(in crate::cli) fn of(settings: &Settings, folder: &Path) -> Result<Rules, Er
 
 /// What the dialect of the gateway asks of rows.
 fn wire(settings: &Settings) -> WireRules {
-    /// Members of `extraData` that the program writes.
-    const OWN: [&str; 7] = [
-        "pushToOriginator",
-        "callbackUrl",
-        "supportDocument",
-        "destinationBankCode",
-        "destinationBankName",
-        "destinationAccountName",
-        "destinationAccountNo",
-    ];
     let dialect = &settings.dialect.dialect;
-    let theirs = OWN.map(|ours| (ours, dialect.names.theirs(ours)));
+    let theirs = OWN_EXTRA.map(|ours| (ours, dialect.names.theirs(ours)));
     let renamed = theirs.iter().filter(|(ours, theirs)| ours != theirs);
     WireRules {
         decimals: dialect.decimals.clone(),

@@ -1,19 +1,8 @@
 //! Whether a row can be said in a dialect exactly. The load refuses rows that cannot; a batch may have been loaded before its
 //! dialect was chosen.
 
-use crate::dialect::{Dialect, ExtraType};
+use crate::dialect::{Dialect, ExtraType, OWN_EXTRA};
 use crate::domain::Instruction;
-
-/// Members of `extraData` that the program writes.
-const OWN: [&str; 7] = [
-    "pushToOriginator",
-    "callbackUrl",
-    "supportDocument",
-    "destinationBankCode",
-    "destinationBankName",
-    "destinationAccountName",
-    "destinationAccountNo",
-];
 
 /// Says why a row cannot be said in the dialect; `None` where it can.
 #[must_use]
@@ -32,8 +21,8 @@ pub fn misfit(row: &Instruction, dialect: &Dialect) -> Option<String> {
     }
     row.extra_members().find_map(|(name, value)| {
         // What a column of ours became has the name that the dialect gives it.
-        let is_own = OWN.contains(&name);
-        let is_taken = OWN
+        let is_own = OWN_EXTRA.contains(&name);
+        let is_taken = OWN_EXTRA
             .iter()
             .any(|own| dialect.names.theirs(own).eq_ignore_ascii_case(name));
         if is_taken && !is_own {
