@@ -1,7 +1,7 @@
 //! The HTTP side of the listener, with a bound on everything a caller controls.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -435,10 +435,14 @@ fn notes_of(body: &[u8], options: &Options, scrub: &Scrub) -> Vec<IncomingCallba
 /// Finds whatever has the form of an identifier.
 fn identifiers_in(body: &[u8]) -> Vec<PayerTransactionId> {
     let text = String::from_utf8_lossy(body);
-    text.split(|c: char| !c.is_ascii_alphanumeric())
+    // With the characters that stand in a prefix or a UUID, and without.
+    let long = text.split(|c: char| !c.is_ascii_alphanumeric() && !matches!(c, '.' | '_' | '-'));
+    let short = text.split(|c: char| !c.is_ascii_alphanumeric());
+    let found: BTreeSet<PayerTransactionId> = long
+        .chain(short)
         .filter_map(PayerTransactionId::parse)
-        .take(NAMED_MAX)
-        .collect()
+        .collect();
+    found.into_iter().take(NAMED_MAX).collect()
 }
 
 /// Notes a genuine body that says nothing that can be read.

@@ -257,6 +257,9 @@ fn hint_about_batch(error: &journal::Error) -> Option<&'static str> {
             "a rehearsal stays a rehearsal: go on with --sandbox, or load the file under another batch name for the gateway",
         ),
         E::UnknownBatch { .. } => Some("`disburse status` lists the batches of the journal"),
+        E::IdentifiersCollide { .. } => Some(
+            "give one of the two rows another reference; identifiers.form of the dialect can make them longer for new batches",
+        ),
         E::OtherWire { .. } => {
             Some("set the profile back, so that every repeat of a post has the same bytes")
         }

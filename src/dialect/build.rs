@@ -12,6 +12,7 @@ use super::types::{
     Callbacks, Dialect, EmptyExtra, Encoding, ExtraType, Header, Method, Operation, Replies,
     Signing,
 };
+use crate::domain::{IDENTIFIER_FORM, IdentifierForm};
 
 /// What a file sets, by dotted key. Each value was checked against the kind of its key.
 pub type Values = BTreeMap<String, Vec<String>>;
@@ -50,6 +51,8 @@ pub fn build(values: &Values, folder: &Path) -> Result<Dialect, Problem> {
         upload: beside(read, "upload"),
         country_of_row: read.text("envelope.country_code") == "row",
         names: names(read)?,
+        identifiers: IdentifierForm::parse(&read.text("identifiers.form"))
+            .ok_or_else(|| problem("identifiers.form", IDENTIFIER_FORM))?,
         amount_as_text: read.text("types.amount") == "text",
         decimals: read
             .below("types.decimals.")

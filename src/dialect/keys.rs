@@ -146,6 +146,13 @@ fn all() -> Vec<Key> {
             doc: "The gateway's name of this member, in requests, replies and callbacks.",
         });
     }
+    keys.push(key(
+        "identifiers.form",
+        Kind::Text,
+        &["{base32:26}"],
+        Affects::Requests,
+        "What our payerTransactionID looks like: a prefix, or none, and then {uuid} or {base32:16} to {base32:26} (characters of five bits). A batch keeps that of its load.",
+    ));
     types(&mut keys);
     signing(&mut keys, "signing", Affects::Requests);
     replies(&mut keys);

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use super::members::Names;
+use crate::domain::IdentifierForm;
 
 /// What a change of a key touches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -242,6 +243,8 @@ pub struct Dialect {
     pub country_of_row: bool,
     /// The members' names.
     pub names: Names,
+    /// What our identifiers look like.
+    pub identifiers: IdentifierForm,
     /// Whether amounts are texts.
     pub amount_as_text: bool,
     /// How many decimals the amounts of a service have; those of the currency where the service is not named.

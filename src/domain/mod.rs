@@ -9,6 +9,9 @@ mod batch;
 mod bill;
 mod boot_time;
 mod electricity;
+mod identifier;
+mod identifier_form;
+mod identifier_scheme;
 mod ids;
 mod msisdn;
 mod payment;
@@ -23,10 +26,12 @@ pub use batch::{ContentDigest, ControlTotals, Tally};
 pub use bill::BillAmount;
 pub use boot_time::BootTime;
 pub use electricity::Electricity;
-pub use ids::{
-    BatchName, GatewayTransactionId, IdError, Originator, PayerTransactionId, Reference, RowKey,
-    ServiceCode,
+pub use identifier::PayerTransactionId;
+pub use identifier_form::{
+    EXPECTED as IDENTIFIER_FORM, IdentifierForm, PACKED as IDENTIFIER_PACKED,
 };
+pub use identifier_scheme::{IdentifierScheme, RowKey};
+pub use ids::{BatchName, GatewayTransactionId, IdError, Originator, Reference, ServiceCode};
 pub use msisdn::{Country, Msisdn, MsisdnError};
 pub use payment::{
     AmountField, BankAccount, DocumentPath, Instruction, Payment, PaymentKind, UnknownKind,

@@ -19,7 +19,8 @@ pub fn identifiers(bytes: &[u8]) {
     }
     if let Some(id) = PayerTransactionId::parse(&text) {
         assert_eq!(id.as_str(), text);
-        assert!(text.len() == 26 && text.bytes().all(|byte| byte.is_ascii_alphanumeric()));
+        let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
+        assert!((16..=48).contains(&text.len()) && text.bytes().all(allowed));
     }
     let names = [
         (BatchName::parse(&text).map(|name| name.to_string()), 64),

@@ -11,7 +11,8 @@ use std::sync::Arc;
 
 use crate::dialect::ExtraType;
 use crate::domain::{
-    Country, Currency, Instruction, Money, PayerTransactionId, Reference, ServiceCode,
+    Country, Currency, IdentifierForm, Instruction, Money, PayerTransactionId, Reference,
+    ServiceCode,
 };
 
 use crate::ledger::correction::{Corrects, RejectedName};
@@ -401,18 +402,24 @@ impl Checker {
 fn corrects(layout: &Layout, record: &Record, found: &mut Findings) -> Option<Corrects> {
     // With a cell too many its name stands in another column, and is like nothing else that stands there.
     if record.len() != layout.columns.len() && layout.is_to_be_mended() {
-        let mut names = record.cells().map(str::trim).filter_map(|cell| {
-            let is_id = || PayerTransactionId::parse(cell).is_some();
-            match RejectedName::parse(cell) {
-                Some(_) => Some(Corrects::Rejected(cell.to_owned())),
-                None if layout.position(Field::Replaces).is_some() && is_id() => {
-                    Some(Corrects::Failed(cell.to_owned()))
-                }
-                None => None,
-            }
+        // A reference may look like an identifier with a prefix: one of the form that most have is told from it.
+        let ours: fn(&str) -> bool = |cell| IdentifierForm::DEFAULT.has(cell);
+        let any: fn(&str) -> bool = PayerTransactionId::is_one;
+        return [ours, any].into_iter().find_map(|is_id| {
+            let mut names =
+                record
+                    .cells()
+                    .map(str::trim)
+                    .filter_map(|cell| match RejectedName::parse(cell) {
+                        Some(_) => Some(Corrects::Rejected(cell.to_owned())),
+                        None if layout.position(Field::Replaces).is_some() && is_id(cell) => {
+                            Some(Corrects::Failed(cell.to_owned()))
+                        }
+                        None => None,
+                    });
+            let name = names.next();
+            name.filter(|_| names.next().is_none())
         });
-        let name = names.next();
-        return name.filter(|_| names.next().is_none());
     }
     let written = |field| {
         let cell = layout.cell(record, field);

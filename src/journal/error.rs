@@ -92,6 +92,10 @@ pub enum Error {
         configured: String,
     },
     #[error(
+        "lines {other} and {line} are different rows, and would have one identifier at the gateway: in the form {form} there are too few of them. Nothing was loaded"
+    )]
+    IdentifiersCollide { line: u64, other: u64, form: String },
+    #[error(
         "batch {batch} was started with {pinned}; this run is configured for {configured}, and its posts would differ"
     )]
     OtherWire {

@@ -4,8 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::domain::{
-    Amount, BatchName, Country, Currency, Instruction, Money, Originator, PayerTransactionId,
-    Payment, ResponseDetails, ServiceCode, Tally, Timestamp, Unpriced,
+    Amount, BatchName, Country, Currency, IdentifierForm, IdentifierScheme, Instruction, Money,
+    Originator, PayerTransactionId, Payment, ResponseDetails, ServiceCode, Tally, Timestamp,
+    Unpriced,
 };
 use crate::journal::generations::{ChangedRows, Waiting, WaitsFor};
 use crate::journal::refusal::{CrossRowError, LoadRefusal};
@@ -69,6 +70,8 @@ pub struct LoadPlan {
     pub batch: BatchName,
     /// Who pays.
     pub originator: Originator,
+    /// How the identifiers of a new batch are written; one that exists keeps its own.
+    pub form: IdentifierForm,
     /// The file's name, for the record.
     pub source: String,
     /// The time of the load; it becomes `datePaymentReceived`.
@@ -93,6 +96,18 @@ pub struct LoadPlan {
     pub new_documents: bool,
     /// Do everything, and commit nothing.
     pub dry_run: bool,
+}
+
+impl LoadPlan {
+    /// Returns what the identifiers of a new batch are derived from.
+    #[must_use]
+    pub fn scheme(&self) -> IdentifierScheme {
+        IdentifierScheme {
+            originator: self.originator.clone(),
+            batch: self.batch.clone(),
+            form: self.form.clone(),
+        }
+    }
 }
 
 /// What became of a load.

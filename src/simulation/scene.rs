@@ -98,6 +98,7 @@ pub(super) fn plan(now: Timestamp, presume_posted: bool) -> LoadPlan {
     LoadPlan {
         batch: batch(),
         originator: Originator::parse("acme").expect("a name"),
+        form: crate::domain::IdentifierForm::default(),
         source: "batch.csv".into(),
         now,
         purpose: crate::ledger::Purpose::Gateway,

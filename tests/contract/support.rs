@@ -165,6 +165,7 @@ pub fn plan() -> LoadPlan {
     LoadPlan {
         batch: batch(),
         originator: Originator::parse("acme").unwrap(),
+        form: disburse::domain::IdentifierForm::default(),
         source: "payroll.csv".into(),
         now: at(0),
         purpose: disburse::ledger::Purpose::Gateway,

@@ -578,6 +578,17 @@ async fn what_the_dialect_cannot_say_exactly_is_not_sent() {
             "is not a number",
         ),
         (&["types.decimals.B2C=0"], None, "more than 0 decimals"),
+        // It was loaded before the gateway was known to want UUIDs.
+        (
+            &["identifiers.form={uuid}"],
+            None,
+            "has not the form {uuid}",
+        ),
+        (
+            &["identifiers.form=PAY-{base32:26}"],
+            None,
+            "has not the form PAY-{base32:26}",
+        ),
     ] {
         let mut row = payment(A, ("KES", 150_055), ("KE", "254700000001"));
         let extra = extra.map(|(name, value)| (name.to_owned(), value.to_owned()));

@@ -123,6 +123,7 @@ fn plan(
     Ok(LoadPlan {
         batch: batch_name("check")?,
         originator: Originator::parse("check").map_err(Error::unexpected)?,
+        form: crate::domain::IdentifierForm::default(),
         source: String::new(),
         now: Timestamp::now(),
         purpose: crate::ledger::Purpose::Unknown,

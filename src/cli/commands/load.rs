@@ -214,6 +214,7 @@ pub(in crate::cli) fn plan(
         purpose,
         batch: batch_name(&options.batch)?,
         originator: settings.originator()?.clone(),
+        form: settings.dialect.dialect.identifiers.clone(),
         source: String::new(),
         now: now(),
         amend: options.amend,

@@ -114,6 +114,7 @@ fn plan(batch: &BatchName) -> Result<LoadPlan, Error> {
     Ok(LoadPlan {
         batch: batch.clone(),
         originator: Originator::parse("lookup").map_err(Error::unexpected)?,
+        form: crate::domain::IdentifierForm::default(),
         source: String::new(),
         now: Timestamp::now(),
         purpose: crate::ledger::Purpose::Unknown,

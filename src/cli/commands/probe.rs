@@ -19,6 +19,7 @@ use crate::cli::gateway;
 use crate::cli::session::Session;
 use crate::cli::terminal::output;
 use crate::cli::words::probe::{Finding, Seen, of_status};
+use crate::dialect::Dialect;
 use crate::domain::PayerTransactionId;
 use crate::gateway::{Gateway as _, Inquiry, LookupInquiry, reach};
 
@@ -101,7 +102,7 @@ async fn token(settings: &Settings) -> Result<Finding, Error> {
 /// Asks about an identifier that cannot exist: whatever the answer is, it is how "not found" reads here.
 async fn status(settings: &Settings) -> Result<Finding, Error> {
     let client = gateway::client(settings)?;
-    let id = nobodys()?;
+    let id = nobodys(&settings.dialect.dialect);
     let inquiry = Inquiry {
         id,
         gateway_transaction_id: None,
@@ -115,11 +116,11 @@ async fn status(settings: &Settings) -> Result<Finding, Error> {
     ))
 }
 
-/// An identifier that nobody has: 130 bits of chance.
-fn nobodys() -> Result<PayerTransactionId, Error> {
-    let symbols: Vec<char> = "0123456789ABCDEFGHJKMNPQRSTVWXYZ".chars().collect();
-    let text: String = (0..26).filter_map(|_| fastrand::choice(&symbols)).collect();
-    PayerTransactionId::parse(&text).ok_or_else(|| Error::unexpected("no identifier"))
+/// An identifier that nobody has: 80 bits of chance at least.
+fn nobodys(dialect: &Dialect) -> PayerTransactionId {
+    let mut chance = [0; 32];
+    chance.fill_with(|| fastrand::u8(..));
+    dialect.identifiers.write(&chance)
 }
 
 async fn float(settings: &Settings) -> Result<Finding, Error> {

@@ -21,7 +21,7 @@ pub(in crate::cli) async fn upload(
 ) -> Result<ExitStatus, Error> {
     let id = PayerTransactionId::parse(&arguments.id).ok_or_else(|| {
         Error::refused(format!(
-            "--id {:?}: expected a payerTransactionID of 26 characters (section 2.5); nothing was sent",
+            "--id {:?}: expected a payerTransactionID, such as 26 characters of base32 (section 2.5); nothing was sent",
             arguments.id
         ))
         .hint("payments.csv of the report, and `disburse explain`, name the identifier of every payment")

@@ -276,8 +276,8 @@ impl Gateway for HttpGateway {
             .map(|outgoing| outgoing.payment.id)
             .collect();
         let misfits = payments.iter().filter_map(|outgoing| {
-            let row = &outgoing.payment.instruction;
-            misfit(row, &self.dialect).map(|why| (row.line, why))
+            let payment = &outgoing.payment;
+            misfit(payment, &self.dialect).map(|why| (payment.instruction.line, why))
         });
         if let Some((line, why)) = misfits.into_iter().next() {
             return unsaid(&ids, line, &why);

@@ -2,11 +2,18 @@
 //! dialect was chosen.
 
 use crate::dialect::{Dialect, ExtraType, OWN_EXTRA};
-use crate::domain::Instruction;
+use crate::domain::Payment;
 
 /// Says why a row cannot be said in the dialect; `None` where it can.
 #[must_use]
-pub fn misfit(row: &Instruction, dialect: &Dialect) -> Option<String> {
+pub fn misfit(payment: &Payment, dialect: &Dialect) -> Option<String> {
+    if !dialect.identifiers.has(payment.id.as_str()) {
+        return Some(format!(
+            "its identifier {} has not the form {} of the dialect: it was loaded with another one",
+            payment.id, dialect.identifiers
+        ));
+    }
+    let row = &payment.instruction;
     if dialect.is_the_document() {
         return None;
     }

@@ -121,6 +121,7 @@ fn plan() -> LoadPlan {
     LoadPlan {
         batch: BatchName::parse("b").unwrap(),
         originator: Originator::parse("acme").unwrap(),
+        form: crate::domain::IdentifierForm::default(),
         source: "f.csv".into(),
         now: Timestamp::from_millis(1),
         purpose: crate::ledger::Purpose::Gateway,
@@ -138,6 +139,14 @@ fn plan() -> LoadPlan {
 
 /// Loads as the writer does: in a transaction that an error rolls back.
 fn load_rows(c: &mut WriteSession, count: u64) -> Result<Loaded, Error> {
+    load_in_form(c, count, crate::domain::IdentifierForm::default())
+}
+
+fn load_in_form(
+    c: &mut WriteSession,
+    count: u64,
+    form: crate::domain::IdentifierForm,
+) -> Result<Loaded, Error> {
     let (sender, receiver) = channel();
     let mut block: Vec<_> = (1..=count).map(|n| LoadRow::Valid(row(n))).collect();
     block.push(LoadRow::EndOfFile);
@@ -145,7 +154,7 @@ fn load_rows(c: &mut WriteSession, count: u64) -> Result<Loaded, Error> {
     drop(sender);
     c.execute_batch("begin immediate").unwrap();
     c.begin().unwrap();
-    let loaded = loading::load(c, &plan(), receiver).and_then(|loaded| {
+    let loaded = loading::load(c, &LoadPlan { form, ..plan() }, receiver).and_then(|loaded| {
         c.save()?;
         Ok(loaded)
     });
@@ -171,6 +180,21 @@ fn counts(path: &Path) -> Vec<i64> {
         c.query_row(&sql, [], |row| row.get(0)).unwrap()
     })
     .into()
+}
+
+// The form has one character here: two of 40 rows must share one.
+#[test]
+fn two_rows_that_would_have_one_identifier_are_refused_and_nothing_is_loaded() {
+    let (_folder, path) = fresh();
+    let mut c = WriteSession::new(for_writing(&path, Missing::Create).unwrap());
+    let form = crate::domain::IdentifierForm::colliding();
+    let error = load_in_form(&mut c, 40, form).unwrap_err();
+    assert!(
+        matches!(&error, Error::IdentifiersCollide { line, other, .. } if line != other),
+        "{error}"
+    );
+    assert_eq!(counts(&path), [0; 6]);
+    assert!(matches!(load_rows(&mut c, 40), Ok(Loaded::New(_))));
 }
 
 #[test]

@@ -6,6 +6,7 @@ use serde_json::value::RawValue;
 use super::json::{Members, array, object, raw};
 use super::seals::{Seals, Shown, authorization};
 use crate::dialect::{self, Dialect, EmptyExtra, ExtraType, Header, MEMBERS, Operation};
+use crate::domain::IdentifierForm;
 use crate::sandbox::books::tokens::Tokens;
 
 /// The path of every payment function, where the dialect names none.
@@ -230,6 +231,7 @@ fn packet_of(
 ) -> Result<Members, String> {
     if operation == Operation::Post {
         check_amount(dialect, &packet)?;
+        check_identifier(dialect, &packet)?;
         if dialect.country_of_row {
             let of = |members: &Members| members.get("countryCode").map(|raw| raw.get().to_owned());
             if of(&packet) != of(envelope) {
@@ -256,6 +258,21 @@ fn packet_of(
     };
     packet.extend(extra.map(|extra| ("extraData".to_owned(), extra)));
     Ok(packet)
+}
+
+fn check_identifier(dialect: &Dialect, packet: &Members) -> Result<(), String> {
+    let id: Option<String> = packet
+        .get("payerTransactionID")
+        .and_then(|raw| serde_json::from_str(raw.get()).ok());
+    // With the document's form whatever a client makes is taken, as the document names none.
+    let is_free = dialect.identifiers == IdentifierForm::DEFAULT;
+    match id {
+        Some(id) if !is_free && !dialect.identifiers.has(&id) => Err(format!(
+            "payerTransactionID has not the form {}",
+            dialect.identifiers
+        )),
+        _ => Ok(()),
+    }
 }
 
 fn check_amount(dialect: &Dialect, packet: &Members) -> Result<(), String> {

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use disburse::domain::{BatchName, Originator};
-use disburse::journal::LoadPlan;
+use disburse::domain::{BatchName, IdentifierForm, Originator};
+use disburse::journal::{LoadPlan, Loaded};
+use disburse::lifecycle::Class;
 
 use crate::support::*;
 
@@ -76,6 +77,84 @@ async fn originator_and_batch_are_part_of_every_identifier() {
         .unwrap();
     let found = snapshot.find("EMP-1").unwrap();
     assert!(!base.contains(&found[0].payment.id));
+}
+
+/// Those of every generation.
+fn all_identifiers(world: &World) -> Vec<String> {
+    let c = world.sql();
+    let mut statement = c.prepare("select identifier from identifier").unwrap();
+    let rows = statement.query_map([], |row| row.get(0)).unwrap();
+    rows.collect::<Result<_, _>>().unwrap()
+}
+
+#[tokio::test]
+async fn a_batch_keeps_the_form_of_its_identifiers_whatever_the_dialect_says_later() {
+    for form in ["{uuid}", "PAY-{base32:16}"] {
+        let form = IdentifierForm::parse(form).unwrap();
+        let in_form = || LoadPlan {
+            form: form.clone(),
+            ..plan()
+        };
+        let world = World::new();
+        world.load_new(in_form(), mixed()).await;
+        let first = world.identifiers();
+        assert!(first.iter().all(|id| form.has(id.as_str())), "{first:?}");
+        // Another journal derives the same.
+        let other = World::new();
+        other.load_new(in_form(), mixed()).await;
+        assert_eq!(other.identifiers(), first);
+        // The dialect has the document's form by now: the file is the same one, and what is added is written as the rest is.
+        let again = world.load(plan(), mixed()).await;
+        assert!(matches!(again, Loaded::AlreadyLoaded(_)), "{again:?}");
+        let more = LoadPlan {
+            amend: true,
+            ..plan()
+        };
+        let mut longer = mixed();
+        longer.push(row(20));
+        world.load_new(more, longer).await;
+        let now = world.identifiers();
+        assert_eq!(now.len(), first.len() + 1);
+        assert!(now.iter().all(|id| form.has(id.as_str())), "{now:?}");
+        // So are retries, and the chain vouches for all of it.
+        all_end(&world, Class::Failed, 141).await;
+        let retried = world.journal.retry(batch(), None, at(50)).await.unwrap();
+        assert_eq!(retried, now.len() as u64);
+        let all = all_identifiers(&world);
+        assert_eq!(all.len(), 2 * now.len());
+        assert!(all.iter().all(|id| form.has(id)), "{all:?}");
+        let proof = world.reader().snapshot(&batch()).unwrap().prove(None);
+        assert_eq!(proof.findings, Vec::<String>::new());
+    }
+}
+
+#[tokio::test]
+async fn another_form_in_the_row_of_a_batch_is_found() {
+    let world = World::loaded(3).await;
+    world
+        .sql()
+        .execute("update batch set identifier_form = '{uuid}'", [])
+        .unwrap();
+    let more = LoadPlan {
+        amend: true,
+        ..plan()
+    };
+    let (sender, receiver) = std::sync::mpsc::channel();
+    let added = disburse::journal::LoadRow::Valid(row(9));
+    sender
+        .send(vec![added, disburse::journal::LoadRow::EndOfFile])
+        .unwrap();
+    let error = world.journal.load(more, receiver).await.unwrap_err();
+    assert!(
+        error.to_string().contains("a form of identifiers"),
+        "{error}"
+    );
+    let proof = world.reader().snapshot(&batch()).unwrap().prove(None);
+    let said = proof.findings.join(" ");
+    assert!(
+        said.contains("does not come from its batch and its row"),
+        "{said}"
+    );
 }
 
 #[tokio::test]

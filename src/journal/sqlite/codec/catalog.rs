@@ -3,7 +3,7 @@
 use rusqlite::{Connection, OptionalExtension};
 
 use super::values::{batch_id, corrupt, identifier_of};
-use crate::domain::{BatchName, PayerTransactionId};
+use crate::domain::{BatchName, IdentifierForm, IdentifierScheme, Originator, PayerTransactionId};
 use crate::journal::Error;
 use crate::ledger::Purpose;
 use crate::ledger::recovery::JournalId;
@@ -52,6 +52,55 @@ pub(in crate::journal::sqlite) fn known_batch(
     batch_id(c, batch.as_str())?.ok_or_else(|| Error::UnknownBatch {
         name: batch.to_string(),
     })
+}
+
+/// Returns what stands for a form in the row of a batch: nothing for the one that there has always been.
+pub(in crate::journal::sqlite) fn form_text(form: &IdentifierForm) -> Option<String> {
+    (*form != IdentifierForm::DEFAULT).then(|| form.to_string())
+}
+
+/// Returns what the identifiers of a batch are derived from.
+pub(in crate::journal::sqlite) fn scheme_of(
+    c: &Connection,
+    batch_id: i64,
+    batch: &BatchName,
+) -> Result<IdentifierScheme, Error> {
+    let (originator, form): (String, Option<String>) = c
+        .prepare_cached("select originator, identifier_form from batch where batch_id = ?1")?
+        .query_row([batch_id], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let form = match form {
+        None => IdentifierForm::DEFAULT,
+        Some(text) => IdentifierForm::parse(&text)
+            .ok_or_else(|| corrupt("a form of identifiers that is not one"))?,
+    };
+    Ok(IdentifierScheme {
+        originator: Originator::parse(&originator).map_err(|_| corrupt("an originator"))?,
+        batch: batch.clone(),
+        form,
+    })
+}
+
+/// Returns the same once a payment of the batch has shown that nobody has changed the form: by another one its rows would be
+/// other payments to the gateway.
+pub(in crate::journal::sqlite) fn scheme_in_use(
+    c: &Connection,
+    batch_id: i64,
+    batch: &BatchName,
+) -> Result<IdentifierScheme, Error> {
+    let scheme = scheme_of(c, batch_id, batch)?;
+    let one: Option<String> = c
+        .query_row(
+            "select identifier from instruction where batch_id = ?1 limit 1",
+            [batch_id],
+            |row| row.get(0),
+        )
+        .optional()?;
+    match one {
+        Some(id) if !scheme.form.has(&id) => Err(corrupt(
+            "a form of identifiers that the payments of the batch do not have",
+        )),
+        _ => Ok(scheme),
+    }
 }
 
 /// Returns what was recorded of the purpose of a batch when it was loaded.

@@ -48,6 +48,7 @@ impl Load<'_> {
                 continue;
             }
             if let Some(first) = first.filter(|first| first.id == entry.id) {
+                self.assert_same_key(seq, self.base.saturating_add_unsigned(first.place) + 1)?;
                 above += 1;
                 self.repeated(first.line, seq, above, &mut sorted)?;
                 continue;
@@ -113,7 +114,7 @@ impl Load<'_> {
             );
         }
         let hash = row.content_hash();
-        let id = identifier(&self.plan.originator, self.plan, &row, hash, above);
+        let id = identifier(&self.scheme, self.plan, &row, hash, above);
         self.altered = true;
         self.c
             .prepare_cached("update instruction set identifier = ?2 where seq = ?1")?
@@ -125,6 +126,28 @@ impl Load<'_> {
             .prepare_cached("insert into identifier (identifier, seq) values (?1, ?2)")?
             .execute(params![id.as_str(), seq])?;
         Ok(())
+    }
+
+    /// Refuses two rows that would be one payment to the gateway although their keys differ: short identifiers can collide.
+    fn assert_same_key(&self, seq: i64, other: i64) -> Result<(), Error> {
+        let row = self.instruction(seq)?;
+        // An earlier load may have brought the other one: it is gone from this one then, and was compared.
+        let Some(other) = self.instruction_if_there(other)? else {
+            return Ok(());
+        };
+        let is_same = match (&row.reference, &other.reference) {
+            (Some(row), Some(other)) => row == other,
+            (None, None) => row.content_hash() == other.content_hash(),
+            (Some(_), None) | (None, Some(_)) => false,
+        };
+        match is_same {
+            true => Ok(()),
+            false => Err(Error::IdentifiersCollide {
+                line: row.line,
+                other: other.line,
+                form: self.scheme.form.to_string(),
+            }),
+        }
     }
 
     pub(in crate::journal::sqlite) fn good_row(&self, seq: i64) -> u64 {
@@ -145,7 +168,10 @@ impl Load<'_> {
             .query_row(params![identifier, self.base], |row| row.get(0))
             .optional()?;
         match earlier {
-            Some(earlier) => self.is_there(seq, earlier, sorted)?,
+            Some(earlier) => {
+                self.assert_same_key(seq, earlier)?;
+                self.is_there(seq, earlier, sorted)?;
+            }
             None => return Ok(false),
         }
         Ok(true)

@@ -10,7 +10,7 @@ use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, sync_channel};
 
-use crate::domain::PayerTransactionId;
+use crate::domain::{IDENTIFIER_PACKED, IdentifierForm, PayerTransactionId};
 use crate::journal::Error;
 
 /// Entries that are sorted in memory: 4 MiB.
@@ -18,7 +18,7 @@ const RUN: usize = 4 * 1024 * 1024 / BYTES;
 /// What is read ahead of each run.
 const AHEAD: usize = 32 * 1024;
 
-const ID: usize = 26;
+const ID: usize = IDENTIFIER_PACKED;
 const BYTES: usize = ID + 6 + 8;
 
 /// Where an instruction of a load stands.
@@ -34,19 +34,19 @@ pub(in crate::journal::sqlite) struct Entry {
 type Packed = [u8; BYTES];
 
 impl Entry {
-    fn pack(self) -> Packed {
+    fn pack(self, form: &IdentifierForm) -> Packed {
         let mut bytes = [0; BYTES];
-        bytes[..ID].copy_from_slice(self.id.as_str().as_bytes());
+        bytes[..ID].copy_from_slice(&form.pack(&self.id));
         bytes[ID..ID + 6].copy_from_slice(&self.place.to_be_bytes()[2..]);
         bytes[ID + 6..].copy_from_slice(&self.line.to_be_bytes());
         bytes
     }
 
-    fn unpack(bytes: &Packed) -> Option<Self> {
+    fn unpack(bytes: &Packed, form: &IdentifierForm) -> Option<Self> {
         let mut place = [0; 8];
         place[2..].copy_from_slice(&bytes[ID..ID + 6]);
         Some(Self {
-            id: PayerTransactionId::parse(std::str::from_utf8(&bytes[..ID]).ok()?)?,
+            id: form.unpack(bytes[..ID].try_into().ok()?)?,
             place: u64::from_be_bytes(place),
             line: u64::from_be_bytes(bytes[ID + 6..].try_into().ok()?),
         })
@@ -55,6 +55,7 @@ impl Entry {
 
 /// Takes entries in any order.
 pub(in crate::journal::sqlite) struct Order {
+    form: IdentifierForm,
     run: Vec<Packed>,
     run_max: usize,
     spilled: Option<Spilled>,
@@ -67,12 +68,13 @@ struct Spilled {
 }
 
 impl Order {
-    pub(in crate::journal::sqlite) fn new() -> Self {
-        Self::with_runs_of(RUN)
+    pub(in crate::journal::sqlite) fn new(form: &IdentifierForm) -> Self {
+        Self::with_runs_of(form, RUN)
     }
 
-    fn with_runs_of(run_max: usize) -> Self {
+    fn with_runs_of(form: &IdentifierForm, run_max: usize) -> Self {
         Self {
+            form: form.clone(),
             // Reserved at once, and touched as far as it is filled.
             run: Vec::with_capacity(run_max),
             run_max,
@@ -81,7 +83,7 @@ impl Order {
     }
 
     pub(in crate::journal::sqlite) fn push(&mut self, entry: Entry) -> Result<(), Error> {
-        self.run.push(entry.pack());
+        self.run.push(entry.pack(&self.form));
         if self.run.len() < self.run_max {
             return Ok(());
         }
@@ -122,6 +124,7 @@ impl Order {
         }
         sources.push(Source::Memory(self.run.into_iter()));
         let mut merge = Merge {
+            form: self.form,
             heads: BinaryHeap::with_capacity(sources.len()),
             sources,
         };
@@ -235,6 +238,7 @@ enum Source {
 
 /// The entries in their order.
 pub(in crate::journal::sqlite) struct Merge {
+    form: IdentifierForm,
     sources: Vec<Source>,
     heads: BinaryHeap<Reverse<(Packed, usize)>>,
 }
@@ -267,7 +271,9 @@ impl Merge {
             },
         };
         packed
-            .map(|packed| Entry::unpack(&packed).ok_or_else(|| unwritable("it reads otherwise")))
+            .map(|packed| {
+                Entry::unpack(&packed, &self.form).ok_or_else(|| unwritable("it reads otherwise"))
+            })
             .transpose()
     }
 }
@@ -289,26 +295,25 @@ fn unwritable(cause: impl std::fmt::Display) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::{BatchName, Originator, RowKey};
 
-    fn id(number: u8) -> PayerTransactionId {
-        let key = RowKey::Content {
-            hash: [number; 32],
-            above: 0,
-        };
-        let originator = Originator::parse("acme").unwrap();
-        PayerTransactionId::derive(&originator, &BatchName::parse("b").unwrap(), &key, 0)
+    fn id(form: &IdentifierForm, number: u8) -> PayerTransactionId {
+        form.write(&[number.wrapping_mul(91); 32])
     }
 
     #[test]
     fn entries_come_in_the_order_of_identifier_and_place_however_many_runs_they_fill() {
         let mut random = fastrand::Rng::with_seed(8);
-        for count in [0, 1, 7, 8, 9, 16, 100, 1024, 2047, 2048, 5000] {
-            let mut order = Order::with_runs_of(8);
+        let forms = ["{base32:26}", "PAY-{base32:16}", "x{uuid}"];
+        for (count, form) in [0, 1, 7, 8, 9, 16, 100, 1024, 2047, 2048, 5000]
+            .into_iter()
+            .zip(forms.iter().cycle())
+        {
+            let form = IdentifierForm::parse(form).unwrap();
+            let mut order = Order::with_runs_of(&form, 8);
             let mut entries = Vec::new();
             for place in 0..count {
                 let entry = Entry {
-                    id: id(random.u8(..20)),
+                    id: id(&form, random.u8(..20)),
                     place,
                     line: random.u64(..),
                 };

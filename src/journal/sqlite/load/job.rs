@@ -1,7 +1,7 @@
 //! A load under way.
 
 use super::corrections::Corrections;
-use crate::domain::{ContentDigest, Currency, ServiceCode, Tally};
+use crate::domain::{ContentDigest, Currency, IdentifierScheme, ServiceCode, Tally};
 use crate::journal::sqlite::evidence::instruction_blocks::Block;
 use crate::journal::sqlite::repeats::fingerprints::Key;
 use crate::journal::sqlite::session::transaction::WriteSession;
@@ -13,6 +13,8 @@ pub(in crate::journal::sqlite) type ByService = Vec<(ServiceCode, Currency, Tall
 pub(in crate::journal::sqlite) struct Load<'a> {
     pub(in crate::journal::sqlite) c: &'a WriteSession,
     pub(in crate::journal::sqlite) plan: &'a LoadPlan,
+    /// That of the batch on record, whatever form the dialect has by now.
+    pub(in crate::journal::sqlite) scheme: IdentifierScheme,
     pub(in crate::journal::sqlite) batch_id: i64,
     pub(in crate::journal::sqlite) load_id: i64,
     /// Rows with a greater number are of this load.

@@ -14,7 +14,7 @@ use super::job::{Lane, Load, Seen};
 use super::prepare::{self, Preparer};
 use super::sorted::Sorted;
 use crate::domain::{AmountField, Instruction, PayerTransactionId, ServiceCode, Tally};
-use crate::journal::sqlite::codec::catalog::purpose;
+use crate::journal::sqlite::codec::catalog::{form_text, purpose, scheme_in_use};
 use crate::journal::sqlite::codec::insert::{Insert, Placed};
 use crate::journal::sqlite::codec::values::NEVER;
 use crate::journal::sqlite::codec::values::{batch_id, corrupt, service_id, services};
@@ -74,9 +74,9 @@ impl<'a> Load<'a> {
         }
         let presumes = plan.presume_posted || open_recovery(c)?.is_some();
         let (key, services_on_record) = on_record(c, plan)?;
-        let batch_id = match existing {
-            Some(batch_id) => batch_id,
-            None => begin_batch(c, plan)?,
+        let (batch_id, scheme) = match existing {
+            Some(batch_id) => (batch_id, scheme_in_use(c, batch_id, &plan.batch)?),
+            None => (begin_batch(c, plan)?, plan.scheme()),
         };
         c.mark(batch_id);
         checked::begin(c)?;
@@ -90,6 +90,7 @@ impl<'a> Load<'a> {
         Ok(Ok(Self {
             c,
             plan,
+            scheme,
             batch_id,
             load_id: c.last_insert_rowid(),
             base: c.query_row("select coalesce(max(seq), 0) from instruction", [], |row| {
@@ -114,6 +115,7 @@ impl<'a> Load<'a> {
         let mut insert = Insert::new(self.c)?;
         let preparer = Preparer::new(
             self.plan,
+            &self.scheme,
             (self.load_id, self.base),
             Some(self.key),
             &self.services_on_record,
@@ -484,11 +486,12 @@ fn on_record(c: &WriteSession, plan: &LoadPlan) -> Result<(Key, Vec<ServiceCode>
 
 fn begin_batch(c: &WriteSession, plan: &LoadPlan) -> Result<i64, Error> {
     c.execute(
-        "insert into batch (name, originator, created_at) values (?1, ?2, ?3)",
+        "insert into batch (name, originator, created_at, identifier_form) values (?1, ?2, ?3, ?4)",
         params![
             plan.batch.as_str(),
             plan.originator.as_str(),
-            plan.now.as_millis()
+            plan.now.as_millis(),
+            form_text(&plan.form)
         ],
     )?;
     let batch_id = c.last_insert_rowid();

@@ -69,7 +69,7 @@ impl Load<'_> {
             }
         }
         // The first payment with its content, and the first identifier that none has.
-        let with = |above| identifier(&self.plan.originator, self.plan, &row, hash, above);
+        let with = |above| identifier(&self.scheme, self.plan, &row, hash, above);
         let first = self.payment_with(with(0).as_str())?;
         match nameless(&there, first.is_some(), self.plan.allow_equal_rows) {
             Nameless::There(payment) => {

@@ -6,7 +6,8 @@ use sha2::{Digest, Sha256};
 
 use super::external_sort::{Entry, Order};
 use crate::domain::{
-    AmountField, ContentDigest, Instruction, Originator, PayerTransactionId, RowKey, ServiceCode,
+    AmountField, ContentDigest, IdentifierScheme, Instruction, PayerTransactionId, RowKey,
+    ServiceCode,
 };
 use crate::journal::sqlite::codec::values::corrupt;
 use crate::journal::sqlite::evidence::instruction_blocks::BlockHasher;
@@ -21,6 +22,7 @@ const BLOCKS: usize = 4;
 /// The rows of a load as they pass by.
 pub(in crate::journal::sqlite) struct Preparer {
     plan: LoadPlan,
+    scheme: IdentifierScheme,
     base: i64,
     rows: u64,
     pub(in crate::journal::sqlite) digest: ContentDigest,
@@ -42,17 +44,19 @@ impl Preparer {
     /// Begins; the first instruction becomes the one after number `base`.
     pub(in crate::journal::sqlite) fn new(
         plan: &LoadPlan,
+        scheme: &IdentifierScheme,
         (load_id, base): (i64, i64),
         key: Option<Key>,
         services: &[ServiceCode],
     ) -> Self {
         Self {
             plan: plan.clone(),
+            scheme: scheme.clone(),
             base,
             rows: 0,
             digest: ContentDigest::default(),
             identifiers: Identifiers::default(),
-            order: Order::new(),
+            order: Order::new(&scheme.form),
             passing: BlockHasher::new(load_id, plan.now),
             fingerprints: key.map(Collector::new),
             through_others: key.map(Collector::new),
@@ -66,7 +70,7 @@ impl Preparer {
     pub(in crate::journal::sqlite) fn of_content(plan: &LoadPlan) -> Self {
         Self {
             content_only: true,
-            ..Self::new(plan, (0, 0), None, &[])
+            ..Self::new(plan, &plan.scheme(), (0, 0), None, &[])
         }
     }
 
@@ -121,7 +125,7 @@ impl Preparer {
         if self.content_only || replaces {
             return Ok(None);
         }
-        let id = identifier(&self.plan.originator, &self.plan, row, hash, 0);
+        let id = identifier(&self.scheme, &self.plan, row, hash, 0);
         self.order.push(Entry {
             id,
             place: self.rows,
@@ -184,7 +188,7 @@ pub(in crate::journal::sqlite) fn each(
 
 /// The identifier of a row: by its reference, or by its content and how many equal rows stand above it.
 pub(in crate::journal::sqlite) fn identifier<M>(
-    originator: &Originator,
+    scheme: &IdentifierScheme,
     plan: &LoadPlan,
     row: &Instruction<M>,
     hash: [u8; 32],
@@ -194,10 +198,12 @@ pub(in crate::journal::sqlite) fn identifier<M>(
         Some(reference) => RowKey::Reference(reference),
         None => RowKey::Content { hash, above },
     };
+    #[cfg(not(test))]
+    let _ = plan;
     #[cfg(test)]
     if crate::seeded_bugs::SeededBug::OtherIdentifierOnReload.is_active() {
         let moment = u32::try_from(plan.now.as_millis() % 1_000_000).unwrap_or(0);
-        return PayerTransactionId::derive(originator, &plan.batch, &key, moment);
+        return scheme.derive(&key, moment);
     }
-    PayerTransactionId::derive(originator, &plan.batch, &key, 0)
+    scheme.derive(&key, 0)
 }

@@ -96,8 +96,7 @@ impl Load<'_> {
             predecessor: named.id,
             hash: row.content_hash(),
         };
-        let id =
-            PayerTransactionId::derive(&self.plan.originator, &self.plan.batch, &key, generation);
+        let id = self.scheme.derive(&key, generation);
         if named.batch_id == self.batch_id
             && let Some(earlier) = crate::journal::sqlite::codec::catalog::find(self.c, id)?
         {

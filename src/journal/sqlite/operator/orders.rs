@@ -9,10 +9,9 @@ use super::retriable::not_allowed;
 use super::retriable::why_not;
 use super::unretried;
 use super::withdrawal::{self, WITHDRAWABLE};
-use crate::domain::{BatchName, Originator, Timestamp};
+use crate::domain::{BatchName, IdentifierScheme, Timestamp};
 use crate::journal::sqlite::Journal;
-use crate::journal::sqlite::codec::catalog::id_of;
-use crate::journal::sqlite::codec::catalog::known_batch;
+use crate::journal::sqlite::codec::catalog::{id_of, known_batch, scheme_in_use};
 use crate::journal::sqlite::codec::events::{
     PRESUMED_POSTED, REPLACED, WITHDRAWAL_ORDERED, event_numbers,
 };
@@ -322,8 +321,7 @@ fn close(
     c.mark(batch_id);
     let new = replace(
         c,
-        batch,
-        &originator_of(c, batch_id)?,
+        &scheme_in_use(c, batch_id, batch)?,
         batch_id,
         seq,
         moment.now,
@@ -333,15 +331,6 @@ fn close(
     }
     order(c, new, Event::Withdrawn, None, moment)?;
     Ok(true)
-}
-
-fn originator_of(c: &Connection, batch_id: i64) -> Result<Originator, Error> {
-    let originator: String = c.query_row(
-        "select originator from batch where batch_id = ?1",
-        [batch_id],
-        |row| row.get(0),
-    )?;
-    Originator::parse(&originator).map_err(|_| corrupt("an originator"))
 }
 
 /// Withdraws what was never posted of a whole batch, and orders the same of what an earlier journal may have posted.
@@ -401,7 +390,7 @@ pub(in crate::journal::sqlite) fn retry(
     let batch_number = known_batch(c, batch)?;
     let anew = Anew::begin(c, batch_number, repeats.map(|(plan, now)| (plan, *now)))?;
     c.mark(batch_number);
-    let originator = originator_of(c, batch_number)?;
+    let scheme = scheme_in_use(c, batch_number, batch)?;
     #[cfg(test)]
     if crate::seeded_bugs::SeededBug::RetryDoubtful.is_active() {
         c.execute(
@@ -417,7 +406,7 @@ pub(in crate::journal::sqlite) fn retry(
                 .prepare_cached("select service_id from life where seq = ?1")?
                 .query_row([seq], |row| row.get(0))?;
             assert_as_recorded(c, (batch_number, lane), seq)?;
-            let new = replace(c, batch, &originator, batch_number, seq, now)?;
+            let new = replace(c, &scheme, batch_number, seq, now)?;
             watch(c, new, &judged.failed, now)?;
             touched.add(id_of(c, new)?.as_str());
             retried += 1;
@@ -436,8 +425,7 @@ pub(in crate::journal::sqlite) fn retry(
 
 fn replace(
     c: &WriteSession,
-    batch: &BatchName,
-    originator: &Originator,
+    scheme: &IdentifierScheme,
     batch_number: i64,
     seq: i64,
     now: Timestamp,
@@ -458,9 +446,7 @@ fn replace(
     };
     let generation = old.generation + 1;
     let row = &old.instruction;
-    let id = old
-        .id
-        .of_retry(originator, batch, row.reference.as_ref(), old.generation);
+    let id = scheme.of_retry(old.id, row.reference.as_ref(), old.generation);
     let placed = Placed {
         batch_id: batch_number,
         load_id,

@@ -108,18 +108,27 @@ impl Changed {
 }
 
 impl Load<'_> {
-    pub(in crate::journal::sqlite) fn instruction(
+    /// Returns a row of the journal; `None` where this load has dropped it, as an earlier one had brought it.
+    pub(in crate::journal::sqlite) fn instruction_if_there(
         &self,
         seq: i64,
-    ) -> Result<Instruction<Stored>, Error> {
+    ) -> Result<Option<Instruction<Stored>>, Error> {
         let mut statement = self.c.prepare_cached(&format!(
             "select {PAYMENT_COLUMNS} from instruction i join service s using (service_id) where seq = ?1"
         ))?;
         let mut rows = statement.query([seq])?;
-        let row = rows
-            .next()?
-            .ok_or_else(|| corrupt("a row vanished in its own load"))?;
-        Ok(stored_of(row, 0)?.instruction)
+        match rows.next()? {
+            Some(row) => Ok(Some(stored_of(row, 0)?.instruction)),
+            None => Ok(None),
+        }
+    }
+
+    pub(in crate::journal::sqlite) fn instruction(
+        &self,
+        seq: i64,
+    ) -> Result<Instruction<Stored>, Error> {
+        self.instruction_if_there(seq)?
+            .ok_or_else(|| corrupt("a row vanished in its own load"))
     }
 
     /// Keeps the fingerprints of the file, and finds what of it repeats rows of other loads. Rows that do are set aside, where

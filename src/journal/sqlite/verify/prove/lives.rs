@@ -7,7 +7,7 @@ use rusqlite::{OptionalExtension, Row, params};
 
 use super::learn::{said_in, word};
 use super::prover::{Above, Verifier};
-use crate::domain::{BatchName, Originator, PayerTransactionId, RowKey, Timestamp};
+use crate::domain::{IdentifierScheme, PayerTransactionId, RowKey, Timestamp};
 use crate::journal::Error;
 use crate::journal::sqlite::codec::events::{REPLACED, fact_of, is_about_another};
 use crate::journal::sqlite::codec::values::NEVER;
@@ -77,7 +77,7 @@ struct Folded {
 
 impl Verifier<'_> {
     pub(super) fn lives(&mut self) -> Result<(), Error> {
-        let originator = self.originator()?;
+        let scheme = self.scheme()?;
         let mut statement = self.c.prepare(&format!(
             "select {PAYMENT_COLUMNS}, {}, i.seq, i.service_id, l.batch_id = i.batch_id and l.service_id = i.service_id,
                  l.replaced_by, l.seq is not null, l.known in (0, 1, 2), l.due_at
@@ -93,7 +93,7 @@ impl Verifier<'_> {
         while let Some(row) = rows.next()? {
             let seq: i64 = row.get(PAYMENT_WIDTH + 16)?;
             let outcome = subject(row).and_then(|mut subject| {
-                self.identifier(&originator, &subject)?;
+                self.identifier(&scheme, &subject)?;
                 let lane = match lanes.entry(subject.service_id) {
                     Entry::Occupied(entry) => entry.into_mut(),
                     Entry::Vacant(entry) => entry.insert(self.lane(subject.service_id)?),
@@ -111,7 +111,7 @@ impl Verifier<'_> {
                     subject.life_belongs = true;
                 }
                 self.due(&subject, latest)?;
-                self.compare(&originator, &subject, &folded)
+                self.compare(&scheme, &subject, &folded)
             });
             if let Err(error) = outcome {
                 self.find(format!("payment {seq} cannot be read: {error}"));
@@ -170,7 +170,7 @@ impl Verifier<'_> {
         })
     }
 
-    fn identifier(&mut self, originator: &Originator, subject: &Subject) -> Result<(), Error> {
+    fn identifier(&mut self, scheme: &IdentifierScheme, subject: &Subject) -> Result<(), Error> {
         let row = &subject.row;
         let seq: Option<i64> = self
             .c
@@ -188,11 +188,11 @@ impl Verifier<'_> {
             _ if row.generation > 0 => true,
             Some(reference) => {
                 let key = RowKey::Reference(reference);
-                PayerTransactionId::derive(originator, &self.batch, &key, row.generation) == row.id
+                scheme.derive(&key, row.generation) == row.id
             }
             None => {
                 let hash = row.instruction.content_hash();
-                self.above.derives(originator, &self.batch, hash, row.id)
+                self.above.derives(scheme, hash, row.id)
             }
         };
         if !derived {
@@ -284,7 +284,7 @@ impl Verifier<'_> {
 
     fn compare(
         &mut self,
-        originator: &Originator,
+        scheme: &IdentifierScheme,
         subject: &Subject,
         folded: &Folded,
     ) -> Result<(), Error> {
@@ -342,7 +342,7 @@ impl Verifier<'_> {
                 "payment {id} was posted, and its document was not uploaded"
             ));
         }
-        self.successor(originator, subject, folded)
+        self.successor(scheme, subject, folded)
     }
 
     /// Returns where a payment is counted, and with what; a row with retries is counted once, at its first generation.
@@ -396,7 +396,7 @@ impl Verifier<'_> {
     /// A retry repeats its instruction under the next identifier; a corrected row has one that comes from what it says.
     fn successor(
         &mut self,
-        originator: &Originator,
+        scheme: &IdentifierScheme,
         subject: &Subject,
         folded: &Folded,
     ) -> Result<(), Error> {
@@ -417,15 +417,12 @@ impl Verifier<'_> {
         };
         let id = next.row.id;
         let reference = row.instruction.reference.as_ref();
-        let retry = row
-            .id
-            .of_retry(originator, &self.batch, reference, row.generation);
+        let retry = scheme.of_retry(row.id, reference, row.generation);
         let key = RowKey::Corrected {
             predecessor: row.id,
             hash: next.row.instruction.content_hash(),
         };
-        let corrected =
-            PayerTransactionId::derive(originator, &self.batch, &key, next.row.generation);
+        let corrected = scheme.derive(&key, next.row.generation);
         let repeats = next.repeats || id == corrected && next.corrects;
         if !repeats || Some(next.row.generation) != row.generation.checked_add(1) {
             self.find(format!("the retry {id} does not repeat {}", row.id));
@@ -477,14 +474,11 @@ impl Above {
     /// Returns whether the identifier comes from this content, with some number of equal rows above it.
     fn derives(
         &mut self,
-        originator: &Originator,
-        batch: &BatchName,
+        scheme: &IdentifierScheme,
         hash: [u8; 32],
         id: PayerTransactionId,
     ) -> bool {
-        let is = |above| {
-            PayerTransactionId::derive(originator, batch, &RowKey::Content { hash, above }, 0) == id
-        };
+        let is = |above| scheme.derive(&RowKey::Content { hash, above }, 0) == id;
         if self.next.len() >= CONTENTS_MAX {
             self.next.clear();
         }

@@ -1,7 +1,8 @@
 //! What goes through a batch to prove it.
 
-use crate::domain::{BatchName, Originator};
+use crate::domain::{BatchName, IdentifierScheme};
 use crate::journal::proof::FINDINGS_SHOWN;
+use crate::journal::sqlite::codec::catalog::scheme_of;
 use crate::journal::sqlite::evidence::encoding::Terms;
 use crate::journal::sqlite::schema::open;
 use crate::journal::{Error, Proof};
@@ -58,14 +59,8 @@ impl Verifier<'_> {
         }
     }
 
-    pub(super) fn originator(&self) -> Result<Originator, Error> {
-        let text: String = self.c.query_row(
-            "select originator from batch where batch_id = ?1",
-            [self.batch_id],
-            |row| row.get(0),
-        )?;
-        Originator::parse(&text)
-            .map_err(|_| crate::journal::sqlite::codec::values::corrupt("an originator"))
+    pub(super) fn scheme(&self) -> Result<IdentifierScheme, Error> {
+        scheme_of(self.c, self.batch_id, &self.batch)
     }
 
     /// Compares tables, indexes and the triggers that guard them with those of a new journal.
