@@ -116,6 +116,34 @@ pub struct Shown {
 }
 
 impl Shown {
+    /// What was added up before: of lines that show it paid, returned, announced, with another amount, for somebody else.
+    #[must_use]
+    pub fn of(counts: [u32; 5], by: Option<MatchedBy>, entry: Option<i64>) -> Self {
+        let [paid, returned, pending, other_amount, other] = counts;
+        Self {
+            paid,
+            returned,
+            pending,
+            other_amount,
+            other,
+            by,
+            entry,
+            told: u8::MAX,
+        }
+    }
+
+    /// Returns how many lines say anything of it.
+    #[must_use]
+    pub fn counts(&self) -> [u32; 5] {
+        [
+            self.paid,
+            self.returned,
+            self.pending,
+            self.other_amount,
+            self.other,
+        ]
+    }
+
     /// Takes in one more line.
     pub fn add(&mut self, bearing: Bearing, by: MatchedBy, entry: i64) {
         let (count, weight) = match bearing {
