@@ -114,7 +114,10 @@ impl Reconciled {
     /// Returns whether there is nothing that a person must look at.
     #[must_use]
     pub fn agrees(&self) -> bool {
-        !self.found.iter().any(|(kind, tally)| kind.needs_a_person() && tally.count > 0)
+        !self
+            .found
+            .iter()
+            .any(|(kind, tally)| kind.needs_a_person() && tally.count > 0)
     }
 }
 

@@ -34,7 +34,11 @@ pub(super) fn read(
     loop {
         buffer.clear();
         let event = reader.read_event_into(&mut buffer).map_err(|error| {
-            StatementError::new(document.place(), format!("the XML cannot be read: {error}"), "fetch the statement again, whole")
+            StatementError::new(
+                document.place(),
+                format!("the XML cannot be read: {error}"),
+                "fetch the statement again, whole",
+            )
         })?;
         match event {
             Event::Start(start) => document.open(&start)?,
@@ -58,12 +62,20 @@ pub(super) fn read(
                     Err(_) => None,
                 };
                 let character = character.ok_or_else(|| {
-                    StatementError::new(document.place(), "the XML has an entity, which a statement has not", "this is no statement of a bank")
+                    StatementError::new(
+                        document.place(),
+                        "the XML has an entity, which a statement has not",
+                        "this is no statement of a bank",
+                    )
                 })?;
                 document.text(character.encode_utf8(&mut [0; 4]))?;
             }
             Event::DocType(_) => {
-                return Err(StatementError::new("", "the XML has a document type, which a statement has not", "this is no statement of a bank"));
+                return Err(StatementError::new(
+                    "",
+                    "the XML has a document type, which a statement has not",
+                    "this is no statement of a bank",
+                ));
             }
             Event::Decl(_) | Event::PI(_) | Event::Comment(_) => {}
             Event::Eof => break,
@@ -192,12 +204,20 @@ impl<'a> Document<'a> {
     }
 
     fn not_text(&self) -> StatementError {
-        StatementError::new(self.place(), "the XML is not UTF-8", "fetch the statement again, in UTF-8")
+        StatementError::new(
+            self.place(),
+            "the XML is not UTF-8",
+            "fetch the statement again, in UTF-8",
+        )
     }
 
     fn open(&mut self, start: &BytesStart<'_>) -> Result<(), StatementError> {
         if self.path.len() >= DEPTH_MAX {
-            return Err(StatementError::new(self.place(), "the XML is too deep for a statement", "this is no statement of a bank"));
+            return Err(StatementError::new(
+                self.place(),
+                "the XML is too deep for a statement",
+                "this is no statement of a bank",
+            ));
         }
         let name = String::from_utf8_lossy(start.local_name().as_ref()).into_owned();
         self.text.clear();
@@ -210,7 +230,10 @@ impl<'a> Document<'a> {
             2 => self.kind()?,
             3 if matches!(self.path[2].as_str(), "Stmt" | "Ntfctn") => {
                 self.statements += 1;
-                self.statement = Some(Statement { is_ours: true, ..Statement::default() });
+                self.statement = Some(Statement {
+                    is_ours: true,
+                    ..Statement::default()
+                });
             }
             4 if self.path[3] == "Ntry" => {
                 self.number += 1;
@@ -224,7 +247,11 @@ impl<'a> Document<'a> {
             6 if self.path[5] == "TxDtls" => {
                 if let Some(entry) = &mut self.entry {
                     if entry.details.len() >= DETAILS_MAX {
-                        return Err(StatementError::new(format!("entry {}", self.number), "the entry has too many transactions", "split the statement"));
+                        return Err(StatementError::new(
+                            format!("entry {}", self.number),
+                            "the entry has too many transactions",
+                            "split the statement",
+                        ));
                     }
                     entry.details.push(Details::default());
                 }
@@ -252,7 +279,11 @@ impl<'a> Document<'a> {
 
     fn text(&mut self, text: &str) -> Result<(), StatementError> {
         if self.text.len() + text.len() > TEXT_MAX {
-            return Err(StatementError::new(self.place(), "a text is too long for a statement", "look at the file"));
+            return Err(StatementError::new(
+                self.place(),
+                "a text is too long for a statement",
+                "look at the file",
+            ));
         }
         self.text.push_str(text);
         Ok(())
@@ -274,7 +305,10 @@ impl<'a> Document<'a> {
                 }
             }
             ["Bal", rest @ ..] => {
-                let balances = self.statement.as_mut().map(|statement| &mut statement.balances);
+                let balances = self
+                    .statement
+                    .as_mut()
+                    .map(|statement| &mut statement.balances);
                 if let Some(balance) = balances.and_then(|balances| balances.last_mut()) {
                     match rest {
                         ["Tp", "CdOrPrtry", "Cd"] => balance.code = value.0,
@@ -294,10 +328,14 @@ impl<'a> Document<'a> {
             rest => {
                 if let Some(statement) = &mut self.statement {
                     match rest {
-                        ["Acct", "Id", "IBAN"] | ["Acct", "Id", "Othr", "Id"] => statement.account = Some(value.0),
+                        ["Acct", "Id", "IBAN"] | ["Acct", "Id", "Othr", "Id"] => {
+                            statement.account = Some(value.0)
+                        }
                         ["FrToDt", "FrDtTm" | "FrDt"] => statement.from = day(&value.0),
                         ["FrToDt", "ToDtTm" | "ToDt"] => statement.to = day(&value.0),
-                        ["TxsSummry", "TtlNtries", "NbOfNtries"] => statement.told_entries = value.0.parse().ok(),
+                        ["TxsSummry", "TtlNtries", "NbOfNtries"] => {
+                            statement.told_entries = value.0.parse().ok()
+                        }
                         _ => {}
                     }
                 }
@@ -332,8 +370,15 @@ impl<'a> Document<'a> {
         if entry.status != "PDNG" && entry.status != "INFO" {
             let whole = money(entry.whole.amount.as_ref(), &place)?;
             let minor = i128::from(whole.minor);
-            statement.booked += if is_out(&entry.whole.direction, &place)? { -minor } else { minor };
-            statement.mixed |= self.summary.currency.is_some_and(|currency| currency != whole.currency);
+            statement.booked += if is_out(&entry.whole.direction, &place)? {
+                -minor
+            } else {
+                minor
+            };
+            statement.mixed |= self
+                .summary
+                .currency
+                .is_some_and(|currency| currency != whole.currency);
             self.summary.currency.get_or_insert(whole.currency);
         }
         if !statement.is_ours {
@@ -355,12 +400,20 @@ impl<'a> Document<'a> {
         {
             return Err(StatementError::new(
                 "",
-                format!("the statement does not add up: it names {told} entries, and has {}", statement.entries),
+                format!(
+                    "the statement does not add up: it names {told} entries, and has {}",
+                    statement.entries
+                ),
                 "an entry is missing: fetch the statement again, whole",
             ));
         }
         let find = |codes: [&str; 2]| {
-            let of = |code: &str| statement.balances.iter().find(|balance| balance.code == code);
+            let of = |code: &str| {
+                statement
+                    .balances
+                    .iter()
+                    .find(|balance| balance.code == code)
+            };
             of(codes[0]).or_else(|| of(codes[1]))
         };
         let read = |balance: Option<&Balance>| -> Result<Option<(Currency, i128, Option<Day>)>, StatementError> {
@@ -372,7 +425,9 @@ impl<'a> Document<'a> {
         };
         let opening = read(find(["OPBD", "PRCD"]))?;
         let closing = read(find(["CLBD", "CLBD"]))?;
-        if let (Some((currency, opening, _)), Some((_, closing, _)), false) = (opening, closing, statement.mixed) {
+        if let (Some((currency, opening, _)), Some((_, closing, _)), false) =
+            (opening, closing, statement.mixed)
+        {
             let mut running = Running::of(currency, opening);
             running.add(statement.booked);
             running.assert(closing, "")?;
@@ -383,9 +438,16 @@ impl<'a> Document<'a> {
                 self.summary.balanced = true;
             }
         } else if self.summary.format == "camt.053" && statement.is_ours && !statement.mixed {
-            return Err(StatementError::cut_off("", "a camt.053 without its opening and closing balance (OPBD, CLBD)"));
+            return Err(StatementError::cut_off(
+                "",
+                "a camt.053 without its opening and closing balance (OPBD, CLBD)",
+            ));
         }
-        let days = [statement.from, statement.to, closing.and_then(|(_, _, day)| day)];
+        let days = [
+            statement.from,
+            statement.to,
+            closing.and_then(|(_, _, day)| day),
+        ];
         if statement.is_ours {
             for day in days.into_iter().flatten() {
                 self.summary.reach(day);
@@ -397,11 +459,18 @@ impl<'a> Document<'a> {
 
     fn finish(self) -> Result<Summary, StatementError> {
         if !self.whole {
-            return Err(StatementError::cut_off(self.place(), "the XML ends before its end"));
+            return Err(StatementError::cut_off(
+                self.place(),
+                "the XML ends before its end",
+            ));
         }
         self.summary.assert_account(self.terms.account.as_deref())?;
         if self.statements == 0 {
-            return Err(StatementError::new("", "the file has no statement in it", "name the statement itself"));
+            return Err(StatementError::new(
+                "",
+                "the file has no statement in it",
+                "name the statement itself",
+            ));
         }
         Ok(self.summary)
     }
@@ -440,8 +509,12 @@ fn detail(details: &mut Details, path: &[&str], value: (String, String)) {
         ["AmtDtls", "TxAmt", "Amt"] => drop(details.amount.get_or_insert(value)),
         ["CdtDbtInd"] => details.direction = value.0,
         ["Refs", _] | ["Refs", "Prtry", "Ref"] if !value.0.is_empty() => details.refer(&value.0),
-        ["RltdPties", "CdtrAcct", "Id", "IBAN"] | ["RltdPties", "CdtrAcct", "Id", "Othr", "Id"] => details.recipient = value.0,
-        ["RltdPties", "CdtrAcct", "Prxy", "Id"] if details.recipient.is_empty() => details.recipient = value.0,
+        ["RltdPties", "CdtrAcct", "Id", "IBAN"] | ["RltdPties", "CdtrAcct", "Id", "Othr", "Id"] => {
+            details.recipient = value.0
+        }
+        ["RltdPties", "CdtrAcct", "Prxy", "Id"] if details.recipient.is_empty() => {
+            details.recipient = value.0
+        }
         ["RmtInf", ..] => details.tell(&value.0),
         ["AddtlTxInf"] => details.tell(&value.0),
         ["RtrInf", ..] => details.is_return = true,
@@ -454,7 +527,9 @@ fn charge(details: &mut Details, path: &[&str], value: (String, String)) {
     match path {
         ["TtlChrgsAndTaxAmt"] => (details.charge, details.charge_total) = (Some(value), true),
         ["Rcrd", "Amt"] | ["Amt"] => details.charge(value),
-        ["Rcrd", "ChrgInclInd"] => details.charge_included |= matches!(value.0.as_str(), "true" | "1"),
+        ["Rcrd", "ChrgInclInd"] => {
+            details.charge_included |= matches!(value.0.as_str(), "true" | "1")
+        }
         _ => {}
     }
 }
@@ -467,8 +542,12 @@ struct Minor {
 fn money(amount: Option<&(String, String)>, place: &str) -> Result<Minor, StatementError> {
     let wrong = |what: String| StatementError::new(place, what, "look at the file");
     let (text, code) = amount.ok_or_else(|| wrong("an amount is missing".to_owned()))?;
-    let currency = Currency::from_code(code)
-        .ok_or_else(|| wrong(format!("expected the currency of an amount, found {}", shown(code))))?;
+    let currency = Currency::from_code(code).ok_or_else(|| {
+        wrong(format!(
+            "expected the currency of an amount, found {}",
+            shown(code)
+        ))
+    })?;
     let is_plain = text.bytes().all(|b| b.is_ascii_digit() || b == b'.');
     match signed(text, '.', currency) {
         Ok(minor) if is_plain => Ok(Minor { minor, currency }),
@@ -481,7 +560,11 @@ fn is_out(direction: &str, place: &str) -> Result<bool, StatementError> {
     match direction {
         "DBIT" => Ok(true),
         "CRDT" => Ok(false),
-        other => Err(StatementError::new(place, format!("expected DBIT or CRDT, found {}", shown(other)), "look at the file")),
+        other => Err(StatementError::new(
+            place,
+            format!("expected DBIT or CRDT, found {}", shown(other)),
+            "look at the file",
+        )),
     }
 }
 
@@ -496,12 +579,20 @@ fn lines_of(entry: &Entry, place: &str) -> Result<Vec<StatementEntry>, Statement
         "" | "BOOK" => Standing::Booked,
         "PDNG" | "INFO" | "FUTR" => Standing::Pending,
         other => {
-            return Err(StatementError::new(place, format!("expected the status BOOK, PDNG or INFO, found {}", shown(other)), "look at the file"));
+            return Err(StatementError::new(
+                place,
+                format!(
+                    "expected the status BOOK, PDNG or INFO, found {}",
+                    shown(other)
+                ),
+                "look at the file",
+            ));
         }
     };
-    let day = entry.booking.or(entry.value).ok_or_else(|| {
-        StatementError::new(place, "the entry has no date", "look at the file")
-    })?;
+    let day = entry
+        .booking
+        .or(entry.value)
+        .ok_or_else(|| StatementError::new(place, "the entry has no date", "look at the file"))?;
     let is_single = entry.details.len() <= 1;
     let listed = entry.details.iter().all(|details| details.amount.is_some());
     let is_batch = !is_single && !listed || entry.details.is_empty() && entry.batch > 1;
@@ -524,11 +615,20 @@ fn lines_of(entry: &Entry, place: &str) -> Result<Vec<StatementEntry>, Statement
             "" => entry.whole.direction.as_str(),
             own => own,
         };
-        let flow = if is_out(direction, &place)? { Flow::Out } else { Flow::In };
+        let flow = if is_out(direction, &place)? {
+            Flow::Out
+        } else {
+            Flow::In
+        };
         sum.add_minor(found.currency, i128::from(found.minor));
-        let charged = if details.charge.is_some() || !is_single { *details } else { &entry.whole };
+        let charged = if details.charge.is_some() || !is_single {
+            *details
+        } else {
+            &entry.whole
+        };
         let fee = match charged.charge.as_ref() {
-            Some(charge) => Some(money(Some(charge), &place)?).filter(|fee| fee.currency == found.currency && fee.minor > 0),
+            Some(charge) => Some(money(Some(charge), &place)?)
+                .filter(|fee| fee.currency == found.currency && fee.minor > 0),
             None => None,
         };
         // The amount of the entry has its charge in it; that of a transaction is its own.
@@ -543,7 +643,12 @@ fn lines_of(entry: &Entry, place: &str) -> Result<Vec<StatementEntry>, Statement
         let mut references = details.references.clone();
         let mut text = details.text.clone();
         if is_batch {
-            references = entry.details.iter().flat_map(|one| one.references.iter().cloned()).take(REFERENCES_MAX).collect();
+            references = entry
+                .details
+                .iter()
+                .flat_map(|one| one.references.iter().cloned())
+                .take(REFERENCES_MAX)
+                .collect();
         }
         if transactions.len() == 1 {
             references.extend(entry.whole.references.iter().cloned());
@@ -554,13 +659,19 @@ fn lines_of(entry: &Entry, place: &str) -> Result<Vec<StatementEntry>, Statement
             day,
             flow,
             reversal: entry.reversal || details.is_return,
-            money: Money { amount, currency: found.currency },
+            money: Money {
+                amount,
+                currency: found.currency,
+            },
             standing,
             references,
             text,
             recipient: details.recipient.clone(),
             fee: fee.map(|fee| fee.minor),
-            is_charge: entry.family.split(' ').any(|code| matches!(code, "CHRG" | "COMM" | "FEES")),
+            is_charge: entry
+                .family
+                .split(' ')
+                .any(|code| matches!(code, "CHRG" | "COMM" | "FEES")),
             is_batch,
         });
     }

@@ -12,7 +12,18 @@ use crate::ledger::reconciliation::{Flow, Standing, StatementEntry};
 
 /// What a column of a statement may be.
 pub const COLUMNS: [&str; 13] = [
-    "date", "amount", "paid_out", "paid_in", "currency", "reference", "receipt", "description", "recipient", "fee", "balance", "status",
+    "date",
+    "amount",
+    "paid_out",
+    "paid_in",
+    "currency",
+    "reference",
+    "receipt",
+    "description",
+    "recipient",
+    "fee",
+    "balance",
+    "status",
     "account",
 ];
 
@@ -59,11 +70,30 @@ impl Default for Layout {
 }
 
 const BOOKED: [&str; 8] = [
-    "paid", "success", "successful", "completed", "complete", "settled", "booked", "posted",
+    "paid",
+    "success",
+    "successful",
+    "completed",
+    "complete",
+    "settled",
+    "booked",
+    "posted",
 ];
-const PENDING: [&str; 5] = ["pending", "processing", "in progress", "accepted", "authorised"];
+const PENDING: [&str; 5] = [
+    "pending",
+    "processing",
+    "in progress",
+    "accepted",
+    "authorised",
+];
 const NOT_EXECUTED: [&str; 7] = [
-    "failed", "rejected", "declined", "cancelled", "canceled", "expired", "error",
+    "failed",
+    "rejected",
+    "declined",
+    "cancelled",
+    "canceled",
+    "expired",
+    "error",
 ];
 const REVERSED: [&str; 3] = ["reversed", "returned", "refunded"];
 
@@ -112,7 +142,10 @@ impl Headers {
     fn all<'r>(&self, record: &'r csv::StringRecord, name: &str) -> Vec<&'r str> {
         let places = self.places.get(name).map(Vec::as_slice).unwrap_or_default();
         let cells = places.iter().filter_map(|place| record.get(*place));
-        cells.map(str::trim).filter(|cell| !cell.is_empty()).collect()
+        cells
+            .map(str::trim)
+            .filter(|cell| !cell.is_empty())
+            .collect()
     }
 
     fn first<'r>(&self, record: &'r csv::StringRecord, name: &str) -> &'r str {
@@ -126,7 +159,9 @@ pub(super) fn read(
     take: &mut dyn FnMut(StatementEntry) -> bool,
 ) -> Result<Summary, StatementError> {
     let layout = &terms.layout;
-    let beginning = input.fill_buf().map_err(|error| StatementError::io(&error))?;
+    let beginning = input
+        .fill_buf()
+        .map_err(|error| StatementError::io(&error))?;
     if beginning.contains(&0) {
         return Err(StatementError::new(
             "",
@@ -153,9 +188,16 @@ pub(super) fn read(
     let mut rows = 0_u64;
     while next(&mut reader, &mut record)? {
         rows += 1;
-        let place = format!("line {}", record.position().map_or(rows, csv::Position::line));
+        let place = format!(
+            "line {}",
+            record.position().map_or(rows, csv::Position::line)
+        );
         if record.len() > CELLS_MAX || record.iter().any(|cell| cell.len() > CELL_MAX) {
-            return Err(StatementError::new(place, "the row is too long", "look at the file: a quote may be missing"));
+            return Err(StatementError::new(
+                place,
+                "the row is too long",
+                "look at the file: a quote may be missing",
+            ));
         }
         if record.iter().all(|cell| cell.trim().is_empty()) {
             continue;
@@ -170,7 +212,11 @@ pub(super) fn read(
         if record.len() != headers.count {
             return Err(StatementError::new(
                 place,
-                format!("the row has {} cells, the headers are {}", record.len(), headers.count),
+                format!(
+                    "the row has {} cells, the headers are {}",
+                    record.len(),
+                    headers.count
+                ),
                 "a row that is cut off, or a total: fetch the statement again, or take the row out",
             ));
         }
@@ -188,7 +234,11 @@ pub(super) fn read(
 }
 
 fn no_headers(layout: &Layout) -> StatementError {
-    let named = layout.columns.values().flatten().map(|header| shown(header));
+    let named = layout
+        .columns
+        .values()
+        .flatten()
+        .map(|header| shown(header));
     let wanted: Vec<String> = match layout.columns.is_empty() {
         true => vec!["date".to_owned(), "amount".to_owned()],
         false => named.collect(),
@@ -205,9 +255,15 @@ fn next(
     record: &mut csv::StringRecord,
 ) -> Result<bool, StatementError> {
     reader.read_record(record).map_err(|error| {
-        let place = error.position().map_or_else(String::new, |at| format!("line {}", at.line()));
+        let place = error
+            .position()
+            .map_or_else(String::new, |at| format!("line {}", at.line()));
         match error.kind() {
-            csv::ErrorKind::Utf8 { .. } => StatementError::new(place, "the text is not UTF-8", "save the file as CSV in UTF-8"),
+            csv::ErrorKind::Utf8 { .. } => StatementError::new(
+                place,
+                "the text is not UTF-8",
+                "save the file as CSV in UTF-8",
+            ),
             _ => StatementError::new(place, error.to_string(), "look at the file"),
         }
     })
@@ -216,13 +272,18 @@ fn next(
 /// Tells what stands between cells by the first lines.
 fn delimiter_of(beginning: &[u8]) -> u8 {
     let line = beginning.split(|b| *b == b'\n').max_by_key(|line| {
-        line.iter().filter(|b| matches!(b, b',' | b';' | b'\t')).count()
+        line.iter()
+            .filter(|b| matches!(b, b',' | b';' | b'\t'))
+            .count()
     });
-    let count = |delimiter: u8| {
-        line.map_or(0, |line| line.iter().filter(|b| **b == delimiter).count())
-    };
+    let count =
+        |delimiter: u8| line.map_or(0, |line| line.iter().filter(|b| **b == delimiter).count());
     [b';', b'\t'].into_iter().fold(b',', |best, delimiter| {
-        if count(delimiter) > count(best) { delimiter } else { best }
+        if count(delimiter) > count(best) {
+            delimiter
+        } else {
+            best
+        }
     })
 }
 
@@ -274,7 +335,11 @@ impl Statement<'_> {
         let layout = &self.terms.layout;
         let wrong = |what: String, hint: &str| StatementError::new(place, what, hint);
         let account = headers.first(record, "account");
-        if !account.is_empty() && !self.summary.is_of(account, self.terms.account.as_deref(), place)? {
+        if !account.is_empty()
+            && !self
+                .summary
+                .is_of(account, self.terms.account.as_deref(), place)?
+        {
             return Ok(Vec::new());
         }
         let currency = self.currency(headers.first(record, "currency"), place)?;
@@ -288,14 +353,22 @@ impl Statement<'_> {
         };
         let moved = match (amount("amount")?, amount("paid_out")?, amount("paid_in")?) {
             (None, None, None) => {
-                return Err(wrong("the row has no amount".to_owned(), "a row that is cut off, or a total: fetch the statement again, or take the row out"));
+                return Err(wrong(
+                    "the row has no amount".to_owned(),
+                    "a row that is cut off, or a total: fetch the statement again, or take the row out",
+                ));
             }
             (Some(minor), None, None) if layout.positive_is_out => -minor,
             (Some(minor), None, None) => minor,
             // Some write what left with a minus, some without.
-            (None, out, income) => income.unwrap_or(0).saturating_sub(out.unwrap_or(0).saturating_abs()),
+            (None, out, income) => income
+                .unwrap_or(0)
+                .saturating_sub(out.unwrap_or(0).saturating_abs()),
             _ => {
-                return Err(wrong("the row has an amount, and one that was paid in or out".to_owned(), "name either the one column or the other two"));
+                return Err(wrong(
+                    "the row has an amount, and one that was paid in or out".to_owned(),
+                    "name either the one column or the other two",
+                ));
             }
         };
         let date = headers.first(record, "date");
@@ -307,11 +380,15 @@ impl Statement<'_> {
             wrong(format!("date: expected a date, found {}", shown(date)), "say how dates are written: --date-format '%d/%m/%Y', or '%d/%m/%Y %H:%M:%S' with a time")
         })?;
         match amount("balance")? {
-            Some(balance) => self.balances.add(moved.into(), balance.into(), currency, place),
+            Some(balance) => self
+                .balances
+                .add(moved.into(), balance.into(), currency, place),
             None => self.balances.missing = true,
         }
         let fee = amount("fee")?.map(i64::abs).filter(|fee| *fee > 0);
-        let Some(money) = Amount::from_minor(moved.saturating_abs()).map(|amount| Money { amount, currency }) else {
+        let Some(money) =
+            Amount::from_minor(moved.saturating_abs()).map(|amount| Money { amount, currency })
+        else {
             return Ok(Vec::new());
         };
         let (standing, came_back) = self.standing(headers.first(record, "status"), place)?;
@@ -350,8 +427,19 @@ impl Statement<'_> {
             code => Currency::from_code(&code.to_ascii_uppercase()),
         };
         found.ok_or_else(|| match text {
-            "" => StatementError::new(place, "nothing says the currency of the row", "name it: --currency KES, or its column: --column 'currency=Ccy'"),
-            code => StatementError::new(place, format!("currency: expected a code such as KES, found {}", shown(code)), "look at the column of the currency"),
+            "" => StatementError::new(
+                place,
+                "nothing says the currency of the row",
+                "name it: --currency KES, or its column: --column 'currency=Ccy'",
+            ),
+            code => StatementError::new(
+                place,
+                format!(
+                    "currency: expected a code such as KES, found {}",
+                    shown(code)
+                ),
+                "look at the column of the currency",
+            ),
         })
     }
 
@@ -359,7 +447,11 @@ impl Statement<'_> {
     fn standing(&self, text: &str, place: &str) -> Result<(Standing, bool), StatementError> {
         let layout = &self.terms.layout;
         let word = text.trim().to_lowercase();
-        let among = |words: &[String]| words.iter().any(|known| known.trim().to_lowercase() == word);
+        let among = |words: &[String]| {
+            words
+                .iter()
+                .any(|known| known.trim().to_lowercase() == word)
+        };
         let built_in = |words: &[&str]| words.contains(&word.as_str());
         if word.is_empty() || among(&layout.booked) {
             return Ok((Standing::Booked, false));
@@ -387,7 +479,8 @@ impl Statement<'_> {
     fn finish(mut self) -> Result<Summary, StatementError> {
         let balances = &self.balances;
         if !balances.missing
-            && let (Some(first), Some(last), Some(currency)) = (balances.first, balances.last, balances.currency)
+            && let (Some(first), Some(last), Some(currency)) =
+                (balances.first, balances.last, balances.currency)
         {
             if let Some(place) = &balances.breaks {
                 return Err(StatementError::new(
@@ -396,7 +489,11 @@ impl Statement<'_> {
                     "a line is missing, or was changed: fetch the statement again, whole",
                 ));
             }
-            let (oldest, newest) = if balances.falls { (first, last) } else { (last, first) };
+            let (oldest, newest) = if balances.falls {
+                (first, last)
+            } else {
+                (last, first)
+            };
             self.summary.currency = Some(currency);
             self.summary.opening = Some(oldest.1 - oldest.0);
             self.summary.closing = Some(newest.1);

@@ -24,7 +24,11 @@ impl StatementError {
     }
 
     pub(super) fn io(error: &std::io::Error) -> Self {
-        Self::new("", format!("it cannot be read: {error}"), "look at the file")
+        Self::new(
+            "",
+            format!("it cannot be read: {error}"),
+            "look at the file",
+        )
     }
 
     /// It was ended by whoever takes its lines.

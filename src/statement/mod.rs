@@ -51,7 +51,10 @@ impl Format {
         let text = text.trim_ascii_start();
         if text.starts_with(b"<") {
             Self::Camt
-        } else if [&b"{1:"[..], b":20:", b":25:"].iter().any(|tag| text.starts_with(tag)) {
+        } else if [&b"{1:"[..], b":20:", b":25:"]
+            .iter()
+            .any(|tag| text.starts_with(tag))
+        {
             Self::Mt940
         } else {
             Self::Csv
@@ -79,9 +82,15 @@ pub fn read(
     terms: &Terms,
     take: &mut dyn FnMut(StatementEntry) -> bool,
 ) -> Result<Summary, StatementError> {
-    let beginning = input.fill_buf().map_err(|error| StatementError::io(&error))?;
+    let beginning = input
+        .fill_buf()
+        .map_err(|error| StatementError::io(&error))?;
     if beginning.is_empty() {
-        return Err(StatementError::new("", "the file is empty", "name the statement itself"));
+        return Err(StatementError::new(
+            "",
+            "the file is empty",
+            "name the statement itself",
+        ));
     }
     let format = terms.format.unwrap_or_else(|| Format::of(beginning));
     match format {

@@ -38,9 +38,15 @@ pub(super) fn read(
         }
         number += 1;
         if line.len() as u64 == LINE_MAX {
-            return Err(StatementError::new(format!("line {number}"), "the line is too long for an MT940", "look at the file"));
+            return Err(StatementError::new(
+                format!("line {number}"),
+                "the line is too long for an MT940",
+                "look at the file",
+            ));
         }
-        let text = encoding_rs::WINDOWS_1252.decode_without_bom_handling(&line).0;
+        let text = encoding_rs::WINDOWS_1252
+            .decode_without_bom_handling(&line)
+            .0;
         let text = match std::str::from_utf8(&line) {
             Ok(text) => text.trim_end(),
             Err(_) => text.trim_end(),
@@ -64,7 +70,11 @@ pub(super) fn read(
         } else if !field.tag.is_empty() {
             field.bytes += content.len();
             if field.bytes > FIELD_MAX {
-                return Err(StatementError::new(format!("line {number}"), "the field is too long for an MT940", "look at the file"));
+                return Err(StatementError::new(
+                    format!("line {number}"),
+                    "the field is too long for an MT940",
+                    "look at the file",
+                ));
             }
             field.lines.push(content.to_owned());
         }
@@ -128,7 +138,9 @@ impl Reader<'_> {
         match field.tag.as_str() {
             "25" | "25P" => {
                 let account = value.trim();
-                self.is_ours = self.summary.is_of(account, self.terms.account.as_deref(), &place)?;
+                self.is_ours =
+                    self.summary
+                        .is_of(account, self.terms.account.as_deref(), &place)?;
             }
             "60F" | "60M" => self.open(value, field.tag == "60M", &place)?,
             "61" => self.line(&field.lines, &place)?,
@@ -152,12 +164,18 @@ impl Reader<'_> {
     fn open(&mut self, value: &str, is_page: bool, place: &str) -> Result<(), StatementError> {
         let balance = balance(value, place)?;
         if self.page.is_some() {
-            return Err(StatementError::cut_off(place, "a new one begins before its closing balance (:62F:)"));
+            return Err(StatementError::cut_off(
+                place,
+                "a new one begins before its closing balance (:62F:)",
+            ));
         }
         if self.is_ours {
             match self.follows.take() {
                 Some(follows) if is_page && follows != balance.minor => {
-                    return Err(StatementError::cut_off(place, "a page is missing, as the balances before and behind it differ"));
+                    return Err(StatementError::cut_off(
+                        place,
+                        "a page is missing, as the balances before and behind it differ",
+                    ));
                 }
                 Some(_) if !is_page => {
                     return Err(StatementError::cut_off(place, "its last page is missing"));
@@ -167,8 +185,16 @@ impl Reader<'_> {
                 }
                 _ => {}
             }
-            if self.summary.currency.is_some_and(|currency| currency != balance.currency) {
-                return Err(StatementError::new(place, "the file has statements in several currencies", "split the file: one account at a time"));
+            if self
+                .summary
+                .currency
+                .is_some_and(|currency| currency != balance.currency)
+            {
+                return Err(StatementError::new(
+                    place,
+                    "the file has statements in several currencies",
+                    "split the file: one account at a time",
+                ));
             }
             self.summary.currency = Some(balance.currency);
             self.summary.opening.get_or_insert(balance.minor);
@@ -183,10 +209,17 @@ impl Reader<'_> {
     fn close(&mut self, value: &str, is_page: bool, place: &str) -> Result<(), StatementError> {
         let balance = balance(value, place)?;
         let Some(page) = self.page.take() else {
-            return Err(StatementError::cut_off(place, "it has no opening balance (:60F:)"));
+            return Err(StatementError::cut_off(
+                place,
+                "it has no opening balance (:60F:)",
+            ));
         };
         if page.currency != balance.currency {
-            return Err(StatementError::new(place, "opening and closing balance are of different currencies", "look at the file"));
+            return Err(StatementError::new(
+                place,
+                "opening and closing balance are of different currencies",
+                "look at the file",
+            ));
         }
         page.running.assert(balance.minor, place)?;
         if self.is_ours {
@@ -201,13 +234,19 @@ impl Reader<'_> {
 
     fn line(&mut self, lines: &[String], place: &str) -> Result<(), StatementError> {
         let Some(page) = &mut self.page else {
-            return Err(StatementError::cut_off(place, "a line stands before its opening balance (:60F:)"));
+            return Err(StatementError::cut_off(
+                place,
+                "a line stands before its opening balance (:60F:)",
+            ));
         };
         let value = lines.first().map_or("", String::as_str);
         let odd = || {
             StatementError::new(
                 place,
-                format!("expected a line of an MT940 (date, D or C, amount with a comma), found {}", shown(value)),
+                format!(
+                    "expected a line of an MT940 (date, D or C, amount with a comma), found {}",
+                    shown(value)
+                ),
                 "look at the file",
             )
         };
@@ -244,7 +283,10 @@ impl Reader<'_> {
     fn end(&mut self, number: u64) -> Result<(), StatementError> {
         self.release()?;
         match self.page {
-            Some(_) => Err(StatementError::cut_off(format!("line {number}"), "the message ends without its closing balance (:62F:)")),
+            Some(_) => Err(StatementError::cut_off(
+                format!("line {number}"),
+                "the message ends without its closing balance (:62F:)",
+            )),
             None => Ok(()),
         }
     }
@@ -253,14 +295,20 @@ impl Reader<'_> {
         self.release()?;
         let place = format!("line {number}");
         if self.page.is_some() {
-            return Err(StatementError::cut_off(place, "it ends without its closing balance (:62F:)"));
+            return Err(StatementError::cut_off(
+                place,
+                "it ends without its closing balance (:62F:)",
+            ));
         }
         if self.follows.is_some() {
             return Err(StatementError::cut_off(place, "its last page is missing"));
         }
         self.summary.assert_account(self.terms.account.as_deref())?;
         if !self.closed {
-            return Err(StatementError::cut_off(place, "it has no balance (:60F: and :62F:)"));
+            return Err(StatementError::cut_off(
+                place,
+                "it has no balance (:60F: and :62F:)",
+            ));
         }
         Ok(self.summary)
     }
@@ -293,7 +341,10 @@ fn balance(value: &str, place: &str) -> Result<Balance, StatementError> {
     read().ok_or_else(|| {
         StatementError::new(
             place,
-            format!("expected a balance such as C251128KES1234,56, found {}", shown(value)),
+            format!(
+                "expected a balance such as C251128KES1234,56, found {}",
+                shown(value)
+            ),
             "look at the file",
         )
     })
@@ -388,13 +439,17 @@ fn information(lines: &[String]) -> (String, String) {
     let joined = lines.concat();
     let mut recipient = String::new();
     if let Some(rest) = joined.split("/CNTP/").nth(1) {
-        rest.split('/').next().unwrap_or_default().clone_into(&mut recipient);
+        rest.split('/')
+            .next()
+            .unwrap_or_default()
+            .clone_into(&mut recipient);
     }
     let spaced = lines.join(" ");
     let parts: Vec<&str> = joined.split('?').collect();
     let is_coded = parts.len() > 2
         && parts.iter().skip(1).all(|part| {
-            part.get(..2).is_some_and(|code| code.bytes().all(|b| b.is_ascii_digit()))
+            part.get(..2)
+                .is_some_and(|code| code.bytes().all(|b| b.is_ascii_digit()))
         });
     if !is_coded {
         return (format!("{spaced} {joined}"), recipient);
@@ -404,8 +459,8 @@ fn information(lines: &[String]) -> (String, String) {
         let (code, text) = part.split_at(2);
         match code {
             "31" => text.trim().clone_into(&mut recipient),
-            "20" | "21" | "22" | "23" | "24" | "25" | "26" | "27" | "28" | "29" | "60" | "61" | "62"
-            | "63" => purpose.push_str(text),
+            "20" | "21" | "22" | "23" | "24" | "25" | "26" | "27" | "28" | "29" | "60" | "61"
+            | "62" | "63" => purpose.push_str(text),
             _ => {}
         }
         words.push_str(text);

@@ -22,8 +22,8 @@ use crate::journal::sqlite::session::payments::subject;
 use crate::journal::sqlite::session::transaction::WriteSession;
 use crate::journal::sqlite::writer::queue::CommitMode;
 use crate::journal::{
-    Answered, Cancelled, Decided, Decision, Error, Failures, Finding, Looked, RepeatPlan, Seen, ToCancel,
-    Transition,
+    Answered, Cancelled, Decided, Decision, Error, Failures, Finding, Looked, RepeatPlan, Seen,
+    ToCancel, Transition,
 };
 use crate::ledger::decisions::{
     About, Asked, ByCode, Heard, Refusal, as_missed, is_within, may_fail,
@@ -227,7 +227,11 @@ fn decide_many(
         match decide_failed(c, seq, seen, asked, &one.decision, moment, policy)? {
             Ok(moved) => moves.push(moved),
             // Two decisions about one row: nothing of it stands.
-            Err(_) => return Err(crate::journal::sqlite::codec::values::corrupt("a decision that was judged otherwise just now")),
+            Err(_) => {
+                return Err(crate::journal::sqlite::codec::values::corrupt(
+                    "a decision that was judged otherwise just now",
+                ));
+            }
         }
     }
     Ok(Ok(moves))
@@ -240,7 +244,13 @@ fn record_paid(
     moment: StepContext,
 ) -> Result<Transition, Error> {
     let detail = json!({"reason": decision.reason, "evidence": decision.evidence});
-    let moved = order(c, seq, Event::DecidedPaid, Some(&detail.to_string()), moment)?;
+    let moved = order(
+        c,
+        seq,
+        Event::DecidedPaid,
+        Some(&detail.to_string()),
+        moment,
+    )?;
     acted_on(c, seq, ("resolve", "paid"), None, moment)?;
     Ok(moved)
 }

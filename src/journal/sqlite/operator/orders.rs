@@ -224,7 +224,14 @@ pub(in crate::journal::sqlite) fn hold(
     }
     assert_as_recorded(c, (subject.batch_id, subject.moved.lane), seq)?;
     c.mark(subject.batch_id);
-    carry_out(c, &mut subject, Event::ShownPaid, Some(detail), true, moment)?;
+    carry_out(
+        c,
+        &mut subject,
+        Event::ShownPaid,
+        Some(detail),
+        true,
+        moment,
+    )?;
     generations::settle(c, &mut subject, moment, None)?;
     Ok(true)
 }

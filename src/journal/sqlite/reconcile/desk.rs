@@ -75,7 +75,9 @@ impl StatementDesk {
                 entry.is_batch,
                 entry.is_payment(),
             ])?;
-        let mut insert = self.c.prepare_cached("insert into name (key, n) values (?1, ?2)")?;
+        let mut insert = self
+            .c
+            .prepare_cached("insert into name (key, n) values (?1, ?2)")?;
         for name in names {
             insert.execute(params![name, self.entries])?;
         }
@@ -84,7 +86,9 @@ impl StatementDesk {
 
     /// Returns a line for a person.
     pub(super) fn stated(&self, n: i64) -> Result<StatedEntry, Error> {
-        let mut statement = self.c.prepare_cached("select place, day, flow, minor, currency, reference from entry where n = ?1")?;
+        let mut statement = self.c.prepare_cached(
+            "select place, day, flow, minor, currency, reference from entry where n = ?1",
+        )?;
         let mut rows = statement.query([n])?;
         let row = rows.next()?.ok_or_else(|| corrupt("a line that is gone"))?;
         Ok(StatedEntry {

@@ -61,13 +61,17 @@ impl Snapshot<'_> {
         )?;
         let mut found = Vec::new();
         let mut rows = names.query([])?;
-        let mut known = self.c.prepare_cached("select 1 from identifier where identifier = ?1")?;
+        let mut known = self
+            .c
+            .prepare_cached("select 1 from identifier where identifier = ?1")?;
         while let Some(row) = rows.next()? {
             if known.exists([row.get_ref(0)?.as_str().unwrap_or_default()])? {
                 found.push(row.get::<_, i64>(1)?);
             }
         }
-        let mut note = desk.c.prepare_cached("update entry set elsewhere = 1 where n = ?1")?;
+        let mut note = desk
+            .c
+            .prepare_cached("update entry set elsewhere = 1 where n = ?1")?;
         for n in found {
             note.execute([n])?;
         }
@@ -86,7 +90,10 @@ fn lay_out_one(desk: &StatementDesk, row: &Row<'_>, zone: &WireZone) -> Result<(
         "" => Vec::new(),
         text => serde_json::from_str(text).map_err(|_| corrupt("members that are none"))?,
     };
-    let account: String = match (row.get::<_, String>(16)?, BankAccount::among(&extra).account_number) {
+    let account: String = match (
+        row.get::<_, String>(16)?,
+        BankAccount::among(&extra).account_number,
+    ) {
         (own, "") if own.is_empty() => msisdn.clone(),
         (own, bank) if own.is_empty() || own == msisdn && !bank.is_empty() => bank.to_owned(),
         (own, _) => own,
@@ -94,8 +101,14 @@ fn lay_out_one(desk: &StatementDesk, row: &Row<'_>, zone: &WireZone) -> Result<(
     let settled = row.get::<_, Option<i64>>(21)?.map(Timestamp::from_millis);
     let posted = life.attempts > 0 || life.is_exposed();
     // Of several posts only the last has its time on record: what came before may have been any time since the load.
-    let from = life.posted_at.filter(|_| life.attempts == 1).unwrap_or(received);
-    let last = [life.posted_at, settled, Some(received)].into_iter().flatten().max();
+    let from = life
+        .posted_at
+        .filter(|_| life.attempts == 1)
+        .unwrap_or(received);
+    let last = [life.posted_at, settled, Some(received)]
+        .into_iter()
+        .flatten()
+        .max();
     let last = Day::of(last.unwrap_or(received), zone);
     desk.c
         .prepare_cached(
@@ -121,7 +134,9 @@ fn lay_out_one(desk: &StatementDesk, row: &Row<'_>, zone: &WireZone) -> Result<(
         ])?;
     let identifier: Option<String> = Some(row.get(11)?);
     let keys = [identifier, row.get(22)?, row.get(23)?, row.get(24)?];
-    let mut insert = desk.c.prepare_cached("insert into key (key, rank, seq) values (?1, ?2, ?3)")?;
+    let mut insert = desk
+        .c
+        .prepare_cached("insert into key (key, rank, seq) values (?1, ?2, ?3)")?;
     for (key, rank) in keys.into_iter().zip([0, 1, 2, 2]) {
         if let Some(key) = key.filter(|key: &String| !key.trim().is_empty()) {
             insert.execute(params![key.trim(), rank, seq])?;
@@ -166,7 +181,8 @@ impl Facts {
                 state: state_of(row.get(1)?)?,
                 was_posted: row.get(2)?,
                 money: money_of(row.get(3)?, &row.get::<_, String>(4)?)?,
-                msisdn: Msisdn::from_digits(&row.get::<_, String>(5)?).ok_or_else(|| corrupt("a phone number that is not one"))?,
+                msisdn: Msisdn::from_digits(&row.get::<_, String>(5)?)
+                    .ok_or_else(|| corrupt("a phone number that is not one"))?,
                 account: "",
                 country: country_of(&row.get::<_, String>(7)?)?,
                 from: day(8)?,
@@ -188,7 +204,11 @@ fn line_of(row: &Row<'_>, at: usize) -> Result<StatementEntry, Error> {
     Ok(StatementEntry {
         place: row.get(at + 1)?,
         day: Day::from_number(row.get(at + 2)?),
-        flow: if row.get(at + 3)? { Flow::In } else { Flow::Out },
+        flow: if row.get(at + 3)? {
+            Flow::In
+        } else {
+            Flow::Out
+        },
         reversal: row.get(at + 4)?,
         money: money_of(row.get(at + 5)?, &row.get::<_, String>(at + 6)?)?,
         standing: standing_of(row.get(at + 7)?),
@@ -211,9 +231,15 @@ impl StatementDesk {
              create index name_by_key on name (key);
              insert into hit select name.n, key.rank, key.seq from key cross join name using (key);",
         )?;
-        let mut hits = self.c.prepare("select n, rank, seq from hit order by n, rank, seq")?;
-        let mut name = self.c.prepare("update entry set seq = ?2, by = ?3 where n = ?1")?;
-        let mut several = self.c.prepare("update entry set several = 1, seq = null, by = null where n = ?1")?;
+        let mut hits = self
+            .c
+            .prepare("select n, rank, seq from hit order by n, rank, seq")?;
+        let mut name = self
+            .c
+            .prepare("update entry set seq = ?2, by = ?3 where n = ?1")?;
+        let mut several = self
+            .c
+            .prepare("update entry set several = 1, seq = null, by = null where n = ?1")?;
         let mut rows = hits.query([])?;
         let mut before: Option<(i64, i64, i64)> = None;
         while let Some(row) = rows.next()? {
@@ -280,7 +306,8 @@ impl StatementDesk {
              order by 1, 2, 3",
         )?;
         let mut rows = both.query([])?;
-        let mut group: (Option<(String, i64, String)>, Vec<Candidate>, Vec<Line>) = Default::default();
+        let mut group: (Option<(String, i64, String)>, Vec<Candidate>, Vec<Line>) =
+            Default::default();
         while let Some(row) = rows.next()? {
             let key = (row.get(0)?, row.get(1)?, row.get(2)?);
             if group.0.as_ref() != Some(&key) {
@@ -317,7 +344,9 @@ impl StatementDesk {
             let mut shown = Shown::default();
             shown.add(bearing(&facts.view(), &entry), by, n);
             self.save(Some((facts, shown)))?;
-            self.c.prepare_cached("update entry set seq = ?2, by = ?3 where n = ?1")?.execute([n, seq, by_number(by)])?;
+            self.c
+                .prepare_cached("update entry set seq = ?2, by = ?3 where n = ?1")?
+                .execute([n, seq, by_number(by)])?;
         }
         Ok(())
     }
@@ -325,12 +354,19 @@ impl StatementDesk {
     /// Writes down what is found of each payment.
     fn judge(&self, period: Option<Period>) -> Result<(), Error> {
         let mut payments = self.c.prepare("select seq, state, posted, last_day, paid, returned, pending, other_amount, other, by, entry from payment order by seq")?;
-        let mut note = self.c.prepare("update payment set kind = ?2 where seq = ?1")?;
+        let mut note = self
+            .c
+            .prepare("update payment set kind = ?2 where seq = ?1")?;
         let mut rows = payments.query([])?;
         while let Some(row) = rows.next()? {
             let last = Day::from_number(row.get(3)?);
             let covered = period.is_some_and(|period| period.covers(last));
-            let found = kind(state_of(row.get(1)?)?, row.get(2)?, &shown_of(row, 4)?, covered);
+            let found = kind(
+                state_of(row.get(1)?)?,
+                row.get(2)?,
+                &shown_of(row, 4)?,
+                covered,
+            );
             note.execute(params![row.get::<_, i64>(0)?, place_of(found)])?;
         }
         Ok(())
@@ -356,7 +392,9 @@ impl StatementDesk {
                 self.tell_lines(kind, condition, &mut add)?;
             }
             let about_payments = condition(kind).is_none();
-            told.shares_days |= about_payments && !matches!(kind, FindingKind::NotCovered | FindingKind::Unpaid) && tally.count > 0;
+            told.shares_days |= about_payments
+                && !matches!(kind, FindingKind::NotCovered | FindingKind::Unpaid)
+                && tally.count > 0;
             if tally.count > 0 {
                 told.found.push((kind, tally));
             }
@@ -392,8 +430,15 @@ impl StatementDesk {
         Ok(())
     }
 
-    fn tell_lines(&self, kind: FindingKind, condition: &str, add: &mut Each<'_>) -> Result<(), Error> {
-        let mut lines = self.c.prepare(&format!("select n from entry where seq is null and {condition} order by n"))?;
+    fn tell_lines(
+        &self,
+        kind: FindingKind,
+        condition: &str,
+        add: &mut Each<'_>,
+    ) -> Result<(), Error> {
+        let mut lines = self.c.prepare(&format!(
+            "select n from entry where seq is null and {condition} order by n"
+        ))?;
         let mut rows = lines.query([])?;
         while let Some(row) = rows.next()? {
             add(StatementFinding {
@@ -419,18 +464,28 @@ fn shown_of(row: &Row<'_>, at: usize) -> Result<Shown, Error> {
 
 fn place_of(kind: FindingKind) -> i64 {
     let place = FindingKind::ALL.iter().position(|known| *known == kind);
-    place.and_then(|place| i64::try_from(place).ok()).unwrap_or(-1)
+    place
+        .and_then(|place| i64::try_from(place).ok())
+        .unwrap_or(-1)
 }
 
 /// Which lines that belong to no payment are a finding of this kind.
 fn condition(kind: FindingKind) -> Option<&'static str> {
     match kind {
         FindingKind::NamesSeveral => Some("several = 1"),
-        FindingKind::UnknownThere => Some("several = 0 and elsewhere = 0 and pays = 1 and currency in (select distinct currency from payment)"),
+        FindingKind::UnknownThere => Some(
+            "several = 0 and elsewhere = 0 and pays = 1 and currency in (select distinct currency from payment)",
+        ),
         FindingKind::OtherBatch => Some("several = 0 and elsewhere = 1"),
-        FindingKind::Charge => Some("several = 0 and elsewhere = 0 and charge = 1 and standing = 0 and pays = 0"),
-        FindingKind::Credit => Some("several = 0 and elsewhere = 0 and charge = 0 and pays = 0 and standing = 0"),
-        FindingKind::Aside => Some("several = 0 and elsewhere = 0 and (standing <> 0 or pays = 1 and currency not in (select distinct currency from payment))"),
+        FindingKind::Charge => {
+            Some("several = 0 and elsewhere = 0 and charge = 1 and standing = 0 and pays = 0")
+        }
+        FindingKind::Credit => {
+            Some("several = 0 and elsewhere = 0 and charge = 0 and pays = 0 and standing = 0")
+        }
+        FindingKind::Aside => Some(
+            "several = 0 and elsewhere = 0 and (standing <> 0 or pays = 1 and currency not in (select distinct currency from payment))",
+        ),
         _ => None,
     }
 }

@@ -45,7 +45,12 @@ impl Journal {
             let detail = summary_said(&facts, &reconciled, kept.len(), count).to_string();
             let digest: [u8; 32] = digest.finalize().into();
             append(c, batch_id, moment, (RECONCILED, Some(digest)), &detail)?;
-            c.acted(batch_id, moment.now, "reconcile", facts.source.as_str().into())?;
+            c.acted(
+                batch_id,
+                moment.now,
+                "reconcile",
+                facts.source.as_str().into(),
+            )?;
             Ok(count)
         })
         .await
@@ -80,16 +85,25 @@ fn hold_all(
     let mut touched = Touched::default();
     let mut count = 0;
     for (seq, line) in held {
-        let detail = json!({"statement": facts.source, "statement_digest": facts.digest, "line": line});
+        let detail =
+            json!({"statement": facts.source, "statement_digest": facts.digest, "line": line});
         if hold(c, *seq, &detail.to_string(), moment)? {
-            let id: String = c.prepare_cached("select identifier from instruction where seq = ?1")?.query_row([seq], |row| row.get(0))?;
+            let id: String = c
+                .prepare_cached("select identifier from instruction where seq = ?1")?
+                .query_row([seq], |row| row.get(0))?;
             touched.add(&id);
             count += 1;
         }
     }
     if count > 0 {
         // A copy of before must not pay them again.
-        c.act_upon((batch_id, moment.now), "reconcile --held", Value::Null, &touched, None)?;
+        c.act_upon(
+            (batch_id, moment.now),
+            "reconcile --held",
+            Value::Null,
+            &touched,
+            None,
+        )?;
     }
     Ok(count)
 }

@@ -88,7 +88,8 @@ impl Snapshot<'_> {
             let mut read = Vec::new();
             while let Some(row) = rows.next()? {
                 let detail: String = row.get(2)?;
-                let detail = serde_json::from_str(&detail).map_err(|_| corrupt("a detail that is not JSON"))?;
+                let detail = serde_json::from_str(&detail)
+                    .map_err(|_| corrupt("a detail that is not JSON"))?;
                 read.push((row.get(0)?, row.get(1)?, detail));
             }
             Ok(read)

@@ -10,8 +10,8 @@ use crate::journal::Error;
 use crate::journal::sqlite::codec::catalog::{account, loaded_for, rehearsal};
 use crate::journal::sqlite::codec::events::{
     ACCOUNT_MOVED, ACCOUNT_TAKEN, BILLED, CLAIMED_TOGETHER, FILE_LOADED, GATEWAY_MOVED, MENDED,
-    MIGRATED, PINNED, RECONCILED, REPLACED, ROW_WITHDRAWN, ROWS_LOADED, STATEMENT_FINDING, UPLOADED,
-    WATCHED,
+    MIGRATED, PINNED, RECONCILED, REPLACED, ROW_WITHDRAWN, ROWS_LOADED, STATEMENT_FINDING,
+    UPLOADED, WATCHED,
 };
 use crate::journal::sqlite::evidence::digests::{
     EVIDENCE, EVIDENCE_WIDTH, SAID, bill_digest, file_digest, pin_digest, upload_digest,
@@ -156,7 +156,9 @@ impl Verifier<'_> {
         }
         let found: Digest = std::mem::take(&mut covered.stated).finalize().into();
         if row.get::<_, Option<Digest>>(7)? != Some(found) {
-            self.find("the findings of a reconciliation with a statement are not as they were recorded");
+            self.find(
+                "the findings of a reconciliation with a statement are not as they were recorded",
+            );
         }
         Ok(())
     }
