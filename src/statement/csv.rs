@@ -246,7 +246,7 @@ fn no_headers(layout: &Layout) -> StatementError {
     StatementError::new(
         "",
         format!("no row has the headers {}", wanted.join(", ")),
-        "name the columns: --column 'date=Completion Time' --column 'amount=Amount', or in [statements.NAME]",
+        "name the columns: --column 'date=Completion Time' --column 'amount=Amount'",
     )
 }
 
@@ -502,7 +502,7 @@ impl Statement<'_> {
             running.add(oldest.0);
             running.assert(oldest.1, "")?;
         }
-        // A file without a column of accounts cannot be told from that of another one.
+        self.summary.assert_account(self.terms.account.as_deref())?;
         Ok(self.summary)
     }
 }
