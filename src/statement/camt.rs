@@ -602,29 +602,67 @@ fn lines_of(entry: &Entry, place: &str) -> Result<Vec<StatementEntry>, Statement
         true => vec![single],
         false => entry.details.iter().collect(),
     };
+    let shape = Shape {
+        entry,
+        day,
+        standing,
+        is_single,
+        is_alone: transactions.len() == 1,
+        is_batch,
+    };
     let mut sum = Totals::default();
     let mut lines = Vec::with_capacity(transactions.len());
     for (index, details) in transactions.iter().enumerate() {
-        let place = match transactions.len() {
-            1 => place.to_owned(),
-            _ => format!("{place}, transaction {}", index + 1),
+        let place = match shape.is_alone {
+            true => place.to_owned(),
+            false => format!("{place}, transaction {}", index + 1),
         };
         let amount = details.amount.as_ref().or(entry.whole.amount.as_ref());
         let found = money(amount, &place)?;
+        sum.add_minor(found.currency, i128::from(found.minor));
+        lines.extend(shape.line(details, &found, place)?);
+    }
+    let over = sum.minor(whole.currency) > i128::from(whole.minor);
+    if over && !is_single && is_out(&entry.whole.direction, place)? {
+        return Err(StatementError::new(
+            place,
+            "the statement does not add up: the transactions of the entry come to more than its amount",
+            "fetch the statement again, whole",
+        ));
+    }
+    Ok(lines)
+}
+
+/// What the lines of an entry have in common.
+struct Shape<'a> {
+    entry: &'a Entry,
+    day: Day,
+    standing: Standing,
+    is_single: bool,
+    is_alone: bool,
+    is_batch: bool,
+}
+
+impl Shape<'_> {
+    /// Returns the line of one transaction; `None`: it moves nothing.
+    fn line(
+        &self,
+        details: &Details,
+        found: &Minor,
+        place: String,
+    ) -> Result<Option<StatementEntry>, StatementError> {
+        let entry = self.entry;
         let direction = match details.direction.as_str() {
             "" => entry.whole.direction.as_str(),
             own => own,
         };
-        let flow = if is_out(direction, &place)? {
-            Flow::Out
-        } else {
-            Flow::In
+        let flow = match is_out(direction, &place)? {
+            true => Flow::Out,
+            false => Flow::In,
         };
-        sum.add_minor(found.currency, i128::from(found.minor));
-        let charged = if details.charge.is_some() || !is_single {
-            *details
-        } else {
-            &entry.whole
+        let charged = match details.charge.is_some() || !self.is_single {
+            true => details,
+            false => &entry.whole,
         };
         let fee = match charged.charge.as_ref() {
             Some(charge) => Some(money(Some(charge), &place)?)
@@ -638,50 +676,37 @@ fn lines_of(entry: &Entry, place: &str) -> Result<Vec<StatementEntry>, Statement
             _ => found.minor,
         };
         let Some(amount) = Amount::from_minor(net) else {
-            continue;
+            return Ok(None);
         };
         let mut references = details.references.clone();
         let mut text = details.text.clone();
-        if is_batch {
-            references = entry
-                .details
-                .iter()
-                .flat_map(|one| one.references.iter().cloned())
-                .take(REFERENCES_MAX)
-                .collect();
+        if self.is_batch {
+            let all = entry.details.iter().flat_map(|one| one.references.iter());
+            references = all.take(REFERENCES_MAX).cloned().collect();
         }
-        if transactions.len() == 1 {
+        if self.is_alone {
             references.extend(entry.whole.references.iter().cloned());
             text.push_str(&entry.whole.text);
         }
-        lines.push(StatementEntry {
+        let codes = entry.family.split(' ');
+        Ok(Some(StatementEntry {
             place,
-            day,
+            day: self.day,
             flow,
             reversal: entry.reversal || details.is_return,
             money: Money {
                 amount,
                 currency: found.currency,
             },
-            standing,
+            standing: self.standing,
             references,
             text,
             recipient: details.recipient.clone(),
             fee: fee.map(|fee| fee.minor),
-            is_charge: entry
-                .family
-                .split(' ')
+            is_charge: codes
+                .into_iter()
                 .any(|code| matches!(code, "CHRG" | "COMM" | "FEES")),
-            is_batch,
-        });
+            is_batch: self.is_batch,
+        }))
     }
-    let over = sum.minor(whole.currency) > i128::from(whole.minor);
-    if over && !is_single && is_out(&entry.whole.direction, place)? {
-        return Err(StatementError::new(
-            place,
-            "the statement does not add up: the transactions of the entry come to more than its amount",
-            "fetch the statement again, whole",
-        ));
-    }
-    Ok(lines)
 }

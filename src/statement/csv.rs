@@ -192,13 +192,7 @@ pub(super) fn read(
             "line {}",
             record.position().map_or(rows, csv::Position::line)
         );
-        if record.len() > CELLS_MAX || record.iter().any(|cell| cell.len() > CELL_MAX) {
-            return Err(StatementError::new(
-                place,
-                "the row is too long",
-                "look at the file: a quote may be missing",
-            ));
-        }
+        bounded(&record, &place)?;
         if record.iter().all(|cell| cell.trim().is_empty()) {
             continue;
         }
@@ -231,6 +225,18 @@ pub(super) fn read(
         return Err(no_headers(layout));
     }
     statement.finish()
+}
+
+/// Refuses a row that is longer than any statement has them.
+fn bounded(record: &csv::StringRecord, place: &str) -> Result<(), StatementError> {
+    match record.len() > CELLS_MAX || record.iter().any(|cell| cell.len() > CELL_MAX) {
+        true => Err(StatementError::new(
+            place,
+            "the row is too long",
+            "look at the file: a quote may be missing",
+        )),
+        false => Ok(()),
+    }
 }
 
 fn no_headers(layout: &Layout) -> StatementError {
@@ -332,8 +338,6 @@ impl Statement<'_> {
         record: &csv::StringRecord,
         place: &str,
     ) -> Result<Vec<StatementEntry>, StatementError> {
-        let layout = &self.terms.layout;
-        let wrong = |what: String, hint: &str| StatementError::new(place, what, hint);
         let account = headers.first(record, "account");
         if !account.is_empty()
             && !self
@@ -343,49 +347,20 @@ impl Statement<'_> {
             return Ok(Vec::new());
         }
         let currency = self.currency(headers.first(record, "currency"), place)?;
-        let amount = |name: &str| -> Result<Option<i64>, StatementError> {
-            match headers.first(record, name) {
-                "" => Ok(None),
-                text => signed(text, layout.decimal, currency).map(Some).map_err(|why| {
-                    wrong(format!("{name}: {why}, found {}", shown(text)), "say how amounts are written: --decimal , where a comma stands before the cents")
-                }),
-            }
-        };
-        let moved = match (amount("amount")?, amount("paid_out")?, amount("paid_in")?) {
-            (None, None, None) => {
-                return Err(wrong(
-                    "the row has no amount".to_owned(),
-                    "a row that is cut off, or a total: fetch the statement again, or take the row out",
-                ));
-            }
-            (Some(minor), None, None) if layout.positive_is_out => -minor,
-            (Some(minor), None, None) => minor,
-            // Some write what left with a minus, some without.
-            (None, out, income) => income
-                .unwrap_or(0)
-                .saturating_sub(out.unwrap_or(0).saturating_abs()),
-            _ => {
-                return Err(wrong(
-                    "the row has an amount, and one that was paid in or out".to_owned(),
-                    "name either the one column or the other two",
-                ));
-            }
-        };
-        let date = headers.first(record, "date");
-        let day = match &layout.date_format {
-            Some(pattern) => Day::parse_by(pattern, date),
-            None => date.get(..10).and_then(Day::parse),
-        };
-        let day = day.ok_or_else(|| {
-            wrong(format!("date: expected a date, found {}", shown(date)), "say how dates are written: --date-format '%d/%m/%Y', or '%d/%m/%Y %H:%M:%S' with a time")
-        })?;
-        match amount("balance")? {
+        let amount = |name: &str| self.amount(headers.first(record, name), name, currency, place);
+        let moved = self.moved(
+            [amount("amount")?, amount("paid_out")?, amount("paid_in")?],
+            place,
+        )?;
+        let (balance, fee) = (amount("balance")?, amount("fee")?);
+        let day = self.day(headers.first(record, "date"), place)?;
+        match balance {
             Some(balance) => self
                 .balances
                 .add(moved.into(), balance.into(), currency, place),
             None => self.balances.missing = true,
         }
-        let fee = amount("fee")?.map(i64::abs).filter(|fee| *fee > 0);
+        let fee = fee.map(i64::abs).filter(|fee| *fee > 0);
         let Some(money) =
             Amount::from_minor(moved.saturating_abs()).map(|amount| Money { amount, currency })
         else {
@@ -419,6 +394,62 @@ impl Statement<'_> {
             ..entry.clone()
         });
         Ok([Some(entry), back].into_iter().flatten().collect())
+    }
+
+    fn amount(
+        &self,
+        text: &str,
+        name: &str,
+        currency: Currency,
+        place: &str,
+    ) -> Result<Option<i64>, StatementError> {
+        if text.is_empty() {
+            return Ok(None);
+        }
+        let read = signed(text, self.terms.layout.decimal, currency);
+        read.map(Some).map_err(|why| {
+            StatementError::new(
+                place,
+                format!("{name}: {why}, found {}", shown(text)),
+                "say how amounts are written: --decimal , where a comma stands before the cents",
+            )
+        })
+    }
+
+    /// Returns what a row adds to the balance.
+    fn moved(&self, amounts: [Option<i64>; 3], place: &str) -> Result<i64, StatementError> {
+        match amounts {
+            [None, None, None] => Err(StatementError::new(
+                place,
+                "the row has no amount",
+                "a row that is cut off, or a total: fetch the statement again, or take the row out",
+            )),
+            [Some(minor), None, None] if self.terms.layout.positive_is_out => Ok(-minor),
+            [Some(minor), None, None] => Ok(minor),
+            // Some write what left with a minus, some without.
+            [None, out, income] => Ok(income
+                .unwrap_or(0)
+                .saturating_sub(out.unwrap_or(0).saturating_abs())),
+            _ => Err(StatementError::new(
+                place,
+                "the row has an amount, and one that was paid in or out",
+                "name either the one column or the other two",
+            )),
+        }
+    }
+
+    fn day(&self, date: &str, place: &str) -> Result<Day, StatementError> {
+        let day = match &self.terms.layout.date_format {
+            Some(pattern) => Day::parse_by(pattern, date),
+            None => date.get(..10).and_then(Day::parse),
+        };
+        day.ok_or_else(|| {
+            StatementError::new(
+                place,
+                format!("date: expected a date, found {}", shown(date)),
+                "say how dates are written: --date-format '%d/%m/%Y', or '%d/%m/%Y %H:%M:%S' with a time",
+            )
+        })
     }
 
     fn currency(&self, text: &str, place: &str) -> Result<Currency, StatementError> {

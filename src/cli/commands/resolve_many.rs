@@ -12,8 +12,8 @@ use crate::cli::named::{self, Meant};
 use crate::cli::session::{Session, batch_name};
 use crate::cli::terminal::ask::confirmed;
 use crate::cli::terminal::output;
-use crate::domain::Tally;
-use crate::journal::{Decided, Decision, Looked};
+use crate::domain::{BatchName, Tally};
+use crate::journal::{Decided, Decision, Journal, Looked};
 use crate::ledger::decisions::Asked;
 use crate::ledger::names::{By, PaymentName};
 use crate::lifecycle::{Policy, State};
@@ -45,70 +45,16 @@ pub(in crate::cli) async fn resolve(
     let mut ready: Vec<Ready> = Vec::new();
     let mut seen = BTreeSet::new();
     let mut policy = Policy::default();
+    let desk = Desk {
+        session,
+        journal: &journal,
+        batch: &batch,
+        arguments: &arguments,
+    };
     for row in rows(&path)? {
-        let at = |error: Error| error.at(&row.place);
-        let meant = named::find(session, &batch, &row.name).map_err(at)?;
-        let looked = journal
-            .look(batch.clone(), meant.name())
-            .await
-            .map_err(|error| Error::from(error).at(&row.place))?;
-        if !seen.insert(looked.seq) {
-            return Err(Error::refused(format!(
-                "{}: {} is decided twice; nothing was recorded",
-                row.place,
-                output::name(&row.name.text)
-            ))
-            .hint("leave one line for each payment"));
+        if let Some(one) = desk.prepare(&row, &mut seen, &mut policy).await? {
+            ready.push(one);
         }
-        let order = Order {
-            session,
-            journal: &journal,
-            batch: &batch,
-            meant: &meant,
-            looked: &looked,
-            decision: row.decision.clone(),
-            although: arguments.although_accepted,
-            yes: arguments.yes,
-            sandbox: arguments.sandbox,
-        };
-        if !order.is_asked_first() {
-            return Err(Error::refused(format!(
-                "{}: {} is {}: there is nothing to decide; nothing was recorded",
-                row.place,
-                output::name(&row.name.text),
-                looked.life.state.in_words()
-            ))
-            .hint("take the line out of the file"));
-        }
-        let mut decided = Decided {
-            seq: looked.seq,
-            seen: looked.seen,
-            asked: Asked {
-                heard: None,
-                learned: false,
-                said_paid: false,
-                although: arguments.although_accepted,
-            },
-            decision: row.decision.clone(),
-        };
-        if !row.decision.paid {
-            policy = order.policy(arguments.sandbox)?;
-            match order.hear(arguments.sandbox, &policy).await.map_err(at)? {
-                Spoken::Failed(moved, why) => {
-                    order.tell(&moved, &why);
-                    continue;
-                }
-                Spoken::Word(word) => {
-                    order.judge(&word, &policy).await.map_err(at)?;
-                    (decided.seen, decided.asked.heard) = (word.seen, Some(word.heard));
-                }
-            }
-        }
-        ready.push(Ready {
-            meant,
-            looked,
-            decided,
-        });
     }
     confirmed(arguments.yes, &what(&ready)).await?;
     let all = ready.iter().map(|one| one.decided.clone()).collect();
@@ -130,6 +76,82 @@ pub(in crate::cli) async fn resolve(
         }
     }
     Ok(ExitStatus::Done)
+}
+
+/// What every decision of the file is looked at with.
+struct Desk<'a> {
+    session: &'a Session,
+    journal: &'a Journal,
+    batch: &'a BatchName,
+    arguments: &'a ResolveArguments,
+}
+
+impl Desk<'_> {
+    /// Looks at one decision, and asks the gateway where it is to fail; `None`: the gateway itself has ended the payment.
+    async fn prepare(
+        &self,
+        row: &Row,
+        seen: &mut BTreeSet<i64>,
+        policy: &mut Policy,
+    ) -> Result<Option<Ready>, Error> {
+        let at = |error: Error| error.at(&row.place);
+        let meant = named::find(self.session, self.batch, &row.name).map_err(at)?;
+        let looked = self.journal.look(self.batch.clone(), meant.name()).await;
+        let looked = looked.map_err(|error| at(error.into()))?;
+        let name = output::name(&row.name.text);
+        if !seen.insert(looked.seq) {
+            return Err(at(Error::refused(format!("{name} is decided twice")))
+                .hint("leave one line for each payment"));
+        }
+        let (although, sandbox) = (self.arguments.although_accepted, self.arguments.sandbox);
+        let order = Order {
+            session: self.session,
+            journal: self.journal,
+            batch: self.batch,
+            meant: &meant,
+            looked: &looked,
+            decision: row.decision.clone(),
+            although,
+            yes: self.arguments.yes,
+            sandbox,
+        };
+        if !order.is_asked_first() {
+            let stands = looked.life.state.in_words();
+            return Err(at(Error::refused(format!(
+                "{name} is {stands}: there is nothing to decide"
+            )))
+            .hint("take the line out of the file"));
+        }
+        let mut decided = Decided {
+            seq: looked.seq,
+            seen: looked.seen,
+            asked: Asked {
+                heard: None,
+                learned: false,
+                said_paid: false,
+                although,
+            },
+            decision: row.decision.clone(),
+        };
+        if !row.decision.paid {
+            *policy = order.policy(sandbox)?;
+            match order.hear(sandbox, policy).await.map_err(at)? {
+                Spoken::Failed(moved, why) => {
+                    order.tell(&moved, &why);
+                    return Ok(None);
+                }
+                Spoken::Word(word) => {
+                    order.judge(&word, policy).await.map_err(at)?;
+                    (decided.seen, decided.asked.heard) = (word.seen, Some(word.heard));
+                }
+            }
+        }
+        Ok(Some(Ready {
+            meant,
+            looked,
+            decided,
+        }))
+    }
 }
 
 fn what(ready: &[Ready]) -> String {
@@ -190,6 +212,13 @@ fn rows(path: &Path) -> Result<Vec<Row>, Error> {
         ))
         .hint(COLUMNS));
     }
+    let places = Places {
+        name: at,
+        by,
+        decision,
+        reason,
+        evidence,
+    };
     let mut rows = Vec::new();
     for record in reader.records() {
         let record = record.map_err(|error| refused(&error))?;
@@ -197,38 +226,7 @@ fn rows(path: &Path) -> Result<Vec<Row>, Error> {
             "{name}:{}",
             record.position().map_or(0, csv::Position::line)
         );
-        let cell = |at: usize| record.get(at).unwrap_or_default().to_owned();
-        let paid = match cell(decision).to_ascii_lowercase().as_str() {
-            "paid" => true,
-            "failed" => false,
-            other => return Err(Error::refused(format!(
-                "{place}: decision: expected paid or failed, found {other:?}; nothing was recorded"
-            ))
-            .hint(COLUMNS)),
-        };
-        for (what, at) in [
-            ("identifier or reference", at),
-            ("reason", reason),
-            ("evidence", evidence),
-        ] {
-            if cell(at).is_empty() {
-                return Err(Error::refused(format!(
-                    "{place}: {what} is empty; nothing was recorded"
-                ))
-                .hint(
-                    "each decision is kept for ever: say which payment, why, and what it rests on",
-                ));
-            }
-        }
-        rows.push(Row {
-            place,
-            name: PaymentName { text: cell(at), by },
-            decision: Decision {
-                paid,
-                reason: cell(reason),
-                evidence: cell(evidence),
-            },
-        });
+        rows.push(places.row(&record, place)?);
         if rows.len() > ROWS_MAX {
             return Err(Error::refused(format!(
                 "{name}: more than {ROWS_MAX} decisions; nothing was recorded"
@@ -239,6 +237,58 @@ fn rows(path: &Path) -> Result<Vec<Row>, Error> {
     match rows.is_empty() {
         true => Err(Error::refused(format!("{name}: no decision is in the file")).hint(COLUMNS)),
         false => Ok(rows),
+    }
+}
+
+/// Where the columns stand.
+struct Places {
+    name: usize,
+    by: By,
+    decision: usize,
+    reason: usize,
+    evidence: usize,
+}
+
+impl Places {
+    fn row(&self, record: &csv::StringRecord, place: String) -> Result<Row, Error> {
+        let cell = |at: usize| record.get(at).unwrap_or_default().to_owned();
+        let paid = match cell(self.decision).to_ascii_lowercase().as_str() {
+            "paid" => true,
+            "failed" => false,
+            other => {
+                return Err(Error::refused(format!(
+                    "{place}: decision: expected paid or failed, found {other:?}; nothing was recorded"
+                ))
+                .hint(COLUMNS));
+            }
+        };
+        let needed = [
+            ("identifier or reference", self.name),
+            ("reason", self.reason),
+            ("evidence", self.evidence),
+        ];
+        for (what, at) in needed {
+            if cell(at).is_empty() {
+                return Err(Error::refused(format!(
+                    "{place}: {what} is empty; nothing was recorded"
+                ))
+                .hint(
+                    "each decision is kept for ever: say which payment, why, and what it rests on",
+                ));
+            }
+        }
+        Ok(Row {
+            place,
+            name: PaymentName {
+                text: cell(self.name),
+                by: self.by,
+            },
+            decision: Decision {
+                paid,
+                reason: cell(self.reason),
+                evidence: cell(self.evidence),
+            },
+        })
     }
 }
 

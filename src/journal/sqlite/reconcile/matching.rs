@@ -165,6 +165,9 @@ const FACTS_WIDTH: usize = 11;
 /// The columns of a line.
 const LINE: &str = "e.n, e.place, e.day, e.flow, e.reversal, e.minor, e.currency, e.standing, e.recipient, e.charge, e.batch, e.by";
 
+/// Recipient, amount and currency, with the payments and the lines that have them in common.
+type Group = (Option<(String, i64, String)>, Vec<Candidate>, Vec<Line>);
+
 struct Facts {
     seq: i64,
     account: String,
@@ -306,8 +309,7 @@ impl StatementDesk {
              order by 1, 2, 3",
         )?;
         let mut rows = both.query([])?;
-        let mut group: (Option<(String, i64, String)>, Vec<Candidate>, Vec<Line>) =
-            Default::default();
+        let mut group = Group::default();
         while let Some(row) = rows.next()? {
             let key = (row.get(0)?, row.get(1)?, row.get(2)?);
             if group.0.as_ref() != Some(&key) {
