@@ -7,10 +7,10 @@ use std::io::BufRead;
 use quick_xml::Reader;
 use quick_xml::events::{BytesStart, Event};
 
-use super::Terms;
 use super::error::{StatementError, shown};
 use super::number::signed;
 use super::summary::{Running, Summary};
+use super::terms::Terms;
 use crate::domain::{Amount, Currency, Day, Money, Totals};
 use crate::ledger::reconciliation::{Flow, Standing, StatementEntry};
 

@@ -2,10 +2,10 @@
 
 use std::io::{BufRead, Read};
 
-use super::Terms;
 use super::error::{StatementError, shown};
 use super::number::signed;
 use super::summary::{Running, Summary};
+use super::terms::Terms;
 use crate::domain::{Amount, Currency, Day, Money};
 use crate::ledger::reconciliation::{Flow, Standing, StatementEntry};
 

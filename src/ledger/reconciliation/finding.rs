@@ -1,8 +1,9 @@
 //! What the lines about a payment add up to.
 
-use super::{Flow, MatchedBy, PaymentView, Standing, StatementEntry};
+use super::entry::{Flow, Standing, StatementEntry};
+use super::view::{MatchedBy, PaymentView};
 use crate::domain::{Member, Named};
-use crate::ledger::agreement::{Ours, Recipient, judge};
+use crate::ledger::{Ours, Recipient, judge};
 use crate::lifecycle::State;
 
 /// What one line that names a payment says of it.

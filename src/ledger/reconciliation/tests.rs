@@ -1,5 +1,6 @@
 use super::*;
-use crate::domain::{Amount, Currency};
+use crate::domain::{Amount, Country, Currency, Day, Money, Msisdn};
+use crate::lifecycle::State;
 
 fn kes(minor: i64) -> Money {
     Money {
