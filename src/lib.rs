@@ -5,7 +5,7 @@
 //! ```text
 //! L4  cli                          arguments, configuration, the screen, exit codes: one file for every command
 //! L3  preflight · engine · callback   before a batch is posted · run it · listen for callbacks
-//! L2  intake · journal · gateway · report
+//! L2  intake · journal · gateway · report · statement
 //! L1  ledger                       what its neighbours and the people around it allow
 //!     lifecycle                    what may happen to one payment
 //! L0  domain                       what a payment is
@@ -22,6 +22,7 @@
 //! - [`intake`] turns files into instructions, or says what is wrong with every row.
 //! - [`journal`] is the durable truth: an SQLite file, one writer, verbs that return after the commit.
 //! - [`gateway`] turns every reply, and every silence, into evidence. It alone knows the wire.
+//! - [`statement`] reads what a gateway or a bank says of the money, line by line.
 //! - [`report`] folds a batch into a reconciliation and its three files.
 //! - [`preflight`] is what comes before the posts: documents are uploaded, floats forecast, numbers looked up.
 //! - [`engine`] decides purely ([`engine::Core`]) what to post and ask, and performs it ([`engine::run()`]).
@@ -62,3 +63,4 @@ pub mod sandbox;
 mod seeded_bugs;
 #[cfg(test)]
 mod simulation;
+pub mod statement;

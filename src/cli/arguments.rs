@@ -89,8 +89,10 @@ pub(super) enum Command {
     Explain(ExplainArguments),
     /// Pay failed payments again
     Retry(RetryArguments),
-    /// Record an operator's decision about one payment
+    /// Record an operator's decision about one payment, or about those that a file lists
     Resolve(ResolveArguments),
+    /// Hold a gateway's or a bank's statement against what is paid here
+    Reconcile(Box<ReconcileArguments>),
     /// Withdraw one payment that was never posted; without its name, all of them
     Cancel(CancelArguments),
     /// Open a service again that is paused because its float did not suffice
@@ -462,11 +464,31 @@ pub(super) struct ResolveArguments {
     /// It failed although the gateway accepted it, or cannot be asked, and its time is up
     #[arg(long, conflicts_with = "paid")]
     pub although_accepted: bool,
+    /// Decisions of a CSV: identifier or reference, decision (paid or failed), reason, evidence; all are checked before the first is recorded
+    #[arg(
+        long,
+        value_name = "FILE",
+        group = "outcome",
+        conflicts_with_all = ["payment", "reference", "id", "reason", "evidence"]
+    )]
+    pub from: Option<PathBuf>,
     /// Why
-    #[arg(long, value_name = "TEXT")]
+    #[arg(
+        long,
+        value_name = "TEXT",
+        required_unless_present = "from",
+        default_value = "",
+        hide_default_value = true
+    )]
     pub reason: String,
     /// What the decision rests on: a statement line, a ticket
-    #[arg(long, value_name = "TEXT")]
+    #[arg(
+        long,
+        value_name = "TEXT",
+        required_unless_present = "from",
+        default_value = "",
+        hide_default_value = true
+    )]
     pub evidence: String,
     /// Ask the sandbox that the batch was run against
     #[arg(long)]
@@ -474,6 +496,50 @@ pub(super) struct ResolveArguments {
     /// Do not ask before the decision is recorded
     #[arg(long, short)]
     pub yes: bool,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct ReconcileArguments {
+    /// The batch
+    pub batch: String,
+    /// The statement: CSV, MT940, camt.053 or camt.054; - reads standard input
+    pub statement: PathBuf,
+    /// Record as paid what is open here and paid there; what has amount and recipient only is asked row by row
+    #[arg(long)]
+    pub settle: bool,
+    /// The account that the statement must be of
+    #[arg(long, value_name = "ACCOUNT")]
+    pub account: Option<String>,
+    /// Its format, where the file does not show it: csv, mt940 or camt
+    #[arg(long, value_name = "FORMAT")]
+    pub format: Option<String>,
+    /// Of a CSV: what stands under which header, such as 'date=Completion Time'; may be said again
+    #[arg(long = "column", value_name = "NAME=HEADER")]
+    pub columns: Vec<String>,
+    /// Of a CSV: the currency of all lines
+    #[arg(long, value_name = "CODE")]
+    pub currency: Option<String>,
+    /// Of a CSV: how dates are written, such as %d/%m/%Y
+    #[arg(long, value_name = "PATTERN")]
+    pub date_format: Option<String>,
+    /// Of a CSV: the decimal sign of amounts
+    #[arg(long, value_name = "SIGN", default_value_t = '.')]
+    pub decimal: char,
+    /// Of a CSV: what stands between cells
+    #[arg(long, value_name = "SIGN")]
+    pub delimiter: Option<char>,
+    /// Of a CSV: amounts above zero were paid out, as in a gateway's list of payments; else those below zero were
+    #[arg(long)]
+    pub paid_out: bool,
+    /// Of a CSV: a status that means paid; may be said again
+    #[arg(long, value_name = "WORD")]
+    pub booked: Vec<String>,
+    /// Of a CSV: a status that means pending; may be said again
+    #[arg(long, value_name = "WORD")]
+    pub pending: Vec<String>,
+    /// Write every finding to this CSV; a file that is there is not written over
+    #[arg(long, value_name = "FILE")]
+    pub findings: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]

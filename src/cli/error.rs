@@ -77,6 +77,16 @@ impl Error {
         self
     }
 
+    /// The same error about one line of a file, of which nothing is recorded then.
+    #[must_use]
+    pub fn at(mut self, place: &str) -> Self {
+        self.message = format!(
+            "{place}: {}; nothing of the file was recorded",
+            self.message
+        );
+        self
+    }
+
     /// The same error of a check, which loads nothing anyway.
     #[must_use]
     pub fn of_check(mut self) -> Self {

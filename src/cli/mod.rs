@@ -22,7 +22,8 @@ pub use arguments::Arguments;
 use arguments::{Command, ConfigCommand};
 use commands::{
     account, backup, bill, check, dialect, explain, float, listen, load, lookup, orders, probe,
-    recover, report, resolve, sandbox, shell, show_config, status, token, upload, verify,
+    reconcile, recover, report, resolve, resolve_many, sandbox, shell, show_config, status, token,
+    upload, verify,
 };
 pub use error::Error;
 pub use exit::ExitStatus;
@@ -90,6 +91,10 @@ async fn carry_out(arguments: Arguments) -> Result<ExitStatus, Error> {
         Command::Verify(arguments) => verify::verify(&session, &arguments),
         Command::Explain(arguments) => explain::explain(&session, arguments),
         Command::Retry(arguments) => orders::retry(&session, arguments).await,
+        Command::Reconcile(arguments) => reconcile::reconcile(&session, *arguments).await,
+        Command::Resolve(arguments) if arguments.from.is_some() => {
+            resolve_many::resolve(&session, arguments).await
+        }
         Command::Resolve(arguments) => resolve::resolve(&session, arguments).await,
         Command::Cancel(arguments) => orders::cancel(&session, arguments).await,
         Command::ResumeLane(arguments) => orders::resume_lane(&session, arguments).await,

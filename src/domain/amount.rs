@@ -101,6 +101,14 @@ impl Amount {
         }
     }
 
+    /// Parses decimal digits that may be zero: a balance, a fee.
+    ///
+    /// # Errors
+    /// As [`Self::parse`], zero aside.
+    pub fn parse_any(text: &str, currency: Currency) -> Result<i64, AmountError> {
+        parse_minor(text, currency)
+    }
+
     /// Returns the minor units.
     #[must_use]
     pub fn minor(self) -> i64 {

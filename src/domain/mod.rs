@@ -8,6 +8,7 @@ mod amount;
 mod batch;
 mod bill;
 mod boot_time;
+mod day;
 mod electricity;
 mod identifier;
 mod identifier_form;
@@ -25,6 +26,7 @@ pub use amount::{Amount, AmountError, Currency, Money, Totals};
 pub use batch::{ContentDigest, ControlTotals, Tally};
 pub use bill::BillAmount;
 pub use boot_time::BootTime;
+pub use day::Day;
 pub use electricity::Electricity;
 pub use identifier::PayerTransactionId;
 pub use identifier_form::{

@@ -139,6 +139,7 @@ fn write(text: &str) -> Files {
         people: Vec::new(),
         paid_twice: Vec::new(),
         paid_twice_count: 0,
+        statements: Vec::new(),
         evidence_rows: 2,
         evidence_head: "0".repeat(64),
     };

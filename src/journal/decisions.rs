@@ -61,6 +61,19 @@ pub struct Decision {
     pub evidence: String,
 }
 
+/// One of several decisions that are recorded together.
+#[derive(Clone, Debug)]
+pub struct Decided {
+    /// The journal's number of the payment.
+    pub seq: i64,
+    /// What was known of it.
+    pub seen: Seen,
+    /// What the gateway said of it, where it is to fail.
+    pub asked: decisions::Asked,
+    /// The decision.
+    pub decision: Decision,
+}
+
 /// What withdrawing a whole batch would withdraw.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ToCancel {

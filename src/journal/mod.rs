@@ -12,6 +12,7 @@ mod lock;
 mod mark;
 mod preflight;
 mod proof;
+mod reconciliation;
 mod recovery;
 mod refusal;
 mod repeats;
@@ -26,7 +27,7 @@ pub use bills::{
     TotalDifference, UnpricedRecord,
 };
 pub use decisions::{
-    Answered, Cancelled, Decision, Looked, Seen, ToCancel, ToWithdraw, WITHDRAWN_SHOWN,
+    Answered, Cancelled, Decided, Decision, Looked, Seen, ToCancel, ToWithdraw, WITHDRAWN_SHOWN,
 };
 pub use error::{Error, Kind};
 pub use generations::{
@@ -37,6 +38,10 @@ pub use generations::{
 pub use lock::{RunLock, holder};
 pub use preflight::*;
 pub use proof::{ChainHead, FINDINGS_SHOWN, Proof};
+pub use reconciliation::{
+    FINDINGS_KEPT, Reconciled, ReconciliationRecord, StatedEntry, StatedPayment, StatementFacts,
+    StatementFinding,
+};
 pub use recovery::{Missed, Presumed, Presuming, Recovery};
 pub use refusal::{CrossRowError, Difference, LoadRefusal};
 pub use repeats::{
@@ -48,6 +53,6 @@ pub use report_rows::{ListedPayment, ListedRow};
 pub(crate) use sqlite::writer::simulated;
 pub use sqlite::{
     Backup, FOUND_MAX, FoundRow, Journal, OrderedPayment, Reader, RejectedFound, Snapshot,
-    SourceFile, Wanted, backup, is_gone, refuse_reserved,
+    SourceFile, StatementDesk, Wanted, backup, is_gone, refuse_reserved,
 };
 pub use types::*;

@@ -30,6 +30,7 @@ pub mod pace;
 pub mod payer;
 pub mod pin;
 mod purpose;
+pub mod reconciliation;
 pub mod recovery;
 pub mod repeats;
 pub mod replacement;

@@ -130,7 +130,8 @@ pub fn shows(event: Event) -> bool {
         | Event::NotOurs
         | Event::Superseded
         | Event::Outdated
-        | Event::Reopened => false,
+        | Event::Reopened
+        | Event::ShownPaid => false,
     }
 }
 

@@ -218,6 +218,8 @@ pub enum Event {
     Outdated,
     /// The gateway has spoken of it otherwise since it called it failed, and an operator decides.
     Reopened,
+    /// A statement of what the money did shows it paid.
+    ShownPaid,
 }
 
 /// Evidence that does not fit what is known. It is recorded, and never overwrites a final state.

@@ -56,6 +56,7 @@ fn every_event() -> Vec<(String, Event)> {
         ("superseded", Event::Superseded),
         ("outdated", Event::Outdated),
         ("reopened", Event::Reopened),
+        ("shown paid", Event::ShownPaid),
     ]
     .map(|(name, event)| (name.to_owned(), event))
     .into();
@@ -78,7 +79,7 @@ fn every_event() -> Vec<(String, Event)> {
         match event {
             Event::Claimed | Event::Unsent | Event::Unauthorised | Event::Lost => {}
             Event::Abandoned | Event::NoAnswer | Event::Withdrawn => {}
-            Event::Superseded | Event::Outdated | Event::Reopened => {}
+            Event::Superseded | Event::Outdated | Event::Reopened | Event::ShownPaid => {}
             Event::DecidedPaid | Event::DecidedFailed => {}
             Event::Recognised | Event::NotOurs => {}
             Event::Reply(_) | Event::Answer(_) | Event::Callback(_) => {}

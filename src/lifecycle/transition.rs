@@ -64,6 +64,8 @@ impl From<'_> {
             // Not expected here, but a loss is always taken seriously.
             Event::Lost | Event::Abandoned => self.doubts(self.life.known),
             Event::Outdated => self.asks_before_the_post(),
+            // Not paid here, and paid there: whatever is posted of it may pay it again.
+            Event::ShownPaid => self.contradicted(),
             Event::Unsent
             | Event::Unauthorised
             | Event::NoAnswer
@@ -133,7 +135,8 @@ impl From<'_> {
             | Event::NotOurs
             | Event::Superseded
             | Event::Outdated
-            | Event::Reopened => self.stays(),
+            | Event::Reopened
+            | Event::ShownPaid => self.stays(),
             Event::DecidedPaid | Event::DecidedFailed | Event::Withdrawn => {
                 self.stays_with(Anomaly::NotAllowed)
             }
@@ -171,7 +174,8 @@ impl From<'_> {
             | Event::Lost
             | Event::Superseded
             | Event::Outdated
-            | Event::Reopened => self.stays(),
+            | Event::Reopened
+            | Event::ShownPaid => self.stays(),
             Event::Abandoned => self.becomes(PaymentState {
                 quarantine_from: Some(self.moment.now),
                 not_found: 0,
@@ -254,7 +258,8 @@ impl From<'_> {
             | Event::Abandoned
             | Event::Superseded
             | Event::Outdated
-            | Event::Reopened => self.stays(),
+            | Event::Reopened
+            | Event::ShownPaid => self.stays(),
             Event::Reply(verdict) => self.replied(verdict),
             Event::Answer(verdict) => self.told(verdict),
             Event::NoAnswer => self.asks_again(),
@@ -293,6 +298,7 @@ impl From<'_> {
             | Event::Superseded
             | Event::Outdated
             | Event::Reopened
+            | Event::ShownPaid
             | Event::DecidedPaid => self.stays(),
         }
     }
@@ -314,7 +320,7 @@ impl From<'_> {
                 }
             }
             Event::DecidedPaid | Event::Withdrawn => self.stays_with(Anomaly::NotAllowed),
-            Event::Reopened => self.contradicted(),
+            Event::Reopened | Event::ShownPaid => self.contradicted(),
             Event::Unsent
             | Event::Unauthorised
             | Event::Lost
@@ -347,6 +353,10 @@ impl From<'_> {
                 }
             }
             Event::DecidedPaid | Event::DecidedFailed => self.stays_with(Anomaly::NotAllowed),
+            Event::ShownPaid => Step {
+                anomaly: Some(Anomaly::NeverPosted),
+                ..self.contradicted()
+            },
             Event::Unsent
             | Event::Unauthorised
             | Event::Lost
@@ -379,6 +389,7 @@ impl From<'_> {
             | Event::Superseded
             | Event::Outdated
             | Event::Reopened
+            | Event::ShownPaid
             | Event::Callback(_) => self.stays(),
         }
     }

@@ -2,7 +2,7 @@
 
 use crate::desk::Desk;
 
-const COMMANDS: [&str; 25] = [
+const COMMANDS: [&str; 26] = [
     "check",
     "load",
     "run",
@@ -13,6 +13,7 @@ const COMMANDS: [&str; 25] = [
     "explain",
     "retry",
     "resolve",
+    "reconcile",
     "cancel",
     "resume-lane",
     "recover",

@@ -29,6 +29,7 @@ mod orders;
 mod output;
 mod own_files;
 mod people;
+mod reconcile;
 mod rehearsals;
 mod reports;
 #[path = "../wire/server.rs"]

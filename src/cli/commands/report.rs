@@ -12,12 +12,12 @@ use crate::cli::terminal::output;
 use crate::cli::words::waiting;
 use crate::domain::{BankAccount, BatchName, ControlTotals, PaymentKind, WireZone};
 use crate::journal::{
-    ActRecord, BatchRecord, ListedPayment, ListedRow, PaymentRecord, Reader, RejectedRow,
-    ReportRow, Standing, UnpricedRecord,
+    ActRecord, BatchRecord, ListedPayment, ListedRow, PaymentRecord, Reader, ReconciliationRecord,
+    RejectedRow, ReportRow, Standing, UnpricedRecord,
 };
 use crate::ledger::{HeldFor, Purpose};
 use crate::lifecycle::State;
-use crate::report::{BatchHeader, Deed, Entry, Load, Prepaid, Report, StateName, Writer};
+use crate::report::{BatchHeader, Deed, Entry, Load, Prepaid, Report, StateName, Stated, Writer};
 
 /// `disburse report`.
 pub(in crate::cli) async fn report(
@@ -83,6 +83,7 @@ pub(in crate::cli) async fn write(
             &standing,
             snapshot.control()?,
             snapshot.acts()?,
+            statements(snapshot.reconciliations()?),
             zone,
             &out,
         );
@@ -161,11 +162,21 @@ impl Kinds {
     }
 }
 
+fn statements(records: Vec<ReconciliationRecord>) -> Vec<Stated> {
+    let stated = |record: ReconciliationRecord| Stated {
+        at: record.at,
+        summary: record.summary,
+        findings: record.findings,
+    };
+    records.into_iter().map(stated).collect()
+}
+
 fn header(
     record: BatchRecord,
     standing: &Standing,
     control: ControlTotals,
     acts: Vec<ActRecord>,
+    statements: Vec<Stated>,
     zone: WireZone,
     out: &Path,
 ) -> BatchHeader {
@@ -200,6 +211,7 @@ fn header(
         evidence_head: standing.evidence.hex(),
         paid_twice: standing.paid_twice.clone(),
         paid_twice_count: standing.paid_twice_count,
+        statements,
         held_lanes: standing
             .held
             .iter()

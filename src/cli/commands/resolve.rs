@@ -22,7 +22,7 @@ use crate::sandbox::Sandbox;
 /// The seed that a run takes when none is named; without faults, nothing hangs on it.
 const SEED: u64 = 2026;
 
-fn moment() -> StepContext {
+pub(super) fn moment() -> StepContext {
     StepContext {
         now: Timestamp::now(),
         jitter: 0,
@@ -68,16 +68,16 @@ pub(in crate::cli) async fn resolve(
     }
 }
 
-struct Order<'a> {
-    session: &'a Session,
-    journal: &'a Journal,
-    batch: &'a BatchName,
-    meant: &'a Meant,
-    looked: &'a Looked,
-    decision: Decision,
-    although: bool,
-    yes: bool,
-    sandbox: bool,
+pub(super) struct Order<'a> {
+    pub(super) session: &'a Session,
+    pub(super) journal: &'a Journal,
+    pub(super) batch: &'a BatchName,
+    pub(super) meant: &'a Meant,
+    pub(super) looked: &'a Looked,
+    pub(super) decision: Decision,
+    pub(super) although: bool,
+    pub(super) yes: bool,
+    pub(super) sandbox: bool,
 }
 
 /// What is recorded of an order that the gateway made needless, or proved wrong.
@@ -85,13 +85,21 @@ const CONFIRMED: &str = "resolve --failed, which the gateway says itself";
 const CONTRADICTED: &str = "resolve --failed, which the gateway contradicted";
 
 /// What the gateway said, for the rule and for a person.
-struct Word {
-    heard: Heard,
-    text: String,
+pub(super) struct Word {
+    pub(super) heard: Heard,
+    pub(super) text: String,
     /// What is known with it.
-    seen: Seen,
+    pub(super) seen: Seen,
     learned: bool,
     moved: Option<Transition>,
+}
+
+/// What came of the question.
+pub(super) enum Spoken {
+    /// The gateway itself says that it failed; how it moved, and why.
+    Failed(Transition, String),
+    /// A decision is still needed.
+    Word(Word),
 }
 
 impl Order<'_> {
@@ -123,7 +131,7 @@ impl Order<'_> {
     }
 
     /// Returns whether it may have been paid, so that there is something to ask, and to decide.
-    fn is_asked_first(&self) -> bool {
+    pub(super) fn is_asked_first(&self) -> bool {
         is_asked_first(&self.looked.life) || self.looked.is_open
     }
 
@@ -135,36 +143,14 @@ impl Order<'_> {
             let moved = self.decide(seen, heard, policy).await?;
             return self.conclude(moved, "its post", &Policy::default());
         }
-        let mut settings = self.session.settings(sandbox, Vec::new())?;
-        let policy = gateway::policy(&settings, settings.profile.callback.public_url.is_some());
-        let policy = Policy::clone(&policy);
-        let word = match policy.status_query {
-            false => Word {
-                heard: Heard::CannotBeAsked,
-                text: "it has no status query (resolution.status_query = false)".to_owned(),
-                seen: self.looked.seen,
-                learned: false,
-                moved: None,
-            },
-            true => self.ask(&mut settings, sandbox, &policy).await?,
+        let policy = self.policy(sandbox)?;
+        let word = match self.hear(sandbox, &policy).await? {
+            Spoken::Word(word) => word,
+            Spoken::Failed(moved, why) => {
+                self.tell(&moved, &why);
+                return Ok(ExitStatus::Done);
+            }
         };
-        let ended = |moved: &Transition| {
-            moved.life.state == State::Failed
-                && (!self.looked.is_open || word.heard == Heard::Failed)
-        };
-        if let Some(moved) = word.moved.filter(ended) {
-            self.record(CONFIRMED).await?;
-            let why = format!(
-                ": the gateway itself says so ({}), no decision was needed",
-                word.text
-            );
-            self.tell(&moved, &why);
-            return Ok(ExitStatus::Done);
-        }
-        if let Some(moved) = word.moved.filter(|_| word.heard == Heard::Paid) {
-            self.record(CONTRADICTED).await?;
-            return Err(self.is_paid(&word.text, moved.life.state));
-        }
         self.judge(&word, &policy).await?;
         let what = format!(
             "record {} as failed, on your word; the gateway: {}. `disburse retry` may then pay the row anew",
@@ -176,6 +162,46 @@ impl Order<'_> {
             .decide(word.seen, Some(word.heard), policy.clone())
             .await?;
         self.conclude(decided, &word.text, &policy)
+    }
+
+    pub(super) fn policy(&self, sandbox: bool) -> Result<Policy, Error> {
+        let settings = self.session.settings(sandbox, Vec::new())?;
+        let policy = gateway::policy(&settings, settings.profile.callback.public_url.is_some());
+        Ok(Policy::clone(&policy))
+    }
+
+    /// Asks the gateway, where it can be asked, and records what it says: that it failed, or was paid, is an end of its own.
+    pub(super) async fn hear(&self, sandbox: bool, policy: &Policy) -> Result<Spoken, Error> {
+        let word = match policy.status_query {
+            false => Word {
+                heard: Heard::CannotBeAsked,
+                text: "it has no status query (resolution.status_query = false)".to_owned(),
+                seen: self.looked.seen,
+                learned: false,
+                moved: None,
+            },
+            true => {
+                let mut settings = self.session.settings(sandbox, Vec::new())?;
+                self.ask(&mut settings, sandbox, policy).await?
+            }
+        };
+        let ended = |moved: &Transition| {
+            moved.life.state == State::Failed
+                && (!self.looked.is_open || word.heard == Heard::Failed)
+        };
+        if let Some(moved) = word.moved.filter(ended) {
+            self.record(CONFIRMED).await?;
+            let why = format!(
+                ": the gateway itself says so ({}), no decision was needed",
+                word.text
+            );
+            return Ok(Spoken::Failed(moved, why));
+        }
+        if let Some(moved) = word.moved.filter(|_| word.heard == Heard::Paid) {
+            self.record(CONTRADICTED).await?;
+            return Err(self.is_paid(&word.text, moved.life.state));
+        }
+        Ok(Spoken::Word(word))
     }
 
     /// Records who asked, where the gateway's own word has ended the payment.
@@ -221,7 +247,7 @@ impl Order<'_> {
     }
 
     /// Says before the person is asked what would be refused afterwards.
-    async fn judge(&self, word: &Word, policy: &Policy) -> Result<(), Error> {
+    pub(super) async fn judge(&self, word: &Word, policy: &Policy) -> Result<(), Error> {
         let asked = Asked {
             heard: Some(word.heard),
             learned: word.learned,
@@ -236,7 +262,7 @@ impl Order<'_> {
         judged.map_err(|refusal| self.refused(refusal, &word.text, policy))
     }
 
-    fn tell(&self, moved: &Transition, why: &str) {
+    pub(super) fn tell(&self, moved: &Transition, why: &str) {
         let (from, to) = (moved.from.name(), moved.life.state.name());
         if self.session.common.json {
             let mut value = self.meant.to_json();
@@ -407,7 +433,7 @@ impl Order<'_> {
     }
 
     /// Says why a payment is not recorded as failed, and what to do.
-    fn refused(&self, refusal: Refusal, said: &str, policy: &Policy) -> Error {
+    pub(super) fn refused(&self, refusal: Refusal, said: &str, policy: &Policy) -> Error {
         let payment = self.payment();
         let (batch, id) = (self.batch, self.meant.text());
         let from = self.told_time(&refusal);

@@ -8,6 +8,7 @@ mod operator;
 mod payments;
 mod preflight;
 mod read;
+mod reconcile;
 mod recovery;
 mod repeats;
 mod run;
@@ -20,6 +21,7 @@ pub(crate) mod writer;
 
 pub use read::looked_for::{FOUND_MAX, FoundRow, RejectedFound, SourceFile, Wanted};
 pub use read::reader::{Reader, Snapshot};
+pub use reconcile::desk::StatementDesk;
 pub use recovery::backup::{Backup, backup};
 pub use recovery::ordered::OrderedPayment;
 pub use schema::open::is_gone;

@@ -8,6 +8,7 @@ mod order;
 mod outcomes;
 mod payments;
 mod progress;
+mod statements;
 mod summary;
 mod totals;
 
@@ -121,6 +122,7 @@ impl Page {
         out.write_all(b"</div>\n</div>\n")?;
         summary::write_origin(&mut out, header, reconciliation)?;
         summary::write_signatures(&mut out, header)?;
+        statements::write(&mut out, header)?;
         exceptions::write(&mut out, header, reconciliation, &self.kept)?;
         payments::write(&mut out, reconciliation, complete, listed, &self.markup)?;
         out.write_all(b"</main>\n<script type=\"application/json\" id=\"rows\">[")?;

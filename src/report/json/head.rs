@@ -47,6 +47,17 @@ pub(super) struct Head<'a> {
     period: Option<Period>,
     timeline: Timeline,
     people: Vec<Person<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    statements: Vec<StatementHead<'a>>,
+}
+
+/// A statement that was held against the batch.
+#[derive(Serialize)]
+struct StatementHead<'a> {
+    at: String,
+    #[serde(flatten)]
+    summary: &'a serde_json::Value,
+    findings: &'a [serde_json::Value],
 }
 
 /// Who did what.
@@ -233,8 +244,18 @@ impl<'a> Head<'a> {
             }),
             timeline: timeline(reconciliation),
             people: people(header),
+            statements: statements(header),
         }
     }
+}
+
+fn statements(header: &BatchHeader) -> Vec<StatementHead<'_>> {
+    let statements = header.statements.iter().map(|stated| StatementHead {
+        at: stated.at.to_string(),
+        summary: &stated.summary,
+        findings: &stated.findings,
+    });
+    statements.collect()
 }
 
 fn people(header: &BatchHeader) -> Vec<Person<'_>> {

@@ -289,6 +289,19 @@ pub struct BatchHeader {
     pub paid_twice: Vec<PaidTwice>,
     /// How many these are in all.
     pub paid_twice_count: u64,
+    /// What statements of gateway and bank showed, oldest first.
+    pub statements: Vec<Stated>,
+}
+
+/// A reconciliation with a statement, as it is on record.
+#[derive(Clone, Debug)]
+pub struct Stated {
+    /// When.
+    pub at: Timestamp,
+    /// The statement, its digest, balances, and what was found of each kind.
+    pub summary: serde_json::Value,
+    /// The findings that were kept one by one.
+    pub findings: Vec<serde_json::Value>,
 }
 
 impl BatchHeader {

@@ -63,6 +63,7 @@ pub(super) fn header(entries: &[Entry<'_>]) -> BatchHeader {
         }],
         paid_twice: Vec::new(),
         paid_twice_count: 0,
+        statements: Vec::new(),
     }
 }
 

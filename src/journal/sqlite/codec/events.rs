@@ -31,6 +31,7 @@ pub(in crate::journal::sqlite) fn event_numbers(event: Event) -> (i64, Option<i6
         Event::Superseded => (SUPERSEDED, None, None),
         Event::Outdated => (OUTDATED, None, None),
         Event::Reopened => (REOPENED, None, None),
+        Event::ShownPaid => (SHOWN_PAID, None, None),
     }
 }
 
@@ -99,6 +100,15 @@ pub(in crate::journal::sqlite) const OUTDATED: i64 = 80;
 
 /// A failure that the gateway has taken back is decided by a person.
 pub(in crate::journal::sqlite) const REOPENED: i64 = 81;
+
+/// A finding of a reconciliation with a statement; the detail names it.
+pub(in crate::journal::sqlite) const STATEMENT_FINDING: i64 = 110;
+
+/// The batch was reconciled with a statement; the digest is that of the findings before it that it kept.
+pub(in crate::journal::sqlite) const RECONCILED: i64 = 111;
+
+/// A statement shows a payment paid that is not paid here; the detail names statement and line.
+pub(in crate::journal::sqlite) const SHOWN_PAID: i64 = 112;
 
 /// A person's word from which account of which gateway an earlier journal may have posted the batch; the detail names both.
 pub(in crate::journal::sqlite) const PAYER_CONFIRMED: i64 = 82;
@@ -201,6 +211,8 @@ pub(in crate::journal::sqlite) fn event_of(
         SUPERSEDED => Event::Superseded,
         OUTDATED => Event::Outdated,
         REOPENED => Event::Reopened,
+        SHOWN_PAID => Event::ShownPaid,
+        STATEMENT_FINDING | RECONCILED => return Ok(None),
         NOTED_CALLBACK..=CLAIMED_TOGETHER | ACTED | DOCUMENT_CHECKED | MENDED => return Ok(None),
         number if ABOUT_RUNS.contains(&number) => return Ok(None),
         OTHER_REPLY => Event::Lost,
@@ -263,6 +275,9 @@ pub(in crate::journal::sqlite) fn event_name(number: i64) -> &'static str {
         ROW_WITHDRAWN => "rejected row withdrawn",
         WATCHED => "to be held against failed rows of its debt before it leaves",
         GATEWAY_MOVED => "moved to another address of its gateway by order",
+        STATEMENT_FINDING => "found in a reconciliation",
+        RECONCILED => "reconciled with a statement",
+        SHOWN_PAID => "paid, says a statement, and not paid here",
         REOPENED => "called failed, and spoken of otherwise since: open to a decision",
         _ => "unknown",
     }

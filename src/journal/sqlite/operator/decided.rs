@@ -22,8 +22,8 @@ use crate::journal::sqlite::session::payments::subject;
 use crate::journal::sqlite::session::transaction::WriteSession;
 use crate::journal::sqlite::writer::queue::CommitMode;
 use crate::journal::{
-    Answered, Cancelled, Decision, Error, Failures, Finding, Looked, RepeatPlan, Seen, ToCancel,
-    Transition,
+    Answered, Cancelled, Decided, Decision, Error, Failures, Finding, Looked, RepeatPlan, Seen,
+    ToCancel, Transition,
 };
 use crate::ledger::decisions::{
     About, Asked, ByCode, Heard, Refusal, as_missed, is_within, may_fail,
@@ -89,16 +89,23 @@ impl Journal {
             if seen_of(c, seq)? != seen {
                 return Ok(Err(Refusal::LearnedMeanwhile));
             }
-            let detail = json!({"reason": decision.reason, "evidence": decision.evidence});
-            let moved = order(
-                c,
-                seq,
-                Event::DecidedPaid,
-                Some(&detail.to_string()),
-                moment,
-            )?;
-            acted_on(c, seq, ("resolve", "paid"), None, moment)?;
-            Ok(Ok(moved))
+            Ok(Ok(record_paid(c, seq, &decision, moment)?))
+        })
+        .await
+    }
+
+    /// Records several decisions, all or none. What is refused is told with its payment.
+    ///
+    /// # Errors
+    /// [`Error::NotAllowed`]; nothing is recorded then.
+    pub async fn decide_many(
+        &self,
+        decided: Vec<Decided>,
+        moment: StepContext,
+        policy: Policy,
+    ) -> Result<Result<Vec<Transition>, (i64, Refusal)>, Error> {
+        self.ask(CommitMode::Alone, move |c| {
+            decide_many(c, &decided, moment, &policy)
         })
         .await
     }
@@ -191,6 +198,61 @@ impl Journal {
         })
         .await
     }
+}
+
+/// Carries out several decisions, each as a single one is. All are judged before the first is carried out.
+fn decide_many(
+    c: &WriteSession,
+    decided: &[Decided],
+    moment: StepContext,
+    policy: &Policy,
+) -> Result<Result<Vec<Transition>, (i64, Refusal)>, Error> {
+    for one in decided {
+        let judged = match one.decision.paid {
+            true if seen_of(c, one.seq)? != one.seen => Err(Refusal::LearnedMeanwhile),
+            true => Ok(()),
+            false => judge_failed(c, one.seq, one.seen, one.asked, moment.now, policy)?,
+        };
+        if let Err(refusal) = judged {
+            return Ok(Err((one.seq, refusal)));
+        }
+    }
+    let mut moves = Vec::with_capacity(decided.len());
+    for one in decided {
+        if one.decision.paid {
+            moves.push(record_paid(c, one.seq, &one.decision, moment)?);
+            continue;
+        }
+        let (seq, seen, asked) = (one.seq, one.seen, one.asked);
+        match decide_failed(c, seq, seen, asked, &one.decision, moment, policy)? {
+            Ok(moved) => moves.push(moved),
+            // Two decisions about one row: nothing of it stands.
+            Err(_) => {
+                return Err(crate::journal::sqlite::codec::values::corrupt(
+                    "a decision that was judged otherwise just now",
+                ));
+            }
+        }
+    }
+    Ok(Ok(moves))
+}
+
+fn record_paid(
+    c: &WriteSession,
+    seq: i64,
+    decision: &Decision,
+    moment: StepContext,
+) -> Result<Transition, Error> {
+    let detail = json!({"reason": decision.reason, "evidence": decision.evidence});
+    let moved = order(
+        c,
+        seq,
+        Event::DecidedPaid,
+        Some(&detail.to_string()),
+        moment,
+    )?;
+    acted_on(c, seq, ("resolve", "paid"), None, moment)?;
+    Ok(moved)
 }
 
 pub(in crate::journal::sqlite) fn refuse_more(

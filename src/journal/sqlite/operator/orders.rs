@@ -208,6 +208,33 @@ pub(in crate::journal::sqlite) fn order(
     Ok(subject.moved)
 }
 
+/// Brings a payment into conflict that is not paid here, and that a statement shows paid; returns whether it did.
+pub(in crate::journal::sqlite) fn hold(
+    c: &WriteSession,
+    seq: i64,
+    detail: &str,
+    moment: StepContext,
+) -> Result<bool, Error> {
+    let mut subject = subject(c, seq)?;
+    let life = &subject.moved.life;
+    let after = step(life, Event::ShownPaid, moment, &Policy::default());
+    if after.life.state == life.state {
+        return Ok(false);
+    }
+    assert_as_recorded(c, (subject.batch_id, subject.moved.lane), seq)?;
+    c.mark(subject.batch_id);
+    carry_out(
+        c,
+        &mut subject,
+        Event::ShownPaid,
+        Some(detail),
+        true,
+        moment,
+    )?;
+    generations::settle(c, &mut subject, moment, None)?;
+    Ok(true)
+}
+
 /// Refuses a row whose generations are not as the evidence has them: an order would put its seal on an edit.
 fn assert_as_recorded(c: &WriteSession, of_lane: (i64, i64), seq: i64) -> Result<(), Error> {
     match check_generations(c, of_lane, seq)? {

@@ -289,7 +289,7 @@ impl Snapshot<'_> {
         };
         let mut statement = self.c.prepare(&format!(
             "select e.at, e.event, e.class, e.code, e.anomaly, e.detail, {SAID}, e.evidence_id from evidence e indexed by evidence_by_payment
-             where e.seq = ?1 and (e.event <= ?2 or e.event in (?3, ?4, ?5) or e.event between 50 and 59 or e.event between 70 and 81) order by e.evidence_id"
+             where e.seq = ?1 and (e.event <= ?2 or e.event in (?3, ?4, ?5) or e.event between 50 and 59 or e.event between 70 and 81 or e.event = 112) order by e.evidence_id"
         ))?;
         // What only proves that other tables are as they were is no news of the payment.
         let mut rows = statement.query([seq, REPLACED, STOOD, SUPERSEDED, DOCUMENT_CHECKED])?;

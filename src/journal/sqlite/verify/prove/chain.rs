@@ -3,13 +3,15 @@
 use rusqlite::types::ValueRef;
 use rusqlite::{OptionalExtension, Row, params};
 use serde_json::Value;
+use sha2::{Digest as _, Sha256};
 
 use super::prover::Verifier;
 use crate::journal::Error;
 use crate::journal::sqlite::codec::catalog::{account, loaded_for, rehearsal};
 use crate::journal::sqlite::codec::events::{
     ACCOUNT_MOVED, ACCOUNT_TAKEN, BILLED, CLAIMED_TOGETHER, FILE_LOADED, GATEWAY_MOVED, MENDED,
-    MIGRATED, PINNED, REPLACED, ROW_WITHDRAWN, ROWS_LOADED, UPLOADED, WATCHED,
+    MIGRATED, PINNED, RECONCILED, REPLACED, ROW_WITHDRAWN, ROWS_LOADED, STATEMENT_FINDING,
+    UPLOADED, WATCHED,
 };
 use crate::journal::sqlite::evidence::digests::{
     EVIDENCE, EVIDENCE_WIDTH, SAID, bill_digest, file_digest, pin_digest, upload_digest,
@@ -31,6 +33,8 @@ struct Covered {
     mended: i64,
     withdrawn: i64,
     watched: i64,
+    /// Findings of a reconciliation that is still to come.
+    stated: Sha256,
     pinned: bool,
     /// Of the address that the batch was tied or moved to last.
     gateway: Option<Digest>,
@@ -142,6 +146,23 @@ impl Verifier<'_> {
     }
 
     /// Compares the rows of other tables with the digest that a row of evidence holds of them.
+    /// Adds the findings of a reconciliation up again, and compares them with what it says of them.
+    fn stated(&mut self, row: &Row<'_>, event: i64, covered: &mut Covered) -> Result<(), Error> {
+        if event == STATEMENT_FINDING {
+            let detail: String = row.get(8)?;
+            covered.stated.update(detail.as_bytes());
+            covered.stated.update([0]);
+            return Ok(());
+        }
+        let found: Digest = std::mem::take(&mut covered.stated).finalize().into();
+        if row.get::<_, Option<Digest>>(7)? != Some(found) {
+            self.find(
+                "the findings of a reconciliation with a statement are not as they were recorded",
+            );
+        }
+        Ok(())
+    }
+
     fn cover(&mut self, row: &Row<'_>, covered: &mut Covered) -> Result<(), Error> {
         let (seq, event): (i64, i64) = (row.get(1)?, row.get(3)?);
         self.about_payments += u64::from(seq != 0);
@@ -150,6 +171,9 @@ impl Verifier<'_> {
             for (first, last) in ClaimRange::parse(detail)?.runs()? {
                 self.first_claims += (last - first).unsigned_abs() + 1;
             }
+        }
+        if matches!(event, STATEMENT_FINDING | RECONCILED) {
+            return self.stated(row, event, covered);
         }
         if !(REPLACED..=MIGRATED).contains(&event)
             && !matches!(

@@ -1,0 +1,296 @@
+//! `resolve --from`: many decisions of a person in one file. All are checked before the first is recorded.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use super::resolve::{Order, Spoken, moment};
+use crate::cli::Error;
+use crate::cli::arguments::ResolveArguments;
+use crate::cli::exit::ExitStatus;
+use crate::cli::files::open::open;
+use crate::cli::named::{self, Meant};
+use crate::cli::session::{Session, batch_name};
+use crate::cli::terminal::ask::confirmed;
+use crate::cli::terminal::output;
+use crate::domain::{BatchName, Tally};
+use crate::journal::{Decided, Decision, Journal, Looked};
+use crate::ledger::decisions::Asked;
+use crate::ledger::names::{By, PaymentName};
+use crate::lifecycle::{Policy, State};
+
+/// Decisions of one file, at most: each is looked at, and shown, before any is recorded.
+const ROWS_MAX: usize = 100_000;
+
+struct Row {
+    place: String,
+    name: PaymentName,
+    decision: Decision,
+}
+
+/// What is ready to be recorded.
+struct Ready {
+    meant: Meant,
+    looked: Looked,
+    decided: Decided,
+}
+
+/// `disburse resolve --from`.
+pub(in crate::cli) async fn resolve(
+    session: &Session,
+    arguments: ResolveArguments,
+) -> Result<ExitStatus, Error> {
+    let path = arguments.from.clone().unwrap_or_default();
+    let batch = batch_name(&arguments.batch)?;
+    let journal = session.journal()?;
+    let mut ready: Vec<Ready> = Vec::new();
+    let mut seen = BTreeSet::new();
+    let mut policy = Policy::default();
+    let desk = Desk {
+        session,
+        journal: &journal,
+        batch: &batch,
+        arguments: &arguments,
+    };
+    for row in rows(&path)? {
+        if let Some(one) = desk.prepare(&row, &mut seen, &mut policy).await? {
+            ready.push(one);
+        }
+    }
+    confirmed(arguments.yes, &what(&ready)).await?;
+    let all = ready.iter().map(|one| one.decided.clone()).collect();
+    let moves = journal.decide_many(all, moment(), policy).await?;
+    let moves = moves.map_err(|(seq, _)| {
+        let which = ready.iter().find(|one| one.looked.seq == seq).map_or_else(String::new, |one| one.meant.text());
+        Error::refused(format!("{which}: something was learned about it since it was looked at; nothing of the file was recorded"))
+            .hint("say the same command again: everything is looked at anew")
+    })?;
+    for (one, moved) in ready.iter().zip(moves) {
+        let (from, to) = (moved.from.in_words(), moved.life.state.in_words());
+        if session.common.json {
+            let mut value = one.meant.to_json();
+            value["from"] = moved.from.name().into();
+            value["to"] = moved.life.state.name().into();
+            output::json(&value);
+        } else {
+            output::line(&format!("{}: {from} -> {to}", one.meant.text()));
+        }
+    }
+    Ok(ExitStatus::Done)
+}
+
+/// What every decision of the file is looked at with.
+struct Desk<'a> {
+    session: &'a Session,
+    journal: &'a Journal,
+    batch: &'a BatchName,
+    arguments: &'a ResolveArguments,
+}
+
+impl Desk<'_> {
+    /// Looks at one decision, and asks the gateway where it is to fail; `None`: the gateway itself has ended the payment.
+    async fn prepare(
+        &self,
+        row: &Row,
+        seen: &mut BTreeSet<i64>,
+        policy: &mut Policy,
+    ) -> Result<Option<Ready>, Error> {
+        let at = |error: Error| error.at(&row.place);
+        let meant = named::find(self.session, self.batch, &row.name).map_err(at)?;
+        let looked = self.journal.look(self.batch.clone(), meant.name()).await;
+        let looked = looked.map_err(|error| at(error.into()))?;
+        let name = output::name(&row.name.text);
+        if !seen.insert(looked.seq) {
+            return Err(at(Error::refused(format!("{name} is decided twice")))
+                .hint("leave one line for each payment"));
+        }
+        let (although, sandbox) = (self.arguments.although_accepted, self.arguments.sandbox);
+        let order = Order {
+            session: self.session,
+            journal: self.journal,
+            batch: self.batch,
+            meant: &meant,
+            looked: &looked,
+            decision: row.decision.clone(),
+            although,
+            yes: self.arguments.yes,
+            sandbox,
+        };
+        if !order.is_asked_first() {
+            let stands = looked.life.state.in_words();
+            return Err(at(Error::refused(format!(
+                "{name} is {stands}: there is nothing to decide"
+            )))
+            .hint("take the line out of the file"));
+        }
+        let mut decided = Decided {
+            seq: looked.seq,
+            seen: looked.seen,
+            asked: Asked {
+                heard: None,
+                learned: false,
+                said_paid: false,
+                although,
+            },
+            decision: row.decision.clone(),
+        };
+        if !row.decision.paid {
+            *policy = order.policy(sandbox)?;
+            match order.hear(sandbox, policy).await.map_err(at)? {
+                Spoken::Failed(moved, why) => {
+                    order.tell(&moved, &why);
+                    return Ok(None);
+                }
+                Spoken::Word(word) => {
+                    order.judge(&word, policy).await.map_err(at)?;
+                    (decided.seen, decided.asked.heard) = (word.seen, Some(word.heard));
+                }
+            }
+        }
+        Ok(Some(Ready {
+            meant,
+            looked,
+            decided,
+        }))
+    }
+}
+
+fn what(ready: &[Ready]) -> String {
+    let told = |paid: bool| {
+        let mut tally = Tally::default();
+        for one in ready.iter().filter(|one| one.decided.decision.paid == paid) {
+            let money = one.looked.money;
+            tally.add_many(1, money.currency, i128::from(money.amount.minor()));
+        }
+        (tally.count > 0).then(|| {
+            let state = if paid { State::Paid } else { State::Failed };
+            format!(
+                "{}, {}, as {}",
+                output::counted(tally.count, "payment"),
+                output::amounts(&tally.amounts),
+                state.in_words()
+            )
+        })
+    };
+    let parts: Vec<String> = [told(true), told(false)].into_iter().flatten().collect();
+    format!("record {}, on your word", parts.join(", and "))
+}
+
+fn rows(path: &Path) -> Result<Vec<Row>, Error> {
+    let name = path.display();
+    let mut reader = csv::ReaderBuilder::new()
+        .trim(csv::Trim::All)
+        .from_reader(open(path)?);
+    let refused = |error: &csv::Error| {
+        let line = error
+            .position()
+            .map_or_else(String::new, |at| format!(":{}", at.line()));
+        Error::refused(format!("{name}{line}: {error}; nothing was recorded")).hint(COLUMNS)
+    };
+    let headers = reader.headers().map_err(|error| refused(&error))?.clone();
+    let place = |wanted: &str| {
+        headers.iter().position(|header| {
+            header
+                .trim_start_matches('\u{feff}')
+                .eq_ignore_ascii_case(wanted)
+        })
+    };
+    let named = place("identifier")
+        .map(|at| (at, By::Identifier))
+        .or(place("reference").map(|at| (at, By::Reference)));
+    let (Some((at, by)), Some(decision), Some(reason), Some(evidence)) =
+        (named, place("decision"), place("reason"), place("evidence"))
+    else {
+        return Err(
+            Error::refused(format!("{name}: a column is missing; nothing was recorded"))
+                .hint(COLUMNS),
+        );
+    };
+    if headers.len() != 4 {
+        return Err(Error::refused(format!(
+            "{name}: the file has {} columns, expected four; nothing was recorded",
+            headers.len()
+        ))
+        .hint(COLUMNS));
+    }
+    let places = Places {
+        name: at,
+        by,
+        decision,
+        reason,
+        evidence,
+    };
+    let mut rows = Vec::new();
+    for record in reader.records() {
+        let record = record.map_err(|error| refused(&error))?;
+        let place = format!(
+            "{name}:{}",
+            record.position().map_or(0, csv::Position::line)
+        );
+        rows.push(places.row(&record, place)?);
+        if rows.len() > ROWS_MAX {
+            return Err(Error::refused(format!(
+                "{name}: more than {ROWS_MAX} decisions; nothing was recorded"
+            ))
+            .hint("split the file"));
+        }
+    }
+    match rows.is_empty() {
+        true => Err(Error::refused(format!("{name}: no decision is in the file")).hint(COLUMNS)),
+        false => Ok(rows),
+    }
+}
+
+/// Where the columns stand.
+struct Places {
+    name: usize,
+    by: By,
+    decision: usize,
+    reason: usize,
+    evidence: usize,
+}
+
+impl Places {
+    fn row(&self, record: &csv::StringRecord, place: String) -> Result<Row, Error> {
+        let cell = |at: usize| record.get(at).unwrap_or_default().to_owned();
+        let paid = match cell(self.decision).to_ascii_lowercase().as_str() {
+            "paid" => true,
+            "failed" => false,
+            other => {
+                return Err(Error::refused(format!(
+                    "{place}: decision: expected paid or failed, found {other:?}; nothing was recorded"
+                ))
+                .hint(COLUMNS));
+            }
+        };
+        let needed = [
+            ("identifier or reference", self.name),
+            ("reason", self.reason),
+            ("evidence", self.evidence),
+        ];
+        for (what, at) in needed {
+            if cell(at).is_empty() {
+                return Err(Error::refused(format!(
+                    "{place}: {what} is empty; nothing was recorded"
+                ))
+                .hint(
+                    "each decision is kept for ever: say which payment, why, and what it rests on",
+                ));
+            }
+        }
+        Ok(Row {
+            place,
+            name: PaymentName {
+                text: cell(self.name),
+                by: self.by,
+            },
+            decision: Decision {
+                paid,
+                reason: cell(self.reason),
+                evidence: cell(self.evidence),
+            },
+        })
+    }
+}
+
+const COLUMNS: &str =
+    "a CSV with the columns identifier (or reference), decision (paid or failed), reason, evidence";

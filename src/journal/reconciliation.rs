@@ -1,0 +1,133 @@
+//! What a reconciliation with a statement found.
+
+use crate::domain::{Day, Money, PayerTransactionId, Tally, Timestamp, Totals};
+use crate::ledger::reconciliation::{FindingKind, Flow, MatchedBy, Period, Settle};
+use crate::lifecycle::State;
+
+/// Findings that are kept one by one, of each kind; all are counted.
+pub const FINDINGS_KEPT: usize = 200;
+
+/// What a statement was of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StatementFacts {
+    /// The file's name, without its folder.
+    pub source: String,
+    /// SHA-256 of the file, in hexadecimal digits.
+    pub digest: String,
+    /// Its format.
+    pub format: String,
+    /// The account, as it names it.
+    pub account: Option<String>,
+    /// The days that it shows.
+    pub period: Option<Period>,
+    /// Its balances, with their currency.
+    pub opening: Option<String>,
+    /// The balance behind its last line.
+    pub closing: Option<String>,
+    /// They agree with its lines.
+    pub balanced: bool,
+    /// Its lines.
+    pub entries: u64,
+    /// What was charged, as far as it says.
+    pub fees: Totals,
+}
+
+/// A payment that a finding is about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StatedPayment {
+    /// The journal's number of the payment.
+    pub seq: i64,
+    /// Its identifier.
+    pub id: PayerTransactionId,
+    /// The reference of its row; empty: it has none.
+    pub reference: String,
+    /// The line of its file.
+    pub line: u64,
+    /// Where it stands.
+    pub state: State,
+    /// Its amount.
+    pub money: Money,
+}
+
+/// A line of the statement that a finding is about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StatedEntry {
+    /// Where it stands in the statement.
+    pub place: String,
+    /// Its day.
+    pub day: Day,
+    /// Which way.
+    pub flow: Flow,
+    /// Its amount.
+    pub money: Money,
+    /// Its first reference.
+    pub reference: String,
+}
+
+/// One finding.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StatementFinding {
+    /// What it is.
+    pub kind: FindingKind,
+    /// The payment.
+    pub payment: Option<StatedPayment>,
+    /// The line.
+    pub entry: Option<StatedEntry>,
+    /// How both were found to belong together.
+    pub by: Option<MatchedBy>,
+    /// Whether the payment may be recorded as paid on it.
+    pub settle: Settle,
+    /// The payment must not be posted or paid again from now on.
+    pub holds: bool,
+}
+
+impl StatementFinding {
+    /// Returns the amount that it is about: ours where it is about a payment.
+    #[must_use]
+    pub fn money(&self) -> Option<Money> {
+        let payment = self.payment.as_ref().map(|payment| payment.money);
+        payment.or(self.entry.as_ref().map(|entry| entry.money))
+    }
+}
+
+/// What all findings come to.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Reconciled {
+    /// Of each kind that there is, the worst first.
+    pub found: Vec<(FindingKind, Tally)>,
+    /// Payments of the batch.
+    pub payments: u64,
+    /// At least one line is in a currency of the batch.
+    pub shares_currency: bool,
+    /// At least one payment lies within the days of the statement, or is shown by it.
+    pub shares_days: bool,
+}
+
+impl Reconciled {
+    /// Returns what is found of one kind.
+    #[must_use]
+    pub fn of(&self, kind: FindingKind) -> Tally {
+        let found = self.found.iter().find(|(known, _)| *known == kind);
+        found.map(|(_, tally)| tally.clone()).unwrap_or_default()
+    }
+
+    /// Returns whether there is nothing that a person must look at.
+    #[must_use]
+    pub fn agrees(&self) -> bool {
+        !self
+            .found
+            .iter()
+            .any(|(kind, tally)| kind.needs_a_person() && tally.count > 0)
+    }
+}
+
+/// A reconciliation, as it is on record.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReconciliationRecord {
+    /// When.
+    pub at: Timestamp,
+    /// Statement, counts and balances, as JSON.
+    pub summary: serde_json::Value,
+    /// The findings that were kept, as JSON.
+    pub findings: Vec<serde_json::Value>,
+}

@@ -1,0 +1,122 @@
+//! One line of a statement, whatever the format.
+
+use crate::domain::{Day, Money};
+
+/// Which way the money went, seen from our account.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Flow {
+    /// It left.
+    Out,
+    /// It came.
+    In,
+}
+
+/// How final a line is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// The money has moved.
+    Booked,
+    /// It is announced, and may not move.
+    Pending,
+    /// It was tried, and did not move.
+    NotExecuted,
+}
+
+/// One movement that a statement shows.
+#[derive(Clone, PartialEq, Eq)]
+pub struct StatementEntry {
+    /// Where it stands in the file: `line 12`.
+    pub place: String,
+    /// Its day.
+    pub day: Day,
+    /// Which way.
+    pub flow: Flow,
+    /// It takes an earlier movement back.
+    pub reversal: bool,
+    /// How much; a charge that the amount includes is taken off.
+    pub money: Money,
+    /// How final.
+    pub standing: Standing,
+    /// What its fields for references hold.
+    pub references: Vec<String>,
+    /// Its free text.
+    pub text: String,
+    /// The other side's number or account, as it is written; empty: not named.
+    pub recipient: String,
+    /// What was charged for it, in minor units of the same currency.
+    pub fee: Option<i64>,
+    /// It is a charge itself, and no payment.
+    pub is_charge: bool,
+    /// It is one booking of several payments that are not listed.
+    pub is_batch: bool,
+}
+
+/// Words that are looked up of one line.
+pub const NAMES_MAX: usize = 64;
+
+/// A word of free text is held against identifiers when it is at least so long.
+const WORD_MIN: usize = 8;
+
+/// No identifier is longer.
+const NAME_MAX: usize = 128;
+
+impl StatementEntry {
+    /// Returns what may be an identifier or a receipt of a payment: the whole of each field for references, and of them and of the
+    /// free text each word that is long enough.
+    #[must_use]
+    pub fn names(&self) -> Vec<String> {
+        let mut names: Vec<String> = Vec::new();
+        let mut add = |name: &str| {
+            let name = name.trim();
+            if !name.is_empty()
+                && name.len() <= NAME_MAX
+                && names.len() < NAMES_MAX
+                && !names.iter().any(|known| known == name)
+            {
+                names.push(name.to_owned());
+            }
+        };
+        for reference in &self.references {
+            add(reference);
+        }
+        let texts = self.references.iter().chain([&self.text]);
+        for word in texts.flat_map(|text| text.split(|c: char| !c.is_ascii_alphanumeric())) {
+            if word.len() >= WORD_MIN {
+                add(word);
+            }
+        }
+        names
+    }
+
+    /// Returns whether it can be a payment that was made: money that has left.
+    #[must_use]
+    pub fn is_payment(&self) -> bool {
+        self.flow == Flow::Out
+            && !self.reversal
+            && self.standing == Standing::Booked
+            && !self.is_charge
+    }
+
+    /// Returns what it adds to the balance, in minor units.
+    #[must_use]
+    pub fn signed(&self) -> i128 {
+        let minor = i128::from(self.money.amount.minor());
+        match self.flow {
+            Flow::Out => -minor,
+            Flow::In => minor,
+        }
+    }
+}
+
+// Numbers and names of people have no place in a log.
+impl std::fmt::Debug for StatementEntry {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("StatementEntry")
+            .field("place", &self.place)
+            .field("day", &self.day)
+            .field("flow", &self.flow)
+            .field("money", &self.money)
+            .field("standing", &self.standing)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,360 @@
+//! What the lines about a payment add up to.
+
+use super::entry::{Flow, Standing, StatementEntry};
+use super::view::{MatchedBy, PaymentView};
+use crate::domain::{Member, Named};
+use crate::ledger::{Ours, Recipient, judge};
+use crate::lifecycle::State;
+
+/// What one line that names a payment says of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bearing {
+    /// The money has left.
+    Paid,
+    /// It came back.
+    Returned,
+    /// It is announced.
+    Pending,
+    /// It was tried, and did not move: a statement proves no failure.
+    NotExecuted,
+    /// Another amount, or another currency.
+    OtherAmount,
+    /// Another number or account.
+    OtherRecipient,
+    /// It is dated before the payment was there.
+    Earlier,
+}
+
+/// Returns what a line that names a payment says of it. What names another amount, currency or number is no evidence about ours.
+#[must_use]
+pub fn bearing(payment: &PaymentView<'_>, entry: &StatementEntry) -> Bearing {
+    match entry.standing {
+        Standing::NotExecuted => return Bearing::NotExecuted,
+        Standing::Booked | Standing::Pending => {}
+    }
+    if entry.day < payment.from {
+        return Bearing::Earlier;
+    }
+    // What comes back may come back less a charge.
+    if entry.flow == Flow::In {
+        return match entry.standing {
+            Standing::Booked => Bearing::Returned,
+            Standing::Pending | Standing::NotExecuted => Bearing::Pending,
+        };
+    }
+    if entry.money != payment.money || entry.reversal || entry.is_charge {
+        return Bearing::OtherAmount;
+    }
+    if names_other(payment, &entry.recipient) {
+        return Bearing::OtherRecipient;
+    }
+    match entry.standing {
+        Standing::Booked => Bearing::Paid,
+        Standing::Pending | Standing::NotExecuted => Bearing::Pending,
+    }
+}
+
+/// Returns whether a line is to somebody else, however it is read.
+fn names_other(payment: &PaymentView<'_>, recipient: &str) -> bool {
+    !recipient.trim().is_empty()
+        && [Member::Account, Member::Msisdn].into_iter().all(|member| {
+            let judgement = judge(&[named(member, recipient)], &ours(payment));
+            judgement.differs.is_some()
+        })
+}
+
+/// Returns whether a line is to our recipient: what a line without a name has to be.
+#[must_use]
+pub fn is_to(payment: &PaymentView<'_>, recipient: &str) -> bool {
+    let whole = [recipient.trim()];
+    let words = recipient.split(|c: char| !c.is_ascii_alphanumeric() && c != '+');
+    whole.into_iter().chain(words).any(|text| {
+        [Member::Account, Member::Msisdn].into_iter().any(|member| {
+            // The number beside a bank account is not the account that was paid.
+            let speaks = member == Member::Account || payment.account == payment.msisdn.as_str();
+            speaks && judge(&[named(member, text)], &ours(payment)).agrees
+        })
+    })
+}
+
+fn named(member: Member, text: &str) -> Named {
+    Named {
+        member,
+        text: text.to_owned(),
+        is_number: false,
+    }
+}
+
+fn ours<'a>(payment: &PaymentView<'a>) -> Ours<'a> {
+    Ours {
+        money: payment.money,
+        recipient: Some(Recipient {
+            msisdn: payment.msisdn,
+            account: payment.account,
+            country: payment.country,
+        }),
+    }
+}
+
+/// What all lines about one payment add up to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Shown {
+    /// How many show that its money left.
+    pub paid: u32,
+    /// How many show that it came back.
+    pub returned: u32,
+    /// How many announce it.
+    pub pending: u32,
+    /// How many name it with another amount.
+    pub other_amount: u32,
+    /// How many name it with another number, or before it was there.
+    pub other: u32,
+    /// How the first that counts was found.
+    pub by: Option<MatchedBy>,
+    /// Number of the first line that says most of it.
+    pub entry: Option<i64>,
+    told: u8,
+}
+
+impl Shown {
+    /// What was added up before: of lines that show it paid, returned, announced, with another amount, for somebody else.
+    #[must_use]
+    pub fn of(counts: [u32; 5], by: Option<MatchedBy>, entry: Option<i64>) -> Self {
+        let [paid, returned, pending, other_amount, other] = counts;
+        Self {
+            paid,
+            returned,
+            pending,
+            other_amount,
+            other,
+            by,
+            entry,
+            told: u8::MAX,
+        }
+    }
+
+    /// Returns how many lines say anything of it.
+    #[must_use]
+    pub fn counts(&self) -> [u32; 5] {
+        [
+            self.paid,
+            self.returned,
+            self.pending,
+            self.other_amount,
+            self.other,
+        ]
+    }
+
+    /// Takes in one more line.
+    pub fn add(&mut self, bearing: Bearing, by: MatchedBy, entry: i64) {
+        let (count, weight) = match bearing {
+            Bearing::Paid => (&mut self.paid, 5),
+            Bearing::Returned => (&mut self.returned, 4),
+            Bearing::OtherAmount => (&mut self.other_amount, 3),
+            Bearing::OtherRecipient | Bearing::Earlier => (&mut self.other, 2),
+            Bearing::Pending => (&mut self.pending, 1),
+            Bearing::NotExecuted => return,
+        };
+        *count = count.saturating_add(1);
+        if weight > self.told {
+            (self.told, self.entry, self.by) = (weight, Some(entry), Some(by));
+        }
+    }
+
+    /// Returns whether money has left that did not come back.
+    fn is_out(&self) -> bool {
+        self.paid > self.returned
+    }
+}
+
+/// What is found of a payment, or of a line, the worst first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum FindingKind {
+    /// The statement shows a payment that is not paid here, and may be paid again.
+    PaidThereOnly,
+    /// More lines than one show its money leave.
+    TwiceThere,
+    /// It left, and came back.
+    Returned,
+    /// The statement shows it with another amount.
+    AmountDiffers,
+    /// The statement names it, for somebody else or before it was there.
+    NamesOther,
+    /// Its outcome is open here, and the statement shows it paid.
+    OpenPaidThere,
+    /// It is paid here, and not in the statement.
+    MissingThere,
+    /// Its outcome is open here, and the statement does not show it, which proves nothing.
+    OpenMissing,
+    /// The statement only announces it.
+    PendingThere,
+    /// It lies outside the days of the statement.
+    NotCovered,
+    /// A line names several of our payments.
+    NamesSeveral,
+    /// A line of which we know nothing.
+    UnknownThere,
+    /// Paid on both sides.
+    Agreed,
+    /// Not paid on either side.
+    Unpaid,
+    /// A line about a payment of another batch.
+    OtherBatch,
+    /// A charge.
+    Charge,
+    /// Money that came in, and no return of ours.
+    Credit,
+    /// A line in a currency that the batch does not have, or that is not executed or only announced, of which we know nothing.
+    Aside,
+}
+
+impl FindingKind {
+    /// All of them, the worst first.
+    pub const ALL: [Self; 18] = [
+        Self::PaidThereOnly,
+        Self::TwiceThere,
+        Self::Returned,
+        Self::AmountDiffers,
+        Self::NamesOther,
+        Self::OpenPaidThere,
+        Self::MissingThere,
+        Self::OpenMissing,
+        Self::PendingThere,
+        Self::NotCovered,
+        Self::NamesSeveral,
+        Self::UnknownThere,
+        Self::Agreed,
+        Self::Unpaid,
+        Self::OtherBatch,
+        Self::Charge,
+        Self::Credit,
+        Self::Aside,
+    ];
+
+    /// Returns whether a person must look at it.
+    #[must_use]
+    pub fn needs_a_person(self) -> bool {
+        self < Self::Agreed
+    }
+
+    /// Returns its name in files.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::PaidThereOnly => "paid_there_only",
+            Self::TwiceThere => "twice_there",
+            Self::Returned => "returned",
+            Self::AmountDiffers => "amount_differs",
+            Self::NamesOther => "names_other",
+            Self::OpenPaidThere => "open_paid_there",
+            Self::MissingThere => "missing_there",
+            Self::OpenMissing => "open_missing",
+            Self::PendingThere => "pending_there",
+            Self::NotCovered => "not_covered",
+            Self::NamesSeveral => "names_several",
+            Self::UnknownThere => "unknown_there",
+            Self::Agreed => "agreed",
+            Self::Unpaid => "unpaid",
+            Self::OtherBatch => "other_batch",
+            Self::Charge => "charge",
+            Self::Credit => "credit",
+            Self::Aside => "aside",
+        }
+    }
+
+    /// Returns it in words.
+    #[must_use]
+    pub fn in_words(self) -> &'static str {
+        match self {
+            Self::PaidThereOnly => "paid in the statement, and not paid here",
+            Self::TwiceThere => "paid twice in the statement",
+            Self::Returned => "paid, and then returned",
+            Self::AmountDiffers => "another amount in the statement",
+            Self::NamesOther => "named in the statement for somebody else, or too early",
+            Self::OpenPaidThere => "open here, and paid in the statement",
+            Self::MissingThere => "paid here, and not in the statement",
+            Self::OpenMissing => "open here, and not in the statement",
+            Self::PendingThere => "only announced in the statement",
+            Self::NotCovered => "outside the days of the statement",
+            Self::NamesSeveral => "lines that name several payments",
+            Self::UnknownThere => "lines of which nothing is known here",
+            Self::Agreed => "paid on both sides",
+            Self::Unpaid => "not paid on either side",
+            Self::OtherBatch => "lines about other batches",
+            Self::Charge => "charges",
+            Self::Credit => "credits",
+            Self::Aside => "lines set aside",
+        }
+    }
+
+    /// Finds it by its name in files.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.name() == name)
+    }
+}
+
+/// Returns what is found of a payment. `covered`: the statement shows the days on which a line about it is to be expected.
+#[must_use]
+pub fn kind(state: State, was_posted: bool, shown: &Shown, covered: bool) -> FindingKind {
+    use FindingKind as K;
+    let not_paid = matches!(state, State::Failed | State::Cancelled | State::Ready);
+    if not_paid && shown.is_out() {
+        return K::PaidThereOnly;
+    }
+    match (shown.paid, shown.returned) {
+        (_, 1..) => return K::Returned,
+        (2.., _) => return K::TwiceThere,
+        _ => {}
+    }
+    if shown.other_amount > 0 {
+        return K::AmountDiffers;
+    }
+    if shown.other > 0 {
+        return K::NamesOther;
+    }
+    match (state, shown.paid) {
+        (State::Paid, 1..) => K::Agreed,
+        (_, 1..) => K::OpenPaidThere,
+        (_, 0) if shown.pending > 0 => K::PendingThere,
+        (State::Failed | State::Cancelled | State::Ready, _) => K::Unpaid,
+        _ if !was_posted || !covered => K::NotCovered,
+        (State::Paid, _) => K::MissingThere,
+        _ => K::OpenMissing,
+    }
+}
+
+/// Returns whether a payment must not be posted or paid again from now on: not paid here, and paid there.
+#[must_use]
+pub fn holds(state: State, shown: &Shown) -> bool {
+    matches!(state, State::Failed | State::Cancelled | State::Ready) && shown.is_out()
+}
+
+/// What is done about a payment whose outcome is open, and that the statement shows paid.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Settle {
+    /// The line can be about no other payment.
+    Proven,
+    /// A person says whether the line is about it.
+    Ask,
+    /// Nothing, or nothing that a statement decides.
+    No,
+}
+
+/// Returns whether a payment may be recorded as paid on a statement's word.
+///
+/// Not what is in conflict: two words disagree on it already, and a person weighs them. Not what came back, was shown twice or with
+/// another amount.
+#[must_use]
+pub fn settle(state: State, shown: &Shown) -> Settle {
+    let open = matches!(
+        state,
+        State::InDoubt | State::Acknowledged | State::Delivered
+    );
+    let plain = shown.paid == 1 && (shown.returned, shown.other_amount, shown.other) == (0, 0, 0);
+    match (open && plain, shown.by) {
+        (true, Some(by)) if by.is_proof() => Settle::Proven,
+        (true, Some(_)) => Settle::Ask,
+        _ => Settle::No,
+    }
+}

@@ -1,0 +1,67 @@
+//! Which of several payments to one person, of one amount, a line is about: never two payments one line, never two lines one payment.
+
+use crate::domain::Day;
+use crate::lifecycle::State;
+
+/// A payment that nothing names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Candidate {
+    /// Its number.
+    pub seq: i64,
+    /// Where it stands.
+    pub state: State,
+    /// The first day that a line about it may be dated.
+    pub from: Day,
+    /// The last.
+    pub to: Day,
+}
+
+/// A line that names nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Line {
+    /// Its number.
+    pub number: i64,
+    /// Its day.
+    pub day: Day,
+}
+
+/// Returns the pairs of payment and line, of payments and lines that have amount and recipient in common.
+///
+/// What we know to be paid takes its lines first, then what may have been paid, and what has failed last: of two payments
+/// alike, one paid and one in doubt, a single line is about the paid one.
+#[must_use]
+pub fn pair(payments: &[Candidate], lines: &[Line]) -> Vec<(i64, i64)> {
+    let mut payments: Vec<&Candidate> = payments.iter().collect();
+    payments.sort_by_key(|payment| (rank(payment.state), payment.to, payment.seq));
+    let mut free: Vec<&Line> = lines.iter().collect();
+    free.sort_by_key(|line| (line.day, line.number));
+    let mut taken = vec![false; free.len()];
+    let mut pairs = Vec::new();
+    let (mut of_rank, mut start) = (None, 0);
+    for payment in payments {
+        if of_rank != Some(rank(payment.state)) {
+            (of_rank, start) = (Some(rank(payment.state)), 0);
+        }
+        // The lines before `start` are taken: many lines of one person are passed over once.
+        while taken.get(start) == Some(&true) {
+            start += 1;
+        }
+        let open = (start..free.len())
+            .take_while(|index| free[*index].day <= payment.to)
+            .find(|index| !taken[*index] && free[*index].day >= payment.from);
+        if let Some(index) = open {
+            taken[index] = true;
+            pairs.push((payment.seq, free[index].number));
+        }
+    }
+    pairs
+}
+
+fn rank(state: State) -> u8 {
+    match state {
+        State::Paid => 0,
+        State::Conflict => 1,
+        State::InDoubt | State::Acknowledged | State::Delivered | State::Posting => 2,
+        State::Failed | State::Cancelled | State::Ready => 3,
+    }
+}

@@ -1,0 +1,511 @@
+use super::*;
+use crate::domain::{Amount, Country, Currency, Day, Money, Msisdn};
+use crate::lifecycle::State;
+
+fn kes(minor: i64) -> Money {
+    Money {
+        amount: Amount::from_minor(minor).unwrap(),
+        currency: Currency::from_code("KES").unwrap(),
+    }
+}
+
+fn day(number: i32) -> Day {
+    Day::from_number(number)
+}
+
+fn view(state: State) -> PaymentView<'static> {
+    PaymentView {
+        state,
+        was_posted: true,
+        money: kes(150_000),
+        msisdn: Msisdn::from_digits("254712345678").unwrap(),
+        account: "254712345678",
+        country: Country::from_code("KE").unwrap(),
+        from: day(99),
+        to: day(105),
+        last: day(100),
+    }
+}
+
+fn line(minor: i64) -> StatementEntry {
+    StatementEntry {
+        place: "line 2".to_owned(),
+        day: day(100),
+        flow: Flow::Out,
+        reversal: false,
+        money: kes(minor),
+        standing: Standing::Booked,
+        references: Vec::new(),
+        text: String::new(),
+        recipient: String::new(),
+        fee: None,
+        is_charge: false,
+        is_batch: false,
+    }
+}
+
+#[test]
+fn a_line_is_about_a_payment_with_its_amount_and_its_number_alone() {
+    let to = |recipient: &str| StatementEntry {
+        recipient: recipient.to_owned(),
+        ..line(150_000)
+    };
+    let ugx = Money {
+        amount: Amount::from_minor(150_000).unwrap(),
+        currency: Currency::from_code("UGX").unwrap(),
+    };
+    let cases = [
+        ("as ordered", line(150_000), Bearing::Paid),
+        ("a cent less", line(149_999), Bearing::OtherAmount),
+        ("ten times as much", line(1_500_000), Bearing::OtherAmount),
+        (
+            "another currency",
+            StatementEntry {
+                money: ugx,
+                ..line(1)
+            },
+            Bearing::OtherAmount,
+        ),
+        ("our number", to("0712 345 678"), Bearing::Paid),
+        ("our number, hidden", to("2547****5678"), Bearing::Paid),
+        (
+            "another number",
+            to("254712345679"),
+            Bearing::OtherRecipient,
+        ),
+        ("a name", to("JANE DOE"), Bearing::Paid),
+        (
+            "it came back",
+            StatementEntry {
+                flow: Flow::In,
+                ..line(150_000)
+            },
+            Bearing::Returned,
+        ),
+        (
+            "it came back less a charge",
+            StatementEntry {
+                flow: Flow::In,
+                ..line(149_000)
+            },
+            Bearing::Returned,
+        ),
+        (
+            "announced",
+            StatementEntry {
+                standing: Standing::Pending,
+                ..line(150_000)
+            },
+            Bearing::Pending,
+        ),
+        (
+            "announced to come back",
+            StatementEntry {
+                flow: Flow::In,
+                standing: Standing::Pending,
+                ..line(150_000)
+            },
+            Bearing::Pending,
+        ),
+        (
+            "not executed",
+            StatementEntry {
+                standing: Standing::NotExecuted,
+                ..line(150_000)
+            },
+            Bearing::NotExecuted,
+        ),
+        (
+            "a credit taken back",
+            StatementEntry {
+                reversal: true,
+                ..line(150_000)
+            },
+            Bearing::OtherAmount,
+        ),
+        (
+            "a charge",
+            StatementEntry {
+                is_charge: true,
+                ..line(150_000)
+            },
+            Bearing::OtherAmount,
+        ),
+        (
+            "dated before it was there",
+            StatementEntry {
+                day: day(98),
+                ..line(150_000)
+            },
+            Bearing::Earlier,
+        ),
+        (
+            "dated long after it",
+            StatementEntry {
+                day: day(300),
+                ..line(150_000)
+            },
+            Bearing::Paid,
+        ),
+    ];
+    for (what, entry, expected) in cases {
+        assert_eq!(bearing(&view(State::InDoubt), &entry), expected, "{what}");
+    }
+}
+
+#[test]
+fn a_bank_payment_is_known_by_its_account_and_not_by_the_number_beside_it() {
+    let bank = PaymentView {
+        account: "0011223344556",
+        ..view(State::Paid)
+    };
+    for (recipient, expected) in [
+        ("0011223344556", true),
+        ("ACC 0011223344556 JANE DOE", true),
+        ("254712345678", false),
+        ("0011223344557", false),
+        ("", false),
+    ] {
+        assert_eq!(is_to(&bank, recipient), expected, "{recipient:?}");
+    }
+    let wallet = view(State::Paid);
+    for (recipient, expected) in [
+        ("254712345678 - JANE DOE", true),
+        ("+254712345678", true),
+        ("0712345678", true),
+        ("0712345679", false),
+        ("JANE DOE", false),
+    ] {
+        assert_eq!(is_to(&wallet, recipient), expected, "{recipient:?}");
+    }
+}
+
+#[test]
+fn what_lines_add_up_to() {
+    use Bearing as B;
+    use FindingKind as K;
+    use State as S;
+    let cases: &[(State, &[Bearing], FindingKind, bool, Settle)] = &[
+        (S::Paid, &[B::Paid], K::Agreed, false, Settle::No),
+        (S::Paid, &[], K::MissingThere, false, Settle::No),
+        (
+            S::Paid,
+            &[B::NotExecuted],
+            K::MissingThere,
+            false,
+            Settle::No,
+        ),
+        (S::Paid, &[B::Pending], K::PendingThere, false, Settle::No),
+        (
+            S::Paid,
+            &[B::Pending, B::Paid],
+            K::Agreed,
+            false,
+            Settle::No,
+        ),
+        (
+            S::Paid,
+            &[B::Paid, B::Paid],
+            K::TwiceThere,
+            false,
+            Settle::No,
+        ),
+        (
+            S::Paid,
+            &[B::Paid, B::Returned],
+            K::Returned,
+            false,
+            Settle::No,
+        ),
+        (S::Paid, &[B::Returned], K::Returned, false, Settle::No),
+        (
+            S::Paid,
+            &[B::OtherAmount],
+            K::AmountDiffers,
+            false,
+            Settle::No,
+        ),
+        (
+            S::Paid,
+            &[B::Paid, B::OtherAmount],
+            K::AmountDiffers,
+            false,
+            Settle::No,
+        ),
+        (
+            S::Paid,
+            &[B::OtherRecipient],
+            K::NamesOther,
+            false,
+            Settle::No,
+        ),
+        (S::Failed, &[], K::Unpaid, false, Settle::No),
+        (S::Failed, &[B::Paid], K::PaidThereOnly, true, Settle::No),
+        (
+            S::Failed,
+            &[B::Paid, B::Paid],
+            K::PaidThereOnly,
+            true,
+            Settle::No,
+        ),
+        (
+            S::Failed,
+            &[B::Paid, B::Returned],
+            K::Returned,
+            false,
+            Settle::No,
+        ),
+        (
+            S::Failed,
+            &[B::Paid, B::Paid, B::Returned],
+            K::PaidThereOnly,
+            true,
+            Settle::No,
+        ),
+        (
+            S::Failed,
+            &[B::OtherAmount],
+            K::AmountDiffers,
+            false,
+            Settle::No,
+        ),
+        (S::Failed, &[B::Earlier], K::NamesOther, false, Settle::No),
+        (S::Cancelled, &[B::Paid], K::PaidThereOnly, true, Settle::No),
+        (S::Ready, &[B::Paid], K::PaidThereOnly, true, Settle::No),
+        (S::Ready, &[], K::Unpaid, false, Settle::No),
+        (
+            S::InDoubt,
+            &[B::Paid],
+            K::OpenPaidThere,
+            false,
+            Settle::Proven,
+        ),
+        (
+            S::Acknowledged,
+            &[B::Paid],
+            K::OpenPaidThere,
+            false,
+            Settle::Proven,
+        ),
+        (
+            S::Delivered,
+            &[B::Paid],
+            K::OpenPaidThere,
+            false,
+            Settle::Proven,
+        ),
+        (S::InDoubt, &[], K::OpenMissing, false, Settle::No),
+        (
+            S::InDoubt,
+            &[B::NotExecuted],
+            K::OpenMissing,
+            false,
+            Settle::No,
+        ),
+        (
+            S::InDoubt,
+            &[B::Paid, B::Returned],
+            K::Returned,
+            false,
+            Settle::No,
+        ),
+        (
+            S::InDoubt,
+            &[B::Paid, B::Paid],
+            K::TwiceThere,
+            false,
+            Settle::No,
+        ),
+        (
+            S::InDoubt,
+            &[B::Paid, B::OtherRecipient],
+            K::NamesOther,
+            false,
+            Settle::No,
+        ),
+        (
+            S::InDoubt,
+            &[B::OtherAmount],
+            K::AmountDiffers,
+            false,
+            Settle::No,
+        ),
+        (
+            S::InDoubt,
+            &[B::Pending],
+            K::PendingThere,
+            false,
+            Settle::No,
+        ),
+        (S::Posting, &[B::Paid], K::OpenPaidThere, false, Settle::No),
+        (S::Conflict, &[B::Paid], K::OpenPaidThere, false, Settle::No),
+        (S::Conflict, &[], K::OpenMissing, false, Settle::No),
+    ];
+    for (state, bearings, expected, held, settled) in cases {
+        let mut shown = Shown::default();
+        for (number, bearing) in bearings.iter().enumerate() {
+            shown.add(
+                *bearing,
+                MatchedBy::Identifier,
+                i64::try_from(number).unwrap(),
+            );
+        }
+        assert_eq!(
+            kind(*state, true, &shown, true),
+            *expected,
+            "{state:?} {bearings:?}"
+        );
+        assert_eq!(holds(*state, &shown), *held, "{state:?} {bearings:?}");
+        assert_eq!(settle(*state, &shown), *settled, "{state:?} {bearings:?}");
+    }
+}
+
+#[test]
+fn silence_is_said_only_of_the_days_that_the_statement_shows() {
+    let silent = Shown::default();
+    for (state, posted, covered, expected) in [
+        (State::Paid, true, true, FindingKind::MissingThere),
+        (State::Paid, true, false, FindingKind::NotCovered),
+        (State::InDoubt, true, false, FindingKind::NotCovered),
+        (State::Conflict, false, true, FindingKind::NotCovered),
+        (State::Failed, true, false, FindingKind::Unpaid),
+    ] {
+        assert_eq!(kind(state, posted, &silent, covered), expected, "{state:?}");
+    }
+}
+
+#[test]
+fn amount_and_recipient_alone_ask_a_person() {
+    let mut shown = Shown::default();
+    shown.add(Bearing::Paid, MatchedBy::AmountAndRecipient, 1);
+    assert_eq!(settle(State::InDoubt, &shown), Settle::Ask);
+    for by in MatchedBy::ALL {
+        assert_eq!(by.is_proof(), by != MatchedBy::AmountAndRecipient);
+    }
+}
+
+#[test]
+fn one_line_settles_one_payment_and_what_is_paid_comes_first() {
+    let payment = |seq, state, from, to| Candidate {
+        seq,
+        state,
+        from: day(from),
+        to: day(to),
+    };
+    let at = |number, on| Line {
+        number,
+        day: day(on),
+    };
+    let cases: &[(&str, &[Candidate], &[Line], &[(i64, i64)])] = &[
+        (
+            "one line is about the paid one of two",
+            &[
+                payment(1, State::InDoubt, 10, 15),
+                payment(2, State::Paid, 10, 15),
+            ],
+            &[at(7, 11)],
+            &[(2, 7)],
+        ),
+        (
+            "two lines, two payments",
+            &[
+                payment(1, State::InDoubt, 10, 15),
+                payment(2, State::Paid, 10, 15),
+            ],
+            &[at(7, 11), at(8, 11)],
+            &[(2, 7), (1, 8)],
+        ),
+        (
+            "one payment takes one line",
+            &[payment(1, State::Paid, 10, 15)],
+            &[at(7, 11), at(8, 11)],
+            &[(1, 7)],
+        ),
+        (
+            "no line outside the days of a payment",
+            &[payment(1, State::InDoubt, 10, 15)],
+            &[at(7, 9), at(8, 16)],
+            &[],
+        ),
+        (
+            "each in its days",
+            &[
+                payment(1, State::InDoubt, 10, 15),
+                payment(2, State::InDoubt, 12, 17),
+            ],
+            &[at(7, 10), at(8, 16)],
+            &[(1, 7), (2, 8)],
+        ),
+        (
+            "what has failed takes what is left",
+            &[
+                payment(1, State::Failed, 10, 15),
+                payment(2, State::InDoubt, 10, 15),
+            ],
+            &[at(7, 11)],
+            &[(2, 7)],
+        ),
+    ];
+    for (what, payments, lines, expected) in cases {
+        assert_eq!(&pair(payments, lines), expected, "{what}");
+    }
+}
+
+#[test]
+fn many_lines_of_one_person_are_paired_in_no_time() {
+    let payments: Vec<Candidate> = (0..50_000)
+        .map(|seq| Candidate {
+            seq,
+            state: State::Paid,
+            from: day(10),
+            to: day(15),
+        })
+        .collect();
+    let lines: Vec<Line> = (0..50_000)
+        .map(|number| Line {
+            number,
+            day: day(12),
+        })
+        .collect();
+    assert_eq!(pair(&payments, &lines).len(), 50_000);
+}
+
+#[test]
+fn recipients_are_reduced_to_what_two_ways_of_writing_share() {
+    for (text, expected) in [
+        ("254712345678", Some("712345678")),
+        ("+254 712 345 678", Some("712345678")),
+        ("0712345678", Some("712345678")),
+        ("0712345678 - JANE DOE", Some("712345678")),
+        ("KE12ABCD0000", Some("KE12ABCD0000")),
+        ("JANE DOE", None),
+        ("12345", None),
+        ("", None),
+    ] {
+        assert_eq!(recipient_key(text).as_deref(), expected, "{text:?}");
+    }
+}
+
+#[test]
+fn names_are_whole_fields_and_long_words() {
+    let entry = StatementEntry {
+        references: vec!["R-17/A".to_owned()],
+        text: "PAY 0123456789ABCDEFGHJKMNPQRS to JANE".to_owned(),
+        ..line(1)
+    };
+    assert_eq!(entry.names(), ["R-17/A", "0123456789ABCDEFGHJKMNPQRS"]);
+    let long = StatementEntry {
+        text: "12345678 ".repeat(1) + &(0..1000).map(|n| format!("{n:08} ")).collect::<String>(),
+        ..line(1)
+    };
+    assert_eq!(long.names().len(), entry::NAMES_MAX);
+}
+
+#[test]
+fn every_kind_is_found_by_its_name_and_the_worst_comes_first() {
+    for kind in FindingKind::ALL {
+        assert_eq!(FindingKind::from_name(kind.name()), Some(kind));
+    }
+    assert_eq!(FindingKind::ALL[0], FindingKind::PaidThereOnly);
+    assert!(FindingKind::ALL.is_sorted());
+}

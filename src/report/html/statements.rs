@@ -1,0 +1,160 @@
+//! What statements of gateway and bank showed.
+
+use std::io;
+
+use askama::Template;
+use serde_json::Value;
+
+use crate::ledger::reconciliation::FindingKind;
+use crate::report::rows::entry::{BatchHeader, Stated};
+use crate::report::words::text;
+
+pub(super) fn write(out: &mut impl io::Write, header: &BatchHeader) -> io::Result<()> {
+    if header.statements.is_empty() {
+        return Ok(());
+    }
+    let statements = header
+        .statements
+        .iter()
+        .map(|stated| Statement::of(header, stated));
+    Statements {
+        statements: statements.collect(),
+    }
+    .write_into(out)
+}
+
+struct Statement {
+    title: String,
+    facts: String,
+    digest: String,
+    counts: Vec<(&'static str, String, String)>,
+    findings: Vec<Finding>,
+    missing: u64,
+}
+
+struct Finding {
+    what: &'static str,
+    payment: String,
+    line: String,
+    amount: String,
+    shown: String,
+}
+
+fn word<'a>(value: &'a Value, name: &str) -> &'a str {
+    value[name].as_str().unwrap_or_default()
+}
+
+impl Statement {
+    fn of(header: &BatchHeader, stated: &Stated) -> Self {
+        let summary = &stated.summary;
+        let mut facts = vec![
+            header.zone.format_named(stated.at),
+            word(summary, "format").to_owned(),
+        ];
+        for (label, name) in [("account", "account"), ("from", "from"), ("to", "to")] {
+            if let Some(value) = summary[name].as_str() {
+                facts.push(format!("{label} {value}"));
+            }
+        }
+        if summary["balanced"] == true {
+            facts.push(format!(
+                "{} to {}: its lines add up",
+                word(summary, "opening"),
+                word(summary, "closing")
+            ));
+        }
+        let (mut counts, mut to_look_at) = (Vec::new(), 0);
+        for kind in FindingKind::ALL {
+            let found = &summary["found"][kind.name()];
+            let Some(count) = found["count"].as_u64() else {
+                continue;
+            };
+            if kind.needs_a_person() {
+                to_look_at += count;
+            }
+            let amounts = found["amounts"].as_object().into_iter().flatten();
+            let amounts: Vec<String> = amounts
+                .map(|(code, amount)| format!("{code} {}", amount.as_str().unwrap_or_default()))
+                .collect();
+            counts.push((kind.in_words(), text::count(count), amounts.join(" · ")));
+        }
+        let findings: Vec<Finding> = stated.findings.iter().map(Finding::of).collect();
+        Self {
+            title: word(summary, "statement").to_owned(),
+            facts: facts.join(" · "),
+            digest: word(summary, "digest").to_owned(),
+            counts,
+            missing: to_look_at.saturating_sub(findings.len() as u64),
+            findings,
+        }
+    }
+}
+
+impl Finding {
+    fn of(said: &Value) -> Self {
+        let amount = |amount: &str, currency: &str| match word(said, amount) {
+            "" => String::new(),
+            told => format!("{} {told}", word(said, currency)),
+        };
+        let shown = [
+            word(said, "statement_line").to_owned(),
+            word(said, "statement_date").to_owned(),
+            amount("statement_amount", "statement_currency_code"),
+            word(said, "statement_reference").to_owned(),
+            word(said, "matched").to_owned(),
+        ];
+        let shown: Vec<String> = shown.into_iter().filter(|part| !part.is_empty()).collect();
+        let named = [word(said, "reference"), word(said, "payer_transaction_id")];
+        let named: Vec<&str> = named.into_iter().filter(|part| !part.is_empty()).collect();
+        Self {
+            what: FindingKind::from_name(word(said, "finding")).map_or("", FindingKind::in_words),
+            payment: named.join(" "),
+            line: said["line"]
+                .as_u64()
+                .map_or_else(String::new, |line| line.to_string()),
+            amount: amount("amount", "currency_code"),
+            shown: shown.join(" · "),
+        }
+    }
+}
+
+#[derive(Template)]
+#[template(
+    ext = "html",
+    source = r#"<section id="statements">
+<h2>Statements</h2>
+{%- for statement in statements %}
+<div class="group">
+<h3>{{ statement.title }}</h3>
+<p class="meaning">{{ statement.facts }} <small class="id">SHA-256 {{ statement.digest }}</small></p>
+<table class="rows">
+<thead><tr><th>Found</th><th class="n">Count</th><th class="n">Amount</th></tr></thead>
+<tbody>
+{%- for (what, count, amounts) in statement.counts %}
+<tr><td>{{ what }}</td><td class="n">{{ count }}</td><td class="n">{{ amounts }}</td></tr>
+{%- endfor %}
+</tbody>
+</table>
+{%- if !statement.findings.is_empty() %}
+<details><summary>Findings that a person must look at</summary>
+<table class="rows">
+<thead><tr><th>Found</th><th class="n">Line</th><th>Payment</th><th class="n">Amount</th><th>In the statement</th></tr></thead>
+<tbody>
+{%- for row in statement.findings %}
+<tr><td>{{ row.what }}</td><td class="n">{{ row.line }}</td><td>{{ row.payment }}</td><td class="n">{{ row.amount }}</td><td>{{ row.shown }}</td></tr>
+{%- endfor %}
+</tbody>
+</table>
+{%- if statement.missing > 0 %}
+<p class="quiet">{{ text::count(*statement.missing) }} more were found, and counted above.</p>
+{%- endif %}
+</details>
+{%- endif %}
+</div>
+{%- endfor %}
+</section>
+"#
+)]
+struct Statements {
+    statements: Vec<Statement>,
+}

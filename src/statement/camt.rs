@@ -1,0 +1,712 @@
+//! camt.053 and camt.054 of any version: element by element, in the memory of one entry.
+//!
+//! No document type, no entity but the five of XML, nothing loaded from elsewhere.
+
+use std::io::BufRead;
+
+use quick_xml::Reader;
+use quick_xml::events::{BytesStart, Event};
+
+use super::error::{StatementError, shown};
+use super::number::signed;
+use super::summary::{Running, Summary};
+use super::terms::Terms;
+use crate::domain::{Amount, Currency, Day, Money, Totals};
+use crate::ledger::reconciliation::{Flow, Standing, StatementEntry};
+
+/// Elements within one another, bytes of a text, and transactions of one entry, at most.
+const DEPTH_MAX: usize = 64;
+const TEXT_MAX: usize = 16_384;
+const DETAILS_MAX: usize = 1_000_000;
+/// Characters of free text of one transaction, and references.
+const FREE_MAX: usize = 4_096;
+const REFERENCES_MAX: usize = 32;
+
+pub(super) fn read(
+    input: impl BufRead,
+    terms: &Terms,
+    take: &mut dyn FnMut(StatementEntry) -> bool,
+) -> Result<Summary, StatementError> {
+    let mut reader = Reader::from_reader(input);
+    reader.config_mut().check_end_names = true;
+    let mut document = Document::of(terms, take);
+    let mut buffer = Vec::new();
+    loop {
+        buffer.clear();
+        let event = reader.read_event_into(&mut buffer).map_err(|error| {
+            StatementError::new(
+                document.place(),
+                format!("the XML cannot be read: {error}"),
+                "fetch the statement again, whole",
+            )
+        })?;
+        match event {
+            Event::Start(start) => document.open(&start)?,
+            Event::Empty(start) => {
+                document.open(&start)?;
+                document.close()?;
+            }
+            Event::End(_) => document.close()?,
+            Event::Text(text) => {
+                let text = text.decode().map_err(|_| document.not_text())?;
+                document.text(&text)?;
+            }
+            Event::CData(text) => {
+                let text = text.decode().map_err(|_| document.not_text())?;
+                document.text(&text)?;
+            }
+            Event::GeneralRef(reference) => {
+                let character = match reference.resolve_char_ref() {
+                    Ok(Some(character)) => Some(character),
+                    Ok(None) => named_character(&reference),
+                    Err(_) => None,
+                };
+                let character = character.ok_or_else(|| {
+                    StatementError::new(
+                        document.place(),
+                        "the XML has an entity, which a statement has not",
+                        "this is no statement of a bank",
+                    )
+                })?;
+                document.text(character.encode_utf8(&mut [0; 4]))?;
+            }
+            Event::DocType(_) => {
+                return Err(StatementError::new(
+                    "",
+                    "the XML has a document type, which a statement has not",
+                    "this is no statement of a bank",
+                ));
+            }
+            Event::Decl(_) | Event::PI(_) | Event::Comment(_) => {}
+            Event::Eof => break,
+        }
+    }
+    document.finish()
+}
+
+fn named_character(name: &[u8]) -> Option<char> {
+    match name {
+        b"amp" => Some('&'),
+        b"lt" => Some('<'),
+        b"gt" => Some('>'),
+        b"quot" => Some('"'),
+        b"apos" => Some('\''),
+        _ => None,
+    }
+}
+
+/// A balance as it is read.
+#[derive(Default)]
+struct Balance {
+    code: String,
+    amount: Option<(String, String)>,
+    direction: String,
+    day: Option<Day>,
+}
+
+/// One transaction of an entry, or the entry itself.
+#[derive(Default)]
+struct Details {
+    amount: Option<(String, String)>,
+    direction: String,
+    references: Vec<String>,
+    text: String,
+    recipient: String,
+    is_return: bool,
+    charge: Option<(String, String)>,
+    charge_included: bool,
+    charge_total: bool,
+}
+
+impl Details {
+    fn refer(&mut self, reference: &str) {
+        if self.references.len() < REFERENCES_MAX && reference != "NOTPROVIDED" {
+            self.references.push(reference.to_owned());
+        }
+    }
+
+    fn tell(&mut self, text: &str) {
+        if self.text.len() < FREE_MAX {
+            self.text.push_str(text);
+            self.text.push(' ');
+        }
+    }
+
+    /// Takes a charge in: the total where there is one, else the records.
+    fn charge(&mut self, amount: (String, String)) {
+        if !self.charge_total {
+            self.charge.get_or_insert(amount);
+        }
+    }
+}
+
+#[derive(Default)]
+struct Entry {
+    whole: Details,
+    reversal: bool,
+    status: String,
+    booking: Option<Day>,
+    value: Option<Day>,
+    family: String,
+    details: Vec<Details>,
+    batch: u64,
+}
+
+#[derive(Default)]
+struct Statement {
+    account: Option<String>,
+    is_ours: bool,
+    balances: Vec<Balance>,
+    entries: u64,
+    booked: i128,
+    mixed: bool,
+    told_entries: Option<u64>,
+    from: Option<Day>,
+    to: Option<Day>,
+}
+
+struct Document<'a> {
+    terms: &'a Terms,
+    take: &'a mut dyn FnMut(StatementEntry) -> bool,
+    path: Vec<String>,
+    text: String,
+    currency: String,
+    summary: Summary,
+    statement: Option<Statement>,
+    entry: Option<Entry>,
+    number: u64,
+    statements: u64,
+    whole: bool,
+}
+
+impl<'a> Document<'a> {
+    fn of(terms: &'a Terms, take: &'a mut dyn FnMut(StatementEntry) -> bool) -> Self {
+        Self {
+            terms,
+            take,
+            path: Vec::new(),
+            text: String::new(),
+            currency: String::new(),
+            summary: Summary::of("camt"),
+            statement: None,
+            entry: None,
+            number: 0,
+            statements: 0,
+            whole: false,
+        }
+    }
+
+    fn place(&self) -> String {
+        match self.number {
+            0 => String::new(),
+            number => format!("entry {number}"),
+        }
+    }
+
+    fn not_text(&self) -> StatementError {
+        StatementError::new(
+            self.place(),
+            "the XML is not UTF-8",
+            "fetch the statement again, in UTF-8",
+        )
+    }
+
+    fn open(&mut self, start: &BytesStart<'_>) -> Result<(), StatementError> {
+        if self.path.len() >= DEPTH_MAX {
+            return Err(StatementError::new(
+                self.place(),
+                "the XML is too deep for a statement",
+                "this is no statement of a bank",
+            ));
+        }
+        let name = String::from_utf8_lossy(start.local_name().as_ref()).into_owned();
+        self.text.clear();
+        self.currency.clear();
+        if let Ok(Some(currency)) = start.try_get_attribute("Ccy") {
+            self.currency = String::from_utf8_lossy(&currency.value).into_owned();
+        }
+        self.path.push(name);
+        match self.path.len() {
+            2 => self.kind()?,
+            3 if matches!(self.path[2].as_str(), "Stmt" | "Ntfctn") => {
+                self.statements += 1;
+                self.statement = Some(Statement {
+                    is_ours: true,
+                    ..Statement::default()
+                });
+            }
+            4 if self.path[3] == "Ntry" => {
+                self.number += 1;
+                self.entry = Some(Entry::default());
+            }
+            4 if self.path[3] == "Bal" => {
+                if let Some(statement) = &mut self.statement {
+                    statement.balances.push(Balance::default());
+                }
+            }
+            6 if self.path[5] == "TxDtls" => {
+                if let Some(entry) = &mut self.entry {
+                    if entry.details.len() >= DETAILS_MAX {
+                        return Err(StatementError::new(
+                            format!("entry {}", self.number),
+                            "the entry has too many transactions",
+                            "split the statement",
+                        ));
+                    }
+                    entry.details.push(Details::default());
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Looks at what kind of message it is.
+    fn kind(&mut self) -> Result<(), StatementError> {
+        self.summary.format = match self.path[1].as_str() {
+            "BkToCstmrStmt" => "camt.053",
+            "BkToCstmrDbtCdtNtfctn" => "camt.054",
+            other => {
+                return Err(StatementError::new(
+                    "",
+                    format!("expected a camt.053 or a camt.054, found {}", shown(other)),
+                    "ask the bank for the statement of the day (camt.053), or its notification of bookings (camt.054)",
+                ));
+            }
+        };
+        Ok(())
+    }
+
+    fn text(&mut self, text: &str) -> Result<(), StatementError> {
+        if self.text.len() + text.len() > TEXT_MAX {
+            return Err(StatementError::new(
+                self.place(),
+                "a text is too long for a statement",
+                "look at the file",
+            ));
+        }
+        self.text.push_str(text);
+        Ok(())
+    }
+
+    fn close(&mut self) -> Result<(), StatementError> {
+        let text = std::mem::take(&mut self.text);
+        let path: Vec<&str> = self.path.iter().skip(3).map(String::as_str).collect();
+        let value = (text.trim().to_owned(), self.currency.clone());
+        match path.as_slice() {
+            ["Ntry"] => {
+                let entry = self.entry.take().unwrap_or_default();
+                self.path.pop();
+                return self.booked(entry);
+            }
+            ["Ntry", rest @ ..] => {
+                if let Some(entry) = &mut self.entry {
+                    take_in(entry, rest, value);
+                }
+            }
+            ["Bal", rest @ ..] => {
+                let balances = self
+                    .statement
+                    .as_mut()
+                    .map(|statement| &mut statement.balances);
+                if let Some(balance) = balances.and_then(|balances| balances.last_mut()) {
+                    match rest {
+                        ["Tp", "CdOrPrtry", "Cd"] => balance.code = value.0,
+                        ["Amt"] => balance.amount = Some(value),
+                        ["CdtDbtInd"] => balance.direction = value.0,
+                        ["Dt", "Dt" | "DtTm"] => balance.day = day(&value.0),
+                        _ => {}
+                    }
+                }
+            }
+            [] if self.path.len() == 3 => {
+                if let Some(statement) = self.statement.take() {
+                    self.path.pop();
+                    return self.ended(statement);
+                }
+            }
+            rest => {
+                if let Some(statement) = &mut self.statement {
+                    match rest {
+                        ["Acct", "Id", "IBAN"] | ["Acct", "Id", "Othr", "Id"] => {
+                            statement.account = Some(value.0)
+                        }
+                        ["FrToDt", "FrDtTm" | "FrDt"] => statement.from = day(&value.0),
+                        ["FrToDt", "ToDtTm" | "ToDt"] => statement.to = day(&value.0),
+                        ["TxsSummry", "TtlNtries", "NbOfNtries"] => {
+                            statement.told_entries = value.0.parse().ok()
+                        }
+                        _ => {}
+                    }
+                }
+            }
+        }
+        let last = self.path.pop();
+        self.whole |= self.path.is_empty() && last.as_deref() == Some("Document");
+        self.account()
+    }
+
+    /// Compares the account as soon as it is read: its entries follow.
+    fn account(&mut self) -> Result<(), StatementError> {
+        if self.path.len() != 3 {
+            return Ok(());
+        }
+        if let Some(statement) = &mut self.statement
+            && let Some(account) = &statement.account
+        {
+            let wanted = self.terms.account.as_deref();
+            statement.is_ours = self.summary.is_of(account, wanted, "")?;
+        }
+        Ok(())
+    }
+
+    fn booked(&mut self, entry: Entry) -> Result<(), StatementError> {
+        let place = self.place();
+        let lines = lines_of(&entry, &place)?;
+        let Some(statement) = &mut self.statement else {
+            return Ok(());
+        };
+        statement.entries += 1;
+        if entry.status != "PDNG" && entry.status != "INFO" {
+            let whole = money(entry.whole.amount.as_ref(), &place)?;
+            let minor = i128::from(whole.minor);
+            statement.booked += if is_out(&entry.whole.direction, &place)? {
+                -minor
+            } else {
+                minor
+            };
+            statement.mixed |= self
+                .summary
+                .currency
+                .is_some_and(|currency| currency != whole.currency);
+            self.summary.currency.get_or_insert(whole.currency);
+        }
+        if !statement.is_ours {
+            return Ok(());
+        }
+        for line in lines {
+            self.summary.count(&line);
+            if !(self.take)(line) {
+                return Err(StatementError::stopped());
+            }
+        }
+        Ok(())
+    }
+
+    /// Holds the balances and counts of one statement against its entries.
+    fn ended(&mut self, statement: Statement) -> Result<(), StatementError> {
+        if let Some(told) = statement.told_entries
+            && told != statement.entries
+        {
+            return Err(StatementError::new(
+                "",
+                format!(
+                    "the statement does not add up: it names {told} entries, and has {}",
+                    statement.entries
+                ),
+                "an entry is missing: fetch the statement again, whole",
+            ));
+        }
+        let find = |codes: [&str; 2]| {
+            let of = |code: &str| {
+                statement
+                    .balances
+                    .iter()
+                    .find(|balance| balance.code == code)
+            };
+            of(codes[0]).or_else(|| of(codes[1]))
+        };
+        let read = |balance: Option<&Balance>| -> Result<Option<(Currency, i128, Option<Day>)>, StatementError> {
+            let Some(balance) = balance else { return Ok(None) };
+            let money = money(balance.amount.as_ref(), "")?;
+            let minor = i128::from(money.minor);
+            let minor = if is_out(&balance.direction, "")? { -minor } else { minor };
+            Ok(Some((money.currency, minor, balance.day)))
+        };
+        let opening = read(find(["OPBD", "PRCD"]))?;
+        let closing = read(find(["CLBD", "CLBD"]))?;
+        if let (Some((currency, opening, _)), Some((_, closing, _)), false) =
+            (opening, closing, statement.mixed)
+        {
+            let mut running = Running::of(currency, opening);
+            running.add(statement.booked);
+            running.assert(closing, "")?;
+            if statement.is_ours {
+                self.summary.currency = Some(currency);
+                self.summary.opening.get_or_insert(opening);
+                self.summary.closing = Some(closing);
+                self.summary.balanced = true;
+            }
+        } else if self.summary.format == "camt.053" && statement.is_ours && !statement.mixed {
+            return Err(StatementError::cut_off(
+                "",
+                "a camt.053 without its opening and closing balance (OPBD, CLBD)",
+            ));
+        }
+        let days = [
+            statement.from,
+            statement.to,
+            closing.and_then(|(_, _, day)| day),
+        ];
+        if statement.is_ours {
+            for day in days.into_iter().flatten() {
+                self.summary.reach(day);
+            }
+            self.summary.period_is_named |= statement.from.is_some() && statement.to.is_some();
+        }
+        Ok(())
+    }
+
+    fn finish(self) -> Result<Summary, StatementError> {
+        if !self.whole {
+            return Err(StatementError::cut_off(
+                self.place(),
+                "the XML ends before its end",
+            ));
+        }
+        self.summary.assert_account(self.terms.account.as_deref())?;
+        if self.statements == 0 {
+            return Err(StatementError::new(
+                "",
+                "the file has no statement in it",
+                "name the statement itself",
+            ));
+        }
+        Ok(self.summary)
+    }
+}
+
+/// Takes the value of one element of an entry in.
+fn take_in(entry: &mut Entry, path: &[&str], value: (String, String)) {
+    match path {
+        ["NtryDtls", "TxDtls", rest @ ..] => {
+            if let Some(details) = entry.details.last_mut() {
+                detail(details, rest, value);
+            }
+        }
+        ["NtryDtls", "Btch", "NbOfTxs"] => entry.batch = value.0.parse().unwrap_or(2),
+        ["Amt"] => entry.whole.amount = Some(value),
+        ["CdtDbtInd"] => entry.whole.direction = value.0,
+        ["RvslInd"] => entry.reversal = matches!(value.0.as_str(), "true" | "1"),
+        ["Sts"] if !value.0.is_empty() => entry.status = value.0,
+        ["Sts", "Cd" | "Prtry"] => entry.status = value.0,
+        ["BookgDt", "Dt" | "DtTm"] => entry.booking = day(&value.0),
+        ["ValDt", "Dt" | "DtTm"] => entry.value = day(&value.0),
+        ["BkTxCd", "Domn", "Fmly", "SubFmlyCd" | "Cd"] => {
+            entry.family.push_str(&value.0);
+            entry.family.push(' ');
+        }
+        ["NtryRef" | "AcctSvcrRef"] => entry.whole.refer(&value.0),
+        ["AddtlNtryInf"] => entry.whole.tell(&value.0),
+        ["Chrgs", rest @ ..] => charge(&mut entry.whole, rest, value),
+        _ => {}
+    }
+}
+
+fn detail(details: &mut Details, path: &[&str], value: (String, String)) {
+    match path {
+        ["Amt"] => details.amount = Some(value),
+        ["AmtDtls", "TxAmt", "Amt"] => drop(details.amount.get_or_insert(value)),
+        ["CdtDbtInd"] => details.direction = value.0,
+        ["Refs", _] | ["Refs", "Prtry", "Ref"] if !value.0.is_empty() => details.refer(&value.0),
+        ["RltdPties", "CdtrAcct", "Id", "IBAN"] | ["RltdPties", "CdtrAcct", "Id", "Othr", "Id"] => {
+            details.recipient = value.0
+        }
+        ["RltdPties", "CdtrAcct", "Prxy", "Id"] if details.recipient.is_empty() => {
+            details.recipient = value.0
+        }
+        ["RmtInf", ..] => details.tell(&value.0),
+        ["AddtlTxInf"] => details.tell(&value.0),
+        ["RtrInf", ..] => details.is_return = true,
+        ["Chrgs", rest @ ..] => charge(details, rest, value),
+        _ => {}
+    }
+}
+
+fn charge(details: &mut Details, path: &[&str], value: (String, String)) {
+    match path {
+        ["TtlChrgsAndTaxAmt"] => (details.charge, details.charge_total) = (Some(value), true),
+        ["Rcrd", "Amt"] | ["Amt"] => details.charge(value),
+        ["Rcrd", "ChrgInclInd"] => {
+            details.charge_included |= matches!(value.0.as_str(), "true" | "1")
+        }
+        _ => {}
+    }
+}
+
+struct Minor {
+    minor: i64,
+    currency: Currency,
+}
+
+fn money(amount: Option<&(String, String)>, place: &str) -> Result<Minor, StatementError> {
+    let wrong = |what: String| StatementError::new(place, what, "look at the file");
+    let (text, code) = amount.ok_or_else(|| wrong("an amount is missing".to_owned()))?;
+    let currency = Currency::from_code(code).ok_or_else(|| {
+        wrong(format!(
+            "expected the currency of an amount, found {}",
+            shown(code)
+        ))
+    })?;
+    let is_plain = text.bytes().all(|b| b.is_ascii_digit() || b == b'.');
+    match signed(text, '.', currency) {
+        Ok(minor) if is_plain => Ok(Minor { minor, currency }),
+        Ok(_) => Err(wrong(format!("expected an amount, found {}", shown(text)))),
+        Err(why) => Err(wrong(format!("{why}, found {}", shown(text)))),
+    }
+}
+
+fn is_out(direction: &str, place: &str) -> Result<bool, StatementError> {
+    match direction {
+        "DBIT" => Ok(true),
+        "CRDT" => Ok(false),
+        other => Err(StatementError::new(
+            place,
+            format!("expected DBIT or CRDT, found {}", shown(other)),
+            "look at the file",
+        )),
+    }
+}
+
+fn day(text: &str) -> Option<Day> {
+    text.get(..10).and_then(Day::parse)
+}
+
+/// Returns the lines of an entry: one for each transaction that it lists with an amount, or itself.
+fn lines_of(entry: &Entry, place: &str) -> Result<Vec<StatementEntry>, StatementError> {
+    let whole = money(entry.whole.amount.as_ref(), place)?;
+    let standing = match entry.status.as_str() {
+        "" | "BOOK" => Standing::Booked,
+        "PDNG" | "INFO" | "FUTR" => Standing::Pending,
+        other => {
+            return Err(StatementError::new(
+                place,
+                format!(
+                    "expected the status BOOK, PDNG or INFO, found {}",
+                    shown(other)
+                ),
+                "look at the file",
+            ));
+        }
+    };
+    let day = entry
+        .booking
+        .or(entry.value)
+        .ok_or_else(|| StatementError::new(place, "the entry has no date", "look at the file"))?;
+    let is_single = entry.details.len() <= 1;
+    let listed = entry.details.iter().all(|details| details.amount.is_some());
+    let is_batch = !is_single && !listed || entry.details.is_empty() && entry.batch > 1;
+    let one = Details::default();
+    let single = entry.details.first().unwrap_or(&one);
+    let transactions: Vec<&Details> = match is_single || !listed {
+        true => vec![single],
+        false => entry.details.iter().collect(),
+    };
+    let shape = Shape {
+        entry,
+        day,
+        standing,
+        is_single,
+        is_alone: transactions.len() == 1,
+        is_batch,
+    };
+    let mut sum = Totals::default();
+    let mut lines = Vec::with_capacity(transactions.len());
+    for (index, details) in transactions.iter().enumerate() {
+        let place = match shape.is_alone {
+            true => place.to_owned(),
+            false => format!("{place}, transaction {}", index + 1),
+        };
+        let amount = details.amount.as_ref().or(entry.whole.amount.as_ref());
+        let found = money(amount, &place)?;
+        sum.add_minor(found.currency, i128::from(found.minor));
+        lines.extend(shape.line(details, &found, place)?);
+    }
+    let over = sum.minor(whole.currency) > i128::from(whole.minor);
+    if over && !is_single && is_out(&entry.whole.direction, place)? {
+        return Err(StatementError::new(
+            place,
+            "the statement does not add up: the transactions of the entry come to more than its amount",
+            "fetch the statement again, whole",
+        ));
+    }
+    Ok(lines)
+}
+
+/// What the lines of an entry have in common.
+struct Shape<'a> {
+    entry: &'a Entry,
+    day: Day,
+    standing: Standing,
+    is_single: bool,
+    is_alone: bool,
+    is_batch: bool,
+}
+
+impl Shape<'_> {
+    /// Returns the line of one transaction; `None`: it moves nothing.
+    fn line(
+        &self,
+        details: &Details,
+        found: &Minor,
+        place: String,
+    ) -> Result<Option<StatementEntry>, StatementError> {
+        let entry = self.entry;
+        let direction = match details.direction.as_str() {
+            "" => entry.whole.direction.as_str(),
+            own => own,
+        };
+        let flow = match is_out(direction, &place)? {
+            true => Flow::Out,
+            false => Flow::In,
+        };
+        let charged = match details.charge.is_some() || !self.is_single {
+            true => details,
+            false => &entry.whole,
+        };
+        let fee = match charged.charge.as_ref() {
+            Some(charge) => Some(money(Some(charge), &place)?)
+                .filter(|fee| fee.currency == found.currency && fee.minor > 0),
+            None => None,
+        };
+        // The amount of the entry has its charge in it; that of a transaction is its own.
+        let within = charged.charge_included && details.amount.is_none() && flow == Flow::Out;
+        let net = match &fee {
+            Some(fee) if within => found.minor - fee.minor,
+            _ => found.minor,
+        };
+        let Some(amount) = Amount::from_minor(net) else {
+            return Ok(None);
+        };
+        let mut references = details.references.clone();
+        let mut text = details.text.clone();
+        if self.is_batch {
+            let all = entry.details.iter().flat_map(|one| one.references.iter());
+            references = all.take(REFERENCES_MAX).cloned().collect();
+        }
+        if self.is_alone {
+            references.extend(entry.whole.references.iter().cloned());
+            text.push_str(&entry.whole.text);
+        }
+        let codes = entry.family.split(' ');
+        Ok(Some(StatementEntry {
+            place,
+            day: self.day,
+            flow,
+            reversal: entry.reversal || details.is_return,
+            money: Money {
+                amount,
+                currency: found.currency,
+            },
+            standing: self.standing,
+            references,
+            text,
+            recipient: details.recipient.clone(),
+            fee: fee.map(|fee| fee.minor),
+            is_charge: codes
+                .into_iter()
+                .any(|code| matches!(code, "CHRG" | "COMM" | "FEES")),
+            is_batch: self.is_batch,
+        }))
+    }
+}

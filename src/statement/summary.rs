@@ -1,0 +1,146 @@
+//! What a statement was of, and whether it adds up.
+
+use super::error::StatementError;
+use crate::domain::{Currency, Day, Totals};
+use crate::ledger::reconciliation::{Period, Standing, StatementEntry};
+
+/// What a statement was of.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Summary {
+    /// Its format in words: `MT940`.
+    pub format: &'static str,
+    /// The account, as it names it.
+    pub account: Option<String>,
+    /// The currency of its balances.
+    pub currency: Option<Currency>,
+    /// The days that it shows; `None`: it has no lines and names none.
+    pub period: Option<Period>,
+    /// The period is what it says itself, and not only from its first line to its last.
+    pub period_is_named: bool,
+    /// The balance before its first line, in minor units.
+    pub opening: Option<i128>,
+    /// The balance after its last line.
+    pub closing: Option<i128>,
+    /// Its lines.
+    pub entries: u64,
+    /// What was charged, as far as it says.
+    pub fees: Totals,
+    /// The balances were compared with the lines, and agree.
+    pub balanced: bool,
+}
+
+impl Summary {
+    pub(super) fn of(format: &'static str) -> Self {
+        Self {
+            format,
+            ..Self::default()
+        }
+    }
+
+    /// Takes a line in.
+    pub(super) fn count(&mut self, entry: &StatementEntry) {
+        self.entries += 1;
+        if !self.period_is_named {
+            self.reach(entry.day);
+        }
+        if let Some(fee) = entry.fee {
+            self.fees.add_minor(entry.money.currency, i128::from(fee));
+        }
+        if entry.is_charge && entry.standing == Standing::Booked {
+            self.fees.add_minor(entry.money.currency, -entry.signed());
+        }
+    }
+
+    /// Lets the period reach to a day.
+    pub(super) fn reach(&mut self, day: Day) {
+        let period = self.period.get_or_insert(Period { from: day, to: day });
+        period.from = period.from.min(day);
+        period.to = period.to.max(day);
+    }
+
+    /// Compares the account with the one that is asked for, or that was met before.
+    pub(super) fn is_of(
+        &mut self,
+        account: &str,
+        wanted: Option<&str>,
+        place: &str,
+    ) -> Result<bool, StatementError> {
+        if let Some(wanted) = wanted {
+            let same = bare(wanted) == bare(account);
+            if same {
+                self.account = Some(account.to_owned());
+            }
+            return Ok(same);
+        }
+        match &self.account {
+            Some(known) if bare(known) != bare(account) => Err(StatementError::new(
+                place,
+                format!("the file has statements of several accounts, {known} and {account}"),
+                "say which one the batch was paid from: --account ACCOUNT",
+            )),
+            _ => {
+                self.account = Some(account.to_owned());
+                Ok(true)
+            }
+        }
+    }
+
+    /// Refuses a statement of another account than the one that is asked for.
+    pub(super) fn assert_account(&self, wanted: Option<&str>) -> Result<(), StatementError> {
+        match (wanted, &self.account) {
+            (Some(wanted), None) => Err(StatementError::new(
+                "",
+                format!("nothing in the statement is of account {wanted}"),
+                "name the statement of that account, or leave --account out where the file names none",
+            )),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Returns an account without blanks and dashes, in capitals.
+fn bare(account: &str) -> String {
+    let told = account.chars().filter(char::is_ascii_alphanumeric);
+    told.map(|c| c.to_ascii_uppercase()).collect()
+}
+
+/// A balance that is held against the lines behind it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Running {
+    currency: Currency,
+    sum: i128,
+}
+
+impl Running {
+    pub(super) fn of(currency: Currency, opening: i128) -> Self {
+        Self {
+            currency,
+            sum: opening,
+        }
+    }
+
+    pub(super) fn add(&mut self, minor: i128) {
+        self.sum = self.sum.saturating_add(minor);
+    }
+
+    /// Compares the sum with a balance of the statement.
+    pub(super) fn assert(&self, balance: i128, place: &str) -> Result<(), StatementError> {
+        if self.sum == balance {
+            return Ok(());
+        }
+        let told = |minor: i128| {
+            let mut totals = Totals::default();
+            totals.add_minor(self.currency, minor.abs());
+            format!("{}{totals}", if minor < 0 { "-" } else { "" })
+        };
+        Err(StatementError::new(
+            place,
+            format!(
+                "the statement does not add up: its opening balance and its lines come to {}, its balance here is {}",
+                told(self.sum),
+                told(balance)
+            ),
+            "a line is missing, or was changed: fetch the statement again, whole",
+        ))
+    }
+}

@@ -1,0 +1,302 @@
+use super::*;
+use crate::domain::{Currency, Day};
+use crate::ledger::reconciliation::{Flow, Standing};
+
+fn all(text: &str, terms: &Terms) -> Result<(Summary, Vec<StatementEntry>), StatementError> {
+    let mut entries = Vec::new();
+    let summary = read(text.as_bytes(), terms, &mut |entry| {
+        entries.push(entry);
+        true
+    })?;
+    Ok((summary, entries))
+}
+
+fn kes() -> Terms {
+    Terms {
+        layout: Layout {
+            currency: Currency::from_code("KES"),
+            ..Layout::default()
+        },
+        ..Terms::default()
+    }
+}
+
+#[track_caller]
+fn refused(text: &str, terms: &Terms, with: &str) {
+    let error = all(text, terms).map(|(summary, _)| summary).unwrap_err();
+    assert!(error.to_string().contains(with), "{error}");
+    assert!(!error.hint().is_empty());
+}
+
+const MT940: &str = ":20:START\r\n:25:DE123/456\r\n:28C:1/1\r\n:60F:C251128KES10000,00\r\n\
+:61:2511281128D1500,00NTRFE-1//B1\r\n:86:020?00PAY?200123456789ABCDEF?21GHJKMNPQRS?310011223344?32JANE\r\n\
+:61:251128D200,NCHGNONREF\r\n:61:2511281129RD300,5NTRFE-2\r\n:86:returned\r\n:62F:C251129KES8600,50\r\n-\r\n";
+
+#[test]
+fn an_mt940_is_read_with_comma_decimals_and_its_balances() {
+    let (summary, entries) = all(MT940, &Terms::default()).unwrap();
+    assert_eq!(
+        (summary.opening, summary.closing),
+        (Some(1_000_000), Some(860_050))
+    );
+    assert!(summary.balanced);
+    assert_eq!(summary.account.as_deref(), Some("DE123/456"));
+    assert_eq!(summary.fees.to_string(), "KES 200.00");
+    let [paid, charge, back] = entries.as_slice() else {
+        panic!("{entries:?}");
+    };
+    assert_eq!(paid.money.to_string(), "1500.00");
+    assert_eq!(paid.references, ["E-1", "B1"]);
+    assert_eq!(paid.recipient, "0011223344");
+    assert!(
+        paid.names()
+            .contains(&"0123456789ABCDEFGHJKMNPQRS".to_owned()),
+        "{:?}",
+        paid.names()
+    );
+    assert!(paid.is_payment() && charge.is_charge && !charge.is_payment());
+    assert_eq!((back.flow, back.reversal), (Flow::In, true));
+    assert_eq!(back.day, Day::parse("2025-11-29").unwrap());
+}
+
+#[test]
+fn an_mt940_that_is_cut_off_or_does_not_add_up_is_refused() {
+    let terms = Terms::default();
+    // Every way to cut it at the end of a line, but for its last one.
+    let lines: Vec<&str> = MT940.split_inclusive("\r\n").collect();
+    for count in 1..lines.len() - 2 {
+        let cut = lines[..count].concat();
+        assert!(all(&cut, &terms).is_err(), "{count} lines");
+    }
+    refused(
+        &MT940.replace("D1500,00", "D150,00"),
+        &terms,
+        "does not add up",
+    );
+    refused(
+        &MT940.replace("D1500,00", "D1500.00"),
+        &terms,
+        "amount with a comma",
+    );
+    refused(
+        &MT940.replace(":62F:C", ":62M:C"),
+        &terms,
+        "last page is missing",
+    );
+    refused(
+        &MT940.replace(":60F:C", ":60M:C"),
+        &terms,
+        "first page is missing",
+    );
+    refused(
+        &format!("{MT940}{}", MT940.replace("DE123/456", "DE999")),
+        &terms,
+        "several accounts",
+    );
+    let other = Terms {
+        account: Some("DE 999".to_owned()),
+        ..Terms::default()
+    };
+    refused(MT940, &other, "nothing in the statement is of account");
+    let ours = Terms {
+        account: Some("de123 456".to_owned()),
+        ..Terms::default()
+    };
+    let both = format!("{}{MT940}", MT940.replace("DE123/456", "DE999"));
+    assert_eq!(all(&both, &ours).unwrap().1.len(), 3);
+}
+
+fn camt(entries: &str, closing: &str) -> String {
+    format!(
+        r#"<?xml version="1.0"?><Document xmlns="urn:iso:std:iso:20022:tech:xsd:camt.053.001.02"><BkToCstmrStmt><GrpHdr><MsgId>M</MsgId></GrpHdr><Stmt>
+<Acct><Id><IBAN>DE00</IBAN></Id></Acct>
+<Bal><Tp><CdOrPrtry><Cd>OPBD</Cd></CdOrPrtry></Tp><Amt Ccy="EUR">100.00</Amt><CdtDbtInd>CRDT</CdtDbtInd><Dt><Dt>2026-11-24</Dt></Dt></Bal>
+<Bal><Tp><CdOrPrtry><Cd>CLBD</Cd></CdOrPrtry></Tp><Amt Ccy="EUR">{closing}</Amt><CdtDbtInd>CRDT</CdtDbtInd><Dt><Dt>2026-11-25</Dt></Dt></Bal>
+{entries}</Stmt></BkToCstmrStmt></Document>"#
+    )
+}
+
+const BATCH: &str = r#"<Ntry><Amt Ccy="EUR">30.00</Amt><CdtDbtInd>DBIT</CdtDbtInd><Sts>BOOK</Sts><BookgDt><Dt>2026-11-25</Dt></BookgDt><NtryDtls>
+<TxDtls><Refs><EndToEndId>E-1</EndToEndId></Refs><Amt Ccy="EUR">10.00</Amt><RltdPties><CdtrAcct><Id><IBAN>DE11</IBAN></Id></CdtrAcct></RltdPties></TxDtls>
+<TxDtls><Refs><EndToEndId>E-2</EndToEndId></Refs><Amt Ccy="EUR">20.00</Amt><RmtInf><Ustrd>A &amp; B</Ustrd></RmtInf></TxDtls></NtryDtls></Ntry>"#;
+
+#[test]
+fn an_entry_of_several_transactions_is_one_line_each() {
+    let (summary, entries) = all(&camt(BATCH, "70.00"), &Terms::default()).unwrap();
+    assert!(summary.balanced);
+    assert_eq!(summary.format, "camt.053");
+    let told: Vec<_> = entries
+        .iter()
+        .map(|entry| {
+            (
+                entry.place.as_str(),
+                entry.money.to_string(),
+                entry.references[0].as_str(),
+            )
+        })
+        .collect();
+    assert_eq!(
+        told,
+        [
+            ("entry 1, transaction 1", "10.00".to_owned(), "E-1"),
+            ("entry 1, transaction 2", "20.00".to_owned(), "E-2"),
+        ]
+    );
+    assert_eq!(entries[0].recipient, "DE11");
+    assert_eq!(entries[1].text.trim(), "A & B");
+}
+
+#[test]
+fn a_camt_that_is_forged_or_cut_off_is_refused() {
+    let terms = Terms::default();
+    let whole = camt(BATCH, "70.00");
+    for at in (1..whole.len()).step_by(7) {
+        assert!(all(&whole[..at], &terms).is_err(), "cut at {at}");
+    }
+    refused(&camt(BATCH, "71.00"), &terms, "does not add up");
+    refused(
+        &camt(&BATCH.replace("10.00", "11.00"), "70.00"),
+        &terms,
+        "does not add up",
+    );
+    refused(
+        &camt(&BATCH.replace("E-1", "&x;"), "70.00"),
+        &terms,
+        "entity",
+    );
+    refused(
+        &whole.replace("<Document", "<!DOCTYPE a [<!ENTITY x \"y\">]><Document"),
+        &terms,
+        "document type",
+    );
+    refused(
+        &whole.replace("BkToCstmrStmt", "CstmrCdtTrfInitn"),
+        &terms,
+        "camt.053 or a camt.054",
+    );
+    refused(&whole.replace(">BOOK<", ">MAYBE<"), &terms, "status");
+    refused(&whole.replace("CLBD", "ITAV"), &terms, "closing balance");
+    refused(
+        &whole.replace("Ccy=\"EUR\">30.00", "Ccy=\"EUR\">3e1"),
+        &terms,
+        "amount",
+    );
+    let deep = format!("{}{}", "<a>".repeat(100), "</a>".repeat(100));
+    assert!(all(&deep, &terms).is_err());
+}
+
+#[test]
+fn what_is_pending_returned_or_batched_is_told_apart() {
+    let pending = BATCH.replace(">BOOK<", "><Cd>PDNG</Cd><");
+    let (_, entries) = all(&camt(&pending, "100.00"), &Terms::default()).unwrap();
+    assert!(
+        entries
+            .iter()
+            .all(|entry| entry.standing == Standing::Pending)
+    );
+    let returned = BATCH.replace("DBIT", "CRDT").replace(
+        "<RmtInf>",
+        "<RtrInf><Rsn><Cd>AC04</Cd></Rsn></RtrInf><RmtInf>",
+    );
+    let (_, entries) = all(&camt(&returned, "130.00"), &Terms::default()).unwrap();
+    assert_eq!(entries[1].flow, Flow::In);
+    assert!(entries[1].reversal && !entries[0].reversal);
+    let unlisted = BATCH
+        .replace("<Amt Ccy=\"EUR\">10.00</Amt>", "")
+        .replace("<Amt Ccy=\"EUR\">20.00</Amt>", "");
+    let (_, entries) = all(&camt(&unlisted, "70.00"), &Terms::default()).unwrap();
+    assert_eq!(entries.len(), 1);
+    assert!(entries[0].is_batch);
+    assert_eq!(entries[0].references, ["E-1", "E-2"]);
+}
+
+#[test]
+fn a_charge_within_the_amount_is_taken_off() {
+    let entry = r#"<Ntry><Amt Ccy="EUR">30.50</Amt><CdtDbtInd>DBIT</CdtDbtInd><Sts>BOOK</Sts><BookgDt><Dt>2026-11-25</Dt></BookgDt>
+<Chrgs><Rcrd><Amt Ccy="EUR">0.50</Amt><ChrgInclInd>true</ChrgInclInd></Rcrd></Chrgs></Ntry>"#;
+    let (summary, entries) = all(&camt(entry, "69.50"), &Terms::default()).unwrap();
+    assert_eq!(entries[0].money.to_string(), "30.00");
+    assert_eq!(entries[0].fee, Some(50));
+    assert_eq!(summary.fees.to_string(), "EUR 0.50");
+}
+
+#[test]
+fn a_csv_is_read_below_its_titles_whatever_its_headers_look_like() {
+    let text = "My bank;;;\nDATE;Paid_Out;Reference;Balance\n2026-11-25;1.500,00;E-1;8.500,00\n2026-11-25 10:00;200,00;E-2;8.300,00\n";
+    let mut terms = kes();
+    terms.layout.decimal = ',';
+    let (summary, entries) = all(text, &terms).unwrap();
+    assert_eq!(entries.len(), 2);
+    assert_eq!(entries[0].money.to_string(), "1500.00");
+    assert_eq!(entries[0].flow, Flow::Out);
+    assert_eq!(
+        (summary.opening, summary.closing),
+        (Some(1_000_000), Some(830_000))
+    );
+    assert!(summary.balanced);
+}
+
+#[test]
+fn a_status_is_read_by_words_that_are_known_and_no_others() {
+    let text =
+        |status: &str| format!("date,amount,reference,status\n2026-11-25,-5.00,E-1,{status}\n");
+    for (status, expected) in [
+        ("Completed", Some((Standing::Booked, 1))),
+        ("", Some((Standing::Booked, 1))),
+        ("pending", Some((Standing::Pending, 1))),
+        ("FAILED", Some((Standing::NotExecuted, 1))),
+        ("Reversed", Some((Standing::Booked, 2))),
+        ("OK-ish", None),
+    ] {
+        let found = all(&text(status), &kes())
+            .ok()
+            .map(|(_, entries)| (entries[0].standing, entries.len()));
+        assert_eq!(found, expected, "{status}");
+    }
+    let mut named = kes();
+    named.layout.booked = vec!["Done".to_owned()];
+    assert!(all(&text("done"), &named).is_ok());
+    // Who names the words for it means no other one.
+    refused(&text("Completed"), &named, "nothing says what");
+}
+
+#[test]
+fn a_csv_that_is_odd_is_refused_with_its_line() {
+    let head = "date,amount,currency,balance\n";
+    for (rows, with) in [
+        (
+            "2026-11-25,-5.00,KES,95.00\n2026-11-25,-5.00,KES,80.00\n",
+            "line 3: the statement does not add up",
+        ),
+        ("2026-11-25,-5.00\n", "line 2: the row has 2 cells"),
+        ("25/11/2026,-5.00,KES,95.00\n", "line 2: date"),
+        ("2026-11-25,-5,00,KES,1\n", "line 2: the row has 5 cells"),
+        ("2026-11-25,\"-5,00\",KES,1\n", "line 2: amount"),
+        ("2026-11-25,-5.00,Shilling,1\n", "line 2: currency"),
+        ("2026-11-25,,KES,1\n", "line 2: the row has no amount"),
+    ] {
+        refused(&format!("{head}{rows}"), &kes(), with);
+    }
+    refused("a,b\n1,2\n", &kes(), "no row has the headers");
+    refused("", &kes(), "empty");
+    refused("PK\u{0}\u{0}", &kes(), "not text");
+    let none = Terms::default();
+    refused(
+        "date,amount\n2026-11-25,-5.00\n",
+        &none,
+        "nothing says the currency",
+    );
+}
+
+#[test]
+fn the_format_is_told_by_the_beginning() {
+    for (text, expected) in [
+        ("<?xml", Format::Camt),
+        ("\u{feff}  <Document", Format::Camt),
+        ("{1:F01", Format::Mt940),
+        (":20:X", Format::Mt940),
+        ("date,amount", Format::Csv),
+    ] {
+        assert_eq!(Format::of(text.as_bytes()), expected, "{text}");
+    }
+}

@@ -1,0 +1,215 @@
+//! Statements of what the money did, held against a batch; and decisions from a file.
+
+use std::collections::BTreeMap;
+
+use crate::desk::{Desk, Said};
+
+/// A desk whose batch `b` is posted and waits: R-1 to R-3 are accepted, not settled.
+fn waiting() -> Desk {
+    let desk = Desk::loaded();
+    let run = [
+        "run",
+        "b",
+        "--sandbox",
+        "--faults",
+        "none",
+        "--no-wait",
+        "--poll-only",
+    ];
+    desk.run(&run).finished(4);
+    desk
+}
+
+/// Identifier and state of every payment, by its reference.
+fn payments(desk: &Desk) -> BTreeMap<String, (String, String)> {
+    desk.run(&["report", "b", "--out", "r"]).finished(0);
+    let report: serde_json::Value = serde_json::from_str(&desk.text("r/report.json")).unwrap();
+    let text = |value: &serde_json::Value| value.as_str().unwrap().to_owned();
+    let payments = report["payments"].as_array().unwrap().iter();
+    payments
+        .map(|payment| {
+            let id = text(&payment["payer_transaction_id"]);
+            (text(&payment["reference"]), (id, text(&payment["state"])))
+        })
+        .collect()
+}
+
+fn today(desk: &Desk) -> String {
+    let report: serde_json::Value = serde_json::from_str(&desk.text("r/report.json")).unwrap();
+    report["created_at"].as_str().unwrap()[..10].to_owned()
+}
+
+fn reconcile(desk: &Desk, more: &[&str]) -> Said {
+    desk.run(
+        &[
+            &["reconcile", "b", "s.csv", "--currency", "KES", "--paid-out"][..],
+            more,
+        ]
+        .concat(),
+    )
+}
+
+fn states(desk: &Desk) -> [String; 3] {
+    let payments = payments(desk);
+    ["R-1", "R-2", "R-3"].map(|reference| payments[reference].1.clone())
+}
+
+#[test]
+fn what_is_proven_is_settled_and_what_is_not_is_left() {
+    let desk = waiting();
+    let known = payments(&desk);
+    let day = today(&desk);
+    let line = |amount: &str, reference: &str, recipient: &str| {
+        format!("{day},{amount},{reference},{recipient}\n")
+    };
+    let statement = format!(
+        "date,amount,reference,recipient\n{}{}{}{}",
+        line("100.00", &known["R-1"].0, "254712345678"),
+        line("200.50", "", "254733345678"),
+        line("3000.00", &known["R-3"].0, "254712345679"),
+        line("7.00", "rent", ""),
+    );
+    let desk = desk.file("s.csv", &statement);
+    let before = states(&desk);
+    let said = reconcile(&desk, &["--json"]).finished(3);
+    let found = &said.json()["found"];
+    assert_eq!(found["open_paid_there"]["count"], 2, "{found}");
+    assert_eq!(found["amount_differs"]["count"], 1, "{found}");
+    assert_eq!(found["unknown_there"]["count"], 1, "{found}");
+    // Without the order, nothing moves.
+    assert_eq!(states(&desk), before);
+    let said = reconcile(&desk, &["--settle"]).finished(3);
+    assert!(
+        said.out.contains("1 payment recorded as paid"),
+        "{}",
+        said.out
+    );
+    assert!(
+        said.err.contains("nobody is there to be asked"),
+        "{}",
+        said.err
+    );
+    assert!(
+        said.out.contains("held against the batch before"),
+        "{}",
+        said.out
+    );
+    let after = states(&desk);
+    assert_eq!(after[0], "paid");
+    assert_eq!(after[1..], before[1..]);
+    let told = desk.run(&["explain", "b", "R-1"]).finished(0).out;
+    assert!(
+        told.contains("s.csv (SHA-256") && told.contains("line 2"),
+        "{told}"
+    );
+    desk.run(&["verify", "b"]).finished(0);
+    // The page shows it, and says nothing of a statement where there was none.
+    assert!(desk.text("r/report.html").contains("id=\"statements\""));
+}
+
+#[test]
+fn what_is_not_paid_here_and_paid_there_is_never_paid_again() {
+    let desk = Desk::loaded();
+    desk.run(&["cancel", "b", "R-1"]).finished(0);
+    let known = payments(&desk);
+    let day = today(&desk);
+    let statement = format!(
+        "date,amount,reference\n{day},100.00,{}\n{day},200.50,{}\n",
+        known["R-1"].0, known["R-2"].0
+    );
+    let desk = desk.file("s.csv", &statement);
+    let said = reconcile(&desk, &[]).finished(3);
+    assert!(
+        said.err
+            .contains("2 payments not paid here, and paid in the statement"),
+        "{}",
+        said.err
+    );
+    assert_eq!(states(&desk), ["conflict", "conflict", "ready"]);
+    // A run posts the third one alone.
+    desk.run(&["run", "b", "--sandbox", "--faults", "none", "--yes"])
+        .finished(3);
+    assert_eq!(states(&desk), ["conflict", "conflict", "paid"]);
+    desk.run(&["verify", "b"]).finished(0);
+    let told = desk.run(&["explain", "b", "R-2"]).finished(0).out;
+    assert!(
+        told.contains("paid, says a statement") && told.contains("line 3"),
+        "{told}"
+    );
+}
+
+#[test]
+fn a_statement_of_another_account_currency_or_time_is_refused_and_leaves_nothing() {
+    let desk = waiting();
+    payments(&desk);
+    let day = today(&desk);
+    let rows = desk.run(&["status", "b", "--json"]).finished(0).out;
+    for (statement, more, with) in [
+        (
+            format!("date,amount,currency\n{day},100.00,UGX\n").replace("100.00", "100"),
+            &[][..],
+            "no line of the statement is in a currency",
+        ),
+        (
+            "date,amount\n2020-01-01,100.00\n".to_owned(),
+            &[],
+            "shows none of the days",
+        ),
+        (
+            format!("date,amount,account\n{day},100.00,111\n"),
+            &["--account", "222"],
+            "nothing in the statement is of account 222",
+        ),
+        (
+            format!("date,amount,account\n{day},100.00,111\n{day},100.00,222\n"),
+            &[],
+            "several accounts",
+        ),
+        ("date,amount\n".to_owned(), &[], "no lines"),
+    ] {
+        std::fs::write(desk.path("s.csv"), &statement).unwrap();
+        let said = reconcile(&desk, more).finished(2);
+        assert!(said.err.contains(with), "{}", said.err);
+    }
+    assert_eq!(desk.run(&["status", "b", "--json"]).finished(0).out, rows);
+}
+
+#[test]
+fn decisions_of_a_file_are_recorded_all_or_none() {
+    let desk = waiting().file(
+        "d.csv",
+        "reference,decision,reason,evidence\nR-1,paid,seen,line 1\nR-2,paid,seen,line 2\nR-9,paid,seen,line 3\n",
+    );
+    let before = states(&desk);
+    let said = desk
+        .run(&["resolve", "b", "--from", "d.csv", "--yes"])
+        .finished(2);
+    assert!(
+        said.err.contains("d.csv:4") && said.err.contains("nothing of the file was recorded"),
+        "{}",
+        said.err
+    );
+    assert_eq!(states(&desk), before);
+    let desk = desk.file(
+        "d.csv",
+        "reference,decision,reason,evidence\nR-1,paid,seen,line 1\nR-1,paid,seen,line 2\n",
+    );
+    let said = desk
+        .run(&["resolve", "b", "--from", "d.csv", "--yes"])
+        .finished(2);
+    assert!(said.err.contains("decided twice"), "{}", said.err);
+    let desk = desk.file(
+        "d.csv",
+        "reference,decision,reason,evidence\nR-1,paid,seen,line 1\nR-2,paid,seen,line 2\n",
+    );
+    let said = desk.run(&["resolve", "b", "--from", "d.csv"]).finished(2);
+    assert!(
+        said.err.contains("record 2 payments, KES 300.50, as paid"),
+        "{}",
+        said.err
+    );
+    desk.run(&["resolve", "b", "--from", "d.csv", "--yes"])
+        .finished(0);
+    assert_eq!(states(&desk)[..2], ["paid", "paid"]);
+    desk.run(&["verify", "b"]).finished(0);
+}
