@@ -305,6 +305,9 @@ pub(super) struct RunOptions {
     /// The account that posted the batch, if an earlier journal did so: said once, where nobody knows it
     #[arg(long, value_name = "USER")]
     pub asked_as: Option<String>,
+    /// Read replies by the dialect in force from now on, although the batch was read by another one so far: its digest
+    #[arg(long, value_name = "DIGEST")]
+    pub accept_dialect: Option<String>,
     /// Do not ask before money moves
     #[arg(long, short)]
     pub yes: bool,

@@ -235,6 +235,28 @@ fn undated(settings: &Settings) -> impl Iterator<Item = &ServiceCode> {
         .map(|(code, _)| code)
 }
 
+/// Returns what a batch keeps of the way in which replies are read.
+pub(super) fn reading(settings: &Settings) -> String {
+    let digest = settings.dialect.dialect.reading_digest();
+    digest.unwrap_or_else(|| "document".to_owned())
+}
+
+/// Returns whether a person has ordered that replies are read by the dialect in force; an order for another one is refused.
+///
+/// # Errors
+/// Names both.
+pub(super) fn accepts_reading(settings: &Settings, ordered: Option<&str>) -> Result<bool, Error> {
+    let in_force = reading(settings);
+    match ordered {
+        None => Ok(false),
+        Some(digest) if digest == in_force => Ok(true),
+        Some(digest) => Err(Error::refused(format!(
+            "--accept-dialect {digest}: the dialect in force reads replies as {in_force}; nothing was sent"
+        ))
+        .hint("`disburse dialect show` says how replies are read, and where each value stands")),
+    }
+}
+
 /// Returns where a batch of this configuration belongs; `sandbox` is the identity of the sandbox that stands in.
 pub(super) fn home(settings: &Settings, sandbox: Option<&str>) -> Result<Home, Error> {
     Ok(Home {
@@ -248,6 +270,8 @@ pub(super) fn home(settings: &Settings, sandbox: Option<&str>) -> Result<Home, E
             Some(_) => "sandbox".to_owned(),
             None => settings.gateway()?.username.to_owned(),
         },
+        reading: reading(settings),
+        accepts_reading: false,
     })
 }
 

@@ -104,6 +104,15 @@ pub enum Error {
         configured: String,
     },
     #[error(
+        "replies about batch {batch} were read by dialect {pinned} so far, and by the one in force ({configured}) some of them may mean \
+         something else. Nothing was sent"
+    )]
+    OtherReading {
+        batch: BatchName,
+        pinned: String,
+        configured: String,
+    },
+    #[error(
         "batch {batch} belongs to account {pinned} of its gateway; this run is configured for {configured}, which may know \
          nothing of its payments: each \"not found\" would be no evidence. Nothing was sent"
     )]

@@ -175,6 +175,10 @@ pub struct Home {
     pub wire: String,
     /// The account at the gateway: its user name, which is no secret.
     pub account: String,
+    /// Digest of how replies are read.
+    pub reading: String,
+    /// A person has ordered that they are read so from now on.
+    pub accepts_reading: bool,
 }
 
 /// An order that a batch belongs to another account: the same one under another name.

@@ -17,7 +17,8 @@ pub enum Pin {
     Refused,
 }
 
-/// Judges the account that is configured by the one on record; `bound` says whether the batch may be known there.
+/// Judges the account that is configured by the one on record, or the way in which replies are read; `bound` says whether
+/// something of the batch may be there, or may have been read.
 #[must_use]
 pub fn judge(on_record: Option<&str>, configured: &str, bound: bool) -> Pin {
     #[cfg(test)]
@@ -144,6 +145,8 @@ pub struct Belongs {
     pub gateway: Option<[u8; 32]>,
     /// The account that it is tied to.
     pub account: Option<String>,
+    /// Digest of the way in which replies about it are read.
+    pub reading: Option<String>,
 }
 
 /// Returns what of it is not as it was recorded.
@@ -158,6 +161,9 @@ pub fn altered(stands: &Belongs, recorded: &Belongs) -> Option<&'static str> {
         }
         _ if stands.account != recorded.account => {
             Some("the account that the batch is tied to is not as it was recorded")
+        }
+        _ if stands.reading != recorded.reading => {
+            Some("the way in which replies about the batch are read is not as it was recorded")
         }
         _ => None,
     }
@@ -174,9 +180,10 @@ mod tests {
             rehearsal: Some(false),
             gateway: Some([1; 32]),
             account: Some("acme".into()),
+            reading: Some("document".into()),
         };
         type Change = fn(&mut Belongs);
-        let table: [(&str, Change, Option<&str>); 6] = [
+        let table: [(&str, Change, Option<&str>); 8] = [
             ("the same", |_| {}, None),
             (
                 "made a rehearsal",
@@ -195,6 +202,12 @@ mod tests {
                 Some("account"),
             ),
             ("no account", |b| b.account = None, Some("account")),
+            (
+                "read in another way",
+                |b| b.reading = Some("x".into()),
+                Some("read"),
+            ),
+            ("read in no way", |b| b.reading = None, Some("read")),
         ];
         for (case, edit, expected) in table {
             let mut stands = recorded.clone();

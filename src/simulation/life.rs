@@ -355,6 +355,8 @@ impl Scene {
     /// Where the batch belongs, as the configuration has it.
     pub(super) fn home(user: &str) -> Home {
         Home {
+            reading: "document".to_owned(),
+            accepts_reading: false,
             gateway: "gateway".into(),
             wire: "wire".into(),
             account: user.into(),

@@ -219,3 +219,55 @@ fn a_probe_says_what_it_saw_and_which_lines_to_change_and_moves_no_money() {
     let (code, said) = probed("paths", "paths");
     assert_eq!(code, 0, "{said}");
 }
+
+/// A dialect that differs from the document in how replies are read, and in nothing that is sent.
+const LENIENT: &str =
+    "written_from = \"a test\"\n[replies]\nserver_errors = true\nno_bill = [309, 306, 146, 999]\n";
+
+#[test]
+fn how_replies_are_read_stays_with_a_batch_until_a_person_orders_it_otherwise() {
+    let (world, sandbox) = World::with_sandbox(&Setup::default(), &["--faults", "none"]);
+    let rows = rows(5, 153);
+    world.write_rows("batch.csv", &rows);
+    world.until_finished(&PAY);
+    world.write("lenient.toml", LENIENT);
+    let profile = world.read("disburse.toml");
+    let lenient = profile.replacen("base_url", "dialect = \"lenient.toml\"\nbase_url", 1);
+    assert_ne!(lenient, profile);
+    world.write("disburse.toml", &lenient);
+    // Another reading by accident: refused, with the way out.
+    let refused = world.disburse(&["run", "b", "--yes"]);
+    assert_eq!(refused.code, Some(2), "{refused:?}");
+    refused.says("read by dialect document so far");
+    let shown = world.disburse(&["dialect", "show", "--json"]);
+    let shown: serde_json::Value = serde_json::from_str(&shown.stdout).unwrap();
+    let digest = shown["digests"]["reading"]
+        .as_str()
+        .unwrap_or_else(|| shown["reading"].as_str().unwrap());
+    let way_out = format!("disburse run b --accept-dialect {digest}");
+    refused.says(&way_out);
+    // An order for another one than that in force is none.
+    let other = world.disburse(&["run", "b", "--yes", "--accept-dialect", "document"]);
+    assert_eq!(other.code, Some(2), "{other:?}");
+    other.says("reads replies as");
+    // The order is carried out, is on the chain, and need not be repeated.
+    world
+        .disburse(&["run", "b", "--yes", "--accept-dialect", digest])
+        .exits(0);
+    world.disburse(&["run", "b", "--yes"]).exits(0);
+    world.disburse(&["verify", "b"]).exits(0);
+    // Back again is an order as well.
+    world.write("disburse.toml", &profile);
+    assert_eq!(world.disburse(&["run", "b", "--yes"]).code, Some(2));
+    world
+        .disburse(&["run", "b", "--yes", "--accept-dialect", "document"])
+        .exits(0);
+    // Nobody changes it in the file.
+    let c = rusqlite::Connection::open(world.path("disburse.db")).unwrap();
+    c.execute("update batch set reading = 'x'", []).unwrap();
+    drop(c);
+    let found = world.disburse(&["verify", "b"]);
+    assert_ne!(found.code, Some(0), "{found:?}");
+    assert_ne!(world.disburse(&["run", "b", "--yes"]).code, Some(0));
+    assert_eq!(sandbox.ledger().executed_once, 5);
+}

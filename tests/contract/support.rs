@@ -187,6 +187,8 @@ pub fn home() -> Home {
         gateway: "gateway".into(),
         wire: "wire".into(),
         account: "acme".into(),
+        reading: "document".into(),
+        accepts_reading: false,
     }
 }
 

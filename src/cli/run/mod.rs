@@ -309,7 +309,13 @@ impl Job<'_> {
 
     async fn run(self, sandbox: Option<&Sandbox>) -> Result<Summary, Error> {
         let identity = sandbox.map(Sandbox::identity);
-        let home = gateway::home(self.settings, identity)?;
+        let home = Home {
+            accepts_reading: gateway::accepts_reading(
+                self.settings,
+                self.options.accept_dialect.as_deref(),
+            )?,
+            ..gateway::home(self.settings, identity)?
+        };
         if sandbox.is_none() {
             self.is_of_the_originator()?;
         }

@@ -29,6 +29,12 @@ pub(in crate::cli) fn named(error: &Error) -> Option<String> {
              disburse run {batch} --account-moved --reason TEXT, which asks the gateway about a payment of the batch first. If it has \
              another address as well: both, --account-moved --gateway-moved"
         ),
+        Error::OtherReading {
+            batch, configured, ..
+        } => format!(
+            "set the dialect back to the one that the batch was begun with. If that one reads replies wrongly, look at the difference with \
+             disburse dialect show, and order the change, which is recorded: disburse run {batch} --accept-dialect {configured}"
+        ),
         Error::Altered { batch, .. } | Error::AlteredRow { batch, .. } => {
             altered(&format!("`disburse verify {batch}` lists what was changed"))
         }

@@ -144,6 +144,18 @@ pub(in crate::journal::sqlite) fn account(
     )?)
 }
 
+/// Returns the digest of the way in which replies about the batch are read.
+pub(in crate::journal::sqlite) fn reading(
+    c: &Connection,
+    batch_id: i64,
+) -> Result<Option<String>, Error> {
+    Ok(c.query_row(
+        "select reading from batch where batch_id = ?1",
+        [batch_id],
+        |row| row.get(0),
+    )?)
+}
+
 pub(in crate::journal::sqlite) fn batches(c: &Connection) -> Result<Vec<i64>, Error> {
     let mut statement = c.prepare("select batch_id from batch order by batch_id")?;
     let found = statement.query_map([], |row| row.get(0))?;

@@ -126,6 +126,12 @@ pub(in crate::journal::sqlite) const ROW_WITHDRAWN: i64 = 86;
 /// The batch was moved to another address of its gateway by order; the detail names both, the payment that showed it, and the reason.
 pub(in crate::journal::sqlite) const GATEWAY_MOVED: i64 = 85;
 
+/// Replies of the batch are read by this dialect; the detail names its digest.
+pub(in crate::journal::sqlite) const READING_TAKEN: i64 = 120;
+
+/// They are read by another one from now on, by order; the detail names both digests.
+pub(in crate::journal::sqlite) const READING_ACCEPTED: i64 = 121;
+
 /// Returns whether what the gateway said with a row of evidence is about another payment.
 pub(in crate::journal::sqlite) fn is_about_another(number: i64) -> bool {
     (OTHER_REPLY..=OTHER_CALLBACK).contains(&number)
@@ -257,6 +263,8 @@ pub(in crate::journal::sqlite) fn event_name(number: i64) -> &'static str {
         CLAIMED_TOGETHER => "intents recorded",
         ACTED => "ordered by a person",
         ACCOUNT_TAKEN => "tied to its account",
+        READING_TAKEN => "tied to the way in which replies are read",
+        READING_ACCEPTED => "replies are read in another way by order",
         CONFIRMED => "confirmed for a run",
         ACCOUNT_MOVED => "moved to another account by order",
         OTHER_REPLY => "reply about another payment",

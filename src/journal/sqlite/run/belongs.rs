@@ -4,13 +4,15 @@ use rusqlite::Connection;
 
 use crate::domain::BatchName;
 use crate::journal::Error;
-use crate::journal::sqlite::codec::catalog::{account, loaded_for, rehearsal};
-use crate::journal::sqlite::codec::events::{FILE_LOADED, GATEWAY_MOVED, PINNED};
+use crate::journal::sqlite::codec::catalog::{account, loaded_for, reading, rehearsal};
+use crate::journal::sqlite::codec::events::{
+    FILE_LOADED, GATEWAY_MOVED, PINNED, READING_ACCEPTED, READING_TAKEN,
+};
 use crate::journal::sqlite::evidence::digests::pin_digest;
 use crate::journal::sqlite::evidence::encoding::Digest;
 use crate::ledger::pin::{Belongs, altered};
 
-/// Refuses a batch whose purpose, gateway or account is not what its evidence says.
+/// Refuses a batch whose purpose, gateway, account or way of reading is not what its evidence says.
 ///
 /// # Errors
 /// [`Error::Altered`].
@@ -61,13 +63,14 @@ fn stands(c: &Connection, batch_id: i64) -> Result<Belongs, Error> {
             false => None,
         },
         account: account(c, batch_id)?,
+        reading: reading(c, batch_id)?,
     })
 }
 
 fn recorded(c: &Connection, batch_id: i64) -> Result<Belongs, Error> {
     let mut statement = c.prepare_cached(
-        "select event, digest, detail ->> 'rehearsal', detail ->> 'account' from evidence indexed by about_batch
-         where seq = 0 and event in (26, 27, 60, 61, 85) and batch_id = ?1 order by evidence_id",
+        "select event, digest, detail ->> 'rehearsal', detail ->> 'account', detail ->> 'reading' from evidence indexed by about_batch
+         where seq = 0 and event in (26, 27, 60, 61, 85, 120, 121) and batch_id = ?1 order by evidence_id",
     )?;
     let mut rows = statement.query([batch_id])?;
     let mut recorded = Belongs::default();
@@ -77,6 +80,7 @@ fn recorded(c: &Connection, batch_id: i64) -> Result<Belongs, Error> {
                 recorded.rehearsal = row.get::<_, Option<bool>>(2)?.or(recorded.rehearsal)
             }
             PINNED | GATEWAY_MOVED => recorded.gateway = row.get::<_, Option<Digest>>(1)?,
+            READING_TAKEN | READING_ACCEPTED => recorded.reading = row.get(4)?,
             _ => recorded.account = row.get(3)?,
         }
     }

@@ -8,8 +8,10 @@ use super::pinned::{lives, may_be_there};
 use crate::domain::{BatchName, PayerTransactionId, ResponseDetails, Timestamp};
 use crate::journal::sqlite::Journal;
 use crate::journal::sqlite::codec::catalog::known_batch;
-use crate::journal::sqlite::codec::catalog::{account, purpose};
-use crate::journal::sqlite::codec::events::{ACCOUNT_MOVED, ACCOUNT_TAKEN};
+use crate::journal::sqlite::codec::catalog::{account, purpose, reading};
+use crate::journal::sqlite::codec::events::{
+    ACCOUNT_MOVED, ACCOUNT_TAKEN, READING_ACCEPTED, READING_TAKEN,
+};
 use crate::journal::sqlite::codec::values::{corrupt, country_of, identifier_of};
 use crate::journal::sqlite::evidence::chain::Evidence;
 use crate::journal::sqlite::evidence::digests;
@@ -28,7 +30,8 @@ impl Journal {
     /// Pins a batch to its gateway and its account before anything of it is sent there.
     ///
     /// # Errors
-    /// [`Error::UnknownBatch`], [`Error::OtherGateway`], [`Error::OtherWire`], [`Error::OtherAccount`], [`Error::PayerUnknown`].
+    /// [`Error::UnknownBatch`], [`Error::OtherGateway`], [`Error::OtherWire`], [`Error::OtherAccount`], [`Error::OtherReading`],
+    /// [`Error::PayerUnknown`].
     pub async fn pin(&self, batch: BatchName, home: Home, now: Timestamp) -> Result<(), Error> {
         self.ask(CommitMode::Alone, move |c| {
             pin(c, &batch, &home, now).map(|_| ())
@@ -156,6 +159,7 @@ pub(in crate::journal::sqlite) fn pin(
     if judged == Pin::Refused {
         return Err(other_account(batch, on_record, &home.account));
     }
+    let read = judge_reading(c, (batch_id, batch), home)?;
     payers::assert_known(c, batch_id, batch, home)?;
     mark_payer(c, batch, &home.gateway, &home.account)?;
     c.execute(
@@ -168,6 +172,9 @@ pub(in crate::journal::sqlite) fn pin(
     if judged == Pin::Taken {
         let detail = json!({"account": home.account, "before": on_record});
         take(c, batch_id, &home.account, ACCOUNT_TAKEN, &detail, now)?;
+    }
+    if let Some((kind, before)) = read {
+        take_reading(c, batch_id, (kind, before), &home.reading, now)?;
     }
     Ok((batch_id, last_claim_at))
 }
@@ -193,6 +200,46 @@ fn judge(
         assert_nothing_was_edited(c, batch_id, batch)?;
     }
     Ok(pin::judge(on_record, configured, bound))
+}
+
+/// Judges the way in which replies are read; returns what is recorded of it, and the way before. What was posted may be answered
+/// at any time, and read in another way an answer may end it otherwise.
+fn judge_reading(
+    c: &WriteSession,
+    (batch_id, batch): (i64, &BatchName),
+    home: &Home,
+) -> Result<Option<(i64, Option<String>)>, Error> {
+    let on_record = reading(c, batch_id)?;
+    match judge(c, (batch_id, batch), on_record.as_deref(), &home.reading)? {
+        Pin::Stands => Ok(None),
+        Pin::Taken => Ok(Some((READING_TAKEN, on_record))),
+        Pin::Refused if home.accepts_reading => Ok(Some((READING_ACCEPTED, on_record))),
+        Pin::Refused => Err(Error::OtherReading {
+            batch: batch.clone(),
+            pinned: on_record.unwrap_or_default(),
+            configured: home.reading.clone(),
+        }),
+    }
+}
+
+fn take_reading(
+    c: &WriteSession,
+    batch_id: i64,
+    (kind, before): (i64, Option<String>),
+    reading: &str,
+    now: Timestamp,
+) -> Result<(), Error> {
+    c.execute(
+        "update batch set reading = ?2 where batch_id = ?1",
+        params![batch_id, reading],
+    )?;
+    c.append(&Evidence {
+        batch_id,
+        at: now,
+        kind: (kind, None, None),
+        detail: Some(&json!({"reading": reading, "before": before}).to_string()),
+        ..Evidence::default()
+    })
 }
 
 /// Refuses to let a batch go elsewhere where what is said of its payments is not what their evidence comes to: who can write

@@ -7,11 +7,11 @@ use sha2::{Digest as _, Sha256};
 
 use super::prover::Verifier;
 use crate::journal::Error;
-use crate::journal::sqlite::codec::catalog::{account, loaded_for, rehearsal};
+use crate::journal::sqlite::codec::catalog::{account, loaded_for, reading, rehearsal};
 use crate::journal::sqlite::codec::events::{
     ACCOUNT_MOVED, ACCOUNT_TAKEN, BILLED, CLAIMED_TOGETHER, FILE_LOADED, GATEWAY_MOVED, MENDED,
-    MIGRATED, PINNED, RECONCILED, REPLACED, ROW_WITHDRAWN, ROWS_LOADED, STATEMENT_FINDING,
-    UPLOADED, WATCHED,
+    MIGRATED, PINNED, READING_ACCEPTED, READING_TAKEN, RECONCILED, REPLACED, ROW_WITHDRAWN,
+    ROWS_LOADED, STATEMENT_FINDING, UPLOADED, WATCHED,
 };
 use crate::journal::sqlite::evidence::digests::{
     EVIDENCE, EVIDENCE_WIDTH, SAID, bill_digest, file_digest, pin_digest, upload_digest,
@@ -42,6 +42,7 @@ struct Covered {
     rehearsal: Option<bool>,
     /// The account that the batch was moved to last.
     account: Option<String>,
+    reading: Option<String>,
 }
 
 impl Verifier<'_> {
@@ -86,6 +87,12 @@ impl Verifier<'_> {
         }
         self.compare_head(&previous, uncovered)?;
         self.compare_counts(&covered)?;
+        if reading(self.c, self.batch_id)? != covered.reading {
+            self.find(
+                "the way in which replies about the batch are read is not as it was recorded"
+                    .to_owned(),
+            );
+        }
         if account(self.c, self.batch_id)? != covered.account {
             self.find("the account that the batch belongs to is not as it was recorded");
         }
@@ -178,7 +185,14 @@ impl Verifier<'_> {
         if !(REPLACED..=MIGRATED).contains(&event)
             && !matches!(
                 event,
-                ACCOUNT_TAKEN | ACCOUNT_MOVED | GATEWAY_MOVED | MENDED | ROW_WITHDRAWN | WATCHED
+                ACCOUNT_TAKEN
+                    | ACCOUNT_MOVED
+                    | READING_TAKEN
+                    | READING_ACCEPTED
+                    | GATEWAY_MOVED
+                    | MENDED
+                    | ROW_WITHDRAWN
+                    | WATCHED
             )
         {
             return Ok(());
@@ -295,6 +309,9 @@ impl Verifier<'_> {
             }
             ACCOUNT_TAKEN | ACCOUNT_MOVED => {
                 covered.account = detail["account"].as_str().map(str::to_owned);
+            }
+            READING_TAKEN | READING_ACCEPTED => {
+                covered.reading = detail["reading"].as_str().map(str::to_owned);
             }
             MIGRATED => self.proof.sealed = number(detail, "rows").unsigned_abs(),
             _ => {}
