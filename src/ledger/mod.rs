@@ -38,6 +38,7 @@ pub mod set_aside;
 pub mod shield;
 pub mod stale;
 pub mod standstill;
+pub mod told_identifier;
 pub mod unread;
 pub mod was_repeat;
 pub mod withdrawal;

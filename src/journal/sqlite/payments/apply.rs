@@ -17,6 +17,7 @@ use crate::journal::sqlite::session::subject::Subject;
 use crate::journal::sqlite::session::transaction::WriteSession;
 use crate::journal::{Error, Heard};
 use crate::ledger::HeldFor;
+use crate::ledger::told_identifier::worth_keeping;
 use crate::lifecycle::{
     Anomaly, Class, Event, PaymentState, Policy, State, Step, StepContext, step,
 };
@@ -191,7 +192,7 @@ fn save_told(
             millis(life.quarantine_from),
             life.queries,
             due_number(life),
-            words.gateway_transaction_id,
+            worth_keeping(words.gateway_transaction_id),
             words.receipt_number,
             words.receiver_narration,
             phrase_id,
