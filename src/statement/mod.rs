@@ -4,6 +4,7 @@
 //! do not add up, is refused: nobody can tell what it leaves out.
 
 mod camt;
+mod camt_entry;
 mod csv;
 mod error;
 mod layout;
