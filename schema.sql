@@ -21,7 +21,7 @@ create table batch (
     account       text,                     -- the account at the gateway that it belongs to: another one at the same address knows
                                             -- nothing of its payments; null: it has not been run yet, or by earlier versions alone
     rehearsal     integer check (rehearsal in (0, 1)),  -- loaded for: 0 its gateway, 1 a rehearsal; null: by an earlier version
-    reading       text,                     -- digest of how replies are read, from its first run on; null: no run yet, or by earlier versions
+    reading       text,                     -- digest of how replies are read; null: as the document has it
     identifier_form text                    -- how its identifiers are written; null: 26 characters of base32
 ) strict;
 

@@ -19,6 +19,7 @@ use crate::gateway::{
     TokenClient,
 };
 use crate::journal::Home;
+use crate::ledger::pin::READ_AS_DOCUMENT;
 use crate::lifecycle::{Class, CodeTable, Policy, SettleOn};
 
 /// The longest reply that is read.
@@ -238,7 +239,7 @@ fn undated(settings: &Settings) -> impl Iterator<Item = &ServiceCode> {
 /// Returns what a batch keeps of the way in which replies are read.
 pub(super) fn reading(settings: &Settings) -> String {
     let digest = settings.dialect.dialect.reading_digest();
-    digest.unwrap_or_else(|| "document".to_owned())
+    digest.unwrap_or_else(|| READ_AS_DOCUMENT.to_owned())
 }
 
 /// Returns whether a person has ordered that replies are read by the dialect in force; an order for another one is refused.

@@ -6,6 +6,9 @@
 
 use crate::lifecycle::{Class, Event, PaymentState, State};
 
+/// The way in which replies are read where nothing else is on record.
+pub const READ_AS_DOCUMENT: &str = "document";
+
 /// What becomes of the account of a batch when a run, a bill or an upload comes with one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pin {

@@ -232,36 +232,31 @@ fn how_replies_are_read_stays_with_a_batch_until_a_person_orders_it_otherwise() 
     world.until_finished(&PAY);
     world.write("lenient.toml", LENIENT);
     let profile = world.read("disburse.toml");
-    let lenient = profile.replacen("base_url", "dialect = \"lenient.toml\"\nbase_url", 1);
+    let lenient = profile.replacen("username", "dialect = \"lenient.toml\"\nusername", 1);
     assert_ne!(lenient, profile);
     world.write("disburse.toml", &lenient);
     // Another reading by accident: refused, with the way out.
-    let refused = world.disburse(&["run", "b", "--yes"]);
-    assert_eq!(refused.code, Some(2), "{refused:?}");
+    let refused = world.expect(2, &["run", "b", "--yes"]);
     refused.says("read by dialect document so far");
     let shown = world.disburse(&["dialect", "show", "--json"]);
-    let shown: serde_json::Value = serde_json::from_str(&shown.stdout).unwrap();
+    let shown: serde_json::Value = serde_json::from_str(&shown.out).unwrap();
     let digest = shown["digests"]["reading"]
         .as_str()
         .unwrap_or_else(|| shown["reading"].as_str().unwrap());
     let way_out = format!("disburse run b --accept-dialect {digest}");
     refused.says(&way_out);
     // An order for another one than that in force is none.
-    let other = world.disburse(&["run", "b", "--yes", "--accept-dialect", "document"]);
-    assert_eq!(other.code, Some(2), "{other:?}");
-    other.says("reads replies as");
-    // The order is carried out, is on the chain, and need not be repeated.
     world
-        .disburse(&["run", "b", "--yes", "--accept-dialect", digest])
-        .exits(0);
-    world.disburse(&["run", "b", "--yes"]).exits(0);
-    world.disburse(&["verify", "b"]).exits(0);
+        .expect(2, &["run", "b", "--yes", "--accept-dialect", "document"])
+        .says("reads replies as");
+    // The order is carried out, is on the chain, and need not be repeated.
+    world.expect(0, &["run", "b", "--yes", "--accept-dialect", digest]);
+    world.expect(0, &["run", "b", "--yes"]);
+    world.expect(0, &["verify", "b"]);
     // Back again is an order as well.
     world.write("disburse.toml", &profile);
-    assert_eq!(world.disburse(&["run", "b", "--yes"]).code, Some(2));
-    world
-        .disburse(&["run", "b", "--yes", "--accept-dialect", "document"])
-        .exits(0);
+    world.expect(2, &["run", "b", "--yes"]);
+    world.expect(0, &["run", "b", "--yes", "--accept-dialect", "document"]);
     // Nobody changes it in the file.
     let c = rusqlite::Connection::open(world.path("disburse.db")).unwrap();
     c.execute("update batch set reading = 'x'", []).unwrap();

@@ -33,4 +33,5 @@ mod set_aside;
 mod shown;
 mod stale;
 mod taken_back;
+mod told_identifiers;
 mod waits;

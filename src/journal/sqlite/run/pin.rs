@@ -210,13 +210,14 @@ fn judge_reading(
     home: &Home,
 ) -> Result<Option<(i64, Option<String>)>, Error> {
     let on_record = reading(c, batch_id)?;
-    match judge(c, (batch_id, batch), on_record.as_deref(), &home.reading)? {
+    let stands = on_record.as_deref().unwrap_or(pin::READ_AS_DOCUMENT);
+    match judge(c, (batch_id, batch), Some(stands), &home.reading)? {
         Pin::Stands => Ok(None),
         Pin::Taken => Ok(Some((READING_TAKEN, on_record))),
         Pin::Refused if home.accepts_reading => Ok(Some((READING_ACCEPTED, on_record))),
         Pin::Refused => Err(Error::OtherReading {
             batch: batch.clone(),
-            pinned: on_record.unwrap_or_default(),
+            pinned: stands.to_owned(),
             configured: home.reading.clone(),
         }),
     }
