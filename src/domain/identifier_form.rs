@@ -123,8 +123,8 @@ impl IdentifierForm {
             }
             Tail::Uuid => {
                 packed[..16].copy_from_slice(&digest[..16]);
-                packed[6] = packed[6] & 0x0F | 0x50;
-                packed[8] = packed[8] & 0x3F | 0x80;
+                packed[6] = (packed[6] & 0x0F) | 0x50;
+                packed[8] = (packed[8] & 0x3F) | 0x80;
             }
         }
         self.unpack(&packed)
