@@ -396,7 +396,8 @@ fn one_line_settles_one_payment_and_what_is_paid_comes_first() {
         number,
         day: day(on),
     };
-    let cases: &[(&str, &[Candidate], &[Line], &[(i64, i64)])] = &[
+    type Case<'a> = (&'a str, &'a [Candidate], &'a [Line], &'a [(i64, i64)]);
+    let cases: &[Case] = &[
         (
             "one line is about the paid one of two",
             &[
@@ -495,7 +496,7 @@ fn names_are_whole_fields_and_long_words() {
     };
     assert_eq!(entry.names(), ["R-17/A", "0123456789ABCDEFGHJKMNPQRS"]);
     let long = StatementEntry {
-        text: "12345678 ".repeat(1) + &(0..1000).map(|n| format!("{n:08} ")).collect::<String>(),
+        text: "12345678 ".to_owned() + &(0..1000).map(|n| format!("{n:08} ")).collect::<String>(),
         ..line(1)
     };
     assert_eq!(long.names().len(), entry::NAMES_MAX);
