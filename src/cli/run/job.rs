@@ -6,6 +6,7 @@ use super::super::arguments::RunOptions;
 use super::super::config::Settings;
 use super::super::session::Session;
 use super::confirm::Declared;
+use super::probe::Probed;
 use crate::domain::BatchName;
 use crate::engine::Summary;
 use crate::journal::Journal;
@@ -49,6 +50,8 @@ pub(super) struct Orders {
     pub(super) declared: Declared,
     /// What resumes the run.
     pub(super) resume: String,
+    /// The one payment of the batch is posted a second time once it is paid.
+    pub(super) probes: bool,
 }
 
 /// What a run came to.
@@ -59,6 +62,8 @@ pub(super) struct Outcome {
     /// Orders of people that the journal does not know of: nothing was posted because of them.
     pub(super) orders_lost: OrdersLost,
     pub(super) ledger: Option<crate::sandbox::Verdict>,
+    /// What came of a second post that was ordered.
+    pub(super) probed: Option<Probed>,
 }
 
 pub(super) struct Job<'a> {
