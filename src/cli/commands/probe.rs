@@ -11,12 +11,13 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 
 use super::operation;
+use super::probe_pay::{PaidProbe, pay_and_probe};
 use crate::cli::Error;
 use crate::cli::arguments::ProbeArguments;
 use crate::cli::config::Settings;
 use crate::cli::exit::ExitStatus;
 use crate::cli::gateway;
-use crate::cli::run::{self, PaidProbe, Probed};
+use crate::cli::run::Probed;
 use crate::cli::session::Session;
 use crate::cli::terminal::output;
 use crate::cli::words::probe::{Finding, Seen, of_status};
@@ -56,7 +57,7 @@ pub(in crate::cli) async fn probe(
             "nothing was posted, and no money moved: a payment is made once everything above is as expected",
         ),
         Some(file) => {
-            let PaidProbe { batch, probed } = run::pay_and_probe(session, &arguments, file).await?;
+            let PaidProbe { batch, probed } = pay_and_probe(session, &arguments, file).await?;
             let told = told_of(&batch, &probed);
             as_expected = told.shows_a_check;
             status = told.status;

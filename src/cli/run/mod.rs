@@ -9,10 +9,10 @@ mod confirm;
 mod job;
 mod moved;
 mod preflight;
-mod probe;
+mod second_post;
 mod verdict;
 
-use job::{Job, Orders, Outcome, What};
+use job::{Job, Outcome, What};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -50,8 +50,9 @@ use crate::ledger::standstill::SILENCE_MAX;
 use crate::report::Owner;
 use crate::sandbox::Sandbox;
 use callback_endpoint::CallbackEndpoint;
-use confirm::Declared;
-pub(in crate::cli) use probe::{PaidProbe, Probed, pay_and_probe};
+pub(in crate::cli) use confirm::Declared;
+pub(in crate::cli) use job::Orders;
+pub(in crate::cli) use job::Probed;
 use verdict::conclude;
 
 /// Payments moved by callbacks that wait for the run to hear of them.
@@ -222,7 +223,7 @@ fn refuse_other_purpose(
     }
 }
 
-async fn carry_out(
+pub(in crate::cli) async fn carry_out(
     session: &Session,
     mut settings: Settings,
     journal: &Journal,
@@ -369,7 +370,9 @@ impl Job<'_> {
             None => {
                 if shown.open().count > 0 && !self.orders.probes {
                     let zone = self.settings.profile.time_zone.clone();
-                    self.session.note(&known_check(duplicates.as_ref(), zone));
+                    let dialect = &self.settings.dialect.dialect;
+                    let told = known_check(duplicates.as_ref(), dialect, zone);
+                    told.iter().for_each(|text| self.session.note(text));
                 }
                 confirm::notes(self.session, self.journal, self.batch, &shown).await?;
                 let yes = self.options.yes;

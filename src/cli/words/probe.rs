@@ -143,11 +143,13 @@ fn of_answer(
     Finding::otherwise(STEP, told, lines)
 }
 
-/// Says before a batch starts what is known of the gateway's check for duplicates.
+/// Says before a batch starts what is known of the gateway's check for duplicates; that nothing is known is said where words for
+/// "not found" wait for it.
 pub(in crate::cli) fn known_check(
     known: Option<&DuplicateProbe>,
+    dialect: &Dialect,
     zone: Option<WireZone>,
-) -> String {
+) -> Option<String> {
     let when = |probe: &DuplicateProbe| {
         let zone = zone.clone().unwrap_or_else(WireZone::utc);
         format!(
@@ -157,10 +159,12 @@ pub(in crate::cli) fn known_check(
         )
     };
     match known {
-        None => "check for duplicates: not probed; `disburse probe --pay FILE` shows with one small payment whether this gateway refuses an \
-                 identifier that it has"
-            .to_owned(),
-        Some(probe) => match probe.check {
+        None => dialect.replies.not_found_words.as_ref().map(|_| {
+            "check for duplicates: not probed, so that this dialect's words for \"not found\" do not count; `disburse probe --pay FILE` shows \
+             with one small payment whether the gateway refuses an identifier that it has"
+                .to_owned()
+        }),
+        Some(probe) => Some(match probe.check {
             DuplicateCheck::Refuses => format!(
                 "check for duplicates: this gateway refuses an identifier that it has ({})",
                 when(probe)
@@ -174,7 +178,7 @@ pub(in crate::cli) fn known_check(
                 "check for duplicates: not known; the last probe was unclear ({})",
                 when(probe)
             ),
-        },
+        }),
     }
 }
 

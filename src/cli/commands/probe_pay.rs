@@ -1,41 +1,18 @@
 //! `probe --pay`: one payment, and then the very same identifier once more, to see whether the gateway refuses it.
 
-use std::sync::Arc;
-
 use sha2::{Digest as _, Sha256};
 
-use super::carry_out;
-use super::job::{Job, Orders};
-use crate::callback::Addresses;
+use super::load;
 use crate::cli::Error;
 use crate::cli::arguments::{FileArguments, LoadOptions, OnError, ProbeArguments, RunOptions};
-use crate::cli::commands::load;
 use crate::cli::files::input::Input;
+use crate::cli::run::{Declared, Orders, Probed, carry_out};
 use crate::cli::session::Session;
 use crate::cli::terminal::ask::{heard, is_attended};
 use crate::cli::terminal::output;
-use crate::domain::{Amount, BatchName, Money, Msisdn, Payment, Timestamp, Totals};
-use crate::gateway::{Gateway as _, HttpGateway, Outgoing};
-use crate::journal::{Home, SecondPost};
+use crate::domain::{Amount, BatchName, Money, Msisdn, Payment, Totals};
 use crate::ledger::Purpose;
-use crate::ledger::duplicate_check::{DuplicateCheck, NotProbed};
-use crate::lifecycle::Event;
-
-/// What came of the second post.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::cli) enum Probed {
-    /// It left, and this was answered.
-    Answered {
-        /// What that shows.
-        check: DuplicateCheck,
-        /// The status code.
-        code: Option<i32>,
-        /// The gateway's words, or why there are none.
-        words: String,
-    },
-    /// It did not leave.
-    Stays(NotProbed),
-}
+use crate::ledger::duplicate_check::NotProbed;
 
 /// What `probe --pay` came to.
 pub(in crate::cli) struct PaidProbe {
@@ -111,7 +88,7 @@ pub(in crate::cli) async fn pay_and_probe(
     let orders = Orders {
         moved: None,
         head: None,
-        declared: super::Declared::default(),
+        declared: Declared::default(),
         resume: "To go on: the same command again".to_owned(),
         probes: true,
     };
@@ -205,65 +182,11 @@ fn is_amount(typed: &str, money: Money) -> bool {
         .is_ok_and(|amount| amount == money.amount)
 }
 
-impl Job<'_> {
-    /// Posts the one payment of the batch a second time, with the very same bytes.
-    pub(super) async fn post_a_second_time(
-        &self,
-        client: &HttpGateway,
-        home: &Home,
-        addresses: Option<&Addresses>,
-    ) -> Result<Probed, Error> {
-        let begun = self
-            .journal
-            .begin_probe(self.batch.clone(), home.clone(), Timestamp::now())
-            .await?;
-        let (payment, support_document) = match begun {
-            SecondPost::Leaves {
-                payment,
-                support_document,
-            } => (payment, support_document),
-            SecondPost::Stays(why) => return Ok(Probed::Stays(why)),
-        };
-        let outgoing = Outgoing {
-            callback_url: addresses.map(|addresses| addresses.of(payment.id)),
-            payment: Arc::clone(&payment),
-            support_document,
-        };
-        let reply = client.post(&[outgoing]).await;
-        #[cfg(debug_assertions)]
-        crate::failpoints::pass("after-second-post");
-        let outcome = reply.outcomes.into_iter().next();
-        let event = outcome
-            .as_ref()
-            .map_or(Event::Lost, |outcome| outcome.event);
-        let check = DuplicateCheck::of(event);
-        let code = match event {
-            Event::Reply(meaning) => Some(meaning.code),
-            _ => None,
-        };
-        self.journal
-            .end_probe(
-                self.batch.clone(),
-                home.clone(),
-                (check, code),
-                Timestamp::now(),
-            )
-            .await?;
-        let words = outcome.map_or_else(String::new, |outcome| {
-            match outcome.said.description.as_str() {
-                "" => outcome.said.cause.to_string(),
-                words => words.to_owned(),
-            }
-        });
-        Ok(Probed::Answered { check, code, words })
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::domain::{
-        Country, Currency, Instruction, PayerTransactionId, Reference, ServiceCode,
+        Country, Currency, Instruction, PayerTransactionId, Reference, ServiceCode, Timestamp,
     };
 
     fn payment(account: &str) -> Payment {
