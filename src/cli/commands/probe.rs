@@ -106,7 +106,6 @@ struct Told {
 }
 
 fn told_of(batch: &BatchName, probed: &Probed) -> Told {
-    let json = |check: Option<DuplicateCheck>, code: Option<i32>| json!({"batch": batch.as_str(), "check": check.map(DuplicateCheck::name), "code": code});
     match probed {
         Probed::Answered { check, code, words } => {
             let said = match (code, words.as_str()) {
@@ -114,80 +113,90 @@ fn told_of(batch: &BatchName, probed: &Probed) -> Told {
                 (Some(code), words) => format!("{code}: {words}"),
                 (None, words) => words.to_owned(),
             };
-            let (text, hint) = match check {
-                DuplicateCheck::Refuses => (
-                    format!(
-                        "the payment of batch {batch} is paid, and the gateway refused its identifier when it was posted a second time ({said})"
-                    ),
-                    None,
-                ),
-                DuplicateCheck::Accepts => (
-                    format!(
-                        "THE GATEWAY TOOK THE IDENTIFIER OF BATCH {batch} A SECOND TIME ({said}): the money may have moved twice"
-                    ),
-                    Some(
-                        "ask the gateway's people whether the second one was executed, and to take it back. The journal keeps each row to one \
-                         payment without their help; but never post the same batch from two journals"
-                            .to_owned(),
-                    ),
-                ),
-                DuplicateCheck::Unclear => (
-                    format!(
-                        "the payment of batch {batch} is paid; what the gateway answered to its second post shows nothing ({said})"
-                    ),
-                    Some(
-                        "ask the gateway's people whether the second one was executed. Where they say that this answer is their refusal of a \
-                         duplicate, set its code in [post_codes] to \"duplicate\", and probe again with another row"
-                            .to_owned(),
-                    ),
-                ),
-            };
+            let (text, hint) = answered(batch, *check, &said);
             Told {
                 shows_a_check: *check == DuplicateCheck::Refuses,
                 status: ExitStatus::Stopped,
                 text,
                 hint,
-                json: json(Some(*check), *code),
+                json: json!({"batch": batch.as_str(), "check": check.name(), "code": code}),
             }
         }
         Probed::Stays(why) => {
-            let (status, text, hint) = match why {
-                NotProbed::NotPaid => (
-                    ExitStatus::Unfinished,
-                    format!(
-                        "the payment of batch {batch} is not paid, by the gateway's word and at its first post: it was not posted a second time"
-                    ),
-                    format!(
-                        "`disburse status {batch}` shows what became of it. While it is open, repeat the same command; where it has failed, or was posted more than once, probe with another row"
-                    ),
-                ),
-                NotProbed::PostedTwice => (
-                    ExitStatus::Incomplete,
-                    format!(
-                        "the payment of batch {batch} was posted a second time before, and is not posted a third time; `disburse run` says of each batch what was seen"
-                    ),
-                    "to probe again, use a file with another row".to_owned(),
-                ),
-                NotProbed::HasOthers => (
-                    ExitStatus::Incomplete,
-                    format!("batch {batch} has other payments: none was posted a second time"),
-                    "to probe again, use a file with another row".to_owned(),
-                ),
-                NotProbed::Recovering => (
-                    ExitStatus::Unfinished,
-                    "the journal may have missed something: nothing was posted a second time"
-                        .to_owned(),
-                    "end the recovery first: disburse recover".to_owned(),
-                ),
-            };
+            let (status, text, hint) = stayed(batch, *why);
             Told {
                 shows_a_check: false,
                 status,
                 text,
                 hint: Some(hint),
-                json: json(None, None),
+                json: json!({"batch": batch.as_str(), "check": null, "code": null}),
             }
         }
+    }
+}
+
+/// Says what the answer to the second post shows, and what to do.
+fn answered(batch: &BatchName, check: DuplicateCheck, said: &str) -> (String, Option<String>) {
+    match check {
+        DuplicateCheck::Refuses => (
+            format!(
+                "the payment of batch {batch} is paid, and the gateway refused its identifier when it was posted a second time ({said})"
+            ),
+            None,
+        ),
+        DuplicateCheck::Accepts => (
+            format!(
+                "THE GATEWAY TOOK THE IDENTIFIER OF BATCH {batch} A SECOND TIME ({said}): the money may have moved twice"
+            ),
+            Some(
+                "ask the gateway's people whether the second one was executed, and to take it back. The journal keeps each row to one \
+                 payment without their help; but never post the same batch from two journals"
+                    .to_owned(),
+            ),
+        ),
+        DuplicateCheck::Unclear => (
+            format!(
+                "the payment of batch {batch} is paid; what the gateway answered to its second post shows nothing ({said})"
+            ),
+            Some(
+                "ask the gateway's people whether the second one was executed. Where they say that this answer is their refusal of a \
+                 duplicate, set its code in [post_codes] to \"duplicate\", and probe again with another row"
+                    .to_owned(),
+            ),
+        ),
+    }
+}
+
+/// Says why there was no second post, and what to do.
+fn stayed(batch: &BatchName, why: NotProbed) -> (ExitStatus, String, String) {
+    let another = || "to probe again, use a file with another row".to_owned();
+    match why {
+        NotProbed::NotPaid => (
+            ExitStatus::Unfinished,
+            format!(
+                "the payment of batch {batch} is not paid, by the gateway's word and at its first post: it was not posted a second time"
+            ),
+            format!(
+                "`disburse status {batch}` shows what became of it. While it is open, repeat the same command; where it has failed, or was posted more than once, probe with another row"
+            ),
+        ),
+        NotProbed::PostedTwice => (
+            ExitStatus::Incomplete,
+            format!(
+                "the payment of batch {batch} was posted a second time before, and is not posted a third time; `disburse run` says of each batch what was seen"
+            ),
+            another(),
+        ),
+        NotProbed::HasOthers => (
+            ExitStatus::Incomplete,
+            format!("batch {batch} has other payments: none was posted a second time"),
+            another(),
+        ),
+        NotProbed::Recovering => (
+            ExitStatus::Unfinished,
+            "the journal may have missed something: nothing was posted a second time".to_owned(),
+            "end the recovery first: disburse recover".to_owned(),
+        ),
     }
 }
 

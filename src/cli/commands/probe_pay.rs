@@ -1,5 +1,7 @@
 //! `probe --pay`: one payment, and then the very same identifier once more, to see whether the gateway refuses it.
 
+use std::io::Read as _;
+
 use sha2::{Digest as _, Sha256};
 
 use super::load;
@@ -13,6 +15,9 @@ use crate::cli::terminal::output;
 use crate::domain::{Amount, BatchName, Money, Msisdn, Payment, Totals};
 use crate::ledger::Purpose;
 use crate::ledger::duplicate_check::NotProbed;
+
+/// The largest file that is read: one row has far fewer bytes.
+const FILE_BYTES: u64 = 1024 * 1024;
 
 /// What `probe --pay` came to.
 pub(in crate::cli) struct PaidProbe {
@@ -68,23 +73,7 @@ pub(in crate::cli) async fn pay_and_probe(
     if !sandbox {
         confirm(arguments, &batch, &payment).await?;
     }
-    let options = RunOptions {
-        rate: None,
-        concurrency: None,
-        max_wait: arguments.max_wait.clone(),
-        no_wait: false,
-        pay_due: false,
-        allow_short: false,
-        asked_as: None,
-        accept_dialect: None,
-        // Recipient and amount were typed.
-        yes: true,
-        poll_only: arguments.poll_only,
-        external_listener: arguments.external_listener,
-        sandbox,
-        seed: 0,
-        faults: "none".to_owned(),
-    };
+    let options = run_options(arguments);
     let orders = Orders {
         moved: None,
         head: None,
@@ -99,11 +88,39 @@ pub(in crate::cli) async fn pay_and_probe(
     })
 }
 
+/// Runs the batch as anybody would, without a question: recipient and amount were typed.
+fn run_options(arguments: &ProbeArguments) -> RunOptions {
+    RunOptions {
+        rate: None,
+        concurrency: None,
+        max_wait: arguments.max_wait.clone(),
+        no_wait: false,
+        pay_due: false,
+        allow_short: false,
+        asked_as: None,
+        accept_dialect: None,
+        yes: true,
+        poll_only: arguments.poll_only,
+        external_listener: arguments.external_listener,
+        sandbox: arguments.sandbox,
+        seed: 0,
+        faults: "none".to_owned(),
+    }
+}
+
 /// Names the batch by what stands in the file: the same file goes on where it was, another one is another payment.
 fn name(file: &std::path::Path) -> Result<String, Error> {
-    let bytes = std::fs::read(file).map_err(|error| {
-        Error::refused(format!("{}: {error}; nothing was sent", file.display()))
-    })?;
+    let refused =
+        |why: String| Error::refused(format!("{}: {why}; nothing was sent", file.display()));
+    let mut bytes = Vec::new();
+    std::fs::File::open(file)
+        .and_then(|file| file.take(FILE_BYTES + 1).read_to_end(&mut bytes))
+        .map_err(|error| refused(error.to_string()))?;
+    if bytes.len() as u64 > FILE_BYTES {
+        return Err(refused(format!(
+            "has more than {FILE_BYTES} bytes, and probe --pay takes one row"
+        )));
+    }
     let digest = data_encoding::HEXLOWER.encode(&Sha256::digest(&bytes)[..6]);
     Ok(format!("probe-{digest}"))
 }

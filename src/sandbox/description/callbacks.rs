@@ -85,9 +85,9 @@ fn pushed(schemas: &mut Value, dialect: &Dialect) {
                     })
                 });
             leave_out(&mut around, "payload");
-            around["required"]
-                .as_array_mut()
-                .map(|required| required.push(outermost.into()));
+            if let Some(required) = around["required"].as_array_mut() {
+                required.push(outermost.into());
+            }
             around["properties"][outermost] = inner;
             around
         }

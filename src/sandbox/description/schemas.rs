@@ -121,9 +121,9 @@ fn request_of(schema: &mut Value, operation: Operation, dialect: &Dialect) {
             EmptyExtra::Object => {}
             EmptyExtra::EmptyText => {
                 packet["properties"]["extraData"] = json!({"const": ""});
-                packet["required"]
-                    .as_array_mut()
-                    .map(|required| required.push("extraData".into()));
+                if let Some(required) = packet["required"].as_array_mut() {
+                    required.push("extraData".into());
+                }
             }
             EmptyExtra::Omitted => leave_out(packet, "extraData"),
         }
