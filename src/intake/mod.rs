@@ -27,6 +27,7 @@ mod raw;
 mod reader;
 mod record;
 mod rules;
+mod sheet;
 mod signature;
 mod source;
 mod suggest;
@@ -43,6 +44,7 @@ pub use error::Error;
 pub use raw::Unread;
 pub use reader::{BadPlaces, Form, Reader, raw_rows};
 pub use rules::{Documents, Rules, ServiceRule, WireRules};
+pub use sheet::SheetOptions;
 pub use signature::check as refuse_foreign;
 pub use source::Encoding;
 

@@ -44,14 +44,8 @@ pub(super) fn read(
                 document.close()?;
             }
             Event::End(_) => document.close()?,
-            Event::Text(text) => {
-                let text = text.decode().map_err(|_| document.not_text())?;
-                document.text(&text)?;
-            }
-            Event::CData(text) => {
-                let text = text.decode().map_err(|_| document.not_text())?;
-                document.text(&text)?;
-            }
+            Event::Text(text) => document.text(&text)?,
+            Event::CData(text) => document.text(&text)?,
             Event::GeneralRef(reference) => {
                 let character = match reference.resolve_char_ref() {
                     Ok(Some(character)) => Some(character),
@@ -81,13 +75,13 @@ pub(super) fn read(
     document.finish()
 }
 
-fn named_character(name: &[u8]) -> Option<char> {
+fn named_character(name: &str) -> Option<char> {
     match name {
-        b"amp" => Some('&'),
-        b"lt" => Some('<'),
-        b"gt" => Some('>'),
-        b"quot" => Some('"'),
-        b"apos" => Some('\''),
+        "amp" => Some('&'),
+        "lt" => Some('<'),
+        "gt" => Some('>'),
+        "quot" => Some('"'),
+        "apos" => Some('\''),
         _ => None,
     }
 }
@@ -152,14 +146,6 @@ impl<'a> Document<'a> {
         }
     }
 
-    fn not_text(&self) -> StatementError {
-        StatementError::new(
-            self.place(),
-            "the XML is not UTF-8",
-            "fetch the statement again, in UTF-8",
-        )
-    }
-
     fn open(&mut self, start: &BytesStart<'_>) -> Result<(), StatementError> {
         if self.path.len() >= DEPTH_MAX {
             return Err(StatementError::new(
@@ -168,11 +154,11 @@ impl<'a> Document<'a> {
                 "this is no statement of a bank",
             ));
         }
-        let name = String::from_utf8_lossy(start.local_name().as_ref()).into_owned();
+        let name = start.local_name().as_ref().to_owned();
         self.text.clear();
         self.currency.clear();
         if let Ok(Some(currency)) = start.try_get_attribute("Ccy") {
-            self.currency = String::from_utf8_lossy(&currency.value).into_owned();
+            self.currency = currency.value.into_owned();
         }
         self.path.push(name);
         match self.path.len() {
