@@ -41,8 +41,10 @@ impl BankDirectory {
             message: error.to_string(),
         };
         let mut source = Source::open(Box::new(input), Encoding::default()).map_err(whole)?;
-        let mut parser =
-            Parser::open(&mut source, |name| [CODE, NAME].contains(&name)).map_err(whole)?;
+        let mut parser = Parser::open(&mut source, |name| {
+            2 * u8::from([CODE, NAME].contains(&name))
+        })
+        .map_err(whole)?;
         let mut record = Record::default();
         if !parser.read(&mut source, &mut record).map_err(whole)? {
             return Err(at(None, "is empty".to_owned()));

@@ -19,7 +19,7 @@ use crate::ledger::correction::{Corrects, RejectedName};
 use crate::ledger::likeness;
 
 use super::bad::BadRow;
-use super::columns::{Field, Layout};
+use super::columns::{ColumnMap, Field};
 use super::damage;
 use super::raw::Unread;
 use super::record::Record;
@@ -114,7 +114,7 @@ impl Checker {
     /// The row with all of its errors.
     pub(super) fn check(
         &mut self,
-        layout: &Layout,
+        layout: &ColumnMap,
         record: &Record,
     ) -> Result<Instruction<Stated>, Box<BadRow>> {
         let mut found = Findings::of(layout, record);
@@ -399,7 +399,7 @@ impl Checker {
 }
 
 /// Returns what a row says that it corrects. Whether there is such a thing, the journal knows.
-fn corrects(layout: &Layout, record: &Record, found: &mut Findings) -> Option<Corrects> {
+fn corrects(layout: &ColumnMap, record: &Record, found: &mut Findings) -> Option<Corrects> {
     // With a cell too many its name stands in another column, and is like nothing else that stands there.
     if record.len() != layout.columns.len() && layout.is_to_be_mended() {
         // A reference may look like an identifier with a prefix: one of the form that most have is told from it.
@@ -439,7 +439,7 @@ fn corrects(layout: &Layout, record: &Record, found: &mut Findings) -> Option<Co
     }
 }
 
-fn bad_row(layout: &Layout, record: &Record, found: Findings, amount: Option<Money>) -> BadRow {
+fn bad_row(layout: &ColumnMap, record: &Record, found: Findings, amount: Option<Money>) -> BadRow {
     let text = |field| {
         let cell = layout.cell(record, field);
         (!cell.is_empty()).then(|| cell.to_owned())

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use super::names::{plain, suggestion};
 use super::rules::Rules;
-use super::suggest::nearest;
 use super::text::forbidden;
 use super::{Error, record::Record};
 use crate::ledger::likeness::folded;
@@ -40,34 +40,6 @@ pub(super) const RAW: &str = "raw";
 fn is_note(name: &str) -> bool {
     NOTES.contains(&name)
 }
-
-/// What other programs call our columns; for suggestions only.
-const ALIASES: [(&str, &str); 24] = [
-    ("phone", "msisdn"),
-    ("phone_number", "msisdn"),
-    ("phone_no", "msisdn"),
-    ("mobile", "msisdn"),
-    ("mobile_number", "msisdn"),
-    ("telephone", "msisdn"),
-    ("number", "msisdn"),
-    ("account", "account_number"),
-    ("currency", "currency_code"),
-    ("country", "country_code"),
-    ("service", "service_code"),
-    ("product", "service_code"),
-    ("description", "narration"),
-    ("remarks", "narration"),
-    ("name", "customer_names"),
-    ("names", "customer_names"),
-    ("customer_name", "customer_names"),
-    ("employee_name", "customer_names"),
-    ("full_name", "customer_names"),
-    ("id", "reference"),
-    ("ref", "reference"),
-    ("employee_id", "reference"),
-    ("net_pay", "amount"),
-    ("salary", "amount"),
-];
 
 /// One column of [`COLUMNS`]; its number is its place there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -121,7 +93,7 @@ impl Field {
         COLUMNS[self as usize]
     }
 
-    fn from_name(name: &str) -> Option<Self> {
+    pub(super) fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|field| field.name() == name)
     }
 }
@@ -156,15 +128,39 @@ pub(super) fn resolve(header: &str, rules: &Rules) -> Result<Column, NotAColumn>
     match name {
         "" => Ok(Column::Unnamed),
         note if is_note(note) => Ok(Column::Note),
-        "extra" => Ok(Column::ExtraObject),
+        EXTRA => Ok(Column::ExtraObject),
         _ => match name.strip_prefix("extra.") {
             Some(extra) => extra_name(extra)
                 .map(|()| Column::Extra(extra.to_owned()))
                 .map_err(NotAColumn::Reserved),
-            None => Err(NotAColumn::Unknown(suggestion(name))),
+            None => like(name),
         },
     }
 }
+
+/// Tells what a header names that is written in another way than ours.
+fn like(name: &str) -> Result<Column, NotAColumn> {
+    let written = plain(name);
+    match Field::ALL
+        .into_iter()
+        .find(|field| plain(field.name()) == written)
+    {
+        Some(field) => Ok(Column::Field(field)),
+        None if written == EXTRA => Ok(Column::ExtraObject),
+        None => Err(NotAColumn::Unknown(suggestion(name).map(str::to_owned))),
+    }
+}
+
+/// Returns whether a header is written exactly as a column is called, or as `[columns]` maps it.
+pub(super) fn is_exact(header: &str, rules: &Rules) -> bool {
+    rules.columns.contains_key(header)
+        || Field::from_name(header).is_some()
+        || is_note(header)
+        || header == EXTRA
+        || header.starts_with("extra.")
+}
+
+const EXTRA: &str = "extra";
 
 /// The one member of [`OWN_MEMBERS`] that a row may set: the reference of a document that was uploaded by other means.
 pub(super) const UPLOADED: &str = "supportDocument";
@@ -202,20 +198,8 @@ pub(super) fn extra_name(name: &str) -> Result<(), &'static str> {
     Ok(())
 }
 
-fn suggestion(name: &str) -> Option<String> {
-    let plain = name
-        .trim()
-        .to_ascii_lowercase()
-        .replace([' ', '-', '.'], "_");
-    let alias = ALIASES.iter().find(|(alias, _)| *alias == plain);
-    alias
-        .map(|(_, column)| *column)
-        .or_else(|| nearest(name, COLUMNS))
-        .map(str::to_owned)
-}
-
 /// Where each column stands in the rows of one file.
-pub(super) struct Layout {
+pub(super) struct ColumnMap {
     /// The header as it was written.
     pub header: Vec<String>,
     /// What each column is.
@@ -223,7 +207,7 @@ pub(super) struct Layout {
     index: [Option<usize>; COLUMNS.len()],
 }
 
-impl Layout {
+impl ColumnMap {
     /// Resolves a header.
     ///
     /// # Errors
@@ -305,6 +289,7 @@ impl Layout {
             };
             if let Some(first) = seen.insert(key, position) {
                 return Err(Error::DoubledColumn {
+                    written: [first, position].map(|at| header[at].clone()),
                     name,
                     first: first + 1,
                     second: position + 1,

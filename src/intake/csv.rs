@@ -38,11 +38,12 @@ enum State {
 }
 
 impl Parser {
-    /// Starts at the first line, and finds the delimiter in it. `known` says whether a name is a column's.
+    /// Starts at the first line, and finds the delimiter in it. `known` says how well a name is known as a column's:
+    /// 2 as it is written, 1 as it is meant, 0 not at all.
     ///
     /// # Errors
     /// What the source reports.
-    pub(super) fn open(source: &mut Source, known: impl Fn(&str) -> bool) -> Result<Self, Error> {
+    pub(super) fn open(source: &mut Source, known: impl Fn(&str) -> u8) -> Result<Self, Error> {
         let mut line = 1;
         while matches!(source.peek()?, Some(b'\r' | b'\n')) {
             line += u64::from(source.peek()? == Some(b'\n'));
@@ -352,18 +353,22 @@ fn first_line(head: &[u8]) -> &[u8] {
     &head[..end.unwrap_or(head.len())]
 }
 
-/// Returns the delimiter that splits the header into the most columns that are known, then into the most columns.
-fn detect(header: &[u8], known: impl Fn(&str) -> bool) -> u8 {
+/// Returns the delimiter that splits the header into the most columns that are known as they are written, then as they are
+/// meant, then into the most columns.
+fn detect(header: &[u8], known: impl Fn(&str) -> u8) -> u8 {
     let header = String::from_utf8_lossy(header);
     DELIMITERS
         .into_iter()
         .rev()
         .max_by_key(|delimiter| {
-            let names = || header.split(char::from(*delimiter));
-            let known = names()
-                .filter(|name| known(name.trim().trim_matches('"').trim()))
-                .count();
-            (known, names().count())
+            let (mut exact, mut like, mut count) = (0_usize, 0_usize, 0_usize);
+            for name in header.split(char::from(*delimiter)) {
+                let how = known(name.trim().trim_matches('"').trim());
+                exact += usize::from(how == 2);
+                like += usize::from(how == 1);
+                count += 1;
+            }
+            (exact, like, count)
         })
         .unwrap_or(b',')
 }

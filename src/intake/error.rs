@@ -74,10 +74,15 @@ pub enum Error {
     #[error("has {}", unknown_columns(.0))]
     UnknownColumns(Vec<(String, Option<String>)>),
     /// The same column twice.
-    #[error("has the column {name} twice, as columns {first} and {second}")]
+    #[error(
+        "has the column {name} twice, as columns {first} and {second}{}",
+        written_as(name, written)
+    )]
     DoubledColumn {
         /// The contract name.
         name: String,
+        /// How the file writes the two.
+        written: [String; 2],
         /// The position of the first, 1-based.
         first: usize,
         /// The position of the second, 1-based.
@@ -130,6 +135,17 @@ pub enum Error {
         /// What was expected, what was found.
         message: String,
     },
+}
+
+/// Says how two headers are written that are the same column, where they are not written as it is called.
+fn written_as(name: &str, written: &[String; 2]) -> String {
+    match written.iter().all(|written| written == name) {
+        true => String::new(),
+        false => {
+            let [first, second] = written.each_ref().map(|written| quoted(written));
+            format!(": {first} and {second}")
+        }
+    }
 }
 
 fn unknown_columns(columns: &[(String, Option<String>)]) -> String {

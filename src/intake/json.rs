@@ -18,7 +18,7 @@ const CELLS: usize = Field::ALL.len() + 1;
 /// The most characters of the parser's own words that an error repeats.
 const CAUSE_MAX: usize = 120;
 
-/// Brings one object into the cells of [`super::columns::Layout::of_json`].
+/// Brings one object into the cells of [`super::columns::ColumnMap::of_json`].
 #[derive(Default)]
 pub(super) struct Cells {
     cells: [String; CELLS],
@@ -94,10 +94,15 @@ impl Cells {
             }
         };
         if self.seen.contains(&column) {
-            return fault(
-                Some(&shown(name)),
-                "the member stands twice in the object".to_owned(),
-            );
+            let (own, here) = match &column {
+                Column::Field(field) if field.name() != name => (
+                    field.name().to_owned(),
+                    format!(", here as {}", quoted(name)),
+                ),
+                _ => (shown(name), String::new()),
+            };
+            let message = format!("the member stands twice in the object{here}");
+            return fault(Some(&own), message);
         }
         match &column {
             Column::Field(field) => match value(raw) {

@@ -20,6 +20,7 @@ mod damage;
 mod document;
 mod error;
 mod json;
+mod names;
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) mod offline;
 pub mod pdf;
@@ -40,6 +41,7 @@ pub use columns::COLUMNS;
 pub use corrections::{Corrections, unread_advice};
 pub use document::{DocumentError, read_document};
 pub use error::Error;
+pub use names::{plain as plain_name, same as same_name};
 pub use raw::Unread;
 pub use reader::{BadPlaces, Form, Reader, raw_rows};
 pub use rules::{Documents, Rules, ServiceRule, WireRules};

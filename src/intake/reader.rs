@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::bad::Row;
 use super::check::{Checker, Stated};
-use super::columns::{Layout, resolve};
+use super::columns::{ColumnMap, is_exact, resolve};
 use super::csv::Parser;
 use super::json::{Cells, Frames};
 use super::record::{Fault, Record};
@@ -37,7 +37,7 @@ pub struct Form {
 pub struct Reader {
     source: Source,
     rows: Rows,
-    layout: Layout,
+    layout: ColumnMap,
     rules: Arc<Rules>,
     checker: Checker,
     record: Record,
@@ -72,10 +72,12 @@ impl Reader {
         let json = is_json(&mut source, options.format)?;
         let (rows, layout) = if json {
             let frames = Frames::open(&mut source)?;
-            (Rows::Json(frames, Box::default()), Layout::of_json())
+            (Rows::Json(frames, Box::default()), ColumnMap::of_json())
         } else {
-            let mut parser = Parser::open(&mut source, |name| {
-                !name.is_empty() && resolve(name, &rules).is_ok()
+            let mut parser = Parser::open(&mut source, |name| match name {
+                "" => 0,
+                name if resolve(name, &rules).is_err() => 0,
+                name => 1 + u8::from(is_exact(name, &rules)),
             })?;
             if !parser.read(&mut source, &mut record)? {
                 return Err(Error::Empty);
@@ -91,7 +93,7 @@ impl Reader {
                 }
                 _ => {}
             }
-            let layout = Layout::resolve(&record, &rules)?;
+            let layout = ColumnMap::resolve(&record, &rules)?;
             parser.set_columns(layout.columns.len());
             (Rows::Csv(parser), layout)
         };

@@ -26,6 +26,7 @@ pub(in crate::cli) fn name_of(
 pub(in crate::cli) fn rejected(row: &BadRow, form: &Form) -> RejectedRow {
     let cell = |name: &str| {
         let at = form.header.iter().position(|header| header.trim() == name);
+        let at = at.or_else(|| form.names.iter().position(|own| own == name));
         at.and_then(|at| row.cells().get(at))
             .map(|text| text.chars().take(128).collect())
             .unwrap_or_default()

@@ -3,7 +3,7 @@
 use crate::domain::{Instruction, Money, PaymentKind};
 
 use super::super::banks::BankDirectory;
-use super::super::columns::{Field, Layout};
+use super::super::columns::{ColumnMap, Field};
 use super::super::record::Record;
 use super::super::text::quoted;
 use super::findings::Findings;
@@ -19,7 +19,7 @@ const BANK: [(Field, &str); 4] = [
 
 /// Returns the members of `extraData` that the bank columns become.
 pub(super) fn check(
-    layout: &Layout,
+    layout: &ColumnMap,
     record: &Record,
     service: Option<&Service>,
     banks: Option<&BankDirectory>,
@@ -83,7 +83,7 @@ pub(super) fn check(
 
 /// Looks the bank up, and returns its name when code and name agree with the directory.
 fn directory<'a>(
-    layout: &Layout,
+    layout: &ColumnMap,
     record: &Record,
     banks: &'a BankDirectory,
     service: Option<&Service>,

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::super::bad::RowError;
-use super::super::columns::{Column, Field, Layout};
+use super::super::columns::{Column, ColumnMap, Field};
 use super::super::record::{Fault, Record};
 use super::super::text::{forbidden, one_line, quoted};
 use super::super::{FIELD_BYTES_MAX, ROW_BYTES_MAX, damage};
@@ -18,7 +18,7 @@ pub(super) struct Findings {
 
 impl Findings {
     /// Starts with what is wrong with the row as it stands in the file.
-    pub(super) fn of(layout: &Layout, record: &Record) -> Self {
+    pub(super) fn of(layout: &ColumnMap, record: &Record) -> Self {
         let mut found = Self {
             line: record.line,
             row: record.row,
@@ -40,7 +40,7 @@ impl Findings {
         found
     }
 
-    fn fault(&mut self, layout: &Layout, fault: &Fault) {
+    fn fault(&mut self, layout: &ColumnMap, fault: &Fault) {
         match fault {
             Fault::LongField { index, bytes } => self.push(
                 layout.name(*index),
@@ -73,7 +73,7 @@ impl Findings {
     }
 
     /// Looks at what every cell is checked for.
-    fn cells(&mut self, layout: &Layout, record: &Record) {
+    fn cells(&mut self, layout: &ColumnMap, record: &Record) {
         for (index, column) in layout.columns.iter().enumerate() {
             let cell = record.cell(index).trim();
             if cell.starts_with('#')
@@ -157,7 +157,7 @@ impl Findings {
     }
 
     /// Returns a text for people: line breaks become blanks, other control characters are errors.
-    pub(super) fn text(&mut self, layout: &Layout, record: &Record, field: Field) -> String {
+    pub(super) fn text(&mut self, layout: &ColumnMap, record: &Record, field: Field) -> String {
         let cell = layout.cell(record, field);
         if cell.is_empty() {
             return String::new();
@@ -168,7 +168,7 @@ impl Findings {
     }
 
     /// Returns a text for machines, such as an account: no line breaks, and no damaged digits.
-    pub(super) fn digits(&mut self, layout: &Layout, record: &Record, field: Field) -> String {
+    pub(super) fn digits(&mut self, layout: &ColumnMap, record: &Record, field: Field) -> String {
         let cell = layout.cell(record, field);
         if cell.is_empty() {
             return String::new();

@@ -4,7 +4,7 @@ use crate::domain::{ACCOUNT_CHARACTERS_MIN, Country, Msisdn, MsisdnError, Paymen
 use crate::ledger::likeness::folded;
 
 use super::super::banks::BankDirectory;
-use super::super::columns::{Column, Field, Layout, extra_name};
+use super::super::columns::{Column, ColumnMap, Field, extra_name};
 use super::super::damage;
 use super::super::json::{Value, members, value};
 use super::super::record::Record;
@@ -28,7 +28,7 @@ pub(super) struct Recipient {
 
 /// Checks them.
 pub(super) fn check(
-    layout: &Layout,
+    layout: &ColumnMap,
     record: &Record,
     service: Option<&Service>,
     country: Option<Country>,
@@ -77,7 +77,7 @@ fn foreign(cell: &str, country: Country) -> Option<MsisdnError> {
 }
 
 fn account(
-    layout: &Layout,
+    layout: &ColumnMap,
     record: &Record,
     service: Option<&Service>,
     kind: Option<PaymentKind>,
@@ -202,7 +202,7 @@ fn phone_account(
 
 /// Adds the columns `extra.NAME` and `extra`.
 fn further(
-    layout: &Layout,
+    layout: &ColumnMap,
     record: &Record,
     extra: &mut Vec<(String, String)>,
     found: &mut Findings,
