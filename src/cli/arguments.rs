@@ -198,9 +198,12 @@ pub(super) struct FileArguments {
     /// csv, json or jsonl [default: by the extension, else by the content]
     #[arg(long, value_name = "NAME")]
     pub format: Option<String>,
-    /// utf-8 or windows-1252
-    #[arg(long, value_name = "NAME", default_value = "utf-8")]
-    pub encoding: String,
+    /// utf-8, utf-16, windows-1252 or iso-8859-1 [default: that of the layout, else utf-8]
+    #[arg(long, value_name = "NAME")]
+    pub encoding: Option<String>,
+    /// How the columns of another program's file are read: a name of `disburse layout list`
+    #[arg(long, value_name = "NAME")]
+    pub layout: Option<String>,
     /// Service of rows that name none
     #[arg(long, value_name = "CODE")]
     pub service: Option<String>,

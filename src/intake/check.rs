@@ -120,7 +120,8 @@ impl Checker {
         let mut found = Findings::of(layout, record);
         self.corrects = corrects(layout, record, &mut found);
         if found.is_shapeless() {
-            return Err(Box::new(bad_row(layout, record, found, None)));
+            let money = record.refused.then(|| self.stated_money(layout, record));
+            return Err(Box::new(bad_row(layout, record, found, money.flatten())));
         }
         let reference = self.reference(layout.cell(record, Field::Reference), &mut found);
         let service = self.service(layout.cell(record, Field::ServiceCode), &mut found);
@@ -142,7 +143,7 @@ impl Checker {
             record,
             service.as_ref(),
             country,
-            self.rules.banks.as_deref(),
+            &self.rules,
             &mut found,
         );
         self.account_form(service.as_ref(), country, &recipient, &mut found);
@@ -183,6 +184,29 @@ impl Checker {
             }
             _ => Err(Box::new(bad_row(layout, record, found, money))),
         }
+    }
+
+    /// Returns a row that is no payment, with the reason.
+    pub(super) fn skipped(
+        &mut self,
+        layout: &ColumnMap,
+        record: &Record,
+        reason: String,
+    ) -> Box<BadRow> {
+        let money = self.stated_money(layout, record);
+        let mut found = Findings::empty(record);
+        found.push(None, reason);
+        Box::new(bad_row(layout, record, found, money))
+    }
+
+    /// Returns what a row says of its amount, where that can be read: it counts in the sums of what is not paid.
+    fn stated_money(&mut self, layout: &ColumnMap, record: &Record) -> Option<Money> {
+        let mut unheard = Findings::empty(record);
+        let service = self.service(layout.cell(record, Field::ServiceCode), &mut unheard);
+        let currency = layout.cell(record, Field::CurrencyCode);
+        let currency = self.currency(currency, service.as_ref(), &mut unheard);
+        let amount = layout.cell(record, Field::Amount);
+        amount::check(amount, currency, service.as_ref(), &mut unheard).and_then(Stated::money)
     }
 
     /// Returns how many documents were left out: the gateway asks for none below the threshold.
@@ -401,7 +425,7 @@ impl Checker {
 /// Returns what a row says that it corrects. Whether there is such a thing, the journal knows.
 fn corrects(layout: &ColumnMap, record: &Record, found: &mut Findings) -> Option<Corrects> {
     // With a cell too many its name stands in another column, and is like nothing else that stands there.
-    if record.len() != layout.columns.len() && layout.is_to_be_mended() {
+    if layout.misfit(record).is_some() && layout.is_to_be_mended() {
         // A reference may look like an identifier with a prefix: one of the form that most have is told from it.
         let ours: fn(&str) -> bool = |cell| IdentifierForm::DEFAULT.has(cell);
         let any: fn(&str) -> bool = PayerTransactionId::is_one;
@@ -444,7 +468,7 @@ fn bad_row(layout: &ColumnMap, record: &Record, found: Findings, amount: Option<
         let cell = layout.cell(record, field);
         (!cell.is_empty()).then(|| cell.to_owned())
     };
-    let is_whole = record.faults.is_empty() && record.len() == layout.columns.len();
+    let is_whole = record.faults.is_empty() && layout.misfit(record).is_none();
     let unread = match is_whole {
         false => Some(record.raw.unread(record.line)),
         true => layout.only_text(record).map(Unread::again),
@@ -452,6 +476,7 @@ fn bad_row(layout: &ColumnMap, record: &Record, found: Findings, amount: Option<
     BadRow {
         line: record.line,
         raw: record.cells().map(str::to_owned).collect(),
+        mapped: None,
         unread,
         errors: found.into_errors(),
         amount,

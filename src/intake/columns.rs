@@ -147,7 +147,7 @@ fn like(name: &str) -> Result<Column, NotAColumn> {
     {
         Some(field) => Ok(Column::Field(field)),
         None if written == EXTRA => Ok(Column::ExtraObject),
-        None => Err(NotAColumn::Unknown(suggestion(name).map(str::to_owned))),
+        None => Err(NotAColumn::Unknown(suggestion(name, COLUMNS).map(str::to_owned))),
     }
 }
 
@@ -231,23 +231,40 @@ impl ColumnMap {
         if !unknown.is_empty() {
             return Err(Error::UnknownColumns(unknown));
         }
-        let layout = Self::new(header, columns)?;
-        let missing: Vec<&'static str> = [
-            (Field::Msisdn, false),
+        let map = Self::new(header, columns)?;
+        let missing = map.missing(rules);
+        match missing.is_empty() {
+            true => Ok(map),
+            false => Err(Error::MissingColumns(missing)),
+        }
+    }
+
+    /// Returns the map of columns whose names are those of the contract, and whose places are its own.
+    ///
+    /// # Errors
+    /// A name that is no column's, and doubled ones.
+    pub(super) fn of_names(names: Vec<String>) -> Result<Self, Error> {
+        let columns = names.iter().map(|name| {
+            resolve(name, &Rules::default())
+                .map_err(|_| Error::UnknownColumns(vec![(name.clone(), None)]))
+        });
+        let columns = columns.collect::<Result<Vec<_>, _>>()?;
+        Self::new(names, columns)
+    }
+
+    /// Returns the columns that every row needs, and that are neither there nor have a default.
+    pub(super) fn missing(&self, rules: &Rules) -> Vec<&'static str> {
+        [
+            (Field::Msisdn, rules.bank_msisdn.is_some()),
             (Field::Amount, false),
             (Field::ServiceCode, rules.default_service.is_some()),
             (Field::CurrencyCode, rules.always_has_currency()),
             (Field::CountryCode, rules.default_country.is_some()),
         ]
         .into_iter()
-        .filter(|(field, has_default)| !has_default && layout.position(*field).is_none())
+        .filter(|(field, has_default)| !has_default && self.position(*field).is_none())
         .map(|(field, _)| field.name())
-        .collect();
-        if missing.is_empty() {
-            Ok(layout)
-        } else {
-            Err(Error::MissingColumns(missing))
-        }
+        .collect()
     }
 
     /// Returns the layout that rows of JSON are brought into: every column, and `extra` as the last.
@@ -333,6 +350,12 @@ impl ColumnMap {
             | None => String::new(),
             Some(_) => self.name(index).unwrap_or_default(),
         }
+    }
+
+    /// Returns how many cells a row should have, and how many it has, where that is not the same.
+    pub(super) fn misfit(&self, record: &Record) -> Option<(usize, usize)> {
+        let own = (self.columns.len(), record.len());
+        record.misfit.or((own.0 != own.1).then_some(own))
     }
 
     /// Returns where a column stands.

@@ -94,7 +94,7 @@ impl<W: Write> Corrections<W> {
     /// # Errors
     /// What the output reports.
     pub fn write(&mut self, row: &BadRow, name: &str) -> io::Result<()> {
-        let mut error = row.error_text();
+        let mut error = row.told_text();
         if row.unread.is_some() {
             error = format!("{error}. {}", unread_advice(!name.is_empty()));
         }

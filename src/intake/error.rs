@@ -58,6 +58,19 @@ pub enum Error {
     /// It was to be read as Windows-1252, and is UTF-8.
     #[error("is UTF-8, not Windows-1252")]
     IsUtf8,
+    /// It is not of the encoding that was named.
+    #[error("is not {0}")]
+    NotEncoded(&'static str),
+    /// The file is not as its layout says.
+    #[error("{what}")]
+    Layout {
+        /// What is not.
+        what: String,
+        /// What to do about it.
+        remedy: String,
+        /// The line concerned, where there is one.
+        line: Option<u64>,
+    },
     /// The UTF-16 text has half a character.
     #[error("is not valid UTF-16 near this line")]
     NotUtf16 {
@@ -179,6 +192,7 @@ impl Error {
             | Self::OpenQuote { line }
             | Self::Swallowed { line, .. }
             | Self::Json { line, .. } => Some(*line),
+            Self::Layout { line, .. } => *line,
             _ => None,
         }
     }
@@ -202,6 +216,10 @@ impl Error {
             Self::IsUtf8 => {
                 "leave out --encoding: read as Windows-1252, its letters beyond ASCII would become others"
             }
+            Self::NotEncoded(_) => {
+                "name the encoding that it has: utf-8, utf-16, windows-1252 or iso-8859-1, with --encoding or in its layout"
+            }
+            Self::Layout { remedy, .. } => remedy,
             Self::NotUtf16 { .. } => "save it again as \"CSV UTF-8\"",
             Self::HeaderTooLong { .. } => "the first line must hold the names of the columns",
             Self::UnknownColumns(_) => {

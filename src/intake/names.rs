@@ -3,7 +3,6 @@
 use unicode_normalization::UnicodeNormalization as _;
 use unicode_normalization::char::is_combining_mark;
 
-use super::columns::COLUMNS;
 use super::suggest::nearest;
 
 /// Returns what is compared of a name: its letters and digits, without case, accents, blanks, underscores and hyphens.
@@ -216,17 +215,21 @@ pub(super) fn synonym(name: &str) -> Option<&'static str> {
     known.map(|(column, _)| *column)
 }
 
-/// Returns the column that a person may have meant by a name that is none.
-pub(super) fn suggestion(name: &str) -> Option<&'static str> {
+/// Returns which of our columns a person may have meant by a name that is none.
+pub(super) fn suggestion(
+    name: &str,
+    columns: impl IntoIterator<Item = &'static str>,
+) -> Option<&'static str> {
     // Headers carry units and currencies in brackets or behind them.
     let bare = name.split(['(', '[', '/']).next().unwrap_or(name);
     synonym(name)
         .or_else(|| synonym(bare))
-        .or_else(|| nearest(name, COLUMNS))
+        .or_else(|| nearest(name, columns))
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::columns::COLUMNS;
     use super::*;
 
     #[test]
@@ -278,7 +281,7 @@ mod tests {
             ("narations", Some("narration")),
             ("zzzzzz", None),
         ] {
-            assert_eq!(suggestion(name), expected, "{name}");
+            assert_eq!(suggestion(name, COLUMNS), expected, "{name}");
         }
     }
 }

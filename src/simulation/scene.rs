@@ -100,6 +100,7 @@ pub(super) fn plan(now: Timestamp, presume_posted: bool) -> LoadPlan {
         originator: Originator::parse("acme").expect("a name"),
         form: crate::domain::IdentifierForm::default(),
         source: "batch.csv".into(),
+        layout: None,
         now,
         purpose: crate::ledger::Purpose::Gateway,
         amend: false,

@@ -17,23 +17,34 @@ pub(super) struct Findings {
 }
 
 impl Findings {
-    /// Starts with what is wrong with the row as it stands in the file.
-    pub(super) fn of(layout: &ColumnMap, record: &Record) -> Self {
-        let mut found = Self {
+    /// Starts with nothing.
+    pub(super) fn empty(record: &Record) -> Self {
+        Self {
             line: record.line,
             row: record.row,
             errors: Vec::new(),
             shapeless: false,
-        };
+        }
+    }
+
+    /// Starts with what is wrong with the row as it stands in the file.
+    pub(super) fn of(layout: &ColumnMap, record: &Record) -> Self {
+        let mut found = Self::empty(record);
         for fault in &record.faults {
             found.fault(layout, fault);
         }
-        let (expected, cells) = (layout.columns.len(), record.len());
-        if !found.shapeless && cells != expected {
+        if !found.shapeless
+            && let Some((expected, cells)) = layout.misfit(record)
+        {
             found.shape(format!(
                 "expected {expected} cells as in the header, found {cells}"
             ));
         }
+        for error in &record.findings {
+            found.take(error);
+        }
+        // What else is wrong with a row that cannot be paid at all would only mislead.
+        found.shapeless |= record.refused;
         if !found.shapeless {
             found.cells(layout, record);
         }
@@ -103,6 +114,21 @@ impl Findings {
         self.record(column, "invalid", message, None);
     }
 
+    /// Takes over what a layout has found.
+    fn take(&mut self, error: &RowError) {
+        let RowError {
+            column,
+            code,
+            message,
+            found,
+            ..
+        } = error.clone();
+        self.record(column, code, message, found);
+        if let Some(last) = self.errors.last_mut() {
+            last.header.clone_from(&error.header);
+        }
+    }
+
     fn record(
         &mut self,
         column: Option<String>,
@@ -117,6 +143,7 @@ impl Findings {
             line: self.line,
             row: self.row,
             column,
+            header: None,
             message,
             code,
             found,

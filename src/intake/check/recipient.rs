@@ -3,11 +3,11 @@
 use crate::domain::{ACCOUNT_CHARACTERS_MIN, Country, Msisdn, MsisdnError, PaymentKind};
 use crate::ledger::likeness::folded;
 
-use super::super::banks::BankDirectory;
 use super::super::columns::{Column, ColumnMap, Field, extra_name};
 use super::super::damage;
 use super::super::json::{Value, members, value};
 use super::super::record::Record;
+use super::super::rules::Rules;
 use super::super::text::{one_line, quoted, shown};
 use super::bank;
 use super::findings::Findings;
@@ -32,11 +32,18 @@ pub(super) fn check(
     record: &Record,
     service: Option<&Service>,
     country: Option<Country>,
-    banks: Option<&BankDirectory>,
+    rules: &Rules,
     found: &mut Findings,
 ) -> Recipient {
+    let banks = rules.banks.as_deref();
     let kind = service.and_then(Service::kind);
-    let msisdn = msisdn(layout.cell(record, Field::Msisdn), country, found);
+    let written = layout.cell(record, Field::Msisdn);
+    let bank_account = layout.cell(record, Field::BankAccountNumber);
+    let msisdn = match rules.bank_msisdn {
+        // The interface wants a number, and the bank does not.
+        Some(number) if written.is_empty() && pays_bank(kind, bank_account) => Some(number),
+        _ => msisdn(written, country, found),
+    };
     let mut extra = bank::check(layout, record, service, banks, found);
     let account_number = account(layout, record, service, kind, country, msisdn, found);
     further(layout, record, &mut extra, found);
@@ -45,6 +52,12 @@ pub(super) fn check(
         account_number,
         extra,
     }
+}
+
+/// Returns whether a row pays to a bank account; of an unknown kind, whether it has one.
+fn pays_bank(kind: Option<PaymentKind>, bank_account: &str) -> bool {
+    matches!(kind, Some(PaymentKind::Bank | PaymentKind::Rtgs))
+        || kind.is_none() && !bank_account.is_empty()
 }
 
 fn msisdn(cell: &str, country: Option<Country>, found: &mut Findings) -> Option<Msisdn> {
@@ -88,9 +101,7 @@ fn account(
     let field = Field::AccountNumber;
     let account = found.digits(layout, record, field);
     let bank_account = layout.cell(record, Field::BankAccountNumber);
-    let is_bank = matches!(kind, Some(PaymentKind::Bank | PaymentKind::Rtgs))
-        || kind.is_none() && !bank_account.is_empty();
-    if is_bank {
+    if pays_bank(kind, bank_account) {
         if !account.is_empty() && !bank_account.is_empty() && account != bank_account {
             let message = format!(
                 "expected the bank_account_number or nothing ({})",
