@@ -133,6 +133,11 @@ pub(super) enum Command {
         #[command(subcommand)]
         command: DialectCommand,
     },
+    /// How the columns of other programs' files are read
+    Layout {
+        #[command(subcommand)]
+        command: LayoutCommand,
+    },
     /// Print a completion script for a shell
     Completions {
         /// The shell
@@ -176,6 +181,37 @@ pub(super) enum DialectCommand {
         /// The file
         file: PathBuf,
     },
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum LayoutCommand {
+    /// The layouts of the configuration, and those that come along
+    List,
+    /// What a layout says, as the configuration has it
+    Show {
+        /// The layout
+        name: String,
+    },
+    /// Propose a layout for a file: what each column seems to be, and the first rows as they would be paid
+    Guess(Box<GuessArguments>),
+}
+
+#[derive(Debug, Args)]
+pub(super) struct GuessArguments {
+    /// The file
+    pub file: PathBuf,
+    /// utf-8, utf-16, windows-1252 or iso-8859-1 [default: found out]
+    #[arg(long, value_name = "NAME")]
+    pub encoding: Option<String>,
+    /// Service of rows that name none
+    #[arg(long, value_name = "CODE")]
+    pub service: Option<String>,
+    /// Name of the layout [default: that of the file]
+    #[arg(long, value_name = "NAME")]
+    pub name: Option<String>,
+    /// By the rules of the sandbox's services
+    #[arg(long)]
+    pub sandbox: bool,
 }
 
 #[derive(Debug, Args)]

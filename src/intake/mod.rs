@@ -31,6 +31,7 @@ mod raw;
 mod reader;
 mod record;
 mod rules;
+mod sample;
 mod signature;
 mod source;
 mod suggest;
@@ -49,6 +50,7 @@ pub use names::{plain as plain_name, same as same_name};
 pub use raw::Unread;
 pub use reader::{BadPlaces, Form, Reader, raw_rows};
 pub use rules::{Documents, Rules, ServiceRule, WireRules};
+pub use sample::{Sample, sample};
 pub use signature::check as refuse_foreign;
 
 

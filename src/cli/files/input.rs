@@ -23,6 +23,7 @@ use crate::cli::config::Settings;
 use crate::cli::terminal::output;
 use crate::cli::words::mistakes::Mistakes;
 use crate::domain::{Amount, BatchName, Currency};
+use crate::intake::layout::Layout;
 use crate::intake::{
     self, BadPlaces, BadRow, Corrections, Encoding, Form, Format, Options, Reader, Row, Rules,
 };
@@ -89,9 +90,27 @@ impl Input {
         settings: &Settings,
     ) -> Result<Self, Error> {
         let layout = match &arguments.layout {
-            Some(name) => Some(Arc::new(layouts::find(name, settings)?)),
+            Some(name) => Some(layouts::find(name, settings)?),
             None => None,
         };
+        Self::opened(arguments, settings, layout)
+    }
+
+    /// Opens a file by a layout that has no name yet.
+    pub(in crate::cli) fn by_layout(
+        arguments: &FileArguments,
+        settings: &Settings,
+        layout: Layout,
+    ) -> Result<Self, Error> {
+        Self::opened(arguments, settings, Some(layout))
+    }
+
+    fn opened(
+        arguments: &FileArguments,
+        settings: &Settings,
+        layout: Option<Layout>,
+    ) -> Result<Self, Error> {
+        let layout = layout.map(Arc::new);
         let encoding = match &arguments.encoding {
             Some(name) => Encoding::from_name(name).ok_or_else(|| {
                 Error::refused(format!(
@@ -201,6 +220,12 @@ impl Input {
             || self.name.clone(),
             |name| name.to_string_lossy().into_owned(),
         )
+    }
+
+    /// Returns a reader of the rows, from the first one on.
+    pub(in crate::cli) fn reader(&self) -> Result<Reader, Error> {
+        Reader::open(self.reopened()?, &self.options, Arc::clone(&self.rules))
+            .map_err(|error| Error::of_file(&self.name, &error))
     }
 
     /// Returns the layout that the file is read by, for the record.

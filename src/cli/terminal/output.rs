@@ -28,7 +28,7 @@ const FILE_OPTIONS: [&str; 2] = ["--service", "--layout"];
 const CARRIED_OPTIONS: [&str; 3] = ["--config", "--profile", "--journal"];
 
 /// Commands that a text may name.
-const COMMANDS: [&str; 20] = [
+const COMMANDS: [&str; 21] = [
     "account",
     "backup",
     "bill",
@@ -37,6 +37,7 @@ const COMMANDS: [&str; 20] = [
     "config",
     "explain",
     "float",
+    "layout",
     "listen",
     "load",
     "lookup",

@@ -48,7 +48,7 @@ impl Place {
 pub struct Condition {
     /// The column.
     pub column: Place,
-    /// The values: `*` is any but an empty one, the empty text an empty one.
+    /// The values: `*` is any but an empty one, `*x*` any with an x in it, the empty text an empty one.
     pub values: Vec<String>,
 }
 
@@ -57,7 +57,10 @@ pub const ANY: &str = "*";
 
 /// Returns whether a cell is the value that a layout names.
 pub(super) fn is_value(cell: &str, value: &str) -> bool {
-    cell == value || value == ANY && !cell.is_empty()
+    let within = || value.strip_prefix('*')?.strip_suffix('*');
+    cell == value
+        || value == ANY && !cell.is_empty()
+        || within().is_some_and(|part| !part.is_empty() && cell.contains(part))
 }
 
 /// Where the text of a column of ours comes from.
@@ -154,6 +157,8 @@ pub struct Layout {
     pub factor: Factor,
     /// The column by whose number the amount of its row is multiplied, too.
     pub factor_column: Option<Place>,
+    /// Signs of a currency that may stand beside an amount.
+    pub amount_signs: Vec<String>,
     /// The row with the sum, where the file has one.
     pub total: Option<Total>,
     /// Rows that are no payments.
@@ -189,6 +194,7 @@ impl Layout {
             ignores_others: false,
             factor: Factor::None,
             factor_column: None,
+            amount_signs: Vec::new(),
             total: None,
             skip: Vec::new(),
             refuse: Vec::new(),
@@ -431,7 +437,8 @@ mod tests {
             ..sound()
         };
         assert_eq!(other.digest(), digest);
-        let changes: [fn(&mut Layout); 6] = [
+        let changes: [fn(&mut Layout); 7] = [
+            |l| l.amount_signs.push("KSh".to_owned()),
             |l| l.numbers.decimal = Some(','),
             |l| l.header = HeaderAt::Row(2),
             |l| l.columns[1].values.push(("a".to_owned(), "b".to_owned())),
@@ -443,6 +450,23 @@ mod tests {
             let mut layout = sound();
             change(&mut layout);
             assert_ne!(layout.digest(), digest, "{layout:?}");
+        }
+    }
+
+    #[test]
+    fn values_are_told_as_they_are_written() {
+        for (cell, value, expected) in [
+            ("a", "a", true),
+            ("A", "a", false),
+            ("a", "*", true),
+            ("", "*", false),
+            ("", "", true),
+            ("a", "", false),
+            ("a@b", "*@*", true),
+            ("ab", "*@*", false),
+            ("ab", "**", false),
+        ] {
+            assert_eq!(is_value(cell, value), expected, "{cell:?} {value:?}");
         }
     }
 

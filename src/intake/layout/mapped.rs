@@ -208,10 +208,11 @@ impl Binding {
     fn amount(&self, row: &Record, text: &str) -> Cell {
         let numbers = self.layout.numbers;
         let multiplies = self.layout.factor != Factor::None || self.factor.is_some();
-        if text.is_empty() || numbers.is_ours() && !multiplies {
+        let is_plain = numbers.is_ours() && self.layout.amount_signs.is_empty();
+        if text.is_empty() || is_plain && !multiplies {
             return text.to_owned().into();
         }
-        let Some(amount) = Decimal::read(text, numbers) else {
+        let Some(amount) = Decimal::read(self.without_sign(text), numbers) else {
             let cause = match damage::of_cell(text) {
                 Some(cause) => cause.to_owned(),
                 None => format!("expected a number such as {}, as layout {} has it", numbers.example(), self.layout.name),
@@ -237,6 +238,16 @@ impl Binding {
             Some(product) => product.to_string().into(),
             None => not_read("comes to more than can be counted".to_owned(), text),
         }
+    }
+
+    /// Returns an amount without the sign of its currency that may stand beside it.
+    fn without_sign<'a>(&self, text: &'a str) -> &'a str {
+        let signs = self.layout.amount_signs.iter();
+        let mut bare = signs.filter_map(|sign| {
+            let sign = sign.as_str();
+            text.strip_suffix(sign).or_else(|| text.strip_prefix(sign))
+        });
+        bare.next().map_or(text, str::trim)
     }
 
     /// Returns what the row with the sum says, if this is it.

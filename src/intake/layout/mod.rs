@@ -10,6 +10,7 @@
 mod binding;
 mod decimal;
 mod definition;
+mod guess;
 mod mapped;
 mod total;
 mod written;
@@ -19,5 +20,6 @@ pub use decimal::{Decimal, Numbers};
 pub use definition::{
     Condition, EmptyAmount, Factor, HeaderAt, Layout, Place, Problem, Refusal, Source, Taken, Total,
 };
+pub use guess::{ColumnGuess, Guess};
 pub(super) use mapped::Mapped;
 pub(super) use total::Sum;

@@ -164,6 +164,9 @@ impl Layout {
             Factor::Given(factor) => write("amount_factor", quoted(&factor.to_string())),
             Factor::Open => write("amount_factor", quoted("?")),
         }
+        if !self.amount_signs.is_empty() {
+            write("amount_signs", texts(&self.amount_signs));
+        }
         if let Some(column) = &self.factor_column {
             write("amount_factor_column", place(column));
         }

@@ -18,10 +18,55 @@ use crate::intake::layout::{
 use crate::intake::{Encoding, same_name};
 
 /// The layouts that come along. One that was ever released never changes: identifiers of rows without a reference rest on it.
-pub const BUILT_IN: [(&str, &str); 0] = [];
+pub const BUILT_IN: [(&str, &str); 11] = [
+    (
+        "mifos-msisdn-1",
+        include_str!("../../../../samples/layouts/mifos-msisdn-1.toml"),
+    ),
+    (
+        "stellar-sms-1",
+        include_str!("../../../../samples/layouts/stellar-sms-1.toml"),
+    ),
+    (
+        "121-safaricom-1",
+        include_str!("../../../../samples/layouts/121-safaricom-1.toml"),
+    ),
+    (
+        "121-airtel-1",
+        include_str!("../../../../samples/layouts/121-airtel-1.toml"),
+    ),
+    (
+        "mpesa-bulk-1",
+        include_str!("../../../../samples/layouts/mpesa-bulk-1.toml"),
+    ),
+    (
+        "mtn-bulk-1",
+        include_str!("../../../../samples/layouts/mtn-bulk-1.toml"),
+    ),
+    (
+        "nala-1",
+        include_str!("../../../../samples/layouts/nala-1.toml"),
+    ),
+    (
+        "kotani-1",
+        include_str!("../../../../samples/layouts/kotani-1.toml"),
+    ),
+    (
+        "erpnext-bank-remittance-1",
+        include_str!("../../../../samples/layouts/erpnext-bank-remittance-1.toml"),
+    ),
+    (
+        "odoo-payment-report-kes-1",
+        include_str!("../../../../samples/layouts/odoo-payment-report-kes-1.toml"),
+    ),
+    (
+        "paypal-payouts-1",
+        include_str!("../../../../samples/layouts/paypal-payouts-1.toml"),
+    ),
+];
 
 /// What a layout's table may hold.
-const KEYS: [&str; 17] = [
+const KEYS: [&str; 18] = [
     "like",
     "written_from",
     "header",
@@ -31,6 +76,7 @@ const KEYS: [&str; 17] = [
     "group",
     "amount_factor",
     "amount_factor_column",
+    "amount_signs",
     "empty_amount",
     "ignore",
     "columns",
@@ -220,6 +266,7 @@ fn single(
                 _ => return Err(refused("a number in quotes, such as \"0.01\"")),
             };
         }
+        "amount_signs" => layout.amount_signs = texts(source, &name(), value)?,
         "amount_factor_column" => layout.factor_column = Some(place(source, &name(), value)?),
         "empty_amount" => {
             layout.empty_amount = match text(source, header, key, value)?.as_str() {
