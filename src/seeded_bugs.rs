@@ -159,11 +159,15 @@ pub(crate) enum SeededBug {
     LostOrdersForgotten,
     /// A mark that was written over, or moved, is as it was written.
     MarkTimeIgnored,
+    /// The body of a server error ends a payment.
+    ServerErrorEnds,
+    /// A dialect's words for "not found" count although nobody saw what they are worth.
+    UnseenWordsCount,
 }
 
 impl SeededBug {
     /// Those that the simulation finds. The others are found by the tables of tests of their rules.
-    pub(crate) const ALL: [Self; 58] = [
+    pub(crate) const ALL: [Self; 60] = [
         Self::RepostOnLoss,
         Self::LossIsUnsent,
         Self::AbandonedIsUnsent,
@@ -222,6 +226,8 @@ impl SeededBug {
         Self::RepeatJudgedOnce,
         Self::CorrectedUnjudged,
         Self::LostOrdersForgotten,
+        Self::ServerErrorEnds,
+        Self::UnseenWordsCount,
     ];
 
     /// Whether this mistake is made.

@@ -165,6 +165,30 @@ pub(super) struct ProbeArguments {
     /// Look this number up, too
     #[arg(long, value_name = "MSISDN")]
     pub number: Option<String>,
+    /// Then pay the one row of this file, and post it a second time, to see whether the gateway refuses an identifier that it has
+    #[arg(long, value_name = "FILE")]
+    pub pay: Option<PathBuf>,
+    /// How its columns are read, as with `load`
+    #[arg(long, value_name = "NAME", requires = "pay")]
+    pub layout: Option<String>,
+    /// The recipient's number or account in that file, where nobody is there to type it
+    #[arg(long, value_name = "NUMBER", requires = "pay")]
+    pub recipient: Option<String>,
+    /// The amount in that file, where nobody is there to type it
+    #[arg(long, value_name = "AMOUNT", requires = "pay")]
+    pub amount: Option<String>,
+    /// Pay the row although it repeats one of another load: this very list, as the refusal named it
+    #[arg(long, value_name = "DIGEST", requires = "pay")]
+    pub allow_repeats: Option<String>,
+    /// How long to wait for the payment's end
+    #[arg(long, value_name = "TIME", default_value = "30m", requires = "pay")]
+    pub max_wait: String,
+    /// Ask for no callback of the payment; settle it by status query only
+    #[arg(long, requires = "pay")]
+    pub poll_only: bool,
+    /// Callbacks are taken by a `disburse listen` beside it
+    #[arg(long, requires = "pay", conflicts_with = "poll_only")]
+    pub external_listener: bool,
     /// Probe a sandbox that lasts as long as the command
     #[arg(long)]
     pub sandbox: bool,

@@ -12,7 +12,9 @@ use super::types::{
     Callbacks, Dialect, EmptyExtra, Encoding, ExtraType, Header, Method, Operation, Replies,
     Signing,
 };
-use crate::domain::{IDENTIFIER_FORM, IdentifierForm};
+use crate::domain::{BANK_MEMBERS, IDENTIFIER_FORM, IdentifierForm};
+
+const REQUIRED_BANK_MEMBERS: &str = "bank.required_members";
 
 /// What a file sets, by dotted key. Each value was checked against the kind of its key.
 pub type Values = BTreeMap<String, Vec<String>>;
@@ -72,6 +74,7 @@ pub fn build(values: &Values, folder: &Path) -> Result<Dialect, Problem> {
             .below("types.extra.")
             .map(|(name, text)| (name, extra_type(&text)))
             .collect(),
+        required_bank_members: required_bank_members(read)?,
         headers: read.below("headers.").collect(),
         header_files: read
             .below("header_files.")
@@ -210,6 +213,26 @@ fn header(text: &str) -> Header {
         "bearer" => Header::Bearer,
         "basic" => Header::Basic,
         _ => Header::Absent,
+    }
+}
+
+/// Reads which members a payment to a bank must have, by the document's names.
+fn required_bank_members(read: Read<'_>) -> Result<BTreeSet<String>, Problem> {
+    let known = |name: &String| BANK_MEMBERS.iter().any(|(_, member)| member == name);
+    let named = read.list(REQUIRED_BANK_MEMBERS);
+    match named.iter().all(known) {
+        true if named.iter().any(|name| name == BANK_MEMBERS[3].1) => {
+            Ok(named.into_iter().collect())
+        }
+        true => Err(problem(
+            REQUIRED_BANK_MEMBERS,
+            "destinationAccountNo among them: without it nobody knows who is paid",
+        )),
+        false => Err(problem(
+            REQUIRED_BANK_MEMBERS,
+            "the document's names: destinationBankCode, destinationBankName, destinationAccountName, destinationAccountNo (what this \
+             gateway calls them stands below members)",
+        )),
     }
 }
 

@@ -147,6 +147,18 @@ fn all() -> Vec<Key> {
         });
     }
     keys.push(key(
+        "bank.required_members",
+        Kind::Texts,
+        &[
+            "destinationBankCode",
+            "destinationBankName",
+            "destinationAccountName",
+            "destinationAccountNo",
+        ],
+        Affects::Nothing,
+        "Which members a payment to a bank must have, by the document's names; destinationAccountNo is always among them. A row without one of them is refused when it is loaded.",
+    ));
+    keys.push(key(
         "identifiers.form",
         Kind::Text,
         &["{base32:26}"],

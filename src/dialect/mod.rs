@@ -10,6 +10,9 @@ mod extra;
 mod keys;
 mod members;
 #[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+pub(crate) mod samples;
+#[cfg(test)]
 mod tests;
 mod types;
 

@@ -1,6 +1,6 @@
 //! A dialect and its parts.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use super::members::Names;
@@ -255,6 +255,8 @@ pub struct Dialect {
     pub empty_extra: EmptyExtra,
     /// What values below `extraData` are; texts where they are not named.
     pub extra_types: BTreeMap<String, ExtraType>,
+    /// The members of `extraData` that a payment to a bank must have, as the document writes them.
+    pub required_bank_members: BTreeSet<String>,
     /// Fixed headers of every request.
     pub headers: BTreeMap<String, String>,
     /// Headers whose values stand in files, as they are secret.

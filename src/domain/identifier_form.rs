@@ -141,6 +141,18 @@ impl IdentifierForm {
             })
     }
 
+    /// Returns a regular expression that the identifiers of this form match, and no other text.
+    #[must_use]
+    pub fn pattern(&self) -> String {
+        let prefix = self.prefix().replace('.', r"\.");
+        match self.tail {
+            Tail::Base32(length) => format!("^{prefix}[0-9A-HJKMNP-TV-Z]{{{length}}}$"),
+            Tail::Uuid => format!(
+                "^{prefix}[0-9a-f]{{8}}-[0-9a-f]{{4}}-5[0-9a-f]{{3}}-[89ab][0-9a-f]{{3}}-[0-9a-f]{{12}}$"
+            ),
+        }
+    }
+
     /// Returns whether a text is an identifier of some form.
     pub(super) fn is_of_some(text: &str) -> bool {
         if !text.is_ascii() || text.len() > IDENTIFIER_MAX {

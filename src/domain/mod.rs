@@ -34,10 +34,10 @@ pub use identifier_form::{
 };
 pub use identifier_scheme::{IdentifierScheme, RowKey};
 pub use ids::{BatchName, GatewayTransactionId, IdError, Originator, Reference, ServiceCode};
-pub use msisdn::{Country, Msisdn, MsisdnError};
+pub use msisdn::{Country, Line, Msisdn, MsisdnError};
 pub use payment::{
-    AmountField, BankAccount, DocumentPath, Instruction, Payment, PaymentKind, UnknownKind,
-    Unpriced,
+    AmountField, BANK_MEMBERS, BankAccount, DATE_RECEIVED, DocumentPath, Instruction, Payment,
+    PaymentKind, UnknownKind, Unpriced,
 };
 pub use pulse::Pulse;
 pub use response_details::{Member, Named, ResponseDetails};

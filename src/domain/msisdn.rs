@@ -73,7 +73,6 @@ const PLAIN: &str = "AD AE AF AL AM AO AT AW AZ BA BD BE BF BG BH BI BJ BN BT BW
 
 /// What tells a number of a [`PLAIN`] country without taking it apart.
 struct Plain {
-    region: Region,
     code: i32,
     /// The calling code as it is written.
     prefix: String,
@@ -91,10 +90,8 @@ impl Plain {
                 if !PLAIN.split(' ').any(|code| code == country.code()) {
                     return None;
                 }
-                let region = country.region()?;
-                let code = PHONE_NUMBER_UTIL.get_country_code_for_region(region)?;
+                let code = PHONE_NUMBER_UTIL.get_country_code_for_region(country.region()?)?;
                 Some(Self {
-                    region,
                     code,
                     prefix: code.to_string(),
                 })
@@ -102,21 +99,47 @@ impl Plain {
             .as_ref()
     }
 
-    /// Returns whether these digits are a valid number as they stand; `false` says nothing yet.
-    fn holds(&self, digits: &str) -> bool {
+    /// Returns what kind of line these digits are when they are a valid number as they stand; `None` says nothing yet.
+    fn line(&self, digits: &str) -> Option<Line> {
         let national = match digits.strip_prefix(&self.prefix) {
             Some(national) if !national.starts_with('0') => national,
-            _ => return false,
-        };
-        let Ok(national_number) = national.parse() else {
-            return false;
+            _ => return None,
         };
         let number = PhoneNumber {
             country_code: self.code,
-            national_number,
+            national_number: national.parse().ok()?,
             ..PhoneNumber::default()
         };
-        PHONE_NUMBER_UTIL.is_valid_number_for_region(&number, self.region)
+        // To tell whether it is valid, the kind is looked for anyway.
+        Line::of(PHONE_NUMBER_UTIL.get_number_type(&number))
+    }
+}
+
+/// What a number leads to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Line {
+    /// A mobile phone, or what the numbering plan does not tell from one.
+    Mobile,
+    /// A landline, or a service number: it has no wallet and takes no airtime.
+    Landline,
+}
+
+impl Line {
+    fn of(kind: PhoneNumberType) -> Option<Self> {
+        match kind {
+            PhoneNumberType::Unknown => None,
+            PhoneNumberType::FixedLine
+            | PhoneNumberType::TollFree
+            | PhoneNumberType::PremiumRate
+            | PhoneNumberType::SharedCost
+            | PhoneNumberType::UAN
+            | PhoneNumberType::VoiceMail => Some(Self::Landline),
+            PhoneNumberType::Mobile
+            | PhoneNumberType::FixedLineOrMobile
+            | PhoneNumberType::VoIP
+            | PhoneNumberType::PersonalNumber
+            | PhoneNumberType::Pager => Some(Self::Mobile),
+        }
     }
 }
 
@@ -179,17 +202,25 @@ impl Msisdn {
     /// # Errors
     /// Names the cause, the loss of a leading zero in a spreadsheet among them.
     pub fn parse(text: &str, country: Country) -> Result<Self, MsisdnError> {
+        Self::parse_line(text, country).map(|(msisdn, _)| msisdn)
+    }
+
+    /// The same, and what the number leads to.
+    ///
+    /// # Errors
+    /// As [`Self::parse`].
+    pub fn parse_line(text: &str, country: Country) -> Result<(Self, Line), MsisdnError> {
         // Nearly every number of a file is written as the wire has it, and need not be taken apart to be valid.
         if let (Some(msisdn), Some(plain)) = (Self::from_digits(text), Plain::of(country))
-            && plain.holds(text)
+            && let Some(line) = plain.line(text)
         {
-            return Ok(msisdn);
+            return Ok((msisdn, line));
         }
         Self::parse_any(text, country)
     }
 
     /// The same, however the number is written.
-    fn parse_any(text: &str, country: Country) -> Result<Self, MsisdnError> {
+    fn parse_any(text: &str, country: Country) -> Result<(Self, Line), MsisdnError> {
         if text.is_empty() {
             return Err(MsisdnError::Empty);
         }
@@ -255,7 +286,8 @@ impl Msisdn {
                 international: msisdn,
             });
         }
-        Ok(msisdn)
+        let line = Line::of(PHONE_NUMBER_UTIL.get_number_type(&number));
+        Ok((msisdn, line.unwrap_or(Line::Mobile)))
     }
 
     /// Wraps digits that were validated before, as the journal keeps them; `None` unless 1 to 15 digits.
@@ -453,15 +485,39 @@ mod tests {
             let before = held;
             near_numbers(country, &mut random, &mut |digits| {
                 judged += 1;
-                if plain.holds(digits) {
+                if let Some(line) = plain.line(digits) {
                     held += 1;
                     let whole = Msisdn::parse_any(digits, country);
-                    assert_eq!(whole, Ok(Msisdn::from_digits(digits).unwrap()), "{code}");
+                    let number = Msisdn::from_digits(digits).unwrap();
+                    assert_eq!(whole, Ok((number, line)), "{code}");
                 }
             });
             assert!(held > before, "{code}: no number was valid");
         }
         assert!(judged > 500_000 && held > 100_000, "{held} of {judged}");
+    }
+
+    #[test]
+    fn a_landline_is_told_from_a_mobile_phone_however_it_is_written() {
+        for (text, country, expected) in [
+            ("254712345678", "KE", Line::Mobile),
+            ("0712345678", "KE", Line::Mobile),
+            ("254110123456", "KE", Line::Mobile),
+            ("254202012345", "KE", Line::Landline),
+            ("020 2012345", "KE", Line::Landline),
+            ("254800223456", "KE", Line::Landline),
+            ("256772123456", "UG", Line::Mobile),
+            ("256312345678", "UG", Line::Landline),
+            ("255222345678", "TZ", Line::Landline),
+            ("2348031234567", "NG", Line::Mobile),
+            ("233302345678", "GH", Line::Landline),
+            ("250788123456", "RW", Line::Mobile),
+            // The plan of North America does not tell them apart.
+            ("12015550123", "US", Line::Mobile),
+        ] {
+            let found = Msisdn::parse_line(text, Country::from_code(country).unwrap());
+            assert_eq!(found.map(|(_, line)| line), Ok(expected), "{text}");
+        }
     }
 
     #[test]

@@ -302,15 +302,20 @@ impl<M: AmountField> Instruction<M> {
         let own = |(name, _): &&(String, String)| !name.starts_with(SUPPLIED);
         for (name, value) in self.extra.iter().filter(own) {
             let column = BANK_MEMBERS.iter().find(|(_, member)| member == name);
-            let column = column.map_or_else(
-                || format!("extra.{name}"),
-                |(column, _)| (*column).to_owned(),
-            );
+            let column = match column {
+                Some((column, _)) => (*column).to_owned(),
+                None if name == DATE_RECEIVED => "date_payment_received".to_owned(),
+                None => format!("extra.{name}"),
+            };
             cells.push((column, value.clone()));
         }
         cells
     }
 }
+
+/// The name, in `extra`, of the `datePaymentReceived` that a row has in a column: part of the row, and no member of `extraData`. No row
+/// can write a member of that name.
+pub const DATE_RECEIVED: &str = "\u{1f}datePaymentReceived";
 
 /// Stands in front of the name of a member of `extra` that does not come from the row. No row can write it.
 const SUPPLIED: char = '\t';
@@ -323,10 +328,18 @@ impl<M> Instruction<M> {
         format!("{SUPPLIED}{name}")
     }
 
-    /// Returns the members of `extra` by the names they are sent with.
+    /// Returns what the row says of `datePaymentReceived`, as the wire has it.
+    #[must_use]
+    pub fn date_received(&self) -> Option<&str> {
+        let date = self.extra.iter().find(|(name, _)| name == DATE_RECEIVED);
+        date.map(|(_, text)| text.as_str())
+    }
+
+    /// Returns the members of `extraData` by the names they are sent with.
     pub fn extra_members(&self) -> impl Iterator<Item = (&str, &str)> {
         self.extra
             .iter()
+            .filter(|(name, _)| name != DATE_RECEIVED)
             .map(|(name, value)| (name.trim_start_matches(SUPPLIED), value.as_str()))
     }
 

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use super::dialects::{Spoken, spoken};
 use super::replies::{PASSWORD, assert_words, code, value};
 use crate::domain::{Country, Msisdn, PayerTransactionId, ServiceCode};
 use crate::gateway::{
@@ -13,16 +14,17 @@ const OTHER: &str = "1122334455";
 
 /// What is answered stands in the body, about what was asked; what is refused is told in one line without the password.
 pub fn operation(bytes: &[u8]) {
+    let (spoken, bytes) = spoken(bytes);
     let (head, body) = super::head(bytes);
     let status = head.number.unwrap_or(200);
     let service = ServiceCode::parse("WATER").unwrap();
     let failed = match head.word {
-        "account" => account(&service, status, body).err(),
-        "float" => float(&service, status, body).err(),
+        "account" => account(&spoken, &service, status, body).err(),
+        "float" => float(&spoken, &service, status, body).err(),
         "lookup" => lookup(status, body).err(),
         "token" => token(status, body).err(),
-        "upload" => upload(status, body).err(),
-        _ => bill(&service, status, body).err(),
+        "upload" => upload(&spoken, status, body).err(),
+        _ => bill(&spoken, &service, status, body).err(),
     };
     if let Some(error) = failed {
         let text = error.to_string();
@@ -43,10 +45,11 @@ pub fn operation(bytes: &[u8]) {
 }
 
 /// Returns the entries of a reply about accounts, whatever holds them.
-fn entries(read: &Value) -> Vec<&Value> {
+fn entries<'v>(spoken: &Spoken, read: &'v Value) -> Vec<&'v Value> {
+    let results = spoken.of(read, "results");
     let list = match read {
         Value::Array(_) => read,
-        _ if !read["results"].is_null() => &read["results"],
+        _ if !results.is_null() => results,
         _ => &read["data"],
     };
     match list {
@@ -55,8 +58,8 @@ fn entries(read: &Value) -> Vec<&Value> {
     }
 }
 
-fn says(entry: &Value, name: &str, text: &str) -> bool {
-    match &entry[name] {
+fn says(spoken: &Spoken, entry: &Value, name: &str, text: &str) -> bool {
+    match spoken.of(entry, name) {
         Value::String(found) => found
             .chars()
             .filter(|c| !c.is_control())
@@ -66,7 +69,12 @@ fn says(entry: &Value, name: &str, text: &str) -> bool {
     }
 }
 
-fn bill(service: &ServiceCode, status: u16, body: &[u8]) -> Result<(), OperationError> {
+fn bill(
+    spoken: &Spoken,
+    service: &ServiceCode,
+    status: u16,
+    body: &[u8],
+) -> Result<(), OperationError> {
     let inquiries = [ACCOUNT, OTHER].map(|account| BillInquiry {
         service: service.clone(),
         account_number: account.to_owned(),
@@ -74,21 +82,22 @@ fn bill(service: &ServiceCode, status: u16, body: &[u8]) -> Result<(), Operation
         id: None,
         country: None,
     });
-    let answers = offline::bills(&inquiries, status, body, PASSWORD)?;
+    let answers = offline::bills(spoken.dialect, &inquiries, status, body, PASSWORD)?;
     assert_eq!(answers.len(), inquiries.len());
     let read = value(body).expect("what was read is JSON");
     for (inquiry, answer) in inquiries.iter().zip(&answers) {
         let account = inquiry.account_number.as_str();
-        let own = |expected: i32| {
-            entries(&read).into_iter().any(|entry| {
-                says(entry, "accountNumber", account)
-                    && code(&entry["statusCode"]) == Some(expected)
+        let own = |expected: &[i32]| {
+            entries(spoken, &read).into_iter().any(|entry| {
+                let code = code(spoken.of(entry, "statusCode"));
+                says(spoken, entry, "accountNumber", account)
+                    && code.is_some_and(|code| expected.contains(&code))
             })
         };
         match answer {
             BillAnswer::Due(bill) => {
                 assert!(
-                    own(308),
+                    own(&spoken.dialect.replies.bill_found),
                     "nothing about {account} says that a bill was found"
                 );
                 assert!(bill.due.amount.minor() > 0);
@@ -96,7 +105,7 @@ fn bill(service: &ServiceCode, status: u16, body: &[u8]) -> Result<(), Operation
                 assert_words(&bill.customer_name);
             }
             BillAnswer::None { code, description } => {
-                assert!(own(*code), "nothing about {account} says {code}");
+                assert!(own(&[*code]), "nothing about {account} says {code}");
                 assert_words(description);
             }
             BillAnswer::Unknown(why) => assert_words(why),
@@ -105,41 +114,58 @@ fn bill(service: &ServiceCode, status: u16, body: &[u8]) -> Result<(), Operation
     Ok(())
 }
 
-fn account(service: &ServiceCode, status: u16, body: &[u8]) -> Result<(), OperationError> {
-    let answer = offline::account(service, ACCOUNT, status, body, PASSWORD)?;
+fn account(
+    spoken: &Spoken,
+    service: &ServiceCode,
+    status: u16,
+    body: &[u8],
+) -> Result<(), OperationError> {
+    let answer = offline::account(spoken.dialect, service, ACCOUNT, status, body, PASSWORD)?;
     let read = value(body).expect("what was read is JSON");
-    let said = |expected: i32| {
-        entries(&read)
-            .into_iter()
-            .any(|entry| code(&entry["statusCode"]) == Some(expected))
+    let said = |expected: &[i32]| {
+        entries(spoken, &read).into_iter().any(|entry| {
+            let code = code(spoken.of(entry, "statusCode"));
+            code.is_some_and(|code| expected.contains(&code))
+        })
     };
+    let replies = &spoken.dialect.replies;
     let (expected, texts) = match &answer {
         AccountAnswer::Valid {
             customer_name,
             description,
-        } => (307, [customer_name.as_str(), description]),
-        AccountAnswer::Invalid { description } => (306, ["", description]),
-        AccountAnswer::Unavailable { description } => (301, ["", description]),
+        } => (
+            &replies.account_valid,
+            [customer_name.as_str(), description],
+        ),
+        AccountAnswer::Invalid { description } => (&replies.account_invalid, ["", description]),
+        AccountAnswer::Unavailable { description } => {
+            (&replies.account_unavailable, ["", description])
+        }
     };
-    assert!(said(expected), "nothing says {expected}");
+    assert!(said(expected), "nothing says one of {expected:?}");
     texts.into_iter().for_each(assert_words);
     Ok(())
 }
 
-fn float(service: &ServiceCode, status: u16, body: &[u8]) -> Result<(), OperationError> {
-    let Some(balance) = offline::float(service, status, body, PASSWORD)? else {
+fn float(
+    spoken: &Spoken,
+    service: &ServiceCode,
+    status: u16,
+    body: &[u8],
+) -> Result<(), OperationError> {
+    let Some(balance) = offline::float(spoken.dialect, service, status, body, PASSWORD)? else {
         return Ok(());
     };
     assert_words(&balance.account_name);
     let read = value(body).expect("what was read is JSON");
     let digits = balance.minor.unsigned_abs().to_string();
     let written = |entry: &&Value| {
-        let text = entry["balance"].as_str().unwrap_or_default();
+        let text = spoken.of(entry, "balance").as_str().unwrap_or_default();
         let found: String = text.chars().filter(char::is_ascii_digit).collect();
         found.trim_matches('0') == digits.trim_matches('0')
     };
     assert!(
-        entries(&read).iter().any(written),
+        entries(spoken, &read).iter().any(written),
         "{} is no balance of the reply",
         balance.minor
     );
@@ -173,9 +199,9 @@ fn token(status: u16, body: &[u8]) -> Result<(), OperationError> {
     Ok(())
 }
 
-fn upload(status: u16, body: &[u8]) -> Result<(), OperationError> {
+fn upload(spoken: &Spoken, status: u16, body: &[u8]) -> Result<(), OperationError> {
     let id = PayerTransactionId::parse(super::replies::IDS[0]).unwrap();
-    let uploaded = offline::upload(&id, status, body, PASSWORD)?;
+    let uploaded = offline::upload(spoken.dialect, &id, status, body, PASSWORD)?;
     assert!(matches!(status, 200..=299), "HTTP {status}");
     super::assert_shown(&uploaded.reference, 2_048);
     super::assert_shown(&uploaded.reply, 64 * 1024);
@@ -192,8 +218,10 @@ fn upload(status: u16, body: &[u8]) -> Result<(), OperationError> {
             let read = one(&read);
             let data = one(&read["data"]);
             [&read, &data].into_iter().any(|level| {
-                ["reference", "documentReference", "id"]
-                    .into_iter()
+                let named = spoken.dialect.replies.document_reference.iter();
+                named
+                    .map(String::as_str)
+                    .chain(["reference", "documentReference", "id"])
                     .any(|name| is_it(&level[name]))
             }) || is_it(&read["data"])
         })

@@ -10,6 +10,7 @@ mod amount;
 mod around;
 mod callback;
 mod configuration;
+mod dialects;
 mod file;
 mod identifiers;
 mod pdf;

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+use super::dialects::spoken;
 use crate::domain::{PayerTransactionId, ResponseDetails};
 use crate::gateway::offline::{self, Question};
 use crate::gateway::{Signal, StopReason};
@@ -21,6 +22,8 @@ fn has_a_number(text: &str) -> bool {
 
 /// No end of a payment without an entry about its own identifier with a definite code, in an authenticated reply.
 pub fn reply(bytes: &[u8]) {
+    let (spoken, bytes) = spoken(bytes);
+    let dialect = spoken.dialect;
     let (head, body) = super::head(bytes);
     let question = match head.word {
         "status" => Question::Status,
@@ -28,10 +31,29 @@ pub fn reply(bytes: &[u8]) {
     };
     let status = head.number.unwrap_or(200);
     let ids = IDS.map(|id| PayerTransactionId::parse(id).unwrap());
-    let reply = offline::reply(question, &ids, status, body, PASSWORD);
+    let reply = offline::reply(
+        dialect,
+        spoken.not_found_words_count,
+        question,
+        &ids,
+        status,
+        body,
+        PASSWORD,
+    );
     assert_eq!(reply.outcomes.len(), ids.len());
     let read = value(body);
+    let auth = |read: &Value| {
+        let auth = spoken.of(read, "authStatus");
+        code(spoken.of(auth, "authStatusCode"))
+    };
     let mut heard = false;
+    // The codes of the entries about an identifier.
+    let about = |read: &Value, id: &str| -> Vec<Option<i32>> {
+        let entries = spoken.entries(read).iter();
+        let own = entries.filter(|entry| spoken.of(entry, "payerTransactionID") == id);
+        own.map(|entry| code(spoken.of(entry, "statusCode")))
+            .collect()
+    };
     for (id, outcome) in IDS.into_iter().zip(&reply.outcomes) {
         assert_said(&outcome.said);
         assert_words(&outcome.said.description);
@@ -46,6 +68,17 @@ pub fn reply(bytes: &[u8]) {
                     Question::Post => codes.of_post(verdict.code),
                     Question::Status => codes.of_status(verdict.code),
                 };
+                // The dialect's own words for it, where they count.
+                let words = dialect.replies.not_found_words.as_ref();
+                let is_said = words.is_some_and(|(code, words)| {
+                    *code == verdict.code && *words == outcome.said.description
+                });
+                let counts = spoken.not_found_words_count && question == Question::Status;
+                let class = if is_said && counts {
+                    Class::NotFound
+                } else {
+                    class
+                };
                 // "Not found" beside a number of the gateway's own is none.
                 let class = match (class, &outcome.said.gateway_transaction_id) {
                     (Class::NotFound, Some(number)) if has_a_number(number.as_str()) => {
@@ -56,24 +89,24 @@ pub fn reply(bytes: &[u8]) {
                 assert_eq!(verdict.class, class);
                 let read = read.as_ref().expect("what was read is JSON");
                 assert!(
-                    entries(read).any(|entry| entry["payerTransactionID"] == id
-                        && code(&entry["statusCode"]) == Some(verdict.code)),
+                    about(read, id).contains(&Some(verdict.code)),
                     "no entry about {id} says {}",
                     verdict.code
                 );
                 // Entries that contradict one another prove nothing.
+                let own = about(read, id);
                 assert!(
-                    entries(read)
-                        .filter(|entry| entry["payerTransactionID"] == id)
-                        .all(|entry| code(&entry["statusCode"]) == Some(verdict.code))
+                    own.iter().all(|said| *said == Some(verdict.code)),
+                    "{own:?}"
                 );
-                assert!(matches!(status, 200..=299 | 400..=499), "HTTP {status}");
-                let auth = &read["authStatus"];
-                let silent = question == Question::Status && auth.is_null();
+                let may_go_on = dialect.replies.server_errors && (500..=599).contains(&status);
                 assert!(
-                    silent || code(&auth["authStatusCode"]) == Some(131),
-                    "not authenticated"
+                    matches!(status, 200..=299 | 400..=499) || may_go_on && goes_on(verdict.class),
+                    "HTTP {status}"
                 );
+                let silent = !dialect.replies.has_auth_status && auth(read).is_none();
+                let of = |code: i32| dialect.replies.authenticated.contains(&code);
+                assert!(silent || auth(read).is_some_and(of), "not authenticated");
                 if matches!(verdict.code, 139 | 148 | 229) {
                     assert!(!matches!(verdict.class, Class::Paid));
                 }
@@ -81,7 +114,8 @@ pub fn reply(bytes: &[u8]) {
             // Proof that nothing was executed is the gateway's own word alone.
             (Question::Post, Event::Unauthorised) => {
                 let read = read.as_ref().expect("what was read is JSON");
-                assert_eq!(code(&read["authStatus"]["authStatusCode"]), Some(132));
+                let of = |code: i32| dialect.replies.not_authenticated.contains(&code);
+                assert!(auth(read).is_some_and(of));
                 assert!(matches!(status, 200..=299 | 400..=499), "HTTP {status}");
             }
             (Question::Post, Event::Lost) | (Question::Status, Event::NoAnswer) => {}
@@ -136,11 +170,12 @@ fn expanded(raw: &RawValue, depth: usize) -> Value {
     }
 }
 
-fn entries(read: &Value) -> impl Iterator<Item = &Value> {
-    match &read["results"] {
-        Value::Array(entries) => entries.iter(),
-        single => std::slice::from_ref(single).iter(),
-    }
+/// Whether a payment that is said to be so goes on.
+fn goes_on(class: Class) -> bool {
+    matches!(
+        class,
+        Class::Acknowledged | Class::Delivered | Class::Duplicate | Class::InDoubt
+    )
 }
 
 /// Reads a code: digits, in a text or not.

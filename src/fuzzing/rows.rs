@@ -9,7 +9,8 @@ use serde_json::Value;
 use super::file::File;
 use super::reference;
 use crate::domain::{
-    Amount, AmountField, Country, Currency, Instruction, Money, PaymentKind, ServiceCode,
+    Amount, AmountField, Country, Currency, DATE_RECEIVED, Instruction, Money, PaymentKind,
+    ServiceCode,
 };
 use crate::intake::{
     COLUMNS, Encoding, FIELD_BYTES_MAX, Format, Options, ROW_BYTES_MAX, Reader, Row, RowError,
@@ -36,6 +37,7 @@ static RULES: LazyLock<Arc<Rules>> = LazyLock::new(|| {
             min: Amount::from_minor(min),
             max: Amount::from_minor(500_000_000_000),
             account_format: None,
+            takes_landlines: false,
         };
         (ServiceCode::parse(code).unwrap(), rule)
     };
@@ -212,7 +214,8 @@ fn good<M: AmountField>(row: &Instruction<M>, currency: Currency) {
             .iter()
             .all(|(name, value)| !name.is_empty() && !value.is_empty())
     );
-    let control = |(name, _): &(String, String)| name.contains(char::is_control);
+    let control =
+        |(name, _): &(String, String)| name != DATE_RECEIVED && name.contains(char::is_control);
     assert!(!row.extra.iter().any(control));
     for reserved in ["pushToOriginator", "callbackUrl"] {
         assert!(
@@ -348,6 +351,15 @@ fn cells<M: AmountField>(row: &Instruction<M>) -> Vec<Cell> {
             text: text.to_owned(),
             is_json: false,
         })
+        .collect();
+    cells.extend(row.date_received().map(|text| Cell {
+        name: "date_payment_received",
+        text: text.to_owned(),
+        is_json: false,
+    }));
+    let extra: Vec<_> = extra
+        .iter()
+        .filter(|(name, _)| name != DATE_RECEIVED)
         .collect();
     if !extra.is_empty() {
         // The order of the members is the order they are sent in.

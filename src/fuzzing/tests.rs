@@ -6,6 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 
 use super::TARGETS;
+use super::dialects::FIRST_BYTES;
 
 /// Longer inputs than this say nothing that shorter ones do not.
 const BYTES_MAX: usize = 16 * 1024;
@@ -53,16 +54,33 @@ fn hold(target: &str, bytes: &[u8], what: &str) {
     }
 }
 
+/// Targets whose inputs begin with the byte of a dialect.
+const IN_DIALECTS: [&str; 3] = ["callback", "operation", "reply"];
+
+/// An input in every dialect where it has one, the one that it is kept with first.
+fn in_every_dialect(target: &str, bytes: &[u8]) -> Vec<Vec<u8>> {
+    let mut all = vec![bytes.to_vec()];
+    if let (true, Some((_, rest))) = (IN_DIALECTS.contains(&target), bytes.split_first()) {
+        let first = FIRST_BYTES.iter();
+        all.extend(first.map(|byte| [&[*byte], rest].concat()));
+    }
+    all
+}
+
 /// Runs a target over its corpus, and over so many mutations of each file, the same ones each time.
 fn corpus_and_mutations(target: &str, mutations: u32) {
     let files = corpus(target);
     let words = naughty();
     for (name, bytes) in &files {
-        hold(target, bytes, name);
+        let spoken = in_every_dialect(target, bytes);
+        for bytes in &spoken {
+            hold(target, bytes, name);
+        }
         let mut hash = DefaultHasher::new();
         name.hash(&mut hash);
         let mut random = fastrand::Rng::with_seed(hash.finish());
         for number in 0..mutations {
+            let bytes = random.choice(&spoken).expect("it is there itself");
             let mutated = mutated(&mut random, bytes, &files, &words);
             hold(target, &mutated, &format!("mutation {number} of {name}"));
         }
@@ -202,29 +220,29 @@ const PLACES: [(&str, &str); 21] = [
     ),
     (
         "reply",
-        "post 200\n{\"authStatus\":{\"authStatusCode\":131,\"authStatusDescription\":$$},\"results\":[{\"payerTransactionID\":\"AAAAAAAAAAAAAAAAAAAAAAAAAA\",\"statusCode\":139,\"statusDescription\":$$,\"gatewayTransactionID\":$$,\"receiptNumber\":$$,\"receiverNarration\":$$}]}",
+        "0post 200\n{\"authStatus\":{\"authStatusCode\":131,\"authStatusDescription\":$$},\"results\":[{\"payerTransactionID\":\"AAAAAAAAAAAAAAAAAAAAAAAAAA\",\"statusCode\":139,\"statusDescription\":$$,\"gatewayTransactionID\":$$,\"receiptNumber\":$$,\"receiverNarration\":$$}]}",
     ),
     (
         "reply",
-        "status 200\n{\"results\":[{\"payerTransactionID\":$$,\"statusCode\":$$},{\"payerTransactionID\":\"AAAAAAAAAAAAAAAAAAAAAAAAAA\",\"statusCode\":140,\"receiptNumber\":[$$]}]}",
+        "0status 200\n{\"results\":[{\"payerTransactionID\":$$,\"statusCode\":$$},{\"payerTransactionID\":\"AAAAAAAAAAAAAAAAAAAAAAAAAA\",\"statusCode\":140,\"receiptNumber\":[$$]}]}",
     ),
     (
         "callback",
-        r#"{"function":"GATEWAY.pushPaymentStatus","payload":{"packet":{"statusCode":140,"payerTransactionID":$$,"statusDescription":$$,"amount":$$,"receiverNarration":$$}}}"#,
+        r#"0{"function":"GATEWAY.pushPaymentStatus","payload":{"packet":{"statusCode":140,"payerTransactionID":$$,"statusDescription":$$,"amount":$$,"receiverNarration":$$}}}"#,
     ),
     (
         "operation",
-        "bill 200\n[{\"accountNumber\":\"0099887766\",\"statusCode\":308,\"dueAmount\":$$,\"currency\":\"KES\",\"dueDate\":$$,\"customerName\":$$}]",
+        "0bill 200\n[{\"accountNumber\":\"0099887766\",\"statusCode\":308,\"dueAmount\":$$,\"currency\":\"KES\",\"dueDate\":$$,\"customerName\":$$}]",
     ),
     (
         "operation",
-        "token 400\n{\"error\":$$,\"error_description\":$$}",
+        "0token 400\n{\"error\":$$,\"error_description\":$$}",
     ),
     (
         "operation",
-        "token 200\n{\"access_token\":$$,\"expires_in\":$$}",
+        "0token 200\n{\"access_token\":$$,\"expires_in\":$$}",
     ),
-    ("operation", "upload 200\n{\"id\":$$}$"),
+    ("operation", "0upload 200\n{\"id\":$$}$"),
     (
         "configuration",
         "variable 0\n[profiles.$$]\n$$ = $$\n[columns]\n$$ = $$\n",
@@ -244,7 +262,9 @@ fn naughty_texts_break_nothing_wherever_they_stand() {
                 .replace("$$", "\u{1}")
                 .replace('$', &text)
                 .replace('\u{1}', &json);
-            hold(target, input.as_bytes(), place);
+            for input in in_every_dialect(target, input.as_bytes()) {
+                hold(target, &input, place);
+            }
         }
     }
 }
@@ -277,6 +297,39 @@ fn json_is_taken_and_refused_as_the_standard_has_it() {
         }
     }
     assert!(seen.iter().all(|count| *count >= 5), "{seen:?}");
+}
+
+/// What reads nothing in a dialect would hold every promise.
+#[test]
+fn the_corpus_of_every_dialect_holds_what_is_read() {
+    use crate::gateway::offline::{self, Question};
+    use crate::gateway::{Scrub, Signal, read_callbacks};
+    use crate::lifecycle::CodeTable;
+
+    for first in FIRST_BYTES.iter().take(4) {
+        let own = |target| {
+            let files = corpus(target).into_iter().map(|(_, bytes)| bytes);
+            files.filter(|bytes| bytes.first() == Some(first))
+        };
+        let shown = char::from(*first);
+        let read = own("callback").filter(|bytes| {
+            let (spoken, body) = super::dialects::spoken(bytes);
+            let codes = CodeTable::default();
+            read_callbacks(body, spoken.dialect, &codes, &Scrub::nothing()).is_ok()
+        });
+        assert!(read.count() >= 2, "callbacks of {shown}");
+        let ids =
+            super::replies::IDS.map(|id| crate::domain::PayerTransactionId::parse(id).unwrap());
+        let read = own("reply").filter(|bytes| {
+            let (spoken, bytes) = super::dialects::spoken(bytes);
+            let (head, body) = super::head(bytes);
+            let status = head.number.unwrap_or(200);
+            let question = Question::Status;
+            let reply = offline::reply(spoken.dialect, false, question, &ids, status, body, "p");
+            reply.signal == Signal::Healthy
+        });
+        assert!(read.count() >= 2, "replies of {shown}");
+    }
 }
 
 #[test]

@@ -13,7 +13,7 @@ use super::services::token::Bearer;
 use super::services::{documents, lookup, token};
 use super::transport::channel::Answer;
 use super::transport::endpoint::body;
-use super::wire::{decimal, read_lookup, text};
+use super::wire::{decimal, in_our_words, read_lookup, text};
 use crate::dialect::Dialect;
 use crate::domain::{Currency, PayerTransactionId, ServiceCode};
 use crate::lifecycle::CodeTable;
@@ -32,8 +32,15 @@ fn answer(status: u16, bytes: &[u8]) -> Answer {
     }
 }
 
+/// The same on the payment path, in the document's words.
+fn answer_in(dialect: &Dialect, status: u16, bytes: &[u8]) -> Answer {
+    answer(status, &in_our_words(bytes, &dialect.names))
+}
+
 /// Reads the reply to a post or to a status query, the password left out of its texts.
 pub(crate) fn reply(
+    dialect: &Dialect,
+    not_found_words_count: bool,
     question: Question,
     ids: &[PayerTransactionId],
     status: u16,
@@ -43,24 +50,25 @@ pub(crate) fn reply(
     let response = classify::Response {
         status,
         retry_after: Some(Duration::from_secs(9)),
-        body: Ok(bytes),
+        body: Ok(&in_our_words(bytes, &dialect.names)),
         scrub: &scrub(password),
-        replies: &Dialect::document().replies,
-        not_found_words_count: false,
+        replies: &dialect.replies,
+        not_found_words_count,
     };
     classify::classify(question, ids, &response, &CodeTable::default())
 }
 
 /// Reads the reply to a question about bills.
 pub(crate) fn bills(
+    dialect: &Dialect,
     inquiries: &[BillInquiry],
     status: u16,
     bytes: &[u8],
     password: &str,
 ) -> Result<Vec<BillAnswer>, OperationError> {
-    let replies = &Dialect::document().replies;
+    let replies = &dialect.replies;
     let entries = accounts::judged(
-        &answer(status, bytes),
+        &answer_in(dialect, status, bytes),
         &scrub(password),
         replies,
         accounts::read,
@@ -73,15 +81,16 @@ pub(crate) fn bills(
 
 /// Reads the reply to a question about an account.
 pub(crate) fn account(
+    dialect: &Dialect,
     service: &ServiceCode,
     number: &str,
     status: u16,
     bytes: &[u8],
     password: &str,
 ) -> Result<AccountAnswer, OperationError> {
-    let replies = &Dialect::document().replies;
+    let replies = &dialect.replies;
     let entries = accounts::judged(
-        &answer(status, bytes),
+        &answer_in(dialect, status, bytes),
         &scrub(password),
         replies,
         accounts::read,
@@ -91,14 +100,15 @@ pub(crate) fn account(
 
 /// Reads the reply to a question about a float.
 pub(crate) fn float(
+    dialect: &Dialect,
     service: &ServiceCode,
     status: u16,
     bytes: &[u8],
     password: &str,
 ) -> Result<Option<FloatBalance>, OperationError> {
-    let replies = &Dialect::document().replies;
+    let replies = &dialect.replies;
     let entries = accounts::judged(
-        &answer(status, bytes),
+        &answer_in(dialect, status, bytes),
         &scrub(password),
         replies,
         float::read,
@@ -127,12 +137,13 @@ pub(crate) fn token(status: u16, bytes: &[u8], password: &str) -> Result<Bearer,
 
 /// Reads the reply of the file service.
 pub(crate) fn upload(
+    dialect: &Dialect,
     id: &PayerTransactionId,
     status: u16,
     bytes: &[u8],
     password: &str,
 ) -> Result<Uploaded, OperationError> {
-    let replies = &Dialect::document().replies;
+    let replies = &dialect.replies;
     documents::judged(id, &answer(status, bytes), &scrub(password), replies)
 }
 

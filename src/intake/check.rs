@@ -2,6 +2,7 @@
 
 mod amount;
 mod bank;
+mod date;
 mod document;
 mod findings;
 mod recipient;
@@ -162,6 +163,9 @@ impl Checker {
             &mut found,
         );
 
+        recipient
+            .extra
+            .extend(date::check(layout, record, &mut found));
         self.wire_form(service.as_ref(), money, &recipient, &mut found);
         match (service, stated, country, recipient.msisdn) {
             (Some(service), Some(stated), Some(country), Some(msisdn)) if found.is_clean() => {

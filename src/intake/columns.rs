@@ -9,7 +9,7 @@ use super::{Error, record::Record};
 use crate::ledger::likeness::folded;
 
 /// The names of the columns, in the order of the contract. Beside them stands `extra.NAME`.
-pub const COLUMNS: [&str; 19] = [
+pub const COLUMNS: [&str; 20] = [
     "reference",
     "service_code",
     "msisdn",
@@ -27,6 +27,7 @@ pub const COLUMNS: [&str; 19] = [
     "bank_account_name",
     "bank_account_number",
     "document",
+    "date_payment_received",
     "rejected_row",
     "replaces",
 ];
@@ -61,12 +62,13 @@ pub(super) enum Field {
     BankAccountName,
     BankAccountNumber,
     Document,
+    DatePaymentReceived,
     RejectedRow,
     Replaces,
 }
 
 impl Field {
-    pub(super) const ALL: [Self; 19] = [
+    pub(super) const ALL: [Self; 20] = [
         Self::Reference,
         Self::ServiceCode,
         Self::Msisdn,
@@ -84,6 +86,7 @@ impl Field {
         Self::BankAccountName,
         Self::BankAccountNumber,
         Self::Document,
+        Self::DatePaymentReceived,
         Self::RejectedRow,
         Self::Replaces,
     ];

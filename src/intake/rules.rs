@@ -22,6 +22,8 @@ pub struct ServiceRule {
     pub max: Option<Amount>,
     /// What the accounts that it pays to look like; any of at least five characters when absent.
     pub account_format: Option<Arc<AccountFormat>>,
+    /// Whether a mobile service pays to landlines and service numbers, too.
+    pub takes_landlines: bool,
 }
 
 /// The rules that rows are checked by.
@@ -61,6 +63,8 @@ pub struct WireRules {
     pub extra_types: BTreeMap<String, ExtraType>,
     /// Further names of members of `extraData` that the program writes, in small letters.
     pub own_members: BTreeSet<String>,
+    /// Members of `extraData` that a payment to a bank may lack, as the document writes them.
+    pub optional_bank_members: BTreeSet<String>,
 }
 
 /// Where supporting documents lie, and how large they may be.

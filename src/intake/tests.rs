@@ -29,6 +29,7 @@ fn rules() -> Arc<Rules> {
             min: Amount::from_minor(min),
             max: Amount::from_minor(max),
             account_format: None,
+            takes_landlines: false,
         };
         (ServiceCode::parse(code).unwrap(), rule)
     };

@@ -11,6 +11,7 @@ mod generations;
 mod lock;
 mod mark;
 mod preflight;
+mod probe;
 mod proof;
 mod reconciliation;
 mod recovery;
@@ -37,6 +38,7 @@ pub use generations::{
 };
 pub use lock::{RunLock, holder};
 pub use preflight::*;
+pub use probe::{DuplicateProbe, SecondPost};
 pub use proof::{ChainHead, FINDINGS_SHOWN, Proof};
 pub use reconciliation::{
     FINDINGS_KEPT, Reconciled, ReconciliationRecord, StatedEntry, StatedPayment, StatementFacts,

@@ -18,6 +18,7 @@ pub mod correction;
 pub mod decisions;
 pub mod document;
 pub mod due;
+pub mod duplicate_check;
 pub mod failure;
 pub mod generations;
 pub mod intact;

@@ -9,6 +9,7 @@
 mod agenda;
 mod books;
 mod callbacks;
+mod description;
 mod dialect;
 mod entries;
 mod error;

@@ -19,6 +19,7 @@ use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use super::description;
 use super::dialect::{self, Asked, Judged, PAYMENTS};
 use super::gateway::Gateway;
 use super::http::body::{BODY_MAX, read_body};
@@ -32,18 +33,19 @@ use crate::dialect::{Header, Operation};
 const CONNECTIONS_MAX: usize = 512;
 /// How long a connection may be idle, or take to send a request's head.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(30);
-/// The description of every operation, for tools.
-const OPENAPI: &str = include_str!("openapi.yaml");
 
 /// The routes. Another endpoint is another line here; another function another line in [`payments`].
 fn router(gateway: Arc<Gateway>) -> Router {
     let pages = Router::new()
         .route("/sandbox/ledger", get(ledger))
         .route("/sandbox/float", post(floats::top_up))
-        .route("/openapi.yaml", get(async || replies::yaml(OPENAPI)))
+        .route("/openapi.yaml", get(described))
         .route("/", get(front));
     if !gateway.options.dialect.is_the_document() {
-        return pages.fallback(in_dialect).with_state(gateway);
+        return pages
+            .fallback(in_dialect)
+            .method_not_allowed_fallback(async || replies::method_not_allowed())
+            .with_state(gateway);
     }
     pages
         .route(PAYMENTS, post(payments))
@@ -146,7 +148,10 @@ async fn in_dialect(State(gateway): State<Arc<Gateway>>, request: Request) -> Re
     let asked = Asked::of(spoken, request.method(), request.uri().path());
     let query = request.uri().query().map(str::to_owned);
     match asked {
-        None => replies::not_found(),
+        None => match Asked::methods(spoken, request.uri().path()) {
+            methods if methods.is_empty() => replies::not_found(),
+            methods => replies::takes_only(&methods),
+        },
         Some(Asked::Token) => tokens::answer(State(gateway), RawQuery(query)).await,
         Some(Asked::Lookup) => match admits_beside(&gateway, spoken.lookup.header, &request) {
             Ok(()) => lookup::answer_admitted(request).await,
@@ -282,6 +287,10 @@ async fn ledger(State(gateway): State<Arc<Gateway>>, RawQuery(query): RawQuery) 
     let mut pairs = query.as_deref().unwrap_or_default().split('&');
     let summary = pairs.any(|pair| pair == "summary=true" || pair == "summary=1");
     replies::json(listing::render(&gateway, summary))
+}
+
+async fn described(State(gateway): State<Arc<Gateway>>) -> Response {
+    replies::yaml(description::text(&gateway.options.dialect))
 }
 
 async fn front(State(gateway): State<Arc<Gateway>>) -> Response {

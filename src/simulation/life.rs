@@ -13,6 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::scene::Scene;
 use crate::callback::{self, Addresses};
+use crate::dialect::Dialect;
 use crate::domain::{Country, PayerTransactionId, Pulse, WireZone};
 use crate::engine::{self, Clock, Limits, Plan, Progress, Rate, Run, Summary};
 use crate::gateway::{Profile, Secrets, wire::Requests};
@@ -80,14 +81,18 @@ fn latency(world: &Arc<World>) -> Latency {
     Box::new(move || Duration::from_millis(rng.u64(0..=most)))
 }
 
-fn profile() -> Profile {
-    Profile::new(
+fn profile(dialect: &Arc<Dialect>) -> Profile {
+    let profile = Profile::new(
         Url::parse("http://127.0.0.1:1").expect("an address"),
         "acme".into(),
         SecretString::from("secret"),
         Country::from_code("KE").expect("known"),
         WireZone::from_name("Africa/Nairobi").expect("known"),
-    )
+    );
+    Profile {
+        dialect: Arc::clone(dialect),
+        ..profile
+    }
 }
 
 /// The waits: short, and longer than anything the network or a late execution takes.
@@ -215,13 +220,14 @@ impl Scene {
         moved: Option<mpsc::Sender<Transition>>,
     ) -> Result<(), Error> {
         let key = journal.callback_key().await?;
+        let speech = self.speech();
         self.world.lock().door = Some(callback::Options {
             journal,
             addresses: Addresses::new(ADDRESS, &key),
             codes: Arc::new(self.codes.clone()),
             policy: policy(true, self.settle_on),
             secrets: Secrets::none(),
-            dialect: Arc::default(),
+            dialect: Arc::clone(&speech.dialect),
             proof: callback::Proof::default(),
             moved,
         });
@@ -371,13 +377,15 @@ impl Scene {
         dead: &CancellationToken,
         shown: BTreeSet<PayerTransactionId>,
     ) -> Line {
+        let speech = self.speech();
         Line {
             world: Arc::clone(&self.world),
             run,
             user,
             dead: dead.clone(),
             disk: self.disk.clone(),
-            requests: Requests::new(&profile()),
+            requests: Requests::new(&profile(&speech.dialect)),
+            speech,
             codes: self.codes.clone(),
             timeout: REQUEST_TIMEOUT,
             rate: rate as usize,

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::domain::{
-    Amount, BatchName, Country, Currency, DocumentPath, Instruction, Money, Msisdn, Originator,
-    PayerTransactionId, Reference, ServiceCode, Timestamp,
+    Amount, BatchName, Country, Currency, DocumentPath, IdentifierForm, Instruction, Money, Msisdn,
+    Originator, PayerTransactionId, Reference, ServiceCode, Timestamp,
 };
 use crate::journal::LoadPlan;
 use crate::journal::simulated::{Disk, Shelf};
@@ -15,6 +15,7 @@ use crate::lifecycle::{CodeTable, SettleOn};
 use crate::simulation::disk::places::Places;
 use crate::simulation::operator::again::Again;
 use crate::simulation::operator::mended::Mended;
+use crate::simulation::outside::speech::Speech;
 use crate::simulation::outside::world::World;
 
 /// A batch under simulation.
@@ -48,6 +49,16 @@ pub(super) struct Scene {
 }
 
 impl Scene {
+    /// What its gateway speaks.
+    pub(super) fn speech(&self) -> Speech {
+        self.world.lock().speech.clone()
+    }
+
+    /// What identifiers look like there.
+    pub(super) fn form(&self) -> IdentifierForm {
+        self.world.lock().speech.dialect.identifiers.clone()
+    }
+
     /// The rows of the file, as they are now.
     pub(super) fn lines(&self) -> Vec<Instruction> {
         self.rows.borrow().clone()
@@ -94,11 +105,11 @@ pub(super) fn row(n: u64, has_documents: bool) -> Instruction {
 }
 
 /// How its file is loaded.
-pub(super) fn plan(now: Timestamp, presume_posted: bool) -> LoadPlan {
+pub(super) fn plan(form: IdentifierForm, now: Timestamp, presume_posted: bool) -> LoadPlan {
     LoadPlan {
         batch: batch(),
         originator: Originator::parse("acme").expect("a name"),
-        form: crate::domain::IdentifierForm::default(),
+        form,
         source: "batch.csv".into(),
         layout: None,
         now,

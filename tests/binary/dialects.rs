@@ -107,6 +107,24 @@ fn every_dialect_file_is_listed_and_contradicts_nothing() {
     assert_eq!(names.len(), 4);
 }
 
+#[test]
+fn a_check_names_the_key_files_that_cannot_be_read() {
+    let world = World::new(&Setup::default());
+    let signed = fs::read_to_string(format!("{SAMPLES}dialects/signed.toml")).unwrap();
+    world.write("gateway.toml", &signed);
+    let named = ["api-key", "signing-key", "callback-secret", "callback-key"];
+    let check = ["dialect", "check", "gateway.toml"];
+    let lacking = world.expect(0, &check);
+    for name in named {
+        lacking.says(&format!("{name}: "));
+        world.write(name, "a key\n");
+    }
+    let is_there = world.expect(0, &check);
+    assert!(!is_there.err.contains("key file"), "{is_there:?}");
+    world.write("api-key", "");
+    world.expect(0, &check).says("is empty");
+}
+
 const PAY: [&str; 5] = ["pay", "batch.csv", "--batch", "b", "--yes"];
 
 #[test]

@@ -29,6 +29,7 @@ mod ordered;
 mod pace;
 mod preflight;
 mod presets;
+mod probe;
 mod repeats;
 mod restored;
 mod road;

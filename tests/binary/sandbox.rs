@@ -56,14 +56,27 @@ impl Sandbox {
         self.request("POST /sandbox/float", &body);
     }
 
+    /// Reads the OpenAPI document.
+    #[allow(dead_code, reason = "for the tests of that document")]
+    #[track_caller]
+    pub fn description(&self) -> String {
+        self.request("GET /openapi.yaml", "")
+    }
+
     #[track_caller]
     fn request(&self, what: &str, body: &str) -> String {
+        self.request_with(what, "", body)
+    }
+
+    /// Sends a request with further headers, each with its line break; returns the body of a reply that is HTTP 200.
+    #[track_caller]
+    pub fn request_with(&self, what: &str, headers: &str, body: &str) -> String {
         let address = self.base_url.strip_prefix("http://").unwrap();
         let mut stream = TcpStream::connect(address).unwrap();
         stream.set_read_timeout(Some(PATIENCE)).unwrap();
         let length = body.len();
         let request = format!(
-            "{what} HTTP/1.1\r\nhost: {address}\r\ncontent-type: application/json\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n{body}"
+            "{what} HTTP/1.1\r\nhost: {address}\r\ncontent-type: application/json\r\ncontent-length: {length}\r\n{headers}connection: close\r\n\r\n{body}"
         );
         stream.write_all(request.as_bytes()).unwrap();
         let mut reply = String::new();

@@ -9,6 +9,7 @@ use super::forms::{Body, Form};
 use super::gateway::Gateway;
 use super::office::{BATCH, Ended, Office, Setup, until_while};
 use super::script::{Answer, Both, Conduct, Effect, Post, Query, millis};
+use super::tongue::OTHERS;
 
 const SILENT: i32 = 0;
 const NOT_FOUND: i32 = 143;
@@ -22,12 +23,16 @@ struct Mouth {
 
 impl Mouth {
     fn open(effect: Effect) -> Self {
+        Self::open_in("document", effect)
+    }
+
+    fn open_in(dialect: &'static str, effect: Effect) -> Self {
         let (says, pause) = (
             Arc::new(AtomicI32::new(SILENT)),
             Arc::new(AtomicU64::new(0)),
         );
         let (word, wait) = (Arc::clone(&says), Arc::clone(&pause));
-        let gateway = Gateway::start(Both(
+        let script = Both(
             move |_: &Post<'_>| Conduct::spoilt(effect, Form::Http(500, Body::Html)),
             move |_: &Query<'_>| {
                 let code = word.load(Ordering::SeqCst);
@@ -40,7 +45,8 @@ impl Mouth {
                     pause: millis(wait.load(Ordering::SeqCst)),
                 }
             },
-        ));
+        );
+        let gateway = Gateway::start_in(dialect, script);
         Self {
             says,
             pause,
@@ -93,7 +99,16 @@ fn refuses(ended: &Ended, words: &str) {
 
 #[test]
 fn what_the_gateway_says_is_paid_is_not_recorded_as_failed() {
-    let mouth = Mouth::open(Effect::EXECUTE);
+    is_paid_by_the_gateways_word("document");
+}
+
+#[test]
+fn what_the_gateway_says_is_paid_is_not_recorded_as_failed_in_any_dialect() {
+    OTHERS.into_iter().for_each(is_paid_by_the_gateways_word);
+}
+
+fn is_paid_by_the_gateways_word(dialect: &'static str) {
+    let mouth = Mouth::open_in(dialect, Effect::EXECUTE);
     let office = mouth.office("100ms");
     mouth.says(140);
     let ended = failed(&office, &["--yes", "--although-accepted"]);
@@ -109,8 +124,21 @@ fn what_the_gateway_says_is_paid_is_not_recorded_as_failed() {
 
 #[test]
 fn what_the_gateway_has_is_not_failed_before_its_time_nor_without_a_second_word() {
-    for (code, state_now) in [(139, "acknowledged"), (SILENT, "in_doubt")] {
-        let mouth = Mouth::open(Effect::EXECUTE);
+    needs_a_second_word("document", &[(139, "acknowledged"), (SILENT, "in_doubt")]);
+}
+
+#[test]
+fn what_the_gateway_has_is_not_failed_without_a_second_word_in_any_dialect() {
+    for dialect in OTHERS {
+        needs_a_second_word(dialect, &[(139, "acknowledged")]);
+    }
+    // Its words for "not found" are no proof: they are silence.
+    needs_a_second_word("beep", &[(NOT_FOUND, "in_doubt")]);
+}
+
+fn needs_a_second_word(dialect: &'static str, words: &[(i32, &str)]) {
+    for (code, state_now) in words.iter().copied() {
+        let mouth = Mouth::open_in(dialect, Effect::EXECUTE);
         let office = mouth.office("3s");
         mouth.says(code);
         let second = ["--yes", "--although-accepted"];
@@ -150,7 +178,17 @@ fn what_the_gateway_calls_failed_needs_no_decision_and_what_it_does_not_know_may
     let ended = failed(&office, &[]);
     assert_eq!(ended.code, Some(0), "{ended:?}");
     assert!(ended.out.contains("no decision was needed"), "{ended:?}");
-    let mouth = Mouth::open(Effect::Nothing);
+    fails_where_it_is_not_known("document");
+}
+
+#[test]
+fn what_the_gateway_does_not_know_may_fail_in_dialects_that_say_so() {
+    fails_where_it_is_not_known("paths");
+    fails_where_it_is_not_known("signed");
+}
+
+fn fails_where_it_is_not_known(dialect: &'static str) {
+    let mouth = Mouth::open_in(dialect, Effect::Nothing);
     let office = mouth.office("1h");
     mouth.says(NOT_FOUND);
     // Within the quarantine it proves nothing.

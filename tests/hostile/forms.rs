@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use fastrand::Rng;
 
+use super::tongue::Tongue;
+
 /// What the body of an error reply holds.
 #[derive(Clone, Copy, Debug)]
 pub enum Body {
@@ -173,45 +175,70 @@ pub struct Said {
 
 const AUTHENTICATED: &str = "{\"authStatusCode\":131,\"authStatusDescription\":\"ok\"}";
 
-fn entry(said: &Said, code: &str) -> String {
-    // What it does not find has no number.
-    let number = if said.code == 143 { 0 } else { said.number };
-    format!(
-        "{{\"statusCode\":{code},\"statusDescription\":\"status {}\",\"payerTransactionID\":\"{}\",\"gatewayTransactionID\":{number}}}",
-        said.code, said.id
-    )
-}
+/// Writes replies in a dialect.
+struct Writer<'t>(&'t Tongue);
 
-fn named(entries: &[Said], members: &str) -> String {
-    let entries: Vec<String> = entries
-        .iter()
-        .map(|said| {
-            let packet: serde_json::Value = serde_json::from_str(&said.packet).unwrap_or_default();
-            let members = members
-                .replace("AMOUNT", &packet["amount"].to_string())
-                .replace("NUMBER", packet["MSISDN"].as_str().unwrap_or_default());
-            let entry = entry(said, &said.code.to_string());
-            format!("{},{members}}}", entry.trim_end_matches('}'))
-        })
-        .collect();
-    format!("[{}]", entries.join(","))
-}
+impl Writer<'_> {
+    fn entry(&self, said: &Said, code: &str) -> String {
+        let is_absent = said.code == 143;
+        // What it does not find has no number.
+        let number = if is_absent { 0 } else { said.number };
+        let (code, words) = match is_absent {
+            true => {
+                let (theirs, words) = self.0.not_found();
+                (code.replace("143", &theirs.to_string()), words)
+            }
+            false => (code.to_owned(), format!("status {}", said.code)),
+        };
+        let [status, description, payer, gateway] = [
+            "statusCode",
+            "statusDescription",
+            "payerTransactionID",
+            "gatewayTransactionID",
+        ]
+        .map(|ours| self.0.called(ours));
+        format!(
+            "{{\"{status}\":{code},\"{description}\":\"{words}\",\"{payer}\":\"{}\",\"{gateway}\":{number}}}",
+            said.id
+        )
+    }
 
-fn list(entries: &[Said], code: impl Fn(&Said) -> String) -> String {
-    let entries: Vec<String> = entries
-        .iter()
-        .map(|said| entry(said, &code(said)))
-        .collect();
-    format!("[{}]", entries.join(","))
-}
+    fn named(&self, entries: &[Said], members: &str) -> String {
+        let entries: Vec<String> = entries
+            .iter()
+            .map(|said| {
+                let packet: serde_json::Value =
+                    serde_json::from_str(&said.packet).unwrap_or_default();
+                let members = members
+                    .replace("AMOUNT", &packet["amount"].to_string())
+                    .replace("NUMBER", packet["MSISDN"].as_str().unwrap_or_default());
+                let entry = self.entry(said, &said.code.to_string());
+                format!("{},{members}}}", entry.trim_end_matches('}'))
+            })
+            .collect();
+        format!("[{}]", entries.join(","))
+    }
 
-fn envelope(auth: &str, results: &str) -> String {
-    let members: Vec<String> = [("authStatus", auth), ("results", results)]
-        .iter()
-        .filter(|(_, value)| !value.is_empty())
-        .map(|(name, value)| format!("\"{name}\":{value}"))
-        .collect();
-    format!("{{{}}}", members.join(","))
+    fn list(&self, entries: &[Said], code: impl Fn(&Said) -> String) -> String {
+        let entries: Vec<String> = entries
+            .iter()
+            .map(|said| self.entry(said, &code(said)))
+            .collect();
+        format!("[{}]", entries.join(","))
+    }
+
+    fn envelope(&self, auth: &str, results: &str) -> String {
+        let auth = match self.0.tells_who() {
+            true => auth.replace("authStatusCode", self.0.called("authStatusCode")),
+            false => String::new(),
+        };
+        let members: Vec<String> = [("authStatus", auth.as_str()), ("results", results)]
+            .iter()
+            .filter(|(_, value)| !value.is_empty())
+            .map(|(name, value)| format!("\"{}\":{value}", self.0.called(name)))
+            .collect();
+        format!("{{{}}}", members.join(","))
+    }
 }
 
 fn head(status: u16, more: &str, length: usize) -> String {
@@ -240,14 +267,32 @@ fn chunked(body: &str, cut: bool) -> Vec<u8> {
 }
 
 /// Returns what the connection does to say `entries` in this form. `trap` is where redirects lead.
-pub fn render(form: Form, entries: &[Said], trap: &str, rng: &mut Rng) -> Vec<Step> {
-    let plain = list(entries, |said| said.code.to_string());
+pub fn render(
+    tongue: &Tongue,
+    form: Form,
+    entries: &[Said],
+    trap: &str,
+    rng: &mut Rng,
+) -> Vec<Step> {
+    let writer = Writer(tongue);
+    let list = |entries: &[Said], code: &dyn Fn(&Said) -> String| writer.list(entries, code);
+    let envelope = |auth: &str, results: &str| writer.envelope(auth, results);
+    let description = format!("\"{}\"", tongue.called("statusDescription"));
+    // Where replies do not tell who was let in, the status does, and nothing else is said of it.
+    let form = match form {
+        Form::Auth(auth) if !tongue.tells_who() && auth.contains("132") => {
+            Form::Http(401, Body::Claims(132))
+        }
+        Form::Auth(_) if !tongue.tells_who() => Form::Http(500, Body::Html),
+        form => form,
+    };
+    let plain = list(entries, &|said| said.code.to_string());
     let honest = envelope(AUTHENTICATED, &plain);
     let send = |bytes: Vec<u8>| vec![Step::Send(bytes)];
     let ok = |body: &str| send(whole(200, "", body.as_bytes()));
     match form {
         Form::Plain => ok(&honest),
-        Form::Names(members) => ok(&envelope(AUTHENTICATED, &named(entries, members))),
+        Form::Names(members) => ok(&envelope(AUTHENTICATED, &writer.named(entries, members))),
         Form::Bom => ok(&format!("\u{feff}\r\n {honest} \n")),
         Form::Chunked => send(chunked(&honest, false)),
         Form::CloseDelimited => vec![
@@ -256,14 +301,15 @@ pub fn render(form: Form, entries: &[Said], trap: &str, rng: &mut Rng) -> Vec<St
         ],
         Form::Interim => send(
             [
-                b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n".to_vec(),
+                b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n"
+                    .to_vec(),
                 whole(200, "", honest.as_bytes()),
             ]
             .concat(),
         ),
         Form::TextCodes => ok(&envelope(
             "{\"authStatusCode\":\"131\"}",
-            &list(entries, |said| format!("\" {} \"", said.code)),
+            &list(entries, &|said| format!("\" {} \"", said.code)),
         )),
         Form::OneObject if entries.len() == 1 => {
             ok(&envelope(AUTHENTICATED, plain.trim_matches(['[', ']'])))
@@ -273,38 +319,57 @@ pub fn render(form: Form, entries: &[Said], trap: &str, rng: &mut Rng) -> Vec<St
             let turned: Vec<Said> = entries.iter().rev().cloned().collect();
             ok(&envelope(
                 AUTHENTICATED,
-                &list(&turned, |said| said.code.to_string()),
+                &list(&turned, &|said| said.code.to_string()),
             ))
         }
-        Form::StrangeMembers => ok(&format!(
-            "{{\"x\":1,\"x\":2,\"results\":{},\"authStatus\":{AUTHENTICATED},\"authstatus\":{{\"authStatusCode\":132}}}}",
-            plain.replace(
-                "\"statusDescription\":\"",
-                "\"statuscode\":141,\"StatusCode\":231,\"amount\":1e999,\"receiptNumber\":\"[\\\"=cmd()\\\"]\",\"statusDescription\":\"\\u001b[31m=1+1\\r\\n\\ud800 \\u0000"
-            )
-        )),
+        Form::StrangeMembers => {
+            let strange = format!(
+                "\"statuscode\":141,\"StatusCode\":231,\"amount\":1e999,\"receiptNumber\":\"[\\\"=cmd()\\\"]\",{description}:\"\\u001b[31m=1+1"
+            );
+            // The words of "not found" are exact.
+            let is_exact = entries.iter().any(|said| said.code == 143) && !tongue.proves_absence();
+            let results = match is_exact {
+                true => plain,
+                false => plain.replace(&format!("{description}:\""), &strange),
+            };
+            let envelope = envelope(AUTHENTICATED, &results);
+            ok(&format!(
+                "{{\"x\":1,\"x\":2,\"authstatus\":{{\"authStatusCode\":132}},{}",
+                envelope.trim_start_matches('{')
+            ))
+        }
         Form::Trickled => {
             let bytes = whole(200, "", honest.as_bytes());
             bytes
                 .chunks(48)
-                .flat_map(|part| [Step::Send(part.to_vec()), Step::Pause(Duration::from_millis(8))])
+                .flat_map(|part| {
+                    [
+                        Step::Send(part.to_vec()),
+                        Step::Pause(Duration::from_millis(8)),
+                    ]
+                })
                 .collect()
         }
-        Form::CloseAfter => vec![
-            Step::Send(whole(200, "", honest.as_bytes())),
-            Step::Reset,
-        ],
+        Form::CloseAfter => vec![Step::Send(whole(200, "", honest.as_bytes())), Step::Reset],
         // What follows belongs to no request, and contradicts.
         Form::ReplyTwice => {
-            let lie = envelope(AUTHENTICATED, &list(entries, |_| "141".into()));
-            send([whole(200, "", honest.as_bytes()), whole(200, "", lie.as_bytes())].concat())
+            let lie = envelope(AUTHENTICATED, &list(entries, &|_| "141".into()));
+            send(
+                [
+                    whole(200, "", honest.as_bytes()),
+                    whole(200, "", lie.as_bytes()),
+                ]
+                .concat(),
+            )
         }
         Form::Http(status, body) => {
             let body = match body {
                 Body::Html => "<html><body>139 140 231 {\"statusCode\":231}</body></html>".into(),
                 Body::Empty => String::new(),
                 Body::Claims(132) => envelope("{\"authStatusCode\":132}", "[]"),
-                Body::Claims(code) => envelope(AUTHENTICATED, &list(entries, |_| code.to_string())),
+                Body::Claims(code) => {
+                    envelope(AUTHENTICATED, &list(entries, &|_| code.to_string()))
+                }
             };
             send(whole(status, "", body.as_bytes()))
         }
@@ -313,11 +378,18 @@ pub fn render(form: Form, entries: &[Said], trap: &str, rng: &mut Rng) -> Vec<St
             &format!("Location: {trap}/v1/global-api/payments\r\nRefresh: 0; url={trap}\r\n"),
             honest.as_bytes(),
         )),
-        Form::Slow429(after) => send(whole(429, &format!("Retry-After: {after}\r\n"), b"slow down")),
+        Form::Slow429(after) => send(whole(
+            429,
+            &format!("Retry-After: {after}\r\n"),
+            b"slow down",
+        )),
         Form::NoBody => ok(""),
         Form::NoContent => send(b"HTTP/1.1 204 No Content\r\n\r\n".to_vec()),
         Form::SwitchProtocols => vec![
-            Step::Send(b"HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n".to_vec()),
+            Step::Send(
+                b"HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n"
+                    .to_vec(),
+            ),
             Step::Send(whole(200, "", honest.as_bytes())),
             Step::Close,
         ],
@@ -326,27 +398,49 @@ pub fn render(form: Form, entries: &[Said], trap: &str, rng: &mut Rng) -> Vec<St
         Form::ResetMidBody => {
             let bytes = whole(200, "", honest.as_bytes());
             let cut = bytes.len() - 1 - rng.usize(..honest.len());
-            vec![Step::Send(bytes[..cut].to_vec()), Step::Pause(Duration::from_millis(5)), Step::Reset]
+            vec![
+                Step::Send(bytes[..cut].to_vec()),
+                Step::Pause(Duration::from_millis(5)),
+                Step::Reset,
+            ]
         }
         Form::Closed => vec![Step::Close],
-        Form::InterimOnly => vec![Step::Send(b"HTTP/1.1 100 Continue\r\n\r\n".to_vec()), Step::Close],
-        Form::LengthTooLong => vec![
-            Step::Send([head(200, "", honest.len() + 40).as_bytes(), honest.as_bytes()].concat()),
+        Form::InterimOnly => vec![
+            Step::Send(b"HTTP/1.1 100 Continue\r\n\r\n".to_vec()),
             Step::Close,
         ],
-        Form::LengthTooShort => {
-            send([head(200, "", honest.len() - 2).as_bytes(), honest.as_bytes()].concat())
-        }
+        Form::LengthTooLong => vec![
+            Step::Send(
+                [
+                    head(200, "", honest.len() + 40).as_bytes(),
+                    honest.as_bytes(),
+                ]
+                .concat(),
+            ),
+            Step::Close,
+        ],
+        Form::LengthTooShort => send(
+            [
+                head(200, "", honest.len() - 2).as_bytes(),
+                honest.as_bytes(),
+            ]
+            .concat(),
+        ),
         Form::TwoLengths => send(
             [
-                head(200, &format!("Content-Length: {}\r\n", honest.len() / 2), honest.len()).as_bytes(),
+                head(
+                    200,
+                    &format!("Content-Length: {}\r\n", honest.len() / 2),
+                    honest.len(),
+                )
+                .as_bytes(),
                 honest.as_bytes(),
             ]
             .concat(),
         ),
         Form::DoubledKeys => ok(&honest.replace(
-            "\"statusDescription\"",
-            "\"statusCode\":231,\"statusDescription\"",
+            &description,
+            &format!("\"{}\":231,{description}", tongue.called("statusCode")),
         )),
         Form::Foreign(code) => {
             let strangers: Vec<Said> = entries
@@ -356,26 +450,42 @@ pub fn render(form: Form, entries: &[Said], trap: &str, rng: &mut Rng) -> Vec<St
                     ..said.clone()
                 })
                 .collect();
-            ok(&envelope(AUTHENTICATED, &list(&strangers, |_| code.to_string())))
+            ok(&envelope(
+                AUTHENTICATED,
+                &list(&strangers, &|_| code.to_string()),
+            ))
         }
         Form::LowercaseId => {
             let lower: Vec<Said> = entries
                 .iter()
-                .map(|said| Said {
-                    id: format!(" {}", said.id.to_lowercase()),
-                    ..said.clone()
+                .map(|said| {
+                    let other = match said.id.to_lowercase() {
+                        same if same == said.id => said.id.to_uppercase(),
+                        lower => lower,
+                    };
+                    Said {
+                        id: format!(" {other}"),
+                        ..said.clone()
+                    }
                 })
                 .collect();
-            ok(&envelope(AUTHENTICATED, &list(&lower, |_| "231".into())))
+            ok(&envelope(AUTHENTICATED, &list(&lower, &|_| "231".into())))
         }
         Form::Contradicting(code) => {
-            let other = list(entries, |_| code.to_string());
+            let other = list(entries, &|_| code.to_string());
             ok(&envelope(
                 AUTHENTICATED,
-                &format!("[{},{}]", plain.trim_matches(['[', ']']), other.trim_matches(['[', ']'])),
+                &format!(
+                    "[{},{}]",
+                    plain.trim_matches(['[', ']']),
+                    other.trim_matches(['[', ']'])
+                ),
             ))
         }
-        Form::Code(raw) => ok(&envelope(AUTHENTICATED, &list(entries, |_| raw.to_owned()))),
+        Form::Code(raw) => ok(&envelope(
+            AUTHENTICATED,
+            &list(entries, &|_| raw.to_owned()),
+        )),
         Form::Auth(raw) => ok(&envelope(raw, &plain)),
         Form::Results(raw) => ok(&envelope(AUTHENTICATED, raw)),
         Form::Garbage => ok("\u{0}\u{7}{{{\"results\": [ \"statusCode\" 231"),
@@ -384,9 +494,20 @@ pub fn render(form: Form, entries: &[Said], trap: &str, rng: &mut Rng) -> Vec<St
             let padding = " ".repeat(5 << 20);
             ok(&format!("{padding}{honest}"))
         }
-        Form::Gzip => send(whole(200, "Content-Encoding: gzip\r\n", b"\x1f\x8b\x08\x00\x00\x00")),
-        Form::TooSlow => vec![Step::Pause(Duration::from_millis(1500)), Step::Send(whole(200, "", honest.as_bytes()))],
+        Form::Gzip => send(whole(
+            200,
+            "Content-Encoding: gzip\r\n",
+            b"\x1f\x8b\x08\x00\x00\x00",
+        )),
+        Form::TooSlow => vec![
+            Step::Pause(Duration::from_millis(1500)),
+            Step::Send(whole(200, "", honest.as_bytes())),
+        ],
         Form::NotHttp => vec![Step::Send(honest.into_bytes()), Step::Close],
-        Form::Deep => ok(&format!("{{\"a\":{}1{},\"b\":{honest}}}", "[".repeat(9000), "]".repeat(9000))),
+        Form::Deep => ok(&format!(
+            "{{\"a\":{}1{},\"b\":{honest}}}",
+            "[".repeat(9000),
+            "]".repeat(9000)
+        )),
     }
 }

@@ -4,8 +4,6 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use serde::Deserialize;
-use serde_json::value::RawValue;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::runtime::Runtime;
@@ -15,6 +13,7 @@ use super::callbacks;
 use super::forms::{Form, Said, Step, render};
 use super::ledger::Ledger;
 use super::script::{Conduct, Effect, Post, Query, Script, dice};
+use super::tongue::{Heard, Packets, Request, Tongue};
 
 /// No connection is read from, or written to, for longer.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -24,6 +23,7 @@ const REQUEST_MAX: usize = 1 << 20;
 pub struct Gateway {
     pub address: SocketAddr,
     pub ledger: Arc<Ledger>,
+    pub tongue: Arc<Tongue>,
     desk: Arc<Desk>,
     runtime: Runtime,
     door: Mutex<Option<tokio::task::JoinHandle<()>>>,
@@ -32,21 +32,29 @@ pub struct Gateway {
 struct Desk {
     ledger: Arc<Ledger>,
     script: Box<dyn Script>,
+    tongue: Arc<Tongue>,
     trap: String,
 }
 
 impl Gateway {
     pub fn start(script: impl Script) -> Self {
+        Self::start_in("document", script)
+    }
+
+    /// The same in another dialect.
+    pub fn start_in(dialect: &'static str, script: impl Script) -> Self {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(1)
             .enable_all()
             .build()
             .unwrap();
         let ledger = Arc::new(Ledger::default());
+        let tongue = Arc::new(Tongue::of(dialect));
         let trap = runtime.block_on(TcpListener::bind("127.0.0.1:0")).unwrap();
         let desk = Arc::new(Desk {
             ledger: Arc::clone(&ledger),
             script: Box::new(script),
+            tongue: Arc::clone(&tongue),
             trap: format!("http://{}", trap.local_addr().unwrap()),
         });
         let trapped = Arc::clone(&ledger);
@@ -59,6 +67,7 @@ impl Gateway {
         let gateway = Self {
             address: listener.local_addr().unwrap(),
             ledger,
+            tongue,
             desk,
             runtime,
             door: Mutex::default(),
@@ -106,7 +115,8 @@ impl Gateway {
 
     /// Sends a callback now, and returns the status of its reply.
     pub fn push(&self, url: &str, body: Vec<u8>) -> Option<u16> {
-        self.runtime.block_on(callbacks::send(url, &body))
+        let seals = self.tongue.seals(&body);
+        self.runtime.block_on(callbacks::send(url, &seals, &body))
     }
 }
 
@@ -124,22 +134,28 @@ async fn listen(address: SocketAddr) -> TcpListener {
 }
 
 /// Reads one request; `None` when the peer has ended or sent something else.
-async fn request(stream: &mut TcpStream, buffer: &mut Vec<u8>) -> Option<Vec<u8>> {
+async fn request(stream: &mut TcpStream, buffer: &mut Vec<u8>) -> Option<Request> {
     let mut chunk = vec![0; 16 * 1024];
     loop {
         if let Some(end) = buffer.windows(4).position(|window| window == b"\r\n\r\n") {
-            let head = String::from_utf8_lossy(&buffer[..end]).to_lowercase();
-            let length: usize = head
-                .lines()
-                .find_map(|line| line.strip_prefix("content-length:"))?
-                .trim()
-                .parse()
-                .ok()?;
+            let head = String::from_utf8_lossy(&buffer[..end]).into_owned();
+            let mut lines = head.lines();
+            let mut first = lines.next()?.split(' ').map(str::to_owned);
+            let mut request = Request {
+                method: first.next()?,
+                target: first.next()?,
+                ..Request::default()
+            };
+            request.headers = lines
+                .filter_map(|line| line.split_once(':'))
+                .map(|(name, value)| (name.to_lowercase(), value.trim().to_owned()))
+                .collect();
+            let length: usize = request.headers.get("content-length")?.parse().ok()?;
             let whole = end + 4 + length;
             if buffer.len() >= whole {
-                let body = buffer[end + 4..whole].to_vec();
+                request.body = buffer[end + 4..whole].to_vec();
                 buffer.drain(..whole);
-                return Some(body);
+                return Some(request);
             }
         }
         if buffer.len() > REQUEST_MAX {
@@ -156,8 +172,8 @@ async fn request(stream: &mut TcpStream, buffer: &mut Vec<u8>) -> Option<Vec<u8>
 async fn converse(mut stream: TcpStream, desk: Arc<Desk>) {
     let _ = stream.set_nodelay(true);
     let mut buffer = Vec::new();
-    while let Some(body) = request(&mut stream, &mut buffer).await {
-        for step in desk.answer(&body).await {
+    while let Some(request) = request(&mut stream, &mut buffer).await {
+        for step in desk.answer(&request).await {
             match step {
                 Step::Send(bytes) => {
                     if stream.write_all(&bytes).await.is_err() {
@@ -175,84 +191,36 @@ async fn converse(mut stream: TcpStream, desk: Arc<Desk>) {
     }
 }
 
-#[derive(Deserialize)]
-struct Request<'a> {
-    function: String,
-    #[serde(borrow)]
-    payload: Payload<'a>,
-}
-
-#[derive(Deserialize)]
-struct Payload<'a> {
-    #[serde(borrow)]
-    packet: Vec<&'a RawValue>,
-}
-
-#[derive(Deserialize)]
-struct Packet {
-    #[serde(rename = "payerTransactionID")]
-    id: String,
-    #[serde(rename = "MSISDN", default)]
-    msisdn: String,
-    #[serde(rename = "serviceCode", default)]
-    service: String,
-    #[serde(rename = "invoiceNumber", default)]
-    reference: String,
-    #[serde(rename = "extraData")]
-    extra: Option<Extra>,
-}
-
-#[derive(Deserialize)]
-struct Extra {
-    #[serde(rename = "callbackUrl")]
-    callback_url: Option<String>,
-}
-
 impl Desk {
-    async fn answer(self: &Arc<Self>, body: &[u8]) -> Vec<Step> {
-        let Ok(request) = serde_json::from_slice::<Request<'_>>(body) else {
-            self.ledger
-                .offend(format!("no request: {}", String::from_utf8_lossy(body)));
-            return vec![Step::Reset];
-        };
-        let packets: Vec<(Packet, String)> = request
-            .payload
-            .packet
-            .iter()
-            .map(|raw| {
-                (
-                    serde_json::from_str(raw.get()).unwrap(),
-                    raw.get().to_owned(),
-                )
-            })
-            .collect();
-        let Some((first, _)) = packets.first() else {
-            self.ledger.offend("a request without packets".into());
-            return vec![Step::Reset];
-        };
-        let first = first.id.clone();
-        let (entries, form, pause, nth) = match request.function.as_str() {
-            "GATEWAY.postPayment" => self.posted(packets),
-            "GATEWAY.queryPaymentStatus" => self.asked(packets),
-            other => {
-                self.ledger.offend(format!("function {other}"));
+    async fn answer(self: &Arc<Self>, request: &Request) -> Vec<Step> {
+        let heard = match self.tongue.hear(request) {
+            Ok(heard) => heard,
+            Err(why) => {
+                self.ledger.offend(format!("no request: {why}"));
                 return vec![Step::Reset];
             }
         };
+        let (entries, form, pause, nth) = match heard {
+            Heard::Token => {
+                let token = Tongue::token();
+                let head = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n";
+                let reply = format!("{head}Content-Length: {}\r\n\r\n{token}", token.len());
+                return vec![Step::Send(reply.into_bytes())];
+            }
+            Heard::Post(packets) => self.posted(packets),
+            Heard::Status(packets) => self.asked(packets),
+        };
         tokio::time::sleep(pause).await;
-        let mut rng = dice(nth.into(), &first, "form", nth);
-        render(form, &entries, &self.trap, &mut rng)
+        let mut rng = dice(nth.into(), &entries[0].id, "form", nth);
+        render(&self.tongue, form, &entries, &self.trap, &mut rng)
     }
 
-    fn posted(
-        self: &Arc<Self>,
-        packets: Vec<(Packet, String)>,
-    ) -> (Vec<Said>, Form, Duration, u32) {
+    fn posted(self: &Arc<Self>, packets: Packets) -> (Vec<Said>, Form, Duration, u32) {
         let now = Instant::now();
         let mut entries = Vec::new();
         let mut first: Option<(Form, Duration, u32)> = None;
         for (packet, text) in packets {
-            let url = packet.extra.and_then(|extra| extra.callback_url);
+            let url = packet.callback_url.clone();
             let text = match &url {
                 Some(url) => text.replace(url.as_str(), "URL"),
                 None => text,
@@ -300,12 +268,12 @@ impl Desk {
             drop(books);
             if let Some(url) = url {
                 for (after, push) in conduct.pushes {
-                    let (ledger, id, url) =
-                        (Arc::clone(&self.ledger), packet.id.clone(), url.clone());
+                    let (desk, id, url) = (Arc::clone(self), packet.id.clone(), url.clone());
                     let number = packet.msisdn.clone();
                     tokio::spawn(async move {
                         tokio::time::sleep(after).await;
-                        callbacks::deliver(&ledger, (&id, &number), &url, push).await;
+                        let (ledger, tongue) = (&desk.ledger, &desk.tongue);
+                        callbacks::deliver(ledger, tongue, (&id, &number), &url, push).await;
                     });
                 }
             }
@@ -320,7 +288,7 @@ impl Desk {
         (entries, form, pause, nth)
     }
 
-    fn asked(&self, packets: Vec<(Packet, String)>) -> (Vec<Said>, Form, Duration, u32) {
+    fn asked(&self, packets: Packets) -> (Vec<Said>, Form, Duration, u32) {
         let mut entries = Vec::new();
         let mut first = None;
         for (packet, _) in packets {

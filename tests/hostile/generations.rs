@@ -47,7 +47,7 @@ fn says_paid(of: &(String, String)) -> bool {
 fn says((id, url): &(String, String), code: i32) -> bool {
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let body = body((id, ""), code).to_string();
-    runtime.block_on(send(url, body.as_bytes())) == Some(200)
+    runtime.block_on(send(url, &[], body.as_bytes())) == Some(200)
 }
 
 fn office(gateway: &Gateway, rows: usize) -> Office {

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, Ordering};
 
-use super::callbacks::{body, send};
+use super::callbacks::{body_in, send};
 use super::gateway::Gateway;
 use super::office::{BATCH, Ended, Office, Setup};
 use super::script::{Answer, Both, Conduct, Effect, Post, Query};
+use super::tongue::{OTHERS, Tongue};
 
 /// One payment that the gateway takes, and of which it answers what the test wants it to answer.
 struct Scene {
@@ -19,10 +20,10 @@ struct Scene {
 
 impl Scene {
     /// The payment is acknowledged; then somebody calls back with these bodies; then the gateway says that it failed.
-    fn failed_after(bodies: impl Fn(&str) -> Vec<Vec<u8>>) -> Self {
+    fn failed_after(dialect: &'static str, bodies: Bodies) -> Self {
         let answers = Arc::new(AtomicI32::new(139));
         let says = Arc::clone(&answers);
-        let gateway = Gateway::start(Both(
+        let script = Both(
             |_: &Post<'_>| Conduct {
                 effect: Effect::Nothing,
                 ..Conduct::honest()
@@ -31,7 +32,8 @@ impl Scene {
                 code: says.load(Ordering::SeqCst),
                 ..Answer::honest(query)
             },
-        ));
+        );
+        let gateway = Gateway::start_in(dialect, script);
         let setup = Setup {
             rows: 1,
             services: 1,
@@ -53,7 +55,7 @@ impl Scene {
             id,
             url,
         };
-        scene.hears(&bodies(&scene.id));
+        scene.hears(&bodies(&scene.gateway.tongue, &scene.id));
         assert_eq!(scene.run(110).code, Some(3));
         scene
     }
@@ -66,8 +68,9 @@ impl Scene {
         let runtime = tokio::runtime::Runtime::new().unwrap();
         let mut listener = self.office.start(&["listen"]);
         for body in bodies {
+            let seals = self.gateway.tongue.seals(body);
             listener.until("it is heard", || {
-                runtime.block_on(send(&self.url, body)) == Some(200)
+                runtime.block_on(send(&self.url, &seals, body)) == Some(200)
             });
         }
         listener.interrupt();
@@ -90,42 +93,65 @@ fn junk(n: u8) -> Vec<u8> {
     vec![b'0' + n]
 }
 
+/// What somebody calls back with about a payment.
+type Bodies = fn(&Tongue, &str) -> Vec<Vec<u8>>;
+
+const PENDING: Bodies = |tongue, id| vec![body_in(tongue, (id, ""), 139)];
+
+fn holds_the_retry(dialect: &'static str, before: Bodies, after: Bodies) {
+    let scene = Scene::failed_after(dialect, before);
+    let retried = scene.office.call(&["retry", BATCH, "--yes"]);
+    assert_eq!(retried.code, Some(0), "{retried:?}");
+    scene.hears(&after(&scene.gateway.tongue, &scene.id));
+    let ended = scene.run(139);
+    assert_eq!(ended.code, Some(4), "{ended:?}");
+    assert!(ended.err.contains(&scene.id), "{ended:?}");
+    assert_eq!(scene.gateway.ledger.posts(), 1, "the retry waits");
+    let ended = scene.run(110);
+    assert_eq!(scene.gateway.ledger.posts(), 2, "{ended:?}");
+    scene.assert_sound();
+}
+
 #[test]
 fn a_word_after_a_failure_holds_the_retry_whatever_came_before() {
-    type Bodies = fn(&str) -> Vec<Vec<u8>>;
-    let full: Bodies = |_| (0..8).map(junk).collect();
-    let empty: Bodies = |_| vec![Vec::new()];
-    let pending: Bodies = |id| vec![body((id, ""), 139).to_string().into_bytes()];
-    let new: Bodies = |_| vec![b"new".to_vec()];
-    let vague: Bodies = |id| vec![body((id, ""), 229).to_string().into_bytes()];
+    let full: Bodies = |_, _| (0..8).map(junk).collect();
+    let empty: Bodies = |_, _| vec![Vec::new()];
+    let new: Bodies = |_, _| vec![b"new".to_vec()];
+    let vague: Bodies = |tongue, id| vec![body_in(tongue, (id, ""), 229)];
     for (before, after) in [
         (full, vague),
         (vague, vague),
         (full, new),
         (full, full),
         (empty, empty),
-        (pending, pending),
+        (PENDING, PENDING),
     ] {
-        let scene = Scene::failed_after(before);
-        let retried = scene.office.call(&["retry", BATCH, "--yes"]);
-        assert_eq!(retried.code, Some(0), "{retried:?}");
-        scene.hears(&after(&scene.id));
-        let ended = scene.run(139);
-        assert_eq!(ended.code, Some(4), "{ended:?}");
-        assert!(ended.err.contains(&scene.id), "{ended:?}");
-        assert_eq!(scene.gateway.ledger.posts(), 1, "the retry waits");
-        let ended = scene.run(110);
-        assert_eq!(scene.gateway.ledger.posts(), 2, "{ended:?}");
-        scene.assert_sound();
+        holds_the_retry("document", before, after);
+    }
+}
+
+#[test]
+fn a_word_after_a_failure_holds_the_retry_in_every_dialect() {
+    for dialect in OTHERS {
+        holds_the_retry(dialect, |_, _| vec![Vec::new()], PENDING);
     }
 }
 
 #[test]
 fn a_failure_that_is_taken_back_is_asked_about_and_told_although_nobody_retries_it() {
-    let scene = Scene::failed_after(|_| Vec::new());
+    is_told_when_taken_back("document");
+}
+
+#[test]
+fn a_failure_that_is_taken_back_is_told_in_every_dialect() {
+    OTHERS.into_iter().for_each(is_told_when_taken_back);
+}
+
+fn is_told_when_taken_back(dialect: &'static str) {
+    let scene = Scene::failed_after(dialect, |_, _| Vec::new());
     let quiet = scene.run(110);
     assert!(!quiet.err.contains(&scene.id), "{quiet:?}");
-    scene.hears(&[body((&scene.id, ""), 139).to_string().into_bytes()]);
+    scene.hears(&PENDING(&scene.gateway.tongue, &scene.id));
     let told = "the gateway said failed (110), and later 139";
     // It never says failed again: a run ends all the same, and says so.
     let ended = scene.run(104);

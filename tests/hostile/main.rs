@@ -25,4 +25,5 @@ mod plain;
 mod pushes;
 mod script;
 mod stops;
+mod tongue;
 mod unknown;

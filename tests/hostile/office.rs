@@ -3,6 +3,7 @@
 use std::cell::Cell;
 use std::fmt::Write as _;
 use std::fs::{self, File};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU16, Ordering};
@@ -115,6 +116,8 @@ impl Office {
         let mut text = format!(
             r#"[profiles.hostile]
 base_url = "http://{}"
+auth_url = "http://{}"
+dialect = "{}"
 username = "acme"
 originator = "acme"
 country_code = "KE"
@@ -139,6 +142,8 @@ give_up_after = "{}"
 attempts_max = 50
 "#,
             gateway.address,
+            gateway.address,
+            gateway.tongue.name,
             s.rate,
             s.concurrency,
             s.packets,
@@ -161,6 +166,11 @@ attempts_max = 50
             .unwrap();
         }
         fs::write(self.path("disburse.toml"), text).unwrap();
+        for (name, key) in gateway.tongue.keys() {
+            fs::write(self.path(&name), key).unwrap();
+            let private = fs::Permissions::from_mode(0o600);
+            fs::set_permissions(self.path(&name), private).unwrap();
+        }
     }
 
     fn write_batch(&self) {

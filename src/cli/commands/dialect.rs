@@ -8,7 +8,7 @@ use crate::cli::config::{self, BUILT_IN_DIALECTS, DialectSettings, Origin};
 use crate::cli::exit::ExitStatus;
 use crate::cli::session::Session;
 use crate::cli::terminal::output;
-use crate::dialect::{self, Kind};
+use crate::dialect::{self, Dialect, Kind};
 
 /// `disburse dialect`.
 pub(in crate::cli) fn run(
@@ -157,10 +157,23 @@ fn check(session: &Session, file: &Path) -> Result<ExitStatus, Error> {
     };
     let read = config::read_dialect(&named, &Origin::Flag, false)?;
     let differs = read.dialect.differing().count();
+    let files: Vec<_> = key_files(&read.dialect)
+        .into_iter()
+        .map(|(key, path)| (key, path, config::read_key(path).err()))
+        .collect();
     if session.common.json {
+        let files: Vec<_> = files
+            .iter()
+            .map(|(key, path, problem)| {
+                serde_json::json!({
+                    "key": key, "file": path, "problem": problem.as_ref().map(ToString::to_string),
+                })
+            })
+            .collect();
         output::json(&serde_json::json!({
             "dialect": read.name,
             "differs": read.dialect.differing().collect::<Vec<_>>(),
+            "key_files": files,
         }));
         return Ok(ExitStatus::Done);
     }
@@ -170,5 +183,32 @@ fn check(session: &Session, file: &Path) -> Result<ExitStatus, Error> {
         if differs == 1 { "" } else { "s" },
         if differs == 1 { "s" } else { "" },
     ));
+    for (key, _, problem) in files {
+        if let Some(problem) = problem {
+            output::note(&format!(
+                "{key}: {problem}. A run needs the file; a rehearsal needs it where it holds an RSA key"
+            ));
+        }
+    }
     Ok(ExitStatus::Done)
+}
+
+/// The files of keys and secrets that a dialect names, each with the key that names it.
+fn key_files(dialect: &Dialect) -> Vec<(String, &Path)> {
+    let headers = dialect
+        .header_files
+        .iter()
+        .map(|(name, path)| (format!("header_files.{name}"), path));
+    let callbacks = &dialect.callbacks;
+    let signing = [
+        ("signing.key_file", &dialect.signing),
+        ("callbacks.signing.key_file", &callbacks.signing),
+    ];
+    let signing = signing
+        .into_iter()
+        .filter_map(|(key, signing)| Some((key.to_owned(), &signing.as_ref()?.key_file)));
+    let secret = callbacks.secret.as_ref();
+    let secret = secret.map(|(_, path)| ("callbacks.secret_file".to_owned(), path));
+    let all = headers.chain(signing).chain(secret);
+    all.map(|(key, path)| (key, path.as_path())).collect()
 }

@@ -16,6 +16,7 @@ pub(super) mod networks;
 pub(super) mod operation;
 pub(super) mod orders;
 pub(super) mod probe;
+mod probe_pay;
 pub(super) mod reconcile;
 pub(super) mod recover;
 pub(super) mod report;

@@ -1,5 +1,5 @@
 //! `probe`: a first contact with a gateway that moves no money. It says what it saw, what the dialect expected, and which lines
-//! to change; it changes nothing.
+//! to change; it changes nothing. With `--pay`, one payment shows whether the gateway refuses an identifier that it has.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,24 +11,27 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 
 use super::operation;
+use super::probe_pay::{PaidProbe, pay_and_probe};
 use crate::cli::Error;
 use crate::cli::arguments::ProbeArguments;
 use crate::cli::config::Settings;
 use crate::cli::exit::ExitStatus;
 use crate::cli::gateway;
+use crate::cli::run::Probed;
 use crate::cli::session::Session;
 use crate::cli::terminal::output;
 use crate::cli::words::probe::{Finding, Seen, of_status};
 use crate::dialect::Dialect;
-use crate::domain::PayerTransactionId;
+use crate::domain::{BatchName, PayerTransactionId};
 use crate::gateway::{Gateway as _, Inquiry, LookupInquiry, reach};
+use crate::ledger::duplicate_check::{DuplicateCheck, NotProbed};
 
 /// `disburse probe`.
 pub(in crate::cli) async fn probe(
     session: &Session,
     arguments: ProbeArguments,
 ) -> Result<ExitStatus, Error> {
-    let number = arguments.number;
+    let number = arguments.number.clone();
     let findings = operation::against(session, arguments.sandbox, async |settings| {
         let mut findings = vec![token(settings).await?, status(settings).await?];
         findings.push(float(settings).await?);
@@ -37,32 +40,163 @@ pub(in crate::cli) async fn probe(
         Ok(findings)
     })
     .await?;
-    let as_expected = findings
+    let mut as_expected = findings
         .iter()
         .all(|finding| finding.seen != Seen::Otherwise);
+    if !session.common.json {
+        print(&findings);
+    }
+    let mut value = json!({
+        "as_expected": as_expected,
+        "steps": findings.iter().map(to_json).collect::<Vec<_>>(),
+    });
+    let mut status = ExitStatus::Done;
+    match &arguments.pay {
+        None => session.note("nothing was posted, and no money moved"),
+        Some(_) if !as_expected => session.note(
+            "nothing was posted, and no money moved: a payment is made once everything above is as expected",
+        ),
+        Some(file) => {
+            let PaidProbe { batch, probed } = pay_and_probe(session, &arguments, file).await?;
+            let told = told_of(&batch, &probed);
+            as_expected = told.shows_a_check;
+            status = told.status;
+            value["duplicates"] = told.json;
+            value["as_expected"] = as_expected.into();
+            output::line_unless(session.common.json, &told.text);
+            told.hint
+                .iter()
+                .for_each(|hint| output::complain("hint", hint));
+        }
+    }
     if session.common.json {
-        let list: Vec<_> = findings.iter().map(to_json).collect();
-        output::json(&json!({"as_expected": as_expected, "steps": list}));
-    } else {
-        let rows = findings
-            .iter()
-            .map(|finding| {
-                let step = finding.step.to_owned();
-                vec![step, finding.seen.word().to_owned(), finding.told.clone()]
-            })
-            .collect();
-        output::print(&output::table(&["asked for", "", "answer"], rows, &[]));
-        for finding in findings.iter().filter(|finding| !finding.lines.is_empty()) {
-            output::line(&format!("\n{}, if that is right:", finding.step));
-            for line in &finding.lines {
-                output::line(&format!("    {line}"));
+        output::json(&value);
+    }
+    Ok(match as_expected {
+        true => ExitStatus::Done,
+        false if status == ExitStatus::Done => ExitStatus::Stopped,
+        false => status,
+    })
+}
+
+fn print(findings: &[Finding]) {
+    let rows = findings
+        .iter()
+        .map(|finding| {
+            let step = finding.step.to_owned();
+            vec![step, finding.seen.word().to_owned(), finding.told.clone()]
+        })
+        .collect();
+    output::print(&output::table(&["asked for", "", "answer"], rows, &[]));
+    for finding in findings.iter().filter(|finding| !finding.lines.is_empty()) {
+        output::line(&format!("\n{}, if that is right:", finding.step));
+        for line in &finding.lines {
+            output::line(&format!("    {line}"));
+        }
+    }
+}
+
+/// What is told of the second post.
+struct Told {
+    shows_a_check: bool,
+    status: ExitStatus,
+    text: String,
+    hint: Option<String>,
+    json: serde_json::Value,
+}
+
+fn told_of(batch: &BatchName, probed: &Probed) -> Told {
+    match probed {
+        Probed::Answered { check, code, words } => {
+            let said = match (code, words.as_str()) {
+                (Some(code), "") => code.to_string(),
+                (Some(code), words) => format!("{code}: {words}"),
+                (None, words) => words.to_owned(),
+            };
+            let (text, hint) = answered(batch, *check, &said);
+            Told {
+                shows_a_check: *check == DuplicateCheck::Refuses,
+                status: ExitStatus::Stopped,
+                text,
+                hint,
+                json: json!({"batch": batch.as_str(), "check": check.name(), "code": code}),
+            }
+        }
+        Probed::Stays(why) => {
+            let (status, text, hint) = stayed(batch, *why);
+            Told {
+                shows_a_check: false,
+                status,
+                text,
+                hint: Some(hint),
+                json: json!({"batch": batch.as_str(), "check": null, "code": null}),
             }
         }
     }
-    session.note("nothing was posted, and no money moved");
-    match as_expected {
-        true => Ok(ExitStatus::Done),
-        false => Ok(ExitStatus::Stopped),
+}
+
+/// Says what the answer to the second post shows, and what to do.
+fn answered(batch: &BatchName, check: DuplicateCheck, said: &str) -> (String, Option<String>) {
+    match check {
+        DuplicateCheck::Refuses => (
+            format!(
+                "the payment of batch {batch} is paid, and the gateway refused its identifier when it was posted a second time ({said})"
+            ),
+            None,
+        ),
+        DuplicateCheck::Accepts => (
+            format!(
+                "THE GATEWAY TOOK THE IDENTIFIER OF BATCH {batch} A SECOND TIME ({said}): the money may have moved twice"
+            ),
+            Some(
+                "ask the gateway's people whether the second one was executed, and to take it back. The journal keeps each row to one \
+                 payment without their help; but never post the same batch from two journals"
+                    .to_owned(),
+            ),
+        ),
+        DuplicateCheck::Unclear => (
+            format!(
+                "the payment of batch {batch} is paid; what the gateway answered to its second post shows nothing ({said})"
+            ),
+            Some(
+                "ask the gateway's people whether the second one was executed. Where they say that this answer is their refusal of a \
+                 duplicate, set its code in [post_codes] to \"duplicate\", and probe again with another row"
+                    .to_owned(),
+            ),
+        ),
+    }
+}
+
+/// Says why there was no second post, and what to do.
+fn stayed(batch: &BatchName, why: NotProbed) -> (ExitStatus, String, String) {
+    let another = || "to probe again, use a file with another row".to_owned();
+    match why {
+        NotProbed::NotPaid => (
+            ExitStatus::Unfinished,
+            format!(
+                "the payment of batch {batch} is not paid, by the gateway's word and at its first post: it was not posted a second time"
+            ),
+            format!(
+                "`disburse status {batch}` shows what became of it. While it is open, repeat the same command; where it has failed, or was posted more than once, probe with another row"
+            ),
+        ),
+        NotProbed::PostedTwice => (
+            ExitStatus::Incomplete,
+            format!(
+                "the payment of batch {batch} was posted a second time before, and is not posted a third time; `disburse run` says of each batch what was seen"
+            ),
+            another(),
+        ),
+        NotProbed::HasOthers => (
+            ExitStatus::Incomplete,
+            format!("batch {batch} has other payments: none was posted a second time"),
+            another(),
+        ),
+        NotProbed::Recovering => (
+            ExitStatus::Unfinished,
+            "the journal may have missed something: nothing was posted a second time".to_owned(),
+            "end the recovery first: disburse recover".to_owned(),
+        ),
     }
 }
 

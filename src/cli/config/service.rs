@@ -23,6 +23,8 @@ pub struct Service {
     pub carriers: Vec<String>,
     /// What the accounts that it pays to look like.
     pub account_format: Option<Arc<AccountFormat>>,
+    /// Whether a mobile service pays to landlines and service numbers, too.
+    pub takes_landlines: bool,
     /// What a payment of a postpaid bill may come to.
     pub bill_amount: BillAmount,
     /// What `datePaymentReceived` says.
@@ -50,6 +52,7 @@ pub(super) const ENTRIES: &[&str] = &[
     "max",
     "carriers",
     "account_format",
+    "takes_landlines",
     "bill_amount",
     "date_payment_received",
     "repeats",

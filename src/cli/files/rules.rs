@@ -8,7 +8,7 @@ use super::open::open;
 use crate::cli::Error;
 use crate::cli::config::Settings;
 use crate::dialect::OWN_EXTRA;
-use crate::domain::{Msisdn, ServiceCode};
+use crate::domain::{BANK_MEMBERS, Msisdn, ServiceCode};
 use crate::intake::{BankDirectory, Documents, Rules, ServiceRule, WireRules};
 
 /// The rules of the configuration, as intake takes them, for a file that lies in `folder`.
@@ -24,6 +24,7 @@ pub(in crate::cli) fn of(settings: &Settings, folder: &Path) -> Result<Rules, Er
                     min: service.min,
                     max: service.max,
                     account_format: service.account_format.clone(),
+                    takes_landlines: service.takes_landlines,
                 };
                 (code.clone(), rule)
             })
@@ -63,6 +64,12 @@ fn wire(settings: &Settings) -> WireRules {
         decimals: dialect.decimals.clone(),
         extra_types: dialect.extra_types.clone(),
         own_members: renamed.map(|(_, theirs)| theirs.to_lowercase()).collect(),
+        optional_bank_members: BANK_MEMBERS
+            .iter()
+            .map(|(_, member)| *member)
+            .filter(|member| !dialect.required_bank_members.contains(*member))
+            .map(str::to_owned)
+            .collect(),
     }
 }
 

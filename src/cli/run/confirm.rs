@@ -80,9 +80,9 @@ fn lasts(seconds: u64) -> String {
 
 /// What was declared of a batch.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Declared {
-    pub(super) count: Option<u64>,
-    pub(super) total: Option<Money>,
+pub(in crate::cli) struct Declared {
+    pub(in crate::cli) count: Option<u64>,
+    pub(in crate::cli) total: Option<Money>,
 }
 
 impl Declared {

@@ -9,11 +9,12 @@ use super::confirm::Declared;
 use crate::domain::BatchName;
 use crate::engine::Summary;
 use crate::journal::Journal;
+use crate::ledger::duplicate_check::{DuplicateCheck, NotProbed};
 use crate::ledger::recovery::OrdersLost;
 
 /// What is called otherwise now.
 #[derive(Clone, Copy)]
-pub(super) enum What {
+pub(in crate::cli) enum What {
     Account,
     Gateway,
     Both,
@@ -21,7 +22,7 @@ pub(super) enum What {
 
 impl What {
     /// Returns the order as it is typed.
-    pub(super) fn flags(self) -> &'static str {
+    pub(in crate::cli) fn flags(self) -> &'static str {
         match self {
             Self::Account => "--account-moved",
             Self::Gateway => "--gateway-moved",
@@ -30,7 +31,7 @@ impl What {
     }
 
     /// Says what has changed.
-    pub(super) fn changed(self) -> &'static str {
+    pub(in crate::cli) fn changed(self) -> &'static str {
         match self {
             Self::Account => "the account has another name",
             Self::Gateway => "the gateway has another address",
@@ -40,35 +41,55 @@ impl What {
 }
 
 /// What a person orders for one run, beside its options.
-pub(super) struct Orders {
+pub(in crate::cli) struct Orders {
     /// What of where the batch belongs has another name now, and why.
-    pub(super) moved: Option<(What, String)>,
+    pub(in crate::cli) moved: Option<(What, String)>,
     /// A head that the evidence of the batch must have had.
-    pub(super) head: Option<[u8; 32]>,
+    pub(in crate::cli) head: Option<[u8; 32]>,
     /// What the whole batch is to come to.
-    pub(super) declared: Declared,
+    pub(in crate::cli) declared: Declared,
     /// What resumes the run.
-    pub(super) resume: String,
+    pub(in crate::cli) resume: String,
+    /// The one payment of the batch is posted a second time once it is paid.
+    pub(in crate::cli) probes: bool,
 }
 
 /// What a run came to.
-pub(super) struct Outcome {
-    pub(super) summary: Summary,
+pub(in crate::cli) struct Outcome {
+    pub(in crate::cli) summary: Summary,
     /// A run asks whether held lanes have float again.
-    pub(super) reopens_lanes: bool,
+    pub(in crate::cli) reopens_lanes: bool,
     /// Orders of people that the journal does not know of: nothing was posted because of them.
-    pub(super) orders_lost: OrdersLost,
-    pub(super) ledger: Option<crate::sandbox::Verdict>,
+    pub(in crate::cli) orders_lost: OrdersLost,
+    pub(in crate::cli) ledger: Option<crate::sandbox::Verdict>,
+    /// What came of a second post that was ordered.
+    pub(in crate::cli) probed: Option<Probed>,
 }
 
-pub(super) struct Job<'a> {
-    pub(super) session: &'a Session,
-    pub(super) settings: &'a Settings,
-    pub(super) journal: &'a Journal,
-    pub(super) batch: &'a BatchName,
-    pub(super) options: &'a RunOptions,
-    pub(super) orders: Orders,
+pub(in crate::cli) struct Job<'a> {
+    pub(in crate::cli) session: &'a Session,
+    pub(in crate::cli) settings: &'a Settings,
+    pub(in crate::cli) journal: &'a Journal,
+    pub(in crate::cli) batch: &'a BatchName,
+    pub(in crate::cli) options: &'a RunOptions,
+    pub(in crate::cli) orders: Orders,
     /// Orders of people that the journal does not know of: nothing is posted until they were given again.
-    pub(super) orders_lost: OrdersLost,
-    pub(super) drain: CancellationToken,
+    pub(in crate::cli) orders_lost: OrdersLost,
+    pub(in crate::cli) drain: CancellationToken,
+}
+
+/// What came of the second post.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in crate::cli) enum Probed {
+    /// It left, and this was answered.
+    Answered {
+        /// What that shows.
+        check: DuplicateCheck,
+        /// The status code.
+        code: Option<i32>,
+        /// The gateway's words, or why there are none.
+        words: String,
+    },
+    /// It did not leave.
+    Stays(NotProbed),
 }

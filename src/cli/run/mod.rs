@@ -9,9 +9,10 @@ mod confirm;
 mod job;
 mod moved;
 mod preflight;
+mod second_post;
 mod verdict;
 
-use job::{Job, Orders, Outcome, What};
+use job::{Job, Outcome, What};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -35,19 +36,23 @@ use crate::cli::commands::verify;
 use crate::cli::files::input::{Input, declared_total};
 use crate::cli::terminal::output;
 use crate::cli::terminal::progress;
+use crate::cli::words::probe::known_check;
 use crate::domain::{Amount, BatchName, Currency, Money, Pulse, Timestamp, WireZone};
 use crate::engine::{self, Clock, Plan, Run, Summary};
 use crate::gateway::{HttpGateway, Secrets};
 use crate::journal::{Home, Journal, Proof, Reader, RunLock, Standing, Transition};
 use crate::ledger::Purpose;
 use crate::ledger::confirmation::{Answer, Bound, Confirmation};
+use crate::ledger::duplicate_check::DuplicateCheck;
 use crate::ledger::intact::{Extends, extends};
 use crate::ledger::recovery::OrdersLost;
 use crate::ledger::standstill::SILENCE_MAX;
 use crate::report::Owner;
 use crate::sandbox::Sandbox;
 use callback_endpoint::CallbackEndpoint;
-use confirm::Declared;
+pub(in crate::cli) use confirm::Declared;
+pub(in crate::cli) use job::Orders;
+pub(in crate::cli) use job::Probed;
 use verdict::conclude;
 
 /// Payments moved by callbacks that wait for the run to hear of them.
@@ -87,6 +92,7 @@ pub(super) async fn run(session: &Session, arguments: RunArguments) -> Result<Ex
             "To resume: {}",
             run_command(&batch, Purpose::of_command(options.sandbox))
         ),
+        probes: false,
     };
     let outcome = carry_out(session, settings, &journal, &batch, &options, orders).await?;
     conclude(session, &journal, &batch, &outcome, None).await
@@ -158,6 +164,7 @@ pub(super) async fn pay(session: &Session, arguments: PayArguments) -> Result<Ex
         head,
         declared,
         resume: "To resume: the same command again".to_owned(),
+        probes: false,
     };
     let outcome = carry_out(session, settings, &journal, &batch, &options, orders).await?;
     conclude(session, &journal, &batch, &outcome, Some(out)).await
@@ -216,7 +223,7 @@ fn refuse_other_purpose(
     }
 }
 
-async fn carry_out(
+pub(in crate::cli) async fn carry_out(
     session: &Session,
     mut settings: Settings,
     journal: &Journal,
@@ -277,8 +284,10 @@ async fn carry_out(
     if let Some(sandbox) = sandbox {
         sandbox.shutdown().await;
     }
+    let (summary, probed) = outcome?;
     Ok(Outcome {
-        summary: outcome?,
+        summary,
+        probed,
         reopens_lanes: settings.profile.float.reopen_lanes,
         orders_lost,
         ledger,
@@ -307,7 +316,7 @@ impl Job<'_> {
         )))
     }
 
-    async fn run(self, sandbox: Option<&Sandbox>) -> Result<Summary, Error> {
+    async fn run(self, sandbox: Option<&Sandbox>) -> Result<(Summary, Option<Probed>), Error> {
         let identity = sandbox.map(Sandbox::identity);
         let home = Home {
             accepts_reading: gateway::accepts_reading(
@@ -319,9 +328,14 @@ impl Job<'_> {
         if sandbox.is_none() {
             self.is_of_the_originator()?;
         }
+        let duplicates = self.journal.duplicate_probe(home.clone()).await?;
         let pulse = Arc::new(Pulse::of_machine(SILENCE_MAX));
+        let mut profile = gateway::profile(self.settings)?;
+        profile.duplicate_check_proven |= duplicates
+            .as_ref()
+            .is_some_and(|probe| probe.check == DuplicateCheck::Refuses);
         let client = Arc::new(
-            HttpGateway::new(gateway::profile(self.settings)?)
+            HttpGateway::new(profile)
                 .map_err(|error| Error::refused(format!("gateway: {error}")))?
                 .with_pulse(Arc::clone(&pulse)),
         );
@@ -354,6 +368,12 @@ impl Job<'_> {
                 Confirmation::of(shown.open(), Bound::NOTHING, Answer::Flag)
             }
             None => {
+                if shown.open().count > 0 && !self.orders.probes {
+                    let zone = self.settings.profile.time_zone.clone();
+                    let dialect = &self.settings.dialect.dialect;
+                    let told = known_check(duplicates.as_ref(), dialect, zone);
+                    told.iter().for_each(|text| self.session.note(text));
+                }
                 confirm::notes(self.session, self.journal, self.batch, &shown).await?;
                 let yes = self.options.yes;
                 confirm::confirm(self.settings, self.batch, &shown, yes).await?
@@ -401,7 +421,7 @@ impl Job<'_> {
         confirmation: Confirmation,
         door: Option<CallbackEndpoint>,
         pulse: Arc<Pulse>,
-    ) -> Result<Summary, Error> {
+    ) -> Result<(Summary, Option<Probed>), Error> {
         let callbacks = door.is_some();
         let policy = gateway::policy(self.settings, callbacks);
         let (sender, moved) = mpsc::channel(CALLBACKS);
@@ -430,14 +450,14 @@ impl Job<'_> {
         ));
         let plan = Plan {
             journal: self.journal.clone(),
-            gateway: client,
+            gateway: Arc::clone(&client),
             batch: self.batch.clone(),
-            home,
+            home: home.clone(),
             confirmation,
             limits: gateway::limits(self.settings, self.options, callbacks)?,
             policy,
             request_timeout: self.settings.profile.limits.request_timeout,
-            addresses,
+            addresses: addresses.clone(),
             clock: Clock::start(),
             pulse,
         };
@@ -450,12 +470,20 @@ impl Job<'_> {
             },
         )
         .await;
+        // While callbacks are still taken: the second post may have one of its own.
+        let probed = match self.orders.probes && outcome.is_ok() && self.orders_lost.is_none() {
+            true => Some(
+                self.post_a_second_time(&client, &home, addresses.as_ref())
+                    .await,
+            ),
+            false => None,
+        };
         closing.cancel();
         background.close();
         background.wait().await;
         // The sender is gone with the run, so that the screen ends by itself.
         let _ = screen.await;
-        Ok(outcome?)
+        Ok((outcome?, probed.transpose()?))
     }
 
     async fn serve(

@@ -41,17 +41,38 @@ pub(in crate::cli) async fn ask(
     typed: Typed<'_>,
     nothing: &str,
 ) -> Result<(), Error> {
+    let question = match typed {
+        Typed::Yes => format!("{question} [y/N] "),
+        Typed::Words(words) => format!("{question}\nType {words:?} to go on: "),
+        Typed::Text(text) => {
+            format!("{question}\nIf it was posted from there, type {text:?} to go on: ")
+        }
+    };
+    let answer = heard(&question).await?;
+    let answer = answer.trim();
+    let agreed = match typed {
+        Typed::Yes => answer.eq_ignore_ascii_case("y") || answer.eq_ignore_ascii_case("yes"),
+        Typed::Words(words) => answer.eq_ignore_ascii_case(words),
+        Typed::Text(text) => answer == text,
+    };
+    match agreed {
+        true => Ok(()),
+        false => Err(Error::refused(format!("not confirmed; {nothing}"))),
+    }
+}
+
+/// Asks the person at the terminal, and returns what was typed: nothing after Ctrl-C, and at the end of the input.
+///
+/// # Errors
+/// The terminal cannot be read.
+pub(in crate::cli) async fn heard(question: &str) -> Result<String, Error> {
     let unavailable = |error| Error::unexpected(format!("signals cannot be heard: {error}"));
     let mut interrupt = signal(SignalKind::interrupt()).map_err(unavailable)?;
     let mut terminate = signal(SignalKind::terminate()).map_err(unavailable)?;
     ASKING.store(true, Ordering::SeqCst);
     #[allow(clippy::print_stderr, reason = "a question at the terminal")]
-    match typed {
-        Typed::Yes => eprint!("{question} [y/N] "),
-        Typed::Words(words) => eprint!("{question}\nType {words:?} to go on: "),
-        Typed::Text(text) => {
-            eprint!("{question}\nIf it was posted from there, type {text:?} to go on: ")
-        }
+    {
+        eprint!("{question}");
     }
     let _ = std::io::stderr().flush();
     // A thread of its own: the runtime would wait for one of its own until somebody presses Enter.
@@ -71,16 +92,7 @@ pub(in crate::cli) async fn ask(
         // The next sentence begins a line of its own.
         crate::cli::terminal::output::note("");
     }
-    let answer = answer.trim();
-    let agreed = match typed {
-        Typed::Yes => answer.eq_ignore_ascii_case("y") || answer.eq_ignore_ascii_case("yes"),
-        Typed::Words(words) => answer.eq_ignore_ascii_case(words),
-        Typed::Text(text) => answer == text,
-    };
-    match agreed {
-        true => Ok(()),
-        false => Err(Error::refused(format!("not confirmed; {nothing}"))),
-    }
+    Ok(answer)
 }
 
 /// Asks the person at the terminal whether this is to be done. Without anybody to ask, `--yes` is the answer.

@@ -1,7 +1,10 @@
 //! What a probe saw, beside what the dialect expected. Pure.
 
 use crate::dialect::Dialect;
+use crate::domain::WireZone;
 use crate::gateway::{Reply, Signal, StopReason};
+use crate::journal::DuplicateProbe;
+use crate::ledger::duplicate_check::DuplicateCheck;
 use crate::lifecycle::{Class, CodeMeaning, CodeTable, Event};
 
 /// Whether an answer is as expected.
@@ -123,7 +126,7 @@ fn of_answer(
         return Finding::expected(
             STEP,
             format!(
-                "{told}, the dialect's words for \"not found\": they count once the gateway was seen to refuse a duplicate, and until then a person decides"
+                "{told}, the dialect's words for \"not found\": they count once `disburse probe --pay FILE` has seen that the gateway refuses an identifier that it has, and until then a person decides"
             ),
         );
     }
@@ -138,6 +141,45 @@ fn of_answer(
         )],
     };
     Finding::otherwise(STEP, told, lines)
+}
+
+/// Says before a batch starts what is known of the gateway's check for duplicates; that nothing is known is said where words for
+/// "not found" wait for it.
+pub(in crate::cli) fn known_check(
+    known: Option<&DuplicateProbe>,
+    dialect: &Dialect,
+    zone: Option<WireZone>,
+) -> Option<String> {
+    let when = |probe: &DuplicateProbe| {
+        let zone = zone.clone().unwrap_or_else(WireZone::utc);
+        format!(
+            "seen {} with batch {}",
+            zone.format_named(probe.at),
+            probe.batch
+        )
+    };
+    match known {
+        None => dialect.replies.not_found_words.as_ref().map(|_| {
+            "check for duplicates: not probed, so that this dialect's words for \"not found\" do not count; `disburse probe --pay FILE` shows \
+             with one small payment whether the gateway refuses an identifier that it has"
+                .to_owned()
+        }),
+        Some(probe) => Some(match probe.check {
+            DuplicateCheck::Refuses => format!(
+                "check for duplicates: this gateway refuses an identifier that it has ({})",
+                when(probe)
+            ),
+            DuplicateCheck::Accepts => format!(
+                "check for duplicates: this gateway has NONE: it took an identifier that it had ({}). The journal alone keeps payments from \
+                 being made twice: never post the same batch from another journal",
+                when(probe)
+            ),
+            DuplicateCheck::Unclear => format!(
+                "check for duplicates: not known; the last probe was unclear ({})",
+                when(probe)
+            ),
+        }),
+    }
 }
 
 #[cfg(test)]

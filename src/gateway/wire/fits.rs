@@ -2,7 +2,7 @@
 //! dialect was chosen.
 
 use crate::dialect::{Dialect, ExtraType, OWN_EXTRA};
-use crate::domain::Payment;
+use crate::domain::{BANK_MEMBERS, Instruction, Payment};
 
 /// Says why a row cannot be said in the dialect; `None` where it can.
 #[must_use]
@@ -14,6 +14,11 @@ pub fn misfit(payment: &Payment, dialect: &Dialect) -> Option<String> {
         ));
     }
     let row = &payment.instruction;
+    if let Some(member) = lacking_bank_member(row, dialect) {
+        return Some(format!(
+            "{member} is missing, which this gateway needs of a payment to a bank"
+        ));
+    }
     if dialect.is_the_document() {
         return None;
     }
@@ -44,4 +49,15 @@ pub fn misfit(payment: &Payment, dialect: &Dialect) -> Option<String> {
             _ => None,
         }
     })
+}
+
+/// Returns the first member that a payment to a bank must have and lacks.
+fn lacking_bank_member<'d>(row: &Instruction, dialect: &'d Dialect) -> Option<&'d str> {
+    let has = |member: &str| row.extra_members().any(|(name, _)| name == member);
+    // Whatever pays to a bank names the account there.
+    if row.extra.is_empty() || !has(BANK_MEMBERS[3].1) {
+        return None;
+    }
+    let required = dialect.required_bank_members.iter();
+    required.map(String::as_str).find(|member| !has(member))
 }

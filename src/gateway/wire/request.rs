@@ -181,10 +181,10 @@ impl Requests {
         put(out, &labels.narration);
         write_text(out, &row.narration);
         put(out, &labels.date_payment_received);
-        if self.undated.contains(&row.service) {
-            write_text(out, "");
-        } else {
-            write_text(out, &self.zone.format(payment.received_at));
+        match row.date_received() {
+            Some(date) => write_text(out, date),
+            None if self.undated.contains(&row.service) => write_text(out, ""),
+            None => write_text(out, &self.zone.format(payment.received_at)),
         }
         put(out, &labels.currency_code);
         write_text(out, row.money.currency.code());

@@ -1,5 +1,7 @@
 //! The bank that is paid to, and the account there (section 2.3).
 
+use std::collections::BTreeSet;
+
 use crate::domain::{Instruction, Money, PaymentKind};
 
 use super::super::banks::BankDirectory;
@@ -23,6 +25,7 @@ pub(super) fn check(
     record: &Record,
     service: Option<&Service>,
     banks: Option<&BankDirectory>,
+    optional: &BTreeSet<String>,
     found: &mut Findings,
 ) -> Vec<(String, String)> {
     let pays_to_bank = service.is_some_and(is_bank);
@@ -59,7 +62,7 @@ pub(super) fn check(
                     && text.is_empty()
                     && banks.is_some()
                     && found.has(Field::BankCode) => {}
-            Some(service) if is_bank(service) && text.is_empty() => {
+            Some(service) if is_bank(service) && text.is_empty() && !optional.contains(member) => {
                 let expected = format!("a value, which {} needs (section 2.3)", service.code);
                 found.missing(field, &expected);
             }

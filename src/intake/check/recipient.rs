@@ -1,6 +1,6 @@
 //! Who is paid: phone number, account, bank, and further members of `extraData`.
 
-use crate::domain::{ACCOUNT_CHARACTERS_MIN, Country, Msisdn, MsisdnError, PaymentKind};
+use crate::domain::{ACCOUNT_CHARACTERS_MIN, Country, Line, Msisdn, MsisdnError, PaymentKind};
 use crate::ledger::likeness::folded;
 
 use super::super::columns::{Column, ColumnMap, Field, extra_name};
@@ -22,6 +22,7 @@ const FOREIGN_DIGITS_MIN: usize = 11;
 /// The columns that say who is paid.
 pub(super) struct Recipient {
     pub msisdn: Option<Msisdn>,
+    line: Option<Line>,
     pub account_number: String,
     pub extra: Vec<(String, String)>,
 }
@@ -35,20 +36,33 @@ pub(super) fn check(
     rules: &Rules,
     found: &mut Findings,
 ) -> Recipient {
-    let banks = rules.banks.as_deref();
     let kind = service.and_then(Service::kind);
     let written = layout.cell(record, Field::Msisdn);
     let bank_account = layout.cell(record, Field::BankAccountNumber);
-    let msisdn = match rules.bank_msisdn {
+    let parsed = match rules.bank_msisdn {
         // The interface wants a number, and the bank does not.
-        Some(number) if written.is_empty() && pays_bank(kind, bank_account) => Some(number),
+        Some(number) if written.is_empty() && pays_bank(kind, bank_account) => {
+            Some((number, Line::Mobile))
+        }
         _ => msisdn(written, country, found),
     };
-    let mut extra = bank::check(layout, record, service, banks, found);
+    let (msisdn, line) = (
+        parsed.map(|(msisdn, _)| msisdn),
+        parsed.map(|(_, line)| line),
+    );
+    let mut extra = bank::check(
+        layout,
+        record,
+        service,
+        rules.banks.as_deref(),
+        &rules.wire.optional_bank_members,
+        found,
+    );
     let account_number = account(layout, record, service, kind, country, msisdn, found);
     further(layout, record, &mut extra, found);
     Recipient {
         msisdn,
+        line,
         account_number,
         extra,
     }
@@ -60,15 +74,15 @@ fn pays_bank(kind: Option<PaymentKind>, bank_account: &str) -> bool {
         || kind.is_none() && !bank_account.is_empty()
 }
 
-fn msisdn(cell: &str, country: Option<Country>, found: &mut Findings) -> Option<Msisdn> {
+fn msisdn(cell: &str, country: Option<Country>, found: &mut Findings) -> Option<(Msisdn, Line)> {
     if cell.is_empty() {
         found.missing(Field::Msisdn, "a phone number with its country code");
         return None;
     }
     // Without its country no number can be judged, and the country's own error says so.
-    let parsed = country.map(|country| Msisdn::parse(cell, country));
-    if let Some(Ok(msisdn)) = parsed {
-        return Some(msisdn);
+    let parsed = country.map(|country| Msisdn::parse_line(cell, country));
+    if let Some(Ok(number)) = parsed {
+        return Some(number);
     }
     if let Some(cause) = damage::of_digits(cell) {
         found.cell(Field::Msisdn, cause, cell);
@@ -158,31 +172,41 @@ pub(super) fn oddity_of_account(
     Some((field, cause))
 }
 
-/// Returns what is expected of the account of a mobile service that is no phone number: a payout to a wallet names the number of the
-/// wallet (section 1), and what else stands there is a piece of another cell.
+/// Returns what is expected of who receives from a mobile service: a payout to a wallet names the number of the wallet (section 1), so
+/// that another account is a piece of another cell, and a landline has no wallet.
 pub(super) fn oddity_of_phone(
     service: Option<&Service>,
     country: Option<Country>,
     recipient: &Recipient,
 ) -> Option<(Field, String)> {
     let (service, country) = (service?, country?);
-    let account = recipient.account_number.as_str();
-    let is_own = || {
-        let own = recipient.msisdn.as_ref();
-        own.is_some_and(|own| own.as_str() == account)
-    };
-    if !service.kind()?.account_defaults_to_msisdn()
-        || account.is_empty()
-        || is_own()
-        || Msisdn::parse(account, country).is_ok()
-    {
+    let rule = service.rule.as_ref()?;
+    if !rule.kind.account_defaults_to_msisdn() {
         return None;
     }
-    let cause = format!(
-        "expected the phone number of who receives, or nothing: {} pays to phone numbers",
-        service.code
-    );
-    Some((Field::AccountNumber, cause))
+    let account = recipient.account_number.as_str();
+    let own = recipient.msisdn.as_ref();
+    let (field, line) = match account {
+        "" => (Field::Msisdn, recipient.line),
+        _ if own.is_some_and(|own| own.as_str() == account) => (Field::Msisdn, recipient.line),
+        _ => match Msisdn::parse_line(account, country) {
+            Ok((_, line)) => (Field::AccountNumber, Some(line)),
+            Err(_) => {
+                let cause = format!(
+                    "expected the phone number of who receives, or nothing: {} pays to phone numbers",
+                    service.code
+                );
+                return Some((Field::AccountNumber, cause));
+            }
+        },
+    };
+    (line == Some(Line::Landline) && !rule.takes_landlines).then(|| {
+        let cause = format!(
+            "expected a mobile number, as {} pays to ({}); the numbering plan of {country} has this one as a landline or a service number",
+            service.code, rule.kind
+        );
+        (field, cause)
+    })
 }
 
 /// Brings the account of a mobile service into the wire's form when it is a phone number (section 2.3).

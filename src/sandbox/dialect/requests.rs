@@ -46,26 +46,43 @@ pub(in crate::sandbox) enum Judged {
 impl Asked {
     /// Returns what a path and a method ask for.
     pub(in crate::sandbox) fn of(dialect: &Dialect, method: &Method, path: &str) -> Option<Self> {
-        let is = |wanted: dialect::Method| {
-            *method
-                == match wanted {
-                    dialect::Method::Post => Method::POST,
-                    dialect::Method::Put => Method::PUT,
-                }
-        };
-        let calls = Operation::ALL.iter().map(|(of, ..)| dialect.call(*of));
-        let mut calls = calls.filter(|call| is(call.method));
-        if calls.any(|call| call.path.as_deref().unwrap_or(PAYMENTS) == path) {
-            return Some(Self::Payments);
-        }
-        let (lookup, upload) = (&dialect.lookup, &dialect.upload);
-        match path {
-            _ if dialect.token_path == path && *method == Method::POST => Some(Self::Token),
-            _ if lookup.path == path && is(lookup.method) => Some(Self::Lookup),
-            _ if upload.path == path && is(upload.method) => Some(Self::Upload),
-            _ => None,
-        }
+        at(dialect, path)
+            .find(|(taken, _)| taken == method)
+            .map(|(_, asked)| asked)
     }
+
+    /// Returns the methods that a path takes.
+    pub(in crate::sandbox) fn methods(dialect: &Dialect, path: &str) -> Vec<Method> {
+        let mut methods: Vec<Method> = Vec::new();
+        for (method, _) in at(dialect, path) {
+            if !methods.contains(&method) {
+                methods.push(method);
+            }
+        }
+        methods
+    }
+}
+
+/// Returns what may be asked for at a path, and by which method.
+fn at(dialect: &Dialect, path: &str) -> impl Iterator<Item = (Method, Asked)> {
+    let method = |of: dialect::Method| match of {
+        dialect::Method::Post => Method::POST,
+        dialect::Method::Put => Method::PUT,
+    };
+    let calls = Operation::ALL.iter().map(|(of, ..)| dialect.call(*of));
+    let mut all: Vec<(Method, Asked)> = calls
+        .filter(|call| call.path.as_deref().unwrap_or(PAYMENTS) == path)
+        .map(|call| (method(call.method), Asked::Payments))
+        .collect();
+    let (lookup, upload) = (&dialect.lookup, &dialect.upload);
+    let beside = [
+        (&dialect.token_path, Method::POST, Asked::Token),
+        (&lookup.path, method(lookup.method), Asked::Lookup),
+        (&upload.path, method(upload.method), Asked::Upload),
+    ];
+    let beside = beside.into_iter().filter(|(known, ..)| *known == path);
+    all.extend(beside.map(|(_, method, asked)| (method, asked)));
+    all.into_iter()
 }
 
 /// Judges a request on the payment path.

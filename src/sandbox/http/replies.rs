@@ -1,12 +1,13 @@
 //! HTTP replies, sound and broken.
 
+use std::borrow::Cow;
 use std::convert::Infallible;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use axum::body::{Body, Bytes};
-use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE, RETRY_AFTER};
-use axum::http::{HeaderValue, Response as HttpResponse, StatusCode};
+use axum::http::header::{ALLOW, CONTENT_LENGTH, CONTENT_TYPE, RETRY_AFTER};
+use axum::http::{HeaderValue, Method, Response as HttpResponse, StatusCode};
 use axum::response::Response;
 use hyper::body::Frame;
 
@@ -57,17 +58,27 @@ pub(in crate::sandbox) fn method_not_allowed() -> Response {
     )
 }
 
+/// The path takes these methods, and no other.
+pub(in crate::sandbox) fn takes_only(methods: &[Method]) -> Response {
+    let names: Vec<&str> = methods.iter().map(Method::as_str).collect();
+    let mut reply = method_not_allowed();
+    if let Ok(names) = HeaderValue::from_str(&names.join(", ")) {
+        reply.headers_mut().insert(ALLOW, names);
+    }
+    reply
+}
+
 /// A page for a person.
 pub(in crate::sandbox) fn page(html: String) -> Response {
     reply(StatusCode::OK, HTML, html)
 }
 
 /// A YAML document.
-pub(in crate::sandbox) fn yaml(text: &'static str) -> Response {
+pub(in crate::sandbox) fn yaml(text: Cow<'static, str>) -> Response {
     reply(
         StatusCode::OK,
         HeaderValue::from_static("application/yaml"),
-        text,
+        Body::from(text),
     )
 }
 

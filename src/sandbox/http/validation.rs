@@ -1,5 +1,7 @@
 //! The fields of a post, judged one after another (sections 2.3, 4.5 and 7.2).
 
+use std::collections::BTreeSet;
+
 use serde_json::Value;
 
 use super::codes::Refusal;
@@ -34,6 +36,7 @@ pub(in crate::sandbox) fn validate(
     bytes: &str,
     services: &[Service],
     documents: &Documents,
+    required_of_banks: &BTreeSet<String>,
 ) -> Result<Post, Refusal> {
     let service = services
         .iter()
@@ -69,9 +72,9 @@ pub(in crate::sandbox) fn validate(
     }
     match service.kind {
         PaymentKind::MobileMoney | PaymentKind::Airtime | PaymentKind::BillPrepaid => {}
-        PaymentKind::Bank => check_bank(&extra)?,
+        PaymentKind::Bank => check_bank(&extra, required_of_banks)?,
         PaymentKind::Rtgs => {
-            check_bank(&extra)?;
+            check_bank(&extra, required_of_banks)?;
             check_document(packet, &extra, money, documents)?;
         }
         PaymentKind::BillPostpaid => match bill_account(&packet.account) {
@@ -177,7 +180,7 @@ fn check_date(date: Option<&str>) -> Result<(), Refusal> {
     }
 }
 
-fn check_bank(extra: &Extra) -> Result<(), Refusal> {
+fn check_bank(extra: &Extra, required: &BTreeSet<String>) -> Result<(), Refusal> {
     let name = extra.destination_bank_name.as_ref();
     for (key, value) in [
         ("destinationBankCode", extra.destination_bank_code.as_ref()),
@@ -197,6 +200,7 @@ fn check_bank(extra: &Extra) -> Result<(), Refusal> {
         match value {
             Some(Value::String(text)) if !text.trim().is_empty() => {}
             Some(Value::Number(_)) => {}
+            None | Some(Value::Null | Value::String(_)) if !required.contains(key) => {}
             None | Some(Value::Null | Value::String(_)) => {
                 return Err(Refusal::of_field(format!("extraData.{key} is missing")));
             }

@@ -151,7 +151,8 @@ fn judge_one(
         return gateway.duplicate(book, &packet.id.as_ref().into(), digest(bytes));
     }
     let documents = &book.ledger.documents;
-    match validate(packet, bytes, gateway.services(), documents) {
+    let required = &gateway.options.dialect.required_bank_members;
+    match validate(packet, bytes, gateway.services(), documents, required) {
         Ok(post) => {
             let attempt = book.ledger.posts(&post.id) + 1;
             gateway.take(book, post, attempt)
@@ -185,7 +186,8 @@ fn defer(
     bytes: &str,
 ) -> Result<(), Error> {
     let documents = &book.ledger.documents;
-    let post = match validate(packet, bytes, gateway.services(), documents) {
+    let required = &gateway.options.dialect.required_bank_members;
+    let post = match validate(packet, bytes, gateway.services(), documents, required) {
         Ok(post) if check_id(&packet.id).is_ok() => post,
         _ => return ignore(book, packet, bytes),
     };

@@ -1,6 +1,7 @@
 //! The sandbox as its callers see it: over HTTP on loopback.
 
 mod callbacks;
+mod description;
 mod faults;
 mod fields;
 mod inquiries;

@@ -10,8 +10,8 @@ use crate::simulation::scene::Scene;
 /// Codes that prove an end, as the interface has them.
 pub(in crate::simulation) const PAID: [i32; 2] = [140, 183];
 pub(in crate::simulation) const FAILED: [i32; 6] = [141, 180, 106, 110, 120, 231];
-/// What ends a retry that the gateway does not have, once an earlier generation is paid.
-const SUPERSEDED: i32 = 143;
+/// What ends a retry that the gateway does not have, once an earlier generation is paid; the second one by a dialect's words.
+const SUPERSEDED: [i32; 2] = [143, 174];
 
 const SECOND_MS: u64 = 1_000;
 
@@ -143,7 +143,7 @@ impl Scene {
                 superseded,
                 ..
             } = generation;
-            if *superseded && *code == Some(SUPERSEDED) {
+            if *superseded && code.is_some_and(|code| SUPERSEDED.contains(&code)) {
                 continue;
             }
             let (proofs, rule): (&[i32], _) = match state {

@@ -69,7 +69,7 @@ impl Scene {
             amend: true,
             source: "failed.csv".into(),
             repeats: Some(self.again.terms()),
-            ..plan(now, false)
+            ..plan(self.form(), now, false)
         };
         let journal = self.open(None, &CancellationToken::new());
         journal.load(plan, receiver).await

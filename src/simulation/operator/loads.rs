@@ -168,7 +168,7 @@ impl Scene {
             batch,
             repeats: Some(terms.clone()),
             skip_bad_rows: skips,
-            ..plan(now, false)
+            ..plan(self.form(), now, false)
         };
         let loaded = journal.load(plan, receiver).await?;
         let text = match &loaded {

@@ -84,7 +84,7 @@ impl Scene {
         let now = self.world.lock().wall_now();
         let plan = LoadPlan {
             amend,
-            ..plan(now, presume_posted)
+            ..plan(self.form(), now, presume_posted)
         };
         match journal.load(plan, receiver).await {
             Ok(Loaded::New(_) | Loaded::AlreadyLoaded(_)) => {

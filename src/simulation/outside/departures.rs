@@ -57,7 +57,7 @@ pub(in crate::simulation) const NOT_OVER: &str =
     and t.evidence_id > (select min(f.evidence_id) from evidence f where f.seq = l.seq
         and (f.event = 10 or f.event in (5, 6, 8) and f.code in (141, 180, 106, 110, 120, 231)))
     and not exists (select 1 from evidence g where g.seq = l.seq and g.evidence_id > t.evidence_id
-        and (g.event = 10 or g.event = 6 and g.code in (141, 143, 180, 106, 110, 120, 231)))))";
+        and (g.event = 10 or g.event = 6 and g.code in (141, 143, 174, 180, 106, 110, 120, 231)))))";
 
 /// Earlier generations of a payment; how those stand that may yet be paid.
 fn ancestors(

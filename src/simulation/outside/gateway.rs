@@ -11,6 +11,9 @@ const ERRORS: [u16; 4] = [500, 502, 503, 504];
 const LOCKED_OUT: &[u8] =
     br#"{"authStatus":{"authStatusCode":132,"authStatusDescription":""},"results":[]}"#;
 const REFUSALS: [i32; 4] = [106, 110, 120, 231];
+/// What a server error says of payments of which it knows nothing.
+const LIES: [i32; 2] = [141, 140];
+
 fn envelope(entries: &[String]) -> Vec<u8> {
     format!(
         r#"{{"authStatus":{{"authStatusCode":131,"authStatusDescription":""}},"results":[{}]}}"#,
@@ -40,12 +43,18 @@ const OTHER: &str = r#""amount":"90,000.00","currencyCode":"KES""#;
 impl Shape {
     fn back(&mut self, reply: oneshot::Sender<Answer>, answer: Answer) {
         let delay = self.delay(|f| f.network_ms);
+        let answer = self.speech.said(answer);
         self.plan(delay, SimEvent::Reply(reply, answer));
     }
 
-    fn error(&mut self, reply: oneshot::Sender<Answer>) {
+    /// A server error, with entries where somebody reads them.
+    fn error(&mut self, entries: &[String], reply: oneshot::Sender<Answer>) {
         let status = ERRORS[self.rng.usize(0..ERRORS.len())];
-        self.back(reply, Answer::nothing(status, b"<html>".to_vec()));
+        let body = match self.speech.reads_server_errors() && !entries.is_empty() {
+            true => envelope(entries),
+            false => b"<html>".to_vec(),
+        };
+        self.back(reply, Answer::nothing(status, body));
     }
 
     /// Nobody is let in.
@@ -62,7 +71,7 @@ impl Shape {
     ) {
         if self.chance(|f| f.error_before) {
             self.note(|| "post met a server error, nothing done".into());
-            return self.error(reply);
+            return self.error(&[], reply);
         }
         if self.chance(|f| f.locked_out) {
             let ids = packets.iter().map(|packet| packet.id).collect();
@@ -117,7 +126,7 @@ impl Shape {
             return;
         }
         if self.chance(|f| f.error_after) {
-            return self.error(reply);
+            return self.error(&entries, reply);
         }
         let mut body = envelope(&entries);
         if self.chance(|f| f.garbled) {
@@ -177,7 +186,11 @@ impl Shape {
         code: i32,
         number: u64,
     ) -> String {
-        self.account(id).told.insert(code);
+        let told = match code {
+            143 => self.speech.not_found_code(),
+            code => code,
+        };
+        self.account(id).told.extend([code, told]);
         entry(id.as_str(), code, number)
     }
 
@@ -306,14 +319,18 @@ impl Shape {
     ) {
         if self.chance(|f| f.query_error) {
             if self.rng.bool() {
-                return self.error(reply);
+                // Whatever it says of an end, it is none.
+                let lie = |id: &PayerTransactionId| entry(id.as_str(), LIES[ids.len() % 2], 1);
+                let lies: Vec<_> = ids.iter().map(lie).collect();
+                return self.error(&lies, reply);
             }
             return self.back(reply, Answer::HangUp);
         }
         if self.chance(|f| f.locked_out) {
             return self.lock_out(Vec::new(), reply);
         }
-        if self.chance(|f| f.query_stripped) {
+        // Where no reply says who was let in, none is without it.
+        if self.chance(|f| f.query_stripped) && self.speech.tells_who() {
             let entries: Vec<_> = ids.iter().map(|id| entry(id.as_str(), 180, 1)).collect();
             let body = format!(r#"{{"results":[{}]}}"#, entries.join(","));
             return self.back(reply, Answer::nothing(200, body.into_bytes()));
@@ -350,6 +367,8 @@ impl Shape {
                 .is_some_and(|at| now >= at + self.faults.index_lag_ms)
                 && !(hides && account.hidden);
             let code = match (account.end, account.refused) {
+                // Words that do not count are said of whatever there is.
+                _ if vague && self.speech.denies_in_vain() => 143,
                 _ if vague => 104,
                 (_, Some(code))
                     if account.accepted_at.is_none() && self.faults.remembers_refusals =>
@@ -368,7 +387,7 @@ impl Shape {
             }
             let entry = self.tell(*id, code, account.number);
             entries.push(self.named(*id, entry));
-            if code == 143 {
+            if code == 143 && !vague {
                 proofs.push((*id, Proof::NotFound));
             }
         }

@@ -8,11 +8,13 @@ use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
 use super::packet::{Answer, Packet, Proof};
+use super::speech::Speech;
 use super::world::{SimEvent, World};
 use crate::domain::{Currency, PayerTransactionId, ServiceCode};
 use crate::gateway::simulated::{Failure, Question, Response, classify, failed};
 use crate::gateway::{
     FloatBalance, Gateway, Inquiry, OperationError, Outgoing, Reply, Scrub, wire::Requests,
+    wire::in_our_words,
 };
 use crate::journal::simulated::Disk;
 use crate::lifecycle::CodeTable;
@@ -27,6 +29,7 @@ pub(in crate::simulation) struct Line {
     pub dead: CancellationToken,
     pub disk: Disk,
     pub requests: Requests,
+    pub speech: Speech,
     pub codes: CodeTable,
     pub timeout: Duration,
     /// Payments per second.
@@ -81,10 +84,11 @@ impl Line {
         match answer {
             Some(Answer::Body(status, body, proofs)) => {
                 self.world.lock().prove(&proofs);
-                let replies = &crate::dialect::Dialect::document().replies;
+                let dialect = &self.speech.dialect;
+                let body = in_our_words(&body, &dialect.names);
                 let response = Response {
-                    replies,
-                    not_found_words_count: false,
+                    replies: &dialect.replies,
+                    not_found_words_count: self.speech.not_found_words_count,
                     status,
                     retry_after: None,
                     body: Ok(&body),

@@ -6,4 +6,5 @@ pub(super) mod file_service;
 pub(super) mod gateway;
 pub(super) mod line;
 pub(super) mod packet;
+pub(super) mod speech;
 pub(super) mod world;

@@ -9,6 +9,7 @@ use tokio::sync::{Notify, oneshot};
 use tokio::time::Instant;
 
 use super::packet::{Answer, Departures, Hold, Packet};
+use super::speech::Speech;
 use crate::callback;
 use crate::domain::{BootTime, Instruction, PayerTransactionId, Timestamp};
 use crate::journal::simulated::Disk;
@@ -102,6 +103,8 @@ pub(in crate::simulation) struct Shape {
     /// The journal.
     pub disk: Option<Disk>,
     pub faults: Faults,
+    /// What its gateway speaks.
+    pub speech: Speech,
     queue: BTreeMap<(u64, u64), SimEvent>,
     serial: u64,
     base_ms: u64,
@@ -155,6 +158,7 @@ impl World {
                 rng,
                 disk: None,
                 faults,
+                speech: Speech::of(seed),
                 queue: BTreeMap::new(),
                 serial: 0,
                 base_ms: 0,
@@ -247,7 +251,8 @@ impl World {
                 self.push_bodies(shape, id, (0..count).map(body).collect());
             }
             SimEvent::Stray(id) => {
-                let body = pushed(shape.stray(id));
+                let stray = shape.stray(id);
+                let body = shape.speech.pushed(stray);
                 self.push_bodies(shape, id, vec![body]);
             }
         }
@@ -272,9 +277,11 @@ impl World {
             return;
         }
         let number = shape.account(id).number;
-        let other = shape.other_words(id, number).map(pushed);
+        let other = shape.other_words(id, number);
+        let other = other.map(|packet| shape.speech.pushed(packet));
         let packet = shape.tell(id, code, number);
-        let body = pushed(shape.named(id, packet));
+        let packet = shape.named(id, packet);
+        let body = shape.speech.pushed(packet);
         shape.note(|| format!("callback {id} {code}"));
         let (world, now) = (Arc::clone(self), shape.wall_now().after(shape.ahead));
         tokio::spawn(async move {
@@ -307,12 +314,6 @@ impl World {
             }
         });
     }
-}
-
-fn pushed(packet: String) -> String {
-    format!(
-        r#"{{"function":"GATEWAY.pushPaymentStatus","countryCode":"KE","payload":{{"packet":{packet},"credentials":{{}}}}}}"#
-    )
 }
 
 impl Shape {
@@ -408,6 +409,8 @@ impl Shape {
     /// The bad days are over; returns when.
     pub fn heal(&mut self) -> u64 {
         self.faults = self.faults.healed();
+        // By then somebody has seen what the dialect's words are worth.
+        self.speech.not_found_words_count = true;
         self.note(|| "the gateway is healthy".into());
         self.now()
     }

@@ -4,6 +4,8 @@
 //! passes with the document. Where they are not installed these tests say so and check nothing, unless
 //! `INTERFACE_TOOLS=required` is set, as CI does.
 
+mod dialects;
+mod mirror;
 mod prism;
 mod schemathesis;
 mod tool;

@@ -7,16 +7,21 @@ use super::tool::{Tool, find};
 use crate::sandbox::Sandbox;
 use crate::world::{PATIENCE, Setup, World, free_port};
 
-const SAMPLES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/samples/");
+pub const SAMPLES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/samples/");
 
 /// A validating proxy before a sandbox.
-struct Proxy {
+pub struct Proxy {
     tool: Tool,
-    base_url: String,
+    pub base_url: String,
 }
 
 impl Proxy {
     fn start(world: &World, document: &str, upstream: &str) -> Option<Self> {
+        Self::start_as(world, "prism", document, upstream)
+    }
+
+    /// The same beside others, its output in a file of that name.
+    pub fn start_as(world: &World, name: &str, document: &str, upstream: &str) -> Option<Self> {
         let program = find("prism")?;
         let port = free_port().to_string();
         let arguments = [
@@ -29,7 +34,12 @@ impl Proxy {
             "-p",
             &port,
         ];
-        let mut tool = Tool::start(&program, &world.path(""), "prism.txt", &arguments);
+        let mut tool = Tool::start(
+            &program,
+            &world.path(""),
+            &format!("{name}.txt"),
+            &arguments,
+        );
         let deadline = Instant::now() + PATIENCE;
         while !tool.output().contains("Prism is listening") {
             assert!(!tool.is_over(), "ended: {}", tool.output());
@@ -47,7 +57,7 @@ impl Proxy {
     }
 
     /// The lines that tell of a violation.
-    fn violations(&self) -> Vec<String> {
+    pub fn violations(&self) -> Vec<String> {
         let is_complaint =
             |line: &&str| line.contains("✖") || line.to_ascii_lowercase().contains("violation");
         let output = self.tool.output();
@@ -58,20 +68,30 @@ impl Proxy {
             .collect()
     }
 
-    fn passed(&self, path: &str) -> usize {
-        let forwarded = format!("The upstream call to {path} has returned 20");
-        self.tool.output().matches(&forwarded).count()
+    /// How many calls to what begins so were answered with success.
+    pub fn passed(&self, path: &str) -> usize {
+        let forwarded = format!("The upstream call to {path}");
+        let output = self.tool.output();
+        let passed = output.lines().filter(|line| line.contains(&forwarded));
+        passed
+            .filter(|line| line.contains(" has returned 20"))
+            .count()
     }
+}
+
+/// The services of the samples.
+pub fn services() -> String {
+    let sample = std::fs::read_to_string(format!("{SAMPLES}disburse.toml")).unwrap();
+    let services = sample.find("[services.").unwrap();
+    let columns = sample.find("[columns]").unwrap();
+    sample[services..columns].to_owned()
 }
 
 /// A world whose every address is the proxy, with the services of the samples.
 fn world(base_url: &str, more: &str) -> World {
-    let sample = std::fs::read_to_string(format!("{SAMPLES}disburse.toml")).unwrap();
-    let services = sample.find("[services.").unwrap();
-    let columns = sample.find("[columns]").unwrap();
     let more = format!(
         "auth_url = \"{base_url}\"\napi_url = \"{base_url}\"\nfile_service_url = \"{base_url}\"\n{more}\n{}",
-        &sample[services..columns]
+        services()
     );
     let setup = Setup {
         more: more.leak(),

@@ -52,6 +52,7 @@ struct Fields {
     max: Option<Entry>,
     carriers: Vec<Entry>,
     account_format: Option<Entry>,
+    takes_landlines: Option<Entry>,
     bill_amount: Option<Entry>,
     date_payment_received: Option<Entry>,
     repeats_window: Option<Entry>,
@@ -83,6 +84,9 @@ impl Fields {
                 }
                 "account_format" => {
                     fields.account_format = Some(entry(source, &name, Kind::Text, value)?);
+                }
+                "takes_landlines" => {
+                    fields.takes_landlines = Some(entry(source, &name, Kind::Flag, value)?);
                 }
                 "bill_amount" => {
                     fields.bill_amount = Some(entry(source, &name, BILL_AMOUNTS, value)?);
@@ -157,6 +161,11 @@ impl Fields {
                 &format!("{table}.account_format"),
             )?
             .map(Arc::new),
+            takes_landlines: word(
+                self.takes_landlines.as_ref(),
+                &format!("{table}.takes_landlines"),
+                false,
+            )?,
             bill_amount: word(
                 self.bill_amount.as_ref(),
                 &format!("{table}.bill_amount"),
@@ -191,6 +200,16 @@ impl Fields {
                 ),
             });
         }
+        if !kind.account_defaults_to_msisdn()
+            && let Some(entry) = &self.takes_landlines
+        {
+            return Err(Error::Contradiction {
+                place: entry.origin.clone(),
+                problem: format!(
+                    "{table}: takes_landlines goes with mobile money and airtime, the kind is {kind}"
+                ),
+            });
+        }
         if kind.account_defaults_to_msisdn()
             && let Some(entry) = &self.account_format
         {
@@ -218,6 +237,7 @@ impl Fields {
             .chain(
                 [
                     ("account_format", self.account_format),
+                    ("takes_landlines", self.takes_landlines),
                     ("bill_amount", self.bill_amount),
                     ("date_payment_received", self.date_payment_received),
                     ("repeats.window", self.repeats_window),

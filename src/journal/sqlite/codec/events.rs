@@ -132,6 +132,13 @@ pub(in crate::journal::sqlite) const READING_TAKEN: i64 = 120;
 /// They are read by another one from now on, by order; the detail names both digests.
 pub(in crate::journal::sqlite) const READING_ACCEPTED: i64 = 121;
 
+/// The one payment of the batch is posted a second time, on purpose, to see whether the gateway refuses it; the detail names the
+/// gateway, the account and the form of the requests by a digest.
+pub(in crate::journal::sqlite) const PROBE_POSTED: i64 = 130;
+
+/// What the gateway made of it.
+pub(in crate::journal::sqlite) const PROBE_ANSWERED: i64 = 131;
+
 /// Returns whether what the gateway said with a row of evidence is about another payment.
 pub(in crate::journal::sqlite) fn is_about_another(number: i64) -> bool {
     (OTHER_REPLY..=OTHER_CALLBACK).contains(&number)
@@ -264,6 +271,8 @@ pub(in crate::journal::sqlite) fn event_name(number: i64) -> &'static str {
         ACTED => "ordered by a person",
         ACCOUNT_TAKEN => "tied to its account",
         READING_TAKEN => "tied to the way in which replies are read",
+        PROBE_POSTED => "posted a second time on purpose, to see whether the gateway refuses it",
+        PROBE_ANSWERED => "answer to the second post",
         READING_ACCEPTED => "replies are read in another way by order",
         CONFIRMED => "confirmed for a run",
         ACCOUNT_MOVED => "moved to another account by order",

@@ -8,6 +8,7 @@ pub(super) mod gateway_moved;
 pub(super) mod lanes;
 pub(super) mod pin;
 pub(super) mod pinned;
+pub(super) mod probed;
 pub(super) mod rest;
 pub(super) mod restart;
 pub(super) mod verbs;
