@@ -37,7 +37,10 @@ create table load (
     total     integer,                      -- declared total of a file with rows without an amount: compared once they have theirs
     total_currency text,
     payments  integer,                      -- the payments it brought, without their retries; null: an earlier version loaded it
-    identifiers integer                     -- sum of the FNV-1a (64 bits) of each of their identifiers
+    identifiers integer,                    -- sum of the FNV-1a (64 bits) of each of their identifiers
+    layout    text,                         -- the layout that its columns were read by; null: they are ours
+    layout_digest text,                     -- SHA-256 over what the layout said
+    file_digest text                        -- SHA-256 over the bytes of the file: with another layout of the same name it is refused
 ) strict;
 create index load_by_batch on load (batch_id);
 create index load_by_digest on load (digest);

@@ -133,6 +133,11 @@ pub(super) enum Command {
         #[command(subcommand)]
         command: DialectCommand,
     },
+    /// How the columns of other programs' files are read
+    Layout {
+        #[command(subcommand)]
+        command: LayoutCommand,
+    },
     /// Print a completion script for a shell
     Completions {
         /// The shell
@@ -163,6 +168,9 @@ pub(super) struct ProbeArguments {
     /// Then pay the one row of this file, and post it a second time, to see whether the gateway refuses an identifier that it has
     #[arg(long, value_name = "FILE")]
     pub pay: Option<PathBuf>,
+    /// How its columns are read, as with `load`
+    #[arg(long, value_name = "NAME", requires = "pay")]
+    pub layout: Option<String>,
     /// The recipient's number or account in that file, where nobody is there to type it
     #[arg(long, value_name = "NUMBER", requires = "pay")]
     pub recipient: Option<String>,
@@ -199,6 +207,37 @@ pub(super) enum DialectCommand {
     },
 }
 
+#[derive(Debug, Subcommand)]
+pub(super) enum LayoutCommand {
+    /// The layouts of the configuration, and those that come along
+    List,
+    /// What a layout says, as the configuration has it
+    Show {
+        /// The layout
+        name: String,
+    },
+    /// Propose a layout for a file: what each column seems to be, and the first rows as they would be paid
+    Guess(Box<GuessArguments>),
+}
+
+#[derive(Debug, Args)]
+pub(super) struct GuessArguments {
+    /// The file
+    pub file: PathBuf,
+    /// utf-8, utf-16, windows-1252 or iso-8859-1 [default: found out]
+    #[arg(long, value_name = "NAME")]
+    pub encoding: Option<String>,
+    /// Service of rows that name none
+    #[arg(long, value_name = "CODE")]
+    pub service: Option<String>,
+    /// Name of the layout [default: that of the file]
+    #[arg(long, value_name = "NAME")]
+    pub name: Option<String>,
+    /// By the rules of the sandbox's services
+    #[arg(long)]
+    pub sandbox: bool,
+}
+
 #[derive(Debug, Args)]
 pub(super) struct DialectArguments {
     /// A name, or a file [default: the one of the profile]
@@ -219,9 +258,12 @@ pub(super) struct FileArguments {
     /// csv, json or jsonl [default: by the extension, else by the content]
     #[arg(long, value_name = "NAME")]
     pub format: Option<String>,
-    /// utf-8 or windows-1252
-    #[arg(long, value_name = "NAME", default_value = "utf-8")]
-    pub encoding: String,
+    /// utf-8, utf-16, windows-1252 or iso-8859-1 [default: that of the layout, else utf-8]
+    #[arg(long, value_name = "NAME")]
+    pub encoding: Option<String>,
+    /// How the columns of another program's file are read: a name of `disburse layout list`
+    #[arg(long, value_name = "NAME")]
+    pub layout: Option<String>,
     /// Service of rows that name none
     #[arg(long, value_name = "CODE")]
     pub service: Option<String>,

@@ -21,7 +21,7 @@ use std::process::ExitCode;
 pub use arguments::Arguments;
 use arguments::{Command, ConfigCommand};
 use commands::{
-    account, backup, bill, check, dialect, explain, float, listen, load, lookup, orders, probe,
+    account, backup, bill, check, dialect, explain, float, layout, listen, load, lookup, orders, probe,
     reconcile, recover, report, resolve, resolve_many, sandbox, shell, show_config, status, token,
     upload, verify,
 };
@@ -110,6 +110,7 @@ async fn carry_out(arguments: Arguments) -> Result<ExitStatus, Error> {
         Command::Upload(arguments) => upload::upload(&session, arguments).await,
         Command::Sandbox(arguments) => sandbox::serve(&session, arguments).await,
         Command::Dialect { command } => dialect::run(&session, &command),
+        Command::Layout { command } => layout::run(&session, &command),
         Command::Config {
             command: ConfigCommand::Show(arguments),
         } => show_config::show(&session, &arguments),

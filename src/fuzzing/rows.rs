@@ -65,6 +65,7 @@ pub fn csv(bytes: &[u8]) {
         let options = Options {
             format: Some(Format::Csv),
             encoding,
+            layout: None,
         };
         let file = checked(bytes, &options);
         if encoding == Encoding::Utf8 {
@@ -146,7 +147,7 @@ fn checked(bytes: &[u8], options: &Options) -> File {
         let line = match row {
             Row::Good(instruction) => instruction.line,
             Row::Unpriced(row) => row.line,
-            Row::Bad(bad) => bad.line,
+            Row::Bad(bad) | Row::Skipped(bad) => bad.line,
         };
         // Two objects of an array may share a line.
         assert!(
@@ -158,7 +159,7 @@ fn checked(bytes: &[u8], options: &Options) -> File {
         match row {
             Row::Good(instruction) => good(instruction, instruction.money.currency),
             Row::Unpriced(row) => good(row, row.money),
-            Row::Bad(bad) => {
+            Row::Bad(bad) | Row::Skipped(bad) => {
                 assert!(!bad.errors.is_empty(), "a bad row says why");
                 for error in &bad.errors {
                     assert_eq!(error.line, line);
@@ -233,7 +234,7 @@ fn again(file: &File) {
         let cells = match row {
             Row::Good(instruction) => cells(instruction),
             Row::Unpriced(row) => cells(row),
-            Row::Bad(_) => continue,
+            Row::Bad(_) | Row::Skipped(_) => continue,
         };
         let whole: usize = cells.iter().map(|cell| 2 * cell.text.len() + 24).sum();
         // Split over many columns, a row may hold more than it may in one cell.
@@ -290,7 +291,7 @@ fn assert_same(found: &Row, expected: &Row, bytes: &[u8]) {
         _ => false,
     };
     let errors = match found {
-        Row::Bad(bad) => bad.error_text(),
+        Row::Bad(bad) | Row::Skipped(bad) => bad.error_text(),
         _ => String::new(),
     };
     assert!(

@@ -16,6 +16,8 @@ pub enum Row {
     Unpriced(Unpriced),
     /// The row breaks at least one rule.
     Bad(BadRow),
+    /// The row is no payment, says the layout of its file; its one error says why.
+    Skipped(BadRow),
 }
 
 /// One thing that is wrong with one row.
@@ -30,6 +32,8 @@ pub struct RowError {
     pub row: Option<u64>,
     /// The column by its contract name; `None` when the row as a whole is concerned.
     pub column: Option<String>,
+    /// What the file calls that column, as in `column "Net Pay"`, where a layout maps it.
+    pub header: Option<String>,
     /// What was expected and what was found.
     pub message: String,
     /// Its kind, in one word for programs.
@@ -49,6 +53,16 @@ impl RowError {
         match cell.and_then(|cell| self.message.strip_suffix(&cell)) {
             Some(gist) => gist,
             None => self.split().0,
+        }
+    }
+
+    /// Returns how the column is named to a person: `amount`, or `column "Net Pay" (amount)`.
+    #[must_use]
+    pub fn column_text(&self) -> Option<String> {
+        match (&self.header, &self.column) {
+            (Some(header), Some(column)) => Some(format!("{header} ({column})")),
+            (Some(header), None) => Some(header.clone()),
+            (None, column) => column.clone(),
         }
     }
 
@@ -73,7 +87,7 @@ impl fmt::Display for RowError {
             None => write!(f, "{}: ", self.line)?,
             Some(row) => write!(f, "{}, row {row}: ", self.line)?,
         }
-        if let Some(column) = &self.column {
+        if let Some(column) = self.column_text() {
             write!(f, "{column}: ")?;
         }
         f.write_str(&self.message)
@@ -87,6 +101,8 @@ pub struct BadRow {
     pub line: u64,
     /// The cells as they were, in the order of [`super::Form::header`]; those over the limit are cut.
     pub raw: Vec<String>,
+    /// What the row has by the names of the contract, where a layout maps its cells.
+    pub mapped: Option<Vec<(String, String)>>,
     /// The row could not be read whole: its text is all that is kept of it, as the cells are only what came before the break.
     pub unread: Option<Unread>,
     /// At least one error, at most one for each column.
@@ -109,21 +125,24 @@ impl BadRow {
         }
     }
 
-    /// Returns all errors in one text, for the `error` column.
+    /// Returns all errors in one text, with the columns of the contract, as a journal keeps them.
     #[must_use]
     pub fn error_text(&self) -> String {
-        let mut text = String::new();
-        for error in &self.errors {
-            if !text.is_empty() {
-                text.push_str("; ");
-            }
-            if let Some(column) = &error.column {
-                text.push_str(column);
-                text.push_str(": ");
-            }
-            text.push_str(&error.message);
-        }
-        text
+        self.joined(|error| error.column.clone())
+    }
+
+    /// Returns all errors in one text, for the `error` column.
+    #[must_use]
+    pub fn told_text(&self) -> String {
+        self.joined(RowError::column_text)
+    }
+
+    fn joined(&self, column: impl Fn(&RowError) -> Option<String>) -> String {
+        let texts = self.errors.iter().map(|error| match column(error) {
+            Some(column) => format!("{column}: {}", error.message),
+            None => error.message.clone(),
+        });
+        texts.collect::<Vec<_>>().join("; ")
     }
 }
 

@@ -5,7 +5,8 @@ use std::io::Read;
 
 use super::csv::Parser;
 use super::record::{Fault, Record};
-use super::source::{Encoding, Source};
+use super::encoding::Encoding;
+use super::source::Source;
 use super::text::{forbidden, quoted};
 use super::{FIELD_BYTES_MAX, ROW_BYTES_MAX};
 
@@ -41,8 +42,10 @@ impl BankDirectory {
             message: error.to_string(),
         };
         let mut source = Source::open(Box::new(input), Encoding::default()).map_err(whole)?;
-        let mut parser =
-            Parser::open(&mut source, |name| [CODE, NAME].contains(&name)).map_err(whole)?;
+        let mut parser = Parser::open(&mut source, |name| {
+            2 * u8::from([CODE, NAME].contains(&name))
+        })
+        .map_err(whole)?;
         let mut record = Record::default();
         if !parser.read(&mut source, &mut record).map_err(whole)? {
             return Err(at(None, "is empty".to_owned()));

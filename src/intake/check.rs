@@ -20,7 +20,7 @@ use crate::ledger::correction::{Corrects, RejectedName};
 use crate::ledger::likeness;
 
 use super::bad::BadRow;
-use super::columns::{Field, Layout};
+use super::columns::{ColumnMap, Field};
 use super::damage;
 use super::raw::Unread;
 use super::record::Record;
@@ -115,13 +115,14 @@ impl Checker {
     /// The row with all of its errors.
     pub(super) fn check(
         &mut self,
-        layout: &Layout,
+        layout: &ColumnMap,
         record: &Record,
     ) -> Result<Instruction<Stated>, Box<BadRow>> {
         let mut found = Findings::of(layout, record);
         self.corrects = corrects(layout, record, &mut found);
         if found.is_shapeless() {
-            return Err(Box::new(bad_row(layout, record, found, None)));
+            let money = record.refused.then(|| self.stated_money(layout, record));
+            return Err(Box::new(bad_row(layout, record, found, money.flatten())));
         }
         let reference = self.reference(layout.cell(record, Field::Reference), &mut found);
         let service = self.service(layout.cell(record, Field::ServiceCode), &mut found);
@@ -187,6 +188,29 @@ impl Checker {
             }
             _ => Err(Box::new(bad_row(layout, record, found, money))),
         }
+    }
+
+    /// Returns a row that is no payment, with the reason.
+    pub(super) fn skipped(
+        &mut self,
+        layout: &ColumnMap,
+        record: &Record,
+        reason: String,
+    ) -> Box<BadRow> {
+        let money = self.stated_money(layout, record);
+        let mut found = Findings::empty(record);
+        found.push(None, reason);
+        Box::new(bad_row(layout, record, found, money))
+    }
+
+    /// Returns what a row says of its amount, where that can be read: it counts in the sums of what is not paid.
+    fn stated_money(&mut self, layout: &ColumnMap, record: &Record) -> Option<Money> {
+        let mut unheard = Findings::empty(record);
+        let service = self.service(layout.cell(record, Field::ServiceCode), &mut unheard);
+        let currency = layout.cell(record, Field::CurrencyCode);
+        let currency = self.currency(currency, service.as_ref(), &mut unheard);
+        let amount = layout.cell(record, Field::Amount);
+        amount::check(amount, currency, service.as_ref(), &mut unheard).and_then(Stated::money)
     }
 
     /// Returns how many documents were left out: the gateway asks for none below the threshold.
@@ -403,9 +427,9 @@ impl Checker {
 }
 
 /// Returns what a row says that it corrects. Whether there is such a thing, the journal knows.
-fn corrects(layout: &Layout, record: &Record, found: &mut Findings) -> Option<Corrects> {
+fn corrects(layout: &ColumnMap, record: &Record, found: &mut Findings) -> Option<Corrects> {
     // With a cell too many its name stands in another column, and is like nothing else that stands there.
-    if record.len() != layout.columns.len() && layout.is_to_be_mended() {
+    if layout.misfit(record).is_some() && layout.is_to_be_mended() {
         // A reference may look like an identifier with a prefix: one of the form that most have is told from it.
         let ours: fn(&str) -> bool = |cell| IdentifierForm::DEFAULT.has(cell);
         let any: fn(&str) -> bool = PayerTransactionId::is_one;
@@ -443,12 +467,12 @@ fn corrects(layout: &Layout, record: &Record, found: &mut Findings) -> Option<Co
     }
 }
 
-fn bad_row(layout: &Layout, record: &Record, found: Findings, amount: Option<Money>) -> BadRow {
+fn bad_row(layout: &ColumnMap, record: &Record, found: Findings, amount: Option<Money>) -> BadRow {
     let text = |field| {
         let cell = layout.cell(record, field);
         (!cell.is_empty()).then(|| cell.to_owned())
     };
-    let is_whole = record.faults.is_empty() && record.len() == layout.columns.len();
+    let is_whole = record.faults.is_empty() && layout.misfit(record).is_none();
     let unread = match is_whole {
         false => Some(record.raw.unread(record.line)),
         true => layout.only_text(record).map(Unread::again),
@@ -456,6 +480,7 @@ fn bad_row(layout: &Layout, record: &Record, found: Findings, amount: Option<Mon
     BadRow {
         line: record.line,
         raw: record.cells().map(str::to_owned).collect(),
+        mapped: None,
         unread,
         errors: found.into_errors(),
         amount,

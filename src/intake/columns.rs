@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use super::names::{plain, suggestion};
 use super::rules::Rules;
-use super::suggest::nearest;
 use super::text::forbidden;
 use super::{Error, record::Record};
 use crate::ledger::likeness::folded;
@@ -41,34 +41,6 @@ pub(super) const RAW: &str = "raw";
 fn is_note(name: &str) -> bool {
     NOTES.contains(&name)
 }
-
-/// What other programs call our columns; for suggestions only.
-const ALIASES: [(&str, &str); 24] = [
-    ("phone", "msisdn"),
-    ("phone_number", "msisdn"),
-    ("phone_no", "msisdn"),
-    ("mobile", "msisdn"),
-    ("mobile_number", "msisdn"),
-    ("telephone", "msisdn"),
-    ("number", "msisdn"),
-    ("account", "account_number"),
-    ("currency", "currency_code"),
-    ("country", "country_code"),
-    ("service", "service_code"),
-    ("product", "service_code"),
-    ("description", "narration"),
-    ("remarks", "narration"),
-    ("name", "customer_names"),
-    ("names", "customer_names"),
-    ("customer_name", "customer_names"),
-    ("employee_name", "customer_names"),
-    ("full_name", "customer_names"),
-    ("id", "reference"),
-    ("ref", "reference"),
-    ("employee_id", "reference"),
-    ("net_pay", "amount"),
-    ("salary", "amount"),
-];
 
 /// One column of [`COLUMNS`]; its number is its place there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -124,7 +96,7 @@ impl Field {
         COLUMNS[self as usize]
     }
 
-    fn from_name(name: &str) -> Option<Self> {
+    pub(super) fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|field| field.name() == name)
     }
 }
@@ -159,15 +131,39 @@ pub(super) fn resolve(header: &str, rules: &Rules) -> Result<Column, NotAColumn>
     match name {
         "" => Ok(Column::Unnamed),
         note if is_note(note) => Ok(Column::Note),
-        "extra" => Ok(Column::ExtraObject),
+        EXTRA => Ok(Column::ExtraObject),
         _ => match name.strip_prefix("extra.") {
             Some(extra) => extra_name(extra)
                 .map(|()| Column::Extra(extra.to_owned()))
                 .map_err(NotAColumn::Reserved),
-            None => Err(NotAColumn::Unknown(suggestion(name))),
+            None => like(name),
         },
     }
 }
+
+/// Tells what a header names that is written in another way than ours.
+fn like(name: &str) -> Result<Column, NotAColumn> {
+    let written = plain(name);
+    match Field::ALL
+        .into_iter()
+        .find(|field| plain(field.name()) == written)
+    {
+        Some(field) => Ok(Column::Field(field)),
+        None if written == EXTRA => Ok(Column::ExtraObject),
+        None => Err(NotAColumn::Unknown(suggestion(name, COLUMNS).map(str::to_owned))),
+    }
+}
+
+/// Returns whether a header is written exactly as a column is called, or as `[columns]` maps it.
+pub(super) fn is_exact(header: &str, rules: &Rules) -> bool {
+    rules.columns.contains_key(header)
+        || Field::from_name(header).is_some()
+        || is_note(header)
+        || header == EXTRA
+        || header.starts_with("extra.")
+}
+
+const EXTRA: &str = "extra";
 
 /// The one member of [`OWN_MEMBERS`] that a row may set: the reference of a document that was uploaded by other means.
 pub(super) const UPLOADED: &str = "supportDocument";
@@ -205,20 +201,8 @@ pub(super) fn extra_name(name: &str) -> Result<(), &'static str> {
     Ok(())
 }
 
-fn suggestion(name: &str) -> Option<String> {
-    let plain = name
-        .trim()
-        .to_ascii_lowercase()
-        .replace([' ', '-', '.'], "_");
-    let alias = ALIASES.iter().find(|(alias, _)| *alias == plain);
-    alias
-        .map(|(_, column)| *column)
-        .or_else(|| nearest(name, COLUMNS))
-        .map(str::to_owned)
-}
-
 /// Where each column stands in the rows of one file.
-pub(super) struct Layout {
+pub(super) struct ColumnMap {
     /// The header as it was written.
     pub header: Vec<String>,
     /// What each column is.
@@ -226,7 +210,7 @@ pub(super) struct Layout {
     index: [Option<usize>; COLUMNS.len()],
 }
 
-impl Layout {
+impl ColumnMap {
     /// Resolves a header.
     ///
     /// # Errors
@@ -250,23 +234,40 @@ impl Layout {
         if !unknown.is_empty() {
             return Err(Error::UnknownColumns(unknown));
         }
-        let layout = Self::new(header, columns)?;
-        let missing: Vec<&'static str> = [
-            (Field::Msisdn, false),
+        let map = Self::new(header, columns)?;
+        let missing = map.missing(rules);
+        match missing.is_empty() {
+            true => Ok(map),
+            false => Err(Error::MissingColumns(missing)),
+        }
+    }
+
+    /// Returns the map of columns whose names are those of the contract, and whose places are its own.
+    ///
+    /// # Errors
+    /// A name that is no column's, and doubled ones.
+    pub(super) fn of_names(names: Vec<String>) -> Result<Self, Error> {
+        let columns = names.iter().map(|name| {
+            resolve(name, &Rules::default())
+                .map_err(|_| Error::UnknownColumns(vec![(name.clone(), None)]))
+        });
+        let columns = columns.collect::<Result<Vec<_>, _>>()?;
+        Self::new(names, columns)
+    }
+
+    /// Returns the columns that every row needs, and that are neither there nor have a default.
+    pub(super) fn missing(&self, rules: &Rules) -> Vec<&'static str> {
+        [
+            (Field::Msisdn, rules.bank_msisdn.is_some()),
             (Field::Amount, false),
             (Field::ServiceCode, rules.default_service.is_some()),
             (Field::CurrencyCode, rules.always_has_currency()),
             (Field::CountryCode, rules.default_country.is_some()),
         ]
         .into_iter()
-        .filter(|(field, has_default)| !has_default && layout.position(*field).is_none())
+        .filter(|(field, has_default)| !has_default && self.position(*field).is_none())
         .map(|(field, _)| field.name())
-        .collect();
-        if missing.is_empty() {
-            Ok(layout)
-        } else {
-            Err(Error::MissingColumns(missing))
-        }
+        .collect()
     }
 
     /// Returns the layout that rows of JSON are brought into: every column, and `extra` as the last.
@@ -308,6 +309,7 @@ impl Layout {
             };
             if let Some(first) = seen.insert(key, position) {
                 return Err(Error::DoubledColumn {
+                    written: [first, position].map(|at| header[at].clone()),
                     name,
                     first: first + 1,
                     second: position + 1,
@@ -351,6 +353,12 @@ impl Layout {
             | None => String::new(),
             Some(_) => self.name(index).unwrap_or_default(),
         }
+    }
+
+    /// Returns how many cells a row should have, and how many it has, where that is not the same.
+    pub(super) fn misfit(&self, record: &Record) -> Option<(usize, usize)> {
+        let own = (self.columns.len(), record.len());
+        record.misfit.or((own.0 != own.1).then_some(own))
     }
 
     /// Returns where a column stands.

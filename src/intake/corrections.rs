@@ -5,6 +5,7 @@ use std::io::{self, Write};
 
 use super::bad::BadRow;
 use super::columns::RAW;
+use super::names::same;
 use super::reader::Form;
 use crate::domain::ServiceCode;
 use crate::ledger::shield::shielded_in;
@@ -54,7 +55,7 @@ impl<W: Write> Corrections<W> {
         // Where the file has no column for it, there is one behind its own.
         let columns = own + usize::from(service.is_some() && service_at.is_none());
         let position = |column: &str| form.header.iter().position(|name| name == column);
-        let named_at = position(REJECTED_ROW);
+        let named_at = form.header.iter().position(|name| same(name, REJECTED_ROW));
         let name_at = named_at.unwrap_or(columns);
         let kept_at = position(RAW);
         let behind = columns + usize::from(named_at.is_none());
@@ -80,6 +81,9 @@ impl<W: Write> Corrections<W> {
             header.push(SERVICE.to_owned());
             corrections.names.push(SERVICE.to_owned());
         }
+        if let Some(at) = named_at {
+            REJECTED_ROW.clone_into(&mut header[at]);
+        }
         corrections.put(&header, &said, |_, name| Cow::Borrowed(name))?;
         corrections.service = service;
         Ok(corrections)
@@ -90,7 +94,7 @@ impl<W: Write> Corrections<W> {
     /// # Errors
     /// What the output reports.
     pub fn write(&mut self, row: &BadRow, name: &str) -> io::Result<()> {
-        let mut error = row.error_text();
+        let mut error = row.told_text();
         if row.unread.is_some() {
             error = format!("{error}. {}", unread_advice(!name.is_empty()));
         }

@@ -38,17 +38,41 @@ enum State {
 }
 
 impl Parser {
-    /// Starts at the first line, and finds the delimiter in it. `known` says whether a name is a column's.
+    /// Starts at the first line, and finds the delimiter in it. `known` says how well a name is known as a column's:
+    /// 2 as it is written, 1 as it is meant, 0 not at all.
     ///
     /// # Errors
     /// What the source reports.
-    pub(super) fn open(source: &mut Source, known: impl Fn(&str) -> bool) -> Result<Self, Error> {
+    pub(super) fn open(source: &mut Source, known: impl Fn(&str) -> u8) -> Result<Self, Error> {
+        Self::open_at(source, 0, None, known)
+    }
+
+    /// As [`Self::open`], behind so many lines, with the delimiter that is said.
+    ///
+    /// # Errors
+    /// What the source reports, and that there are not so many lines.
+    pub(super) fn open_at(
+        source: &mut Source,
+        above: u64,
+        said: Option<u8>,
+        known: impl Fn(&str) -> u8,
+    ) -> Result<Self, Error> {
         let mut line = 1;
-        while matches!(source.peek()?, Some(b'\r' | b'\n')) {
+        while line <= above {
+            skip_line(source)?;
+            line += 1;
+        }
+        while above == 0 && matches!(source.peek()?, Some(b'\r' | b'\n')) {
             line += u64::from(source.peek()? == Some(b'\n'));
             source.consume(1);
         }
         let head = source.fill()?;
+        let parser = |delimiter, line| Self {
+            delimiter,
+            line,
+            columns: 0,
+            unended: None,
+        };
         // A line such as `sep=;` is an old way to tell a spreadsheet the delimiter.
         if let [b's', b'e', b'p', b'=', delimiter, rest @ ..] = head
             && DELIMITERS.contains(delimiter)
@@ -57,20 +81,10 @@ impl Parser {
             let delimiter = *delimiter;
             let length = if rest[0] == b'\r' { 7 } else { 6 };
             source.consume(length);
-            return Ok(Self {
-                delimiter,
-                line: line + 1,
-                columns: 0,
-                unended: None,
-            });
+            return Ok(parser(said.unwrap_or(delimiter), line + 1));
         }
-        let delimiter = detect(first_line(head), known);
-        Ok(Self {
-            delimiter,
-            line,
-            columns: 0,
-            unended: None,
-        })
+        let delimiter = said.unwrap_or_else(|| detect(first_line(head), known));
+        Ok(parser(delimiter, line))
     }
 
     /// Returns the delimiter.
@@ -339,6 +353,25 @@ fn plain_line(delimiter: u8, chunk: &[u8], fields: &mut Fields) -> Option<usize>
     Some(length + 1)
 }
 
+/// Passes over a line, whatever stands in it; the end of the file ends it, too.
+fn skip_line(source: &mut Source) -> Result<(), Error> {
+    loop {
+        let chunk = source.fill()?;
+        let end = memchr::memchr2(b'\n', b'\r', chunk);
+        let (taken, found) = match end {
+            None => (chunk.len(), None),
+            Some(at) => (at + 1, Some(chunk[at])),
+        };
+        source.consume(taken);
+        match found {
+            Some(b'\r') if source.peek()? == Some(b'\n') => source.consume(1),
+            None if source.peek()?.is_some() => continue,
+            _ => {}
+        }
+        return Ok(());
+    }
+}
+
 fn find(chunk: &[u8], is_end: impl Fn(u8) -> bool) -> usize {
     chunk.iter().position(|b| is_end(*b)).unwrap_or(chunk.len())
 }
@@ -352,18 +385,22 @@ fn first_line(head: &[u8]) -> &[u8] {
     &head[..end.unwrap_or(head.len())]
 }
 
-/// Returns the delimiter that splits the header into the most columns that are known, then into the most columns.
-fn detect(header: &[u8], known: impl Fn(&str) -> bool) -> u8 {
+/// Returns the delimiter that splits the header into the most columns that are known as they are written, then as they are
+/// meant, then into the most columns.
+fn detect(header: &[u8], known: impl Fn(&str) -> u8) -> u8 {
     let header = String::from_utf8_lossy(header);
     DELIMITERS
         .into_iter()
         .rev()
         .max_by_key(|delimiter| {
-            let names = || header.split(char::from(*delimiter));
-            let known = names()
-                .filter(|name| known(name.trim().trim_matches('"').trim()))
-                .count();
-            (known, names().count())
+            let (mut exact, mut like, mut count) = (0_usize, 0_usize, 0_usize);
+            for name in header.split(char::from(*delimiter)) {
+                let how = known(name.trim().trim_matches('"').trim());
+                exact += usize::from(how == 2);
+                like += usize::from(how == 1);
+                count += 1;
+            }
+            (exact, like, count)
         })
         .unwrap_or(b',')
 }

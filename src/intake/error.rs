@@ -68,6 +68,19 @@ pub enum Error {
     /// It was to be read as Windows-1252, and is UTF-8.
     #[error("is UTF-8, not Windows-1252")]
     IsUtf8,
+    /// It is not of the encoding that was named.
+    #[error("is not {0}")]
+    NotEncoded(&'static str),
+    /// The file is not as its layout says.
+    #[error("{what}")]
+    Layout {
+        /// What is not.
+        what: String,
+        /// What to do about it.
+        remedy: String,
+        /// The line concerned, where there is one.
+        line: Option<u64>,
+    },
     /// The UTF-16 text has half a character.
     #[error("is not valid UTF-16 near this line")]
     NotUtf16 {
@@ -84,10 +97,15 @@ pub enum Error {
     #[error("has {}", unknown_columns(.0))]
     UnknownColumns(Vec<(String, Option<String>)>),
     /// The same column twice.
-    #[error("has the column {name} twice, as columns {first} and {second}")]
+    #[error(
+        "has the column {name} twice, as columns {first} and {second}{}",
+        written_as(name, written)
+    )]
     DoubledColumn {
         /// The contract name.
         name: String,
+        /// How the file writes the two.
+        written: [String; 2],
         /// The position of the first, 1-based.
         first: usize,
         /// The position of the second, 1-based.
@@ -142,6 +160,17 @@ pub enum Error {
     },
 }
 
+/// Says how two headers are written that are the same column, where they are not written as it is called.
+fn written_as(name: &str, written: &[String; 2]) -> String {
+    match written.iter().all(|written| written == name) {
+        true => String::new(),
+        false => {
+            let [first, second] = written.each_ref().map(|written| quoted(written));
+            format!(": {first} and {second}")
+        }
+    }
+}
+
 fn unknown_columns(columns: &[(String, Option<String>)]) -> String {
     let mut text = String::from(if columns.len() == 1 {
         "an unknown column "
@@ -173,6 +202,7 @@ impl Error {
             | Self::OpenQuote { line }
             | Self::Swallowed { line, .. }
             | Self::Json { line, .. } => Some(*line),
+            Self::Layout { line, .. } => *line,
             _ => None,
         }
     }
@@ -196,6 +226,10 @@ impl Error {
             Self::IsUtf8 => {
                 "leave out --encoding: read as Windows-1252, its letters beyond ASCII would become others"
             }
+            Self::NotEncoded(_) => {
+                "name the encoding that it has: utf-8, utf-16, windows-1252 or iso-8859-1, with --encoding or in its layout"
+            }
+            Self::Layout { remedy, .. } => remedy,
             Self::NotUtf16 { .. } => "save it again as \"CSV UTF-8\"",
             Self::HeaderTooLong { .. } => "the first line must hold the names of the columns",
             Self::UnknownColumns(_) => {

@@ -3,11 +3,12 @@
 mod frame;
 mod object;
 
-pub(super) use frame::Frames;
+pub(super) use frame::{Frame, Frames};
 pub(super) use object::{Value, members, value};
 
 use super::bad::RowError;
 use super::columns::{Column, Field, NotAColumn, resolve};
+use super::names::plain;
 use super::record::{Fault, Record};
 use super::rules::Rules;
 use super::text::{quoted, shown};
@@ -18,7 +19,7 @@ const CELLS: usize = Field::ALL.len() + 1;
 /// The most characters of the parser's own words that an error repeats.
 const CAUSE_MAX: usize = 120;
 
-/// Brings one object into the cells of [`super::columns::Layout::of_json`].
+/// Brings one object into the cells of [`super::columns::ColumnMap::of_json`].
 #[derive(Default)]
 pub(super) struct Cells {
     cells: [String; CELLS],
@@ -42,6 +43,7 @@ impl Cells {
                 line,
                 row: None,
                 column,
+                header: None,
                 message,
                 code: "invalid",
                 found: None,
@@ -94,10 +96,15 @@ impl Cells {
             }
         };
         if self.seen.contains(&column) {
-            return fault(
-                Some(&shown(name)),
-                "the member stands twice in the object".to_owned(),
-            );
+            let (own, here) = match &column {
+                Column::Field(field) if field.name() != name => (
+                    field.name().to_owned(),
+                    format!(", here as {}", quoted(name)),
+                ),
+                _ => (shown(name), String::new()),
+            };
+            let message = format!("the member stands twice in the object{here}");
+            return fault(Some(&own), message);
         }
         match &column {
             Column::Field(field) => match value(raw) {
@@ -137,6 +144,85 @@ impl Cells {
             self.known.push((name.to_owned(), column.clone()));
         }
         self.seen.push(column);
+    }
+}
+
+/// Brings one object into cells under the names of a layout.
+pub(super) struct NamedCells {
+    names: Vec<String>,
+    /// Members that are no part of a row, and whether all others are none either.
+    ignored: (Vec<String>, bool),
+    cells: Vec<Option<String>>,
+}
+
+impl NamedCells {
+    /// Prepares for the names of the columns, as they are compared.
+    pub(super) fn of(names: &[String], ignored: Vec<String>, ignores_others: bool) -> Self {
+        Self {
+            names: names.iter().map(|name| plain(name)).collect(),
+            ignored: (ignored, ignores_others),
+            cells: vec![None; names.len()],
+        }
+    }
+
+    /// Fills the record with the members of the object in `text`. What does not fit is a fault of the record.
+    pub(super) fn fill(&mut self, text: &str, record: &mut Record, line: u64) {
+        let mut fields = record.begin(line);
+        self.cells.iter_mut().for_each(|cell| *cell = None);
+        let faults = &mut record.faults;
+        let mut fault = |message: String| {
+            faults.push(Fault::Found(RowError {
+                line,
+                row: None,
+                column: None,
+                header: None,
+                message,
+                code: "invalid",
+                found: None,
+            }));
+        };
+        let outcome = members(text, &mut |name, raw| self.member(name, raw, &mut fault));
+        if let Err(error) = outcome {
+            faults.push(Fault::Malformed(describe(&error, text, line)));
+        }
+        for (index, cell) in self.cells.iter().enumerate() {
+            fields.push(cell.as_deref().unwrap_or_default().as_bytes());
+            let bytes = fields.end();
+            if bytes > super::FIELD_BYTES_MAX as u64 {
+                faults.push(Fault::LongField { index, bytes });
+            }
+        }
+        record.finish(fields);
+    }
+
+    fn member(&mut self, name: &str, raw: &str, fault: &mut impl FnMut(String)) {
+        let written = plain(name);
+        let Some(at) = self.names.iter().position(|known| *known == written) else {
+            let (ignored, all) = &self.ignored;
+            if !all && !ignored.contains(&written) {
+                let found = quoted(raw.trim_matches('"'));
+                fault(format!(
+                    "has a member {} that the layout neither takes nor ignores, found {found}",
+                    quoted(name)
+                ));
+            }
+            return;
+        };
+        if self.cells[at].is_some() {
+            return fault(format!("the member {} stands twice in the object", quoted(name)));
+        }
+        self.cells[at] = Some(match value(raw) {
+            Value::Absent => String::new(),
+            Value::Text(text) => text.into_owned(),
+            Value::Unfit(kind) => {
+                fault(format!(
+                    "expected a text or a number in {}, found {kind} ({})",
+                    quoted(name),
+                    quoted(raw)
+                ));
+                raw.to_owned()
+            }
+        });
     }
 }
 

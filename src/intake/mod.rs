@@ -18,8 +18,12 @@ mod corrections;
 mod csv;
 mod damage;
 mod document;
+mod encoding;
 mod error;
 mod json;
+pub mod layout;
+mod mapping;
+mod names;
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) mod offline;
 pub mod pdf;
@@ -27,6 +31,7 @@ mod raw;
 mod reader;
 mod record;
 mod rules;
+mod sample;
 mod sheet;
 mod signature;
 mod source;
@@ -40,15 +45,19 @@ pub use banks::{BankDirectory, BankDirectoryError};
 pub use columns::COLUMNS;
 pub use corrections::{Corrections, unread_advice};
 pub use document::{DocumentError, read_document};
+pub use encoding::Encoding;
 pub use error::Error;
+pub use names::{plain as plain_name, same as same_name};
 pub use raw::Unread;
 pub use reader::{BadPlaces, Form, Reader, raw_rows};
 pub use rules::{Documents, Rules, ServiceRule, WireRules};
+pub use sample::{Sample, sample};
 pub use sheet::SheetOptions;
 pub use signature::check as refuse_foreign;
-pub use source::Encoding;
+
 
 use std::path::Path;
+use std::sync::Arc;
 
 /// The most bytes one cell may have.
 pub const FIELD_BYTES_MAX: usize = 4 * 1024;
@@ -88,10 +97,12 @@ impl Format {
 }
 
 /// What the operator says about a file.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Options {
     /// The format; by the first byte when absent.
     pub format: Option<Format>,
     /// The encoding.
     pub encoding: Encoding,
+    /// What its columns are, where they are not ours.
+    pub layout: Option<Arc<layout::Layout>>,
 }

@@ -1,19 +1,20 @@
 //! A file's rows, one after the other.
 
-use crate::domain::ServiceCode;
-use std::collections::BTreeSet;
+use crate::domain::{Instruction, ServiceCode};
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
 use std::sync::Arc;
 
-use super::bad::Row;
+use super::bad::{BadRow, Row};
 use super::check::{Checker, Stated};
-use super::columns::{Layout, resolve};
+use super::columns::{ColumnMap, is_exact, resolve};
 use super::csv::Parser;
-use super::json::{Cells, Frames};
+use super::json::{Cells, Frame, Frames, NamedCells};
+use super::mapping::{self, Mapping, OURS, Opened, check_header};
 use super::record::{Fault, Record};
 use super::rules::Rules;
 use super::source::Source;
-use super::{Error, FIELD_BYTES_MAX, Format, Options, ROW_BYTES_MAX};
+use super::{Error, Format, Options, ROW_BYTES_MAX};
 use crate::ledger::correction::Corrects;
 
 /// How a file is written down: all that the file with corrections takes over from it.
@@ -29,6 +30,10 @@ pub struct Form {
     pub marked: bool,
     /// The service of rows that name none.
     pub service: Option<ServiceCode>,
+    /// How the columns of the contract are named to a person, where a layout maps them.
+    pub labels: BTreeMap<String, String>,
+    /// The layout that its columns are read by.
+    pub layout: Option<String>,
 }
 
 /// Reads a batch file row by row.
@@ -37,7 +42,9 @@ pub struct Form {
 pub struct Reader {
     source: Source,
     rows: Rows,
-    layout: Layout,
+    layout: ColumnMap,
+    /// What brings the rows of another program into our columns, and the row that it has brought.
+    mapping: Option<Mapping>,
     rules: Arc<Rules>,
     checker: Checker,
     record: Record,
@@ -54,6 +61,7 @@ pub struct Reader {
 enum Rows {
     Csv(Parser),
     Json(Frames, Box<Cells>),
+    Named(Frames, Box<NamedCells>),
 }
 
 impl Reader {
@@ -67,39 +75,44 @@ impl Reader {
         rules: Arc<Rules>,
     ) -> Result<Self, Error> {
         check_mapping(&rules)?;
-        let mut source = Source::open(Box::new(input), options.encoding)?;
+        let input = Box::new(input);
+        let mut source = match &options.layout {
+            None => Source::open(input, options.encoding)?,
+            Some(_) => Source::open_unless(input, options.encoding, OURS)?,
+        };
         let mut record = Record::default();
         let json = is_json(&mut source, options.format)?;
-        let (rows, layout) = if json {
-            let frames = Frames::open(&mut source)?;
-            (Rows::Json(frames, Box::default()), Layout::of_json())
-        } else {
-            let mut parser = Parser::open(&mut source, |name| {
-                !name.is_empty() && resolve(name, &rules).is_ok()
-            })?;
-            if !parser.read(&mut source, &mut record)? {
-                return Err(Error::Empty);
+        let (rows, layout, mapping) = match (&options.layout, json) {
+            (None, true) => {
+                let frames = Frames::open(&mut source)?;
+                let rows = Rows::Json(frames, Box::default());
+                (rows, ColumnMap::of_json(), None)
             }
-            match record.faults.first() {
-                Some(Fault::LongRow { .. }) => {
-                    return Err(Error::HeaderTooLong { max: ROW_BYTES_MAX });
-                }
-                Some(Fault::LongField { .. }) => {
-                    return Err(Error::HeaderTooLong {
-                        max: FIELD_BYTES_MAX,
-                    });
-                }
-                _ => {}
+            (None, false) => {
+                let (parser, layout) = open_csv(&mut source, &mut record, &rules)?;
+                (Rows::Csv(parser), layout, None)
             }
-            let layout = Layout::resolve(&record, &rules)?;
-            parser.set_columns(layout.columns.len());
-            (Rows::Csv(parser), layout)
+            // What a report has written has our columns, whatever the file had that its rows came from.
+            (Some(_), false) if source.is_of_report() => {
+                let (parser, layout) = open_csv(&mut source, &mut record, &rules)?;
+                (Rows::Csv(parser), layout, None)
+            }
+            (Some(layout), json) => {
+                let (opened, layout, mapping) =
+                    mapping::open(&mut source, &mut record, layout, &rules, json)?;
+                let rows = match opened {
+                    Opened::Csv(parser) => Rows::Csv(parser),
+                    Opened::Named(frames, cells) => Rows::Named(frames, cells),
+                };
+                (rows, layout, Some(mapping))
+            }
         };
         let checker = Checker::new(Arc::clone(&rules));
         let mut reader = Self {
             source,
             rows,
             layout,
+            mapping,
             rules,
             checker,
             record,
@@ -123,17 +136,31 @@ impl Reader {
     /// Returns how the file is written down.
     #[must_use]
     pub fn form(&self) -> Form {
+        let (header, names, labels) = match &self.mapping {
+            None => (
+                self.layout.header.clone(),
+                (0..self.layout.header.len())
+                    .map(|index| self.layout.own_name(index))
+                    .collect(),
+                BTreeMap::new(),
+            ),
+            Some(mapping) => (
+                mapping.binding.header().to_vec(),
+                mapping.binding.form_names(),
+                mapping.labels(&self.layout),
+            ),
+        };
         Form {
-            header: self.layout.header.clone(),
-            names: (0..self.layout.header.len())
-                .map(|index| self.layout.own_name(index))
-                .collect(),
+            header,
+            names,
             delimiter: match &self.rows {
                 Rows::Csv(parser) => parser.delimiter(),
-                Rows::Json(..) => b',',
+                Rows::Json(..) | Rows::Named(..) => b',',
             },
             marked: self.source.is_marked(),
             service: self.rules.default_service.clone(),
+            labels,
+            layout: self.mapping.as_ref().map(|mapping| mapping.binding.name().to_owned()),
         }
     }
 
@@ -153,6 +180,10 @@ impl Reader {
                 b'\t' => notes.push("delimiter TAB".to_owned()),
                 other => notes.push(format!("delimiter '{}'", char::from(other))),
             }
+        }
+        notes.extend(self.mapping.iter().flat_map(Mapping::notes));
+        if self.source.is_of_report() {
+            notes.push("has the columns of disburse, and is read by them, without a layout".to_owned());
         }
         match self.blank_rows {
             0 => {}
@@ -183,13 +214,24 @@ impl Reader {
 
     /// Reads the next row that is not blank into the record, and counts it.
     fn advance(&mut self) -> Result<bool, Error> {
-        if !self.advance_record()? {
-            return Ok(false);
+        loop {
+            if !self.advance_record()? {
+                if let Some(mapping) = &self.mapping {
+                    mapping.end()?;
+                }
+                return Ok(false);
+            }
+            let (rows, line) = self.read;
+            self.read = (rows + 1, self.record.line);
+            self.record.row = (line == self.record.line).then_some(rows + 1);
+            let is_row = match &mut self.mapping {
+                Some(mapping) => mapping.take(&self.record, &self.layout)?,
+                None => true,
+            };
+            if is_row {
+                return Ok(true);
+            }
         }
-        let (rows, line) = self.read;
-        self.read = (rows + 1, self.record.line);
-        self.record.row = (line == self.record.line).then_some(rows + 1);
-        Ok(true)
     }
 
     fn advance_record(&mut self) -> Result<bool, Error> {
@@ -205,7 +247,8 @@ impl Reader {
                     }
                     self.unended = parser.unended();
                     // In other files an apostrophe in front is what somebody wrote.
-                    if self.layout.is_to_be_mended() {
+                    let is_ours = self.mapping.as_ref().map(|mapping| mapping.binding.is_ours());
+                    if is_ours.unwrap_or_else(|| self.layout.is_to_be_mended()) {
                         self.record.unshield();
                     }
                 }
@@ -213,17 +256,18 @@ impl Reader {
                     let Some(frame) = frames.next(&mut self.source)? else {
                         return Ok(false);
                     };
-                    let bytes = frame.raw.bytes();
-                    if bytes > ROW_BYTES_MAX as u64 {
-                        let fields = self.record.begin(frame.line);
-                        self.record.finish(fields);
-                        self.record.faults.push(Fault::LongRow { bytes });
-                    } else {
-                        cells.fill(frame.raw.text(), &self.rules, &mut self.record, frame.line);
-                    }
-                    if !self.record.faults.is_empty() {
-                        frame.raw.clone_into(&mut self.record.raw);
-                    }
+                    let rules = &self.rules;
+                    take_frame(&frame, &mut self.record, |text, record, line| {
+                        cells.fill(text, rules, record, line);
+                    });
+                }
+                Rows::Named(frames, cells) => {
+                    let Some(frame) = frames.next(&mut self.source)? else {
+                        return Ok(false);
+                    };
+                    take_frame(&frame, &mut self.record, |text, record, line| {
+                        cells.fill(text, record, line);
+                    });
                 }
             }
             return Ok(true);
@@ -256,15 +300,79 @@ impl Iterator for Reader {
 
     fn next(&mut self) -> Option<Self::Item> {
         let row = self.advance_or_end()?;
-        Some(
-            row.map(|()| match self.checker.check(&self.layout, &self.record) {
-                Ok(row) => match row.money {
-                    Stated::Amount(money) => Row::Good(row.with_money(money)),
-                    Stated::AsDue(currency) => Row::Unpriced(row.with_money(currency)),
-                },
-                Err(bad) => Row::Bad(*bad),
-            }),
-        )
+        Some(row.map(|()| self.judge()))
+    }
+}
+
+impl Reader {
+    /// Checks the row that was read last.
+    fn judge(&mut self) -> Row {
+        let Some(mapping) = &mut self.mapping else {
+            return judged(self.checker.check(&self.layout, &self.record));
+        };
+        let mut row = match mapping.skipped.take() {
+            Some(reason) => {
+                Row::Skipped(*self.checker.skipped(&self.layout, &mapping.mapped, reason))
+            }
+            None => judged(self.checker.check(&self.layout, &mapping.mapped)),
+        };
+        if let Row::Bad(bad) | Row::Skipped(bad) = &mut row {
+            bad.raw = self.record.cells().map(str::to_owned).collect();
+            let names = self.layout.header.iter().cloned();
+            let cells = mapping.mapped.cells().map(str::to_owned);
+            bad.mapped = Some(names.zip(cells).collect());
+            for error in &mut bad.errors {
+                if let (None, Some(column)) = (&error.header, &error.column) {
+                    error.header = mapping.binding.label(column);
+                }
+            }
+        }
+        row
+    }
+}
+
+fn judged(checked: Result<Instruction<Stated>, Box<BadRow>>) -> Row {
+    match checked {
+        Ok(row) => match row.money {
+            Stated::Amount(money) => Row::Good(row.with_money(money)),
+            Stated::AsDue(currency) => Row::Unpriced(row.with_money(currency)),
+        },
+        Err(bad) => Row::Bad(*bad),
+    }
+}
+
+/// Opens CSV under our own columns.
+fn open_csv(
+    source: &mut Source,
+    record: &mut Record,
+    rules: &Rules,
+) -> Result<(Parser, ColumnMap), Error> {
+    let mut parser = Parser::open(source, |name| match name {
+        "" => 0,
+        name if resolve(name, rules).is_err() => 0,
+        name => 1 + u8::from(is_exact(name, rules)),
+    })?;
+    if !parser.read(source, record)? {
+        return Err(Error::Empty);
+    }
+    check_header(record)?;
+    let layout = ColumnMap::resolve(record, rules)?;
+    parser.set_columns(layout.columns.len());
+    Ok((parser, layout))
+}
+
+/// Takes the text of one object, as far as it may be long.
+fn take_frame(frame: &Frame, record: &mut Record, fill: impl FnOnce(&str, &mut Record, u64)) {
+    let bytes = frame.raw.bytes();
+    if bytes > ROW_BYTES_MAX as u64 {
+        let fields = record.begin(frame.line);
+        record.finish(fields);
+        record.faults.push(Fault::LongRow { bytes });
+    } else {
+        fill(frame.raw.text(), record, frame.line);
+    }
+    if !record.faults.is_empty() {
+        frame.raw.clone_into(&mut record.raw);
     }
 }
 

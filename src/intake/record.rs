@@ -17,6 +17,12 @@ pub(super) struct Record {
     pub faults: Vec<Fault>,
     /// The text of the row, where something is wrong with it as it stands in the file.
     pub raw: Raw,
+    /// How many cells the row should have in the file, and how many it has, where that is known to differ.
+    pub misfit: Option<(usize, usize)>,
+    /// What a layout has found wrong with it.
+    pub findings: Vec<RowError>,
+    /// By the layout it cannot be paid at all: whatever else is wrong with it would only mislead.
+    pub refused: bool,
     text: String,
     ends: Vec<usize>,
 }
@@ -42,6 +48,8 @@ impl Record {
         self.line = line;
         self.faults.clear();
         self.raw.clear();
+        (self.misfit, self.refused) = (None, false);
+        self.findings.clear();
         let mut bytes = std::mem::take(&mut self.text).into_bytes();
         bytes.clear();
         let mut ends = std::mem::take(&mut self.ends);
@@ -78,6 +86,13 @@ impl Record {
     /// Returns all cells.
     pub(super) fn cells(&self) -> impl Iterator<Item = &str> {
         (0..self.len()).map(|index| self.cell(index))
+    }
+
+    /// Takes over the place of a row and what is wrong with it as it stands in the file; its cells are the caller's to fill in.
+    pub(super) fn begin_as(&mut self, other: &Self) -> Fields {
+        let fields = self.begin(other.line);
+        self.row = other.row;
+        fields
     }
 
     /// Takes the shields off the cells that have one.

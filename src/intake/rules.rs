@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use super::banks::BankDirectory;
 use crate::dialect::ExtraType;
-use crate::domain::{AccountFormat, Amount, Country, Currency, Money, PaymentKind, ServiceCode};
+use crate::domain::{
+    AccountFormat, Amount, Country, Currency, Money, Msisdn, PaymentKind, ServiceCode,
+};
 
 /// What is known about one service.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,6 +45,8 @@ pub struct Rules {
     pub banks: Option<Arc<BankDirectory>>,
     /// Headers of files, and the columns of the contract they stand for.
     pub columns: BTreeMap<String, String>,
+    /// The phone number that goes with a payment to a bank account where its row has none.
+    pub bank_msisdn: Option<Msisdn>,
     /// What this gateway's wire cannot carry.
     pub wire: WireRules,
     /// An earlier journal may have posted the rows: references that look like others, and accounts that do not look like those of

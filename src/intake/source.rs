@@ -4,34 +4,15 @@ use std::io::{self, Read};
 
 use encoding_rs::{Decoder, DecoderResult, UTF_16BE, UTF_16LE, WINDOWS_1252};
 
+use super::encoding::Encoding;
 use super::{Error, signature};
 
 /// How many bytes are read at a time.
 const CHUNK_BYTES: usize = 64 * 1024;
+/// A column that reports alone write.
+const OF_REPORT: &[u8] = b"what_to_do";
 /// How many bytes the signature is looked for in.
 const HEAD_BYTES: usize = 4 * 1024;
-
-/// The encoding the operator says a file has. UTF-16 is told by its byte order mark, and needs no word.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Encoding {
-    /// UTF-8, strictly: a wrong byte is an error, never a replacement character.
-    #[default]
-    Utf8,
-    /// Windows-1252, which older Windows programs write. Every byte means something in it, so it is never guessed.
-    Windows1252,
-}
-
-impl Encoding {
-    /// Reads `utf-8` or `windows-1252`.
-    #[must_use]
-    pub fn from_name(name: &str) -> Option<Self> {
-        match name.to_ascii_lowercase().as_str() {
-            "utf-8" | "utf8" => Some(Self::Utf8),
-            "windows-1252" | "cp1252" => Some(Self::Windows1252),
-            _ => None,
-        }
-    }
-}
 
 /// A stream of whole characters, at most one chunk of it in memory.
 pub(super) struct Source {
@@ -49,6 +30,10 @@ pub(super) struct Source {
     place: Place,
     note: Option<&'static str>,
     marked: bool,
+    ours: bool,
+    of_report: bool,
+    /// ISO 8859-1 has no letters where Windows-1252 has some.
+    latin: bool,
 }
 
 /// Whether bytes that are read as Windows-1252 are UTF-8: text of that encoding hardly ever is by chance. Read wrongly, every
@@ -109,6 +94,18 @@ impl Source {
     /// # Errors
     /// [`Error::Empty`], [`Error::Foreign`], and what the input itself reports.
     pub(super) fn open(input: Box<dyn Read + Send>, encoding: Encoding) -> Result<Self, Error> {
+        Self::open_unless(input, encoding, b"")
+    }
+
+    /// As [`Self::open`]; where the first line holds `ours`, the file is one of this program, which writes UTF-8.
+    ///
+    /// # Errors
+    /// As [`Self::open`].
+    pub(super) fn open_unless(
+        input: Box<dyn Read + Send>,
+        encoding: Encoding,
+        ours: &[u8],
+    ) -> Result<Self, Error> {
         let mut source = Self {
             input,
             decoder: None,
@@ -121,6 +118,9 @@ impl Source {
             place: Place::default(),
             note: None,
             marked: true,
+            ours: false,
+            of_report: false,
+            latin: false,
         };
         // A pipe hands out small pieces.
         while source.raw.len() < HEAD_BYTES && !source.raw_ended {
@@ -129,14 +129,32 @@ impl Source {
         if source.raw.is_empty() {
             return Err(Error::Empty);
         }
-        signature::check(&source.raw)?;
+        source.ours = !ours.is_empty() && first_line_holds(&source.raw, ours);
+        source.of_report = source.ours && first_line_holds(&source.raw, OF_REPORT);
+        let encoding = match source.ours {
+            true => Encoding::Utf8,
+            false => encoding,
+        };
+        let utf16 = (encoding == Encoding::Utf16).then(|| utf16_of(&source.raw));
+        if utf16.flatten().is_none() {
+            signature::check(&source.raw)?;
+        }
         let (mark, decoder, note) = match source.raw.as_slice() {
             [0xEF, 0xBB, 0xBF, ..] => (3, None, None),
             [0xFF, 0xFE, ..] => (2, Some(UTF_16LE), Some("read as UTF-16")),
             [0xFE, 0xFF, ..] => (2, Some(UTF_16BE), Some("read as UTF-16")),
+            _ if utf16.is_some() => match utf16.flatten() {
+                Some(order) => (0, Some(order), Some("read as UTF-16")),
+                None => return Err(Error::NotEncoded("UTF-16")),
+            },
             _ if encoding == Encoding::Windows1252 => {
                 source.seen = Some(Utf8Seen::default());
                 (0, Some(WINDOWS_1252), Some("read as Windows-1252"))
+            }
+            _ if encoding == Encoding::Iso8859 => {
+                source.seen = Some(Utf8Seen::default());
+                source.latin = true;
+                (0, Some(WINDOWS_1252), Some("read as ISO 8859-1"))
             }
             _ => {
                 source.marked = false;
@@ -149,6 +167,16 @@ impl Source {
         source.decoder = decoder.map(encoding_rs::Encoding::new_decoder_without_bom_handling);
         source.note = note;
         Ok(source)
+    }
+
+    /// Returns whether its first line says that this program wrote the file.
+    pub(super) fn is_ours(&self) -> bool {
+        self.ours
+    }
+
+    /// Returns whether its first line says that it is what a report has written of rows that failed.
+    pub(super) fn is_of_report(&self) -> bool {
+        self.of_report
     }
 
     /// Returns what is worth telling about the encoding.
@@ -256,6 +284,10 @@ impl Source {
         if let Some(seen) = &mut self.seen {
             seen.take(&self.raw[..read]);
         }
+        let beyond = |byte: &&u8| (0x80..0xa0).contains(*byte);
+        if self.latin && self.raw[..read].iter().any(|byte| beyond(&byte)) {
+            self.pending = Some(Error::NotEncoded("ISO 8859-1"));
+        }
         self.raw.drain(..read);
         self.place.advance(&self.text);
         match result {
@@ -273,6 +305,20 @@ impl Source {
             }
             DecoderResult::InputEmpty | DecoderResult::OutputFull => {}
         }
+    }
+}
+
+fn first_line_holds(head: &[u8], text: &[u8]) -> bool {
+    let end = memchr::memchr2(b'\n', b'\r', head).unwrap_or(head.len());
+    memchr::memmem::find(&head[..end], text).is_some()
+}
+
+/// Tells the order of the bytes of UTF-16 without a mark: of what most files begin with, one of two bytes is zero.
+fn utf16_of(head: &[u8]) -> Option<&'static encoding_rs::Encoding> {
+    match head {
+        [0xFF, 0xFE, ..] | [_, 0, ..] => Some(UTF_16LE),
+        [0xFE, 0xFF, ..] | [0, _, ..] => Some(UTF_16BE),
+        _ => None,
     }
 }
 
@@ -328,6 +374,54 @@ mod tests {
             read(b"Jos\xe9 \x80", 1, Encoding::Windows1252).unwrap(),
             "José €"
         );
+    }
+
+    #[test]
+    fn an_encoding_that_is_said_is_read_and_no_other() {
+        let text = "msisdn;names\n1;Jos\u{e9}\n";
+        let little: Vec<u8> = text.encode_utf16().flat_map(u16::to_le_bytes).collect();
+        let big: Vec<u8> = text.encode_utf16().flat_map(u16::to_be_bytes).collect();
+        let latin = b"msisdn;names\n1;Jos\xe9\n";
+        for (bytes, encoding) in [
+            (&little[..], Encoding::Utf16),
+            (&big, Encoding::Utf16),
+            (latin, Encoding::Iso8859),
+            (latin, Encoding::Windows1252),
+        ] {
+            for step in [1, 7, 100_000] {
+                assert_eq!(read(bytes, step, encoding).unwrap(), text, "{encoding:?}");
+            }
+        }
+        for (bytes, encoding, expected) in [
+            (text.as_bytes(), Encoding::Utf16, "is not UTF-16"),
+            (b"5 \x80\n", Encoding::Iso8859, "is not ISO 8859-1"),
+        ] {
+            let error = read(bytes, 100, encoding).unwrap_err();
+            assert_eq!(error.to_string(), expected);
+            assert!(error.hint().is_some());
+        }
+        for (name, encoding) in [
+            ("UTF-8", Encoding::Utf8),
+            ("utf-16", Encoding::Utf16),
+            ("Windows-1252", Encoding::Windows1252),
+            ("iso-8859-1", Encoding::Iso8859),
+        ] {
+            assert_eq!(Encoding::from_name(name), Some(encoding));
+            assert_eq!(Encoding::from_name(encoding.name()), Some(encoding));
+        }
+    }
+
+    #[test]
+    fn a_file_of_ours_is_utf_8_whatever_was_said_of_its_original() {
+        let file = "a,rejected_row\nJos\u{e9},\n";
+        let open = |bytes: &[u8]| {
+            let input = Box::new(io::Cursor::new(bytes.to_vec()));
+            Source::open_unless(input, Encoding::Windows1252, b"rejected_row").unwrap()
+        };
+        let mut source = open(file.as_bytes());
+        assert!(source.is_ours());
+        assert_eq!(source.fill().unwrap(), file.as_bytes());
+        assert!(!open(b"a\nrejected_row\n").is_ours());
     }
 
     #[test]

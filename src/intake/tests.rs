@@ -7,6 +7,7 @@ mod csv;
 mod documents;
 mod files;
 mod json;
+mod layouts;
 mod properties;
 mod samples;
 
@@ -82,7 +83,7 @@ fn refused(bytes: impl Into<Vec<u8>>) -> String {
 fn errors(rows: &[Row]) -> Vec<String> {
     let bad = rows.iter().filter_map(|row| match row {
         Row::Bad(bad) => Some(bad),
-        Row::Good(_) | Row::Unpriced(_) => None,
+        Row::Good(_) | Row::Unpriced(_) | Row::Skipped(_) => None,
     });
     bad.flat_map(|bad| bad.errors.iter().map(ToString::to_string))
         .collect()
@@ -93,6 +94,6 @@ fn good(row: &Row) -> &Instruction {
     match row {
         Row::Good(instruction) => instruction,
         Row::Unpriced(row) => panic!("line {} has no amount", row.line),
-        Row::Bad(bad) => panic!("{:?}", bad.errors),
+        Row::Bad(bad) | Row::Skipped(bad) => panic!("{:?}", bad.errors),
     }
 }

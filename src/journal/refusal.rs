@@ -36,6 +36,15 @@ pub enum LoadRefusal {
     Corrections(Vec<CrossRowError>),
     /// So many rows may be mended ones of rejected rows, or new ones; the first of them.
     MayBeMended(u64, Vec<CrossRowError>),
+    /// The batch, or the file, was read by a layout of this name that said something else.
+    LayoutChanged {
+        /// The layout.
+        layout: String,
+        /// The batch that was loaded by it.
+        batch: String,
+        /// The file that it was loaded from.
+        source: String,
+    },
     /// The file has no rows.
     NoRows,
     /// The file was not read to its end.

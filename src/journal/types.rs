@@ -30,6 +30,8 @@ pub enum LoadRow {
     Unpriced(Unpriced),
     /// A row that did not pass validation; it is kept only when bad rows are skipped.
     Invalid(RejectedRow),
+    /// A row that is no payment, as the layout of its file says; it is kept as one that was rejected and withdrawn.
+    Skipped(RejectedRow),
     /// The next row corrects something that the journal has.
     Corrects(Corrects),
     /// The file was read to its end. Without this mark nothing is loaded: whoever reads it may have failed half way.
@@ -74,6 +76,8 @@ pub struct LoadPlan {
     pub form: IdentifierForm,
     /// The file's name, for the record.
     pub source: String,
+    /// The layout that its columns are read by.
+    pub layout: Option<LoadLayout>,
     /// The time of the load; it becomes `datePaymentReceived`.
     pub now: Timestamp,
     /// Whether it is to be paid, or rehearsed.
@@ -96,6 +100,17 @@ pub struct LoadPlan {
     pub new_documents: bool,
     /// Do everything, and commit nothing.
     pub dry_run: bool,
+}
+
+/// The layout that the columns of a file are read by, and which file it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LoadLayout {
+    /// Its name.
+    pub name: String,
+    /// What tells it from another one.
+    pub digest: String,
+    /// SHA-256 over the bytes of the file.
+    pub file: String,
 }
 
 impl LoadPlan {
@@ -130,6 +145,8 @@ pub struct LoadSummary {
     pub unpriced: u64,
     /// Rows set aside, with the amounts that could be read.
     pub rejected: Tally,
+    /// Rows that are no payments, with the amounts that could be read: kept, and never sent.
+    pub skipped: Tally,
     /// Mistakes that were found when all rows had been seen, in skipped rows.
     pub late: Vec<CrossRowError>,
     /// Rejected rows that have their mended row by this file.

@@ -111,6 +111,7 @@ pub(super) fn plan(form: IdentifierForm, now: Timestamp, presume_posted: bool) -
         originator: Originator::parse("acme").expect("a name"),
         form,
         source: "batch.csv".into(),
+        layout: None,
         now,
         purpose: crate::ledger::Purpose::Gateway,
         amend: false,

@@ -2,7 +2,7 @@
 
 use crate::desk::Desk;
 
-const COMMANDS: [&str; 26] = [
+const COMMANDS: [&str; 27] = [
     "check",
     "load",
     "run",
@@ -27,6 +27,7 @@ const COMMANDS: [&str; 26] = [
     "upload",
     "sandbox",
     "config",
+    "layout",
     "completions",
     "man",
 ];

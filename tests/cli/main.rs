@@ -22,6 +22,7 @@ mod full_disk;
 mod help;
 mod hints;
 mod kinds;
+mod layouts;
 mod mended;
 mod names;
 mod operations;

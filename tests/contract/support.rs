@@ -117,6 +117,7 @@ pub fn other_batch(name: &str, day: i64) -> LoadPlan {
     LoadPlan {
         batch: BatchName::parse(name).unwrap(),
         source: format!("{name}.csv"),
+        layout: None,
         now: at(day * DAY),
         repeats: Some(RepeatPlan::default()),
         ..plan()
@@ -167,6 +168,7 @@ pub fn plan() -> LoadPlan {
         originator: Originator::parse("acme").unwrap(),
         form: disburse::domain::IdentifierForm::default(),
         source: "payroll.csv".into(),
+        layout: None,
         now: at(0),
         purpose: disburse::ledger::Purpose::Gateway,
         amend: false,

@@ -125,6 +125,7 @@ fn plan(
         originator: Originator::parse("check").map_err(Error::unexpected)?,
         form: crate::domain::IdentifierForm::default(),
         source: String::new(),
+        layout: None,
         now: Timestamp::now(),
         purpose: crate::ledger::Purpose::Unknown,
         amend: false,

@@ -216,6 +216,7 @@ pub(in crate::cli) fn plan(
         originator: settings.originator()?.clone(),
         form: settings.dialect.dialect.identifiers.clone(),
         source: String::new(),
+        layout: None,
         now: now(),
         amend: options.amend,
         allow_equal_rows: file.allow_equal_rows,
@@ -340,8 +341,10 @@ pub(in crate::cli) async fn into_journal(
 ) -> Result<(LoadSummary, bool), Error> {
     let plan = LoadPlan {
         source: input.source(),
+        layout: input.layout()?,
         ..plan
     };
+    let by_layout = plan.layout.clone();
     let (name, skips) = (plan.batch.clone(), plan.skip_bad_rows);
     let batch = name.to_string();
     // What is told is typed: a mended row of a rehearsal is rehearsed.
@@ -350,6 +353,17 @@ pub(in crate::cli) async fn into_journal(
     let (loaded, reading) = load_or_recall(journal, input, plan).await?;
     for note in reading.notes() {
         session.note(&format!("{}: {note}", input.name));
+    }
+    if let Some(layout) = &by_layout {
+        session.note(&format!(
+            "{}: read by layout {} ({})",
+            input.name,
+            layout.name,
+            &layout.digest[..layout.digest.len().min(16)]
+        ));
+    }
+    if !matches!(loaded, Loaded::AlreadyLoaded(_)) {
+        reading.tell_skipped();
     }
     for warning in &reading.warnings {
         output::complain("warning", &format!("{}: {warning}", input.name));
@@ -567,8 +581,17 @@ pub(in crate::cli) fn print_summary(summary: &LoadSummary) {
             &output::amounts(&summary.rejected.amounts),
         ));
     }
+    if summary.skipped.count > 0 {
+        rows.push(row(
+            "(skipped)",
+            "",
+            &summary.skipped,
+            &output::amounts(&summary.skipped.amounts),
+        ));
+    }
     let mut total = summary.total();
     total.add_all(&summary.rejected);
+    total.add_all(&summary.skipped);
     rows.push(row("total", "", &total, &output::amounts(&total.amounts)));
     output::print(&output::table(
         &["service", "currency", "count", "amount"],
@@ -618,6 +641,9 @@ pub(in crate::cli) fn to_json(
         "rejected": {"count": summary.rejected.count, "amounts": summary.rejected.amounts.decimals()},
         "services": services,
     });
+    if summary.skipped.count > 0 {
+        value["skipped"] = json!({"count": summary.skipped.count, "amounts": summary.skipped.amounts.decimals()});
+    }
     if let Some((name, fresh)) = batch {
         value["batch"] = json!(name);
         value["loaded"] = json!(fresh);

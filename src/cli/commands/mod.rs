@@ -6,6 +6,7 @@ pub(super) mod bill;
 pub(super) mod bills;
 pub(super) mod check;
 pub(super) mod dialect;
+pub(super) mod layout;
 pub(super) mod explain;
 pub(super) mod float;
 pub(super) mod listen;

@@ -116,6 +116,7 @@ fn plan(batch: &BatchName) -> Result<LoadPlan, Error> {
         originator: Originator::parse("lookup").map_err(Error::unexpected)?,
         form: crate::domain::IdentifierForm::default(),
         source: String::new(),
+        layout: None,
         now: Timestamp::now(),
         purpose: crate::ledger::Purpose::Unknown,
         amend: false,

@@ -39,7 +39,8 @@ pub(in crate::cli) async fn pay_and_probe(
     let file = FileArguments {
         file: file.to_owned(),
         format: None,
-        encoding: "utf-8".to_owned(),
+        encoding: None,
+        layout: arguments.layout.clone(),
         service: None,
         allow_equal_rows: false,
         expect_count: Some(1),

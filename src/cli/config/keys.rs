@@ -215,6 +215,13 @@ pub static KEYS: &[Key] = &[
         "CSV file with the columns bank_code and bank_name, against which the bank of a row is checked. Relative to this file.",
     ),
     key(
+        "bank_msisdn",
+        "DISBURSE_BANK_MSISDN",
+        None,
+        Kind::Text,
+        "Phone number that is sent for a payment to a bank account whose row has none, such as that of the payroll office: the interface wants one, and the bank does not. Rows without a reference have other identifiers with another number.",
+    ),
+    key(
         "document_bytes_max",
         "DISBURSE_DOCUMENT_BYTES_MAX",
         Some("10485760"),

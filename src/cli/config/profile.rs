@@ -49,6 +49,8 @@ pub struct Profile {
     pub payment_bearer: bool,
     /// Code and name of every bank.
     pub bank_directory: Option<PathBuf>,
+    /// For payments to bank accounts whose row has no phone number.
+    pub bank_msisdn: Option<String>,
     /// Of a supporting document.
     pub document_bytes_max: NonZeroU32,
     /// For every request.
@@ -229,6 +231,7 @@ impl Profile {
             support_document_in: layers.value("support_document_in")?,
             payment_bearer: layers.value("payment_bearer")?,
             bank_directory: layers.optional("bank_directory")?,
+            bank_msisdn: layers.optional("bank_msisdn")?,
             document_bytes_max: layers.value("document_bytes_max")?,
             proxy: layers.optional("proxy")?,
             ca_file: layers.optional("ca_file")?,

@@ -24,6 +24,7 @@ use crate::cli::config::file::thresholds;
 use crate::cli::config::value::secret::{self, Password};
 use crate::cli::config::value::suggest;
 use crate::domain::{Country, Money, Originator, ServiceCode, WireZone};
+use crate::intake::layout::Layout;
 
 /// What the configuration is made from. It may hold a password, so it has no debug output.
 #[derive(Clone, Default)]
@@ -53,6 +54,8 @@ pub struct Settings {
     pub document_thresholds: Vec<Money>,
     /// Header to column.
     pub columns: BTreeMap<String, String>,
+    /// Layouts of files by their names, beside those that come along.
+    pub layouts: BTreeMap<String, Layout>,
     /// What a deployment's codes mean in status replies and callbacks.
     pub status_codes: BTreeMap<i32, StatusClass>,
     /// What a deployment's codes mean in replies to posts.
@@ -156,6 +159,7 @@ impl Settings {
             services: document.services,
             document_thresholds: document.document_thresholds,
             columns: document.columns,
+            layouts: document.layouts,
             status_codes: document.status_codes,
             post_codes: document.post_codes,
             dialect,

@@ -1,6 +1,7 @@
 //! What the configuration accepts, refuses, prefers and hides.
 
 mod dialects;
+mod layouts;
 mod precedence;
 mod refusals;
 mod sample;

@@ -9,21 +9,25 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, OnceLock};
 
 use super::fresh_name;
+use super::layouts;
 use super::links;
 use super::open::READABLE;
 use super::open::open;
 use super::rejected::{name_of, rejected};
 use super::rules;
+use sha2::{Digest, Sha256};
+
 use crate::cli::Error;
 use crate::cli::arguments::FileArguments;
 use crate::cli::config::Settings;
 use crate::cli::terminal::output;
 use crate::cli::words::mistakes::Mistakes;
 use crate::domain::{Amount, BatchName, Currency};
+use crate::intake::layout::Layout;
 use crate::intake::{
     self, BadPlaces, BadRow, Corrections, Encoding, Form, Format, Options, Reader, Row, Rules,
 };
-use crate::journal::{CrossRowError, LoadRow};
+use crate::journal::{CrossRowError, LoadLayout, LoadRow};
 use crate::ledger::correction::Corrects;
 use crate::report::FileIdentity;
 
@@ -33,6 +37,8 @@ const BLOCK: usize = 512;
 const BLOCKS: usize = 4;
 /// What is looked at before standard input is kept.
 const HEAD_BYTES: usize = 4 * 1024;
+/// Bytes of the file that are hashed at a time.
+const PIECE_BYTES: usize = 64 * 1024;
 const STANDARD_INPUT: &str = "standard input";
 
 /// A batch file, opened so that it can be read twice.
@@ -64,6 +70,8 @@ pub(in crate::cli) type Pending = tokio::task::JoinHandle<Result<Reading, Error>
 /// What reading a file came to, beside the rows.
 pub(in crate::cli) struct Reading {
     mistakes: Mistakes,
+    /// Rows that are no payments, says the layout.
+    skipped: Mistakes,
     bad_rows: u64,
     bad_places: BadPlaces,
     staged: Option<Corrections<BufWriter<tempfile::NamedTempFile>>>,
@@ -81,12 +89,39 @@ impl Input {
         arguments: &FileArguments,
         settings: &Settings,
     ) -> Result<Self, Error> {
-        let encoding = Encoding::from_name(&arguments.encoding).ok_or_else(|| {
-            Error::refused(format!(
-                "--encoding {}: expected utf-8 or windows-1252",
-                arguments.encoding
-            ))
-        })?;
+        let layout = match &arguments.layout {
+            Some(name) => Some(layouts::find(name, settings)?),
+            None => None,
+        };
+        Self::opened(arguments, settings, layout)
+    }
+
+    /// Opens a file by a layout that has no name yet.
+    pub(in crate::cli) fn by_layout(
+        arguments: &FileArguments,
+        settings: &Settings,
+        layout: Layout,
+    ) -> Result<Self, Error> {
+        Self::opened(arguments, settings, Some(layout))
+    }
+
+    fn opened(
+        arguments: &FileArguments,
+        settings: &Settings,
+        layout: Option<Layout>,
+    ) -> Result<Self, Error> {
+        let layout = layout.map(Arc::new);
+        let encoding = match &arguments.encoding {
+            Some(name) => Encoding::from_name(name).ok_or_else(|| {
+                Error::refused(format!(
+                    "--encoding {name}: expected utf-8, utf-16, windows-1252 or iso-8859-1"
+                ))
+            })?,
+            None => {
+                let said = layout.as_ref().and_then(|layout| layout.encoding);
+                said.unwrap_or_default()
+            }
+        };
         let format = match &arguments.format {
             Some(name) => Some(Format::from_name(name).ok_or_else(|| {
                 Error::refused(format!("--format {name}: expected csv, json or jsonl"))
@@ -119,7 +154,11 @@ impl Input {
             tells_objects: false,
             objects_told: AtomicBool::new(false),
             file,
-            options: Options { format, encoding },
+            options: Options {
+                format,
+                encoding,
+                layout,
+            },
             rules: Arc::new(rules::of(settings, &folder)?),
         };
         input.probe()?;
@@ -183,17 +222,47 @@ impl Input {
         )
     }
 
+    /// Returns a reader of the rows, from the first one on.
+    pub(in crate::cli) fn reader(&self) -> Result<Reader, Error> {
+        Reader::open(self.reopened()?, &self.options, Arc::clone(&self.rules))
+            .map_err(|error| Error::of_file(&self.name, &error))
+    }
+
+    /// Returns the layout that the file is read by, for the record.
+    pub(in crate::cli) fn layout(&self) -> Result<Option<LoadLayout>, Error> {
+        let Some(layout) = &self.options.layout else {
+            return Ok(None);
+        };
+        let mut file = self.reopened()?;
+        let mut hash = Sha256::new();
+        let mut piece = vec![0; PIECE_BYTES];
+        loop {
+            let read = file.read(&mut piece).map_err(|error| {
+                Error::refused(format!("{}: cannot be read: {error}", self.name)).hint(READABLE)
+            })?;
+            if read == 0 {
+                break;
+            }
+            hash.update(&piece[..read]);
+        }
+        Ok(Some(LoadLayout {
+            name: layout.name.clone(),
+            digest: layout.digest(),
+            file: data_encoding::HEXLOWER.encode(&hash.finalize()),
+        }))
+    }
+
     /// Starts reading; the rows come in blocks, the rest when it is done.
     pub(in crate::cli) fn read(&self) -> Result<(Blocks, Pending), Error> {
         let (sender, receiver) = sync_channel(BLOCKS);
-        let (file, options, rules) = (self.reopened()?, self.options, Arc::clone(&self.rules));
+        let (file, options, rules) = (self.reopened()?, self.options.clone(), Arc::clone(&self.rules));
         let (name, folder) = (self.name.clone(), folder_of(&self.corrections));
         let objects = self.tells_objects;
         let batch = self.sets_aside_in.clone();
         let task = tokio::task::spawn_blocking(move || {
             let reader = Reader::open(file, &options, rules)
                 .map_err(|error| Error::of_file(&name, &error))?;
-            let mistakes = Mistakes::of(&name, objects)?;
+            let mistakes = Mistakes::of(&name, objects)?.labelled(reader.form().labels);
             feed(reader, &sender, &name, (&folder, batch), mistakes)
         });
         Ok((receiver, task))
@@ -392,6 +461,7 @@ fn feed(
 ) -> Result<Reading, Error> {
     let mut reading = Reading {
         mistakes,
+        skipped: Mistakes::of(name, false)?,
         bad_rows: 0,
         bad_places: BadPlaces::default(),
         staged: None,
@@ -404,7 +474,7 @@ fn feed(
     let mut good_rows = 0;
     while let Some(row) = reader.next() {
         let row = row.map_err(|error| Error::of_file(name, &error))?;
-        let is_bad = matches!(row, Row::Bad(_));
+        let is_bad = matches!(row, Row::Bad(_) | Row::Skipped(_));
         reading.bad_places.push(is_bad);
         good_rows += u64::from(!is_bad);
         let corrects = reader.corrects().cloned();
@@ -422,6 +492,12 @@ fn feed(
                 let name = name_of(corrects.as_ref(), batch.as_ref(), &rejected.digest);
                 reading.note(&row, &name, folder)?;
                 block.push(LoadRow::Invalid(rejected));
+            }
+            Row::Skipped(row) => {
+                for reason in &row.errors {
+                    reading.skipped.add(reason)?;
+                }
+                block.push(LoadRow::Skipped(rejected(&row, &reading.form)));
             }
         }
         if block.len() >= BLOCK {
@@ -454,6 +530,11 @@ impl Reading {
                 .map_err(|error| unwritable(folder, &error)),
             None => Ok(()),
         }
+    }
+
+    /// Says which rows are no payments, and why.
+    pub(in crate::cli) fn tell_skipped(&self) {
+        self.skipped.tell();
     }
 
     /// Returns what is worth telling about how the file was read.

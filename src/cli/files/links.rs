@@ -6,6 +6,8 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek};
 use std::path::Path;
 
+use crate::intake::same_name;
+
 /// The columns that hold links.
 const COLUMNS: [&str; 2] = ["rejected_row", "replaces"];
 /// What a file of ours may be written with: that of the file that it comes from.
@@ -45,7 +47,7 @@ fn links(path: &Path) -> io::Result<BTreeSet<String>> {
         let names = names.map(|name| name.trim().trim_matches('"'));
         let at: Vec<usize> = names
             .enumerate()
-            .filter(|(_, name)| COLUMNS.contains(name))
+            .filter(|(_, name)| COLUMNS.iter().any(|column| same_name(column, name)))
             .map(|(at, _)| at)
             .collect();
         (!at.is_empty()).then_some((delimiter, at))
@@ -101,6 +103,7 @@ mod tests {
             ),
             ("a,rejected_row\n1,\n", "a\n1\n", true),
             ("\u{feff}a;replaces\n\"1;\n2\";XYZ\n", "a;b\n1;2\n", false),
+            ("a,Rejected Row\n1,row-1-of-b\n", "a\n1\n", false),
             ("\"a\"\t\"replaces\"\n1\tXYZ\n", "replaces\nXYZ\n", true),
         ];
         for (old, text, expected) in table {

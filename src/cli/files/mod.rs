@@ -4,6 +4,7 @@ pub(super) mod aside;
 pub(super) mod failed_rows;
 pub(super) mod fresh_name;
 pub(super) mod input;
+pub(super) mod layouts;
 pub(super) mod links;
 pub(super) mod open;
 pub(super) mod rejected;

@@ -25,7 +25,15 @@ pub(in crate::cli) fn name_of(
 /// Returns a bad row as it is set aside.
 pub(in crate::cli) fn rejected(row: &BadRow, form: &Form) -> RejectedRow {
     let cell = |name: &str| {
+        if let Some(mapped) = &row.mapped {
+            let own = mapped.iter().find(|(own, _)| own == name);
+            return own
+                .filter(|_| row.unread.is_none())
+                .map(|(_, text)| text.trim().chars().take(128).collect())
+                .unwrap_or_default();
+        }
         let at = form.header.iter().position(|header| header.trim() == name);
+        let at = at.or_else(|| form.names.iter().position(|own| own == name));
         at.and_then(|at| row.cells().get(at))
             .map(|text| text.chars().take(128).collect())
             .unwrap_or_default()
@@ -52,10 +60,20 @@ pub(in crate::cli) fn rejected(row: &BadRow, form: &Form) -> RejectedRow {
     }
 }
 
+/// What says of a row what it corrects is none of its cells.
+const NO_CELLS: [&str; 3] = ["rejected_row", "replaces", UNREAD];
+
 /// Returns what the row has by the names of the contract, as a JSON object.
 fn own_cells(row: &BadRow, form: &Form) -> String {
     if let Some(unread) = &row.unread {
         return serde_json::json!({ UNREAD: unread.text }).to_string();
+    }
+    if let Some(mapped) = &row.mapped {
+        let own = mapped.iter().filter(|(name, cell)| {
+            !NO_CELLS.contains(&name.as_str()) && !cell.is_empty()
+        });
+        let own = own.map(|(name, cell)| (name.clone(), cell.as_str().into()));
+        return serde_json::Value::Object(own.collect()).to_string();
     }
     let cells: serde_json::Map<String, serde_json::Value> = form
         .names

@@ -8,7 +8,7 @@ use super::open::open;
 use crate::cli::Error;
 use crate::cli::config::Settings;
 use crate::dialect::OWN_EXTRA;
-use crate::domain::{BANK_MEMBERS, ServiceCode};
+use crate::domain::{BANK_MEMBERS, Msisdn, ServiceCode};
 use crate::intake::{BankDirectory, Documents, Rules, ServiceRule, WireRules};
 
 /// The rules of the configuration, as intake takes them, for a file that lies in `folder`.
@@ -36,9 +36,23 @@ pub(in crate::cli) fn of(settings: &Settings, folder: &Path) -> Result<Rules, Er
         documents: Some(documents(folder, settings)?),
         banks: banks(settings)?,
         columns: settings.columns.clone(),
+        bank_msisdn: bank_msisdn(settings)?,
         wire: wire(settings),
         presumes_posted: false,
     })
+}
+
+/// The number that goes with payments to banks.
+fn bank_msisdn(settings: &Settings) -> Result<Option<Msisdn>, Error> {
+    let Some(text) = &settings.profile.bank_msisdn else {
+        return Ok(None);
+    };
+    let country = settings.need("country_code", settings.profile.country_code.as_ref())?;
+    match Msisdn::parse(text, *country) {
+        Ok(number) => Ok(Some(number)),
+        Err(error) => Err(Error::refused(format!("bank_msisdn: {error}"))
+            .hint("write a number of the profile's country_code, such as that of the payroll office")),
+    }
 }
 
 /// What the dialect of the gateway asks of rows.

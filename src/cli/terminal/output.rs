@@ -22,13 +22,13 @@ struct Carried {
 
 /// Commands that read a batch file, and what of their options the next one needs too: a row without a service takes this one.
 const FILE_COMMANDS: [&str; 3] = ["check", "load", "pay"];
-const SERVICE: &str = "--service";
+const FILE_OPTIONS: [&str; 2] = ["--service", "--layout"];
 
 /// What the next command needs as well, where this one was given it.
 const CARRIED_OPTIONS: [&str; 3] = ["--config", "--profile", "--journal"];
 
 /// Commands that a text may name.
-const COMMANDS: [&str; 20] = [
+const COMMANDS: [&str; 21] = [
     "account",
     "backup",
     "bill",
@@ -37,6 +37,7 @@ const COMMANDS: [&str; 20] = [
     "config",
     "explain",
     "float",
+    "layout",
     "listen",
     "load",
     "lookup",
@@ -66,7 +67,7 @@ fn carried_options(arguments: impl Iterator<Item = String>) -> Carried {
             None => (argument.as_str(), None),
         };
         let options = match name {
-            SERVICE => &mut carried.files,
+            name if FILE_OPTIONS.contains(&name) => &mut carried.files,
             name if CARRIED_OPTIONS.contains(&name) => &mut carried.all,
             _ => continue,
         };

@@ -31,6 +31,8 @@ pub(in crate::cli) struct Mistakes {
     count: u64,
     beyond: u64,
     objects: Option<BufWriter<File>>,
+    /// What the file calls the columns, where a layout maps them.
+    labels: BTreeMap<String, String>,
 }
 
 /// Equal mistakes.
@@ -50,6 +52,8 @@ struct Kind {
 struct Mistake<'a> {
     line: u64,
     column: Option<&'a str>,
+    /// What the file calls the column.
+    header: Option<&'a str>,
     code: &'a str,
     gist: String,
     /// What is to be written instead, of this row alone.
@@ -71,7 +75,14 @@ impl Mistakes {
             count: 0,
             beyond: 0,
             objects,
+            labels: BTreeMap::new(),
         })
+    }
+
+    /// Names the columns of late mistakes as the file does, too.
+    pub(in crate::cli) fn labelled(mut self, labels: BTreeMap<String, String>) -> Self {
+        self.labels = labels;
+        self
     }
 
     /// Takes a mistake that a row has by itself.
@@ -80,6 +91,7 @@ impl Mistakes {
         self.take(&Mistake {
             line: error.line,
             column: error.column.as_deref(),
+            header: error.header.as_deref(),
             code: error.code,
             gist,
             write: write.map(str::to_owned),
@@ -91,13 +103,18 @@ impl Mistakes {
     /// Takes a mistake that shows beside other rows.
     pub(in crate::cli) fn add_late(&mut self, error: &CrossRowError) -> Result<(), Error> {
         let column = Some(error.column).filter(|column| !column.is_empty());
-        let text = match column {
-            Some(column) => format!("{}: {column}: {}", error.line, error.message),
-            None => format!("{}: {}", error.line, error.message),
+        let header = column.and_then(|column| self.labels.get(column)).cloned();
+        let text = match (column, &header) {
+            (Some(column), Some(header)) => {
+                format!("{}: {header} ({column}): {}", error.line, error.message)
+            }
+            (Some(column), None) => format!("{}: {column}: {}", error.line, error.message),
+            (None, _) => format!("{}: {}", error.line, error.message),
         };
         self.take(&Mistake {
             line: error.line,
             column,
+            header: header.as_deref(),
             code: if column == Some("reference") {
                 "repeated_reference"
             } else {
@@ -117,7 +134,11 @@ impl Mistakes {
             let object = output::json_text(&object(&self.file, mistake));
             write!(objects, "{comma}{object}").map_err(unkept)?;
         }
-        let key = (mistake.column.map(str::to_owned), mistake.gist.clone());
+        let shown = match (mistake.header, mistake.column) {
+            (Some(header), Some(column)) => Some(format!("{header} ({column})")),
+            (header, column) => header.or(column).map(str::to_owned),
+        };
+        let key = (shown, mistake.gist.clone());
         if self.kinds.len() >= KINDS && !self.kinds.contains_key(&key) {
             self.beyond += 1;
             return Ok(());
@@ -267,7 +288,7 @@ pub(in crate::cli) fn print_whole(file: &str, error: &Error) {
 
 fn object(file: &str, mistake: &Mistake<'_>) -> Value {
     let expected = mistake.gist.strip_prefix("expected ");
-    json!({
+    let mut object = json!({
         "file": file,
         "line": mistake.line,
         "column": mistake.column,
@@ -275,13 +296,18 @@ fn object(file: &str, mistake: &Mistake<'_>) -> Value {
         "found": mistake.found,
         "expected": expected.unwrap_or(&mistake.gist),
         "hint": hint(mistake.code),
-    })
+    });
+    if let Some(header) = mistake.header {
+        object["header"] = header.into();
+    }
+    object
 }
 
 fn hint(code: &str) -> &'static str {
     match code {
         "missing" => "give the cell a value",
         "shape" => "write the row with the cells that the header names",
+        "unpayable" => "pay this row elsewhere, and remove it here",
         "forbidden_character" => "type the text anew",
         "repeated_reference" => "give every row a reference of its own",
         "repeated_row" => "give each row a reference, or say --allow-equal-rows",

@@ -34,6 +34,7 @@ pub(in crate::cli) fn refused(
         )),
         LoadRefusal::Corrections(errors) => corrections(file, errors),
         LoadRefusal::MayBeMended(count, rows) => may_be_mended(file, batch, *count, rows),
+        LoadRefusal::LayoutChanged { layout, batch: loaded, source } => layout_changed(file, layout, loaded, source),
         LoadRefusal::NoRows => Error::refused(format!("{file}: holds no payments; nothing was loaded"))
             .hint("is it the right file? It may have been saved before its rows were there"),
         LoadRefusal::Unreadable => Error::unexpected(format!("{file}: was not read to its end; nothing was loaded"))
@@ -79,6 +80,16 @@ pub(in crate::cli) fn refused(
             unread,
         } => other_total(file, expected, found, *unread),
     }
+}
+
+/// A layout of the same name has read the batch, or the file, otherwise.
+fn layout_changed(file: &str, layout: &str, batch: &str, source: &str) -> Error {
+    Error::refused(format!(
+        "{file}: layout {layout} has changed since it read {source} for batch {batch}; nothing was loaded"
+    ))
+    .hint(format!(
+        "read by another layout, rows without a reference are other payments, and would be paid again. Put the layout back as it was; or,          where it was wrong and nothing was paid by it, keep the mended one under a name of its own, such as {layout}-b, and say that"
+    ))
 }
 
 /// A row may be one that was rejected, mended now, or a new one.

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::domain::{Instruction, Money, PaymentKind};
 
 use super::super::banks::BankDirectory;
-use super::super::columns::{Field, Layout};
+use super::super::columns::{ColumnMap, Field};
 use super::super::record::Record;
 use super::super::text::quoted;
 use super::findings::Findings;
@@ -21,7 +21,7 @@ const BANK: [(Field, &str); 4] = [
 
 /// Returns the members of `extraData` that the bank columns become.
 pub(super) fn check(
-    layout: &Layout,
+    layout: &ColumnMap,
     record: &Record,
     service: Option<&Service>,
     banks: Option<&BankDirectory>,
@@ -86,7 +86,7 @@ pub(super) fn check(
 
 /// Looks the bank up, and returns its name when code and name agree with the directory.
 fn directory<'a>(
-    layout: &Layout,
+    layout: &ColumnMap,
     record: &Record,
     banks: &'a BankDirectory,
     service: Option<&Service>,

@@ -2,7 +2,7 @@
 
 use jiff::civil::{Date, DateTime};
 
-use super::super::columns::{Field, Layout};
+use super::super::columns::{ColumnMap, Field};
 use super::super::record::Record;
 use super::findings::Findings;
 use crate::domain::DATE_RECEIVED;
@@ -11,7 +11,7 @@ const EXPECTED: &str = "expected a day such as 2026-11-28, or a time such as 202
 
 /// Returns the member that carries it, beside those of `extraData`.
 pub(super) fn check(
-    layout: &Layout,
+    layout: &ColumnMap,
     record: &Record,
     found: &mut Findings,
 ) -> Option<(String, String)> {

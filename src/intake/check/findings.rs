@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::super::bad::RowError;
-use super::super::columns::{Column, Field, Layout};
+use super::super::columns::{Column, ColumnMap, Field};
 use super::super::record::{Fault, Record};
 use super::super::text::{forbidden, one_line, quoted};
 use super::super::{FIELD_BYTES_MAX, ROW_BYTES_MAX, damage};
@@ -17,30 +17,41 @@ pub(super) struct Findings {
 }
 
 impl Findings {
-    /// Starts with what is wrong with the row as it stands in the file.
-    pub(super) fn of(layout: &Layout, record: &Record) -> Self {
-        let mut found = Self {
+    /// Starts with nothing.
+    pub(super) fn empty(record: &Record) -> Self {
+        Self {
             line: record.line,
             row: record.row,
             errors: Vec::new(),
             shapeless: false,
-        };
+        }
+    }
+
+    /// Starts with what is wrong with the row as it stands in the file.
+    pub(super) fn of(layout: &ColumnMap, record: &Record) -> Self {
+        let mut found = Self::empty(record);
         for fault in &record.faults {
             found.fault(layout, fault);
         }
-        let (expected, cells) = (layout.columns.len(), record.len());
-        if !found.shapeless && cells != expected {
+        if !found.shapeless
+            && let Some((expected, cells)) = layout.misfit(record)
+        {
             found.shape(format!(
                 "expected {expected} cells as in the header, found {cells}"
             ));
         }
+        for error in &record.findings {
+            found.take(error);
+        }
+        // What else is wrong with a row that cannot be paid at all would only mislead.
+        found.shapeless |= record.refused;
         if !found.shapeless {
             found.cells(layout, record);
         }
         found
     }
 
-    fn fault(&mut self, layout: &Layout, fault: &Fault) {
+    fn fault(&mut self, layout: &ColumnMap, fault: &Fault) {
         match fault {
             Fault::LongField { index, bytes } => self.push(
                 layout.name(*index),
@@ -73,7 +84,7 @@ impl Findings {
     }
 
     /// Looks at what every cell is checked for.
-    fn cells(&mut self, layout: &Layout, record: &Record) {
+    fn cells(&mut self, layout: &ColumnMap, record: &Record) {
         for (index, column) in layout.columns.iter().enumerate() {
             let cell = record.cell(index).trim();
             if cell.starts_with('#')
@@ -103,6 +114,21 @@ impl Findings {
         self.record(column, "invalid", message, None);
     }
 
+    /// Takes over what a layout has found.
+    fn take(&mut self, error: &RowError) {
+        let RowError {
+            column,
+            code,
+            message,
+            found,
+            ..
+        } = error.clone();
+        self.record(column, code, message, found);
+        if let Some(last) = self.errors.last_mut() {
+            last.header.clone_from(&error.header);
+        }
+    }
+
     fn record(
         &mut self,
         column: Option<String>,
@@ -117,6 +143,7 @@ impl Findings {
             line: self.line,
             row: self.row,
             column,
+            header: None,
             message,
             code,
             found,
@@ -157,7 +184,7 @@ impl Findings {
     }
 
     /// Returns a text for people: line breaks become blanks, other control characters are errors.
-    pub(super) fn text(&mut self, layout: &Layout, record: &Record, field: Field) -> String {
+    pub(super) fn text(&mut self, layout: &ColumnMap, record: &Record, field: Field) -> String {
         let cell = layout.cell(record, field);
         if cell.is_empty() {
             return String::new();
@@ -168,7 +195,7 @@ impl Findings {
     }
 
     /// Returns a text for machines, such as an account: no line breaks, and no damaged digits.
-    pub(super) fn digits(&mut self, layout: &Layout, record: &Record, field: Field) -> String {
+    pub(super) fn digits(&mut self, layout: &ColumnMap, record: &Record, field: Field) -> String {
         let cell = layout.cell(record, field);
         if cell.is_empty() {
             return String::new();

@@ -3,7 +3,7 @@
 use crate::domain::{ACCOUNT_CHARACTERS_MIN, Country, Line, Msisdn, MsisdnError, PaymentKind};
 use crate::ledger::likeness::folded;
 
-use super::super::columns::{Column, Field, Layout, extra_name};
+use super::super::columns::{Column, ColumnMap, Field, extra_name};
 use super::super::damage;
 use super::super::json::{Value, members, value};
 use super::super::record::Record;
@@ -29,7 +29,7 @@ pub(super) struct Recipient {
 
 /// Checks them.
 pub(super) fn check(
-    layout: &Layout,
+    layout: &ColumnMap,
     record: &Record,
     service: Option<&Service>,
     country: Option<Country>,
@@ -37,7 +37,15 @@ pub(super) fn check(
     found: &mut Findings,
 ) -> Recipient {
     let kind = service.and_then(Service::kind);
-    let parsed = msisdn(layout.cell(record, Field::Msisdn), country, found);
+    let written = layout.cell(record, Field::Msisdn);
+    let bank_account = layout.cell(record, Field::BankAccountNumber);
+    let parsed = match rules.bank_msisdn {
+        // The interface wants a number, and the bank does not.
+        Some(number) if written.is_empty() && pays_bank(kind, bank_account) => {
+            Some((number, Line::Mobile))
+        }
+        _ => msisdn(written, country, found),
+    };
     let (msisdn, line) = (
         parsed.map(|(msisdn, _)| msisdn),
         parsed.map(|(_, line)| line),
@@ -58,6 +66,12 @@ pub(super) fn check(
         account_number,
         extra,
     }
+}
+
+/// Returns whether a row pays to a bank account; of an unknown kind, whether it has one.
+fn pays_bank(kind: Option<PaymentKind>, bank_account: &str) -> bool {
+    matches!(kind, Some(PaymentKind::Bank | PaymentKind::Rtgs))
+        || kind.is_none() && !bank_account.is_empty()
 }
 
 fn msisdn(cell: &str, country: Option<Country>, found: &mut Findings) -> Option<(Msisdn, Line)> {
@@ -90,7 +104,7 @@ fn foreign(cell: &str, country: Country) -> Option<MsisdnError> {
 }
 
 fn account(
-    layout: &Layout,
+    layout: &ColumnMap,
     record: &Record,
     service: Option<&Service>,
     kind: Option<PaymentKind>,
@@ -101,9 +115,7 @@ fn account(
     let field = Field::AccountNumber;
     let account = found.digits(layout, record, field);
     let bank_account = layout.cell(record, Field::BankAccountNumber);
-    let is_bank = matches!(kind, Some(PaymentKind::Bank | PaymentKind::Rtgs))
-        || kind.is_none() && !bank_account.is_empty();
-    if is_bank {
+    if pays_bank(kind, bank_account) {
         if !account.is_empty() && !bank_account.is_empty() && account != bank_account {
             let message = format!(
                 "expected the bank_account_number or nothing ({})",
@@ -225,7 +237,7 @@ fn phone_account(
 
 /// Adds the columns `extra.NAME` and `extra`.
 fn further(
-    layout: &Layout,
+    layout: &ColumnMap,
     record: &Record,
     extra: &mut Vec<(String, String)>,
     found: &mut Findings,

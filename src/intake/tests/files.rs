@@ -17,8 +17,10 @@ fn unusable_files_are_refused_in_one_sentence() {
         (b"PK\x03\x04 xl/workbook.xml".to_vec(), "is an Excel workbook (XLSX), not CSV or JSON".to_owned()),
         (format!("service_code,msisdn,amount\n{row}B2C_MPESA,254712345678,50,Jos").into_bytes().into_iter().chain(*b"\xe9\n").collect(),
             "3: is not UTF-8: byte 30 of the line is 0xE9 (byte 83 of the file)".to_owned()),
-        (format!("service,msisdn,Amount,narration,Phone\n{row}").into_bytes(),
-            "has unknown columns \"service\" (did you mean \"service_code\"?), \"Amount\" (did you mean \"amount\"?), \"Phone\" (did you mean \"msisdn\"?)".to_owned()),
+        (format!("service,msisdn,Net Pay,narration,Phone\n{row}").into_bytes(),
+            "has unknown columns \"service\" (did you mean \"service_code\"?), \"Net Pay\" (did you mean \"amount\"?), \"Phone\" (did you mean \"msisdn\"?)".to_owned()),
+        (format!("Amount,msisdn,AMOUNT\n{row}").into_bytes(), "has the column amount twice, as columns 1 and 3: \"Amount\" and \"AMOUNT\"".to_owned()),
+        (format!("msisdn,amount,MSISDN\n{row}").into_bytes(), "has the column msisdn twice, as columns 1 and 3: \"msisdn\" and \"MSISDN\"".to_owned()),
         (format!("zzzzzz,msisdn,amount\n{row}").into_bytes(), "has an unknown column \"zzzzzz\"".to_owned()),
         (format!("amount,msisdn,amount\n{row}").into_bytes(), "has the column amount twice, as columns 1 and 3".to_owned()),
         (format!("service_code,narration,hub_id\n{row}").into_bytes(), "has no column msisdn, and no column amount".to_owned()),
@@ -151,4 +153,54 @@ fn failures_of_the_source_are_passed_on() {
         Error::Directory
     ));
     assert!(matches!(open(io::ErrorKind::Other), Error::Read(_)));
+}
+
+/// Identifiers come from what a row holds, so a header in another spelling must change nothing of it.
+#[test]
+fn headers_in_another_spelling_are_the_same_columns() {
+    let ours = "reference,service_code,msisdn,amount,customer_names,bank_account_number\n";
+    let rows = "EMP-1,B2C_MPESA,254712345678,50,Esther Were,\nEMP-2,B2C_MPESA,254712345678,60,,\n";
+    let expected: Vec<Instruction> = read(format!("{ours}{rows}"))
+        .iter()
+        .map(|row| good(row).clone())
+        .collect();
+    for header in [
+        "Reference,Service Code,MSISDN,Amount,Customer Names,Bank Account Number",
+        "REFERENCE,service-code,Msisdn,AMOUNT,customer names,Bank-Account_Number",
+        "R\u{e9}f\u{e9}rence,Service\u{a0}Code,msisdn,amount,CustomerNames,bank_account_number",
+    ] {
+        let found: Vec<Instruction> = read(format!("{header}\n{rows}"))
+            .iter()
+            .map(|row| good(row).clone())
+            .collect();
+        assert_eq!(found, expected, "{header}");
+        let found: Vec<Instruction> = read(
+            format!("{header}\n{rows}")
+                .replace(',', ";")
+                .replace("\u{a0}", " "),
+        )
+        .iter()
+        .map(|row| good(row).clone())
+        .collect();
+        assert_eq!(found, expected, "{header} with semicolons");
+    }
+    let json = r#"[{"Reference":"EMP-1","Service Code":"B2C_MPESA","MSISDN":"254712345678","AMOUNT":50,"customer-names":"Esther Were"}]"#;
+    let mut found = good(&read(json)[0]).clone();
+    found.line = expected[0].line;
+    assert_eq!(found, expected[0]);
+    // A mapping of the configuration comes first, and so does an exact name beside one that is like it.
+    let mut rules = (*rules()).clone();
+    rules
+        .columns
+        .insert("Amount".to_owned(), "narration".to_owned());
+    let file = "service_code,msisdn,amount,Amount\nB2C_MPESA,254712345678,50,75\n";
+    let rows = read_all(file, Arc::new(rules)).unwrap();
+    assert_eq!(good(&rows[0]).money.to_string(), "50.00");
+    assert_eq!(good(&rows[0]).narration, "75");
+    let notes = "service_code,msisdn,amount,Error\nB2C_MPESA,254712345678,50,x\n";
+    assert_eq!(
+        refused(notes),
+        "has an unknown column \"Error\"",
+        "notes are ours as they are written alone"
+    );
 }

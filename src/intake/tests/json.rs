@@ -111,6 +111,15 @@ fn members_that_do_not_fit_are_named() {
 }
 
 #[test]
+fn two_members_that_are_the_same_column_are_an_error() {
+    let rows = read(with(r#""Narration":"a","NARRATION":"b""#));
+    assert_eq!(
+        errors(&rows),
+        ["1: narration: the member stands twice in the object, here as \"NARRATION\""]
+    );
+}
+
+#[test]
 fn malformed_rows_are_errors_and_the_next_row_is_read() {
     for (row, expected) in [
         (

@@ -83,7 +83,7 @@ proptest! {
         let found: Vec<(u64, bool)> = read(file).iter().map(|row| match row {
             Row::Good(instruction) => (instruction.line, true),
             Row::Unpriced(row) => (row.line, false),
-            Row::Bad(bad) => (bad.line, false),
+            Row::Bad(bad) | Row::Skipped(bad) => (bad.line, false),
         }).collect();
         prop_assert_eq!(found, expected);
     }

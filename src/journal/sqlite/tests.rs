@@ -123,6 +123,7 @@ fn plan() -> LoadPlan {
         originator: Originator::parse("acme").unwrap(),
         form: crate::domain::IdentifierForm::default(),
         source: "f.csv".into(),
+        layout: None,
         now: Timestamp::from_millis(1),
         purpose: crate::ledger::Purpose::Gateway,
         amend: false,

@@ -6,6 +6,7 @@ use super::classes::{PostClass, StatusClass};
 use super::entry::Entry;
 use crate::cli::config::service::Service;
 use crate::domain::{Money, ServiceCode};
+use crate::intake::layout::Layout;
 
 /// One whole file.
 #[derive(Default)]
@@ -15,6 +16,7 @@ pub(in crate::cli::config) struct Document {
     pub(in crate::cli::config) services: BTreeMap<ServiceCode, Service>,
     pub(in crate::cli::config) document_thresholds: Vec<Money>,
     pub(in crate::cli::config) columns: BTreeMap<String, String>,
+    pub(in crate::cli::config) layouts: BTreeMap<String, Layout>,
     pub(in crate::cli::config) status_codes: BTreeMap<i32, StatusClass>,
     pub(in crate::cli::config) post_codes: BTreeMap<i32, PostClass>,
     /// What stands outside the profiles, by dotted name, in the order of the file.

@@ -8,6 +8,7 @@ pub(super) mod dialect;
 pub(super) mod document;
 pub(super) mod entry;
 pub(super) mod layers;
+pub(super) mod layouts;
 pub(super) mod origin;
 pub(super) mod reading;
 pub(super) mod service_table;

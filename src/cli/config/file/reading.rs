@@ -4,6 +4,7 @@ use super::codes;
 use super::columns;
 use super::dialect;
 use super::document::Document;
+use super::layouts;
 use super::entry::{Entry, entry, in_order, subtable, unknown};
 use super::service_table;
 use super::source::Source;
@@ -23,6 +24,7 @@ const TABLES: &[&str] = &[
     "services",
     "document_thresholds",
     "columns",
+    "layouts",
     "status_codes",
     "post_codes",
 ];
@@ -54,6 +56,9 @@ impl Document {
                 }
                 "columns" => {
                     columns::read(source, subtable(source, name, value)?, &mut document)?;
+                }
+                "layouts" => {
+                    document.layouts = layouts::read(source, subtable(source, name, value)?)?;
                 }
                 "status_codes" | "post_codes" => {
                     codes::read(source, name, subtable(source, name, value)?, &mut document)?;

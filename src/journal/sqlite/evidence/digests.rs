@@ -91,6 +91,13 @@ pub(in crate::journal::sqlite) fn file_digest(
     while let Some(row) = rows.next()? {
         canon.row(row)?;
     }
+    let mut read_by = c.prepare_cached(
+        "select layout, layout_digest, file_digest from load where load_id = ?1 and layout is not null",
+    )?;
+    let mut rows = read_by.query([load_id])?;
+    while let Some(row) = rows.next()? {
+        canon.row(row)?;
+    }
     let mut known = c.prepare_cached(
         "select payments, identifiers from load where load_id = ?1 and payments is not null",
     )?;

@@ -44,6 +44,10 @@ impl Load<'_> {
                         seen.take_bad(row);
                         self.count_rejected(row);
                     }
+                    LoadRow::Skipped(row) => {
+                        seen.take_skipped(row);
+                        self.count_skipped(row);
+                    }
                     // The digest has it.
                     LoadRow::Corrects(_) => {}
                     LoadRow::EndOfFile => seen.ended = true,
@@ -92,7 +96,9 @@ impl Load<'_> {
             |row| Ok((row.get(0)?, row.get(1)?)),
         )?;
         let mut seen = self.summary(Vec::new(), 0)?;
-        if rejected.unsigned_abs() == self.rejected.count {
+        // Those that are no payments are among them there.
+        let rejected = rejected.unsigned_abs().saturating_sub(self.skipped.count);
+        if rejected == self.rejected.count {
             if seen.unpriced > 0 {
                 // The amounts that were fixed since, where all rows of the file came with that load.
                 let (accepted, unpriced) =
@@ -107,7 +113,7 @@ impl Load<'_> {
             return Ok(seen);
         }
         let mut set_aside = Tally {
-            count: rejected.unsigned_abs(),
+            count: rejected,
             ..Tally::default()
         };
         let mut statement = self.c.prepare(
@@ -118,13 +124,14 @@ impl Load<'_> {
             let currency = currency_of(&row.get::<_, String>(0)?)?;
             set_aside
                 .amounts
-                .add_minor(currency, i128::from(row.get::<_, i64>(1)?));
+                .add_minor(currency, i128::from(row.get::<_, i64>(1)?) - self.skipped.amounts.minor(currency));
         }
         let (accepted, unpriced) = self.accepted("load_id = ?1 and generation = 0", load_id)?;
         Ok(LoadSummary {
             accepted,
             unpriced,
             rejected: set_aside,
+            skipped: self.skipped.clone(),
             ..LoadSummary::default()
         })
     }

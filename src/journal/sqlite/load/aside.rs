@@ -3,8 +3,10 @@
 use crate::journal::sqlite::codec::events::ROW_WITHDRAWN;
 use crate::journal::sqlite::codec::values::corrupt;
 use crate::journal::sqlite::codec::values::currency_of;
+use crate::journal::sqlite::evidence::chain::Evidence;
+use crate::journal::sqlite::session::transaction::WriteSession;
 use rusqlite::{Connection, OptionalExtension};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::domain::{Actor, Timestamp};
 use crate::journal::{Error, Standing};
@@ -37,6 +39,44 @@ pub(in crate::journal::sqlite) fn withdrawal(
         by,
         reason: text("reason").unwrap_or_default().to_owned(),
     }))
+}
+
+/// Records that one rejected row is not paid.
+pub(in crate::journal::sqlite) fn withdraw(
+    c: &WriteSession,
+    batch_id: i64,
+    (load, line, nth): (i64, i64, i64),
+    reason: &str,
+    now: Timestamp,
+) -> Result<(), Error> {
+    let mut detail = json!({"load": load, "line": line, "nth": nth, "reason": reason});
+    if let Some(actor) = c.actor() {
+        detail["user"] = actor.user().into();
+        detail["host"] = actor.host().into();
+        if let Some(name) = actor.sudo_of() {
+            detail["sudo_of"] = name.into();
+        }
+    }
+    c.append(&Evidence {
+        batch_id,
+        at: now,
+        kind: (ROW_WITHDRAWN, None, None),
+        detail: Some(&detail.to_string()),
+        ..Evidence::default()
+    })?;
+    c.flush()?;
+    let changed = c
+        .prepare_cached(
+            "update rejected set withdrawn = (select max(evidence_id) from evidence)
+             where load_id = ?1 and line = ?2 and nth = ?3 and replaced_by is null and withdrawn is null",
+        )?
+        .execute([load, line, nth])?;
+    match changed {
+        1 => Ok(()),
+        _ => Err(corrupt(
+            "a rejected row that is not open while it is withdrawn",
+        )),
+    }
 }
 
 /// Counts the rows that were set aside: those that may be mended, and those that are withdrawn.

@@ -25,6 +25,8 @@ pub(in crate::journal::sqlite) struct Load<'a> {
     /// By that order a recovery begins.
     pub(in crate::journal::sqlite) begins: bool,
     pub(in crate::journal::sqlite) rejected: Tally,
+    /// Rows that are no payments, says the layout of their file.
+    pub(in crate::journal::sqlite) skipped: Tally,
     pub(in crate::journal::sqlite) lanes: Vec<Lane>,
     /// What was computed while the rows passed: the digests of the instructions.
     pub(in crate::journal::sqlite) blocks: Vec<Block>,
@@ -57,6 +59,8 @@ pub(in crate::journal::sqlite) struct Lane {
 pub(in crate::journal::sqlite) struct Seen {
     pub(in crate::journal::sqlite) bad: u64,
     pub(in crate::journal::sqlite) bad_rows: ContentDigest,
+    pub(in crate::journal::sqlite) skipped: u64,
+    pub(in crate::journal::sqlite) skipped_rows: ContentDigest,
     pub(in crate::journal::sqlite) ended: bool,
 }
 
@@ -66,12 +70,21 @@ impl Seen {
         self.bad_rows.add(&row.digest);
     }
 
-    /// Returns what tells the file from another one: the rows with errors are part of it.
+    pub(in crate::journal::sqlite) fn take_skipped(&mut self, row: &RejectedRow) {
+        self.skipped += 1;
+        self.skipped_rows.add(&row.digest);
+    }
+
+    /// Returns what tells the file from another one: the rows with errors are part of it, and so are those that are no payments.
     pub(in crate::journal::sqlite) fn digest(&self, of_rows: ContentDigest) -> String {
         let plain = self.plain_digest(of_rows);
-        match self.bad {
+        let whole = match self.bad {
             0 => plain,
             _ => format!("{plain}+{}", self.bad_rows.to_text()),
+        };
+        match self.skipped {
+            0 => whole,
+            rows => format!("{whole}+{rows} skipped+{}", self.skipped_rows.to_text()),
         }
     }
 

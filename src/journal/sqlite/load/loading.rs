@@ -5,13 +5,14 @@
 
 use std::sync::mpsc::Receiver;
 
-use rusqlite::params;
+use rusqlite::{OptionalExtension, params};
 
 use super::changed::changed;
 use super::checked;
 use super::corrections::Corrections;
 use super::job::{Lane, Load, Seen};
 use super::prepare::{self, Preparer};
+use super::set_aside;
 use super::sorted::Sorted;
 use crate::domain::{AmountField, Instruction, PayerTransactionId, ServiceCode, Tally};
 use crate::journal::sqlite::codec::catalog::{form_text, purpose, scheme_in_use};
@@ -31,6 +32,7 @@ use crate::journal::sqlite::run::pinned::bind;
 use crate::journal::sqlite::schema::open;
 use crate::journal::sqlite::session::transaction::WriteSession;
 use crate::journal::{Error, LoadPlan, LoadRefusal, LoadRow, Loaded};
+use crate::ledger::Purpose;
 use crate::ledger::payer::Identifiers;
 
 /// Loads a file. Anything but [`Loaded::New`] leaves the journal as it was.
@@ -63,6 +65,9 @@ impl<'a> Load<'a> {
         {
             return Ok(Err(refusal));
         }
+        if let Some(refusal) = layout_changed(c, plan, existing)? {
+            return Ok(Err(refusal));
+        }
         let now = plan.now.as_millis();
         on_chain::assert_as_recorded(c)?;
         // What it begins is told once it is certain that the file is loaded.
@@ -80,12 +85,22 @@ impl<'a> Load<'a> {
         };
         c.mark(batch_id);
         checked::begin(c)?;
+        set_aside::begin(c)?;
         if existing.is_none() {
             bind(c, batch_id, plan.purpose)?;
         }
+        let layout = plan.layout.as_ref();
         c.execute(
-            "insert into load (batch_id, source, digest, loaded_at, accepted, rejected) values (?1, ?2, '', ?3, 0, 0)",
-            params![batch_id, plan.source, now],
+            "insert into load (batch_id, source, digest, loaded_at, accepted, rejected, layout, layout_digest, file_digest)
+             values (?1, ?2, '', ?3, 0, 0, ?4, ?5, ?6)",
+            params![
+                batch_id,
+                plan.source,
+                now,
+                layout.map(|layout| &layout.name),
+                layout.map(|layout| &layout.digest),
+                layout.map(|layout| &layout.file)
+            ],
         )?;
         Ok(Ok(Self {
             c,
@@ -100,6 +115,7 @@ impl<'a> Load<'a> {
             presumes,
             begins,
             rejected: Tally::default(),
+            skipped: Tally::default(),
             lanes: Vec::new(),
             blocks: Vec::new(),
             altered: false,
@@ -208,7 +224,7 @@ impl<'a> Load<'a> {
         is_added: bool,
         sorted: &mut Sorted,
     ) -> Result<Option<LoadRefusal>, Error> {
-        if bad > 0 {
+        if bad + self.skipped.count > 0 {
             sorted.set_aside_before = self.drop_set_aside_before()?;
         }
         if !sorted.late.is_empty() && !skips {
@@ -263,7 +279,8 @@ impl<'a> Load<'a> {
                 self.load_id,
                 digest,
                 count(total.count),
-                count(summary.rejected.count),
+                // Whatever became of them, they are rows of the file.
+                count(summary.rejected.count + summary.skipped.count),
                 open_total.map(|(_, amount)| amount.minor()),
                 open_total.map(|(currency, _)| currency.code()),
                 payments,
@@ -271,6 +288,7 @@ impl<'a> Load<'a> {
             ],
         )?;
         self.begin_lives()?;
+        self.withdraw_skipped()?;
         self.carry_out_corrections()?;
         self.carry_out_replacements()?;
         if summary.mended + summary.replaced > 0 {
@@ -361,6 +379,13 @@ impl<'a> Load<'a> {
                     match self.corrections.take(row.line, None) {
                         true => self.corrections.count_still_bad(row.money),
                         false => self.reject(row)?,
+                    }
+                }
+                LoadRow::Skipped(row) => {
+                    seen.take_skipped(row);
+                    match self.corrections.take(row.line, None) {
+                        true => self.corrections.count_still_bad(row.money),
+                        false => self.skip(row)?,
                     }
                 }
                 LoadRow::Corrects(corrects) => self.corrections.announce(corrects),
@@ -461,6 +486,37 @@ fn refuse_another(
     }
     let purpose = purpose(c, batch_id)?;
     Ok((!purpose.agrees(plan.purpose)).then_some(LoadRefusal::OtherPurpose(purpose)))
+}
+
+/// Returns why nothing is loaded, if the same batch, or the same file for another batch, was read by a layout of this name that said
+/// something else: rows without a reference would get other identifiers.
+fn layout_changed(
+    c: &WriteSession,
+    plan: &LoadPlan,
+    batch_id: Option<i64>,
+) -> Result<Option<LoadRefusal>, Error> {
+    let Some(layout) = &plan.layout else {
+        return Ok(None);
+    };
+    // A layout is tried in rehearsals until it is right.
+    let is_for_money = plan.purpose != Purpose::Rehearsal;
+    let found: Option<(String, String)> = c
+        .prepare(
+            "select b.name, l.source from load l cross join batch b using (batch_id)
+             where l.layout = ?1 and l.layout_digest <> ?2 and l.digest <> ''
+                 and (l.batch_id = ?3 or ?4 and l.file_digest = ?5 and coalesce(b.rehearsal, b.gateway like 'sandbox %', 0) = 0)
+             order by l.load_id limit 1",
+        )?
+        .query_row(
+            params![layout.name, layout.digest, batch_id, is_for_money, layout.file],
+            |row| Ok((row.get(0)?, row.get(1)?)),
+        )
+        .optional()?;
+    Ok(found.map(|(batch, source)| LoadRefusal::LayoutChanged {
+        layout: layout.name.clone(),
+        batch,
+        source,
+    }))
 }
 
 /// Returns the key of the fingerprints and the services of what is on record, once its loads were compared with the chain: of this

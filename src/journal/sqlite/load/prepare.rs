@@ -90,7 +90,7 @@ impl Preparer {
                     self.corrects = Some(corrects.clone());
                     continue;
                 }
-                LoadRow::Invalid(_) => {
+                LoadRow::Invalid(_) | LoadRow::Skipped(_) => {
                     self.corrects = None;
                     continue;
                 }

@@ -2,6 +2,7 @@
 
 use rusqlite::{Connection, params};
 
+use super::aside::withdraw;
 use super::job::Load;
 use crate::domain::Tally;
 use crate::journal::sqlite::codec::insert::line_number;
@@ -17,8 +18,20 @@ impl Load<'_> {
         }
     }
 
+    /// Counts a row that is no payment.
+    pub(in crate::journal::sqlite) fn count_skipped(&mut self, row: &RejectedRow) {
+        self.skipped.count += 1;
+        if let Some(money) = row.money {
+            self.skipped.amounts.add(money);
+        }
+    }
+
     pub(in crate::journal::sqlite) fn reject(&mut self, row: &RejectedRow) -> Result<(), Error> {
         self.count_rejected(row);
+        self.keep(row)
+    }
+
+    fn keep(&self, row: &RejectedRow) -> Result<(), Error> {
         let full = |text: &str| Some(text.to_owned()).filter(|text| !text.is_empty());
         self.c
             .prepare_cached(
@@ -45,10 +58,35 @@ impl Load<'_> {
         Ok(())
     }
 
-    /// Drops rows with errors that an earlier load of the batch has set aside already; returns what they come to.
+    /// Keeps a row that is no payment.
+    pub(in crate::journal::sqlite) fn skip(&mut self, row: &RejectedRow) -> Result<(), Error> {
+        self.count_skipped(row);
+        self.keep(row)?;
+        // It is withdrawn once the load is on the chain: see `withdraw_skipped`.
+        self.c
+            .prepare_cached("insert into temp.skipped select max(nth), ?2 from rejected where load_id = ?1 and line = ?2")?
+            .execute([self.load_id, line_number(row.line)])?;
+        Ok(())
+    }
+
+    /// Records that the rows which are no payments are not paid: whoever loads the file has said so by its layout.
+    pub(in crate::journal::sqlite) fn withdraw_skipped(&self) -> Result<(), Error> {
+        let places: Vec<(i64, i64, String)> = self
+            .c
+            .prepare("select line, nth, errors from rejected where load_id = ?1 and (nth, line) in (select nth, line from temp.skipped) order by line, nth")?
+            .query_map([self.load_id], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
+            .collect::<Result<_, _>>()?;
+        for (line, nth, reason) in places {
+            withdraw(self.c, self.batch_id, (self.load_id, line, nth), &reason, self.plan.now)?;
+        }
+        Ok(())
+    }
+
+    /// Drops rows with errors, or that are no payments, that an earlier load of the batch has set aside already; returns what those
+    /// with errors come to.
     pub(in crate::journal::sqlite) fn drop_set_aside_before(&mut self) -> Result<Tally, Error> {
-        let all = set_aside(self.c, self.load_id)?;
-        let dropped = self.c.execute(
+        let all = set_aside(self.c, self.load_id, false)?;
+        self.c.execute(
             "delete from rejected where load_id = ?1 and (line, nth) in (
                  select line, nth from (
                      select line, nth, digest, row_number() over (partition by digest order by line, nth) as number
@@ -57,9 +95,10 @@ impl Load<'_> {
                      where earlier.batch_id = ?2 and earlier.digest = own.digest and earlier.load_id <> ?1))",
             params![self.load_id, self.batch_id],
         )?;
-        self.rejected = set_aside(self.c, self.load_id)?;
+        self.rejected = set_aside(self.c, self.load_id, false)?;
+        self.skipped = set_aside(self.c, self.load_id, true)?;
         let mut tally = Tally {
-            count: dropped as u64,
+            count: all.count - self.rejected.count,
             ..Tally::default()
         };
         for (currency, minor) in all.amounts.iter() {
@@ -100,12 +139,20 @@ impl Load<'_> {
     }
 }
 
-/// Returns what the rows come to that a load has set aside.
-fn set_aside(c: &Connection, load_id: i64) -> Result<Tally, Error> {
+/// Prepares for the rows of a load that are no payments.
+pub(in crate::journal::sqlite) fn begin(c: &Connection) -> Result<(), Error> {
+    Ok(c.execute_batch(
+        "create temp table if not exists skipped (nth integer not null, line integer not null, primary key (line, nth)); delete from temp.skipped;",
+    )?)
+}
+
+/// Returns what the rows come to that a load has set aside: those with errors, or those that are no payments.
+fn set_aside(c: &Connection, load_id: i64, skipped: bool) -> Result<Tally, Error> {
     let mut statement = c.prepare_cached(
-        "select count(*), currency, sum(amount) from rejected where load_id = ?1 group by iif(amount is null, null, currency)",
+        "select count(*), currency, sum(amount) from rejected
+         where load_id = ?1 and ((nth, line) in (select nth, line from temp.skipped)) = ?2 group by iif(amount is null, null, currency)",
     )?;
-    let mut rows = statement.query([load_id])?;
+    let mut rows = statement.query(params![load_id, skipped])?;
     let mut tally = Tally::default();
     while let Some(row) = rows.next()? {
         tally.count += row.get::<_, i64>(0)?.unsigned_abs();

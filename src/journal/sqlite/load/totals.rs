@@ -13,6 +13,9 @@ impl Load<'_> {
     /// Refuses rows whose sum SQLite could not add up: every later command would fail at it.
     pub(in crate::journal::sqlite) fn too_much(&self) -> Result<Option<LoadRefusal>, Error> {
         let mut total = self.rejected.amounts.clone();
+        for (currency, minor) in self.skipped.amounts.iter() {
+            total.add_minor(currency, minor);
+        }
         for lane in &self.lanes {
             total.add_minor(lane.currency, lane.minor);
         }
@@ -95,6 +98,7 @@ impl Load<'_> {
             accepted,
             unpriced,
             rejected: self.rejected.clone(),
+            skipped: self.skipped.clone(),
             late,
             unchanged,
             ..LoadSummary::default()

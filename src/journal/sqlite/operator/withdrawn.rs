@@ -3,16 +3,13 @@
 use std::collections::BTreeSet;
 
 use rusqlite::{Connection, Row, params};
-use serde_json::json;
 
 use super::decided::refuse_more;
 use crate::domain::{BatchName, Tally, Timestamp};
 use crate::journal::sqlite::Journal;
 use crate::journal::sqlite::codec::catalog::known_batch;
-use crate::journal::sqlite::codec::events::ROW_WITHDRAWN;
 use crate::journal::sqlite::codec::values::{corrupt, currency_of, identifier_of};
-use crate::journal::sqlite::evidence::chain::Evidence;
-use crate::journal::sqlite::load::aside::withdrawal;
+use crate::journal::sqlite::load::aside::{withdraw, withdrawal};
 use crate::journal::sqlite::read::looked_for::{REJECTED_COLUMNS, rejected_found};
 use crate::journal::sqlite::recovery::lost_orders::Touched;
 use crate::journal::sqlite::session::transaction::WriteSession;
@@ -296,41 +293,4 @@ fn one(
         .next()?
         .ok_or_else(|| corrupt("a rejected row that is gone while it is read"))?;
     rejected_found(c, batch, row)
-}
-
-fn withdraw(
-    c: &WriteSession,
-    batch_id: i64,
-    (load, line, nth): Place,
-    reason: &str,
-    now: Timestamp,
-) -> Result<(), Error> {
-    let mut detail = json!({"load": load, "line": line, "nth": nth, "reason": reason});
-    if let Some(actor) = c.actor() {
-        detail["user"] = actor.user().into();
-        detail["host"] = actor.host().into();
-        if let Some(name) = actor.sudo_of() {
-            detail["sudo_of"] = name.into();
-        }
-    }
-    c.append(&Evidence {
-        batch_id,
-        at: now,
-        kind: (ROW_WITHDRAWN, None, None),
-        detail: Some(&detail.to_string()),
-        ..Evidence::default()
-    })?;
-    c.flush()?;
-    let changed = c
-        .prepare_cached(
-            "update rejected set withdrawn = (select max(evidence_id) from evidence)
-             where load_id = ?1 and line = ?2 and nth = ?3 and replaced_by is null and withdrawn is null",
-        )?
-        .execute([load, line, nth])?;
-    match changed {
-        1 => Ok(()),
-        _ => Err(corrupt(
-            "a rejected row that is not open while it is withdrawn",
-        )),
-    }
 }

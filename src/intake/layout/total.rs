@@ -1,0 +1,165 @@
+//! The row behind the payments that holds their sum: it is compared, and never paid.
+
+use super::super::Error;
+use super::decimal::{Decimal, Numbers};
+
+/// What the rows of a file add up to so far.
+#[derive(Debug)]
+pub(in super::super) struct Sum {
+    layout: String,
+    /// Of all rows, and of those that are not skipped; `None` beyond counting.
+    sums: [Option<Decimal>; 2],
+    /// The first line whose amount cannot be read.
+    unread: Option<u64>,
+    /// The line of the row with the sum, and what it says.
+    found: Option<(u64, Decimal)>,
+}
+
+const REMEDY: &str = "rows may be missing, doubled or changed in the file: export it again, or ask whoever made it";
+
+impl Sum {
+    pub(in super::super) fn new(layout: &str) -> Self {
+        Self {
+            layout: layout.to_owned(),
+            sums: [Some(Decimal::ZERO); 2],
+            unread: None,
+            found: None,
+        }
+    }
+
+    fn refused<T>(&self, what: String, remedy: &str, line: u64) -> Result<T, Error> {
+        Err(Error::Layout {
+            what,
+            remedy: remedy.to_owned(),
+            line: Some(line),
+        })
+    }
+
+    /// Takes in the amount of a row, as a plain decimal number.
+    ///
+    /// # Errors
+    /// The row stands behind the one with the sum.
+    pub(in super::super) fn add(&mut self, amount: &str, line: u64, is_skipped: bool) -> Result<(), Error> {
+        if let Some((total, _)) = self.found {
+            let what = format!(
+                "has a row behind the one with the sum, which is line {total} and the last one, as layout {} has it",
+                self.layout
+            );
+            return self.refused(what, "move the sum to the end, and leave sums of parts out", line);
+        }
+        if amount.is_empty() {
+            return Ok(());
+        }
+        let Some(amount) = Decimal::read(amount, Numbers::default()) else {
+            self.unread.get_or_insert(line);
+            return Ok(());
+        };
+        let [all, paid] = &mut self.sums;
+        *all = all.and_then(|sum| sum.plus(amount));
+        if !is_skipped {
+            *paid = paid.and_then(|sum| sum.plus(amount));
+        }
+        Ok(())
+    }
+
+    /// Compares what the row with the sum says.
+    ///
+    /// # Errors
+    /// The rows above add up to something else, or cannot be added up.
+    pub(in super::super) fn compare(&mut self, text: &str, line: u64) -> Result<(), Error> {
+        if let Some((first, _)) = self.found {
+            let what = format!("has two rows with the sum, in lines {first} and {line}");
+            return self.refused(what, "keep the last one, which is that of all rows", line);
+        }
+        let Some(said) = Decimal::read(text, Numbers::default()) else {
+            let what = "has a row with the sum whose amount is no number".to_owned();
+            return self.refused(what, "write the sum of all rows, or take total out of the layout, under another name", line);
+        };
+        if let Some(unread) = self.unread {
+            let what = format!(
+                "has a row with the sum, and it cannot be compared, as the amount of line {unread} is no number"
+            );
+            return self.refused(what, "mend that amount first", line);
+        }
+        if !self.sums.iter().flatten().any(|sum| sum.equals(said)) {
+            let [_, paid] = self.sums;
+            let found = paid.map_or_else(|| "more than can be counted".to_owned(), |sum| sum.to_string());
+            let what = format!("says that its rows add up to {said}, and they add up to {found}");
+            return self.refused(what, REMEDY, line);
+        }
+        self.found = Some((line, said));
+        Ok(())
+    }
+
+    /// Says at the end of the file whether its sum was there.
+    ///
+    /// # Errors
+    /// It was not.
+    pub(in super::super) fn end(&self) -> Result<(), Error> {
+        match self.found {
+            Some(_) => Ok(()),
+            None => Err(Error::Layout {
+                what: format!(
+                    "has no row with the sum, which layout {} has at the end: it may be cut off",
+                    self.layout
+                ),
+                remedy: REMEDY.to_owned(),
+                line: None,
+            }),
+        }
+    }
+
+    /// Says that the sum was compared.
+    pub(in super::super) fn note(&self) -> Option<String> {
+        let (line, said) = self.found?;
+        Some(format!(
+            "line {line} is the sum, {said}: the rows above add up to it"
+        ))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    type Row = (&'static str, bool);
+
+    fn of(rows: &[Row], total: Option<&str>, behind: &[Row]) -> Result<Option<String>, String> {
+        let mut sum = Sum::new("a");
+        let mut line = 1;
+        let mut add = |sum: &mut Sum, (amount, skipped): &Row| {
+            line += 1;
+            sum.add(amount, line, *skipped)
+        };
+        let outcome = rows
+            .iter()
+            .try_for_each(|row| add(&mut sum, row))
+            .and_then(|()| total.map_or(Ok(()), |total| sum.compare(total, 90)))
+            .and_then(|()| behind.iter().try_for_each(|row| add(&mut sum, row)))
+            .and_then(|()| sum.end());
+        outcome.map(|()| sum.note()).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_sum_is_that_of_all_rows_or_of_those_that_are_payments() {
+        let rows: &[Row] = &[("10.50", false), ("", false), ("4", true)];
+        let ok = |line: &str| Ok(Some(line.to_owned()));
+        assert_eq!(of(rows, Some("14.50"), &[]), ok("line 90 is the sum, 14.50: the rows above add up to it"));
+        assert_eq!(of(rows, Some("10.5"), &[]), ok("line 90 is the sum, 10.5: the rows above add up to it"));
+    }
+
+    #[test]
+    fn another_sum_or_none_refuses_the_file() {
+        let rows: &[Row] = &[("10.50", false)];
+        for (rows, total, behind, expected) in [
+            (rows, Some("10.51"), &[][..], "says that its rows add up to 10.51, and they add up to 10.50"),
+            (rows, Some("x"), &[], "whose amount is no number"),
+            (rows, None, &[], "has no row with the sum"),
+            (rows, Some("10.50"), rows, "has a row behind the one with the sum, which is line 90"),
+            (&[("x", false)], Some("10.50"), &[], "as the amount of line 2 is no number"),
+        ] {
+            let found = of(rows, total, behind).unwrap_err();
+            assert!(found.contains(expected), "{found}");
+        }
+    }
+}

@@ -1,0 +1,191 @@
+//! A layout at work on one file.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::bad::RowError;
+use super::columns::{ColumnMap, Field};
+use super::csv::Parser;
+use super::json::{Frames, NamedCells};
+use super::layout::{Binding, Head, HeaderAt, Layout, Mapped, Place, Sum};
+use super::names::{plain, same};
+use super::record::{Fault, Record};
+use super::rules::Rules;
+use super::source::Source;
+use super::{Error, FIELD_BYTES_MAX, ROW_BYTES_MAX};
+
+/// What the first line of a file holds that this program has written to be mended.
+pub(super) const OURS: &[u8] = b"rejected_row";
+
+/// What stands for an amount that could not be read.
+const UNREAD: &str = "?";
+
+/// Where the rows come from.
+pub(super) enum Opened {
+    Csv(Parser),
+    Named(Frames, Box<NamedCells>),
+}
+
+/// A layout at work.
+pub(super) struct Mapping {
+    pub(super) binding: Binding,
+    pub(super) mapped: Record,
+    /// Why the row is no payment, where it is none.
+    pub(super) skipped: Option<String>,
+    sum: Option<Sum>,
+    /// Rows above the header.
+    above: u64,
+}
+
+impl Mapping {
+    /// Brings a row into our columns; returns whether it is one, and not the sum of the others.
+    pub(super) fn take(&mut self, row: &Record, columns: &ColumnMap) -> Result<bool, Error> {
+        let outcome = self.binding.map(row, &mut self.mapped);
+        if let Mapped::Total(text) = &outcome {
+            if let Some(sum) = &mut self.sum {
+                sum.compare(text, row.line)?;
+            }
+            return Ok(false);
+        }
+        if let Some(sum) = &mut self.sum {
+            let is_of_amount = |error: &RowError| error.column.as_deref() == Some("amount");
+            let is_unread = self.mapped.misfit.is_some() || self.mapped.findings.iter().any(is_of_amount);
+            let amount = match is_unread {
+                true => UNREAD,
+                false => columns.cell(&self.mapped, Field::Amount),
+            };
+            sum.add(amount, row.line, matches!(outcome, Mapped::Skipped(_)))?;
+        }
+        self.skipped = match outcome {
+            Mapped::Skipped(reason) => Some(reason),
+            Mapped::Row | Mapped::Total(_) => None,
+        };
+        Ok(true)
+    }
+
+    /// Returns what is worth telling about how the file was read.
+    pub(super) fn notes(&self) -> Vec<String> {
+        let above = match self.above {
+            0 => None,
+            1 => Some("1 row above the header left out".to_owned()),
+            rows => Some(format!("{rows} rows above the header left out")),
+        };
+        let sum = self.sum.as_ref().and_then(Sum::note);
+        above.into_iter().chain(sum).collect()
+    }
+
+    /// Says at the end of the file whether all of it was there.
+    ///
+    /// # Errors
+    /// The row with the sum was not.
+    pub(super) fn end(&self) -> Result<(), Error> {
+        self.sum.as_ref().map_or(Ok(()), Sum::end)
+    }
+
+    /// Returns how the columns of the contract are named to a person.
+    pub(super) fn labels(&self, columns: &ColumnMap) -> BTreeMap<String, String> {
+        let own = columns.header.iter();
+        own.filter_map(|name| Some((name.clone(), self.binding.label(name)?)))
+            .collect()
+    }
+}
+
+/// Opens a file whose columns a layout names.
+pub(super) fn open(
+    source: &mut Source,
+    record: &mut Record,
+    layout: &Arc<Layout>,
+    rules: &Rules,
+    json: bool,
+) -> Result<(Opened, ColumnMap, Mapping), Error> {
+    let is_ours = source.is_ours() && !json;
+    let row = match layout.header {
+        HeaderAt::Row(row) if !is_ours => u64::from(row),
+        _ => 1,
+    };
+    let (frames, parser) = match json {
+        true => (Some(Frames::open(source)?), None),
+        false => {
+            let places = layout.places();
+            let known = |name: &str| match places.iter().any(|place| match place {
+                Place::Name(known) => same(known, name),
+                Place::At(_) => false,
+            }) {
+                true => 2,
+                false => 0,
+            };
+            let parser = Parser::open_at(source, row - 1, layout.delimiter, known)?;
+            (None, Some(parser))
+        }
+    };
+    let (parser, names) = match (parser, layout.header) {
+        (None, _) => (None, json_names(layout)),
+        (Some(parser), HeaderAt::Nowhere) if !is_ours => (Some(parser), Vec::new()),
+        (Some(mut parser), _) => {
+            let is_there = parser.read(source, record)?;
+            check_header(record)?;
+            if !is_there || row > 1 && record.line != row {
+                return Err(Error::Layout {
+                    what: format!(
+                        "has nothing in row {row}, where layout {} has the names of the columns",
+                        layout.name
+                    ),
+                    remedy: "look in which row they stand, and say that in a layout of your own (header)".to_owned(),
+                    line: None,
+                });
+            }
+            let names = record.cells().map(|name| name.trim().to_owned()).collect();
+            (Some(parser), names)
+        }
+    };
+    let head = Head {
+        names,
+        is_ours,
+        has_positions: !json,
+    };
+    let (binding, columns) = Binding::bind(layout, head, rules)?;
+    let rows = match (frames, parser) {
+        (Some(frames), _) => {
+            let ignored = layout.ignore.iter().filter_map(|place| match place {
+                Place::Name(name) => Some(plain(name)),
+                Place::At(_) => None,
+            });
+            let cells = NamedCells::of(binding.header(), ignored.collect(), layout.ignores_others);
+            Opened::Named(frames, Box::new(cells))
+        }
+        (None, Some(mut parser)) => {
+            parser.set_columns(binding.width());
+            Opened::Csv(parser)
+        }
+        (None, None) => return Err(Error::Empty),
+    };
+    let mapping = Mapping {
+        sum: binding.has_total().then(|| Sum::new(&layout.name)),
+        binding,
+        mapped: Record::default(),
+        skipped: None,
+        above: row - 1,
+    };
+    Ok((rows, columns, mapping))
+}
+
+/// Returns the members of JSON that a layout names, and the links that ours have.
+fn json_names(layout: &Layout) -> Vec<String> {
+    let named = layout.places().into_iter().filter_map(|place| match place {
+        Place::Name(name) => Some(name.clone()),
+        Place::At(_) => None,
+    });
+    named.collect()
+}
+
+/// Refuses a header that is longer than a row may be.
+pub(super) fn check_header(record: &Record) -> Result<(), Error> {
+    match record.faults.first() {
+        Some(Fault::LongRow { .. }) => Err(Error::HeaderTooLong { max: ROW_BYTES_MAX }),
+        Some(Fault::LongField { .. }) => Err(Error::HeaderTooLong {
+            max: FIELD_BYTES_MAX,
+        }),
+        _ => Ok(()),
+    }
+}
+

@@ -1,0 +1,111 @@
+//! The first rows of a file as they stand in it, before anybody has said what its columns are.
+
+use std::io::Read;
+
+use super::csv::{DELIMITERS, Parser};
+use super::json::{Frames, Value, members, value};
+use super::names::plain;
+use super::record::Record;
+use super::source::Source;
+use super::{Encoding, Error};
+
+/// Rows that are looked at.
+const ROWS_MAX: usize = 500;
+/// Members of JSON that are looked at.
+const COLUMNS_MAX: usize = 500;
+
+/// The first rows of a file.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Sample {
+    /// The rows with their lines, blank ones left out. Of JSON the first one is that of its names.
+    pub rows: Vec<(u64, Vec<String>)>,
+    /// What stands between cells; none in JSON.
+    pub delimiter: Option<u8>,
+    /// The file goes on behind them.
+    pub goes_on: bool,
+}
+
+/// Reads the first rows of a file.
+///
+/// # Errors
+/// The file is of another kind, or not of this encoding.
+pub fn sample(input: impl Read + Send + 'static, encoding: Encoding) -> Result<Sample, Error> {
+    let mut source = Source::open(Box::new(input), encoding)?;
+    let head = source.fill()?;
+    let first = head.iter().find(|byte| !byte.is_ascii_whitespace());
+    match first {
+        None => Err(Error::Empty),
+        Some(b'[' | b'{') => of_json(&mut source),
+        Some(_) => of_csv(&mut source),
+    }
+}
+
+fn of_csv(source: &mut Source) -> Result<Sample, Error> {
+    // Titles stand above many headers: the whole beginning says more than its first line.
+    let head = source.fill()?;
+    let count = |delimiter: &u8| head.iter().filter(|byte| *byte == delimiter).count();
+    let delimiter = DELIMITERS.into_iter().rev().max_by_key(count).unwrap_or(b',');
+    let mut parser = Parser::open_at(source, 0, Some(delimiter), |_| 0)?;
+    let mut sample = Sample {
+        delimiter: Some(delimiter),
+        ..Sample::default()
+    };
+    let mut record = Record::default();
+    while parser.read(source, &mut record)? {
+        if sample.rows.len() >= ROWS_MAX {
+            sample.goes_on = true;
+            break;
+        }
+        if !record.is_blank() {
+            let cells = record.cells().map(|cell| cell.trim().to_owned());
+            sample.rows.push((record.line, cells.collect()));
+        }
+    }
+    match sample.rows.is_empty() {
+        true => Err(Error::Empty),
+        false => Ok(sample),
+    }
+}
+
+fn of_json(source: &mut Source) -> Result<Sample, Error> {
+    let mut frames = Frames::open(source)?;
+    let mut names: Vec<String> = Vec::new();
+    let mut rows: Vec<(u64, Vec<String>)> = Vec::new();
+    let mut goes_on = false;
+    while let Some(frame) = frames.next(source)? {
+        if rows.len() >= ROWS_MAX {
+            goes_on = true;
+            break;
+        }
+        let mut cells = vec![String::new(); names.len()];
+        let read = members(frame.raw.text(), &mut |name, raw| {
+            let at = names.iter().position(|known| plain(known) == plain(name));
+            let at = at.unwrap_or_else(|| {
+                if names.len() < COLUMNS_MAX {
+                    names.push(name.to_owned());
+                    cells.push(String::new());
+                }
+                names.len() - 1
+            });
+            if let (Value::Text(text), Some(cell)) = (value(raw), cells.get_mut(at)) {
+                *cell = text.trim().to_owned();
+            }
+        });
+        // What is no object is told where the file is loaded.
+        if read.is_ok() {
+            rows.push((frame.line, cells));
+        }
+    }
+    if rows.is_empty() {
+        return Err(Error::NoRows("holds no payments"));
+    }
+    for (_, cells) in &mut rows {
+        cells.resize(names.len(), String::new());
+    }
+    rows.insert(0, (1, names));
+    Ok(Sample {
+        rows,
+        delimiter: None,
+        goes_on,
+    })
+}
