@@ -333,8 +333,8 @@ impl Error {
     /// A file that cannot be read as a batch.
     #[must_use]
     pub fn of_file(name: &str, error: &intake::Error) -> Self {
-        let place = match error.line() {
-            Some(line) => format!("{name}:{line}"),
+        let place = match error.place() {
+            Some(place) => format!("{name}:{place}"),
             None => name.to_owned(),
         };
         let base = Self::refused(format!("{place}: {error}"));

@@ -21,9 +21,9 @@ use std::process::ExitCode;
 pub use arguments::Arguments;
 use arguments::{Command, ConfigCommand};
 use commands::{
-    account, backup, bill, check, dialect, explain, float, layout, listen, load, lookup, orders, probe,
-    reconcile, recover, report, resolve, resolve_many, sandbox, shell, show_config, status, token,
-    upload, verify,
+    account, backup, bill, check, dialect, explain, float, layout, listen, load, lookup, orders,
+    probe, reconcile, recover, report, resolve, resolve_many, sandbox, shell, show_config, status,
+    token, upload, verify,
 };
 pub use error::Error;
 pub use exit::ExitStatus;

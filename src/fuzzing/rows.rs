@@ -65,6 +65,7 @@ pub fn csv(bytes: &[u8]) {
         let options = Options {
             format: Some(Format::Csv),
             encoding,
+            sheet: crate::intake::SheetOptions::default(),
             layout: None,
         };
         let file = checked(bytes, &options);

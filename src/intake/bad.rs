@@ -30,6 +30,8 @@ pub struct RowError {
     pub line: u64,
     /// Which row of the file it is, 1-based, where the row before it begins at the same line.
     pub row: Option<u64>,
+    /// The cell of the sheet, as `Sheet1!C7`, where the file is a workbook.
+    pub cell: Option<String>,
     /// The column by its contract name; `None` when the row as a whole is concerned.
     pub column: Option<String>,
     /// What the file calls that column, as in `column "Net Pay"`, where a layout maps it.
@@ -83,9 +85,10 @@ impl RowError {
 
 impl fmt::Display for RowError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.row {
-            None => write!(f, "{}: ", self.line)?,
-            Some(row) => write!(f, "{}, row {row}: ", self.line)?,
+        match (&self.cell, self.row) {
+            (Some(cell), _) => write!(f, "{cell}: ")?,
+            (None, None) => write!(f, "{}: ", self.line)?,
+            (None, Some(row)) => write!(f, "{}, row {row}: ", self.line)?,
         }
         if let Some(column) = self.column_text() {
             write!(f, "{column}: ")?;

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::io::Read;
 
 use super::csv::Parser;
-use super::record::{Fault, Record};
 use super::encoding::Encoding;
+use super::record::{Fault, Record};
 use super::source::Source;
 use super::text::{forbidden, quoted};
 use super::{FIELD_BYTES_MAX, ROW_BYTES_MAX};

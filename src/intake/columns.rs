@@ -150,7 +150,9 @@ fn like(name: &str) -> Result<Column, NotAColumn> {
     {
         Some(field) => Ok(Column::Field(field)),
         None if written == EXTRA => Ok(Column::ExtraObject),
-        None => Err(NotAColumn::Unknown(suggestion(name, COLUMNS).map(str::to_owned))),
+        None => Err(NotAColumn::Unknown(
+            suggestion(name, COLUMNS).map(str::to_owned),
+        )),
     }
 }
 
@@ -370,6 +372,11 @@ impl ColumnMap {
     pub(super) fn cell<'a>(&self, record: &'a Record, field: Field) -> &'a str {
         self.position(field)
             .map_or("", |index| record.cell(index).trim())
+    }
+
+    /// Returns where the column stands that errors name so.
+    pub(super) fn place_of(&self, name: &str) -> Option<usize> {
+        (0..self.columns.len()).find(|at| self.name(*at).as_deref() == Some(name))
     }
 
     /// Returns the name errors use for a column, by its position.

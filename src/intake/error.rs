@@ -207,6 +207,15 @@ impl Error {
         }
     }
 
+    /// Returns where it is: the line, or the cell of a sheet.
+    #[must_use]
+    pub fn place(&self) -> Option<String> {
+        match self {
+            Self::Workbook { at, .. } => at.clone(),
+            other => other.line().map(|line| line.to_string()),
+        }
+    }
+
     /// Returns what to do about it.
     #[must_use]
     pub fn hint(&self) -> Option<String> {

@@ -43,6 +43,7 @@ impl Cells {
                 line,
                 row: None,
                 column,
+                cell: None,
                 header: None,
                 message,
                 code: "invalid",
@@ -175,6 +176,7 @@ impl NamedCells {
                 line,
                 row: None,
                 column: None,
+                cell: None,
                 header: None,
                 message,
                 code: "invalid",
@@ -209,7 +211,10 @@ impl NamedCells {
             return;
         };
         if self.cells[at].is_some() {
-            return fault(format!("the member {} stands twice in the object", quoted(name)));
+            return fault(format!(
+                "the member {} stands twice in the object",
+                quoted(name)
+            ));
         }
         self.cells[at] = Some(match value(raw) {
             Value::Absent => String::new(),

@@ -11,6 +11,7 @@ use super::layout::{Binding, Head, HeaderAt, Layout, Mapped, Place, Sum};
 use super::names::{plain, same};
 use super::record::{Fault, Record};
 use super::rules::Rules;
+use super::sheet::{self, SheetRows};
 use super::source::Source;
 use super::{Error, FIELD_BYTES_MAX, ROW_BYTES_MAX};
 
@@ -49,7 +50,8 @@ impl Mapping {
         }
         if let Some(sum) = &mut self.sum {
             let is_of_amount = |error: &RowError| error.column.as_deref() == Some("amount");
-            let is_unread = self.mapped.misfit.is_some() || self.mapped.findings.iter().any(is_of_amount);
+            let is_unread =
+                self.mapped.misfit.is_some() || self.mapped.findings.iter().any(is_of_amount);
             let amount = match is_unread {
                 true => UNREAD,
                 false => columns.cell(&self.mapped, Field::Amount),
@@ -169,6 +171,49 @@ pub(super) fn open(
     Ok((rows, columns, mapping))
 }
 
+/// Opens a sheet whose columns a layout names.
+pub(super) fn open_sheet(
+    rows: &mut SheetRows,
+    record: &mut Record,
+    layout: &Arc<Layout>,
+    rules: &Rules,
+) -> Result<(ColumnMap, Mapping), Error> {
+    let places = layout.places();
+    let is_known = |name: &str| {
+        let is_it = |place: &&Place| match place {
+            Place::Name(known) => same(known, name.trim()),
+            Place::At(_) => false,
+        };
+        places.iter().any(|place| is_it(place))
+    };
+    let header = match layout.header {
+        HeaderAt::Nowhere => None,
+        // In the first row unless the layout says otherwise: below a title in a sheet.
+        HeaderAt::Row(1) => Some(sheet::header(rows, is_known, places.len().clamp(1, 2))?),
+        HeaderAt::Row(row) => Some(sheet::row_numbered(rows, u64::from(row))?),
+    };
+    let mut names = Vec::new();
+    if let Some(header) = &header {
+        let width = header.cells.last().map_or(0, |cell| cell.column + 1);
+        sheet::fill(header, width, record);
+        names.extend(record.cells().map(|name| name.trim().to_owned()));
+    }
+    let head = Head {
+        names,
+        is_ours: false,
+        has_positions: true,
+    };
+    let (binding, columns) = Binding::bind(layout, head, rules)?;
+    let mapping = Mapping {
+        sum: binding.has_total().then(|| Sum::new(&layout.name)),
+        binding,
+        mapped: Record::default(),
+        skipped: None,
+        above: header.map_or(0, |header| header.number - 1),
+    };
+    Ok((columns, mapping))
+}
+
 /// Returns the members of JSON that a layout names, and the links that ours have.
 fn json_names(layout: &Layout) -> Vec<String> {
     let named = layout.places().into_iter().filter_map(|place| match place {
@@ -188,4 +233,3 @@ pub(super) fn check_header(record: &Record) -> Result<(), Error> {
         _ => Ok(()),
     }
 }
-

@@ -24,8 +24,11 @@ mod json;
 pub mod layout;
 mod mapping;
 mod names;
+mod odd_cells;
+mod oddity;
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) mod offline;
+mod options;
 pub mod pdf;
 mod raw;
 mod reader;
@@ -48,61 +51,15 @@ pub use document::{DocumentError, read_document};
 pub use encoding::Encoding;
 pub use error::Error;
 pub use names::{plain as plain_name, same as same_name};
+pub use options::{Format, Options};
 pub use raw::Unread;
-pub use reader::{BadPlaces, Form, Reader, raw_rows};
+pub use reader::{BadPlaces, Form, Reader, raw_rows, raw_rows_of};
 pub use rules::{Documents, Rules, ServiceRule, WireRules};
-pub use sample::{Sample, sample};
-pub use sheet::SheetOptions;
+pub use sample::{Sample, sample, sample_workbook};
+pub use sheet::{Hiding, SheetOptions, is_workbook};
 pub use signature::check as refuse_foreign;
-
-
-use std::path::Path;
-use std::sync::Arc;
 
 /// The most bytes one cell may have.
 pub const FIELD_BYTES_MAX: usize = 4 * 1024;
 /// The most bytes one row may have.
 pub const ROW_BYTES_MAX: usize = 64 * 1024;
-
-/// How the rows of a file are written down.
-///
-/// An array and JSON lines are told apart by the first byte, so that either name reads both.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Format {
-    /// Comma-separated values; semicolon, tab and vertical bar are detected.
-    Csv,
-    /// A JSON array of objects.
-    Json,
-    /// One JSON object per line.
-    JsonLines,
-}
-
-impl Format {
-    /// Tells the format by the extension of a file's name; `None` when the extension says nothing.
-    #[must_use]
-    pub fn from_path(path: &Path) -> Option<Self> {
-        Self::from_name(path.extension()?.to_str()?)
-    }
-
-    /// Tells the format by its name: `csv`, `tsv`, `txt`, `json`, `jsonl` or `ndjson`.
-    #[must_use]
-    pub fn from_name(name: &str) -> Option<Self> {
-        match name.to_ascii_lowercase().as_str() {
-            "csv" | "tsv" | "txt" => Some(Self::Csv),
-            "json" => Some(Self::Json),
-            "jsonl" | "ndjson" => Some(Self::JsonLines),
-            _ => None,
-        }
-    }
-}
-
-/// What the operator says about a file.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Options {
-    /// The format; by the first byte when absent.
-    pub format: Option<Format>,
-    /// The encoding.
-    pub encoding: Encoding,
-    /// What its columns are, where they are not ours.
-    pub layout: Option<Arc<layout::Layout>>,
-}

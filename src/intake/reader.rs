@@ -2,7 +2,7 @@
 
 use crate::domain::{Instruction, ServiceCode};
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::Read;
+use std::io::{Read, Seek};
 use std::sync::Arc;
 
 use super::bad::{BadRow, Row};
@@ -13,9 +13,13 @@ use super::json::{Cells, Frame, Frames, NamedCells};
 use super::mapping::{self, Mapping, OURS, Opened, check_header};
 use super::record::{Fault, Record};
 use super::rules::Rules;
+use super::sheet::{SheetRows, Table};
 use super::source::Source;
 use super::{Error, Format, Options, ROW_BYTES_MAX};
 use crate::ledger::correction::Corrects;
+
+/// Why a hidden row of a sheet is no payment.
+const HIDDEN: &str = "the row is hidden in the sheet";
 
 /// How a file is written down: all that the file with corrections takes over from it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,7 +44,6 @@ pub struct Form {
 ///
 /// It ends after the first [`Error`]: what follows cannot be read.
 pub struct Reader {
-    source: Source,
     rows: Rows,
     layout: ColumnMap,
     /// What brings the rows of another program into our columns, and the row that it has brought.
@@ -59,9 +62,20 @@ pub struct Reader {
 }
 
 enum Rows {
-    Csv(Parser),
-    Json(Frames, Box<Cells>),
-    Named(Frames, Box<NamedCells>),
+    Csv(Box<Source>, Parser),
+    Json(Box<Source>, Frames, Box<Cells>),
+    Named(Box<Source>, Frames, Box<NamedCells>),
+    Sheet(Box<Table>),
+}
+
+impl Rows {
+    /// The text that they come from.
+    fn source(&self) -> Option<&Source> {
+        match self {
+            Self::Csv(source, _) | Self::Json(source, ..) | Self::Named(source, ..) => Some(source),
+            Self::Sheet(_) => None,
+        }
+    }
 }
 
 impl Reader {
@@ -85,31 +99,74 @@ impl Reader {
         let (rows, layout, mapping) = match (&options.layout, json) {
             (None, true) => {
                 let frames = Frames::open(&mut source)?;
-                let rows = Rows::Json(frames, Box::default());
+                let rows = Rows::Json(Box::new(source), frames, Box::default());
                 (rows, ColumnMap::of_json(), None)
             }
             (None, false) => {
                 let (parser, layout) = open_csv(&mut source, &mut record, &rules)?;
-                (Rows::Csv(parser), layout, None)
+                (Rows::Csv(Box::new(source), parser), layout, None)
             }
             // What a report has written has our columns, whatever the file had that its rows came from.
             (Some(_), false) if source.is_of_report() => {
                 let (parser, layout) = open_csv(&mut source, &mut record, &rules)?;
-                (Rows::Csv(parser), layout, None)
+                (Rows::Csv(Box::new(source), parser), layout, None)
             }
             (Some(layout), json) => {
                 let (opened, layout, mapping) =
                     mapping::open(&mut source, &mut record, layout, &rules, json)?;
+                let source = Box::new(source);
                 let rows = match opened {
-                    Opened::Csv(parser) => Rows::Csv(parser),
-                    Opened::Named(frames, cells) => Rows::Named(frames, cells),
+                    Opened::Csv(parser) => Rows::Csv(source, parser),
+                    Opened::Named(frames, cells) => Rows::Named(source, frames, cells),
                 };
                 (rows, layout, Some(mapping))
             }
         };
+        let empty = if json {
+            "holds no payments"
+        } else {
+            "has a header and no rows"
+        };
+        Self::begin((rows, layout, mapping), record, rules, empty)
+    }
+
+    /// Opens a workbook and reads one of its sheets as far as its first row.
+    ///
+    /// # Errors
+    /// Everything that is wrong with the workbook as a whole and can be seen from its beginning.
+    pub fn open_workbook(
+        input: impl Read + Seek + Send + 'static,
+        options: &Options,
+        rules: Arc<Rules>,
+    ) -> Result<Self, Error> {
+        check_mapping(&rules)?;
+        let mut record = Record::default();
+        let mut rows = SheetRows::open(input, &options.sheet)?;
+        let (map, mapping, table) = match &options.layout {
+            None => {
+                let table = Table::open(rows, &mut record, &rules)?;
+                let map = ColumnMap::resolve(&record, &rules)?;
+                let table = table.watching_for_a_total(&map);
+                (map, None, table)
+            }
+            Some(layout) => {
+                let (map, mapping) = mapping::open_sheet(&mut rows, &mut record, layout, &rules)?;
+                let table = Table::below(rows, mapping.binding.width());
+                (map, Some(mapping), table)
+            }
+        };
+        let opened = (Rows::Sheet(Box::new(table)), map, mapping);
+        Self::begin(opened, record, rules, "has a header and no rows")
+    }
+
+    fn begin(
+        (rows, layout, mapping): (Rows, ColumnMap, Option<Mapping>),
+        record: Record,
+        rules: Arc<Rules>,
+        empty: &'static str,
+    ) -> Result<Self, Error> {
         let checker = Checker::new(Arc::clone(&rules));
         let mut reader = Self {
-            source,
             rows,
             layout,
             mapping,
@@ -123,11 +180,7 @@ impl Reader {
             unended: None,
         };
         if !reader.advance()? {
-            return Err(Error::NoRows(if json {
-                "holds no payments"
-            } else {
-                "has a header and no rows"
-            }));
+            return Err(Error::NoRows(empty));
         }
         reader.primed = true;
         Ok(reader)
@@ -154,13 +207,17 @@ impl Reader {
             header,
             names,
             delimiter: match &self.rows {
-                Rows::Csv(parser) => parser.delimiter(),
-                Rows::Json(..) | Rows::Named(..) => b',',
+                Rows::Csv(_, parser) => parser.delimiter(),
+                Rows::Json(..) | Rows::Named(..) | Rows::Sheet(_) => b',',
             },
-            marked: self.source.is_marked(),
+            // A spreadsheet program reads the file with corrections: it takes UTF-8 for something else without a mark.
+            marked: self.rows.source().is_none_or(Source::is_marked),
             service: self.rules.default_service.clone(),
             labels,
-            layout: self.mapping.as_ref().map(|mapping| mapping.binding.name().to_owned()),
+            layout: self
+                .mapping
+                .as_ref()
+                .map(|mapping| mapping.binding.name().to_owned()),
         }
     }
 
@@ -173,8 +230,13 @@ impl Reader {
     /// Returns what is worth telling about how the file was read; complete once the last row was.
     #[must_use]
     pub fn notes(&self) -> Vec<String> {
-        let mut notes: Vec<String> = self.source.note().map(str::to_owned).into_iter().collect();
-        if let Rows::Csv(parser) = &self.rows {
+        let source = self.rows.source();
+        let note = source.and_then(Source::note);
+        let mut notes: Vec<String> = note.map(str::to_owned).into_iter().collect();
+        if let Rows::Sheet(table) = &self.rows {
+            notes.extend(table.notes());
+        }
+        if let Rows::Csv(_, parser) = &self.rows {
             match parser.delimiter() {
                 b',' => {}
                 b'\t' => notes.push("delimiter TAB".to_owned()),
@@ -182,8 +244,10 @@ impl Reader {
             }
         }
         notes.extend(self.mapping.iter().flat_map(Mapping::notes));
-        if self.source.is_of_report() {
-            notes.push("has the columns of disburse, and is read by them, without a layout".to_owned());
+        if source.is_some_and(Source::is_of_report) {
+            notes.push(
+                "has the columns of disburse, and is read by them, without a layout".to_owned(),
+            );
         }
         match self.blank_rows {
             0 => {}
@@ -237,8 +301,13 @@ impl Reader {
     fn advance_record(&mut self) -> Result<bool, Error> {
         loop {
             match &mut self.rows {
-                Rows::Csv(parser) => {
-                    if !parser.read(&mut self.source, &mut self.record)? {
+                Rows::Sheet(table) => {
+                    if !table.read(&mut self.record)? {
+                        return Ok(false);
+                    }
+                }
+                Rows::Csv(source, parser) => {
+                    if !parser.read(source, &mut self.record)? {
                         return Ok(false);
                     }
                     if self.record.is_blank() {
@@ -247,13 +316,16 @@ impl Reader {
                     }
                     self.unended = parser.unended();
                     // In other files an apostrophe in front is what somebody wrote.
-                    let is_ours = self.mapping.as_ref().map(|mapping| mapping.binding.is_ours());
+                    let is_ours = self
+                        .mapping
+                        .as_ref()
+                        .map(|mapping| mapping.binding.is_ours());
                     if is_ours.unwrap_or_else(|| self.layout.is_to_be_mended()) {
                         self.record.unshield();
                     }
                 }
-                Rows::Json(frames, cells) => {
-                    let Some(frame) = frames.next(&mut self.source)? else {
+                Rows::Json(source, frames, cells) => {
+                    let Some(frame) = frames.next(source)? else {
                         return Ok(false);
                     };
                     let rules = &self.rules;
@@ -261,8 +333,8 @@ impl Reader {
                         cells.fill(text, rules, record, line);
                     });
                 }
-                Rows::Named(frames, cells) => {
-                    let Some(frame) = frames.next(&mut self.source)? else {
+                Rows::Named(source, frames, cells) => {
+                    let Some(frame) = frames.next(source)? else {
                         return Ok(false);
                     };
                     take_frame(&frame, &mut self.record, |text, record, line| {
@@ -307,10 +379,34 @@ impl Iterator for Reader {
 impl Reader {
     /// Checks the row that was read last.
     fn judge(&mut self) -> Row {
+        let mut row = self.judged();
+        if let (Rows::Sheet(table), Row::Bad(bad) | Row::Skipped(bad)) = (&self.rows, &mut row) {
+            for error in &mut bad.errors {
+                let column = match &self.mapping {
+                    None => error
+                        .column
+                        .as_deref()
+                        .and_then(|name| self.layout.place_of(name)),
+                    Some(mapping) => mapping
+                        .binding
+                        .place_of(error.column.as_deref(), error.header.as_deref()),
+                };
+                error.cell = Some(table.place(bad.line, column));
+            }
+        }
+        row
+    }
+
+    fn judged(&mut self) -> Row {
+        let is_skipped = |record: &Record| record.is_hidden.then(|| HIDDEN.to_owned());
         let Some(mapping) = &mut self.mapping else {
-            return judged(self.checker.check(&self.layout, &self.record));
+            return match is_skipped(&self.record) {
+                Some(why) => Row::Skipped(*self.checker.skipped(&self.layout, &self.record, why)),
+                None => judged(self.checker.check(&self.layout, &self.record)),
+            };
         };
-        let mut row = match mapping.skipped.take() {
+        let skipped = is_skipped(&self.record).or(mapping.skipped.take());
+        let mut row = match skipped {
             Some(reason) => {
                 Row::Skipped(*self.checker.skipped(&self.layout, &mapping.mapped, reason))
             }
@@ -417,12 +513,27 @@ pub fn raw_rows(
     rules: Arc<Rules>,
     bad: &BadPlaces,
     wanted: &BTreeSet<u64>,
+    each: impl FnMut(u64, Vec<String>),
+) -> Result<(), Error> {
+    match wanted.is_empty() {
+        true => Ok(()),
+        false => raw_rows_of(Reader::open(input, options, rules)?, bad, wanted, each),
+    }
+}
+
+/// As [`raw_rows`], of a file that is open.
+///
+/// # Errors
+/// As the reader.
+pub fn raw_rows_of(
+    mut reader: Reader,
+    bad: &BadPlaces,
+    wanted: &BTreeSet<u64>,
     mut each: impl FnMut(u64, Vec<String>),
 ) -> Result<(), Error> {
     let Some(last) = wanted.last() else {
         return Ok(());
     };
-    let mut reader = Reader::open(input, options, rules)?;
     let (mut rows, mut good) = (0, 0);
     while let Some(row) = reader.advance_or_end() {
         row?;

@@ -2,6 +2,7 @@
 
 use super::FIELD_BYTES_MAX;
 use super::bad::RowError;
+use super::oddity::Oddity;
 use super::raw::Raw;
 use super::text::cut;
 use crate::ledger::shield::unshielded;
@@ -21,6 +22,8 @@ pub(super) struct Record {
     pub misfit: Option<(usize, usize)>,
     /// What a layout has found wrong with it.
     pub findings: Vec<RowError>,
+    /// It is hidden in its sheet, and hidden rows are left out.
+    pub is_hidden: bool,
     /// By the layout it cannot be paid at all: whatever else is wrong with it would only mislead.
     pub refused: bool,
     text: String,
@@ -34,6 +37,8 @@ pub(super) enum Fault {
     LongField { index: usize, bytes: u64 },
     /// The row has more bytes than [`super::ROW_BYTES_MAX`].
     LongRow { bytes: u64 },
+    /// One cell of a sheet, by its position, may not hold what a person saw in it.
+    Odd { index: usize, oddity: Oddity },
     /// Text stands between a closing quote and the next delimiter.
     TextAfterQuote { index: usize },
     /// The row is not one JSON object; the text says why.
@@ -48,7 +53,7 @@ impl Record {
         self.line = line;
         self.faults.clear();
         self.raw.clear();
-        (self.misfit, self.refused) = (None, false);
+        (self.misfit, self.refused, self.is_hidden) = (None, false, false);
         self.findings.clear();
         let mut bytes = std::mem::take(&mut self.text).into_bytes();
         bytes.clear();

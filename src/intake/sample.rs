@@ -1,11 +1,12 @@
 //! The first rows of a file as they stand in it, before anybody has said what its columns are.
 
-use std::io::Read;
+use std::io::{Read, Seek};
 
 use super::csv::{DELIMITERS, Parser};
 use super::json::{Frames, Value, members, value};
 use super::names::plain;
 use super::record::Record;
+use super::sheet::{self, SheetOptions, SheetRows};
 use super::source::Source;
 use super::{Encoding, Error};
 
@@ -40,11 +41,42 @@ pub fn sample(input: impl Read + Send + 'static, encoding: Encoding) -> Result<S
     }
 }
 
+/// Reads the first rows of a workbook's sheet.
+///
+/// # Errors
+/// It cannot be read, or which sheet is meant is open.
+pub fn sample_workbook(
+    input: impl Read + Seek + Send + 'static,
+    options: &SheetOptions,
+) -> Result<Sample, Error> {
+    let mut rows = SheetRows::open(input, options)?;
+    let mut sample = Sample::default();
+    let mut record = Record::default();
+    while let Some(row) = rows.next()? {
+        if sample.rows.len() >= ROWS_MAX {
+            sample.goes_on = true;
+            break;
+        }
+        let width = row.cells.last().map_or(0, |cell| cell.column + 1);
+        sheet::fill(&row, width.min(COLUMNS_MAX), &mut record);
+        let cells = record.cells().map(|cell| cell.trim().to_owned());
+        sample.rows.push((record.line, cells.collect()));
+    }
+    match sample.rows.is_empty() {
+        true => Err(Error::Empty),
+        false => Ok(sample),
+    }
+}
+
 fn of_csv(source: &mut Source) -> Result<Sample, Error> {
     // Titles stand above many headers: the whole beginning says more than its first line.
     let head = source.fill()?;
     let count = |delimiter: &u8| head.iter().filter(|byte| *byte == delimiter).count();
-    let delimiter = DELIMITERS.into_iter().rev().max_by_key(count).unwrap_or(b',');
+    let delimiter = DELIMITERS
+        .into_iter()
+        .rev()
+        .max_by_key(count)
+        .unwrap_or(b',');
     let mut parser = Parser::open_at(source, 0, Some(delimiter), |_| 0)?;
     let mut sample = Sample {
         delimiter: Some(delimiter),

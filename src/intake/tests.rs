@@ -10,6 +10,7 @@ mod json;
 mod layouts;
 mod properties;
 mod samples;
+mod sheets;
 
 use std::io::Cursor;
 use std::sync::Arc;

@@ -238,7 +238,7 @@ fn options_that_say_how_to_read_are_checked() {
         (
             "--encoding",
             "latin",
-            "--encoding latin: expected utf-8 or windows-1252",
+            "--encoding latin: expected utf-8, utf-16, windows-1252 or iso-8859-1",
         ),
         (
             "--expect-total",

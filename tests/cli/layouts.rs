@@ -53,7 +53,11 @@ fn desk() -> Desk {
 }
 
 fn load(desk: &Desk, more: &[&str]) -> Said {
-    let all = [&["load", "sheet.csv", "--batch", "b", "--layout", "sheet-1"], more].concat();
+    let all = [
+        &["load", "sheet.csv", "--batch", "b", "--layout", "sheet-1"],
+        more,
+    ]
+    .concat();
     desk.run(&all)
 }
 
@@ -71,14 +75,18 @@ fn a_sheet_is_loaded_and_every_row_of_it_is_accounted_for() {
         assert!(said.err.contains(part), "{part}\n{}", said.err);
     }
     assert!(said.out.contains("(skipped)"), "{}", said.out);
-    assert!(said.out.contains("2 payments loaded into batch b"), "{}", said.out);
+    assert!(
+        said.out.contains("2 payments loaded into batch b"),
+        "{}",
+        said.out
+    );
     // Nobody is paid by what was skipped, and it is told for good.
     let status = desk.run(&["status", "b", "--json"]).json();
     assert_eq!(status["states"]["ready"]["count"], 2);
     assert_eq!(status["states"]["withdrawn"]["count"], 2);
     assert_eq!(status["states"]["rejected"]["count"], 0);
     desk.run(&["verify", "b"]).finished(0);
-    desk.run(&["report", "b", "--out", "r"]).finished(4);
+    desk.run(&["report", "b", "--out", "r"]).finished(0);
     let report = desk.text("r/payments.csv");
     for part in ["on hold", "without an amount"] {
         assert!(report.to_lowercase().contains(part), "{report}");
@@ -88,21 +96,37 @@ fn a_sheet_is_loaded_and_every_row_of_it_is_accounted_for() {
     assert!(text.contains("skipped by layout sheet-1"), "{text}");
     // The same file is there already; with another row it is not.
     let again = load(&desk, &[]).finished(0);
-    assert!(again.out.contains("already there, unchanged"), "{}", again.out);
+    assert!(
+        again.out.contains("already there, unchanged"),
+        "{}",
+        again.out
+    );
     let changed = SHEET.replace("E-4,0712345674", "E-5,0712345675");
     let desk = desk.file("sheet.csv", changed);
     let said = load(&desk, &[]).finished(2);
-    assert!(said.err.contains("batch b is there already, and differs from the file"), "{}", said.err);
+    assert!(
+        said.err
+            .contains("batch b is there already, and differs from the file"),
+        "{}",
+        said.err
+    );
 }
 
 #[test]
 fn what_is_declared_is_what_is_paid() {
     let desk = desk();
-    load(&desk, &["--expect-count", "2", "--expect-total", "KES 1700.50"]).finished(0);
-    let json = desk.run(&["check", "sheet.csv", "--layout", "sheet-1", "--json"]).finished(0).json();
+    let json = desk
+        .run(&["check", "sheet.csv", "--layout", "sheet-1", "--json"])
+        .finished(0)
+        .json();
     assert_eq!(json["count"], 2);
     assert_eq!(json["skipped"]["count"], 2);
     assert_eq!(json["skipped"]["amounts"]["KES"], "300.00");
+    load(
+        &desk,
+        &["--expect-count", "2", "--expect-total", "KES 1700.50"],
+    )
+    .finished(0);
 }
 
 #[test]
@@ -122,27 +146,65 @@ fn a_wrong_sum_refuses_the_file() {
 fn a_layout_that_was_changed_under_its_name_is_refused() {
     let desk = desk();
     load(&desk, &[]).finished(0);
-    let other = layout().replace("[\"First Name\", \"Last Name\"]", "\"First Name\"").replace("[\"Emp No\"]", "[\"Emp No\", \"Last Name\"]");
+    let other = layout()
+        .replace("[\"First Name\", \"Last Name\"]", "\"First Name\"")
+        .replace("[\"Emp No\"]", "[\"Emp No\", \"Last Name\"]");
     let desk = desk.file("disburse.toml", configuration(&other));
     for batch in ["b", "c"] {
         let said = desk
-            .run(&["load", "sheet.csv", "--batch", batch, "--layout", "sheet-1", "--amend"])
+            .run(&[
+                "load",
+                "sheet.csv",
+                "--batch",
+                batch,
+                "--layout",
+                "sheet-1",
+                "--amend",
+            ])
             .finished(2);
         assert!(
             said.err.contains("sheet.csv: layout sheet-1 has changed since it read sheet.csv for batch b; nothing was loaded"),
             "{}",
             said.err
         );
-        assert!(said.err.contains("keep the mended one under a name of its own, such as sheet-1-b"), "{}", said.err);
+        assert!(
+            said.err
+                .contains("keep the mended one under a name of its own, such as sheet-1-b"),
+            "{}",
+            said.err
+        );
     }
     // Next month's file may be read by it: nothing was ever made of that one otherwise.
-    let desk = desk.file("sheet.csv", SHEET.replace("November", "December").replace("E-1,0712345671", "E-9,0712345679"));
-    desk.run(&["check", "sheet.csv", "--layout", "sheet-1"]).finished(0);
+    let desk = desk.file(
+        "sheet.csv",
+        SHEET
+            .replace("November", "December")
+            .replace("E-1,0712345671", "E-9,0712345679")
+            .replace("E-2,0712345672", "E-8,0712345678"),
+    );
+    desk.run(&["check", "sheet.csv", "--layout", "sheet-1"])
+        .finished(0);
     // A rehearsal is where a layout is tried.
-    let rehearse = ["load", "sheet.csv", "--batch", "try", "--layout", "sheet-1", "--sandbox"];
+    let rehearse = [
+        "load",
+        "sheet.csv",
+        "--batch",
+        "try",
+        "--layout",
+        "sheet-1",
+        "--sandbox",
+    ];
     desk.run(&rehearse).finished(0);
     let desk = desk.file("disburse.toml", configuration(&layout()));
-    let again = ["load", "sheet.csv", "--batch", "try-2", "--layout", "sheet-1", "--sandbox"];
+    let again = [
+        "load",
+        "sheet.csv",
+        "--batch",
+        "try-2",
+        "--layout",
+        "sheet-1",
+        "--sandbox",
+    ];
     desk.run(&again).finished(0);
 }
 
@@ -152,7 +214,7 @@ fn rows_with_errors_come_back_in_the_layout_of_the_file() {
     let desk = desk().file("sheet.csv", bad);
     let said = load(&desk, &[]).finished(2);
     assert!(
-        said.err.contains("sheet.csv:5: column \"Mobile No\" (msisdn): expected 12 digits for KE, found 8 (\"07123456\")"),
+        said.err.contains("sheet.csv:5: column \"Mobile No\" (msisdn): no such number in the numbering plan of KE (\"07123456\")"),
         "{}",
         said.err
     );
@@ -163,9 +225,20 @@ fn rows_with_errors_come_back_in_the_layout_of_the_file() {
         corrections.starts_with("Emp No,Mobile No,First Name,Last Name,Net Pay,Status,rejected_row,raw,error\nE-2,'07123456,Ben,Njoroge,200,,row-"),
         "{corrections}"
     );
-    let desk = desk.file("sheet.corrections.csv", corrections.replace("'07123456", "0712345672"));
+    let desk = desk.file(
+        "sheet.corrections.csv",
+        corrections.replace("'07123456", "0712345672"),
+    );
     let said = desk
-        .run(&["load", "--layout", "sheet-1", "sheet.corrections.csv", "--batch", "b", "--amend"])
+        .run(&[
+            "load",
+            "--layout",
+            "sheet-1",
+            "sheet.corrections.csv",
+            "--batch",
+            "b",
+            "--amend",
+        ])
         .finished(0);
     assert!(said.out.contains("1 payment"), "{}", said.out);
     let status = desk.run(&["status", "b", "--json"]).json();
@@ -179,21 +252,38 @@ fn rows_with_errors_come_back_in_the_layout_of_the_file() {
 fn a_report_gives_rows_back_in_our_columns_and_they_go_in_by_them() {
     let desk = desk().file("sheet.csv", SHEET.replace("0712345672", "07123456"));
     load(&desk, &["--on-error", "skip"]).finished(0);
-    let said = desk.run(&["report", "b", "--out", "r"]).finished(4);
+    let said = desk.run(&["report", "b", "--out", "r"]).finished(0);
     let failed = desk.text("r/failed.csv");
-    assert!(failed.starts_with("reference,service_code,msisdn,"), "{failed}");
+    assert!(
+        failed.starts_with("reference,service_code,msisdn,"),
+        "{failed}"
+    );
     assert!(failed.contains("B2C_MPESA,'07123456,"), "{failed}");
     assert!(
-        said.err.contains("its rows have the columns of disburse, whatever layout they were loaded by"),
+        said.err
+            .contains("its rows have the columns of disburse, whatever layout they were loaded by"),
         "{}",
         said.err
     );
     let desk = desk.file("failed.csv", failed.replace("'07123456,", "0712345672,"));
     // With the layout of the batch, too, as a person may go on saying it.
     let said = desk
-        .run(&["load", "failed.csv", "--batch", "b", "--amend", "--layout", "sheet-1"])
+        .run(&[
+            "load",
+            "failed.csv",
+            "--batch",
+            "b",
+            "--amend",
+            "--layout",
+            "sheet-1",
+        ])
         .finished(0);
-    assert!(said.err.contains("has the columns of disburse, and is read by them, without a layout"), "{}", said.err);
+    assert!(
+        said.err
+            .contains("has the columns of disburse, and is read by them, without a layout"),
+        "{}",
+        said.err
+    );
     let status = desk.run(&["status", "b", "--json"]).json();
     assert_eq!(status["states"]["ready"]["count"], 2);
 }
@@ -209,8 +299,15 @@ fn a_layout_that_is_not_there_is_refused_with_the_nearest() {
             "hint: did you mean sheet-1? disburse layout list shows all of them",
         ],
     );
-    let said = desk.run(&["check", "sheet.csv", "--layout", "121-safaricom-1"]).finished(2);
-    assert!(said.err.contains("what its amounts are multiplied by is not said"), "{}", said.err);
+    let said = desk
+        .run(&["check", "sheet.csv", "--layout", "121-safaricom-1"])
+        .finished(2);
+    assert!(
+        said.err
+            .contains("what its amounts are multiplied by is not said"),
+        "{}",
+        said.err
+    );
 }
 
 /// What a sample needs beside its layout, and what its rows come to.
@@ -219,35 +316,97 @@ type Sample = (&'static str, &'static [&'static str], i32, &'static str);
 #[test]
 fn every_sample_is_read_by_its_layout() {
     let samples: [Sample; 9] = [
-        ("mifos-msisdn-1", &["--service", "B2C_MPESA"], 2, "samples/layouts/mifos-msisdn-1.csv:4: column \"payee_identifier_type\": the file has neither the bank"),
-        ("stellar-sms-1", &["--service", "B2C_MPESA"], 0, "2 rows, no errors"),
+        (
+            "mifos-msisdn-1",
+            &["--service", "B2C_MPESA"],
+            2,
+            "samples/layouts/mifos-msisdn-1.csv:4: column \"payee_identifier_type\": the file has neither the bank",
+        ),
+        (
+            "stellar-sms-1",
+            &["--service", "B2C_MPESA"],
+            0,
+            "2 rows, no errors",
+        ),
         ("mpesa-bulk-1", &[], 0, "2 rows, no errors"),
-        ("kotani-1", &["--service", "B2C_MPESA"], 0, "2 rows, no errors"),
-        ("nala-1", &["--service", "B2C_MPESA"], 2, "samples/layouts/nala-1.csv:4: column \"Send Amount\": the amount is said in the currency of the sender"),
-        ("paypal-payouts-1", &["--service", "B2C_MPESA"], 2, "samples/layouts/paypal-payouts-1.csv:3: column 1: this gateway pays to no e-mail address"),
-        ("erpnext-bank-remittance-1", &["--service", "BANK_TRANSFER"], 0, "2 rows, no errors"),
-        ("odoo-payment-report-kes-1", &["--service", "BANK_TRANSFER"], 2, "bank_name: expected a value, which BANK_TRANSFER needs"),
-        ("mtn-bulk-1", &["--service", "B2C_MTN_UG"], 0, "2 rows, no errors"),
+        (
+            "kotani-1",
+            &["--service", "B2C_MPESA"],
+            0,
+            "2 rows, no errors",
+        ),
+        (
+            "nala-1",
+            &["--service", "B2C_MPESA"],
+            2,
+            "samples/layouts/nala-1.csv:4: column \"Send Amount\": the amount is said in the currency of the sender",
+        ),
+        (
+            "paypal-payouts-1",
+            &["--service", "B2C_MPESA"],
+            2,
+            "samples/layouts/paypal-payouts-1.csv:3: column 1: this gateway pays to no e-mail address",
+        ),
+        (
+            "erpnext-bank-remittance-1",
+            &["--service", "BANK_TRANSFER"],
+            0,
+            "2 rows, no errors",
+        ),
+        (
+            "odoo-payment-report-kes-1",
+            &["--service", "BANK_TRANSFER"],
+            2,
+            "bank_name: expected a value, which BANK_TRANSFER needs",
+        ),
+        (
+            "mtn-bulk-1",
+            &["--service", "B2C_MTN_UG"],
+            0,
+            "2 rows, no errors",
+        ),
     ];
     let own = "[layouts.ours-1]\nlike = \"121-safaricom-1\"\namount_factor = \"1500\"\n[layouts.ours-2]\nlike = \"121-airtel-1\"\namount_factor = \"1500\"\n";
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let desk = Desk::new()
-        .file("disburse.toml", format!("[profiles.p]\nbank_msisdn = \"254700000001\"\n{own}"))
-        .file("ug.toml", "[profiles.p]\ncountry_code = \"UG\"\ncurrency_code = \"UGX\"\n");
+        .file(
+            "disburse.toml",
+            format!("[profiles.p]\nbank_msisdn = \"254700000001\"\n{own}"),
+        )
+        .file(
+            "ug.toml",
+            "[profiles.p]\ncountry_code = \"UG\"\ncurrency_code = \"UGX\"\n",
+        );
     std::os::unix::fs::symlink(root.join("samples"), desk.path("samples")).unwrap();
     for (name, more, code, expected) in samples {
         let file = format!("samples/layouts/{name}.csv");
-        let mut arguments = vec!["check", &file, "--layout", name, "--sandbox", "--corrections", "c.csv"];
+        let mut arguments = vec![
+            "check",
+            &file,
+            "--layout",
+            name,
+            "--sandbox",
+            "--corrections",
+            "c.csv",
+        ];
         arguments.extend(more);
         if name.starts_with("mtn") {
             arguments.extend(["--config", "ug.toml"]);
         }
         let said = desk.run(&arguments);
-        assert!(said.code == code && format!("{}{}", said.out, said.err).contains(expected), "{name}: {said:?}");
+        assert!(
+            said.code == code && format!("{}{}", said.out, said.err).contains(expected),
+            "{name}: {said:?}"
+        );
     }
-    for (name, file, total) in [("ours-1", "121-safaricom-1", "6,000.00"), ("ours-2", "121-airtel-1", "4,500.00")] {
+    for (name, file, total) in [
+        ("ours-1", "121-safaricom-1", "6,000.00"),
+        ("ours-2", "121-airtel-1", "4,500.00"),
+    ] {
         let file = format!("samples/layouts/{file}.csv");
-        let said = desk.run(&["check", &file, "--layout", name, "--sandbox"]).finished(0);
+        let said = desk
+            .run(&["check", &file, "--layout", name, "--sandbox"])
+            .finished(0);
         assert!(said.out.contains(total), "{name}: {}", said.out);
     }
 }
@@ -261,7 +420,10 @@ fn layouts_are_listed_and_shown_as_the_configuration_has_them() {
     }
     let shown = desk.run(&["layout", "show", "sheet-1"]).finished(0).out;
     let desk = desk.file("disburse.toml", configuration(&shown));
-    assert_eq!(desk.run(&["layout", "show", "sheet-1"]).finished(0).out, shown);
+    assert_eq!(
+        desk.run(&["layout", "show", "sheet-1"]).finished(0).out,
+        shown
+    );
     load(&desk, &[]).finished(0);
 }
 
@@ -269,7 +431,14 @@ fn layouts_are_listed_and_shown_as_the_configuration_has_them() {
 fn a_layout_that_was_guessed_reads_its_file() {
     let desk = Desk::new().file("pay roll.csv", SHEET);
     let said = desk
-        .run(&["layout", "guess", "pay roll.csv", "--sandbox", "--service", "B2C_MPESA"])
+        .run(&[
+            "layout",
+            "guess",
+            "pay roll.csv",
+            "--sandbox",
+            "--service",
+            "B2C_MPESA",
+        ])
         .finished(0);
     for part in [
         "Mobile No",
@@ -285,7 +454,15 @@ fn a_layout_that_was_guessed_reads_its_file() {
     let at = said.out.find("[layouts.").unwrap();
     let desk = desk.file("disburse.toml", &said.out[at..]);
     let said = desk
-        .run(&["check", "pay roll.csv", "--layout", "pay-roll-1", "--sandbox", "--service", "B2C_MPESA"])
+        .run(&[
+            "check",
+            "pay roll.csv",
+            "--layout",
+            "pay-roll-1",
+            "--sandbox",
+            "--service",
+            "B2C_MPESA",
+        ])
         .finished(0);
     assert!(said.out.contains("3 rows, no errors"), "{}", said.out);
 }

@@ -11,16 +11,13 @@ use crate::cli::files::open::open;
 use crate::cli::session::Session;
 use crate::cli::terminal::output;
 use crate::intake::layout::{Guess, Layout};
-use crate::intake::{self, Encoding, Row};
+use crate::intake::{self, Encoding, Row, SheetOptions};
 
 /// Rows that are shown as they would be paid.
 const SHOWN: usize = 5;
 
 /// `disburse layout`.
-pub(in crate::cli) fn run(
-    session: &Session,
-    command: &LayoutCommand,
-) -> Result<ExitStatus, Error> {
+pub(in crate::cli) fn run(session: &Session, command: &LayoutCommand) -> Result<ExitStatus, Error> {
     match command {
         LayoutCommand::List => list(session),
         LayoutCommand::Show { name } => show(session, name),
@@ -35,7 +32,13 @@ fn list(session: &Session) -> Result<ExitStatus, Error> {
         .map(|name| layouts::named(&name, &settings))
         .collect::<Result<Vec<Layout>, _>>()?;
     let own = settings.layouts.len();
-    let comes_from = |at: usize| if at < own { "configuration" } else { "disburse" };
+    let comes_from = |at: usize| {
+        if at < own {
+            "configuration"
+        } else {
+            "disburse"
+        }
+    };
     if session.common.json {
         let known: Vec<_> = known
             .iter()
@@ -54,7 +57,11 @@ fn list(session: &Session) -> Result<ExitStatus, Error> {
         .enumerate()
         .map(|(at, layout)| vec![layout.name, comes_from(at).to_owned(), layout.written_from])
         .collect();
-    output::print(&output::table(&["layout", "from", "written from"], rows, &[]));
+    output::print(&output::table(
+        &["layout", "from", "written from"],
+        rows,
+        &[],
+    ));
     Ok(ExitStatus::Done)
 }
 
@@ -84,12 +91,29 @@ fn guess(session: &Session, arguments: &GuessArguments) -> Result<ExitStatus, Er
         })?),
         None => None,
     };
-    let sample = |encoding| intake::sample(open(&arguments.file)?, encoding).map_err(|error| Error::of_file(&file, &error));
+    let is_workbook = intake::is_workbook(open(&arguments.file)?);
+    let sample = |encoding| {
+        let input = open(&arguments.file)?;
+        let read = match is_workbook {
+            true => intake::sample_workbook(
+                input,
+                &SheetOptions {
+                    sheet: arguments.sheet.clone(),
+                    ..SheetOptions::default()
+                },
+            ),
+            false => intake::sample(input, encoding),
+        };
+        read.map_err(|error| Error::of_file(&file, &error))
+    };
     let (encoding, sample) = match (said, sample(said.unwrap_or_default())) {
-        (None, Err(_)) => (Encoding::Windows1252, sample(Encoding::Windows1252)?),
+        (None, Err(_)) if !is_workbook => (Encoding::Windows1252, sample(Encoding::Windows1252)?),
         (said, read) => (said.unwrap_or_default(), read?),
     };
-    let name = arguments.name.clone().unwrap_or_else(|| name_of(&arguments.file));
+    let name = arguments
+        .name
+        .clone()
+        .unwrap_or_else(|| name_of(&arguments.file));
     let guess = Guess::of(&name, &sample, encoding);
     let rows = rows(arguments, &settings, &guess.layout, encoding)?;
     if session.common.json {
@@ -105,10 +129,17 @@ fn guess(session: &Session, arguments: &GuessArguments) -> Result<ExitStatus, Er
         return Ok(ExitStatus::Done);
     }
     let columns = guess.columns.iter().map(|column| {
-        let meaning = column.meaning.clone().unwrap_or_else(|| "(ignored)".to_owned());
+        let meaning = column
+            .meaning
+            .clone()
+            .unwrap_or_else(|| "(ignored)".to_owned());
         vec![column.header.clone(), meaning, column.why.clone()]
     });
-    output::print(&output::table(&["column of the file", "seems to be", "why"], columns.collect(), &[]));
+    output::print(&output::table(
+        &["column of the file", "seems to be", "why"],
+        columns.collect(),
+        &[],
+    ));
     for note in &guess.notes {
         session.note(note);
     }
@@ -128,7 +159,9 @@ fn guess(session: &Session, arguments: &GuessArguments) -> Result<ExitStatus, Er
 
 /// Makes a layout's name of a file's.
 fn name_of(file: &Path) -> String {
-    let stem = file.file_stem().map(|stem| stem.to_string_lossy().into_owned());
+    let stem = file
+        .file_stem()
+        .map(|stem| stem.to_string_lossy().into_owned());
     let plain: String = stem
         .unwrap_or_default()
         .chars()
@@ -150,6 +183,9 @@ fn rows(
     encoding: Encoding,
 ) -> Result<Vec<String>, Error> {
     let file = FileArguments {
+        sheet: arguments.sheet.clone(),
+        hidden: None,
+        formulas: Some("stored".to_owned()),
         file: arguments.file.clone(),
         format: None,
         encoding: Some(encoding.name().to_owned()),
@@ -176,7 +212,12 @@ fn rows(
                 row.msisdn.masked(),
                 named(&row.customer_names),
                 row.service,
-                row.reference.as_ref().map_or_else(String::new, |reference| format!(", reference {}", reference.as_str())),
+                row.reference
+                    .as_ref()
+                    .map_or_else(String::new, |reference| format!(
+                        ", reference {}",
+                        reference.as_str()
+                    )),
             ),
             Ok(Row::Unpriced(row)) => format!("line {}: what its bill says", row.line),
             Ok(Row::Bad(row)) => format!("line {}: {}", row.line, row.told_text()),

@@ -642,7 +642,8 @@ pub(in crate::cli) fn to_json(
         "services": services,
     });
     if summary.skipped.count > 0 {
-        value["skipped"] = json!({"count": summary.skipped.count, "amounts": summary.skipped.amounts.decimals()});
+        value["skipped"] =
+            json!({"count": summary.skipped.count, "amounts": summary.skipped.amounts.decimals()});
     }
     if let Some((name, fresh)) = batch {
         value["batch"] = json!(name);

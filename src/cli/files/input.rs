@@ -25,7 +25,8 @@ use crate::cli::words::mistakes::Mistakes;
 use crate::domain::{Amount, BatchName, Currency};
 use crate::intake::layout::Layout;
 use crate::intake::{
-    self, BadPlaces, BadRow, Corrections, Encoding, Form, Format, Options, Reader, Row, Rules,
+    self, BadPlaces, BadRow, Corrections, Encoding, Form, Format, Hiding, Options, Reader, Row,
+    Rules, SheetOptions,
 };
 use crate::journal::{CrossRowError, LoadLayout, LoadRow};
 use crate::ledger::correction::Corrects;
@@ -48,6 +49,8 @@ pub(in crate::cli) struct Input {
     pub(in crate::cli) name: String,
     file: File,
     options: Options,
+    /// It is read by its sheets.
+    is_workbook: bool,
     rules: Arc<Rules>,
     corrections: PathBuf,
     /// Where the bad rows went: not there, when something else has that name.
@@ -142,7 +145,7 @@ impl Input {
         } else {
             PathBuf::from(".")
         };
-        let input = Self {
+        let mut input = Self {
             without_defaults: settings.file.is_err() && settings.profile_name != "sandbox",
             corrections: arguments
                 .corrections
@@ -158,9 +161,13 @@ impl Input {
                 format,
                 encoding,
                 layout,
+                sheet: sheet_options(arguments)?,
             },
+            is_workbook: false,
             rules: Arc::new(rules::of(settings, &folder)?),
         };
+        // A format that was named is the one that is read.
+        input.is_workbook = format.is_none() && intake::is_workbook(input.reopened()?);
         input.probe()?;
         Ok(input)
     }
@@ -192,7 +199,7 @@ impl Input {
     fn probe(&self) -> Result<(), Error> {
         // The row is not judged: the patterns of phone numbers are fastest on the thread that used them first, which is to be the
         // one that reads all rows.
-        match Reader::open(self.reopened()?, &self.options, Arc::clone(&self.rules)) {
+        match open_rows(self.reopened()?, self.is_workbook, &self.options, &self.rules) {
             Ok(_) => Ok(()),
             Err(error @ intake::Error::MissingColumns(_)) if self.without_defaults => {
                 Err(Error::of_file(&self.name, &error)
@@ -224,8 +231,13 @@ impl Input {
 
     /// Returns a reader of the rows, from the first one on.
     pub(in crate::cli) fn reader(&self) -> Result<Reader, Error> {
-        Reader::open(self.reopened()?, &self.options, Arc::clone(&self.rules))
-            .map_err(|error| Error::of_file(&self.name, &error))
+        open_rows(
+            self.reopened()?,
+            self.is_workbook,
+            &self.options,
+            &self.rules,
+        )
+        .map_err(|error| Error::of_file(&self.name, &error))
     }
 
     /// Returns the layout that the file is read by, for the record.
@@ -255,12 +267,16 @@ impl Input {
     /// Starts reading; the rows come in blocks, the rest when it is done.
     pub(in crate::cli) fn read(&self) -> Result<(Blocks, Pending), Error> {
         let (sender, receiver) = sync_channel(BLOCKS);
-        let (file, options, rules) = (self.reopened()?, self.options.clone(), Arc::clone(&self.rules));
+        let (file, options, rules) = (
+            self.reopened()?,
+            self.options.clone(),
+            Arc::clone(&self.rules),
+        );
         let (name, folder) = (self.name.clone(), folder_of(&self.corrections));
-        let objects = self.tells_objects;
+        let (objects, is_workbook) = (self.tells_objects, self.is_workbook);
         let batch = self.sets_aside_in.clone();
         let task = tokio::task::spawn_blocking(move || {
-            let reader = Reader::open(file, &options, rules)
+            let reader = open_rows(file, is_workbook, &options, &rules)
                 .map_err(|error| Error::of_file(&name, &error))?;
             let mistakes = Mistakes::of(&name, objects)?.labelled(reader.form().labels);
             feed(reader, &sender, &name, (&folder, batch), mistakes)
@@ -315,21 +331,14 @@ impl Input {
         };
         let rows: BTreeSet<u64> = late.keys().copied().collect();
         let mut failed = None;
-        let rows = intake::raw_rows(
-            self.reopened()?,
-            &self.options,
-            Arc::clone(&self.rules),
-            &reading.bad_places,
-            &rows,
-            |row, cells| {
-                let Some(error) = late.get(&row) else { return };
-                let corrects = reading.corrects.get(&row);
-                let name = name_of(corrects, self.sets_aside_in.as_ref(), &error.digest);
-                if let Err(error) = staged.write_cells(&cells, &name, &joined(error)) {
-                    failed = Some(error);
-                }
-            },
-        );
+        let rows = intake::raw_rows_of(self.reader()?, &reading.bad_places, &rows, |row, cells| {
+            let Some(error) = late.get(&row) else { return };
+            let corrects = reading.corrects.get(&row);
+            let name = name_of(corrects, self.sets_aside_in.as_ref(), &error.digest);
+            if let Err(error) = staged.write_cells(&cells, &name, &joined(error)) {
+                failed = Some(error);
+            }
+        });
         rows.map_err(|error| Error::of_file(&self.name, &error))?;
         if let Some(error) = failed {
             return Err(unwritable(&self.corrections, &error));
@@ -414,6 +423,47 @@ fn spool() -> Result<File, Error> {
     file.write_all(&head).map_err(failed)?;
     std::io::copy(&mut source, &mut file).map_err(failed)?;
     Ok(file)
+}
+
+/// Opens the rows of a file, or of a sheet.
+fn open_rows(
+    file: File,
+    is_workbook: bool,
+    options: &Options,
+    rules: &Arc<Rules>,
+) -> Result<Reader, intake::Error> {
+    match is_workbook {
+        true => Reader::open_workbook(file, options, Arc::clone(rules)),
+        false => Reader::open(file, options, Arc::clone(rules)),
+    }
+}
+
+/// Reads how a workbook is to be read.
+fn sheet_options(arguments: &FileArguments) -> Result<SheetOptions, Error> {
+    let hidden = match arguments.hidden.as_deref() {
+        None => Hiding::Refused,
+        Some("include") => Hiding::Included,
+        Some("skip") => Hiding::Skipped,
+        Some(other) => {
+            return Err(Error::refused(format!(
+                "--hidden {other}: expected include or skip"
+            )));
+        }
+    };
+    let stored_formulas = match arguments.formulas.as_deref() {
+        None => false,
+        Some("stored") => true,
+        Some(other) => {
+            return Err(Error::refused(format!(
+                "--formulas {other}: expected stored"
+            )));
+        }
+    };
+    Ok(SheetOptions {
+        sheet: arguments.sheet.clone(),
+        hidden,
+        stored_formulas,
+    })
 }
 
 fn folder_of(path: &Path) -> PathBuf {

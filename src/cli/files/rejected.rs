@@ -69,9 +69,9 @@ fn own_cells(row: &BadRow, form: &Form) -> String {
         return serde_json::json!({ UNREAD: unread.text }).to_string();
     }
     if let Some(mapped) = &row.mapped {
-        let own = mapped.iter().filter(|(name, cell)| {
-            !NO_CELLS.contains(&name.as_str()) && !cell.is_empty()
-        });
+        let own = mapped
+            .iter()
+            .filter(|(name, cell)| !NO_CELLS.contains(&name.as_str()) && !cell.is_empty());
         let own = own.map(|(name, cell)| (name.clone(), cell.as_str().into()));
         return serde_json::Value::Object(own.collect()).to_string();
     }

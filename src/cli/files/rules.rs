@@ -50,8 +50,9 @@ fn bank_msisdn(settings: &Settings) -> Result<Option<Msisdn>, Error> {
     let country = settings.need("country_code", settings.profile.country_code.as_ref())?;
     match Msisdn::parse(text, *country) {
         Ok(number) => Ok(Some(number)),
-        Err(error) => Err(Error::refused(format!("bank_msisdn: {error}"))
-            .hint("write a number of the profile's country_code, such as that of the payroll office")),
+        Err(error) => Err(Error::refused(format!("bank_msisdn: {error}")).hint(
+            "write a number of the profile's country_code, such as that of the payroll office",
+        )),
     }
 }
 

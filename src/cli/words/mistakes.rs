@@ -51,6 +51,8 @@ struct Kind {
 /// One mistake as both readers need it.
 struct Mistake<'a> {
     line: u64,
+    /// The cell of a sheet.
+    cell: Option<&'a str>,
     column: Option<&'a str>,
     /// What the file calls the column.
     header: Option<&'a str>,
@@ -90,6 +92,7 @@ impl Mistakes {
         let (gist, write) = without_value(error.gist());
         self.take(&Mistake {
             line: error.line,
+            cell: error.cell.as_deref(),
             column: error.column.as_deref(),
             header: error.header.as_deref(),
             code: error.code,
@@ -113,6 +116,7 @@ impl Mistakes {
         };
         self.take(&Mistake {
             line: error.line,
+            cell: None,
             column,
             header: header.as_deref(),
             code: if column == Some("reference") {
@@ -297,6 +301,9 @@ fn object(file: &str, mistake: &Mistake<'_>) -> Value {
         "expected": expected.unwrap_or(&mistake.gist),
         "hint": hint(mistake.code),
     });
+    if let Some(cell) = mistake.cell {
+        object["cell"] = cell.into();
+    }
     if let Some(header) = mistake.header {
         object["header"] = header.into();
     }

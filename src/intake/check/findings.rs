@@ -4,6 +4,7 @@ use std::fmt;
 
 use super::super::bad::RowError;
 use super::super::columns::{Column, ColumnMap, Field};
+use super::super::odd_cells::told_of;
 use super::super::record::{Fault, Record};
 use super::super::text::{forbidden, one_line, quoted};
 use super::super::{FIELD_BYTES_MAX, ROW_BYTES_MAX, damage};
@@ -67,6 +68,12 @@ impl Findings {
                 self.shape(format!(
                     "text follows the closing quote{cell}; a quote inside a quoted cell is written twice"
                 ));
+            }
+            Fault::Odd { index, oddity } => {
+                let column = layout.columns.get(*index);
+                if let Some(message) = column.and_then(|column| told_of(column, *oddity)) {
+                    self.push(layout.name(*index), message.to_owned());
+                }
             }
             Fault::Malformed(message) => self.shape(message.clone()),
             Fault::Found(error) => self.push(error.column.clone(), error.message.clone()),
@@ -143,6 +150,7 @@ impl Findings {
             line: self.line,
             row: self.row,
             column,
+            cell: None,
             header: None,
             message,
             code,

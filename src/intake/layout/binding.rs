@@ -70,7 +70,9 @@ impl Binding {
         let finder = Finder {
             layout,
             header: match is_bare {
-                true => (1..=width(layout)).map(|at| format!("column {at}")).collect(),
+                true => (1..=width(layout))
+                    .map(|at| format!("column {at}"))
+                    .collect(),
                 false => head.names,
             },
             is_ours: head.is_ours,
@@ -122,7 +124,10 @@ impl Binding {
 
     /// Returns the names of our columns: those of the layout, then what is taken as it stands.
     fn own_names(&self) -> Vec<String> {
-        let own = self.bound.iter().map(|bound| self.source(bound).column.clone());
+        let own = self
+            .bound
+            .iter()
+            .map(|bound| self.source(bound).column.clone());
         let kept = self.kept.iter().map(|at| {
             let name = &self.header[*at];
             let link = LINKS.iter().find(|link| same(link, name));
@@ -184,7 +189,9 @@ impl Binding {
                 (Some(one), None) if one.cells.len() == 1 && self.source(one).values.is_empty() => {
                     self.source(one).column.clone()
                 }
-                _ if self.kept.contains(&at) && same(&self.header[at], SERVICE) => SERVICE.to_owned(),
+                _ if self.kept.contains(&at) && same(&self.header[at], SERVICE) => {
+                    SERVICE.to_owned()
+                }
                 _ if self.is_ours && is_own(&self.header[at]) || self.header[at].is_empty() => {
                     String::new()
                 }
@@ -221,6 +228,37 @@ impl Binding {
             }
         }
         Some(label)
+    }
+
+    /// Returns where an error about one of our columns, or about one of the file's, stands.
+    pub(in super::super) fn place_of(
+        &self,
+        column: Option<&str>,
+        header: Option<&str>,
+    ) -> Option<usize> {
+        let is_ours = |bound: &&Bound| Some(self.source(bound).column.as_str()) == column;
+        let of_ours = self.bound.iter().find(is_ours);
+        let is_theirs = |at: &usize| {
+            let shown = self.shown(*at);
+            header.is_some_and(|header| {
+                header.strip_prefix("column ") == Some(&shown) || header == shown
+            })
+        };
+        of_ours
+            .and_then(|bound| bound.cells.first().copied())
+            .or_else(|| (0..self.header.len()).find(is_theirs))
+    }
+
+    /// Returns the columns of ours that a column of the file goes into.
+    pub(super) fn ours_at(&self, at: usize) -> impl Iterator<Item = &str> {
+        let is_of = move |bound: &&Bound| {
+            bound.cells.contains(&at)
+                || self.factor == Some(at) && self.source(bound).column == "amount"
+        };
+        self.bound
+            .iter()
+            .filter(is_of)
+            .map(|bound| self.source(bound).column.as_str())
     }
 
     /// Returns how a message names a column of the file.
@@ -263,7 +301,10 @@ fn lacking(layout: &Layout, missing: &[&'static str]) -> Error {
         .collect();
     let default = match has_default.is_empty() {
         true => String::new(),
-        false => format!(", or give {} a default in the profile", has_default.join(" and ")),
+        false => format!(
+            ", or give {} a default in the profile",
+            has_default.join(" and ")
+        ),
     };
     refused(
         format!(
@@ -341,9 +382,14 @@ impl Finder<'_> {
                 let names = self.header.iter().map(String::as_str);
                 let near = nearest(wanted, names)
                     .or_else(|| self.same_meaning(what))
-                    .map_or_else(String::new, |near| format!("; did it become {}?", quoted(near)));
+                    .map_or_else(String::new, |near| {
+                        format!("; did it become {}?", quoted(near))
+                    });
                 (
-                    format!("has no column {} ({what}), which layout {name} takes", quoted(wanted)),
+                    format!(
+                        "has no column {} ({what}), which layout {name} takes",
+                        quoted(wanted)
+                    ),
                     near,
                 )
             }
@@ -442,7 +488,11 @@ impl Finder<'_> {
             0 => String::new(),
             more => format!(" and {more} more"),
         };
-        let column = if unknown.len() == 1 { "a column" } else { "columns" };
+        let column = if unknown.len() == 1 {
+            "a column"
+        } else {
+            "columns"
+        };
         Err(refused(
             format!(
                 "has {column} that layout {} neither takes nor ignores: {shown}{more}",

@@ -205,7 +205,11 @@ mod tests {
             ("1.5E+03", plain, None),
             ("NaN", plain, None),
             ("KES 5", plain, None),
-            ("999999999999999999999999999999", plain, Some("999999999999999999999999999999")),
+            (
+                "999999999999999999999999999999",
+                plain,
+                Some("999999999999999999999999999999"),
+            ),
             ("9999999999999999999999999999990", plain, None),
         ] {
             let found = Decimal::read(text, how).map(|number| number.to_string());

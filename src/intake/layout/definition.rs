@@ -1,8 +1,8 @@
 //! What a layout says, and whether that can be carried out.
 
 use super::super::columns::{COLUMNS, extra_name};
-use super::super::names::{plain, same};
 use super::super::encoding::Encoding;
+use super::super::names::{plain, same};
 use super::super::suggest::nearest;
 use super::decimal::{Decimal, Numbers};
 
@@ -251,7 +251,9 @@ impl Layout {
         {
             return problem("header", "a row from 1 to 1000, or \"none\"");
         }
-        if self.numbers.group.is_some() && self.numbers.group == Some(self.numbers.decimal.unwrap_or('.')) {
+        if self.numbers.group.is_some()
+            && self.numbers.group == Some(self.numbers.decimal.unwrap_or('.'))
+        {
             return problem("group", "another sign than that of the decimals");
         }
         if self.columns.is_empty() || self.source("amount").is_none() {
@@ -269,16 +271,30 @@ impl Layout {
             return problem("amount_factor", "a number of more than 0, such as \"0.01\"");
         }
         let multiplies = self.factor != Factor::None || self.factor_column.is_some();
-        if multiplies && matches!(self.source("amount"), Some(Source { taken: Taken::Constant(_), .. })) {
+        if multiplies
+            && matches!(
+                self.source("amount"),
+                Some(Source {
+                    taken: Taken::Constant(_),
+                    ..
+                })
+            )
+        {
             return problem("amount_factor", "an amount that is taken from a column");
         }
         if self.total.is_some() && self.factor_column.is_some() {
-            return problem("total", "no amount_factor_column beside it: the sum of products is no product of sums");
+            return problem(
+                "total",
+                "no amount_factor_column beside it: the sum of products is no product of sums",
+            );
         }
         if let Some(total) = &self.total
             && marked(&total.marker).is_empty()
         {
-            return problem("total.marker", "the text that shows the row with the sum, such as \"TOTAL\"");
+            return problem(
+                "total.marker",
+                "the text that shows the row with the sum, such as \"TOTAL\"",
+            );
         }
         for condition in &self.skip {
             if condition.values.is_empty() {
@@ -327,7 +343,10 @@ impl Layout {
             return problem(key(), "at least one column".to_owned());
         }
         if source.values.len() > VALUES_MAX {
-            return problem(format!("values.{name}"), format!("at most {VALUES_MAX} values"));
+            return problem(
+                format!("values.{name}"),
+                format!("at most {VALUES_MAX} values"),
+            );
         }
         if let Some(when) = &source.when
             && when.values.is_empty()
@@ -401,23 +420,50 @@ mod tests {
         let table: [Case; 14] = [
             ("header", "a row", |l| l.header = HeaderAt::Row(0)),
             ("columns", "amount", |l| drop(l.columns.remove(0))),
-            ("columns.amuont", "\"amount\"", |l| l.columns.push(from("amuont", &[name("x")]))),
-            ("columns.replaces", "by disburse alone", |l| l.columns.push(from("replaces", &[name("x")]))),
-            ("columns.amount", "one source", |l| l.columns.push(from("amount", &[name("x")]))),
-            ("columns.extra.callbackUrl", "set by the program", |l| l.columns.push(from("extra.callbackUrl", &[name("x")]))),
-            ("columns.narration", "at least one column", |l| l.columns.push(from("narration", &[]))),
+            ("columns.amuont", "\"amount\"", |l| {
+                l.columns.push(from("amuont", &[name("x")]))
+            }),
+            ("columns.replaces", "by disburse alone", |l| {
+                l.columns.push(from("replaces", &[name("x")]))
+            }),
+            ("columns.amount", "one source", |l| {
+                l.columns.push(from("amount", &[name("x")]))
+            }),
+            ("columns.extra.callbackUrl", "set by the program", |l| {
+                l.columns.push(from("extra.callbackUrl", &[name("x")]))
+            }),
+            ("columns.narration", "at least one column", |l| {
+                l.columns.push(from("narration", &[]))
+            }),
             ("group", "another sign", |l| l.numbers.group = Some('.')),
-            ("amount_factor", "more than 0", |l| l.factor = Factor::Given(Decimal::ZERO)),
+            ("amount_factor", "more than 0", |l| {
+                l.factor = Factor::Given(Decimal::ZERO)
+            }),
             ("total", "no amount_factor_column", |l| {
                 l.factor_column = Some(name("Rate"));
-                l.total = Some(Total { column: name("First"), marker: "Total".to_owned() });
+                l.total = Some(Total {
+                    column: name("First"),
+                    marker: "Total".to_owned(),
+                });
             }),
             ("total.marker", "the text", |l| {
-                l.total = Some(Total { column: name("First"), marker: " : ".to_owned() });
+                l.total = Some(Total {
+                    column: name("First"),
+                    marker: " : ".to_owned(),
+                });
             }),
-            ("skip", "at least one value", |l| l.skip.push(Condition { column: name("x"), values: vec![] })),
-            ("columns", "positions alone", |l| l.header = HeaderAt::Nowhere),
-            ("columns", "from 1 on", |l| l.columns.push(from("narration", &[Place::At(0)]))),
+            ("skip", "at least one value", |l| {
+                l.skip.push(Condition {
+                    column: name("x"),
+                    values: vec![],
+                })
+            }),
+            ("columns", "positions alone", |l| {
+                l.header = HeaderAt::Nowhere
+            }),
+            ("columns", "from 1 on", |l| {
+                l.columns.push(from("narration", &[Place::At(0)]))
+            }),
         ];
         for (key, expected, spoil) in table {
             let mut layout = sound();
@@ -477,6 +523,9 @@ mod tests {
             column: name("NET_PAY"),
             values: vec![String::new()],
         });
-        assert_eq!(layout.places(), [&name("Net Pay"), &name("First"), &name("Last")]);
+        assert_eq!(
+            layout.places(),
+            [&name("Net Pay"), &name("First"), &name("Last")]
+        );
     }
 }

@@ -81,19 +81,29 @@ impl Guess {
         };
         let mut notes = Vec::new();
         let head = header_of(sample);
-        let width = sample.rows.iter().map(|(_, row)| row.len()).max().unwrap_or(0);
+        let width = sample
+            .rows
+            .iter()
+            .map(|(_, row)| row.len())
+            .max()
+            .unwrap_or(0);
         let (names, from) = match head {
             Some(at) => {
                 let (line, row) = &sample.rows[at];
                 if *line > 1 && sample.delimiter.is_some() {
                     layout.header = HeaderAt::Row(u32::try_from(*line).unwrap_or(1));
-                    notes.push(format!("the names of the columns seem to stand in row {line}"));
+                    notes.push(format!(
+                        "the names of the columns seem to stand in row {line}"
+                    ));
                 }
                 (row.clone(), at + 1)
             }
             None => {
                 layout.header = HeaderAt::Nowhere;
-                notes.push("no row seems to have the names of columns: they are told by their places".to_owned());
+                notes.push(
+                    "no row seems to have the names of columns: they are told by their places"
+                        .to_owned(),
+                );
                 (vec![String::new(); width], 0)
             }
         };
@@ -121,12 +131,17 @@ impl Guess {
                 None => layout.ignore.push(place(&columns, at)),
             }
         }
-        if let Some(at) = guessed.iter().position(|column| column.meaning.as_deref() == Some("amount")) {
+        if let Some(at) = guessed
+            .iter()
+            .position(|column| column.meaning.as_deref() == Some("amount"))
+        {
             amounts(&columns, at, &mut layout, &mut notes);
         }
         for needed in ["amount", "msisdn"] {
             if layout.source(needed).is_none() {
-                notes.push(format!("no column seems to be {needed}: name it in the layout"));
+                notes.push(format!(
+                    "no column seems to be {needed}: name it in the layout"
+                ));
             }
         }
         if layout.source("service_code").is_none() {
@@ -144,7 +159,9 @@ impl Guess {
 fn header_of(sample: &Sample) -> Option<usize> {
     let score = |row: &[String]| {
         let known = row.iter().filter(|cell| {
-            COLUMNS.iter().any(|column| same(column, cell)) || part_of_name(cell).is_some() || suggestion(cell, []).is_some()
+            COLUMNS.iter().any(|column| same(column, cell))
+                || part_of_name(cell).is_some()
+                || suggestion(cell, []).is_some()
         });
         known.count()
     };
@@ -171,11 +188,16 @@ fn part_of_name(header: &str) -> Option<u8> {
 fn is_phone(cell: &str) -> bool {
     let digits = cell.chars().filter(char::is_ascii_digit).count();
     let allowed = |c: char| c.is_ascii_digit() || matches!(c, '+' | ' ' | '-');
-    (9..=15).contains(&digits) && cell.chars().all(allowed) && cell.starts_with(['+', '0', '2', '7', '1'])
+    (9..=15).contains(&digits)
+        && cell.chars().all(allowed)
+        && cell.starts_with(['+', '0', '2', '7', '1'])
 }
 
 fn is_amount(cell: &str) -> bool {
-    cell.len() <= 20 && FORMS.iter().any(|form| Decimal::read(cell, form.numbers()).is_some())
+    cell.len() <= 20
+        && FORMS
+            .iter()
+            .any(|form| Decimal::read(cell, form.numbers()).is_some())
 }
 
 /// A way to write numbers.
@@ -233,9 +255,10 @@ fn meanings(columns: &Columns<'_>) -> Vec<ColumnGuess> {
         };
         let several = part_of_name(name).is_some();
         let (meaning, why) = match meaning {
-            Some(meaning) if is_taken(&meaning) && !several => {
-                (None, format!("another column seems to be {meaning} already"))
-            }
+            Some(meaning) if is_taken(&meaning) && !several => (
+                None,
+                format!("another column seems to be {meaning} already"),
+            ),
             meaning => (meaning, why),
         };
         all.push(ColumnGuess {
@@ -258,10 +281,16 @@ fn meaning(columns: &Columns<'_>, at: usize, name: &str) -> (Option<String>, Str
             Some(((*own).to_owned(), "is called so".to_owned()))
         }
         (_, Some(_)) => Some((name.to_owned(), "is called so".to_owned())),
-        _ if part_of_name(name).is_some() => {
-            Some(("customer_names".to_owned(), "is called as a part of a name".to_owned()))
-        }
-        _ => suggestion(name, []).map(|column| (column.to_owned(), format!("{name:?} is another word for it"))),
+        _ if part_of_name(name).is_some() => Some((
+            "customer_names".to_owned(),
+            "is called as a part of a name".to_owned(),
+        )),
+        _ => suggestion(name, []).map(|column| {
+            (
+                column.to_owned(),
+                format!("{name:?} is another word for it"),
+            )
+        }),
     };
     let fits = |column: &str| match column {
         "amount" => columns.mostly(at, is_amount),
@@ -270,14 +299,22 @@ fn meaning(columns: &Columns<'_>, at: usize, name: &str) -> (Option<String>, Str
     };
     match by_name {
         Some((column, why)) if is_empty || fits(&column) => (Some(column), why),
-        Some((column, _)) => (None, format!("is called as {column}, and its cells are none")),
-        None if columns.mostly(at, is_phone) => {
-            (Some("msisdn".to_owned()), "its cells look like phone numbers".to_owned())
-        }
-        None if name.is_empty() && columns.mostly(at, is_amount) => {
-            (Some("amount".to_owned()), "its cells look like amounts".to_owned())
-        }
-        None => (None, "nothing says that it is a part of a payment".to_owned()),
+        Some((column, _)) => (
+            None,
+            format!("is called as {column}, and its cells are none"),
+        ),
+        None if columns.mostly(at, is_phone) => (
+            Some("msisdn".to_owned()),
+            "its cells look like phone numbers".to_owned(),
+        ),
+        None if name.is_empty() && columns.mostly(at, is_amount) => (
+            Some("amount".to_owned()),
+            "its cells look like amounts".to_owned(),
+        ),
+        None => (
+            None,
+            "nothing says that it is a part of a payment".to_owned(),
+        ),
     }
 }
 
@@ -286,7 +323,10 @@ fn take(layout: &mut Layout, column: &str, place: Place) {
     if let Some(Source {
         taken: Taken::From { columns, .. },
         ..
-    }) = layout.columns.iter_mut().find(|known| known.column == column)
+    }) = layout
+        .columns
+        .iter_mut()
+        .find(|known| known.column == column)
     {
         columns.push(place);
         columns.sort_by_key(|place| match place {
@@ -309,10 +349,15 @@ fn take(layout: &mut Layout, column: &str, place: Place) {
 
 /// Finds out how amounts are written, and whether some are empty.
 fn amounts(columns: &Columns<'_>, at: usize, layout: &mut Layout, notes: &mut Vec<String>) {
-    let all = |form: &&Form| columns.cells(at).all(|cell| Decimal::read(cell, form.numbers()).is_some());
+    let all = |form: &&Form| {
+        columns
+            .cells(at)
+            .all(|cell| Decimal::read(cell, form.numbers()).is_some())
+    };
     match FORMS.iter().find(all) {
         Some(form) => layout.numbers = form.numbers(),
-        None => notes.push("not all amounts are written in one way: see what check says of them".to_owned()),
+        None => notes
+            .push("not all amounts are written in one way: see what check says of them".to_owned()),
     }
     if let Some(group) = layout.numbers.group {
         notes.push(format!("{group:?} seems to stand between groups of digits of amounts, and not in front of decimals: look at some"));
@@ -321,7 +366,11 @@ fn amounts(columns: &Columns<'_>, at: usize, layout: &mut Layout, notes: &mut Ve
         let read = Decimal::read(cell, layout.numbers);
         cell.is_empty() || read.is_some_and(Decimal::is_zero)
     };
-    let none = columns.body.iter().filter(|(_, row)| row.get(at).is_none_or(is_none)).count();
+    let none = columns
+        .body
+        .iter()
+        .filter(|(_, row)| row.get(at).is_none_or(is_none))
+        .count();
     if none > 0 {
         layout.empty_amount = EmptyAmount::Skip;
         notes.push(format!(
@@ -337,14 +386,22 @@ mod tests {
     use super::*;
 
     fn guess(file: &str) -> Guess {
-        let read = sample(std::io::Cursor::new(file.as_bytes().to_vec()), Encoding::Utf8).unwrap();
+        let read = sample(
+            std::io::Cursor::new(file.as_bytes().to_vec()),
+            Encoding::Utf8,
+        )
+        .unwrap();
         Guess::of("a-1", &read, Encoding::Utf8)
     }
 
     fn told(file: &str) -> Vec<String> {
         let columns = guess(file).columns;
         let told = columns.iter().map(|column| {
-            format!("{}: {}", column.header, column.meaning.as_deref().unwrap_or("-"))
+            format!(
+                "{}: {}",
+                column.header,
+                column.meaning.as_deref().unwrap_or("-")
+            )
         });
         told.collect()
     }
@@ -352,7 +409,9 @@ mod tests {
     #[test]
     fn columns_are_told_by_their_names_and_by_what_stands_in_them() {
         assert_eq!(
-            told("Emp No,Surname,First Name,Mobile No,Gross,Net Pay,Gender\nE1,Were,Esther,0712345678,90,50.5,F\n"),
+            told(
+                "Emp No,Surname,First Name,Mobile No,Gross,Net Pay,Gender\nE1,Were,Esther,0712345678,90,50.5,F\n"
+            ),
             [
                 "Emp No: reference",
                 "Surname: customer_names",
@@ -366,13 +425,21 @@ mod tests {
         // A name alone is not enough for what money rests on.
         assert_eq!(
             told("Phone,Name,Amount,Pay\n0712345678,A,monthly,50\n"),
-            ["Phone: msisdn", "Name: customer_names", "Amount: -", "Pay: amount"]
+            [
+                "Phone: msisdn",
+                "Name: customer_names",
+                "Amount: -",
+                "Pay: amount"
+            ]
         );
         assert_eq!(
             told("0712345678,50\n0712345679,60\n"),
             ["column 1: msisdn", "column 2: amount"]
         );
-        assert_eq!(told("[{\"phone\":\"0712345678\",\"net_pay\":50}]"), ["phone: msisdn", "net_pay: amount"]);
+        assert_eq!(
+            told("[{\"phone\":\"0712345678\",\"net_pay\":50}]"),
+            ["phone: msisdn", "net_pay: amount"]
+        );
     }
 
     #[test]
@@ -383,17 +450,30 @@ mod tests {
         let layout = &guess.layout;
         assert_eq!(layout.header, HeaderAt::Row(3));
         assert_eq!(layout.delimiter, Some(b';'));
-        assert_eq!((layout.numbers.decimal, layout.numbers.group), (Some(','), Some('.')));
+        assert_eq!(
+            (layout.numbers.decimal, layout.numbers.group),
+            (Some(','), Some('.'))
+        );
         assert_eq!(layout.empty_amount, EmptyAmount::Skip);
-        assert_eq!(layout.total.as_ref().map(|total| total.marker.as_str()), Some("Total"));
+        assert_eq!(
+            layout.total.as_ref().map(|total| total.marker.as_str()),
+            Some("Total")
+        );
         assert!(guess.notes.len() >= 4, "{:?}", guess.notes);
     }
 
     #[test]
     fn parts_of_a_name_are_joined_in_the_order_of_a_name() {
-        let layout = guess("Surname,Other Names,First Name,Phone,Amount\nWere,N.,Esther,0712345678,50\n").layout;
-        let names = ["First Name", "Other Names", "Surname"].map(|name| Place::Name(name.to_owned()));
-        let Some(Source { taken: Taken::From { columns, .. }, .. }) = layout.source("customer_names") else {
+        let layout =
+            guess("Surname,Other Names,First Name,Phone,Amount\nWere,N.,Esther,0712345678,50\n")
+                .layout;
+        let names =
+            ["First Name", "Other Names", "Surname"].map(|name| Place::Name(name.to_owned()));
+        let Some(Source {
+            taken: Taken::From { columns, .. },
+            ..
+        }) = layout.source("customer_names")
+        else {
             panic!("{layout:?}");
         };
         assert_eq!(*columns, names);

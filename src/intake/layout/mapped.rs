@@ -1,8 +1,12 @@
 //! One row of a file, brought into our columns.
 
 use super::super::bad::RowError;
+use super::super::columns::resolve;
 use super::super::damage;
+use super::super::odd_cells::told_of;
+use super::super::oddity::Oddity;
 use super::super::record::{Fault, Fields, Record};
+use super::super::rules::Rules;
 use super::super::text::quoted;
 use super::super::{FIELD_BYTES_MAX, ROW_BYTES_MAX};
 use super::binding::{Binding, Bound};
@@ -64,7 +68,10 @@ impl Binding {
     /// Returns how many cells a row should have and has, where its cells cannot be told apart.
     fn misfit(&self, row: &Record) -> Option<(usize, usize)> {
         let is_shapeless = |fault: &Fault| {
-            matches!(fault, Fault::LongRow { .. } | Fault::TextAfterQuote { .. } | Fault::Malformed(_))
+            matches!(
+                fault,
+                Fault::LongRow { .. } | Fault::TextAfterQuote { .. } | Fault::Malformed(_)
+            )
         };
         let (expected, found) = (self.width(), row.len());
         let fits = match self.is_bare {
@@ -89,23 +96,48 @@ impl Binding {
         for fault in &row.faults {
             let fault = match fault {
                 Fault::LongField { index, bytes } => {
-                    let message =
-                        format!("expected at most {FIELD_BYTES_MAX} bytes in a cell, found {bytes}");
+                    let message = format!(
+                        "expected at most {FIELD_BYTES_MAX} bytes in a cell, found {bytes}"
+                    );
                     out.findings.push(self.error(out, *index, message));
                     row.raw.clone_into(&mut out.raw);
                     continue;
                 }
-                Fault::LongRow { bytes } => {
-                    Fault::Malformed(format!("expected at most {ROW_BYTES_MAX} bytes in a row, found {bytes}"))
-                }
+                Fault::LongRow { bytes } => Fault::Malformed(format!(
+                    "expected at most {ROW_BYTES_MAX} bytes in a row, found {bytes}"
+                )),
                 Fault::TextAfterQuote { index } => Fault::Malformed(format!(
                     "text follows the closing quote in {}; a quote inside a quoted cell is written twice",
                     self.shown(*index)
                 )),
+                Fault::Odd { index, oddity } => {
+                    self.take_oddity(*index, *oddity, out);
+                    continue;
+                }
                 other => other.clone(),
             };
             out.faults.push(fault);
             row.raw.clone_into(&mut out.raw);
+        }
+    }
+
+    /// Says what is odd about a cell, where it matters to what is taken from it.
+    fn take_oddity(&self, at: usize, oddity: Oddity, out: &mut Record) {
+        let told = self.ours_at(at).find_map(|column| {
+            let known = resolve(column, &Rules::default()).ok()?;
+            Some((column.to_owned(), told_of(&known, oddity)?))
+        });
+        if let Some((column, message)) = told {
+            out.findings.push(RowError {
+                line: out.line,
+                row: out.row,
+                cell: None,
+                column: Some(column),
+                header: None,
+                message: message.to_owned(),
+                code: "invalid",
+                found: None,
+            });
         }
     }
 
@@ -119,6 +151,7 @@ impl Binding {
         RowError {
             line: out.line,
             row: out.row,
+            cell: None,
             column: None,
             header: Some(header),
             message,
@@ -135,6 +168,7 @@ impl Binding {
                 out.findings.push(RowError {
                     line: out.line,
                     row: out.row,
+                    cell: None,
                     column: Some(source.column.clone()),
                     header: None,
                     message,
@@ -145,7 +179,12 @@ impl Binding {
             end(&mut fields, &text, index, &mut out.faults);
         }
         for (nth, at) in self.kept.iter().enumerate() {
-            end(&mut fields, row.cell(*at), self.bound.len() + nth, &mut out.faults);
+            end(
+                &mut fields,
+                row.cell(*at),
+                self.bound.len() + nth,
+                &mut out.faults,
+            );
         }
         out.finish(fields);
     }
@@ -176,7 +215,12 @@ impl Binding {
     /// Says what the layout says for a value.
     fn value(&self, source: &Source, text: String) -> Cell {
         let exact = source.values.iter().find(|(theirs, _)| *theirs == text);
-        let any = || source.values.iter().find(|(theirs, _)| is_value(&text, theirs));
+        let any = || {
+            source
+                .values
+                .iter()
+                .find(|(theirs, _)| is_value(&text, theirs))
+        };
         if let Some((_, ours)) = exact.or_else(any) {
             return ours.clone().into();
         }
@@ -215,7 +259,11 @@ impl Binding {
         let Some(amount) = Decimal::read(self.without_sign(text), numbers) else {
             let cause = match damage::of_cell(text) {
                 Some(cause) => cause.to_owned(),
-                None => format!("expected a number such as {}, as layout {} has it", numbers.example(), self.layout.name),
+                None => format!(
+                    "expected a number such as {}, as layout {} has it",
+                    numbers.example(),
+                    self.layout.name
+                ),
             };
             return not_read(cause, text);
         };
@@ -229,7 +277,11 @@ impl Binding {
         if let Some(at) = self.factor {
             let cell = row.cell(at).trim();
             let Some(factor) = Decimal::read(cell, numbers) else {
-                let cause = format!("expected a number in {}, by which it is multiplied, such as {}", self.shown(at), numbers.example());
+                let cause = format!(
+                    "expected a number in {}, by which it is multiplied, such as {}",
+                    self.shown(at),
+                    numbers.example()
+                );
                 return not_read(cause, cell);
             };
             product = product.and_then(|product| product.times(factor));
@@ -276,8 +328,13 @@ impl Binding {
             let column = self.shown(*at);
             return Some(match value.as_str() {
                 "" => format!("skipped by layout {name}: no payment where {column} is empty"),
-                ANY => format!("skipped by layout {name}: no payment where {column} says something"),
-                value => format!("skipped by layout {name}: no payment where {column} is {}", quoted(value)),
+                ANY => {
+                    format!("skipped by layout {name}: no payment where {column} says something")
+                }
+                value => format!(
+                    "skipped by layout {name}: no payment where {column} is {}",
+                    quoted(value)
+                ),
             });
         }
         if self.layout.empty_amount != EmptyAmount::Skip || !out.findings.is_empty() {
@@ -288,8 +345,12 @@ impl Binding {
         let text = out.cell(at).trim();
         let is_zero = Decimal::read(text, Numbers::default()).is_some_and(Decimal::is_zero);
         match (text.is_empty(), is_zero) {
-            (true, _) => Some(format!("skipped by layout {name}: no payment without an amount")),
-            (_, true) => Some(format!("skipped by layout {name}: no payment of an amount of zero")),
+            (true, _) => Some(format!(
+                "skipped by layout {name}: no payment without an amount"
+            )),
+            (_, true) => Some(format!(
+                "skipped by layout {name}: no payment of an amount of zero"
+            )),
             _ => None,
         }
     }

@@ -15,7 +15,8 @@ pub(in super::super) struct Sum {
     found: Option<(u64, Decimal)>,
 }
 
-const REMEDY: &str = "rows may be missing, doubled or changed in the file: export it again, or ask whoever made it";
+const REMEDY: &str =
+    "rows may be missing, doubled or changed in the file: export it again, or ask whoever made it";
 
 impl Sum {
     pub(in super::super) fn new(layout: &str) -> Self {
@@ -39,13 +40,22 @@ impl Sum {
     ///
     /// # Errors
     /// The row stands behind the one with the sum.
-    pub(in super::super) fn add(&mut self, amount: &str, line: u64, is_skipped: bool) -> Result<(), Error> {
+    pub(in super::super) fn add(
+        &mut self,
+        amount: &str,
+        line: u64,
+        is_skipped: bool,
+    ) -> Result<(), Error> {
         if let Some((total, _)) = self.found {
             let what = format!(
                 "has a row behind the one with the sum, which is line {total} and the last one, as layout {} has it",
                 self.layout
             );
-            return self.refused(what, "move the sum to the end, and leave sums of parts out", line);
+            return self.refused(
+                what,
+                "move the sum to the end, and leave sums of parts out",
+                line,
+            );
         }
         if amount.is_empty() {
             return Ok(());
@@ -73,7 +83,11 @@ impl Sum {
         }
         let Some(said) = Decimal::read(text, Numbers::default()) else {
             let what = "has a row with the sum whose amount is no number".to_owned();
-            return self.refused(what, "write the sum of all rows, or take total out of the layout, under another name", line);
+            return self.refused(
+                what,
+                "write the sum of all rows, or take total out of the layout, under another name",
+                line,
+            );
         };
         if let Some(unread) = self.unread {
             let what = format!(
@@ -83,7 +97,10 @@ impl Sum {
         }
         if !self.sums.iter().flatten().any(|sum| sum.equals(said)) {
             let [_, paid] = self.sums;
-            let found = paid.map_or_else(|| "more than can be counted".to_owned(), |sum| sum.to_string());
+            let found = paid.map_or_else(
+                || "more than can be counted".to_owned(),
+                |sum| sum.to_string(),
+            );
             let what = format!("says that its rows add up to {said}, and they add up to {found}");
             return self.refused(what, REMEDY, line);
         }
@@ -137,26 +154,49 @@ mod tests {
             .and_then(|()| total.map_or(Ok(()), |total| sum.compare(total, 90)))
             .and_then(|()| behind.iter().try_for_each(|row| add(&mut sum, row)))
             .and_then(|()| sum.end());
-        outcome.map(|()| sum.note()).map_err(|error| error.to_string())
+        outcome
+            .map(|()| sum.note())
+            .map_err(|error| error.to_string())
     }
 
     #[test]
     fn a_sum_is_that_of_all_rows_or_of_those_that_are_payments() {
         let rows: &[Row] = &[("10.50", false), ("", false), ("4", true)];
         let ok = |line: &str| Ok(Some(line.to_owned()));
-        assert_eq!(of(rows, Some("14.50"), &[]), ok("line 90 is the sum, 14.50: the rows above add up to it"));
-        assert_eq!(of(rows, Some("10.5"), &[]), ok("line 90 is the sum, 10.5: the rows above add up to it"));
+        assert_eq!(
+            of(rows, Some("14.50"), &[]),
+            ok("line 90 is the sum, 14.50: the rows above add up to it")
+        );
+        assert_eq!(
+            of(rows, Some("10.5"), &[]),
+            ok("line 90 is the sum, 10.5: the rows above add up to it")
+        );
     }
 
     #[test]
     fn another_sum_or_none_refuses_the_file() {
         let rows: &[Row] = &[("10.50", false)];
         for (rows, total, behind, expected) in [
-            (rows, Some("10.51"), &[][..], "says that its rows add up to 10.51, and they add up to 10.50"),
+            (
+                rows,
+                Some("10.51"),
+                &[][..],
+                "says that its rows add up to 10.51, and they add up to 10.50",
+            ),
             (rows, Some("x"), &[], "whose amount is no number"),
             (rows, None, &[], "has no row with the sum"),
-            (rows, Some("10.50"), rows, "has a row behind the one with the sum, which is line 90"),
-            (&[("x", false)], Some("10.50"), &[], "as the amount of line 2 is no number"),
+            (
+                rows,
+                Some("10.50"),
+                rows,
+                "has a row behind the one with the sum, which is line 90",
+            ),
+            (
+                &[("x", false)],
+                Some("10.50"),
+                &[],
+                "as the amount of line 2 is no number",
+            ),
         ] {
             let found = of(rows, total, behind).unwrap_err();
             assert!(found.contains(expected), "{found}");

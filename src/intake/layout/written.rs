@@ -90,8 +90,17 @@ impl Layout {
         let is_constant = |source: &&Source| matches!(source.taken, Taken::Constant(_));
         let _ = writeln!(text, "\n[{table}.columns]");
         for source in self.columns.iter().filter(|source| !is_constant(source)) {
-            if let Taken::From { columns: from, with } = &source.taken {
-                let _ = writeln!(text, "{} = {}", key(&source.column), columns(source, from, with));
+            if let Taken::From {
+                columns: from,
+                with,
+            } = &source.taken
+            {
+                let _ = writeln!(
+                    text,
+                    "{} = {}",
+                    key(&source.column),
+                    columns(source, from, with)
+                );
             }
         }
         if self.columns.iter().any(|source| is_constant(&source)) {
@@ -102,7 +111,11 @@ impl Layout {
                 }
             }
         }
-        for source in self.columns.iter().filter(|source| !source.values.is_empty()) {
+        for source in self
+            .columns
+            .iter()
+            .filter(|source| !source.values.is_empty())
+        {
             let _ = writeln!(text, "\n[{table}.values.{}]", key(&source.column));
             for (theirs, ours) in &source.values {
                 let _ = writeln!(text, "{} = {}", quoted(theirs), quoted(ours));
@@ -111,7 +124,12 @@ impl Layout {
         if !self.skip.is_empty() {
             let _ = writeln!(text, "\n[{table}.skip]");
             for skip in &self.skip {
-                let _ = writeln!(text, "{} = {}", place_key(&skip.column), texts(&skip.values));
+                let _ = writeln!(
+                    text,
+                    "{} = {}",
+                    place_key(&skip.column),
+                    texts(&skip.values)
+                );
             }
         }
         let mut last = None;
@@ -120,7 +138,12 @@ impl Layout {
                 let _ = writeln!(text, "\n[{table}.refuse.{}]", place_key(&refuse.column));
                 last = Some(&refuse.column);
             }
-            let _ = writeln!(text, "{} = {}", quoted(&refuse.value), quoted(&refuse.reason));
+            let _ = writeln!(
+                text,
+                "{} = {}",
+                quoted(&refuse.value),
+                quoted(&refuse.reason)
+            );
         }
         if let Some(total) = &self.total {
             let _ = writeln!(

@@ -34,6 +34,17 @@ pub(super) fn damaged(what: impl std::fmt::Display) -> Error {
     refused(format!("cannot be read as a workbook: {what}"), SAVE)
 }
 
+/// Returns whether this is a workbook of the kind that is read.
+#[must_use]
+pub fn is_workbook(input: impl Read + Seek) -> bool {
+    let mut input = input;
+    let mut head = [0; 4];
+    let is_archive = input.read_exact(&mut head).is_ok() && head == *b"PK\x03\x04";
+    is_archive
+        && ZipArchive::new(input)
+            .is_ok_and(|archive| archive.index_for_name("xl/workbook.xml").is_some())
+}
+
 /// Opens a workbook's archive and looks at what it declares.
 ///
 /// # Errors

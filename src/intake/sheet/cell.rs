@@ -2,20 +2,7 @@
 
 use calamine::{DataRef, ExcelDateTime};
 
-/// What about a cell may not be what a person saw in it, or meant.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::intake) enum Oddity {
-    /// A number with more digits than a spreadsheet keeps.
-    LostDigits,
-    /// A date or a time, as the spreadsheet has made of what was typed, perhaps.
-    Date,
-    /// A formula; its result is the one that was stored with it.
-    Calculated,
-    /// A formula without a stored result.
-    NotCalculated,
-    /// One of several cells that were merged.
-    Merged,
-}
+use super::super::oddity::Oddity;
 
 /// A cell that is not empty.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -101,7 +88,7 @@ fn date(moment: &ExcelDateTime) -> String {
 }
 
 /// Names a column as spreadsheets do: A, B, … Z, AA.
-pub(in crate::intake) fn letters(column: usize) -> String {
+pub(super) fn letters(column: usize) -> String {
     let mut name = Vec::new();
     let mut rest = column + 1;
     while rest > 0 {

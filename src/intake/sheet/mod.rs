@@ -8,10 +8,12 @@ mod cell;
 mod choice;
 mod hidden;
 mod rows;
+mod table;
 
-pub(super) use cell::{Oddity, letters};
-pub use choice::SheetOptions;
+pub use admission::is_workbook;
+pub use choice::{Hiding, SheetOptions};
 pub(super) use rows::SheetRows;
+pub(super) use table::{Table, fill, header, row_numbered};
 
 #[cfg(test)]
 mod tests;

@@ -5,9 +5,10 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
 use calamine::{Reader as _, Xlsx};
 
+use super::super::oddity::Oddity;
 use super::super::{Error, ROW_BYTES_MAX};
 use super::admission::{self, Go, damaged, refused};
-use super::cell::{self, Cell, Oddity, letters};
+use super::cell::{self, Cell, letters};
 use super::choice::{Hiding, SheetOptions, choose};
 use super::hidden::Hidden;
 

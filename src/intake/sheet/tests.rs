@@ -4,7 +4,7 @@ use rust_xlsxwriter::{ExcelDateTime, Format, Formula, Workbook, Worksheet};
 use zip::ZipWriter;
 use zip::write::SimpleFileOptions;
 
-use super::choice::Hiding;
+use super::cell::letters;
 use super::rows::SheetRow;
 use super::*;
 

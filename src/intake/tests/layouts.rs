@@ -57,7 +57,9 @@ fn reader(file: &str, layout: &Layout) -> Result<Reader, Error> {
 /// What became of every row, in one line each; or why the file was refused.
 fn told(file: &str, layout: &Layout) -> Vec<String> {
     let refused = |error: Error| {
-        let line = error.line().map_or(String::new(), |line| format!("{line}: "));
+        let line = error
+            .line()
+            .map_or(String::new(), |line| format!("{line}: "));
         format!("{line}{error}")
     };
     let reader = match reader(file, layout) {
@@ -70,7 +72,9 @@ fn told(file: &str, layout: &Layout) -> Vec<String> {
             Ok(Row::Good(row)) => told.push(format!(
                 "{} {} {} {} to {} {}",
                 row.line,
-                row.reference.as_ref().map_or("-", |reference| reference.as_str()),
+                row.reference
+                    .as_ref()
+                    .map_or("-", |reference| reference.as_str()),
                 row.money.currency,
                 row.money,
                 row.msisdn.as_str(),
@@ -104,7 +108,11 @@ fn columns_are_taken_by_their_names_however_they_are_written() {
     let semicolons = format!("{HEADER}\n{row}\n").replace(',', ";");
     assert_told(&semicolons, &payroll(), &expected);
     let json = r#"[{"emp no":"E1","MOBILE":"0712345678","Net Pay":1500.50,"first name":"Esther","Last Name":"Were","Gender":"F"}]"#;
-    assert_told(json, &payroll(), &["1 E1 KES 1500.50 to 254712345678 Esther Were"]);
+    assert_told(
+        json,
+        &payroll(),
+        &["1 E1 KES 1500.50 to 254712345678 Esther Were"],
+    );
     let json = r#"{"Emp No":"E1","Mobile":"0712345678","Net Pay":50,"Last Name":"Were","Age":7}"#;
     assert_told(
         json,
@@ -127,7 +135,10 @@ fn a_row_is_what_it_would_be_under_our_own_columns() {
     .map(Result::unwrap)
     .collect();
     assert_eq!(good(&theirs[0]), good(&ours[0]));
-    assert_eq!(good(&theirs[0]).content_hash(), good(&ours[0]).content_hash());
+    assert_eq!(
+        good(&theirs[0]).content_hash(),
+        good(&ours[0]).content_hash()
+    );
 }
 
 #[test]
@@ -147,7 +158,9 @@ fn errors_name_the_column_of_the_file_beside_ours() {
     assert_told(
         &format!("{HEADER}\nE1,0712345678,50,A,B,F\n"),
         &layout,
-        &["2: layout payroll-1, constants (service_code): unknown service \"B2C_MPSEA\", did you mean \"B2C_MPESA\"?"],
+        &[
+            "2: layout payroll-1, constants (service_code): unknown service \"B2C_MPSEA\", did you mean \"B2C_MPESA\"?",
+        ],
     );
 }
 
@@ -229,7 +242,10 @@ fn titles_stand_above_the_header_and_the_sum_below_the_rows() {
             "TOTAL,,\"1,550.49\",,,\n",
             "7: says that its rows add up to 1550.49, and they add up to 1550.50",
         ),
-        ("", "has no row with the sum, which layout payroll-1 has at the end: it may be cut off"),
+        (
+            "",
+            "has no row with the sum, which layout payroll-1 has at the end: it may be cut off",
+        ),
         (
             "TOTAL,,1550.50,,,\nE3,0712345670,50,C,D,M\n",
             "8: has a row behind the one with the sum, which is line 7 and the last one, as layout payroll-1 has it",
@@ -304,8 +320,12 @@ fn values_are_mapped_and_others_are_errors() {
             "4: column \"Gender\" (service_code): expected a service code, found nothing",
         ],
     );
-    layout.columns[4].values.push(("*".to_owned(), "B2C_TKASH".to_owned()));
-    layout.columns[4].values.push((String::new(), "AIRTIME".to_owned()));
+    layout.columns[4]
+        .values
+        .push(("*".to_owned(), "B2C_TKASH".to_owned()));
+    layout.columns[4]
+        .values
+        .push((String::new(), "AIRTIME".to_owned()));
     let services: Vec<String> = reader(&file, &layout)
         .unwrap()
         .map(|row| good(&row.unwrap()).service.as_str().to_owned())
@@ -315,13 +335,19 @@ fn values_are_mapped_and_others_are_errors() {
 
 #[test]
 fn amounts_are_multiplied_exactly() {
-    let number = |text: &str| super::super::layout::Decimal::read(text, Numbers::default()).unwrap();
+    let number =
+        |text: &str| super::super::layout::Decimal::read(text, Numbers::default()).unwrap();
     let minor = Layout {
         factor: Factor::Given(number("0.01")),
         ..payroll()
     };
-    let file = |amount: &str, units: &str| format!("{HEADER}\nE1,0712345678,{amount},A,B,{units}\n");
-    assert_told(&file("150050", ""), &minor, &["2 E1 KES 1500.50 to 254712345678 A B"]);
+    let file =
+        |amount: &str, units: &str| format!("{HEADER}\nE1,0712345678,{amount},A,B,{units}\n");
+    assert_told(
+        &file("150050", ""),
+        &minor,
+        &["2 E1 KES 1500.50 to 254712345678 A B"],
+    );
     assert_told(
         &file("1500.5", ""),
         &minor,
@@ -333,11 +359,17 @@ fn amounts_are_multiplied_exactly() {
         ignore: Vec::new(),
         ..payroll()
     };
-    assert_told(&file("2", "1.5"), &rate, &["2 E1 KES 4500.00 to 254712345678 A B"]);
+    assert_told(
+        &file("2", "1.5"),
+        &rate,
+        &["2 E1 KES 4500.00 to 254712345678 A B"],
+    );
     assert_told(
         &file("2", "F"),
         &rate,
-        &["2: column \"Net Pay\" × 1500 × \"Gender\" (amount): expected a number in \"Gender\", by which it is multiplied, such as 1500.50 (\"F\")"],
+        &[
+            "2: column \"Net Pay\" × 1500 × \"Gender\" (amount): expected a number in \"Gender\", by which it is multiplied, such as 1500.50 (\"F\")",
+        ],
     );
     let comma = Layout {
         numbers: Numbers {
@@ -348,12 +380,22 @@ fn amounts_are_multiplied_exactly() {
         ..payroll()
     };
     let file = |amount: &str| file(amount, "").replace(',', ";").replace('~', ",");
-    assert_told(&file("1.500~50"), &comma, &["2 E1 KES 1500.50 to 254712345678 A B"]);
-    assert_told(&file("1.500"), &comma, &["2 E1 KES 1500.00 to 254712345678 A B"]);
+    assert_told(
+        &file("1.500~50"),
+        &comma,
+        &["2 E1 KES 1500.50 to 254712345678 A B"],
+    );
+    assert_told(
+        &file("1.500"),
+        &comma,
+        &["2 E1 KES 1500.00 to 254712345678 A B"],
+    );
     assert_told(
         &file("1500.50"),
         &comma,
-        &["2: column \"Net Pay\" (amount): expected a number such as 1.500,50, as layout payroll-1 has it (\"1500.50\")"],
+        &[
+            "2: column \"Net Pay\" (amount): expected a number such as 1.500,50, as layout payroll-1 has it (\"1500.50\")",
+        ],
     );
 }
 
@@ -389,7 +431,11 @@ fn rows_that_are_no_payments_are_told_with_their_reason() {
             _ => None,
         })
         .collect();
-    assert_eq!(skipped, [Some("60.00".to_owned()), None, None], "amounts count where they can be read");
+    assert_eq!(
+        skipped,
+        [Some("60.00".to_owned()), None, None],
+        "amounts count where they can be read"
+    );
     // Without the column nobody knows which rows are none.
     assert_told(
         "Emp No,Mobile,Net Pay,First Name,Last Name\nE1,0712345678,50,A,B\n",
@@ -455,7 +501,10 @@ fn a_column_may_be_taken_where_another_says_so() {
         ],
         ..Layout::named("types-1")
     };
-    let found = told("type,payee,amount\nmsisdn,0712345678,50\naccount,0110123456789,60\n", &layout);
+    let found = told(
+        "type,payee,amount\nmsisdn,0712345678,50\naccount,0110123456789,60\n",
+        &layout,
+    );
     assert_eq!(
         found,
         [
@@ -496,7 +545,10 @@ fn mended_rows_go_back_in_by_the_same_layout() {
         }),
         ..payroll()
     };
-    let file = format!("\n\n{HEADER}\nE1,0712345678,50,Ana,Were,F\nE2,07123,60,Ben,Were,M\nTotal,,110,,,\n").replace(',', ";");
+    let file = format!(
+        "\n\n{HEADER}\nE1,0712345678,50,Ana,Were,F\nE2,07123,60,Ben,Were,M\nTotal,,110,,,\n"
+    )
+    .replace(',', ";");
     let read = reader(&file, &layout).unwrap();
     let mut out = Corrections::create(Vec::new(), &read.form()).unwrap();
     for row in read {

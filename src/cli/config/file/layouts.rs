@@ -346,7 +346,13 @@ fn tables(
             }
             _ if last == "column" => column = Some(place(source, &name, value)?),
             _ if last == "marker" => marker = Some(text(source, header, &last, value)?),
-            _ => return Err(unknown(source, key, suggest::one_of(&last, &["column", "marker"]))),
+            _ => {
+                return Err(unknown(
+                    source,
+                    key,
+                    suggest::one_of(&last, &["column", "marker"]),
+                ));
+            }
         }
     }
     match (which, column, marker) {
@@ -470,14 +476,22 @@ fn place(source: &Source<'_>, name: &str, value: &Spanned<DeValue<'_>>) -> Resul
     }
 }
 
-fn places(source: &Source<'_>, name: &str, value: &Spanned<DeValue<'_>>) -> Result<Vec<Place>, Error> {
+fn places(
+    source: &Source<'_>,
+    name: &str,
+    value: &Spanned<DeValue<'_>>,
+) -> Result<Vec<Place>, Error> {
     match value.get_ref() {
         DeValue::Array(items) => items.iter().map(|item| place(source, name, item)).collect(),
         _ => Ok(vec![place(source, name, value)?]),
     }
 }
 
-fn texts(source: &Source<'_>, name: &str, value: &Spanned<DeValue<'_>>) -> Result<Vec<String>, Error> {
+fn texts(
+    source: &Source<'_>,
+    name: &str,
+    value: &Spanned<DeValue<'_>>,
+) -> Result<Vec<String>, Error> {
     let one = |value: &Spanned<DeValue<'_>>| match value.get_ref() {
         DeValue::String(text) if text.len() <= TEXT_MAX => Ok(text.to_string()),
         _ => Err(mismatch(source, name, "texts in quotes", value)),
@@ -493,15 +507,17 @@ fn pairs(
     name: &str,
     table: &DeTable<'_>,
 ) -> Result<Vec<(String, String)>, Error> {
-    let pairs = in_order(table).into_iter().map(|(key, value)| match value.get_ref() {
-        DeValue::String(text) if text.len() <= TEXT_MAX => {
-            Ok((key.get_ref().to_string(), text.to_string()))
-        }
-        _ => {
-            let name = format!("{name}.{}", named(key.get_ref()));
-            Err(mismatch(source, &name, "a text in quotes", value))
-        }
-    });
+    let pairs = in_order(table)
+        .into_iter()
+        .map(|(key, value)| match value.get_ref() {
+            DeValue::String(text) if text.len() <= TEXT_MAX => {
+                Ok((key.get_ref().to_string(), text.to_string()))
+            }
+            _ => {
+                let name = format!("{name}.{}", named(key.get_ref()));
+                Err(mismatch(source, &name, "a text in quotes", value))
+            }
+        });
     pairs.collect()
 }
 

@@ -86,22 +86,67 @@ fn a_layout_may_be_like_one_that_comes_along() {
 #[test]
 fn what_is_wrong_is_told_with_its_place() {
     for (text, expected) in [
-        ("[layouts.a]\nheadr = 2\n", "disburse.toml:2:1: unknown key \"headr\""),
-        ("[layouts.a]\nheader = 0\n[layouts.a.columns]\namount = \"a\"\n", "layouts.a.header: expected a row from 1 to 1000"),
-        ("[layouts.a]\nheader = \"two\"\n", "disburse.toml:2:10: layouts.a.header: expected a row from 1 to 1000, or \"none\""),
-        ("[layouts.a]\ndelimiter = \":\"\n", "expected one of \",\", \";\", \"|\" and \"tab\""),
-        ("[layouts.a]\nencoding = \"latin-9\"\n", "expected utf-8, utf-16, windows-1252 or iso-8859-1"),
+        (
+            "[layouts.a]\nheadr = 2\n",
+            "disburse.toml:2:1: unknown key \"headr\"",
+        ),
+        (
+            "[layouts.a]\nheader = 0\n[layouts.a.columns]\namount = \"a\"\n",
+            "layouts.a.header: expected a row from 1 to 1000",
+        ),
+        (
+            "[layouts.a]\nheader = \"two\"\n",
+            "disburse.toml:2:10: layouts.a.header: expected a row from 1 to 1000, or \"none\"",
+        ),
+        (
+            "[layouts.a]\ndelimiter = \":\"\n",
+            "expected one of \",\", \";\", \"|\" and \"tab\"",
+        ),
+        (
+            "[layouts.a]\nencoding = \"latin-9\"\n",
+            "expected utf-8, utf-16, windows-1252 or iso-8859-1",
+        ),
         ("[layouts.a]\ndecimal = \"..\"\n", "expected \".\" or \",\""),
-        ("[layouts.a]\namount_factor = 0.01\n", "layouts.a.amount_factor: expected a text in quotes, found the number 0.01"),
-        ("[layouts.a]\nlike = \"mifos-msisdn\"\n", "disburse.toml:2:8: unknown layout \"mifos-msisdn\""),
-        ("[layouts.mifos-msisdn-1]\nheader = 2\n", "comes along with disburse and never changes"),
-        ("[layouts.\"a b\"]\nheader = 2\n", "expected a name of at most 64 letters"),
-        ("[layouts.a.columns]\namuont = \"a\"\n", "layouts.a.columns: expected at least amount"),
-        ("[layouts.a.columns]\namount = \"a\"\nmsidn = \"b\"\n", "layouts.a.columns.msidn: expected a column of ours, such as \"msisdn\""),
-        ("[layouts.a.columns]\namount = { column = \"a\", when = \"b\" }\n", "expected \"when\" and \"is\" together"),
-        ("[layouts.a.columns]\namount = { colum = \"a\" }\n", "unknown key \"colum\""),
-        ("[layouts.a.columns]\namount = \"a\"\n[layouts.a.values.narration]\n\"x\" = \"y\"\n", "expected a column that stands in columns above it"),
-        ("[layouts.a.columns]\namount = \"a\"\n[layouts.a.total]\ncolumn = \"a\"\n", "column, and marker, is missing"),
+        (
+            "[layouts.a]\namount_factor = 0.01\n",
+            "layouts.a.amount_factor: expected a text in quotes, found the number 0.01",
+        ),
+        (
+            "[layouts.a]\nlike = \"mifos-msisdn\"\n",
+            "disburse.toml:2:8: unknown layout \"mifos-msisdn\"",
+        ),
+        (
+            "[layouts.mifos-msisdn-1]\nheader = 2\n",
+            "comes along with disburse and never changes",
+        ),
+        (
+            "[layouts.\"a b\"]\nheader = 2\n",
+            "expected a name of at most 64 letters",
+        ),
+        (
+            "[layouts.a.columns]\namuont = \"a\"\n",
+            "layouts.a.columns: expected at least amount",
+        ),
+        (
+            "[layouts.a.columns]\namount = \"a\"\nmsidn = \"b\"\n",
+            "layouts.a.columns.msidn: expected a column of ours, such as \"msisdn\"",
+        ),
+        (
+            "[layouts.a.columns]\namount = { column = \"a\", when = \"b\" }\n",
+            "expected \"when\" and \"is\" together",
+        ),
+        (
+            "[layouts.a.columns]\namount = { colum = \"a\" }\n",
+            "unknown key \"colum\"",
+        ),
+        (
+            "[layouts.a.columns]\namount = \"a\"\n[layouts.a.values.narration]\n\"x\" = \"y\"\n",
+            "expected a column that stands in columns above it",
+        ),
+        (
+            "[layouts.a.columns]\namount = \"a\"\n[layouts.a.total]\ncolumn = \"a\"\n",
+            "column, and marker, is missing",
+        ),
     ] {
         let error = Folder::with(text).refusal();
         assert!(error.contains(expected), "{text}\n{error}");
@@ -114,7 +159,9 @@ fn what_comes_along_never_changes() {
     let found: Vec<(String, String)> = BUILT_IN_LAYOUTS
         .iter()
         .map(|(name, _)| {
-            let layout = built_in_layout(name).unwrap().unwrap_or_else(|error| panic!("{name}: {error}"));
+            let layout = built_in_layout(name)
+                .unwrap()
+                .unwrap_or_else(|error| panic!("{name}: {error}"));
             assert!(!layout.written_from.is_empty(), "{name}");
             ((*name).to_owned(), layout.digest()[..16].to_owned())
         })

@@ -92,7 +92,8 @@ pub(in crate::journal::sqlite) fn file_digest(
         canon.row(row)?;
     }
     let mut read_by = c.prepare_cached(
-        "select layout, layout_digest, file_digest from load where load_id = ?1 and layout is not null",
+        "select layout, layout_digest, file_digest from load where load_id = ?1
+         and (layout is not null or layout_digest is not null or file_digest is not null)",
     )?;
     let mut rows = read_by.query([load_id])?;
     while let Some(row) = rows.next()? {

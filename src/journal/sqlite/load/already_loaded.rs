@@ -122,9 +122,10 @@ impl Load<'_> {
         let mut rows = statement.query([load_id])?;
         while let Some(row) = rows.next()? {
             let currency = currency_of(&row.get::<_, String>(0)?)?;
-            set_aside
-                .amounts
-                .add_minor(currency, i128::from(row.get::<_, i64>(1)?) - self.skipped.amounts.minor(currency));
+            set_aside.amounts.add_minor(
+                currency,
+                i128::from(row.get::<_, i64>(1)?) - self.skipped.amounts.minor(currency),
+            );
         }
         let (accepted, unpriced) = self.accepted("load_id = ?1 and generation = 0", load_id)?;
         Ok(LoadSummary {

@@ -77,7 +77,13 @@ impl Load<'_> {
             .query_map([self.load_id], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
             .collect::<Result<_, _>>()?;
         for (line, nth, reason) in places {
-            withdraw(self.c, self.batch_id, (self.load_id, line, nth), &reason, self.plan.now)?;
+            withdraw(
+                self.c,
+                self.batch_id,
+                (self.load_id, line, nth),
+                &reason,
+                self.plan.now,
+            )?;
         }
         Ok(())
     }

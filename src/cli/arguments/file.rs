@@ -1,0 +1,146 @@
+//! The arguments of commands that read a file of payments.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand, ValueEnum};
+
+#[derive(Debug, Subcommand)]
+pub(in crate::cli) enum LayoutCommand {
+    /// The layouts of the configuration, and those that come along
+    List,
+    /// What a layout says, as the configuration has it
+    Show {
+        /// The layout
+        name: String,
+    },
+    /// Propose a layout for a file: what each column seems to be, and the first rows as they would be paid
+    Guess(Box<GuessArguments>),
+}
+
+#[derive(Debug, Args)]
+pub(in crate::cli) struct GuessArguments {
+    /// The file
+    pub file: PathBuf,
+    /// utf-8, utf-16, windows-1252 or iso-8859-1 [default: found out]
+    #[arg(long, value_name = "NAME")]
+    pub encoding: Option<String>,
+    /// The sheet of a workbook [default: the one that has data]
+    #[arg(long, value_name = "NAME")]
+    pub sheet: Option<String>,
+    /// Service of rows that name none
+    #[arg(long, value_name = "CODE")]
+    pub service: Option<String>,
+    /// Name of the layout [default: that of the file]
+    #[arg(long, value_name = "NAME")]
+    pub name: Option<String>,
+    /// By the rules of the sandbox's services
+    #[arg(long)]
+    pub sandbox: bool,
+}
+
+/// How a batch file is read.
+#[derive(Clone, Debug, Args)]
+pub(in crate::cli) struct FileArguments {
+    /// The batch file: CSV, JSON array or JSON lines; `-` reads standard input
+    pub file: PathBuf,
+    /// csv, json or jsonl [default: by the extension, else by the content]
+    #[arg(long, value_name = "NAME")]
+    pub format: Option<String>,
+    /// utf-8, utf-16, windows-1252 or iso-8859-1 [default: that of the layout, else utf-8]
+    #[arg(long, value_name = "NAME")]
+    pub encoding: Option<String>,
+    /// How the columns of another program's file are read: a name of `disburse layout list`
+    #[arg(long, value_name = "NAME")]
+    pub layout: Option<String>,
+    /// The sheet of a workbook [default: the one that has data]
+    #[arg(long, value_name = "NAME")]
+    pub sheet: Option<String>,
+    /// include or skip: what becomes of hidden rows and columns of a sheet [default: they are refused]
+    #[arg(long, value_name = "WHAT")]
+    pub hidden: Option<String>,
+    /// stored: take the results that were stored with formulas, for recipients and amounts too
+    #[arg(long, value_name = "WHAT")]
+    pub formulas: Option<String>,
+    /// Service of rows that name none
+    #[arg(long, value_name = "CODE")]
+    pub service: Option<String>,
+    /// Equal rows without a reference are payments of their own
+    #[arg(long)]
+    pub allow_equal_rows: bool,
+    /// Declared number of rows; another number is refused
+    #[arg(long, value_name = "N")]
+    pub expect_count: Option<u64>,
+    /// Declared total, as 1500.00 or "KES 1500.00"; another total is refused
+    #[arg(long, value_name = "AMOUNT")]
+    pub expect_total: Option<String>,
+    /// Where bad rows go, as they were, with their errors [default: NAME.corrections.csv here]
+    #[arg(long, value_name = "FILE")]
+    pub corrections: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(in crate::cli) struct CheckArguments {
+    #[command(flatten)]
+    pub file: FileArguments,
+    /// Look every number up, and compare its network with the carriers of its service
+    #[arg(long)]
+    pub lookup: bool,
+    /// Ask for the bills of postpaid services; a row without an amount takes what is due
+    #[arg(long)]
+    pub bills: bool,
+    /// Check by the rules of the sandbox's services
+    #[arg(long)]
+    pub sandbox: bool,
+}
+
+/// What a load adds to the reading.
+#[derive(Clone, Debug, Args)]
+pub(in crate::cli) struct LoadOptions {
+    /// Name of the batch
+    #[arg(long, value_name = "NAME")]
+    pub batch: String,
+    /// What a bad row does: refuse the file, or be set aside as rejected
+    #[arg(long, value_enum, default_value = "refuse", value_name = "WHAT")]
+    pub on_error: OnError,
+    /// Add rows that are new to a batch that exists
+    #[arg(long)]
+    pub amend: bool,
+    /// Pay rows once more that repeat rows of other loads: this very list, as the refusal named it
+    #[arg(long, value_name = "DIGEST")]
+    pub allow_repeats: Option<String>,
+    /// Said by jobs of earlier releases; it allows nothing any more
+    #[arg(long, hide = true)]
+    pub allow_same_content: bool,
+    /// An earlier journal may have posted these rows: ask the gateway before posting
+    #[arg(long)]
+    pub presume_posted: bool,
+    /// First look every number up, and compare its network with the carriers of its service
+    #[arg(long)]
+    pub lookup: bool,
+}
+
+/// What a bad row does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(in crate::cli) enum OnError {
+    /// Nothing is loaded.
+    Refuse,
+    /// The good rows are loaded, the bad ones journaled as rejected.
+    Skip,
+}
+
+#[derive(Debug, Args)]
+pub(in crate::cli) struct LoadArguments {
+    #[command(flatten)]
+    pub file: FileArguments,
+    #[command(flatten)]
+    pub options: LoadOptions,
+    /// Ask for the bills of postpaid services; a row without an amount takes what is due, once and for ever
+    #[arg(long)]
+    pub bills: bool,
+    /// The batch is there already: its documents have been exchanged, and what lies there now is to be sent
+    #[arg(long, conflicts_with_all = ["bills", "amend", "presume_posted"])]
+    pub new_documents: bool,
+    /// Load for the sandbox: its services and originator
+    #[arg(long)]
+    pub sandbox: bool,
+}

@@ -1,0 +1,75 @@
+//! What is odd about a cell of a sheet, and where that matters.
+
+use super::columns::{Column, Field};
+use super::oddity::Oddity;
+
+/// Says what is wrong with a cell of a column, where what is odd about it matters there.
+pub(super) fn told_of(column: &Column, oddity: Oddity) -> Option<&'static str> {
+    let field = match column {
+        Column::Note | Column::Unnamed => return None,
+        Column::Field(field) => Some(*field),
+        Column::Extra(_) | Column::ExtraObject => None,
+    };
+    let is_for_people = matches!(field, None | Some(Field::Narration | Field::CustomerNames));
+    match oddity {
+        Oddity::NotCalculated => Some(
+            "is a formula whose result is not in the file: open it in the spreadsheet program, and save it again",
+        ),
+        Oddity::Merged => {
+            Some("is one of several cells that are merged: unmerge them, and give each row its own")
+        }
+        _ if is_for_people => None,
+        Oddity::Calculated => Some(
+            "is a formula, whose result may change with other cells: paste it as a value, or say --formulas stored",
+        ),
+        Oddity::LostDigits => Some(
+            "is a number of more than 15 digits, and a spreadsheet keeps 15 of them: format the cells as text, and enter it again",
+        ),
+        Oddity::Date if field == Some(Field::DatePaymentReceived) => None,
+        Oddity::Date => {
+            Some("is a date in the sheet: format the cells as text, and enter what is meant")
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_odd_counts_where_it_decides_who_is_paid_and_how_much() {
+        use Oddity::{Calculated, Date, LostDigits, Merged, NotCalculated};
+        let field = Column::Field;
+        for (column, refused) in [
+            (
+                field(Field::Amount),
+                &[Calculated, Date, LostDigits, Merged, NotCalculated][..],
+            ),
+            (
+                field(Field::Msisdn),
+                &[Calculated, Date, LostDigits, Merged, NotCalculated],
+            ),
+            (
+                field(Field::Reference),
+                &[Calculated, Date, LostDigits, Merged, NotCalculated],
+            ),
+            (
+                field(Field::DatePaymentReceived),
+                &[Calculated, LostDigits, Merged, NotCalculated],
+            ),
+            (field(Field::Narration), &[Merged, NotCalculated]),
+            (Column::Extra("a".to_owned()), &[Merged, NotCalculated]),
+            (Column::Note, &[]),
+            (Column::Unnamed, &[]),
+        ] {
+            for oddity in [Calculated, Date, LostDigits, Merged, NotCalculated] {
+                let is_refused = told_of(&column, oddity).is_some();
+                assert_eq!(
+                    is_refused,
+                    refused.contains(&oddity),
+                    "{column:?} {oddity:?}"
+                );
+            }
+        }
+    }
+}
