@@ -25,7 +25,7 @@ use super::{Addresses, acknowledgement, kept};
 use crate::dialect::Dialect;
 use crate::domain::{PayerTransactionId, Timestamp};
 use crate::gateway::{CallbackNotice, Scrub, Secrets, read_callbacks, read_packets};
-use crate::journal::{IncomingCallback, Journal, Received, Transition};
+use crate::journal::{IncomingCallback, Journal, ReadBy, Received, Transition};
 use crate::lifecycle::{CodeTable, Event, Policy, StepContext};
 
 const BODY_MAX: usize = 64 * 1024;
@@ -54,6 +54,8 @@ pub struct Options {
     pub dialect: Arc<Dialect>,
     /// What they show beside their address.
     pub proof: Proof,
+    /// For which gateway it reads, and how; `None` reads whatever comes.
+    pub reads_as: Option<Arc<ReadBy>>,
     /// Told of every payment that a callback moved.
     pub moved: Option<mpsc::Sender<Transition>>,
 }
@@ -290,7 +292,12 @@ async fn take(
     crate::failpoints::pass("before-callback-stored");
     let stored = options
         .journal
-        .callback(note, moment, Arc::clone(&options.policy))
+        .callback_read_by(
+            note,
+            moment,
+            Arc::clone(&options.policy),
+            options.reads_as.clone(),
+        )
         .await;
     match stored {
         Ok(Received::Stored(moved)) => {
@@ -386,11 +393,8 @@ fn about(
     }
 }
 
-/// Payments that one body at the shared address is kept for, at most.
-const NAMED_MAX: usize = 1_000;
-
 /// Reads a body at the address of all payments: a note for each payment that it names. What cannot be read is kept for each
-/// payment whose identifier stands in it, and hastens the question about it.
+/// payment whose identifier stands in it, and hastens the question about it. [`BODY_MAX`] bounds how many these are.
 fn notes_of(body: &[u8], options: &Options, scrub: &Scrub) -> Vec<IncomingCallback> {
     let mut of_payments: BTreeMap<PayerTransactionId, Vec<Result<CallbackNotice, String>>> =
         BTreeMap::new();
@@ -417,7 +421,6 @@ fn notes_of(body: &[u8], options: &Options, scrub: &Scrub) -> Vec<IncomingCallba
     }
     of_payments
         .into_iter()
-        .take(NAMED_MAX)
         .map(|(id, own)| {
             let own: Result<Vec<CallbackNotice>, String> = own.into_iter().collect();
             match own.and_then(|own| about(id, own)) {
@@ -442,7 +445,7 @@ fn identifiers_in(body: &[u8]) -> Vec<PayerTransactionId> {
         .chain(short)
         .filter_map(PayerTransactionId::parse)
         .collect();
-    found.into_iter().take(NAMED_MAX).collect()
+    found.into_iter().collect()
 }
 
 /// Notes a genuine body that says nothing that can be read.

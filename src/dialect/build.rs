@@ -461,6 +461,13 @@ fn check_headers(dialect: &Dialect) -> Result<(), Problem> {
     Ok(())
 }
 
+/// The codes that say something of payments, accounts or bills, or of whatever went wrong (sections 7.2 to 7.4): as an answer to who
+/// asks, each would turn a payment that arrived into one that was never sent, or the other way.
+const OF_THE_DOCUMENT: [i32; 33] = [
+    104, 106, 109, 110, 111, 115, 120, 139, 140, 141, 143, 146, 148, 167, 174, 178, 180, 183, 216,
+    217, 219, 229, 230, 231, 232, 301, 306, 307, 308, 309, 188, 142, 147,
+];
+
 /// Refuses a code that would mean two things, or that would prove by itself what the document leaves open (section 7.2).
 fn check_codes(dialect: &Dialect) -> Result<(), Problem> {
     let replies = &dialect.replies;
@@ -478,8 +485,9 @@ fn check_codes(dialect: &Dialect) -> Result<(), Problem> {
         ("replies.authenticated", &replies.authenticated, 132),
         ("replies.not_authenticated", &replies.not_authenticated, 131),
     ] {
-        if codes.contains(&other) || codes.contains(&174) {
-            let expected = "other codes than the document's with another meaning (131 authenticated, 132 not, 174 a failure of any kind)";
+        let is_taken = |code: &i32| *code == other || OF_THE_DOCUMENT.contains(code);
+        if codes.iter().any(is_taken) {
+            let expected = "other codes than the document's with another meaning (131 authenticated, 132 not, 104 and 174 a failure of any kind, those of payments)";
             return Err(problem(key, expected));
         }
     }

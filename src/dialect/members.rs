@@ -84,7 +84,14 @@ impl Names {
         let renamed = self.theirs.iter().find(|(_, name)| *name == theirs);
         match renamed {
             Some((ours, _)) => Some(ours),
-            None => (!self.theirs.contains_key(theirs)).then_some(theirs),
+            None => {
+                // The document's callbacks have this member in small letters, too.
+                let known = match theirs {
+                    "msisdn" => "MSISDN",
+                    theirs => theirs,
+                };
+                (!self.theirs.contains_key(known)).then_some(theirs)
+            }
         }
     }
 

@@ -297,7 +297,8 @@ impl Dialect {
         Operation::ALL.iter().find_map(|(operation, name, _)| {
             let call = self.call(*operation);
             let path = call.path.as_deref().unwrap_or(payment_path);
-            let same = seen.insert((path, call.method, call.function.as_deref()), *operation);
+            let place = (as_served(path), call.method, call.function.as_deref());
+            let same = seen.insert(place, *operation);
             same.map(|first| (first, *name))
         })
     }
@@ -307,6 +308,16 @@ impl Dialect {
     pub fn is_the_document(&self) -> bool {
         self.differing.is_empty()
     }
+}
+
+/// Returns a path as servers tell paths apart that are lenient: without letter case, empty segments, and what stands behind a `;`.
+fn as_served(path: &str) -> String {
+    let segments = path.split('/').map(|segment| {
+        let name = segment.split(';').next().unwrap_or_default();
+        name.to_ascii_lowercase()
+    });
+    let segments: Vec<String> = segments.filter(|segment| !segment.is_empty()).collect();
+    segments.join("/")
 }
 
 impl Callbacks {

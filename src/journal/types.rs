@@ -363,6 +363,15 @@ pub struct IncomingCallback {
     pub body: Option<String>,
 }
 
+/// Whose callbacks a listener reads, and how.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReadBy {
+    /// The gateway of its profile; `None` where the profile has none.
+    pub gateway: Option<String>,
+    /// How its dialect reads, as [`Home::reading`].
+    pub reading: String,
+}
+
 /// What became of a callback.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Received {

@@ -72,10 +72,15 @@ pub fn allowed(heard: Heard, code: i32) -> &'static [Class] {
             (WORDS, WORDS)
         }
         Meaning::Unknown => (&[InDoubt], &[NotFound, InDoubt]),
-        Meaning::Duplicate | Meaning::Vague => (
+        Meaning::Duplicate => (
             &[Acknowledged, Delivered, Duplicate, InDoubt],
             &[Acknowledged, Delivered, InDoubt],
         ),
+        // Not a duplicate: a gateway that fails for whatever reason would seem to refuse what it has.
+        Meaning::Vague => {
+            const WORDS: &[Class] = &[Acknowledged, Delivered, InDoubt];
+            (WORDS, WORDS)
+        }
         // Not `failed` from a post: a refusal of this one says nothing of an earlier one that may have arrived.
         Meaning::NoFloat => (&[NoFloat, Refused, InDoubt], &[Failed, InDoubt]),
         Meaning::NotExecuted => (&[Refused, NoFloat, InDoubt], &[Failed, InDoubt]),

@@ -38,6 +38,16 @@ impl DuplicateCheck {
         found.map(|(check, _)| *check)
     }
 
+    /// Says what the second post came to.
+    #[must_use]
+    pub fn sentence(self) -> &'static str {
+        match self {
+            Self::Refuses => "the gateway refused it as a duplicate, and nothing moved by it",
+            Self::Accepts => "THE GATEWAY TOOK IT: the amount may have left twice",
+            Self::Unclear => "what was answered shows neither, and the amount may have left twice",
+        }
+    }
+
     /// Judges what came of the second post.
     #[must_use]
     pub fn of(event: Event) -> Self {

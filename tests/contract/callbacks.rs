@@ -63,6 +63,7 @@ impl Door {
             secrets: Secrets::none(),
             dialect,
             proof,
+            reads_as: None,
             moved: Some(sender),
         };
         let stop = CancellationToken::new();

@@ -13,7 +13,7 @@ use crate::cli::session::Session;
 use crate::cli::signals;
 use crate::cli::terminal::output;
 use crate::gateway::Secrets;
-use crate::journal::Journal;
+use crate::journal::{Journal, ReadBy};
 
 /// `disburse listen`.
 pub(in crate::cli) async fn listen(
@@ -63,6 +63,12 @@ pub(in crate::cli) async fn listen(
         // It listens without a password too: then there is none that could be repeated to it.
         secrets: gateway::profile(&settings)
             .map_or_else(|_| Secrets::none(), |profile| profile.secrets()),
+        reads_as: Some(Arc::new(ReadBy {
+            gateway: gateway::profile(&settings)
+                .ok()
+                .map(|profile| profile.identity()),
+            reading: gateway::reading(&settings),
+        })),
         moved: None,
     };
     // Heard before it says that it listens: whoever waits for that may end it at once.

@@ -12,7 +12,8 @@ use crate::cli::run::{Declared, Orders, Probed, carry_out};
 use crate::cli::session::Session;
 use crate::cli::terminal::ask::{heard, is_attended};
 use crate::cli::terminal::output;
-use crate::domain::{Amount, BatchName, Money, Msisdn, Payment, Totals};
+use crate::domain::{Amount, BatchName, Instruction, Money, Msisdn, Totals};
+use crate::journal::LoadRow;
 use crate::ledger::Purpose;
 use crate::ledger::duplicate_check::NotProbed;
 
@@ -51,7 +52,7 @@ pub(in crate::cli) async fn pay_and_probe(
         corrections: None,
     };
     let load_options = LoadOptions {
-        batch: name(&file.file)?,
+        batch: name(&file.file, sandbox)?,
         on_error: OnError::Refuse,
         amend: false,
         allow_repeats: arguments.allow_repeats.clone(),
@@ -67,16 +68,17 @@ pub(in crate::cli) async fn pay_and_probe(
     )?;
     let batch = plan.batch.clone();
     let input = Input::open(&file, &settings)?;
-    let (journal, ..) = load::open_and_load(session, &input, plan).await?;
-    let payment = journal.only_payment(batch.clone()).await?.ok_or_else(|| {
-        Error::refused(format!(
-            "batch {batch} is not one payment with an amount; nothing was sent"
-        ))
-        .hint("probe --pay takes a file with one row, and its amount")
-    })?;
     if !sandbox {
-        confirm(arguments, &batch, &payment).await?;
+        // Nothing is loaded that nobody has confirmed: it would stand in the way of the batch that the row belongs to.
+        if let Some(row) = only_row(&input, &batch).await? {
+            confirm(arguments, &batch, &row).await?;
+        }
     }
+    let (journal, ..) = load::open_and_load(session, &input, plan).await?;
+    journal
+        .only_payment(batch.clone())
+        .await?
+        .ok_or_else(|| not_one_row(&batch))?;
     let options = run_options(arguments);
     let orders = Orders {
         moved: None,
@@ -90,6 +92,28 @@ pub(in crate::cli) async fn pay_and_probe(
         batch,
         probed: outcome.probed.unwrap_or(Probed::Stays(NotProbed::NotPaid)),
     })
+}
+
+fn not_one_row(batch: &BatchName) -> Error {
+    Error::refused(format!(
+        "batch {batch} is not one payment with an amount; nothing was sent"
+    ))
+    .hint("probe --pay takes a file with one row, and its amount")
+}
+
+/// Reads the one row of a file; `None` where it has mistakes, which the load explains.
+async fn only_row(input: &Input, batch: &BatchName) -> Result<Option<Instruction>, Error> {
+    let (blocks, _reading) = input.read()?;
+    // One row, its end, and one more that would be too many.
+    let first = move || blocks.into_iter().flatten().take(3).collect::<Vec<_>>();
+    let rows = tokio::task::spawn_blocking(first)
+        .await
+        .map_err(Error::unexpected)?;
+    match rows.as_slice() {
+        [LoadRow::Valid(row), LoadRow::EndOfFile] => Ok(Some(row.clone())),
+        rows if rows.iter().any(|row| matches!(row, LoadRow::Invalid(_))) => Ok(None),
+        _ => Err(not_one_row(batch)),
+    }
 }
 
 /// Runs the batch as anybody would, without a question: recipient and amount were typed.
@@ -113,7 +137,7 @@ fn run_options(arguments: &ProbeArguments) -> RunOptions {
 }
 
 /// Names the batch by what stands in the file: the same file goes on where it was, another one is another payment.
-fn name(file: &std::path::Path) -> Result<String, Error> {
+fn name(file: &std::path::Path, sandbox: bool) -> Result<String, Error> {
     let refused =
         |why: String| Error::refused(format!("{}: {why}; nothing was sent", file.display()));
     let mut bytes = Vec::new();
@@ -126,16 +150,18 @@ fn name(file: &std::path::Path) -> Result<String, Error> {
         )));
     }
     let digest = data_encoding::HEXLOWER.encode(&Sha256::digest(&bytes)[..6]);
-    Ok(format!("probe-{digest}"))
+    // What was rehearsed is probed for real after it, under a name of its own.
+    let rehearsed = if sandbox { "sandbox-" } else { "" };
+    Ok(format!("probe-{rehearsed}{digest}"))
 }
 
 /// Lets a person type who is paid, and how much: twice the amount may leave.
 async fn confirm(
     arguments: &ProbeArguments,
     batch: &BatchName,
-    payment: &Payment,
+    row: &Instruction,
 ) -> Result<(), Error> {
-    let money = payment.instruction.money;
+    let money = row.money;
     output::note(&format!(
         "This pays {} to the recipient in the file (batch {batch}). Once that is paid, it posts the very same payment again, to see whether \
          the gateway refuses it.\nIf the gateway does not refuse it, {} leaves in all.",
@@ -158,7 +184,7 @@ async fn confirm(
         Some(text) => text,
         None => heard("Type the recipient's number or account: ").await?,
     };
-    if !is_recipient(&recipient, payment) {
+    if !is_recipient(&recipient, row) {
         return Err(Error::refused(format!(
             "that is not the recipient of the file; {nothing}"
         )));
@@ -184,8 +210,7 @@ fn amounts(money: Money, times: u32) -> String {
 }
 
 /// Returns whether a person has named who receives the payment, however the number is written.
-fn is_recipient(typed: &str, payment: &Payment) -> bool {
-    let row = &payment.instruction;
+fn is_recipient(typed: &str, row: &Instruction) -> bool {
     let typed = typed.trim();
     let named = row.account_number.as_str();
     if named != row.msisdn.as_str() && !named.is_empty() {
@@ -206,35 +231,28 @@ fn is_amount(typed: &str, money: Money) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::{
-        Country, Currency, Instruction, PayerTransactionId, Reference, ServiceCode, Timestamp,
-    };
+    use crate::domain::{Country, Currency, Reference, ServiceCode};
 
-    fn payment(account: &str) -> Payment {
+    fn row(account: &str) -> Instruction {
         let currency = Currency::from_code("KES").unwrap();
-        Payment {
-            id: PayerTransactionId::parse("0123456789ABCDEFGHJKMNPQRS").unwrap(),
-            generation: 0,
-            received_at: Timestamp::from_millis(0),
-            instruction: Instruction {
-                line: 2,
-                reference: None::<Reference>,
-                service: ServiceCode::parse("B2C_MPESA").unwrap(),
-                msisdn: Msisdn::from_digits("254712345678").unwrap(),
-                account_number: account.to_owned(),
-                money: Money {
-                    amount: Amount::parse("1500.50", currency).unwrap(),
-                    currency,
-                },
-                country: Country::from_code("KE").unwrap(),
-                narration: String::new(),
-                customer_names: String::new(),
-                invoice_number: String::new(),
-                payment_mode: String::new(),
-                hub_id: String::new(),
-                extra: Vec::new(),
-                document: None,
+        Instruction {
+            line: 2,
+            reference: None::<Reference>,
+            service: ServiceCode::parse("B2C_MPESA").unwrap(),
+            msisdn: Msisdn::from_digits("254712345678").unwrap(),
+            account_number: account.to_owned(),
+            money: Money {
+                amount: Amount::parse("1500.50", currency).unwrap(),
+                currency,
             },
+            country: Country::from_code("KE").unwrap(),
+            narration: String::new(),
+            customer_names: String::new(),
+            invoice_number: String::new(),
+            payment_mode: String::new(),
+            hub_id: String::new(),
+            extra: Vec::new(),
+            document: None,
         }
     }
 
@@ -252,9 +270,9 @@ mod tests {
             ("0110012345", "110012345", false),
             ("0110012345", "254712345678", false),
         ] {
-            assert_eq!(is_recipient(typed, &payment(account)), expected, "{typed}");
+            assert_eq!(is_recipient(typed, &row(account)), expected, "{typed}");
         }
-        let money = payment("").instruction.money;
+        let money = row("").money;
         for (typed, expected) in [
             ("1500.50", true),
             ("1500.5", true),

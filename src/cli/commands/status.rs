@@ -4,6 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::bills::unpriced_text;
 use super::recover;
+use super::report;
 use super::verify::head_json;
 use crate::cli::Error;
 use crate::cli::arguments::StatusArguments;
@@ -13,6 +14,7 @@ use crate::cli::terminal::output;
 use crate::cli::words::waiting;
 use crate::domain::{BatchName, PayerTransactionId, Tally};
 use crate::journal::{Reader, Standing, Waiting, WaitsFor, holder};
+use crate::ledger::duplicate_check::DuplicateCheck;
 use crate::ledger::generations::PaidTwice;
 use crate::ledger::{HeldFor, Purpose};
 use crate::lifecycle::State;
@@ -47,6 +49,15 @@ pub(in crate::cli) fn held_for(why: HeldFor) -> &'static str {
     }
 }
 
+/// Says that a payment was posted twice on purpose, and what came of it.
+fn second_post_text(at: &str, check: Option<DuplicateCheck>) -> String {
+    let came = check.map_or(
+        "nobody heard what the gateway made of it, and the amount may have left twice",
+        DuplicateCheck::sentence,
+    );
+    format!("posted a second time on purpose at {at} (probe --pay): {came}")
+}
+
 fn one(session: &Session, reader: &Reader, batch: &BatchName) -> Result<ExitStatus, Error> {
     let standing = reader.snapshot(batch)?.standing()?;
     if session.common.json {
@@ -54,6 +65,10 @@ fn one(session: &Session, reader: &Reader, batch: &BatchName) -> Result<ExitStat
     } else {
         if standing.purpose == Purpose::Rehearsal {
             output::line(REHEARSAL);
+        }
+        if let Some((at, check)) = reader.snapshot(batch)?.second_post()? {
+            let zone = report::zone(session, standing.purpose == Purpose::Rehearsal);
+            output::line(&second_post_text(&zone.format_named(at), check));
         }
         for row in &standing.paid_twice {
             output::line(&format!("PAID TWICE: {}", row.sentence()));

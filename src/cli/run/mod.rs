@@ -40,7 +40,7 @@ use crate::cli::words::probe::known_check;
 use crate::domain::{Amount, BatchName, Currency, Money, Pulse, Timestamp, WireZone};
 use crate::engine::{self, Clock, Plan, Run, Summary};
 use crate::gateway::{HttpGateway, Secrets};
-use crate::journal::{Home, Journal, Proof, Reader, RunLock, Standing, Transition};
+use crate::journal::{Home, Journal, Proof, ReadBy, Reader, RunLock, Standing, Transition};
 use crate::ledger::Purpose;
 use crate::ledger::confirmation::{Answer, Bound, Confirmation};
 use crate::ledger::duplicate_check::DuplicateCheck;
@@ -331,9 +331,12 @@ impl Job<'_> {
         let duplicates = self.journal.duplicate_probe(home.clone()).await?;
         let pulse = Arc::new(Pulse::of_machine(SILENCE_MAX));
         let mut profile = gateway::profile(self.settings)?;
-        profile.duplicate_check_proven |= duplicates
-            .as_ref()
-            .is_some_and(|probe| probe.check == DuplicateCheck::Refuses);
+        let codes = gateway::codes(self.settings);
+        // The code that was read as a refusal must still be one: [post_codes] may have changed.
+        profile.duplicate_check_proven |= duplicates.as_ref().is_some_and(|probe| {
+            let still = |code| codes.of_post(code) == crate::lifecycle::Class::Duplicate;
+            probe.check == DuplicateCheck::Refuses && probe.code.is_some_and(still)
+        });
         let client = Arc::new(
             HttpGateway::new(profile)
                 .map_err(|error| Error::refused(format!("gateway: {error}")))?
@@ -430,7 +433,7 @@ impl Job<'_> {
         let addresses = match door {
             Some(door) => Some(
                 self.serve(
-                    door,
+                    (door, &home),
                     &policy,
                     client.secrets().clone(),
                     sender,
@@ -488,7 +491,7 @@ impl Job<'_> {
 
     async fn serve(
         &self,
-        door: CallbackEndpoint,
+        (door, home): (CallbackEndpoint, &Home),
         policy: &Arc<crate::lifecycle::Policy>,
         secrets: Secrets,
         moved: mpsc::Sender<Transition>,
@@ -510,6 +513,10 @@ impl Job<'_> {
                 secrets,
                 dialect: Arc::clone(&self.settings.dialect.dialect),
                 proof: gateway::proof(self.settings)?,
+                reads_as: Some(Arc::new(ReadBy {
+                    gateway: Some(home.gateway.clone()),
+                    reading: home.reading.clone(),
+                })),
                 moved: Some(moved),
             };
             background.spawn(listener.serve(options, closing.clone()));

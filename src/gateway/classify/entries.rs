@@ -131,13 +131,16 @@ fn told(
         said.anomaly = Some(codes_of(&own.iter().map(code_of).collect::<Vec<_>>()));
         return nothing(said, "entries with different codes");
     }
+    // Where words decide, each entry must say the same.
+    let words = |index: &usize| envelope.entries[*index].status.description.as_str();
+    let words_differ = own.iter().any(|index| words(index) != words(first));
     for index in own {
         fill(&mut said, &mut envelope.entries[*index]);
     }
     let Some(code) = code else {
         return nothing(said, "an entry without a readable statusCode");
     };
-    let event = match is_not_found(question, code, &said, response) {
+    let event = match is_not_found(question, code, &said, response) && !words_differ {
         true => Event::Answer(CodeMeaning {
             class: Class::NotFound,
             code,

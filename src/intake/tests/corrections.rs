@@ -64,7 +64,8 @@ fn rows_of_json_become_rows_of_csv() {
     let header = written.lines().next().unwrap();
     assert!(
         header.starts_with("reference,service_code,msisdn,")
-            && header.ends_with(",document,rejected_row,replaces,extra,raw,error")
+            && header
+                .ends_with(",document,date_payment_received,rejected_row,replaces,extra,raw,error")
     );
     assert!(!written.starts_with('\u{feff}'));
     let mended = written

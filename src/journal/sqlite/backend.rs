@@ -21,7 +21,7 @@ use crate::journal::sqlite::writer::handle::Journal;
 use crate::journal::sqlite::writer::queue::CommitMode;
 use crate::journal::{
     Acquired, Claim, Clearance, Due, Error, Finding, Halt, IncomingCallback, LoadPlan, LoadRow,
-    Loaded, Question, Received, RunTerms, RunToken, Standing, Transition,
+    Loaded, Question, ReadBy, Received, RunTerms, RunToken, Standing, Transition,
 };
 use crate::ledger::HeldFor;
 use crate::lifecycle::{Policy, StepContext};
@@ -334,8 +334,23 @@ impl Journal {
         moment: StepContext,
         policy: Arc<Policy>,
     ) -> Result<Received, Error> {
+        self.callback_read_by(note, moment, policy, None).await
+    }
+
+    /// As [`Self::callback`], of a listener that reads for one gateway and in one way: what it hears of a batch that belongs to another
+    /// gateway, or whose replies are read in another way, is kept unread, and the gateway is asked.
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn callback_read_by(
+        &self,
+        note: IncomingCallback,
+        moment: StepContext,
+        policy: Arc<Policy>,
+        by: Option<Arc<ReadBy>>,
+    ) -> Result<Received, Error> {
         self.ask(CommitMode::Patient, move |c| {
-            callbacks::callback(c, &note, moment, &policy)
+            callbacks::callback(c, &note, moment, &policy, by.as_deref())
         })
         .await
     }

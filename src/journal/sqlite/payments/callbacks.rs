@@ -7,6 +7,7 @@ use super::apply::apply;
 use super::generations;
 use super::inquiries::is_taken_back;
 use super::taken::recognise;
+use crate::domain::ResponseDetails;
 use crate::journal::sqlite::codec::catalog::{batch_of, find};
 use crate::journal::sqlite::codec::detail::detail_with;
 use crate::journal::sqlite::codec::events::{NOTED_CALLBACK, OTHER_CALLBACK, event_numbers};
@@ -16,8 +17,9 @@ use crate::journal::sqlite::session::members::Member;
 use crate::journal::sqlite::session::payments::payment;
 use crate::journal::sqlite::session::subject::Subject;
 use crate::journal::sqlite::session::transaction::WriteSession;
-use crate::journal::{Error, Heard, IncomingCallback, Received};
+use crate::journal::{Error, Heard, IncomingCallback, ReadBy, Received};
 use crate::ledger::failure::Mark;
+use crate::ledger::pin::READ_AS_DOCUMENT;
 use crate::ledger::{Brings, Kept, has_room};
 use crate::lifecycle::{Class, Event, Policy, State, StepContext, step};
 
@@ -69,6 +71,7 @@ pub(in crate::journal::sqlite) fn callback(
     note: &IncomingCallback,
     moment: StepContext,
     policy: &Policy,
+    by: Option<&ReadBy>,
 ) -> Result<Received, Error> {
     let seq = match c.recent_by(note.id) {
         Some(seq) => seq,
@@ -77,6 +80,9 @@ pub(in crate::journal::sqlite) fn callback(
             None => return Ok(Received::Unknown),
         },
     };
+    let misread = by.map(|by| misread(c, seq, by)).transpose()?.flatten();
+    let unread = misread.map(|why| unread(note, why));
+    let note = unread.as_ref().unwrap_or(note);
     let known = c.recent(seq);
     let (kept, is_repeat) = match known.and_then(|known| known.callbacks) {
         Some(0) => (Kept::default(), false),
@@ -126,6 +132,43 @@ pub(in crate::journal::sqlite) fn callback(
         }
     }
     Ok(Received::Stored(Some(subject.moved)))
+}
+
+/// Returns why a listener does not know what a callback about this payment says. How replies are read stays with the batch: what
+/// is read in another way, or for another gateway, might end it otherwise.
+fn misread(c: &WriteSession, seq: i64, by: &ReadBy) -> Result<Option<&'static str>, Error> {
+    let (gateway, reading): (Option<String>, Option<String>) = c
+        .prepare_cached(
+            "select b.gateway, b.reading from instruction i join batch b using (batch_id) where i.seq = ?1",
+        )?
+        .query_row([seq], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let Some(gateway) = gateway else {
+        // Nothing of it was posted.
+        return Ok(None);
+    };
+    let is_read_so = reading.as_deref().unwrap_or(READ_AS_DOCUMENT) == by.reading;
+    Ok(match by.gateway.as_deref() {
+        Some(of_listener) if of_listener != gateway => {
+            Some("heard by a listener of another gateway, and not read")
+        }
+        _ if !is_read_so => Some("heard by a listener with another dialect, and not read"),
+        _ => None,
+    })
+}
+
+/// A callback of which is known that it came, and nothing else.
+fn unread(note: &IncomingCallback, why: &str) -> IncomingCallback {
+    tracing::warn!(why, "a callback is kept unread, and the gateway is asked");
+    IncomingCallback {
+        id: note.id,
+        event: None,
+        said: ResponseDetails {
+            anomaly: Some(why.to_owned()),
+            ..ResponseDetails::default()
+        },
+        digest: note.digest,
+        body: note.body.clone(),
+    }
 }
 
 fn has_ended_unpaid(state: State) -> bool {

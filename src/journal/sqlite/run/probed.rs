@@ -13,6 +13,7 @@ use crate::journal::sqlite::codec::catalog::known_batch;
 use crate::journal::sqlite::codec::events::{PROBE_ANSWERED, PROBE_POSTED};
 use crate::journal::sqlite::codec::values::{PAYMENT_COLUMNS, PAYMENT_WIDTH, stored_of};
 use crate::journal::sqlite::evidence::chain::Evidence;
+use crate::journal::sqlite::read::reader::Snapshot;
 use crate::journal::sqlite::recovery::noticed::open_recovery;
 use crate::journal::sqlite::session::payments::subject;
 use crate::journal::sqlite::session::transaction::WriteSession;
@@ -67,6 +68,9 @@ impl Journal {
                 &json!({"home": digest(&home)}),
                 now,
             )?;
+            // The report and `explain` tell of it as of an order.
+            let why = "posted the payment a second time on purpose, to see whether the gateway refuses its identifier";
+            c.acted_because(batch_id, now, "probe", why)?;
             Ok(SecondPost::Leaves {
                 payment: Arc::new(payment),
                 support_document,
@@ -89,7 +93,10 @@ impl Journal {
         self.ask(CommitMode::Alone, move |c| {
             let batch_id = known_batch(c, &batch)?;
             let detail = json!({"home": digest(&home), "check": check.name(), "code": code});
-            record(c, batch_id, PROBE_ANSWERED, &detail, now)
+            record(c, batch_id, PROBE_ANSWERED, &detail, now)?;
+            let code = code.map_or_else(|| "no code".to_owned(), |code| code.to_string());
+            let came = format!("the second post: {} ({code})", check.sentence());
+            c.acted_because(batch_id, now, "probe-answered", &came)
         })
         .await
     }
@@ -101,6 +108,33 @@ impl Journal {
     pub async fn duplicate_probe(&self, home: Home) -> Result<Option<DuplicateProbe>, Error> {
         self.ask(CommitMode::Shared, move |c| last_probe(c, &home))
             .await
+    }
+}
+
+impl Snapshot<'_> {
+    /// Returns when the payment of this batch was posted a second time on purpose, and what that showed; `None` inside where nobody
+    /// heard the answer.
+    ///
+    /// # Errors
+    /// Faults of the journal.
+    pub fn second_post(&self) -> Result<Option<(Timestamp, Option<DuplicateCheck>)>, Error> {
+        let mut statement = self.c.prepare_cached(
+            "select event, at, detail ->> 'check' from evidence indexed by about_batch
+             where seq = 0 and event in (?1, ?2) and batch_id = ?3 order by evidence_id",
+        )?;
+        let mut rows = statement.query(params![PROBE_POSTED, PROBE_ANSWERED, self.batch_id])?;
+        let mut found = None;
+        while let Some(row) = rows.next()? {
+            let at = Timestamp::from_millis(row.get(1)?);
+            let check: Option<String> = row.get(2)?;
+            let check = check.as_deref().and_then(DuplicateCheck::from_name);
+            found = match (row.get::<_, i64>(0)?, found) {
+                (PROBE_POSTED, _) => Some((at, None)),
+                (_, Some((posted, _))) => Some((posted, check)),
+                (_, None) => Some((at, check)),
+            };
+        }
+        Ok(found)
     }
 }
 
@@ -165,9 +199,10 @@ fn last_probe(c: &Connection, home: &Home) -> Result<Option<DuplicateProbe>, Err
         .prepare_cached(
             "select b.name, e.at, e.detail ->> 'check', e.detail ->> 'code'
              from evidence e indexed by about_batch cross join batch b using (batch_id)
-             where e.seq = 0 and e.event = ?1 and e.detail ->> 'home' = ?2 order by e.evidence_id desc limit 1",
+             where e.seq = 0 and e.event in (?1, ?2) and e.detail ->> 'home' = ?3 order by e.evidence_id desc limit 1",
         )?
-        .query_row(params![PROBE_ANSWERED, digest(home)], |row| {
+        // A second post whose answer nobody heard is the last that is known of this gateway: it shows nothing.
+        .query_row(params![PROBE_POSTED, PROBE_ANSWERED, digest(home)], |row| {
             let check: Option<String> = row.get(2)?;
             Ok(DuplicateProbe {
                 batch: row.get(0)?,
