@@ -141,6 +141,26 @@ fn what_contradicts_itself_is_named() {
             "the name of a header",
         ),
         (
+            &["replies.not_authenticated=104"],
+            "replies.not_authenticated",
+            "104 and 174 a failure of any kind",
+        ),
+        (
+            &["replies.authenticated=139"],
+            "replies.authenticated",
+            "those of payments",
+        ),
+        (
+            &[
+                "operations.post.function=",
+                "operations.post.path=/v2/pay",
+                "operations.status.function=",
+                "operations.status.path=/v2//Pay/",
+            ],
+            "operations.status.function",
+            "could be taken for a payment",
+        ),
+        (
             &["replies.bill_found=309"],
             "replies.no_bill",
             "another code than 309",

@@ -184,7 +184,7 @@ pub(super) fn open_sheet(
             Place::Name(known) => same(known, name.trim()),
             Place::At(_) => false,
         };
-        places.iter().any(|place| is_it(place))
+        places.iter().any(is_it)
     };
     let header = match layout.header {
         HeaderAt::Nowhere => None,

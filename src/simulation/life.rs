@@ -229,6 +229,7 @@ impl Scene {
             secrets: Secrets::none(),
             dialect: Arc::clone(&speech.dialect),
             proof: callback::Proof::default(),
+            reads_as: None,
             moved,
         });
         Ok(())

@@ -150,8 +150,18 @@ fn a_probe_that_is_killed_behind_its_second_post_does_not_post_a_third_time() {
     let rows = rows(2, 174);
     world.write_rows("batch.csv", &rows);
     // Nobody knows what was answered: that is no proof.
-    let paid = world.expect(0, &PAY);
-    assert!(!paid.err.contains("check for duplicates"), "{paid:?}");
+    world
+        .expect(0, &PAY)
+        .says("check for duplicates: not known; the last probe was unclear");
+    let batch = world.disburse(&["status"]).out;
+    let probed = batch
+        .split_whitespace()
+        .find(|word| word.starts_with("probe-"))
+        .unwrap()
+        .to_owned();
+    world
+        .expect(0, &["status", &probed])
+        .says("nobody heard what the gateway made of it");
 }
 
 #[test]

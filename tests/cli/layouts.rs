@@ -252,19 +252,13 @@ fn rows_with_errors_come_back_in_the_layout_of_the_file() {
 fn a_report_gives_rows_back_in_our_columns_and_they_go_in_by_them() {
     let desk = desk().file("sheet.csv", SHEET.replace("0712345672", "07123456"));
     load(&desk, &["--on-error", "skip"]).finished(0);
-    let said = desk.run(&["report", "b", "--out", "r"]).finished(0);
+    desk.run(&["report", "b", "--out", "r"]).finished(0);
     let failed = desk.text("r/failed.csv");
     assert!(
         failed.starts_with("reference,service_code,msisdn,"),
         "{failed}"
     );
     assert!(failed.contains("B2C_MPESA,'07123456,"), "{failed}");
-    assert!(
-        said.err
-            .contains("its rows have the columns of disburse, whatever layout they were loaded by"),
-        "{}",
-        said.err
-    );
     let desk = desk.file("failed.csv", failed.replace("'07123456,", "0712345672,"));
     // With the layout of the batch, too, as a person may go on saying it.
     let said = desk

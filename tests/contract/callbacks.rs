@@ -8,7 +8,7 @@ use disburse::callback::{self, Addresses, Options};
 use disburse::dialect::Dialect;
 use disburse::domain::PayerTransactionId;
 use disburse::gateway::Secrets;
-use disburse::journal::Transition;
+use disburse::journal::{ReadBy, Transition};
 use disburse::lifecycle::{Class, CodeTable, State};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -37,6 +37,25 @@ impl Door {
 
     /// The same in another dialect.
     pub async fn speaking(n: u64, dialect: Arc<Dialect>, proof: callback::Proof) -> Self {
+        Self::of(n, dialect, proof, None).await
+    }
+
+    /// A listener that reads for one gateway, and in one way.
+    async fn reading_as(n: u64, gateway: Option<&str>, reading: &str) -> Self {
+        let reads_as = ReadBy {
+            gateway: gateway.map(str::to_owned),
+            reading: reading.to_owned(),
+        };
+        let proof = callback::Proof::default();
+        Self::of(n, Arc::default(), proof, Some(Arc::new(reads_as))).await
+    }
+
+    async fn of(
+        n: u64,
+        dialect: Arc<Dialect>,
+        proof: callback::Proof,
+        reads_as: Option<Arc<ReadBy>>,
+    ) -> Self {
         let world = World::loaded(n).await;
         let token = world.acquire(1).await.token;
         let claims = world.claim(token, 1000, 2).await;
@@ -63,7 +82,7 @@ impl Door {
             secrets: Secrets::none(),
             dialect,
             proof,
-            reads_as: None,
+            reads_as,
             moved: Some(sender),
         };
         let stop = CancellationToken::new();
@@ -165,6 +184,34 @@ async fn a_callback_gets_the_documented_reply_once_it_is_on_disk() {
     assert!(door.moved.try_recv().is_err());
     door.world.assert_adds_up();
     assert_evidence_adds_up(&door.world.reader(), &batch(), &door.world.policy);
+}
+
+#[tokio::test]
+async fn a_listener_reads_what_belongs_to_its_gateway_and_is_read_in_its_way() {
+    let known = home();
+    for (gateway, reading, is_read) in [
+        (Some(known.gateway.as_str()), known.reading.as_str(), true),
+        (None, known.reading.as_str(), true),
+        (Some("elsewhere"), known.reading.as_str(), false),
+        (Some(known.gateway.as_str()), "0123456789abcdef", false),
+        (None, "0123456789abcdef", false),
+    ] {
+        for code in [140, 141] {
+            let door = Door::reading_as(1, gateway, reading).await;
+            let id = door.id(1);
+            let reply = door.call(id, &pushed(id, code, "")).await;
+            assert_eq!(status(&reply), "200", "it is kept: {reply:?}");
+            let life = door.world.find(id.as_str()).life;
+            let expected = match (is_read, code) {
+                (false, _) => State::Acknowledged,
+                (true, 140) => State::Paid,
+                (true, _) => State::Failed,
+            };
+            assert_eq!(life.state, expected, "{gateway:?} {reading} {code}");
+            door.world.assert_adds_up();
+            assert_evidence_adds_up(&door.world.reader(), &batch(), &door.world.policy);
+        }
+    }
 }
 
 #[tokio::test]

@@ -509,6 +509,23 @@ async fn own_words_for_not_found_count_only_where_duplicates_were_seen_to_be_ref
             answer(expected, 174),
             "{proven} {words}"
         );
+        // Each entry about it must say so.
+        let one = format!(
+            r#"{{"payerTransactionID":"{A}","statusCode":174,"statusDescription":"{words}"}}"#
+        );
+        let two = one.replace(words, "is being processed");
+        for entries in [format!("{one},{two}"), format!("{two},{one}")] {
+            let body =
+                format!(r#"{{"authStatus":{{"authStatusCode":131}},"results":[{entries}]}}"#);
+            let server = answering("200 OK", body.leak());
+            let profile = Profile {
+                duplicate_check_proven: proven,
+                ..at(&server.url(), &lines)
+            };
+            let both = HttpGateway::new(profile).unwrap();
+            let reply = soon(both.query(&about(A))).await;
+            assert_eq!(reply.outcomes[0].event, answer(Class::InDoubt, 174));
+        }
         // Of a post it proves nothing in any case.
         let reply = soon(gateway.post(&one(A))).await;
         let said = CodeMeaning {

@@ -128,6 +128,12 @@ fn guess(session: &Session, arguments: &GuessArguments) -> Result<ExitStatus, Er
         }));
         return Ok(ExitStatus::Done);
     }
+    tell(session, &guess, &rows, &file);
+    Ok(ExitStatus::Done)
+}
+
+/// Shows a proposal to a person.
+fn tell(session: &Session, guess: &Guess, rows: &[String], file: &str) {
     let columns = guess.columns.iter().map(|column| {
         let meaning = column
             .meaning
@@ -144,7 +150,7 @@ fn guess(session: &Session, arguments: &GuessArguments) -> Result<ExitStatus, Er
         session.note(note);
     }
     output::line("The first rows, as they would be paid:");
-    for row in &rows {
+    for row in rows {
         output::line(&format!("  {row}"));
     }
     output::line("To keep in disburse.toml, once it is right:");
@@ -154,7 +160,6 @@ fn guess(session: &Session, arguments: &GuessArguments) -> Result<ExitStatus, Er
         "next: look at each line of it, keep it, then: disburse check {file} --layout {}",
         guess.layout.name
     ));
-    Ok(ExitStatus::Done)
 }
 
 /// Makes a layout's name of a file's.

@@ -80,33 +80,7 @@ impl Guess {
             ..Layout::named(name)
         };
         let mut notes = Vec::new();
-        let head = header_of(sample);
-        let width = sample
-            .rows
-            .iter()
-            .map(|(_, row)| row.len())
-            .max()
-            .unwrap_or(0);
-        let (names, from) = match head {
-            Some(at) => {
-                let (line, row) = &sample.rows[at];
-                if *line > 1 && sample.delimiter.is_some() {
-                    layout.header = HeaderAt::Row(u32::try_from(*line).unwrap_or(1));
-                    notes.push(format!(
-                        "the names of the columns seem to stand in row {line}"
-                    ));
-                }
-                (row.clone(), at + 1)
-            }
-            None => {
-                layout.header = HeaderAt::Nowhere;
-                notes.push(
-                    "no row seems to have the names of columns: they are told by their places"
-                        .to_owned(),
-                );
-                (vec![String::new(); width], 0)
-            }
-        };
+        let (names, from) = head_of(sample, &mut layout, &mut notes);
         let mut columns = Columns {
             names,
             body: &sample.rows[from..],
@@ -137,21 +111,57 @@ impl Guess {
         {
             amounts(&columns, at, &mut layout, &mut notes);
         }
-        for needed in ["amount", "msisdn"] {
-            if layout.source(needed).is_none() {
-                notes.push(format!(
-                    "no column seems to be {needed}: name it in the layout"
-                ));
-            }
-        }
-        if layout.source("service_code").is_none() {
-            notes.push("no column names the service: it is that of the profile or of --service, or stands in constants".to_owned());
-        }
+        lacking(&layout, &mut notes);
         Self {
             columns: guessed,
             notes,
             layout,
         }
+    }
+}
+
+/// Says which row has the names of the columns, and returns them, and where the rows begin.
+fn head_of(sample: &Sample, layout: &mut Layout, notes: &mut Vec<String>) -> (Vec<String>, usize) {
+    let head = header_of(sample);
+    let width = sample
+        .rows
+        .iter()
+        .map(|(_, row)| row.len())
+        .max()
+        .unwrap_or(0);
+    match head {
+        Some(at) => {
+            let (line, row) = &sample.rows[at];
+            if *line > 1 && sample.delimiter.is_some() {
+                layout.header = HeaderAt::Row(u32::try_from(*line).unwrap_or(1));
+                notes.push(format!(
+                    "the names of the columns seem to stand in row {line}"
+                ));
+            }
+            (row.clone(), at + 1)
+        }
+        None => {
+            layout.header = HeaderAt::Nowhere;
+            notes.push(
+                "no row seems to have the names of columns: they are told by their places"
+                    .to_owned(),
+            );
+            (vec![String::new(); width], 0)
+        }
+    }
+}
+
+/// Says what a layout has no column for.
+fn lacking(layout: &Layout, notes: &mut Vec<String>) {
+    for needed in ["amount", "msisdn"] {
+        if layout.source(needed).is_none() {
+            notes.push(format!(
+                "no column seems to be {needed}: name it in the layout"
+            ));
+        }
+    }
+    if layout.source("service_code").is_none() {
+        notes.push("no column names the service: it is that of the profile or of --service, or stands in constants".to_owned());
     }
 }
 

@@ -413,6 +413,11 @@ fn mistakes_in_the_file_are_named_with_their_place() {
             "[post_codes]\n174 = \"failed\"\n",
             &["post_codes.174:"],
         ),
+        (
+            "a generic failure taken for the refusal of a duplicate",
+            "[post_codes]\n104 = \"duplicate\"\n",
+            &["post_codes.104: expected acknowledged, delivered or in_doubt"],
+        ),
     ];
     for (name, text, parts) in cases {
         let refusal = Folder::with(text).refusal();
