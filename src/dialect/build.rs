@@ -277,6 +277,13 @@ fn signing(read: Read<'_>, table: &str) -> Result<Option<Signing>, Problem> {
     let algorithm = match read.text(&key("algorithm")).as_str() {
         "hmac-sha256" => Algorithm::HmacSha256,
         "rsa-sha256" => Algorithm::RsaSha256,
+        // Who names a key means that something is signed.
+        _ if read.filled(&key("key_file")).is_some() => {
+            return Err(problem(
+                &key("key_file"),
+                "an algorithm beside it: without one nothing is signed",
+            ));
+        }
         _ => return Ok(None),
     };
     let key_file = read

@@ -53,13 +53,13 @@ const OPEN: [(&str, Kind, Affects, &str); 4] = [
     (
         "headers.",
         Kind::Text,
-        Affects::Requests,
+        Affects::Reading,
         "A fixed header of every request.",
     ),
     (
         "header_files.",
         Kind::File,
-        Affects::Requests,
+        Affects::Reading,
         "A header of every request whose value is secret: the file that holds it.",
     ),
     (
@@ -177,7 +177,39 @@ fn all() -> Vec<Key> {
         Affects::Nothing,
         "Whether the gateway counts posts and queries towards one limit: both then share limits.rate.",
     ));
+    for key in &mut keys {
+        if key.affects == Affects::Requests && !is_of_posts(&key.name) {
+            key.affects = Affects::Reading;
+        }
+    }
     keys
+}
+
+/// Members that no post has.
+const NOT_OF_POSTS: [&str; 10] = [
+    "gatewayTransactionID",
+    "authStatus",
+    "authStatusCode",
+    "authStatusDescription",
+    "results",
+    "statusCode",
+    "statusDescription",
+    "receiptNumber",
+    "receiverNarration",
+    "balance",
+];
+
+/// Returns whether a key shapes the bytes of a post, which a repeat must have again. What shapes questions and headers alone
+/// may be wrong while payments are open, and changes by order, as the reading of replies does.
+fn is_of_posts(name: &str) -> bool {
+    let is_of_others = ["operations.", "headers.", "header_files.", "signing."]
+        .iter()
+        .any(|table| name.starts_with(table))
+        && !name.starts_with("operations.post.");
+    let member = name.strip_prefix("members.");
+    !is_of_others
+        && name != "types.empty_extra_data"
+        && !member.is_some_and(|member| NOT_OF_POSTS.contains(&member))
 }
 
 fn operations(keys: &mut Vec<Key>) {

@@ -43,7 +43,28 @@ fn the_digest_covers_what_differs_and_keeps_requests_and_reading_apart() {
     assert!(requests.is_some() && reading.is_none());
     let (requests, reading) = of(&["replies.authenticated=200"]);
     assert!(requests.is_none() && reading.is_some());
-    assert_ne!(of(&["headers.A=b"]).0, of(&["headers.A=c"]).0);
+    assert_ne!(of(&["headers.A=b"]).1, of(&["headers.A=c"]).1);
+    // What no post has may be mended by order while payments are open.
+    for line in [
+        "members.results=items",
+        "members.statusCode=code",
+        "operations.status.path=/v2/status",
+        "operations.bill.authentication=basic",
+        "header_files.X-Key=key",
+        "types.empty_extra_data=omitted",
+    ] {
+        let (requests, reading) = of(&[line]);
+        assert!(requests.is_none() && reading.is_some(), "{line}");
+    }
+    for line in [
+        "members.amount=value",
+        "operations.post.authentication=basic",
+        "identifiers.form={uuid}",
+        "types.decimals.AIRTIME=0",
+    ] {
+        let (requests, reading) = of(&[line]);
+        assert!(requests.is_some() && reading.is_none(), "{line}");
+    }
     assert_ne!(
         of(&["replies.authenticated=1,31"]).1,
         of(&["replies.authenticated=131,1"]).1
@@ -139,6 +160,11 @@ fn what_contradicts_itself_is_named() {
             &["headers.Content_Length=1"],
             "headers.Content_Length",
             "the name of a header",
+        ),
+        (
+            &["signing.key_file=key"],
+            "signing.key_file",
+            "nothing is signed",
         ),
         (
             &["replies.not_authenticated=104"],

@@ -510,11 +510,11 @@ async fn own_words_for_not_found_count_only_where_duplicates_were_seen_to_be_ref
             "{proven} {words}"
         );
         // Each entry about it must say so.
-        let one = format!(
+        let said = format!(
             r#"{{"payerTransactionID":"{A}","statusCode":174,"statusDescription":"{words}"}}"#
         );
-        let two = one.replace(words, "is being processed");
-        for entries in [format!("{one},{two}"), format!("{two},{one}")] {
+        let two = said.replace(words, "is being processed");
+        for entries in [format!("{said},{two}"), format!("{two},{said}")] {
             let body =
                 format!(r#"{{"authStatus":{{"authStatusCode":131}},"results":[{entries}]}}"#);
             let server = answering("200 OK", body.leak());

@@ -173,6 +173,14 @@ pub(in crate::journal::sqlite) fn pin(
         let detail = json!({"account": home.account, "before": on_record});
         take(c, batch_id, &home.account, ACCOUNT_TAKEN, &detail, now)?;
     }
+    if let Some((READING_ACCEPTED, before)) = &read {
+        let before = before.as_deref().unwrap_or(pin::READ_AS_DOCUMENT);
+        let why = format!(
+            "replies are read as {} from now on, and were read as {before}",
+            home.reading
+        );
+        c.acted_because(batch_id, now, "accept-dialect", &why)?;
+    }
     if let Some((kind, before)) = read {
         take_reading(c, batch_id, (kind, before), &home.reading, now)?;
     }
