@@ -116,7 +116,7 @@ fn a_check_names_the_key_files_that_cannot_be_read() {
     let check = ["dialect", "check", "gateway.toml"];
     let lacking = world.expect(0, &check);
     for name in named {
-        lacking.says(&format!("{name}: "));
+        lacking.says(&format!("{name}\": No such file"));
         world.write(name, "a key\n");
     }
     let is_there = world.expect(0, &check);
