@@ -20,6 +20,19 @@ async fn the_first_run_pins_the_gateway_and_the_bytes_of_its_posts() {
             .acquire(batch(), terms, Arc::clone(&world.policy))
     };
     world.acquire(1).await;
+    // Where nothing may have left, the form of the requests binds nobody.
+    let of_another_form = RunTerms {
+        home: Home {
+            wire: "other".into(),
+            ..home()
+        },
+        ..terms(1)
+    };
+    acquire(of_another_form).await.unwrap();
+    world.assert_adds_up();
+    assert_evidence_adds_up(&world.reader(), &batch(), &world.policy);
+    let token = world.acquire(1).await.token;
+    assert_eq!(world.claim(token, 1, 1).await.len(), 1);
     let before = world.contents();
     let other = RunTerms {
         home: Home {
