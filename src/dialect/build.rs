@@ -6,7 +6,7 @@ use std::str::FromStr;
 use std::sync::LazyLock;
 
 use super::keys::{find, keys};
-use super::members::{CURRENCY, MEMBERS, Names};
+use super::members::{CURRENCY, LEAVABLE, MEMBERS, Names, Place};
 use super::types::{
     Acknowledgement, AcknowledgementForm, Affects, Algorithm, Authentication, Beside, Call,
     Callbacks, Dialect, EmptyExtra, Encoding, ExtraType, Header, Method, Operation, Replies,
@@ -75,6 +75,7 @@ pub fn build(values: &Values, folder: &Path) -> Result<Dialect, Problem> {
             .map(|(name, text)| (name, extra_type(&text)))
             .collect(),
         required_bank_members: required_bank_members(read)?,
+        left_out: left_out(read)?,
         headers: read.below("headers.").collect(),
         header_files: read
             .below("header_files.")
@@ -236,6 +237,29 @@ fn required_bank_members(read: Read<'_>) -> Result<BTreeSet<String>, Problem> {
     }
 }
 
+/// Reads which members posts do not have.
+fn left_out(read: Read<'_>) -> Result<BTreeSet<String>, Problem> {
+    const KEY: &str = "posts.left_out";
+    let named: BTreeSet<String> = read.list(KEY).into_iter().collect();
+    let has = |name: &str| named.contains(name);
+    if let Some(other) = named.iter().find(|name| !LEAVABLE.contains(&name.as_str())) {
+        let expected = format!(
+            "some of {}; no post goes without {other}",
+            LEAVABLE.join(", ")
+        );
+        return Err(problem(KEY, expected));
+    }
+    if has("callbackUrl") && read.text("callbacks.address") == "per_payment" {
+        let expected = "callbackUrl to be written, or callbacks.address = \"fixed\": without it nobody knows where this payment's callback goes";
+        return Err(problem(KEY, expected));
+    }
+    if has("extraData") && !(has("callbackUrl") && has("pushToOriginator")) {
+        let expected = "pushToOriginator and callbackUrl left out, too: extraData holds them";
+        return Err(problem(KEY, expected));
+    }
+    Ok(named)
+}
+
 fn extra_type(text: &str) -> ExtraType {
     match text {
         "boolean" => ExtraType::Boolean,
@@ -245,29 +269,36 @@ fn extra_type(text: &str) -> ExtraType {
     }
 }
 
-/// Reads the members' names. Two members with one name, or names that a lenient reader holds for one, are refused.
+/// Reads the members' names. Two members of one object with one name, or with names that a lenient reader holds for one, are
+/// refused.
 fn names(read: Read<'_>) -> Result<Names, Problem> {
     let mut names = Names::default();
-    let mut taken: BTreeMap<String, &str> = BTreeMap::new();
     for ours in MEMBERS {
         let key = format!("members.{ours}");
         let theirs = read.text(&key);
-        if ours != CURRENCY.1 && theirs.eq_ignore_ascii_case(CURRENCY.0) {
+        if Place::Packet.has(ours) && ours != CURRENCY.1 && theirs.eq_ignore_ascii_case(CURRENCY.0)
+        {
             let expected = "another name: a currency is read under this one";
             return Err(problem(&key, expected));
         }
-        if let Some(other) = taken.insert(theirs.to_lowercase(), ours) {
+        names.rename(ours, &theirs);
+    }
+    for place in Place::ALL {
+        let mut taken: BTreeMap<String, &str> = BTreeMap::new();
+        for ours in MEMBERS.into_iter().filter(|ours| place.has(ours)) {
+            let theirs = names.theirs(ours);
+            let Some(other) = taken.insert(theirs.to_lowercase(), ours) else {
+                continue;
+            };
             // The one that was renamed is the one that a person wrote.
-            let written = if read.values.contains_key(&key) {
-                ours
-            } else {
-                other
+            let written = match read.values.contains_key(&format!("members.{ours}")) {
+                true => ours,
+                false => other,
             };
             let expected =
                 format!("a name of its own: {other} and {ours} would both be {theirs:?}");
             return Err(problem(&format!("members.{written}"), expected));
         }
-        names.rename(ours, &theirs);
     }
     Ok(names)
 }

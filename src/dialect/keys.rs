@@ -159,6 +159,13 @@ fn all() -> Vec<Key> {
         "Which members a payment to a bank must have, by the document's names; destinationAccountNo is always among them. A row without one of them is refused when it is loaded.",
     ));
     keys.push(key(
+        "posts.left_out",
+        Kind::Texts,
+        &[],
+        Affects::Requests,
+        "Members of a post, by the document's names, that this gateway does not take: invoiceNumber, datePaymentReceived, countryCode (of the packet), hubID, paymentMode, customerNames, pushToOriginator, callbackUrl (with one address for all callbacks), extraData (where it would hold nothing). A row that fills in one of the first two is refused.",
+    ));
+    keys.push(key(
         "identifiers.form",
         Kind::Text,
         &["{base32:26}"],

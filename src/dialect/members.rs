@@ -54,8 +54,91 @@ pub const OWN_EXTRA: [&str; 7] = [
     "destinationAccountNo",
 ];
 
+/// The members of a post that a gateway may not take: without them it is still said who is paid what, and under which identifier.
+pub const LEAVABLE: [&str; 9] = [
+    "invoiceNumber",
+    "datePaymentReceived",
+    "countryCode",
+    "hubID",
+    "paymentMode",
+    "customerNames",
+    "extraData",
+    "pushToOriginator",
+    "callbackUrl",
+];
+
 /// A currency is read under this name, too (`dueAmount` of a bill has it): no other member may be called so.
 pub(super) const CURRENCY: (&str, &str) = ("currency", "currencyCode");
+
+/// Where a member stands. Members of different places may have one name: no reader meets them in one object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// What holds the payload of a request or callback (section 2.3).
+    Envelope,
+    /// `payload`.
+    Payload,
+    /// `credentials`.
+    Credentials,
+    /// A packet, or an entry of `results`; of a reply the outermost object, too, where some gateways have members of an entry.
+    Packet,
+    /// `extraData`.
+    Extra,
+    /// The outermost object of a reply (section 2.4).
+    Reply,
+    /// `authStatus`.
+    AuthStatus,
+}
+
+impl Place {
+    /// Every place.
+    pub const ALL: [Self; 7] = [
+        Self::Envelope,
+        Self::Payload,
+        Self::Credentials,
+        Self::Packet,
+        Self::Extra,
+        Self::Reply,
+        Self::AuthStatus,
+    ];
+
+    /// Returns whether a member stands here, alone or beside those of a packet: a callback may be flat, and a reply may have
+    /// members of an entry outside.
+    #[must_use]
+    pub fn has(self, ours: &str) -> bool {
+        let is_of_packet = !matches!(
+            ours,
+            "function"
+                | "payload"
+                | "credentials"
+                | "packet"
+                | "username"
+                | "password"
+                | "authStatus"
+                | "results"
+                | "authStatusCode"
+                | "authStatusDescription"
+        ) && !OWN_EXTRA.contains(&ours);
+        match self {
+            Self::Envelope => is_of_packet || matches!(ours, "function" | "payload"),
+            Self::Payload => matches!(ours, "credentials" | "packet"),
+            Self::Credentials => matches!(ours, "username" | "password"),
+            Self::Packet => is_of_packet,
+            Self::Extra => OWN_EXTRA.contains(&ours),
+            Self::Reply => is_of_packet || matches!(ours, "function" | "authStatus" | "results"),
+            Self::AuthStatus => matches!(ours, "authStatusCode" | "authStatusDescription"),
+        }
+    }
+
+    /// Returns where the members of an object or array stand that is called so here; `None` where nothing of it is renamed.
+    #[must_use]
+    pub(crate) fn within(self, ours: &str) -> Option<Self> {
+        match (self, ours) {
+            (Self::Reply, "authStatus") => Some(Self::AuthStatus),
+            (Self::Reply, "results" | "data") => Some(Self::Packet),
+            _ => None,
+        }
+    }
+}
 
 /// The names that a deployment gives to members.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -77,11 +160,14 @@ impl Names {
         self.theirs.get(ours).map_or(ours, String::as_str)
     }
 
-    /// Returns the document's name of what a deployment calls so; `None` where that is the document's name of a member that
-    /// this deployment calls otherwise, and so nothing that is known.
+    /// Returns the document's name of what a deployment calls so in a place; `None` where that is the document's name of a
+    /// member that this deployment calls otherwise, and so nothing that is known.
     #[must_use]
-    pub fn ours<'n>(&'n self, theirs: &'n str) -> Option<&'n str> {
-        let renamed = self.theirs.iter().find(|(_, name)| *name == theirs);
+    pub fn ours<'n>(&'n self, place: Place, theirs: &'n str) -> Option<&'n str> {
+        let renamed = self
+            .theirs
+            .iter()
+            .find(|(ours, name)| *name == theirs && place.has(ours));
         match renamed {
             Some((ours, _)) => Some(ours),
             None => {
@@ -90,7 +176,8 @@ impl Names {
                     "msisdn" => "MSISDN",
                     theirs => theirs,
                 };
-                (!self.theirs.contains_key(known)).then_some(theirs)
+                let is_renamed = self.theirs.contains_key(known) && place.has(known);
+                (!is_renamed).then_some(theirs)
             }
         }
     }

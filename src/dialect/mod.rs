@@ -18,7 +18,7 @@ mod types;
 
 pub use build::{ALIKE, Problem, Values, build};
 pub use keys::{Key, Kind, find, is_table, keys};
-pub use members::{MEMBERS, Names, OWN_EXTRA};
+pub use members::{LEAVABLE, MEMBERS, Names, OWN_EXTRA, Place};
 pub use types::{
     Acknowledgement, AcknowledgementForm, Affects, Algorithm, Authentication, Beside, Call,
     Callbacks, Dialect, EmptyExtra, Encoding, ExtraType, Header, Method, Operation, Replies,

@@ -88,6 +88,27 @@ fn what_contradicts_itself_is_named() {
             "members.narration",
             "a name of its own",
         ),
+        // A reply may have both outside.
+        (
+            &["members.results=receiptNumber"],
+            "members.results",
+            "a name of its own",
+        ),
+        (
+            &["posts.left_out=amount"],
+            "posts.left_out",
+            "no post goes without amount",
+        ),
+        (
+            &["posts.left_out=callbackUrl"],
+            "posts.left_out",
+            "callbacks.address",
+        ),
+        (
+            &["posts.left_out=extraData,pushToOriginator"],
+            "posts.left_out",
+            "callbackUrl left out, too",
+        ),
         (
             &["signing.algorithm=hmac-sha256"],
             "signing.algorithm",
@@ -240,12 +261,12 @@ fn names_lead_both_ways_and_the_documents_name_of_another_member_is_unknown() {
         .names;
     assert_eq!(names.theirs("gatewayTransactionID"), "beepTransactionID");
     assert_eq!(
-        names.ours("beepTransactionID"),
+        names.ours(Place::Packet, "beepTransactionID"),
         Some("gatewayTransactionID")
     );
-    assert_eq!(names.ours("gatewayTransactionID"), None);
-    assert_eq!(names.ours("statusCode"), Some("statusCode"));
-    assert_eq!(names.ours("new"), Some("new"));
+    assert_eq!(names.ours(Place::Packet, "gatewayTransactionID"), None);
+    assert_eq!(names.ours(Place::Packet, "statusCode"), Some("statusCode"));
+    assert_eq!(names.ours(Place::Packet, "new"), Some("new"));
 }
 
 #[test]

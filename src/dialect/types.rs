@@ -257,6 +257,8 @@ pub struct Dialect {
     pub extra_types: BTreeMap<String, ExtraType>,
     /// The members of `extraData` that a payment to a bank must have, as the document writes them.
     pub required_bank_members: BTreeSet<String>,
+    /// The members of a post that are not written, of [`super::LEAVABLE`].
+    pub left_out: BTreeSet<String>,
     /// Fixed headers of every request.
     pub headers: BTreeMap<String, String>,
     /// Headers whose values stand in files, as they are secret.
@@ -278,6 +280,12 @@ impl Dialect {
     #[must_use]
     pub fn call(&self, operation: Operation) -> &Call {
         &self.calls[&operation]
+    }
+
+    /// Returns whether posts have a member that some gateways do not take.
+    #[must_use]
+    pub fn writes(&self, member: &str) -> bool {
+        !self.left_out.contains(member)
     }
 
     /// Returns whether some operation on the payment path carries a token; `by_default` is what the profile says.

@@ -166,7 +166,8 @@ impl Checker {
         recipient
             .extra
             .extend(date::check(layout, record, &mut found));
-        self.wire_form(service.as_ref(), money, &recipient, &mut found);
+        let place = (layout, record);
+        self.wire_form(place, service.as_ref(), money, &recipient, &mut found);
         match (service, stated, country, recipient.msisdn) {
             (Some(service), Some(stated), Some(country), Some(msisdn)) if found.is_clean() => {
                 Ok(Instruction {
@@ -250,6 +251,7 @@ impl Checker {
     /// Looks whether the gateway's dialect can carry the row as it stands.
     fn wire_form(
         &self,
+        (layout, record): (&ColumnMap, &Record),
         service: Option<&Service>,
         money: Option<Money>,
         recipient: &Recipient,
@@ -270,6 +272,19 @@ impl Checker {
                 service.code
             );
             found.add(Field::Amount, message);
+        }
+        for (member, field) in [
+            ("invoiceNumber", Field::InvoiceNumber),
+            ("datePaymentReceived", Field::DatePaymentReceived),
+        ] {
+            let cell = layout.cell(record, field);
+            if wire.left_out.contains(member) && !cell.is_empty() {
+                let message = format!(
+                    "this gateway takes no {member}, and the row would be paid without it: expected nothing, found {}",
+                    quoted(cell)
+                );
+                found.add(field, message);
+            }
         }
         for (name, value) in &recipient.extra {
             let column = || Some(format!("extra.{name}"));

@@ -63,6 +63,8 @@ pub struct WireRules {
     pub extra_types: BTreeMap<String, ExtraType>,
     /// Further names of members of `extraData` that the program writes, in small letters.
     pub own_members: BTreeSet<String>,
+    /// Members that posts leave out, as the document writes them.
+    pub left_out: BTreeSet<String>,
     /// Members of `extraData` that a payment to a bank may lack, as the document writes them.
     pub optional_bank_members: BTreeSet<String>,
 }

@@ -284,3 +284,36 @@ fn how_replies_are_read_stays_with_a_batch_until_a_person_orders_it_otherwise() 
     assert_ne!(world.disburse(&["run", "b", "--yes"]).code, Some(0));
     assert_eq!(sandbox.ledger().executed_once, 5);
 }
+
+/// A dialect in which amounts of this service have no decimals.
+const WHOLE: &str = "written_from = \"a test\"\n[types.decimals]\nB2C_MPESA = 0\n";
+
+#[test]
+fn a_row_that_the_dialect_cannot_say_is_found_before_the_first_post() {
+    let (world, sandbox) = World::with_sandbox(&Setup::default(), &["--faults", "none"]);
+    let row = |reference: &str, amount: &str| {
+        format!("{reference},254712345678,{amount},B2C_MPESA,salary\n")
+    };
+    let rows = [row("R1", "100"), row("R2", "7.50"), row("R3", "0.25")];
+    let header = "reference,msisdn,amount,service_code,narration\n";
+    world.write("batch.csv", &format!("{header}{}", rows.concat()));
+    world.expect(0, &["load", "batch.csv", "--batch", "b"]);
+    world.write("whole.toml", WHOLE);
+    let profile = world.read("disburse.toml");
+    let whole = profile.replacen("username", "dialect = \"whole.toml\"\nusername", 1);
+    world.write("disburse.toml", &whole);
+    let refused = world.expect(2, &["run", "b", "--yes"]);
+    for part in [
+        "2 rows of batch b cannot be said",
+        "line 3, reference R2",
+        "line 4, reference R3",
+        "Nothing was sent",
+    ] {
+        refused.says(part);
+    }
+    assert_eq!(sandbox.ledger().executed_once, 0);
+    // Nothing has left: the batch still goes by the dialect that it was loaded with.
+    world.write("disburse.toml", &profile);
+    world.expect(0, &["run", "b", "--yes"]);
+    assert_eq!(sandbox.ledger().executed_once, 3);
+}

@@ -117,6 +117,23 @@ async fn every_freedom_changes_the_bytes_of_a_post_and_nothing_else() {
             r#""clientReference""#,
         ),
         ("members.packet=payments", r#""packet""#, r#""payments""#),
+        ("posts.left_out=hubID", r#""hubID":"","#, ""),
+        (
+            "posts.left_out=countryCode",
+            r#""countryCode":"KE","hubID""#,
+            r#""hubID""#,
+        ),
+        ("posts.left_out=invoiceNumber", r#""invoiceNumber":"","#, ""),
+        (
+            "posts.left_out=datePaymentReceived",
+            r#""datePaymentReceived":"2026-11-28 03:00:00","#,
+            "",
+        ),
+        (
+            "posts.left_out=pushToOriginator",
+            r#"{"pushToOriginator":false}"#,
+            "{}",
+        ),
         (
             "members.pushToOriginator=push \"it\"",
             r#""pushToOriginator""#,

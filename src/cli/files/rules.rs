@@ -64,6 +64,7 @@ fn wire(settings: &Settings) -> WireRules {
     WireRules {
         decimals: dialect.decimals.clone(),
         extra_types: dialect.extra_types.clone(),
+        left_out: dialect.left_out.clone(),
         own_members: renamed.map(|(_, theirs)| theirs.to_lowercase()).collect(),
         optional_bank_members: BANK_MEMBERS
             .iter()

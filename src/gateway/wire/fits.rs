@@ -22,6 +22,11 @@ pub fn misfit(payment: &Payment, dialect: &Dialect) -> Option<String> {
     if dialect.is_the_document() {
         return None;
     }
+    if let Some(member) = lost_member(row, dialect) {
+        return Some(format!(
+            "it has {member}, which this gateway does not take: it would be paid without it"
+        ));
+    }
     let decimals = dialect.decimals.get(row.service.as_str());
     if let Some(decimals) = decimals
         && !row.money.fits_decimals(*decimals)
@@ -49,6 +54,16 @@ pub fn misfit(payment: &Payment, dialect: &Dialect) -> Option<String> {
             _ => None,
         }
     })
+}
+
+/// Returns the member that a row fills in and posts leave out.
+fn lost_member(row: &Instruction, dialect: &Dialect) -> Option<&'static str> {
+    let filled = [
+        ("invoiceNumber", !row.invoice_number.is_empty()),
+        ("datePaymentReceived", row.date_received().is_some()),
+    ];
+    let lost = |(member, is_filled): &(&str, bool)| *is_filled && !dialect.writes(member);
+    filled.into_iter().find(lost).map(|(member, _)| member)
 }
 
 /// Returns the first member that a payment to a bank must have and lacks.

@@ -3,11 +3,11 @@
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::renamed::{Members, in_our_words};
+use super::renamed::{Members, words_of};
 use super::reply::{
     ENTRIES_MAX, Entry, Object, RawEntry, Unreadable, entry, plain, read_object, read_raw,
 };
-use crate::dialect::{Callbacks, Names};
+use crate::dialect::{Callbacks, Names, Place};
 use crate::gateway::scrub::Scrub;
 
 /// What a callback brings.
@@ -114,7 +114,7 @@ fn descend(
 }
 
 fn packet(raw: &RawValue, names: &Names, scrub: &Scrub) -> Result<Entry, Unreadable> {
-    let renamed = in_our_words(raw.get().as_bytes(), names);
+    let renamed = words_of(Place::Packet, raw.get().as_bytes(), names);
     let read: Result<Object<RawEntry<'_>>, _> = serde_json::from_slice(&renamed);
     let Object(read) = read.map_err(|_| Unreadable::OtherForm)?;
     Ok(entry(read, scrub))

@@ -8,10 +8,8 @@ use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
 use super::reply::ENTRIES_MAX;
-use crate::dialect::Names;
+use crate::dialect::{Names, Place};
 
-/// Objects and arrays whose members are renamed as well. What a payment is told in, such as a narration, is left as it is.
-const ENTERED: [&str; 5] = ["authStatus", "results", "payload", "packet", "data"];
 /// Below this depth nothing is renamed; the interface needs five levels.
 const DEPTH_MAX: usize = 8;
 /// An object with more members than this is left as it is: no reply has as many.
@@ -20,10 +18,15 @@ const MEMBERS_MAX: usize = 1_000;
 /// Stands for a body that cannot be renamed: no reader takes it. Read under the document's names it would say something else.
 const UNREADABLE: &[u8] = b"null";
 
-/// Returns a body with the document's names of its members. What is neither an object nor an array stays as it is: no reader
-/// takes it.
+/// Returns the body of a reply with the document's names of its members. What is neither an object nor an array stays as it is:
+/// no reader takes it. What a payment is told in, such as a narration, is left as it is.
 #[must_use]
 pub fn in_our_words<'b>(body: &'b [u8], names: &Names) -> Cow<'b, [u8]> {
+    words_of(Place::Reply, body, names)
+}
+
+/// The same of what stands in a place.
+pub(super) fn words_of<'b>(place: Place, body: &'b [u8], names: &Names) -> Cow<'b, [u8]> {
     if names.are_the_documents() {
         return Cow::Borrowed(body);
     }
@@ -36,7 +39,7 @@ pub fn in_our_words<'b>(body: &'b [u8], names: &Names) -> Cow<'b, [u8]> {
     let mut out = Vec::with_capacity(body.len());
     let renamed = serde_json::from_slice::<&RawValue>(trimmed)
         .ok()
-        .and_then(|raw| write(raw, names, 0, &mut out));
+        .and_then(|raw| write(raw, (place, names), 0, &mut out));
     match renamed {
         Some(()) => Cow::Owned(out),
         None => Cow::Borrowed(UNREADABLE),
@@ -44,7 +47,12 @@ pub fn in_our_words<'b>(body: &'b [u8], names: &Names) -> Cow<'b, [u8]> {
 }
 
 /// Writes a value with the document's names; `None` where it is too large to be a reply.
-fn write(raw: &RawValue, names: &Names, depth: usize, out: &mut Vec<u8>) -> Option<()> {
+fn write(
+    raw: &RawValue,
+    (place, names): (Place, &Names),
+    depth: usize,
+    out: &mut Vec<u8>,
+) -> Option<()> {
     let json = raw.get();
     match json.as_bytes().first()? {
         b'{' if depth < DEPTH_MAX => {
@@ -53,7 +61,7 @@ fn write(raw: &RawValue, names: &Names, depth: usize, out: &mut Vec<u8>) -> Opti
             let mut first = true;
             for (theirs, value) in members {
                 // The document's name of a member that is called otherwise here says nothing that is known.
-                let Some(ours) = names.ours(&theirs) else {
+                let Some(ours) = names.ours(place, &theirs) else {
                     continue;
                 };
                 if !std::mem::take(&mut first) {
@@ -61,10 +69,9 @@ fn write(raw: &RawValue, names: &Names, depth: usize, out: &mut Vec<u8>) -> Opti
                 }
                 serde_json::to_writer(&mut *out, ours).ok()?;
                 out.push(b':');
-                if ENTERED.contains(&ours) {
-                    write(value, names, depth + 1, out)?;
-                } else {
-                    out.extend_from_slice(value.get().as_bytes());
+                match place.within(ours) {
+                    Some(place) => write(value, (place, names), depth + 1, out)?,
+                    None => out.extend_from_slice(value.get().as_bytes()),
                 }
             }
             out.push(b'}');
@@ -76,7 +83,7 @@ fn write(raw: &RawValue, names: &Names, depth: usize, out: &mut Vec<u8>) -> Opti
                 if index > 0 {
                     out.push(b',');
                 }
-                write(item, names, depth + 1, out)?;
+                write(item, (place, names), depth + 1, out)?;
             }
             out.push(b']');
         }
@@ -227,6 +234,27 @@ mod tests {
         }
         let many = format!("{{{}\"a\":1}}", "\"b\":1,".repeat(MEMBERS_MAX));
         assert_eq!(read(&many, &beep), "null");
+    }
+
+    #[test]
+    fn one_name_may_stand_for_members_of_different_places() {
+        let renamed = [
+            ("packet", "items"),
+            ("results", "items"),
+            ("authStatusCode", "code"),
+            ("authStatusDescription", "text"),
+            ("statusCode", "code"),
+            ("statusDescription", "text"),
+            ("accountNumber", "account"),
+            ("destinationAccountNo", "account"),
+        ];
+        assert_eq!(
+            read(
+                r#"{"authStatus":{"code":131,"text":"in"},"items":[{"code":140,"text":"paid","account":"7","packet":1,"destinationAccountNo":2}]}"#,
+                &renamed
+            ),
+            r#"{"authStatus":{"authStatusCode":131,"authStatusDescription":"in"},"results":[{"statusCode":140,"statusDescription":"paid","accountNumber":"7","packet":1,"destinationAccountNo":2}]}"#
+        );
     }
 
     #[test]

@@ -170,8 +170,18 @@ impl Requests {
         write_text(out, row.service.as_str());
         put(out, &labels.msisdn);
         write_text(out, row.msisdn.as_str());
-        put(out, &labels.invoice_number);
-        write_text(out, &row.invoice_number);
+        let member = |out: &mut Vec<u8>, ours: &str, label: &[u8], value: &str| {
+            if self.dialect.writes(ours) {
+                put(out, label);
+                write_text(out, value);
+            }
+        };
+        member(
+            out,
+            "invoiceNumber",
+            &labels.invoice_number,
+            &row.invoice_number,
+        );
         put(out, &labels.account_number);
         write_text(out, &row.account_number);
         put(out, &labels.payer_transaction_id);
@@ -180,55 +190,66 @@ impl Requests {
         write_amount(out, row.money, &row.service, &self.dialect);
         put(out, &labels.narration);
         write_text(out, &row.narration);
-        put(out, &labels.date_payment_received);
-        match row.date_received() {
-            Some(date) => write_text(out, date),
-            None if self.undated.contains(&row.service) => write_text(out, ""),
-            None => write_text(out, &self.zone.format(payment.received_at)),
+        if self.dialect.writes("datePaymentReceived") {
+            put(out, &labels.date_payment_received);
+            match row.date_received() {
+                Some(date) => write_text(out, date),
+                None if self.undated.contains(&row.service) => write_text(out, ""),
+                None => write_text(out, &self.zone.format(payment.received_at)),
+            }
         }
         put(out, &labels.currency_code);
         write_text(out, row.money.currency.code());
-        put(out, &labels.country_code);
-        write_text(out, row.country.code());
-        put(out, &labels.hub_id);
-        write_text(out, &row.hub_id);
-        put(out, &labels.payment_mode);
-        write_text(out, &row.payment_mode);
-        put(out, &labels.customer_names);
-        write_text(out, &row.customer_names);
+        member(out, "countryCode", &labels.country_code, row.country.code());
+        member(out, "hubID", &labels.hub_id, &row.hub_id);
+        member(out, "paymentMode", &labels.payment_mode, &row.payment_mode);
+        let names = &labels.customer_names;
+        member(out, "customerNames", names, &row.customer_names);
         if let Some(document) = in_packet {
             put(out, &labels.support_document);
             write_text(out, document);
         }
+        let before = out.len();
         put(out, &labels.extra_data);
         let callback_url = outgoing.callback_url.as_deref();
-        match self.extra_data {
+        let is_empty = match self.extra_data {
             ExtraDataForm::Object => self.write_extra(out, row, callback_url, in_extra),
             ExtraDataForm::String => {
                 let mut object = Vec::with_capacity(EXTRA_ROOM);
-                self.write_extra(&mut object, row, callback_url, in_extra);
+                let is_empty = self.write_extra(&mut object, row, callback_url, in_extra);
                 let object = str::from_utf8(&object).expect("members of an object are texts");
                 write_text(out, object);
+                is_empty
             }
+        };
+        if is_empty && !self.dialect.writes("extraData") {
+            out.truncate(before);
         }
         out.push(b'}');
     }
 
+    /// Writes `extraData`; returns whether it holds nothing.
     fn write_extra(
         &self,
         out: &mut Vec<u8>,
         row: &Instruction,
         callback_url: Option<&str>,
         support_document: Option<&str>,
-    ) {
+    ) -> bool {
         let labels = &self.labels;
-        first(out, &labels.push_to_originator);
-        let pushes: &[u8] = match callback_url {
-            Some(_) => b"true",
-            None => b"false",
-        };
-        put(out, pushes);
-        if let Some(url) = callback_url {
+        let start = out.len();
+        out.push(b'{');
+        if self.dialect.writes("pushToOriginator") {
+            put(out, &labels.push_to_originator);
+            let pushes: &[u8] = match callback_url {
+                Some(_) => b"true",
+                None => b"false",
+            };
+            put(out, pushes);
+        }
+        if let Some(url) = callback_url
+            && self.dialect.writes("callbackUrl")
+        {
             put(out, &labels.callback_url);
             write_text(out, url);
         }
@@ -249,7 +270,12 @@ impl Requests {
             out.push(b':');
             write_typed(out, self.dialect.extra_types.get(name), value);
         }
+        // Every member begins with a comma.
+        if out.get(start + 1) == Some(&b',') {
+            out.remove(start + 1);
+        }
         out.push(b'}');
+        out.len() == start + 2
     }
 
     /// Writes a request: the head, the packets, the tail. `country` is that of the payments, where they have one.

@@ -20,7 +20,12 @@ pub(super) fn put(document: &mut Value, dialect: &Dialect) {
         .flat_map(Map::values_mut)
         .filter_map(Value::as_object_mut);
     for operation in operations.flat_map(Map::values_mut) {
-        if let Some(callback) = operation.pointer_mut("/callbacks/paymentStatus") {
+        // A registered address stands in no request.
+        if !dialect.writes("callbackUrl") {
+            operation
+                .as_object_mut()
+                .map(|operation| operation.remove("callbacks"));
+        } else if let Some(callback) = operation.pointer_mut("/callbacks/paymentStatus") {
             *callback = at(callback.take(), dialect);
         }
     }

@@ -47,6 +47,13 @@ fn packet_of(packet: &mut Value, operation: Operation, dialect: &Dialect) {
 }
 
 fn payment(packet: &mut Value, dialect: &Dialect) {
+    for member in &dialect.left_out {
+        match member.as_str() {
+            "extraData" => {}
+            "pushToOriginator" | "callbackUrl" => leave_out(&mut packet["extraData"], member),
+            member => leave_out(packet, member),
+        }
+    }
     let service = packet["serviceCode"].as_str().unwrap_or_default();
     // So many decimals that none of them is lost as a number.
     let amount = match dialect.decimals.get(service) {

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::table::{OPERATIONS, leave_out, schema};
-use crate::dialect::{Dialect, EmptyExtra, ExtraType, Names, Operation};
+use crate::dialect::{Dialect, EmptyExtra, ExtraType, LEAVABLE, Names, Operation};
 use crate::domain::IdentifierForm;
 use crate::sandbox::http::codes::{AUTHENTICATED, NOT_AUTHENTICATED};
 
@@ -27,6 +27,11 @@ pub(super) fn put(document: &mut Value, dialect: &Dialect) {
         request_of(&mut schemas[request], operation, dialect);
     }
     payment(&mut schemas["PaymentPacket"], dialect);
+    for member in ["pushToOriginator", "callbackUrl"] {
+        if !dialect.writes(member) {
+            leave_out(&mut schemas["ExtraData"], member);
+        }
+    }
     for (name, of) in &dialect.extra_types {
         let of = match of {
             ExtraType::Text => "string",
@@ -131,6 +136,19 @@ fn request_of(schema: &mut Value, operation: Operation, dialect: &Dialect) {
 }
 
 fn payment(packet: &mut Value, dialect: &Dialect) {
+    for member in LEAVABLE
+        .into_iter()
+        .filter(|member| !dialect.writes(member))
+    {
+        match member {
+            "extraData" => {
+                if let Some(required) = packet["required"].as_array_mut() {
+                    required.retain(|required| required != member);
+                }
+            }
+            member => leave_out(packet, member),
+        }
+    }
     let members = &mut packet["properties"];
     if dialect.amount_as_text {
         members["amount"] = json!({"type": "string", "pattern": r"^[0-9]+(\.[0-9]+)?$"});

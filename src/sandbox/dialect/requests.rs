@@ -5,7 +5,7 @@ use serde_json::value::RawValue;
 
 use super::json::{Members, array, object, raw};
 use super::seals::{Seals, Shown, authorization};
-use crate::dialect::{self, Dialect, EmptyExtra, ExtraType, Header, MEMBERS, Operation};
+use crate::dialect::{self, Dialect, EmptyExtra, ExtraType, Header, MEMBERS, Operation, Place};
 use crate::domain::IdentifierForm;
 use crate::sandbox::books::tokens::Tokens;
 
@@ -100,7 +100,7 @@ pub(in crate::sandbox) fn judge(
         return Judged::NotAuthenticated(why);
     }
     let read = str::from_utf8(body).map_err(|_| "the body is not UTF-8".to_owned());
-    let envelope = match read.and_then(|text| renamed(dialect, object(text)?)) {
+    let envelope = match read.and_then(|text| renamed(dialect, Place::Envelope, object(text)?)) {
         Ok(envelope) => envelope,
         Err(why) => {
             return Judged::Breaks(format!(
@@ -170,16 +170,18 @@ fn operation(
 }
 
 /// Returns members under the document's names; the document's name of one that is called otherwise here is unknown.
-fn renamed(dialect: &Dialect, members: Members) -> Result<Members, String> {
+fn renamed(dialect: &Dialect, place: Place, members: Members) -> Result<Members, String> {
     let mut out = Members::new();
     for (theirs, value) in members {
+        let known = |ours: &&&str| place.has(ours);
         let ours = MEMBERS
             .iter()
+            .filter(known)
             .find(|ours| dialect.names.theirs(ours) == theirs)
             .map(|ours| (*ours).to_owned());
         let ours = match ours {
             Some(ours) => ours,
-            None if MEMBERS.contains(&theirs.as_str()) => {
+            None if place.has(&theirs) && MEMBERS.contains(&theirs.as_str()) => {
                 let expected = dialect.names.theirs(&theirs);
                 return Err(format!("{theirs} is called {expected} here"));
             }
@@ -201,10 +203,14 @@ fn body_of(
     let payload = envelope.remove("payload").ok_or("payload is missing")?;
     let mut payload = renamed(
         dialect,
+        Place::Payload,
         object(payload.get()).map_err(|why| format!("payload {why}"))?,
     )?;
     let credentials = match (payload.remove("credentials"), has_credentials) {
-        (Some(credentials), true) => Some(raw(&renamed(dialect, object(credentials.get())?)?)),
+        (Some(credentials), true) => {
+            let pair = object(credentials.get())?;
+            Some(raw(&renamed(dialect, Place::Credentials, pair)?))
+        }
         (None, true) => return Err("payload.credentials is missing".to_owned()),
         (Some(_), false) => return Err("payload.credentials does not belong here".to_owned()),
         (None, false) => match shown {
@@ -224,7 +230,7 @@ fn body_of(
         written.push(packet_of(
             dialect,
             operation,
-            renamed(dialect, packet)?,
+            renamed(dialect, Place::Packet, packet)?,
             &envelope,
         )?);
     }
@@ -247,6 +253,7 @@ fn packet_of(
     envelope: &Members,
 ) -> Result<Members, String> {
     if operation == Operation::Post {
+        put_in(dialect, &mut packet, envelope)?;
         check_amount(dialect, &packet)?;
         check_identifier(dialect, &packet)?;
         if dialect.country_of_row {
@@ -275,6 +282,30 @@ fn packet_of(
     };
     packet.extend(extra.map(|extra| ("extraData".to_owned(), extra)));
     Ok(packet)
+}
+
+/// Puts in what posts leave out here, as the document has it, and refuses what does not belong in them.
+fn put_in(dialect: &Dialect, packet: &mut Members, envelope: &Members) -> Result<(), String> {
+    for member in &dialect.left_out {
+        let is_in_extra = Place::Extra.has(member);
+        let may_be_there = is_in_extra || member == "extraData";
+        if !may_be_there && packet.contains_key(member) {
+            return Err(format!("{member} does not belong in a post here"));
+        }
+        let value = match member.as_str() {
+            _ if is_in_extra => continue,
+            "extraData" if packet.contains_key(member) => continue,
+            "extraData" if dialect.extra_data_as_text == Some(true) => raw("{}"),
+            "extraData" => raw(&Members::new()),
+            "countryCode" => envelope
+                .get("countryCode")
+                .cloned()
+                .ok_or("countryCode is missing")?,
+            _ => raw(""),
+        };
+        packet.insert(member.clone(), value);
+    }
+    Ok(())
 }
 
 fn check_identifier(dialect: &Dialect, packet: &Members) -> Result<(), String> {
@@ -329,6 +360,12 @@ fn extra_of(dialect: &Dialect, extra: &RawValue) -> Result<Box<RawValue>, String
         false => extra.get().to_owned(),
     };
     let members = object(&text).map_err(|why| format!("extraData {why}"))?;
+    let mut refused = ["pushToOriginator", "callbackUrl"]
+        .into_iter()
+        .filter(|name| !dialect.writes(name) && members.contains_key(dialect.names.theirs(name)));
+    if let Some(name) = refused.next() {
+        return Err(format!("extraData.{name} does not belong in a post here"));
+    }
     for (name, value) in &members {
         let is_right = match dialect.extra_types.get(name) {
             None => continue,
@@ -341,5 +378,5 @@ fn extra_of(dialect: &Dialect, extra: &RawValue) -> Result<Box<RawValue>, String
             ));
         }
     }
-    Ok(raw(&renamed(dialect, members)?))
+    Ok(raw(&renamed(dialect, Place::Extra, members)?))
 }

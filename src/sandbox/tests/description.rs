@@ -355,6 +355,7 @@ async fn a_sandbox_serves_the_description_of_its_dialect_and_takes_its_examples(
     for (name, text) in SAMPLES {
         let spoken = of_text(text);
         let has_signature = spoken.signing.is_some();
+        let list = spoken.names.theirs("results").to_owned();
         let headers = spoken.headers.clone();
         let bench = Bench::start(Options {
             dialect: Arc::new(spoken),
@@ -399,7 +400,7 @@ async fn a_sandbox_serves_the_description_of_its_dialect_and_takes_its_examples(
                     let reply = request.send().await.unwrap();
                     assert_eq!(reply.status(), 200, "{name} {example}");
                     let reply: Value = serde_json::from_str(&reply.text().await.unwrap()).unwrap();
-                    let results = reply.get("results").or(reply.get("payments")).unwrap();
+                    let results = reply.get(&list).unwrap();
                     assert_eq!(
                         results.as_array().map(Vec::len),
                         Some(1),

@@ -5,5 +5,6 @@ pub(super) mod examples;
 pub(super) mod listed;
 pub(super) mod looked_for;
 pub(super) mod reader;
+pub(super) mod ready;
 pub(super) mod rows;
 pub(super) mod snapshot;
