@@ -124,7 +124,7 @@ pub(super) enum Command {
     Float(FloatArguments),
     /// Upload the supporting document of one payment
     Upload(UploadArguments),
-    /// A first contact with the gateway that moves no money
+    /// A first contact with the gateway: it moves no money, unless --pay names a file to pay
     Probe(ProbeArguments),
     /// Serve the sandbox gateway
     Sandbox(SandboxArguments),

@@ -276,6 +276,13 @@ fn names(read: Read<'_>) -> Result<Names, Problem> {
     for ours in MEMBERS {
         let key = format!("members.{ours}");
         let theirs = read.text(&key);
+        // Letters of any script, and what a keyboard has: a character that nobody sees would never match.
+        let is_seen = |c: char| c.is_alphanumeric() || c == ' ' || c.is_ascii_graphic();
+        if theirs.trim() != theirs || !theirs.chars().all(is_seen) {
+            let expected =
+                "a name without blanks at its ends, and without characters that nobody sees";
+            return Err(problem(&key, expected));
+        }
         if Place::Packet.has(ours) && ours != CURRENCY.1 && theirs.eq_ignore_ascii_case(CURRENCY.0)
         {
             let expected = "another name: a currency is read under this one";
@@ -348,6 +355,14 @@ fn replies(read: Read<'_>) -> Result<Replies, Problem> {
         })
         .collect();
     let description = read.filled("replies.not_found_description");
+    if description
+        .as_ref()
+        .is_some_and(|words| words.trim().is_empty())
+    {
+        let expected =
+            "words: blanks say nothing that could be told apart from a failure of another kind";
+        return Err(problem("replies.not_found_description", expected));
+    }
     let not_found_words = match (
         read.numbers("replies.not_found_code").as_slice(),
         description,

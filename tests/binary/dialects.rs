@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpListener;
 
 use std::os::unix::fs::PermissionsExt as _;
 
@@ -316,4 +318,99 @@ fn a_row_that_the_dialect_cannot_say_is_found_before_the_first_post() {
     world.write("disburse.toml", &profile);
     world.expect(0, &["run", "b", "--yes"]);
     assert_eq!(sandbox.ledger().executed_once, 3);
+}
+
+#[test]
+fn what_a_person_gets_wrong_in_a_dialect_is_explained() {
+    let world = World::new(&Setup::default());
+    for (lines, said) in [
+        ("[limits]\nrate = \"5/s\"\n", "belongs in disburse.toml"),
+        (
+            "[replies]\nnot_found_code = 174\nnot_found_description = \"  \"\n",
+            "blanks say nothing",
+        ),
+        (
+            "[members]\namount = \"am\u{200B}ount\"\n",
+            "characters that nobody sees",
+        ),
+        (
+            "[posts]\nleft_out = [\"amount\"]\n",
+            "no post goes without amount",
+        ),
+    ] {
+        world.write("d.toml", &format!("written_from = \"a test\"\n{lines}"));
+        world.expect(2, &["dialect", "check", "d.toml"]).says(said);
+    }
+    world.write(
+        "d.toml",
+        "written_from = \"a test\"\n[callbacks]\naddress = \"fixed\"\n",
+    );
+    world
+        .expect(0, &["dialect", "check", "d.toml"])
+        .says("settle_on");
+    world
+        .expect(2, &["dialect", "check", "none.toml"])
+        .says("there is no such file");
+    // A mistyped service would have the decimals of its currency.
+    let profile = world.read("disburse.toml");
+    let services = "[services.B2C_MPESA]\nlabel = \"M-Pesa\"\n";
+    let with = profile.replacen("username", "dialect = \"d.toml\"\nusername", 1);
+    world.write("disburse.toml", &format!("{with}\n{services}"));
+    world.write(
+        "d.toml",
+        "written_from = \"a test\"\n[types.decimals]\nB2C_MPSEA = 0\n",
+    );
+    world
+        .expect(2, &["config", "show"])
+        .says("did you mean \"B2C_MPESA\"?");
+}
+
+/// Answers every request with HTTP 200 and no entry, as a gateway does that misses a header.
+fn mute_gateway() -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = BufReader::new(stream.unwrap());
+            let (mut line, mut length) = (String::new(), 0);
+            while stream.read_line(&mut line).is_ok_and(|read| read > 2) {
+                let header = line.to_ascii_lowercase();
+                if let Some(digits) = header.strip_prefix("content-length:") {
+                    length = digits.trim().parse().unwrap();
+                }
+                line.clear();
+            }
+            let _ = stream.read_exact(&mut vec![0; length]);
+            let body = r#"{"authStatus":{"authStatusCode":131},"results":[]}"#;
+            let head = format!(
+                "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\nconnection: close\r\ncontent-length: {}\r\n\r\n",
+                body.len()
+            );
+            let _ = stream
+                .get_mut()
+                .write_all(format!("{head}{body}").as_bytes());
+        }
+    });
+    format!("http://{address}")
+}
+
+#[test]
+fn a_gateway_that_answers_about_nobody_is_named_as_one_that_may_miss_a_header() {
+    let world = World::new(&Setup::default()).towards(&mute_gateway());
+    let rows = rows(1, 154);
+    world.write_rows("batch.csv", &rows);
+    let open = world.disburse(&[
+        "pay",
+        "batch.csv",
+        "--batch",
+        "b",
+        "--yes",
+        "--max-wait",
+        "8s",
+    ]);
+    assert_eq!(open.code, Some(4), "{open:?}");
+    open.says("[header_files]");
+    // Questions without end are told as what they are, and not line by line.
+    let told = world.expect(0, &["explain", "b", &rows[0].reference]);
+    told.says("more lines like it, the last one at ");
 }

@@ -183,6 +183,12 @@ fn check(session: &Session, file: &Path) -> Result<ExitStatus, Error> {
         if differs == 1 { "" } else { "s" },
         if differs == 1 { "s" } else { "" },
     ));
+    let callbacks = &read.dialect.callbacks;
+    if !callbacks.address_per_payment && callbacks.secret.is_none() && callbacks.signing.is_none() {
+        output::note(
+            "callbacks.address = \"fixed\": without a signature or a secret header a profile takes it only with callback.settle_on = \"confirmed\"",
+        );
+    }
     for (key, _, problem) in files {
         if let Some(problem) = problem {
             output::note(&format!(

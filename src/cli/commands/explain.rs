@@ -196,7 +196,11 @@ fn bank_account(row: &Instruction) -> String {
         "" => String::new(),
         code => format!(" ({code})"),
     };
-    format!(", account {number} at {:?}{code}", bank.bank_name)
+    match (bank.bank_name, bank.bank_code) {
+        ("", "") => format!(", account {number}"),
+        ("", code) => format!(", account {number} at bank {code}"),
+        (name, _) => format!(", account {number} at {name:?}{code}"),
+    }
 }
 
 fn print_record(

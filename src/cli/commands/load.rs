@@ -306,6 +306,16 @@ pub(in crate::cli) async fn open_and_load(
 
 /// Says what follows from an order that a batch is presumed posted, where it has begun a recovery.
 async fn say_begun(journal: &Journal, batch: &BatchName) -> Result<(), Error> {
+    let record = Reader::open(journal.path())?.snapshot(batch)?.record()?;
+    output::complain(
+        "warning",
+        &format!(
+            "what was posted before is asked about under the identifiers that originator {} and the dialect's identifiers.form make of these rows: \
+             if the lost journal had another originator or another form, the gateway knows other ones, and every row would be paid again. \
+             Make sure of both before you run the batch",
+            record.originator
+        ),
+    );
     let open = journal.recovery().await?;
     if open.is_some_and(|open| open.cause == Cause::Ordered) {
         recover::say_begun(batch, 0);

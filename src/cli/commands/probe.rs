@@ -33,7 +33,11 @@ pub(in crate::cli) async fn probe(
 ) -> Result<ExitStatus, Error> {
     let number = arguments.number.clone();
     let findings = operation::against(session, arguments.sandbox, async |settings| {
-        let mut findings = vec![token(settings).await?, status(settings).await?];
+        let known = match arguments.sandbox {
+            true => None,
+            false => known_check(session, settings).await?,
+        };
+        let mut findings = vec![token(settings).await?, status(settings, known).await?];
         findings.push(float(settings).await?);
         findings.push(lookup(settings, number.as_deref()).await?);
         findings.push(callback(settings).await?);
@@ -113,7 +117,7 @@ fn told_of(batch: &BatchName, probed: &Probed) -> Told {
                 (Some(code), words) => format!("{code}: {words}"),
                 (None, words) => words.to_owned(),
             };
-            let (text, hint) = answered(batch, *check, &said);
+            let (text, hint) = answered(batch, *check, *code, &said);
             Told {
                 shows_a_check: *check == DuplicateCheck::Refuses,
                 status: ExitStatus::Stopped,
@@ -136,7 +140,12 @@ fn told_of(batch: &BatchName, probed: &Probed) -> Told {
 }
 
 /// Says what the answer to the second post shows, and what to do.
-fn answered(batch: &BatchName, check: DuplicateCheck, said: &str) -> (String, Option<String>) {
+fn answered(
+    batch: &BatchName,
+    check: DuplicateCheck,
+    code: Option<i32>,
+    said: &str,
+) -> (String, Option<String>) {
     match check {
         DuplicateCheck::Refuses => (
             format!(
@@ -158,11 +167,16 @@ fn answered(batch: &BatchName, check: DuplicateCheck, said: &str) -> (String, Op
             format!(
                 "the payment of batch {batch} is paid; what the gateway answered to its second post shows nothing ({said})"
             ),
-            Some(
-                "ask the gateway's people whether the second one was executed. Where they say that this answer is their refusal of a \
-                 duplicate, set its code in [post_codes] to \"duplicate\", and probe again with another row"
-                    .to_owned(),
-            ),
+            Some(match code {
+                Some(code) => format!(
+                    "ask the gateway's people whether the second one was executed. Where they say that {code} is their refusal of a \
+                     duplicate, set it in [post_codes] to \"duplicate\", and probe again with another row"
+                ),
+                None => format!(
+                    "ask the gateway's people whether the second one was executed: nobody heard what became of it. `disburse explain {batch}` \
+                     names the payment; probe again with another row"
+                ),
+            }),
         ),
     }
 }
@@ -234,7 +248,7 @@ async fn token(settings: &Settings) -> Result<Finding, Error> {
 }
 
 /// Asks about an identifier that cannot exist: whatever the answer is, it is how "not found" reads here.
-async fn status(settings: &Settings) -> Result<Finding, Error> {
+async fn status(settings: &Settings, known: Option<DuplicateCheck>) -> Result<Finding, Error> {
     let client = gateway::client(settings)?;
     let id = nobodys(&settings.dialect.dialect);
     let inquiry = Inquiry {
@@ -247,7 +261,21 @@ async fn status(settings: &Settings) -> Result<Finding, Error> {
         &reply,
         &settings.dialect.dialect,
         &gateway::codes(settings),
+        known,
     ))
+}
+
+/// Returns what the journal knows of this gateway's check for duplicates. A first contact needs no journal.
+async fn known_check(
+    session: &Session,
+    settings: &Settings,
+) -> Result<Option<DuplicateCheck>, Error> {
+    if session.journal_path().symlink_metadata().is_err() {
+        return Ok(None);
+    }
+    let home = gateway::home(settings, None)?;
+    let known = session.journal()?.duplicate_probe(home).await?;
+    Ok(known.map(|probe| probe.check))
 }
 
 /// An identifier that nobody has: 80 bits of chance at least.

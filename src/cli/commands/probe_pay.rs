@@ -13,7 +13,7 @@ use crate::cli::session::Session;
 use crate::cli::terminal::ask::{heard, is_attended};
 use crate::cli::terminal::output;
 use crate::domain::{Amount, BatchName, Instruction, Money, Msisdn, Totals};
-use crate::journal::LoadRow;
+use crate::journal::{LoadRow, Reader};
 use crate::ledger::Purpose;
 use crate::ledger::duplicate_check::NotProbed;
 
@@ -68,11 +68,19 @@ pub(in crate::cli) async fn pay_and_probe(
     )?;
     let batch = plan.batch.clone();
     let input = Input::open(&file, &settings)?;
-    if !sandbox {
-        // Nothing is loaded that nobody has confirmed: it would stand in the way of the batch that the row belongs to.
-        if let Some(row) = only_row(&input, &batch).await? {
-            confirm(arguments, &batch, &row).await?;
+    // Asked before a person is: a third post is never made.
+    if load::is_there(session, &batch) {
+        let reader = Reader::open(session.journal_path())?;
+        if reader.snapshot(&batch)?.second_post()?.is_some() {
+            let probed = Probed::Stays(NotProbed::PostedTwice);
+            return Ok(PaidProbe { batch, probed });
         }
+    }
+    // Nothing is loaded that nobody has confirmed: it would stand in the way of the batch that the row belongs to.
+    if let Some(row) = only_row(&input, &batch).await?
+        && !sandbox
+    {
+        confirm(arguments, &batch, &row).await?;
     }
     let (journal, ..) = load::open_and_load(session, &input, plan).await?;
     journal

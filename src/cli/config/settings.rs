@@ -140,8 +140,9 @@ impl Settings {
         })?;
         let sandbox_profile = sandbox.is_some();
         let password = password(&mut layers, sandbox_profile);
+        let names_services = !document.services.is_empty();
         if let Some(sandbox) = sandbox
-            && document.services.is_empty()
+            && !names_services
         {
             document.services = sandbox.services;
             document.others.extend(sandbox.others);
@@ -150,6 +151,9 @@ impl Settings {
         let dialect = dialect::of_entry(layers.entry("dialect"), sandbox_profile)?;
         let profile = Profile::read(&layers)?;
         dialect::compare(&dialect, &layers, &profile)?;
+        if names_services {
+            dialect::know_services(&dialect, &document.services)?;
+        }
         let password_origin = password.as_ref().map(|(_, origin)| origin.clone());
         let shown = shown::collect(&layers, password_origin, document.others);
         let set = shown.iter().filter(|value| value.value.is_some());

@@ -98,6 +98,8 @@ struct Examples {
     conflict: Option<PayerTransactionId>,
     /// A payment without an outcome.
     open: Option<PayerTransactionId>,
+    /// Whether the gateway's last answers about that one had no entry about it.
+    has_no_entry: bool,
     /// What failed, by code.
     failed: ByCode,
     /// Batches that are to be loaded again before what failed is paid anew.
@@ -119,15 +121,21 @@ impl Examples {
             let there: Vec<State> = states.iter().copied().filter(there).collect();
             Ok(snapshot.example(&there)?)
         };
+        let open = some_of(&[
+            State::Posting,
+            State::InDoubt,
+            State::Acknowledged,
+            State::Delivered,
+            State::Conflict,
+        ])?;
+        let has_no_entry = match open {
+            Some(id) => hints::has_no_entry(&snapshot, id)?,
+            None => false,
+        };
         Ok(Self {
             conflict: some_of(&[State::Conflict])?,
-            open: some_of(&[
-                State::Posting,
-                State::InDoubt,
-                State::Acknowledged,
-                State::Delivered,
-                State::Conflict,
-            ])?,
+            open,
+            has_no_entry,
             failed: match standing.of(State::Failed).count {
                 0 => ByCode::default(),
                 _ => journal.to_retry(batch.clone(), None, None).await?.by_code,
@@ -393,6 +401,9 @@ fn verdict(
         verdict == ExitStatus::Stopped || matches!(outcome.summary.ending, Ending::Unreachable(_));
     output::complain(if failed { "error" } else { "warning" }, &why);
     output::complain("hint", &next);
+    if examples.has_no_entry {
+        output::complain("hint", hints::NO_ENTRY);
+    }
     verdict
 }
 

@@ -80,11 +80,18 @@ pub(in crate::cli) fn print(
     reveal: bool,
     zone: &WireZone,
 ) {
+    let mut told = Folded::default();
+    let mut entry_line = |entry: &HistoryEntry| {
+        let sentence = sentence(entry, reveal);
+        told.next(entry.at, &sentence, zone)
+            .iter()
+            .for_each(|line| output::line(line));
+    };
     let mut trail = trail.iter().peekable();
     let left_out = acts.len().saturating_sub(2 * SHOWN);
     for (index, act) in acts.iter().enumerate() {
         while let Some(entry) = trail.next_if(|entry| entry.at < act.at) {
-            entry_line(entry, reveal, zone);
+            entry_line(entry);
         }
         if left_out > 0 && index == SHOWN {
             output::line(&format!(
@@ -96,12 +103,49 @@ pub(in crate::cli) fn print(
             output::line(&format!("  {}  {}", zone.format_named(act.at), text(act)));
         }
     }
-    trail.for_each(|entry| entry_line(entry, reveal, zone));
+    trail.for_each(entry_line);
+    told.end(zone).iter().for_each(|line| output::line(line));
 }
 
-fn entry_line(entry: &HistoryEntry, reveal: bool, zone: &WireZone) {
-    let at = zone.format_named(entry.at);
-    output::line(&format!("  {at}  {}", sentence(entry, reveal)));
+/// Sentences that repeat themselves, such as those of a gateway that is asked for a whole night: the first few are told one by
+/// one, the others as how many there were, and when the last one came.
+#[derive(Default)]
+struct Folded {
+    sentence: String,
+    count: u64,
+    last: Option<Timestamp>,
+}
+
+impl Folded {
+    /// How many equal sentences in a row are told one by one.
+    const ALIKE: u64 = 3;
+
+    fn next(&mut self, at: Timestamp, sentence: &str, zone: &WireZone) -> Vec<String> {
+        let mut lines = Vec::new();
+        if self.sentence != sentence {
+            lines = self.end(zone);
+            sentence.clone_into(&mut self.sentence);
+        }
+        self.count += 1;
+        self.last = Some(at);
+        if self.count <= Self::ALIKE {
+            lines.push(format!("  {}  {sentence}", zone.format_named(at)));
+        }
+        lines
+    }
+
+    fn end(&mut self, zone: &WireZone) -> Vec<String> {
+        let more = self.count.saturating_sub(Self::ALIKE);
+        self.count = 0;
+        match (more, self.last) {
+            (0, _) | (_, None) => Vec::new(),
+            (more, Some(last)) => vec![format!(
+                "    … and {} like it, the last one at {}",
+                output::counted(more, "more line"),
+                zone.format_named(last)
+            )],
+        }
+    }
 }
 
 /// Returns what somebody did, for a person.
@@ -136,6 +180,37 @@ pub(in crate::cli) fn to_json(acts: &[&ActRecord]) -> Vec<Value> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn sentences_that_repeat_themselves_are_told_as_how_many_they_are() {
+        let zone = WireZone::utc();
+        let mut told = Folded::default();
+        let mut lines = Vec::new();
+        for (at, sentence) in [
+            (1, "a"),
+            (2, "b"),
+            (3, "b"),
+            (4, "b"),
+            (5, "b"),
+            (6, "b"),
+            (7, "a"),
+        ] {
+            let at = Timestamp::from_millis(at * 1_000);
+            lines.extend(told.next(at, sentence, &zone));
+        }
+        lines.extend(told.end(&zone));
+        let words: Vec<&str> = lines
+            .iter()
+            .map(|line| line.rsplit("  ").next().unwrap().trim())
+            .collect();
+        assert_eq!(words[..4], ["a", "b", "b", "b"]);
+        assert!(
+            words[4].starts_with("… and 2 more lines like it"),
+            "{words:?}"
+        );
+        assert!(lines[4].contains("00:00:06"), "{lines:?}");
+        assert_eq!(words[5..], ["a"]);
+    }
     use crate::domain::Actor;
 
     fn at(second: i64) -> Timestamp {

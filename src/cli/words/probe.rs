@@ -75,13 +75,19 @@ impl Finding {
 const STEP: &str = "status of an identifier that nobody has";
 
 /// Tells the answer about an identifier that cannot exist.
-pub(in crate::cli) fn of_status(reply: &Reply, dialect: &Dialect, codes: &CodeTable) -> Finding {
+/// `known` is what a probe has shown of the gateway's check for duplicates.
+pub(in crate::cli) fn of_status(
+    reply: &Reply,
+    dialect: &Dialect,
+    codes: &CodeTable,
+    known: Option<DuplicateCheck>,
+) -> Finding {
     let Some(outcome) = reply.outcomes.first() else {
         return Finding::otherwise(STEP, "no answer", Vec::new());
     };
     let said = &outcome.said;
     if let Event::Answer(meaning) = outcome.event {
-        return of_answer(meaning, &said.description, dialect, codes);
+        return of_answer(meaning, &said.description, dialect, codes, known);
     }
     let words = match (said.cause.as_str(), said.description.as_str()) {
         (cause, "") => cause.to_owned(),
@@ -112,6 +118,7 @@ fn of_answer(
     description: &str,
     dialect: &Dialect,
     codes: &CodeTable,
+    known: Option<DuplicateCheck>,
 ) -> Finding {
     let code = meaning.code;
     let told = match description {
@@ -123,11 +130,20 @@ fn of_answer(
     }
     let words = dialect.replies.not_found_words.as_ref();
     if words.is_some_and(|(known, words)| *known == code && words == description) {
+        let counts = match known {
+            Some(DuplicateCheck::Refuses) => {
+                "they count, as a probe has seen that this gateway refuses an identifier that it has"
+            }
+            Some(DuplicateCheck::Accepts) => {
+                "they do not count, as a probe has seen that this gateway takes an identifier a second time: a person decides"
+            }
+            Some(DuplicateCheck::Unclear) | None => {
+                "they count once `disburse probe --pay FILE` has seen that the gateway refuses an identifier that it has, and until then a person decides"
+            }
+        };
         return Finding::expected(
             STEP,
-            format!(
-                "{told}, the dialect's words for \"not found\": they count once `disburse probe --pay FILE` has seen that the gateway refuses an identifier that it has, and until then a person decides"
-            ),
+            format!("{told}, the dialect's words for \"not found\": {counts}"),
         );
     }
     let lines = match code {
@@ -160,7 +176,7 @@ pub(in crate::cli) fn known_check(
     };
     match known {
         None => dialect.replies.not_found_words.as_ref().map(|_| {
-            "check for duplicates: not probed, so that this dialect's words for \"not found\" do not count; `disburse probe --pay FILE` shows \
+            "check for duplicates: not probed with this gateway, account and form of requests, so that this dialect's words for \"not found\" do not count; `disburse probe --pay FILE` shows \
              with one small payment whether the gateway refuses an identifier that it has"
                 .to_owned()
         }),
@@ -294,7 +310,7 @@ mod tests {
                 "results",
             ),
         ] {
-            let finding = of_status(&reply, document, &codes);
+            let finding = of_status(&reply, document, &codes, None);
             assert_eq!(finding.seen, seen, "{finding:?}");
             assert!(
                 finding.lines.join("\n").contains(part),
@@ -313,9 +329,18 @@ mod tests {
         .into();
         let dialect = build(&values, Path::new("")).unwrap();
         let codes = CodeTable::default();
-        let known = of_status(&answered(174, Class::InDoubt, "gone"), &dialect, &codes);
-        assert_eq!(known.seen, Seen::Expected);
-        let other = of_status(&answered(174, Class::InDoubt, "away"), &dialect, &codes);
+        let gone = answered(174, Class::InDoubt, "gone");
+        for (known, part) in [
+            (None, "until then a person decides"),
+            (Some(DuplicateCheck::Refuses), "they count, as a probe"),
+            (Some(DuplicateCheck::Accepts), "they do not count"),
+        ] {
+            let finding = of_status(&gone, &dialect, &codes, known);
+            assert_eq!(finding.seen, Seen::Expected);
+            assert!(finding.told.contains(part), "{part}: {finding:?}");
+        }
+        let away = answered(174, Class::InDoubt, "away");
+        let other = of_status(&away, &dialect, &codes, None);
         assert_eq!(other.seen, Seen::Otherwise);
     }
 }

@@ -39,6 +39,10 @@ fn on_the_wire(cell: &str) -> Option<String> {
         19 => DateTime::strptime("%Y-%m-%d %H:%M:%S", cell.replace('T', " ")).ok()?,
         _ => return None,
     };
+    // A payment of another century is a typing error, and the wire has no leap second.
+    if !(2000..2100).contains(&instant.year()) || cell.ends_with(":60") {
+        return None;
+    }
     Some(instant.strftime("%Y-%m-%d %H:%M:%S").to_string())
 }
 
@@ -54,6 +58,9 @@ mod tests {
             ("2026-11-28T08:05:09", Some("2026-11-28 08:05:09")),
             ("2028-02-29", Some("2028-02-29 00:00:00")),
             ("2026-02-29", None),
+            ("0001-01-01", None),
+            ("9999-12-31", None),
+            ("2026-11-28 23:59:60", None),
             ("2026-11-28 24:00:00", None),
             ("28/11/2026", None),
             ("28-11-2026", None),

@@ -18,6 +18,7 @@ pub(in crate::cli) const TARGET: &str = "disburse::custody";
 pub(in crate::cli::config) enum Holds {
     Configuration,
     Password,
+    Key,
 }
 
 /// What the system says of a file; of a link, of its target.
@@ -50,7 +51,7 @@ fn judge(holds: Holds, seen: Seen, own: u32) -> Judgement {
         Judgement::EverybodyWrites
     } else if seen.mode & 0o020 != 0 {
         Judgement::GroupWrites
-    } else if holds == Holds::Password && seen.mode & 0o044 != 0 {
+    } else if holds != Holds::Configuration && seen.mode & 0o044 != 0 {
         Judgement::OthersRead
     } else {
         Judgement::Fine
@@ -109,7 +110,7 @@ pub(in crate::cli::config) fn check(
 fn mended(holds: Holds) -> &'static str {
     match holds {
         Holds::Configuration => "chmod go-w",
-        Holds::Password => "chmod 600",
+        Holds::Password | Holds::Key => "chmod 600",
     }
 }
 
@@ -130,6 +131,8 @@ fn warn(holds: Holds, judgement: Judgement, path: &Path, seen: Seen) {
             ("its group may write", "this configuration")
         }
         (Judgement::GroupWrites, Holds::Password) => ("its group may write", "this password"),
+        (Judgement::GroupWrites, Holds::Key) => ("its group may write", "this key"),
+        (_, Holds::Key) => ("others may read", "this key"),
         _ => ("others may read", "this password"),
     };
     tracing::warn!(

@@ -13,8 +13,9 @@ use super::source::{self, Source};
 use crate::cli::config::value::kind::{self, quoted};
 use crate::cli::config::value::suggest;
 use crate::cli::config::value::typed::Value as _;
-use crate::cli::config::{Error, Origin, Profile, SettleOn};
+use crate::cli::config::{Error, Origin, Profile, Service, SettleOn};
 use crate::dialect::{self, Dialect, Key, Kind, Operation, Values};
+use crate::domain::ServiceCode;
 
 /// The dialects that the program brings along, and what they were written from.
 pub const BUILT_IN: [(&str, &str); 4] = [
@@ -76,7 +77,19 @@ pub fn read(named: &str, place: &Origin, is_rehearsal: bool) -> Result<DialectSe
         });
     }
     let path = PathBuf::from(named);
-    let text = source::read(&path, is_rehearsal)?;
+    let text = source::read(&path, is_rehearsal).map_err(|error| match error {
+        Error::Read { source, .. } if source.kind() == std::io::ErrorKind::NotFound => {
+            Error::Unknown {
+                place: place.clone(),
+                what: "dialect file",
+                name: named.to_owned(),
+                hint: "there is no such file; a relative path begins at the folder of disburse.toml, or in a flag at the folder of the command. \
+                       disburse dialect list names those that come along"
+                    .to_owned(),
+            }
+        }
+        other => other,
+    })?;
     let folder = path.parent().unwrap_or(Path::new(""));
     parse(named, &Source::new(Some(&path), &text), folder)
 }
@@ -153,6 +166,19 @@ fn read_table(
 
 /// Suggests the key that was meant.
 fn nearest(name: &str) -> String {
+    const OF_THE_CONFIGURATION: [&str; 7] = [
+        "limits",
+        "status_codes",
+        "post_codes",
+        "services",
+        "profiles",
+        "resolution",
+        "repeats",
+    ];
+    let first = name.split('.').next().unwrap_or(name);
+    if OF_THE_CONFIGURATION.contains(&first) {
+        return format!("{first} belongs in disburse.toml, and not in a dialect");
+    }
     let keys = dialect::keys();
     let (table, last) = name.rsplit_once('.').unwrap_or(("", name));
     let here: Vec<&str> = keys
@@ -276,6 +302,31 @@ pub(in crate::cli::config) fn of_entry(
         Some(entry) => read(&entry.text, &entry.origin, is_rehearsal),
         None => read("document", &Origin::Default, is_rehearsal),
     }
+}
+
+/// Refuses decimals of a service that the configuration does not have: with a mistyped name they would count for nothing.
+pub(in crate::cli::config) fn know_services(
+    chosen: &DialectSettings,
+    services: &BTreeMap<ServiceCode, Service>,
+) -> Result<(), Error> {
+    const TABLE: &str = "types.decimals.";
+    let known: Vec<&str> = services.keys().map(ServiceCode::as_str).collect();
+    let named = |key: &String| key.strip_prefix(TABLE).map(str::to_owned);
+    for (key, (_, place)) in &chosen.set {
+        let Some(name) = named(key).filter(|name| !known.contains(&name.as_str())) else {
+            continue;
+        };
+        return Err(Error::Unknown {
+            place: place.clone(),
+            what: "service",
+            hint: format!(
+                "{}: [services] of disburse.toml must name it",
+                suggest::one_of(&name, &known)
+            ),
+            name,
+        });
+    }
+    Ok(())
 }
 
 /// Refuses what the profile and its dialect say against each other.

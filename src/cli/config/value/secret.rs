@@ -80,7 +80,7 @@ pub(in crate::cli) fn read_key(path: &Path) -> Result<SecretSlice<u8>, Error> {
     if !metadata.is_file() {
         return Err(refused("is not a regular file".to_owned()));
     }
-    custody::check(Holds::Password, path, &metadata)?;
+    custody::check(Holds::Key, path, &metadata)?;
     let mut bytes = Vec::new();
     file.take(KEY_MAX as u64 + 1)
         .read_to_end(&mut bytes)
@@ -94,7 +94,7 @@ pub(in crate::cli) fn read_key(path: &Path) -> Result<SecretSlice<u8>, Error> {
             bytes.pop();
         }
     }
-    match bytes.is_empty() {
+    match bytes.trim_ascii().is_empty() {
         true => Err(refused("is empty".to_owned())),
         false => Ok(bytes.into()),
     }

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use super::reader::Snapshot;
 use crate::domain::Payment;
 use crate::journal::Error;
-use crate::journal::sqlite::codec::values::{PAYMENT_COLUMNS, payment_of};
+use crate::journal::sqlite::codec::values::{PAYMENT_COLUMNS, state_number, stored_of};
 use crate::lifecycle::State;
 
 impl Snapshot<'_> {
@@ -18,13 +18,17 @@ impl Snapshot<'_> {
         mut visit: impl FnMut(&Payment) -> ControlFlow<()>,
     ) -> Result<(), Error> {
         let mut statement = self.c.prepare(&format!(
-            "select {PAYMENT_COLUMNS} from life l not indexed cross join instruction i on i.seq = l.seq
-             cross join service s on s.service_id = i.service_id
-             where l.batch_id = ?1 and l.state = ?2 order by l.seq"
+            "select {PAYMENT_COLUMNS} from instruction i cross join service s on s.service_id = i.service_id
+             left join life l on l.seq = i.seq
+             where i.batch_id = ?1 and coalesce(l.state, ?2) = ?2 order by i.seq"
         ))?;
-        let mut rows = statement.query([self.batch_id, State::Ready as i64])?;
+        let mut rows = statement.query([self.batch_id, state_number(State::Ready)])?;
         while let Some(row) = rows.next()? {
-            if visit(&payment_of(row, 0)?).is_break() {
+            // What has no amount is not posted.
+            let Some(payment) = stored_of(row, 0)?.payment() else {
+                continue;
+            };
+            if visit(&payment).is_break() {
                 break;
             }
         }
