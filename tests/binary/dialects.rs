@@ -296,7 +296,7 @@ fn a_row_that_the_dialect_cannot_say_is_found_before_the_first_post() {
     let row = |reference: &str, amount: &str| {
         format!("{reference},254712345678,{amount},B2C_MPESA,salary\n")
     };
-    let rows = [row("R1", "100"), row("R2", "7.50"), row("R3", "0.25")];
+    let rows = [row("R1", "100"), row("R2", "77.50"), row("R3", "50.25")];
     let header = "reference,msisdn,amount,service_code,narration\n";
     world.write("batch.csv", &format!("{header}{}", rows.concat()));
     world.expect(0, &["load", "batch.csv", "--batch", "b"]);
@@ -353,7 +353,7 @@ fn what_a_person_gets_wrong_in_a_dialect_is_explained() {
         .says("there is no such file");
     // A mistyped service would have the decimals of its currency.
     let profile = world.read("disburse.toml");
-    let services = "[services.B2C_MPESA]\nlabel = \"M-Pesa\"\n";
+    let services = "[services.B2C_MPESA]\nkind = \"mobile_money\"\n";
     let with = profile.replacen("username", "dialect = \"d.toml\"\nusername", 1);
     world.write("disburse.toml", &format!("{with}\n{services}"));
     world.write(

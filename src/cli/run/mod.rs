@@ -355,10 +355,7 @@ impl Job<'_> {
         }
         let door = callback_endpoint::open(self.settings, self.options, self.journal).await?;
         self.bills(&client, &home).await?;
-        // A run that only asks posts nothing.
-        if self.orders_lost.is_none() {
-            self.fits_the_dialect().await?;
-        }
+        self.fits_the_dialect().await?;
         let shown = self.journal.shown(self.batch.clone()).await?;
         let declared = self.orders.declared;
         declared
