@@ -9,8 +9,8 @@ use serde_json::Value;
 use super::file::File;
 use super::reference;
 use crate::domain::{
-    Amount, AmountField, Country, Currency, DATE_RECEIVED, Instruction, Money, PaymentKind,
-    ServiceCode,
+    Amount, AmountField, Country, Currency, DATE_RECEIVED, Instruction, Money, NOT_BEFORE, ORIGIN,
+    PaymentKind, ServiceCode, WireZone,
 };
 use crate::intake::{
     COLUMNS, Encoding, FIELD_BYTES_MAX, Format, Options, ROW_BYTES_MAX, Reader, Row, RowError,
@@ -55,6 +55,7 @@ static RULES: LazyLock<Arc<Rules>> = LazyLock::new(|| {
         default_country: Country::from_code("KE"),
         default_currency: Currency::from_code("KES"),
         columns: BTreeMap::from([("Phone".to_owned(), "msisdn".to_owned())]),
+        zone: WireZone::from_name("Africa/Nairobi"),
         ..Rules::default()
     })
 });
@@ -216,7 +217,7 @@ fn good<M: AmountField>(row: &Instruction<M>, currency: Currency) {
             .all(|(name, value)| !name.is_empty() && !value.is_empty())
     );
     let control =
-        |(name, _): &(String, String)| name != DATE_RECEIVED && name.contains(char::is_control);
+        |(name, _): &(String, String)| !is_inner(name) && name.contains(char::is_control);
     assert!(!row.extra.iter().any(control));
     for reserved in ["pushToOriginator", "callbackUrl"] {
         assert!(
@@ -311,6 +312,11 @@ fn is_same<M: AmountField + Clone + PartialEq>(
     found == *expected && found.content_hash() == expected.content_hash()
 }
 
+/// Returns whether a member of `extra` is none of `extraData`.
+fn is_inner(name: &str) -> bool {
+    [DATE_RECEIVED, NOT_BEFORE, ORIGIN].contains(&name)
+}
+
 /// One column of a row.
 struct Cell {
     name: &'static str,
@@ -353,14 +359,21 @@ fn cells<M: AmountField>(row: &Instruction<M>) -> Vec<Cell> {
             is_json: false,
         })
         .collect();
-    cells.extend(row.date_received().map(|text| Cell {
-        name: "date_payment_received",
-        text: text.to_owned(),
-        is_json: false,
-    }));
+    let inner = [
+        ("date_payment_received", row.date_received()),
+        ("not_before", row.not_before_text()),
+        ("origin", row.origin()),
+    ];
+    for (name, text) in inner {
+        cells.extend(text.map(|text| Cell {
+            name,
+            text: text.to_owned(),
+            is_json: false,
+        }));
+    }
     let extra: Vec<_> = extra
         .iter()
-        .filter(|(name, _)| name != DATE_RECEIVED)
+        .filter(|(name, _)| !is_inner(name))
         .collect();
     if !extra.is_empty() {
         // The order of the members is the order they are sent in.
