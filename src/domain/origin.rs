@@ -25,9 +25,8 @@ impl Origin {
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let names: [String; 5] = serde_json::from_str(text).ok()?;
-        let is_name = |name: &String| {
-            name.chars().count() <= NAME_MAX && !name.contains(char::is_control)
-        };
+        let is_name =
+            |name: &String| name.chars().count() <= NAME_MAX && !name.contains(char::is_control);
         if !names.iter().all(is_name) {
             return None;
         }

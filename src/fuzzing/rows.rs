@@ -216,8 +216,7 @@ fn good<M: AmountField>(row: &Instruction<M>, currency: Currency) {
             .iter()
             .all(|(name, value)| !name.is_empty() && !value.is_empty())
     );
-    let control =
-        |(name, _): &(String, String)| !is_inner(name) && name.contains(char::is_control);
+    let control = |(name, _): &(String, String)| !is_inner(name) && name.contains(char::is_control);
     assert!(!row.extra.iter().any(control));
     for reserved in ["pushToOriginator", "callbackUrl"] {
         assert!(
@@ -371,10 +370,7 @@ fn cells<M: AmountField>(row: &Instruction<M>) -> Vec<Cell> {
             is_json: false,
         }));
     }
-    let extra: Vec<_> = extra
-        .iter()
-        .filter(|(name, _)| !is_inner(name))
-        .collect();
+    let extra: Vec<_> = extra.iter().filter(|(name, _)| !is_inner(name)).collect();
     if !extra.is_empty() {
         // The order of the members is the order they are sent in.
         let members = extra.iter().map(|(name, value)| {
