@@ -222,7 +222,14 @@ fn header(
     }
 }
 
+/// Says of a row that is not posted yet when it may be.
+fn scheduled_note(state: State, not_before: Option<&str>) -> Option<String> {
+    let not_before = not_before.filter(|text| state == State::Ready && !text.is_empty())?;
+    Some(format!("not posted before {not_before}"))
+}
+
 fn add_plain(writer: &mut Writer, kinds: &Kinds, payment: &ListedPayment<'_>) -> Result<(), Error> {
+    let note = scheduled_note(payment.state, Some(payment.not_before));
     writer.add(&Entry {
         line: payment.line,
         reference: payment.reference,
@@ -246,6 +253,7 @@ fn add_plain(writer: &mut Writer, kinds: &Kinds, payment: &ListedPayment<'_>) ->
         narration: payment.narration,
         invoice_number: payment.invoice_number,
         bank: payment.bank,
+        note: note.as_deref().unwrap_or_default(),
         ..Entry::default()
     })?;
     Ok(())
@@ -355,6 +363,8 @@ fn add_rejected(
 
 fn note(record: &PaymentRecord, commands: Commands<'_>) -> String {
     let mut parts = Vec::new();
+    let not_before = record.payment.instruction.not_before_text();
+    parts.extend(scheduled_note(record.life.state, not_before));
     if let Some(replaced) = record.replaces {
         parts.push(format!("retry of {replaced}, which had failed"));
     }

@@ -10,6 +10,7 @@ mod control;
 mod elements;
 mod rows;
 mod transfer;
+mod version;
 mod xml;
 
 pub(super) use rows::PainRows;

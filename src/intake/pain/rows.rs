@@ -13,6 +13,7 @@ use super::super::{Error, FIELD_BYTES_MAX};
 use super::control::Control;
 use super::elements::{Fact, Node, child, lost};
 use super::transfer::{Cells, Facts, ID_MAX, NAMES, OURS};
+use super::version::version_of;
 use super::xml::{EXPORT, Place, Xml, refused};
 
 /// Elements within one another.
@@ -20,14 +21,6 @@ const DEPTH_MAX: usize = 64;
 /// Names of elements that are lost, as far as they are told.
 const LOST_MAX: usize = 64;
 const LOST_SHOWN: usize = 12;
-/// What the namespace of a message begins with, and the versions that are read.
-const NAMESPACE: &str = "urn:iso:std:iso:20022:tech:xsd:";
-const VERSIONS: [&str; 4] = [
-    "pain.001.001.03",
-    "pain.001.001.09",
-    "pain.001.001.11",
-    "pain.001.001.12",
-];
 const WHOLE: &str = "export it again, whole";
 
 /// The transfers of a message.
@@ -392,40 +385,8 @@ impl State {
         };
         self.namespace = attribute(start, &declared, at)?.unwrap_or_default();
         self.prefix = prefix.map(str::to_owned);
-        let version = VERSIONS
-            .iter()
-            .find(|version| self.namespace.strip_prefix(NAMESPACE) == Some(version));
-        if let (Some(version), "Document") = (version, name) {
-            self.version = version;
-            return Ok(());
-        }
-        let kind = self.namespace.strip_prefix(NAMESPACE).unwrap_or_default();
-        let known = VERSIONS.join(", ");
-        Err(if kind.starts_with("pain.001.") {
-            refused(
-                Some(at),
-                format!("is {} in a version that is not read", quoted(kind)),
-                format!("export it as one of {known}"),
-            )
-        } else if kind.starts_with("camt.05") {
-            refused(
-                Some(at),
-                format!("is a statement ({}), not payments", quoted(kind)),
-                "disburse reconcile compares a batch with a statement",
-            )
-        } else {
-            refused(
-                Some(at),
-                format!(
-                    "is XML of another kind: {} in the namespace {}",
-                    quoted(name),
-                    quoted(&self.namespace)
-                ),
-                format!(
-                    "{EXPORT}; a pain.001 has the root Document in the namespace {NAMESPACE} with one of {known}"
-                ),
-            )
-        })
+        self.version = version_of(&self.namespace, name, at)?;
+        Ok(())
     }
 
     fn other_message(&self, name: &str, at: Place) -> Error {

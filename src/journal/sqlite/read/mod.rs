@@ -6,4 +6,5 @@ pub(super) mod listed;
 pub(super) mod looked_for;
 pub(super) mod reader;
 pub(super) mod rows;
+pub(super) mod scheduled;
 pub(super) mod snapshot;
