@@ -8,6 +8,8 @@ const NAME_MAX: usize = 140;
 /// The names of a payment in the message that it came in: whoever sent that knows the payment by them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Origin {
+    /// The kind of message and its version, as `pain.001.001.09`.
+    pub kind: String,
     /// The message (`MsgId`).
     pub message: String,
     /// The block of payments within it (`PmtInfId`).
@@ -24,15 +26,16 @@ impl Origin {
     /// Reads what [`fmt::Display`] has written; `None` for any other text.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
-        let names: [String; 5] = serde_json::from_str(text).ok()?;
+        let names: [String; 6] = serde_json::from_str(text).ok()?;
         let is_name =
             |name: &String| name.chars().count() <= NAME_MAX && !name.contains(char::is_control);
         if !names.iter().all(is_name) {
             return None;
         }
-        let [message, block, instruction, end_to_end, uetr] = names;
-        let is_whole = !message.is_empty() && !block.is_empty();
+        let [kind, message, block, instruction, end_to_end, uetr] = names;
+        let is_whole = ![&kind, &message, &block].iter().any(|name| name.is_empty());
         is_whole.then_some(Self {
+            kind,
             message,
             block,
             instruction,
@@ -46,6 +49,7 @@ impl Origin {
 impl fmt::Display for Origin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names = [
+            &self.kind,
             &self.message,
             &self.block,
             &self.instruction,
@@ -63,21 +67,23 @@ mod tests {
     #[test]
     fn names_are_read_as_they_were_written_and_nothing_else_is() {
         let origin = Origin {
+            kind: "pain.001.001.09".to_owned(),
             message: "M\"1".to_owned(),
             block: "P,1".to_owned(),
             end_to_end: "NOTPROVIDED".to_owned(),
             ..Origin::default()
         };
         assert_eq!(Origin::parse(&origin.to_string()), Some(origin));
-        let long = format!("[\"{}\",\"p\",\"\",\"\",\"\"]", "m".repeat(141));
+        let long = format!("[\"k\",\"{}\",\"p\",\"\",\"\",\"\"]", "m".repeat(141));
         for wrong in [
             "",
             "[]",
             "x",
-            "[\"m\",\"p\",\"\",\"\"]",
-            "[\"\",\"p\",\"\",\"\",\"\"]",
-            "[\"m\",\"\",\"\",\"\",\"\"]",
-            "[\"m\\n\",\"p\",\"\",\"\",\"\"]",
+            "[\"k\",\"m\",\"p\",\"\",\"\"]",
+            "[\"k\",\"\",\"p\",\"\",\"\",\"\"]",
+            "[\"k\",\"m\",\"\",\"\",\"\",\"\"]",
+            "[\"\",\"m\",\"p\",\"\",\"\",\"\"]",
+            "[\"k\",\"m\\n\",\"p\",\"\",\"\",\"\"]",
             &long,
         ] {
             assert_eq!(Origin::parse(wrong), None, "{wrong}");

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use super::report_pain002;
 use crate::cli::Error;
 use crate::cli::arguments::ReportArguments;
 use crate::cli::exit::ExitStatus;
@@ -10,7 +11,7 @@ use crate::cli::files::failed_rows::{self, FailedRows};
 use crate::cli::session::{Commands, Session, batch_name};
 use crate::cli::terminal::output;
 use crate::cli::words::waiting;
-use crate::domain::{BankAccount, BatchName, ControlTotals, PaymentKind, WireZone};
+use crate::domain::{BankAccount, BatchName, ControlTotals, Origin, PaymentKind, WireZone};
 use crate::journal::{
     ActRecord, BatchRecord, ListedPayment, ListedRow, PaymentRecord, Reader, ReconciliationRecord,
     RejectedRow, ReportRow, Standing, UnpricedRecord,
@@ -31,7 +32,17 @@ pub(in crate::cli) async fn report(
             &crate::cli::commands::recover::missed_text(&missed),
         );
     }
-    let written = write(session, &batch, &arguments.out).await?;
+    if let Some(file) = &arguments.pain002 {
+        let told = report_pain002::write(session, &batch, file, arguments.message.as_deref())?;
+        match (&arguments.out, session.common.json) {
+            (None, true) => output::json(&told.to_json()),
+            _ => output::line_unless(session.common.json, &told.to_text()),
+        }
+    }
+    let Some(out) = &arguments.out else {
+        return Ok(ExitStatus::Done);
+    };
+    let written = write(session, &batch, out).await?;
     let paths = &written.paths;
     if session.common.json {
         output::json(&serde_json::json!({
@@ -223,7 +234,7 @@ fn header(
 }
 
 /// Says of a row that is not posted yet when it may be.
-fn scheduled_note(state: State, not_before: Option<&str>) -> Option<String> {
+pub(in crate::cli) fn scheduled_note(state: State, not_before: Option<&str>) -> Option<String> {
     let not_before = not_before.filter(|text| state == State::Ready && !text.is_empty())?;
     Some(format!("not posted before {not_before}"))
 }
@@ -326,6 +337,12 @@ fn add_unpriced(writer: &mut Writer, record: &UnpricedRecord) -> Result<(), Erro
         ..Entry::default()
     })?;
     Ok(())
+}
+
+/// Returns what the message called a rejected row that it came in.
+pub(in crate::cli) fn rejected_origin(row: &RejectedRow) -> Option<Origin> {
+    let cells: serde_json::Value = serde_json::from_str(&row.cells).ok()?;
+    Origin::parse(cells["origin"].as_str()?)
 }
 
 /// Of the cells of a rejected row no more is shown: nothing has held them to the limits of the wire.

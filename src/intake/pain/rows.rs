@@ -12,7 +12,7 @@ use super::super::text::quoted;
 use super::super::{Error, FIELD_BYTES_MAX};
 use super::control::Control;
 use super::elements::{Fact, Node, child, lost};
-use super::transfer::{Cells, Facts, ID_MAX, NAMES, OURS};
+use super::transfer::{Cells, Facts, ID_MAX, NAMES, Named, OURS};
 use super::version::version_of;
 use super::xml::{EXPORT, Place, Xml, refused};
 
@@ -539,8 +539,11 @@ impl State {
         let amount = self.transfer.text(fact);
         self.whole.add(amount, at);
         self.part.add(amount, at);
-        let message = self.header.text(Fact::MessageId);
-        self.cells.fill(&self.transfer, &self.block, message);
+        let named = Named {
+            kind: self.version,
+            message: self.header.text(Fact::MessageId),
+        };
+        self.cells.fill(&self.transfer, &self.block, named);
         for name in self.cells.lost(self.used.as_deref()) {
             if self.lost.len() < LOST_MAX && !self.lost.iter().any(|lost| lost == name) {
                 self.lost.push(name.to_owned());

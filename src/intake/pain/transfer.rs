@@ -178,6 +178,15 @@ pub(super) struct Cells {
     pub(super) loses_agent: bool,
 }
 
+/// What a message is called.
+#[derive(Clone, Copy)]
+pub(super) struct Named<'a> {
+    /// Its kind and version.
+    pub(super) kind: &'a str,
+    /// Its own name (`MsgId`).
+    pub(super) message: &'a str,
+}
+
 /// Whom a transfer pays.
 #[derive(Debug, PartialEq, Eq)]
 enum Payee {
@@ -193,7 +202,7 @@ enum Payee {
 
 impl Cells {
     /// Fills the cells with a transfer of a block.
-    pub(super) fn fill(&mut self, transfer: &Facts, block: &Facts, message: &str) {
+    pub(super) fn fill(&mut self, transfer: &Facts, block: &Facts, message: Named<'_>) {
         self.texts.iter_mut().for_each(String::clear);
         self.places = [None; NAMES.len()];
         self.flaws.clear();
@@ -335,12 +344,12 @@ impl Cells {
     }
 
     /// Notes what the message calls the transfer: the answer to it repeats that.
-    fn origin(&mut self, transfer: &Facts, block: &Facts, message: &str) {
-        let named = [
+    fn origin(&mut self, transfer: &Facts, block: &Facts, named: Named<'_>) {
+        let ids = [
             (Fact::InstructionId, "InstrId"),
             (Fact::EndToEndId, "EndToEndId"),
         ];
-        for (fact, name) in named {
+        for (fact, name) in ids {
             let characters = transfer.text(fact).chars().count();
             if characters > ID_MAX {
                 let message =
@@ -359,7 +368,8 @@ impl Cells {
             return;
         }
         let origin = Origin {
-            message: message.to_owned(),
+            kind: named.kind.to_owned(),
+            message: named.message.to_owned(),
             block: block.text(Fact::BlockId).to_owned(),
             instruction: transfer.text(Fact::InstructionId).to_owned(),
             end_to_end: transfer.text(Fact::EndToEndId).to_owned(),
@@ -532,7 +542,11 @@ mod tests {
             (Fact::Day, "2026-12-01"),
         ];
         let block = [block, &common].concat();
-        cells.fill(&transfer, &facts(&block), "M1");
+        let named = Named {
+            kind: "pain.001.001.09",
+            message: "M1",
+        };
+        cells.fill(&transfer, &facts(&block), named);
         cells
     }
 
@@ -570,7 +584,10 @@ mod tests {
                 ("bank_account_name", "Wanjiku"),
                 ("bank_account_number", "0123456"),
                 ("not_before", "2026-12-01"),
-                ("origin", "[\"M1\",\"B1\",\"\",\"E1\",\"\"]"),
+                (
+                    "origin",
+                    "[\"pain.001.001.09\",\"M1\",\"B1\",\"\",\"E1\",\"\"]"
+                ),
             ]
         );
         let wallet = [
@@ -591,7 +608,10 @@ mod tests {
                 ("currency_code", "KES"),
                 ("msisdn", "+254-712345678"),
                 ("not_before", "2026-12-01"),
-                ("origin", "[\"M1\",\"B1\",\"\",\"NOTPROVIDED\",\"\"]"),
+                (
+                    "origin",
+                    "[\"pain.001.001.09\",\"M1\",\"B1\",\"\",\"NOTPROVIDED\",\"\"]"
+                ),
             ]
         );
         assert_eq!(cells.lost(None).collect::<Vec<_>>(), ["ChrgBr", "CdtrAgt"]);

@@ -75,7 +75,8 @@ fn every_version_says_the_same() {
             Some("2026-12-01T00:00:00+03:00"),
             "{version}"
         );
-        assert_eq!(row.origin(), Some("[\"M1\",\"B1\",\"\",\"E1\",\"\"]"));
+        let origin = format!("[\"pain.001.001.{version}\",\"M1\",\"B1\",\"\",\"E1\",\"\"]");
+        assert_eq!(row.origin(), Some(origin.as_str()));
         // Neither is sent.
         assert_eq!(row.extra_members().count(), 0);
     }
@@ -435,7 +436,7 @@ fn a_layout_names_the_service_by_what_the_message_says() {
     assert_eq!(errors(&again), [""; 0]);
     assert_eq!(
         good(&again[0]).origin(),
-        Some("[\"M1\",\"B1\",\"\",\"E3\",\"\"]")
+        Some("[\"pain.001.001.09\",\"M1\",\"B1\",\"\",\"E3\",\"\"]")
     );
     assert_eq!(
         good(&again[0]).not_before_text(),

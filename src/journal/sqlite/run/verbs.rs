@@ -334,10 +334,12 @@ fn next_post(
     let mut rows = statement.query([batch_id, lane, NEVER, NEXT_MAX, instruction, bill])?;
     let mut scheduled = None;
     while let Some(row) = rows.next()? {
-        let not_before: Option<i64> = row.get(1)?;
-        match not_before.filter(|at| !may_leave(stamp(Some(*at)), now)) {
+        let (due_at, not_before): (i64, Option<i64>) = (row.get(0)?, row.get(1)?);
+        // What is due and names a later time is put off by the claim that meets it.
+        let waits = due_at > now.as_millis() && !may_leave(stamp(not_before), now);
+        match not_before.filter(|_| waits) {
             Some(at) => scheduled = [scheduled, Some(at)].into_iter().flatten().min(),
-            None => return Ok((Some(row.get(0)?), scheduled)),
+            None => return Ok((Some(due_at), scheduled)),
         }
     }
     Ok((None, scheduled))
