@@ -7,6 +7,7 @@ use quick_xml::events::Event;
 
 use super::super::source::Source;
 use super::super::{Error, ROW_BYTES_MAX};
+use crate::ledger::likeness::is_invisible;
 
 /// The most bytes between two tags, or in one.
 const PIECE_BYTES_MAX: usize = ROW_BYTES_MAX;
@@ -39,6 +40,20 @@ pub(super) fn refused(
     }
 }
 
+/// The most characters of the parser's own words that an error repeats.
+const CAUSE_MAX: usize = 160;
+
+/// Refuses what is no XML. The parser repeats names of the file, which may hold anything.
+pub(super) fn unreadable(at: Place, cause: &str) -> Error {
+    let shown = |c: char| match c.is_control() || is_invisible(c) {
+        true => '?',
+        false => c,
+    };
+    let cause: String = cause.chars().map(shown).take(CAUSE_MAX).collect();
+    let what = format!("cannot be read as XML: {cause}");
+    refused(Some(at), what, "export it again, whole")
+}
+
 /// What to do about a file that is no message of this kind.
 pub(super) const EXPORT: &str = "export the payments as a pain.001 message, as CSV or as JSON: of XML files no other kind is read";
 
@@ -46,6 +61,8 @@ pub(super) const EXPORT: &str = "export the payments as a pain.001 message, as C
 struct Text {
     source: Source,
     place: Place,
+    /// Where the last event ended.
+    begin: Place,
     /// Bytes since the last event.
     piece: usize,
     /// Why the source could not be read.
@@ -66,10 +83,8 @@ impl BufRead for Text {
     fn fill_buf(&mut self) -> io::Result<&[u8]> {
         if self.piece > PIECE_BYTES_MAX {
             self.failure = Some(refused(
-                Some(self.place),
-                format!(
-                    "has a text, a tag or a comment of more than {PIECE_BYTES_MAX} bytes, which ends here or later"
-                ),
+                Some(self.begin),
+                format!("has a text, a tag or a comment of more than {PIECE_BYTES_MAX} bytes"),
                 EXPORT,
             ));
             return Err(io::Error::other("too long"));
@@ -113,6 +128,7 @@ impl Xml {
         let mut reader = Reader::from_reader(Text {
             source,
             place: Place { line: 1, column: 1 },
+            begin: Place { line: 1, column: 1 },
             piece: 0,
             failure: None,
         });
@@ -134,17 +150,14 @@ impl Xml {
     /// What the source reports, and text that is no XML.
     pub(super) fn next(&mut self) -> Result<(Place, Event<'_>), Error> {
         self.buffer.clear();
-        self.reader.get_mut().piece = 0;
         let place = self.reader.get_ref().place;
+        let text = self.reader.get_mut();
+        (text.piece, text.begin) = (0, place);
         match self.reader.read_event_into(&mut self.buffer) {
             Ok(event) => Ok((place, event)),
             Err(error) => Err(match self.reader.get_mut().failure.take() {
                 Some(failure) => failure,
-                None => refused(
-                    Some(place),
-                    format!("cannot be read as XML: {error}"),
-                    "export it again, whole",
-                ),
+                None => unreadable(place, &error.to_string()),
             }),
         }
     }
