@@ -127,7 +127,7 @@ fn read(bytes: &[u8], options: &Options, step: usize) -> File {
                 }
             }
             for note in reader.notes() {
-                super::assert_shown(&note, 200);
+                super::assert_shown(&note, 700);
             }
         }
         Err(error) => file.error = Some(error),

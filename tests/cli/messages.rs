@@ -46,8 +46,8 @@ fn a_message_is_checked_paid_and_answered() {
         said.out
     );
     for part in [
-        "pain.001.001.09, message \"WAGES-2026-11\": 6 transfers in 2 blocks that add up to 468660.97, as it says",
-        "not carried to the gateway, and without effect: DbtrAcct, CtgyPurp",
+        "pain.001.001.09, message \"WAGES-2026-11\": 6 transfers in 2 blocks that add up to 468657.15, as it says",
+        "not carried to the gateway, and without effect: CtgyPurp, DbtrAcct",
     ] {
         assert!(said.err.contains(part), "{part}\n{}", said.err);
     }

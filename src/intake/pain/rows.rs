@@ -14,7 +14,7 @@ use super::control::Control;
 use super::elements::{Fact, Node, child, lost};
 use super::transfer::{Cells, Facts, ID_MAX, NAMES, Named, OURS};
 use super::version::version_of;
-use super::xml::{EXPORT, Place, Xml, refused};
+use super::xml::{EXPORT, Place, Xml, refused, unreadable};
 
 /// Elements within one another.
 const DEPTH_MAX: usize = 64;
@@ -648,8 +648,7 @@ fn assert_name(facts: &Facts, fact: Fact, name: &str) -> Result<(), Error> {
 fn attribute(start: &BytesStart<'_>, name: &str, at: Place) -> Result<Option<String>, Error> {
     let mut found = None;
     for attribute in start.attributes() {
-        let attribute = attribute
-            .map_err(|error| refused(Some(at), format!("cannot be read as XML: {error}"), WHOLE))?;
+        let attribute = attribute.map_err(|error| unreadable(at, &error.to_string()))?;
         if attribute.key.as_ref() == name {
             found = Some(attribute.value.into_owned());
         }

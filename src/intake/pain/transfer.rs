@@ -271,7 +271,7 @@ impl Cells {
                 "expected an amount in the currency that is paid (InstdAmt), found the equivalent of {} {} (EqvtAmt): what is paid would \
                  depend on a rate that nobody has stated",
                 quoted(transfer.text(Fact::EquivalentAmount)),
-                transfer.currencies[1]
+                quoted(&transfer.currencies[1])
             )));
         } else if transfer.place(Fact::Amount).is_some() && transfer.currencies[0].is_empty() {
             let message = "expected the currency of InstdAmt (Ccy), found nothing";
@@ -425,6 +425,19 @@ fn contact(transfer: &Facts) -> Option<Fact> {
         .find(|fact| !transfer.text(*fact).is_empty())
 }
 
+/// Returns whether a transfer names the creditor's bank, or an account there, were it an empty one.
+fn names_a_bank(transfer: &Facts) -> bool {
+    [
+        Fact::Bic,
+        Fact::Member,
+        Fact::BankName,
+        Fact::Iban,
+        Fact::Other,
+    ]
+    .into_iter()
+    .any(|fact| transfer.place(fact).is_some())
+}
+
 /// Decides whom a transfer pays. A proxy is another name of the account, so that both are to be the same.
 fn payee(transfer: &Facts) -> Payee {
     let by_proxy =
@@ -445,6 +458,8 @@ fn payee(transfer: &Facts) -> Payee {
         (Some(phone), Some(account)) if digits(phone) != digits(account) => Payee::Open,
         (Some(phone), _) => Payee::Phone(phone),
         (None, Some(account)) => Payee::Account(account),
+        // Whoever names a bank, or an account that is none, did not mean the phone.
+        (None, None) if names_a_bank(transfer) => Payee::Nobody,
         (None, None) => contact(transfer).map_or(Payee::Nobody, Payee::Phone),
     }
 }
@@ -473,6 +488,9 @@ mod tests {
             (&[(Other, "0123"), (Mobile, phone)], Payee::Account(Other)),
             (&[(Mobile, phone)], Payee::Phone(Mobile)),
             (&[(Phone, phone)], Payee::Phone(Phone)),
+            (&[(Other, ""), (Mobile, phone)], Payee::Nobody),
+            (&[(Other, "NOTPROVIDED"), (Mobile, phone)], Payee::Nobody),
+            (&[(Fact::Bic, "BANKKENA"), (Mobile, phone)], Payee::Nobody),
             (&[(Phone, "+254-20"), (Mobile, phone)], Payee::Phone(Mobile)),
             (&[(ProxyType, "TELE"), (Proxy, phone)], Payee::Phone(Proxy)),
             (

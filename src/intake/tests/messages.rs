@@ -161,7 +161,7 @@ fn mistakes_are_named_by_line_column_and_element() {
         "6:61: InstdAmt (amount): expected digits",
         "7:1: phone number (msisdn): expected an account (CdtrAcct/Id) or a phone number",
         "8:146: phone number (msisdn): expected 12 digits for KE",
-        "9:1: expected an amount in the currency that is paid (InstdAmt), found the equivalent of \"5\" EUR (EqvtAmt)",
+        "9:1: expected an amount in the currency that is paid (InstdAmt), found the equivalent of \"5\" \"EUR\" (EqvtAmt)",
     ];
     assert_eq!(found.len(), expected.len(), "{found:#?}");
     for expected in expected {

@@ -77,7 +77,7 @@ async fn a_row_is_handed_out_at_its_time_and_not_before() {
     assert_eq!(named(&world.claim(token, 10, 100).await), ["EMP-2"]);
     assert_eq!(scheduled(&world, 0), Scheduled::default());
     world.assert_adds_up();
-    assert_sound(&world.path);
+    assert_sound(&world);
 }
 
 #[tokio::test]
@@ -116,7 +116,7 @@ async fn many_rows_that_wait_keep_none_back_that_is_due() {
     assert_eq!(named(&world.claim(token, 5, 20).await), ["EMP-3002"]);
     assert_eq!(scheduled(&world, 20).count, 3_000);
     world.assert_adds_up();
-    assert_sound(&world.path);
+    assert_sound(&world);
 }
 
 #[tokio::test]

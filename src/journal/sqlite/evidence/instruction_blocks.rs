@@ -26,7 +26,7 @@ const INSTRUCTION: &str = "i.service_id, i.seq, i.load_id, i.line, i.identifier,
      i.invoice_number, i.payment_mode, i.hub_id, i.extra, i.document, i.document_folder, i.as_due, i.not_before";
 
 /// Where the time stands before which a row is not posted. Rows without one are hashed as earlier versions did.
-const NOT_BEFORE_AT: usize = 23;
+const NOT_BEFORE_AT: usize = 22;
 
 /// Where the columns of a payment begin, the first of which is the service.
 const PAYMENT_AT: usize = 2;
