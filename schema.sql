@@ -78,10 +78,13 @@ create table instruction (
     document_folder text,                   -- where a relative path in `document` starts: the absolute folder of the batch file;
                                             -- null: it was not kept
     as_due         integer not null default 0    -- 1: the file has no amount for the row
-        check (as_due = 1 or as_due = 0 and amount is not null)
+        check (as_due = 1 or as_due = 0 and amount is not null),
+    not_before     integer                  -- not posted before; null: at once
 ) strict;
 -- Few rows have a document, and a run looks for those that are not uploaded yet.
 create index instruction_with_document on instruction (batch_id, seq) where document is not null;
+-- Rows that wait for their time are few, or a file is all of them.
+create index scheduled on instruction (batch_id, not_before) where not_before is not null;
 create index unpriced on instruction (batch_id, seq) where amount is null;
 create index taken_from_bill on instruction (service_id, coalesce(account_number, msisdn), seq) where as_due = 1;
 create trigger instruction_is_never_changed before update on instruction

@@ -338,8 +338,14 @@ pub(super) struct ReportArguments {
     /// The batch
     pub batch: String,
     /// Folder of the report
-    #[arg(long, value_name = "DIR")]
-    pub out: PathBuf,
+    #[arg(long, value_name = "DIR", required_unless_present = "pain002")]
+    pub out: Option<PathBuf>,
+    /// Also, or instead of it: the answer to a pain.001 message that the batch was loaded from, as a pain.002
+    #[arg(long, value_name = "FILE")]
+    pub pain002: Option<PathBuf>,
+    /// The message that is answered (MsgId) [default: the only one]
+    #[arg(long, value_name = "ID", requires = "pain002")]
+    pub message: Option<String>,
 }
 
 /// One payment, as a person names it.

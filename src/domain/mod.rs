@@ -15,6 +15,7 @@ mod identifier_form;
 mod identifier_scheme;
 mod ids;
 mod msisdn;
+mod origin;
 mod payment;
 mod pulse;
 mod response_details;
@@ -35,9 +36,10 @@ pub use identifier_form::{
 pub use identifier_scheme::{IdentifierScheme, RowKey};
 pub use ids::{BatchName, GatewayTransactionId, IdError, Originator, Reference, ServiceCode};
 pub use msisdn::{Country, Line, Msisdn, MsisdnError};
+pub use origin::Origin;
 pub use payment::{
-    AmountField, BANK_MEMBERS, BankAccount, DATE_RECEIVED, DocumentPath, Instruction, Payment,
-    PaymentKind, UnknownKind, Unpriced,
+    AmountField, BANK_MEMBERS, BankAccount, DATE_RECEIVED, DocumentPath, Instruction, NOT_BEFORE,
+    ORIGIN, Payment, PaymentKind, UnknownKind, Unpriced,
 };
 pub use pulse::Pulse;
 pub use response_details::{Member, Named, ResponseDetails};

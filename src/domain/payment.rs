@@ -305,10 +305,16 @@ impl<M: AmountField> Instruction<M> {
             let column = match column {
                 Some((column, _)) => (*column).to_owned(),
                 None if name == DATE_RECEIVED => "date_payment_received".to_owned(),
+                None if name == NOT_BEFORE => "not_before".to_owned(),
                 None => format!("extra.{name}"),
             };
             cells.push((column, value.clone()));
         }
+        // Who mends the row answers for it in the same message.
+        cells.extend(
+            self.origin()
+                .map(|origin| ("origin".to_owned(), origin.to_owned())),
+        );
         cells
     }
 }
@@ -316,6 +322,16 @@ impl<M: AmountField> Instruction<M> {
 /// The name, in `extra`, of the `datePaymentReceived` that a row has in a column: part of the row, and no member of `extraData`. No row
 /// can write a member of that name.
 pub const DATE_RECEIVED: &str = "\u{1f}datePaymentReceived";
+
+/// The name, in `extra`, of the time before which a row is not to be posted: part of the row, and no member of `extraData`.
+pub const NOT_BEFORE: &str = "\u{1f}notBefore";
+
+/// The name, in `extra`, of what the message called a row that it came in: never sent, and no part of the row's identity, as the same
+/// payment may come in a message of another name.
+pub const ORIGIN: &str = "\t\u{1f}origin";
+
+/// What in the name of a member of `extra` says that it is none of `extraData`.
+const INNER: char = '\u{1f}';
 
 /// Stands in front of the name of a member of `extra` that does not come from the row. No row can write it.
 const SUPPLIED: char = '\t';
@@ -331,15 +347,38 @@ impl<M> Instruction<M> {
     /// Returns what the row says of `datePaymentReceived`, as the wire has it.
     #[must_use]
     pub fn date_received(&self) -> Option<&str> {
-        let date = self.extra.iter().find(|(name, _)| name == DATE_RECEIVED);
-        date.map(|(_, text)| text.as_str())
+        self.inner(DATE_RECEIVED)
+    }
+
+    /// Returns the time before which the row is not to be posted, as it is kept: RFC 3339.
+    #[must_use]
+    pub fn not_before_text(&self) -> Option<&str> {
+        self.inner(NOT_BEFORE)
+    }
+
+    /// Returns the time before which the row is not to be posted; one that cannot be read is as late as can be.
+    #[must_use]
+    pub fn not_before(&self) -> Option<Timestamp> {
+        let text = self.not_before_text()?;
+        Some(Timestamp::parse(text).unwrap_or(Timestamp::from_millis(i64::MAX)))
+    }
+
+    /// Returns what the message called the row that it came in, as [`crate::domain::Origin`] writes it.
+    #[must_use]
+    pub fn origin(&self) -> Option<&str> {
+        self.inner(ORIGIN)
+    }
+
+    fn inner(&self, wanted: &str) -> Option<&str> {
+        let found = self.extra.iter().find(|(name, _)| name == wanted);
+        found.map(|(_, text)| text.as_str())
     }
 
     /// Returns the members of `extraData` by the names they are sent with.
     pub fn extra_members(&self) -> impl Iterator<Item = (&str, &str)> {
         self.extra
             .iter()
-            .filter(|(name, _)| name != DATE_RECEIVED)
+            .filter(|(name, _)| !name.contains(INNER))
             .map(|(name, value)| (name.trim_start_matches(SUPPLIED), value.as_str()))
     }
 

@@ -28,6 +28,13 @@ impl Timestamp {
         self.0
     }
 
+    /// Reads an instant of RFC 3339, such as `2026-12-01T08:00:00+03:00`.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        let instant: jiff::Timestamp = text.parse().ok()?;
+        Some(Self(instant.as_millisecond()))
+    }
+
     /// Returns the instant `duration` later.
     #[must_use]
     pub fn after(self, duration: Duration) -> Self {
@@ -55,7 +62,7 @@ impl fmt::Display for Timestamp {
 }
 
 /// The time zone that `datePaymentReceived` is written in; the wire's format carries none (section 2.3).
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WireZone(TimeZone);
 
 impl WireZone {
@@ -105,6 +112,14 @@ impl WireZone {
     #[must_use]
     pub fn clock(&self, instant: Timestamp) -> String {
         self.format_named(instant).split_off("2026-11-28 ".len())
+    }
+
+    /// Returns the instant of a time of the calendar in this zone, as RFC 3339 with the offset of that time. Of a time that the clock
+    /// passes twice the later one, of one that it leaves out the one behind the gap: what is to wait never leaves early.
+    #[must_use]
+    pub fn latest(&self, local: jiff::civil::DateTime) -> Option<String> {
+        let zoned = self.0.to_ambiguous_zoned(local).later().ok()?;
+        Some(zoned.strftime("%Y-%m-%dT%H:%M:%S%:z").to_string())
     }
 
     fn abbreviation(&self, instant: Timestamp) -> String {

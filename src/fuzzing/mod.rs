@@ -30,14 +30,14 @@ pub use identifiers::{identifiers, narration};
 pub use pdf::{expect_panics_of_the_reader, pdf};
 pub use replies::reply;
 pub use report::report;
-pub use rows::{csv, json};
+pub use rows::{csv, json, pain001};
 pub use text::terminal;
 
 /// Takes bytes, and panics where a promise is broken.
 pub type Target = fn(&[u8]);
 
 /// Every target by its name, which is that of its folder of the corpus.
-pub const TARGETS: [(&str, Target); 12] = [
+pub const TARGETS: [(&str, Target); 13] = [
     ("amount", amount),
     ("callback", callback),
     ("configuration", configuration),
@@ -46,6 +46,7 @@ pub const TARGETS: [(&str, Target); 12] = [
     ("json", json),
     ("narration", narration),
     ("operation", operation),
+    ("pain001", pain001),
     ("pdf", pdf),
     ("reply", reply),
     ("report", report),

@@ -170,6 +170,11 @@ fn an_operation_answers_what_the_reply_says_whatever_the_body() {
 }
 
 #[test]
+fn every_transfer_of_a_message_is_good_or_has_its_error_whatever_the_bytes() {
+    corpus_and_mutations("pain001", 60);
+}
+
+#[test]
 fn a_pdf_is_taken_only_whole_and_open_whatever_the_bytes() {
     corpus_and_mutations("pdf", 30);
 }

@@ -5,6 +5,8 @@ mod bank;
 mod date;
 mod document;
 mod findings;
+mod not_before;
+mod origin;
 mod recipient;
 mod service;
 
@@ -166,6 +168,13 @@ impl Checker {
         recipient
             .extra
             .extend(date::check(layout, record, &mut found));
+        let zone = self.rules.zone.as_ref();
+        recipient
+            .extra
+            .extend(not_before::check(layout, record, zone, &mut found));
+        recipient
+            .extra
+            .extend(origin::check(layout, record, &mut found));
         let place = (layout, record);
         self.wire_form(place, service.as_ref(), money, &recipient, &mut found);
         match (service, stated, country, recipient.msisdn) {

@@ -9,7 +9,7 @@ use super::{Error, record::Record};
 use crate::ledger::likeness::folded;
 
 /// The names of the columns, in the order of the contract. Beside them stands `extra.NAME`.
-pub const COLUMNS: [&str; 20] = [
+pub const COLUMNS: [&str; 22] = [
     "reference",
     "service_code",
     "msisdn",
@@ -28,6 +28,8 @@ pub const COLUMNS: [&str; 20] = [
     "bank_account_number",
     "document",
     "date_payment_received",
+    "not_before",
+    "origin",
     "rejected_row",
     "replaces",
 ];
@@ -63,12 +65,14 @@ pub(super) enum Field {
     BankAccountNumber,
     Document,
     DatePaymentReceived,
+    NotBefore,
+    Origin,
     RejectedRow,
     Replaces,
 }
 
 impl Field {
-    pub(super) const ALL: [Self; 20] = [
+    pub(super) const ALL: [Self; 22] = [
         Self::Reference,
         Self::ServiceCode,
         Self::Msisdn,
@@ -87,6 +91,8 @@ impl Field {
         Self::BankAccountNumber,
         Self::Document,
         Self::DatePaymentReceived,
+        Self::NotBefore,
+        Self::Origin,
         Self::RejectedRow,
         Self::Replaces,
     ];

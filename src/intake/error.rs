@@ -150,6 +150,16 @@ pub enum Error {
         /// What is wrong about the end.
         reason: &'static str,
     },
+    /// A message that is read element by element cannot be read, or does not add up.
+    #[error("{what}")]
+    Message {
+        /// What is wrong with it.
+        what: String,
+        /// What to do about it.
+        remedy: String,
+        /// The line and the character of the line, 1-based.
+        at: Option<(u64, u64)>,
+    },
     /// The JSON around the rows is broken.
     #[error("is not valid JSON: {message}")]
     Json {
@@ -203,6 +213,7 @@ impl Error {
             | Self::Swallowed { line, .. }
             | Self::Json { line, .. } => Some(*line),
             Self::Layout { line, .. } => *line,
+            Self::Message { at, .. } => at.map(|(line, _)| line),
             _ => None,
         }
     }
@@ -212,6 +223,7 @@ impl Error {
     pub fn place(&self) -> Option<String> {
         match self {
             Self::Workbook { at, .. } => at.clone(),
+            Self::Message { at, .. } => at.map(|(line, column)| format!("{line}:{column}")),
             other => other.line().map(|line| line.to_string()),
         }
     }
@@ -228,17 +240,19 @@ impl Error {
             Self::Empty => "export it again; a batch has a header and at least one row",
             Self::NoRows(_) => "there is nothing to pay; check the export",
             Self::Foreign { remedy, .. } | Self::Workbook { remedy, .. } => remedy,
-            Self::OtherFormat { .. } => "name the format with --format csv, json or jsonl",
+            Self::OtherFormat { .. } => {
+                "name the format with --format csv, json, jsonl or pain.001"
+            }
             Self::NotUtf8 { .. } => {
                 "save it again as \"CSV UTF-8\"; or, when it comes from an older Windows program, say --encoding windows-1252"
             }
             Self::IsUtf8 => {
-                "leave out --encoding: read as Windows-1252, its letters beyond ASCII would become others"
+                "leave out --encoding, or mend the one that the file declares: read as Windows-1252, its letters beyond ASCII would become others"
             }
             Self::NotEncoded(_) => {
                 "name the encoding that it has: utf-8, utf-16, windows-1252 or iso-8859-1, with --encoding or in its layout"
             }
-            Self::Layout { remedy, .. } => remedy,
+            Self::Layout { remedy, .. } | Self::Message { remedy, .. } => remedy,
             Self::NotUtf16 { .. } => "save it again as \"CSV UTF-8\"",
             Self::HeaderTooLong { .. } => "the first line must hold the names of the columns",
             Self::UnknownColumns(_) => {

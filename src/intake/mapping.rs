@@ -7,8 +7,10 @@ use super::bad::RowError;
 use super::columns::{ColumnMap, Field};
 use super::csv::Parser;
 use super::json::{Frames, NamedCells};
-use super::layout::{Binding, Head, HeaderAt, Layout, Mapped, Place, Sum};
+use super::layout::{Binding, FileKind, Head, HeaderAt, Layout, Mapped, Place, Sum};
 use super::names::{plain, same};
+use super::options::Options;
+use super::pain::{NAMES, OURS as OF_MESSAGES, PainRows};
 use super::record::{Fault, Record};
 use super::rules::Rules;
 use super::sheet::{self, SheetRows};
@@ -212,6 +214,73 @@ pub(super) fn open_sheet(
         above: header.map_or(0, |header| header.number - 1),
     };
     Ok((columns, mapping))
+}
+
+/// Opens a pain.001 message, whose elements are known; a layout says what goes where, and through which service.
+///
+/// # Errors
+/// The message cannot be read, or nothing names the service.
+pub(super) fn open_message(
+    source: Source,
+    options: &Options,
+    rules: &Rules,
+) -> Result<(PainRows, ColumnMap, Option<Mapping>), Error> {
+    let rows = PainRows::open(source)?;
+    let Some(layout) = &options.layout else {
+        let columns = ColumnMap::of_names(OF_MESSAGES.map(str::to_owned).to_vec())?;
+        let mut missing = columns.missing(rules);
+        if missing.contains(&"service_code") {
+            return Err(Error::Message {
+                what: "names no service, as no pain.001 does".to_owned(),
+                remedy: "say --service CODE, or keep in disburse.toml a [layouts.NAME] with format = \"pain.001\" and [layouts.NAME.constants] with \
+                         service_code = \"CODE\", and say --layout NAME"
+                    .to_owned(),
+                at: None,
+            });
+        }
+        missing.retain(|name| *name != "service_code");
+        return match missing.is_empty() {
+            true => Ok((rows, columns, None)),
+            false => Err(Error::MissingColumns(missing)),
+        };
+    };
+    if layout.kind != FileKind::Pain001 {
+        return Err(Error::Layout {
+            what: format!(
+                "is a pain.001 message, and layout {} is for files with columns",
+                layout.name
+            ),
+            remedy: "leave --layout out, or name a layout with format = \"pain.001\"".to_owned(),
+            line: None,
+        });
+    }
+    let head = Head {
+        names: NAMES.map(str::to_owned).to_vec(),
+        is_ours: false,
+        has_positions: false,
+    };
+    let (binding, columns) = Binding::bind(layout, head, rules)?;
+    let rows = rows.taking(binding.used());
+    let mapping = Mapping {
+        sum: None,
+        binding,
+        mapped: Record::default(),
+        skipped: None,
+        above: 0,
+    };
+    Ok((rows, columns, Some(mapping)))
+}
+
+/// Refuses files with columns by a layout that is for messages; what this program has written to be mended has the names of those.
+pub(super) fn assert_format(layout: Option<&Layout>, is_ours: bool) -> Result<(), Error> {
+    match layout {
+        Some(layout) if layout.kind == FileKind::Pain001 && !is_ours => Err(Error::Layout {
+            what: format!("is no pain.001 message, which layout {} reads", layout.name),
+            remedy: "name another layout, or none".to_owned(),
+            line: None,
+        }),
+        _ => Ok(()),
+    }
 }
 
 /// Returns the members of JSON that a layout names, and the links that ours have.

@@ -1,7 +1,7 @@
 //! Batch files: every row becomes an [`Instruction`](crate::domain::Instruction) or says what is wrong with it.
 //!
 //! ```text
-//! bytes -> source (signature, encoding) -> csv | json (one bounded record) -> check (rules) -> Good | Bad
+//! bytes -> source (signature, encoding) -> csv | json | pain.001 (one bounded record) -> check (rules) -> Good | Bad
 //! ```
 //!
 //! One pass, and memory does not grow with the number of rows: a record holds at most [`ROW_BYTES_MAX`]. What takes the
@@ -29,6 +29,7 @@ mod oddity;
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) mod offline;
 mod options;
+mod pain;
 pub mod pdf;
 mod raw;
 mod reader;
@@ -57,7 +58,7 @@ pub use reader::{BadPlaces, Form, Reader, raw_rows, raw_rows_of};
 pub use rules::{Documents, Rules, ServiceRule, WireRules};
 pub use sample::{Sample, sample, sample_workbook};
 pub use sheet::{Hiding, SheetOptions, is_workbook};
-pub use signature::check as refuse_foreign;
+pub use signature::check_text as refuse_foreign;
 
 /// The most bytes one cell may have.
 pub const FIELD_BYTES_MAX: usize = 4 * 1024;

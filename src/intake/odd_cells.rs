@@ -25,7 +25,9 @@ pub(super) fn told_of(column: &Column, oddity: Oddity) -> Option<&'static str> {
         Oddity::LostDigits => Some(
             "is a number of more than 15 digits, and a spreadsheet keeps 15 of them: format the cells as text, and enter it again",
         ),
-        Oddity::Date if field == Some(Field::DatePaymentReceived) => None,
+        Oddity::Date if matches!(field, Some(Field::DatePaymentReceived | Field::NotBefore)) => {
+            None
+        }
         Oddity::Date => {
             Some("is a date in the sheet: format the cells as text, and enter what is meant")
         }

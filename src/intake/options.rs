@@ -18,6 +18,8 @@ pub enum Format {
     Json,
     /// One JSON object per line.
     JsonLines,
+    /// Credit transfers of ISO 20022, in XML.
+    Pain001,
 }
 
 impl Format {
@@ -27,13 +29,14 @@ impl Format {
         Self::from_name(path.extension()?.to_str()?)
     }
 
-    /// Tells the format by its name: `csv`, `tsv`, `txt`, `json`, `jsonl` or `ndjson`.
+    /// Tells the format by its name: `csv`, `tsv`, `txt`, `json`, `jsonl`, `ndjson`, `xml` or `pain.001`.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         match name.to_ascii_lowercase().as_str() {
             "csv" | "tsv" | "txt" => Some(Self::Csv),
             "json" => Some(Self::Json),
             "jsonl" | "ndjson" => Some(Self::JsonLines),
+            "xml" | "pain.001" | "pain001" => Some(Self::Pain001),
             _ => None,
         }
     }

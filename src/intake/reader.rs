@@ -11,6 +11,7 @@ use super::columns::{ColumnMap, is_exact, resolve};
 use super::csv::Parser;
 use super::json::{Cells, Frame, Frames, NamedCells};
 use super::mapping::{self, Mapping, OURS, Opened, check_header};
+use super::pain::PainRows;
 use super::record::{Fault, Record};
 use super::rules::Rules;
 use super::sheet::{SheetRows, Table};
@@ -66,6 +67,15 @@ enum Rows {
     Json(Box<Source>, Frames, Box<Cells>),
     Named(Box<Source>, Frames, Box<NamedCells>),
     Sheet(Box<Table>),
+    Pain(Box<PainRows>),
+}
+
+/// What the text of a file is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Csv,
+    Json,
+    Message,
 }
 
 impl Rows {
@@ -73,6 +83,7 @@ impl Rows {
     fn source(&self) -> Option<&Source> {
         match self {
             Self::Csv(source, _) | Self::Json(source, ..) | Self::Named(source, ..) => Some(source),
+            Self::Pain(rows) => Some(rows.source()),
             Self::Sheet(_) => None,
         }
     }
@@ -95,7 +106,14 @@ impl Reader {
             Some(_) => Source::open_unless(input, options.encoding, OURS)?,
         };
         let mut record = Record::default();
-        let json = is_json(&mut source, options.format)?;
+        let kind = kind_of(&mut source, options.format)?;
+        if kind == Kind::Message {
+            let (rows, layout, mapping) = mapping::open_message(source, options, &rules)?;
+            let opened = (Rows::Pain(Box::new(rows)), layout, mapping);
+            return Self::begin(opened, record, rules, "holds no payments");
+        }
+        let json = kind == Kind::Json;
+        mapping::assert_format(options.layout.as_deref(), source.is_ours() && !json)?;
         let (rows, layout, mapping) = match (&options.layout, json) {
             (None, true) => {
                 let frames = Frames::open(&mut source)?;
@@ -195,7 +213,10 @@ impl Reader {
                 (0..self.layout.header.len())
                     .map(|index| self.layout.own_name(index))
                     .collect(),
-                BTreeMap::new(),
+                match &self.rows {
+                    Rows::Pain(_) => PainRows::labels(),
+                    _ => BTreeMap::new(),
+                },
             ),
             Some(mapping) => (
                 mapping.binding.header().to_vec(),
@@ -208,7 +229,7 @@ impl Reader {
             names,
             delimiter: match &self.rows {
                 Rows::Csv(_, parser) => parser.delimiter(),
-                Rows::Json(..) | Rows::Named(..) | Rows::Sheet(_) => b',',
+                Rows::Json(..) | Rows::Named(..) | Rows::Sheet(_) | Rows::Pain(_) => b',',
             },
             // A spreadsheet program reads the file with corrections: it takes UTF-8 for something else without a mark.
             marked: self.rows.source().is_none_or(Source::is_marked),
@@ -233,8 +254,10 @@ impl Reader {
         let source = self.rows.source();
         let note = source.and_then(Source::note);
         let mut notes: Vec<String> = note.map(str::to_owned).into_iter().collect();
-        if let Rows::Sheet(table) = &self.rows {
-            notes.extend(table.notes());
+        match &self.rows {
+            Rows::Sheet(table) => notes.extend(table.notes()),
+            Rows::Pain(rows) => notes.extend(rows.notes()),
+            _ => {}
         }
         if let Rows::Csv(_, parser) = &self.rows {
             match parser.delimiter() {
@@ -303,6 +326,11 @@ impl Reader {
             match &mut self.rows {
                 Rows::Sheet(table) => {
                     if !table.read(&mut self.record)? {
+                        return Ok(false);
+                    }
+                }
+                Rows::Pain(rows) => {
+                    if !rows.read(&mut self.record)? {
                         return Ok(false);
                     }
                 }
@@ -380,18 +408,27 @@ impl Reader {
     /// Checks the row that was read last.
     fn judge(&mut self) -> Row {
         let mut row = self.judged();
-        if let (Rows::Sheet(table), Row::Bad(bad) | Row::Skipped(bad)) = (&self.rows, &mut row) {
-            for error in &mut bad.errors {
-                let column = match &self.mapping {
-                    None => error
-                        .column
-                        .as_deref()
-                        .and_then(|name| self.layout.place_of(name)),
-                    Some(mapping) => mapping
-                        .binding
-                        .place_of(error.column.as_deref(), error.header.as_deref()),
-                };
-                error.cell = Some(table.place(bad.line, column));
+        let (Row::Bad(bad) | Row::Skipped(bad)) = &mut row else {
+            return row;
+        };
+        if !matches!(self.rows, Rows::Sheet(_) | Rows::Pain(_)) {
+            return row;
+        }
+        for error in &mut bad.errors {
+            let column = error.column.as_deref();
+            let at = match &self.mapping {
+                None => column.and_then(|name| self.layout.place_of(name)),
+                Some(mapping) => mapping.binding.place_of(column, error.header.as_deref()),
+            };
+            match &self.rows {
+                Rows::Sheet(table) => error.cell = Some(table.place(bad.line, at)),
+                Rows::Pain(rows) => {
+                    if let (None, Some(column)) = (&self.mapping, column) {
+                        error.header = PainRows::label(column).map(str::to_owned);
+                    }
+                    error.cell = Some(rows.place(at));
+                }
+                _ => {}
             }
         }
         row
@@ -568,22 +605,29 @@ fn check_mapping(rules: &Rules) -> Result<(), Error> {
     Ok(())
 }
 
-/// Decides between JSON and CSV; no header begins as JSON does.
-fn is_json(source: &mut Source, told: Option<Format>) -> Result<bool, Error> {
+/// Tells CSV, JSON and XML by the first character; no header begins as the others do.
+fn kind_of(source: &mut Source, told: Option<Format>) -> Result<Kind, Error> {
     let head = source.fill()?;
     let first = head.iter().find(|b| !b.is_ascii_whitespace());
-    let looks_like_json = matches!(first, Some(b'[' | b'{'));
+    let looks_like = match first {
+        Some(b'[' | b'{') => Kind::Json,
+        Some(b'<') => Kind::Message,
+        _ => Kind::Csv,
+    };
+    let other = |expected| {
+        let text = String::from_utf8_lossy(head);
+        let found = text.trim_start().chars().next().unwrap_or(' ');
+        Err(Error::OtherFormat { expected, found })
+    };
     match (told, first) {
         (_, None) if head.len() < ROW_BYTES_MAX / 2 => Err(Error::Empty),
-        (Some(Format::Csv), Some(first)) if looks_like_json => {
-            let found = char::from(*first);
-            Err(Error::OtherFormat {
-                expected: "CSV",
-                found,
-            })
+        (Some(Format::Csv), Some(_)) if looks_like != Kind::Csv => other("CSV"),
+        (Some(Format::Csv), _) => Ok(Kind::Csv),
+        (Some(Format::Json | Format::JsonLines), _) => Ok(Kind::Json),
+        (Some(Format::Pain001), Some(_)) if looks_like != Kind::Message => {
+            other("a pain.001 message")
         }
-        (Some(Format::Csv), _) => Ok(false),
-        (Some(Format::Json | Format::JsonLines), _) => Ok(true),
-        (None, _) => Ok(looks_like_json),
+        (Some(Format::Pain001), _) => Ok(Kind::Message),
+        (None, _) => Ok(looks_like),
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::banks::BankDirectory;
 use crate::dialect::ExtraType;
 use crate::domain::{
-    AccountFormat, Amount, Country, Currency, Money, Msisdn, PaymentKind, ServiceCode,
+    AccountFormat, Amount, Country, Currency, Money, Msisdn, PaymentKind, ServiceCode, WireZone,
 };
 
 /// What is known about one service.
@@ -47,6 +47,8 @@ pub struct Rules {
     pub columns: BTreeMap<String, String>,
     /// The phone number that goes with a payment to a bank account where its row has none.
     pub bank_msisdn: Option<Msisdn>,
+    /// The zone in which a day begins that a row is not to be posted before. Without it a row names the time with its offset.
+    pub zone: Option<WireZone>,
     /// What this gateway's wire cannot carry.
     pub wire: WireRules,
     /// An earlier journal may have posted the rows: references that look like others, and accounts that do not look like those of

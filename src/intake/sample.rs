@@ -37,6 +37,10 @@ pub fn sample(input: impl Read + Send + 'static, encoding: Encoding) -> Result<S
     match first {
         None => Err(Error::Empty),
         Some(b'[' | b'{') => of_json(&mut source),
+        Some(b'<') => Err(Error::Foreign {
+            what: "an XML document",
+            remedy: "a pain.001 needs no guess: its elements are known, and a layout with format = \"pain.001\" names the service alone",
+        }),
         Some(_) => of_csv(&mut source),
     }
 }

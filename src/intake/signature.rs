@@ -57,11 +57,33 @@ pub(super) fn kind_of(head: &[u8]) -> Option<&'static str> {
     }
 }
 
+/// Refuses what is no text of columns, by its first bytes and by name.
+///
+/// # Errors
+/// [`Error::Foreign`] names the kind of file.
+pub(super) fn check(head: &[u8]) -> Result<(), Error> {
+    check_text(head)?;
+    match beginning(head).starts_with(b"<") {
+        true => Err(Error::Foreign {
+            what: "an XML document",
+            remedy: EXPORT,
+        }),
+        false => Ok(()),
+    }
+}
+
+/// Returns the first bytes without the mark and the blanks before them.
+fn beginning(head: &[u8]) -> &[u8] {
+    head.strip_prefix(b"\xef\xbb\xbf")
+        .unwrap_or(head)
+        .trim_ascii_start()
+}
+
 /// Refuses what is no text, by its first bytes and by name.
 ///
 /// # Errors
 /// [`Error::Foreign`] names the kind of file.
-pub fn check(head: &[u8]) -> Result<(), Error> {
+pub fn check_text(head: &[u8]) -> Result<(), Error> {
     let foreign = |what, remedy| Err(Error::Foreign { what, remedy });
     if let Some((_, what, remedy)) = SIGNATURES
         .iter()
@@ -91,10 +113,7 @@ pub fn check(head: &[u8]) -> Result<(), Error> {
     if head.get(257..262) == Some(b"ustar") {
         return foreign("a tar archive", UNPACK);
     }
-    let text = head
-        .strip_prefix(b"\xef\xbb\xbf")
-        .unwrap_or(head)
-        .trim_ascii_start();
+    let text = beginning(head);
     let begins = |tag: &str| {
         text.get(..tag.len())
             .is_some_and(|start| start.eq_ignore_ascii_case(tag.as_bytes()))
@@ -104,9 +123,6 @@ pub fn check(head: &[u8]) -> Result<(), Error> {
         .any(begins)
     {
         return foreign("an HTML page", EXPORT);
-    }
-    if begins("<") {
-        return foreign("an XML document", EXPORT);
     }
     // UTF-16 has these bytes too, but it is told by its byte order mark before this.
     let utf16 = head.starts_with(b"\xff\xfe") || head.starts_with(b"\xfe\xff");

@@ -135,9 +135,13 @@ impl Source {
             true => Encoding::Utf8,
             false => encoding,
         };
+        let encoding = match (encoding, declared(&source.raw)) {
+            (Encoding::Utf8, Some(name)) => encoding_of(&name)?,
+            (said, _) => said,
+        };
         let utf16 = (encoding == Encoding::Utf16).then(|| utf16_of(&source.raw));
         if utf16.flatten().is_none() {
-            signature::check(&source.raw)?;
+            signature::check_text(&source.raw)?;
         }
         let (mark, decoder, note) = match source.raw.as_slice() {
             [0xEF, 0xBB, 0xBF, ..] => (3, None, None),
@@ -311,6 +315,33 @@ impl Source {
 fn first_line_holds(head: &[u8], text: &[u8]) -> bool {
     let end = memchr::memchr2(b'\n', b'\r', head).unwrap_or(head.len());
     memchr::memmem::find(&head[..end], text).is_some()
+}
+
+/// Returns the encoding that an XML declaration names.
+fn declared(head: &[u8]) -> Option<String> {
+    let head = head.strip_prefix(b"<?xml")?;
+    let end = memchr::memmem::find(head, b"?>")?;
+    let text = std::str::from_utf8(&head[..end]).ok()?;
+    let (_, rest) = text.split_once("encoding")?;
+    let rest = rest.trim_start().strip_prefix('=')?.trim_start();
+    let quote = rest.chars().next().filter(|c| matches!(c, '"' | '\''))?;
+    let (name, _) = rest[1..].split_once(quote)?;
+    Some(name.to_owned())
+}
+
+fn encoding_of(declared: &str) -> Result<Encoding, Error> {
+    let name = declared.to_ascii_lowercase();
+    match name.as_str() {
+        "us-ascii" | "ascii" => Ok(Encoding::Utf8),
+        name => Encoding::from_name(name).ok_or_else(|| Error::Message {
+            what: format!(
+                "says that its encoding is {}, which is not read",
+                super::text::quoted(declared)
+            ),
+            remedy: "export it in UTF-8".to_owned(),
+            at: Some((1, 1)),
+        }),
+    }
 }
 
 /// Tells the order of the bytes of UTF-16 without a mark: of what most files begin with, one of two bytes is zero.

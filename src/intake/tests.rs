@@ -8,6 +8,7 @@ mod documents;
 mod files;
 mod json;
 mod layouts;
+mod messages;
 mod properties;
 mod samples;
 mod sheets;

@@ -51,6 +51,10 @@ pub struct ListedPayment<'a> {
     pub invoice_number: &'a str,
     /// The bank account that it goes to.
     pub bank: BankAccount<'a>,
+    /// The time before which it is not posted, in RFC 3339.
+    pub not_before: &'a str,
+    /// What the message called it that it came in.
+    pub origin: &'a str,
     /// How many times it was posted.
     pub attempts: u32,
     /// The last post.

@@ -396,6 +396,8 @@ pub struct Due {
     pub document: bool,
     /// A ready payment of an open lane came after the confirmation of the run, and waits for one of its own.
     pub unconfirmed: bool,
+    /// When the first of the ready payments of open lanes may leave that wait for the time that their rows name.
+    pub scheduled: Option<Timestamp>,
 }
 
 /// Counts and amounts of a batch per state.

@@ -35,6 +35,7 @@ pub mod reconciliation;
 pub mod recovery;
 pub mod repeats;
 pub mod replacement;
+pub mod schedule;
 pub mod set_aside;
 pub mod shield;
 pub mod stale;

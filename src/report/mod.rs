@@ -17,6 +17,7 @@ mod fold;
 mod folder;
 mod html;
 mod json;
+pub mod pain002;
 mod rows;
 mod sheet;
 mod words;

@@ -232,8 +232,8 @@ fn options_that_say_how_to_read_are_checked() {
     for (option, value, error) in [
         (
             "--format",
-            "xml",
-            "--format xml: expected csv, json or jsonl",
+            "yaml",
+            "--format yaml: expected csv, json, jsonl or pain.001",
         ),
         (
             "--encoding",
@@ -268,7 +268,7 @@ fn options_that_say_how_to_read_are_checked() {
         2,
         &[
             "error: ok.csv: is not JSON: it begins with 'r'",
-            "hint: name the format with --format csv, json or jsonl",
+            "hint: name the format with --format csv, json, jsonl or pain.001",
         ],
     );
 }

@@ -24,6 +24,7 @@ mod hints;
 mod kinds;
 mod layouts;
 mod mended;
+mod messages;
 mod names;
 mod operations;
 mod orders;

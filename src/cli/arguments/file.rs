@@ -41,9 +41,9 @@ pub(in crate::cli) struct GuessArguments {
 /// How a batch file is read.
 #[derive(Clone, Debug, Args)]
 pub(in crate::cli) struct FileArguments {
-    /// The batch file: CSV, JSON array or JSON lines; `-` reads standard input
+    /// The batch file: CSV, JSON array or JSON lines, XLSX, pain.001; `-` reads standard input
     pub file: PathBuf,
-    /// csv, json or jsonl [default: by the extension, else by the content]
+    /// csv, json, jsonl or pain.001 [default: by the extension, else by the content]
     #[arg(long, value_name = "NAME")]
     pub format: Option<String>,
     /// utf-8, utf-16, windows-1252 or iso-8859-1 [default: that of the layout, else utf-8]

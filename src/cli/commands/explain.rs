@@ -17,7 +17,7 @@ use crate::cli::words::history::{text, visible};
 use crate::cli::words::people;
 use crate::cli::words::unpriced;
 use crate::cli::words::waiting::waits;
-use crate::domain::{BankAccount, Electricity, Instruction, Timestamp, WireZone};
+use crate::domain::{BankAccount, Electricity, Instruction, Origin, Timestamp, WireZone};
 use crate::journal::{self, HistoryEntry, Linked, PaymentRecord, Reader, Snapshot, SourceFile};
 use crate::ledger::Purpose;
 use crate::lifecycle::{Action, Event, State};
@@ -238,6 +238,20 @@ fn print_record(
         }
     };
     output::line(&format!("  {}", ended.unwrap_or_else(stands)));
+    if let Some(at) = row.not_before() {
+        output::line(&format!(
+            "  not posted before {}",
+            shown.zone.format_named(at)
+        ));
+    }
+    if let Some(origin) = row.origin().and_then(Origin::parse) {
+        output::line(&format!(
+            "  came in message {}, block {}, as {}",
+            output::name(&origin.message),
+            output::name(&origin.block),
+            output::name(&origin.end_to_end)
+        ));
+    }
     if let Some((token, units)) = shown.electricity(record) {
         let units = if units.is_empty() {
             String::new()
@@ -342,6 +356,7 @@ fn to_json(
         "state": record.life.state.name(),
         "status_code": record.life.code,
         "attempts": record.life.attempts,
+        "not_before": row.not_before_text(),
         "replaces": record.replaces.map(|id| id.to_string()),
         "replaced_by": record.replaced_by.map(|id| id.to_string()),
         "loaded_anew": linked_json(&record.loaded_anew),

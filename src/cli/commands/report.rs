@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use super::report_pain002;
 use crate::cli::Error;
 use crate::cli::arguments::ReportArguments;
 use crate::cli::exit::ExitStatus;
@@ -10,7 +11,7 @@ use crate::cli::files::failed_rows::{self, FailedRows};
 use crate::cli::session::{Commands, Session, batch_name};
 use crate::cli::terminal::output;
 use crate::cli::words::waiting;
-use crate::domain::{BankAccount, BatchName, ControlTotals, PaymentKind, WireZone};
+use crate::domain::{BankAccount, BatchName, ControlTotals, Origin, PaymentKind, WireZone};
 use crate::journal::{
     ActRecord, BatchRecord, ListedPayment, ListedRow, PaymentRecord, Reader, ReconciliationRecord,
     RejectedRow, ReportRow, Standing, UnpricedRecord,
@@ -31,7 +32,17 @@ pub(in crate::cli) async fn report(
             &crate::cli::commands::recover::missed_text(&missed),
         );
     }
-    let written = write(session, &batch, &arguments.out).await?;
+    if let Some(file) = &arguments.pain002 {
+        let told = report_pain002::write(session, &batch, file, arguments.message.as_deref())?;
+        match (&arguments.out, session.common.json) {
+            (None, true) => output::json(&told.to_json()),
+            _ => output::line_unless(session.common.json, &told.to_text()),
+        }
+    }
+    let Some(out) = &arguments.out else {
+        return Ok(ExitStatus::Done);
+    };
+    let written = write(session, &batch, out).await?;
     let paths = &written.paths;
     if session.common.json {
         output::json(&serde_json::json!({
@@ -222,7 +233,14 @@ fn header(
     }
 }
 
+/// Says of a row that is not posted yet when it may be.
+pub(in crate::cli) fn scheduled_note(state: State, not_before: Option<&str>) -> Option<String> {
+    let not_before = not_before.filter(|text| state == State::Ready && !text.is_empty())?;
+    Some(format!("not posted before {not_before}"))
+}
+
 fn add_plain(writer: &mut Writer, kinds: &Kinds, payment: &ListedPayment<'_>) -> Result<(), Error> {
+    let note = scheduled_note(payment.state, Some(payment.not_before));
     writer.add(&Entry {
         line: payment.line,
         reference: payment.reference,
@@ -246,6 +264,7 @@ fn add_plain(writer: &mut Writer, kinds: &Kinds, payment: &ListedPayment<'_>) ->
         narration: payment.narration,
         invoice_number: payment.invoice_number,
         bank: payment.bank,
+        note: note.as_deref().unwrap_or_default(),
         ..Entry::default()
     })?;
     Ok(())
@@ -320,6 +339,12 @@ fn add_unpriced(writer: &mut Writer, record: &UnpricedRecord) -> Result<(), Erro
     Ok(())
 }
 
+/// Returns what the message called a rejected row that it came in.
+pub(in crate::cli) fn rejected_origin(row: &RejectedRow) -> Option<Origin> {
+    let cells: serde_json::Value = serde_json::from_str(&row.cells).ok()?;
+    Origin::parse(cells["origin"].as_str()?)
+}
+
 /// Of the cells of a rejected row no more is shown: nothing has held them to the limits of the wire.
 const CELL_CHARS: usize = 256;
 
@@ -355,6 +380,8 @@ fn add_rejected(
 
 fn note(record: &PaymentRecord, commands: Commands<'_>) -> String {
     let mut parts = Vec::new();
+    let not_before = record.payment.instruction.not_before_text();
+    parts.extend(scheduled_note(record.life.state, not_before));
     if let Some(replaced) = record.replaces {
         parts.push(format!("retry of {replaced}, which had failed"));
     }

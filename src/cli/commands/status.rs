@@ -12,10 +12,11 @@ use crate::cli::exit::ExitStatus;
 use crate::cli::session::{Commands, Session, batch_name, run_command};
 use crate::cli::terminal::output;
 use crate::cli::words::waiting;
-use crate::domain::{BatchName, PayerTransactionId, Tally};
+use crate::domain::{BatchName, PayerTransactionId, Tally, Timestamp};
 use crate::journal::{Reader, Standing, Waiting, WaitsFor, holder};
 use crate::ledger::duplicate_check::DuplicateCheck;
 use crate::ledger::generations::PaidTwice;
+use crate::ledger::schedule::Scheduled;
 use crate::ledger::{HeldFor, Purpose};
 use crate::lifecycle::State;
 use crate::report::StateName;
@@ -61,7 +62,9 @@ fn second_post_text(at: &str, check: Option<DuplicateCheck>) -> String {
 fn one(session: &Session, reader: &Reader, batch: &BatchName) -> Result<ExitStatus, Error> {
     let standing = reader.snapshot(batch)?.standing()?;
     if session.common.json {
-        output::json(&with_missed(reader, to_json(batch, &standing))?);
+        let mut value = with_missed(reader, to_json(batch, &standing))?;
+        value["scheduled"] = scheduled_json(reader.snapshot(batch)?.scheduled(Timestamp::now())?);
+        output::json(&value);
     } else {
         if standing.purpose == Purpose::Rehearsal {
             output::line(REHEARSAL);
@@ -104,6 +107,11 @@ fn one(session: &Session, reader: &Reader, batch: &BatchName) -> Result<ExitStat
                     run_command(batch, standing.purpose)
                 ),
             });
+        }
+        let scheduled = reader.snapshot(batch)?.scheduled(Timestamp::now())?;
+        let zone = report::zone(session, standing.purpose == Purpose::Rehearsal);
+        if let Some(text) = waiting::scheduled_text(scheduled, &zone) {
+            output::line(&text);
         }
         for text in waiting_texts(batch, &standing) {
             output::line(&text);
@@ -206,6 +214,15 @@ fn states(standing: &Standing) -> Vec<(&'static str, Tally)> {
     states.insert(after_failed, ("withdrawn", standing.withdrawn.clone()));
     states.insert(after_failed, ("rejected", standing.rejected.clone()));
     states
+}
+
+/// Returns what waits for its time, for programs.
+fn scheduled_json(scheduled: Scheduled) -> Value {
+    let [first, last] = match scheduled.span {
+        Some((first, last)) => [first, last].map(|at| Some(at.to_string())),
+        None => [None, None],
+    };
+    json!({"count": scheduled.count, "first": first, "last": last})
 }
 
 /// Adds what the journal may have missed.

@@ -127,7 +127,9 @@ impl Input {
         };
         let format = match &arguments.format {
             Some(name) => Some(Format::from_name(name).ok_or_else(|| {
-                Error::refused(format!("--format {name}: expected csv, json or jsonl"))
+                Error::refused(format!(
+                    "--format {name}: expected csv, json, jsonl or pain.001"
+                ))
             })?),
             None => Format::from_path(&arguments.file),
         };

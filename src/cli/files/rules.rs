@@ -37,6 +37,7 @@ pub(in crate::cli) fn of(settings: &Settings, folder: &Path) -> Result<Rules, Er
         banks: banks(settings)?,
         columns: settings.columns.clone(),
         bank_msisdn: bank_msisdn(settings)?,
+        zone: settings.profile.time_zone.clone(),
         wire: wire(settings),
         presumes_posted: false,
     })

@@ -17,13 +17,13 @@ use crate::cli::terminal::output;
 use crate::cli::words::ended;
 use crate::cli::words::hints;
 use crate::cli::words::waiting;
-use crate::domain::{BatchName, PayerTransactionId};
+use crate::domain::{BatchName, PayerTransactionId, Timestamp};
 use crate::engine::Ending;
 use crate::journal::{Journal, Reader, Standing, StandingRow};
-use crate::ledger::HeldFor;
 use crate::ledger::decisions::ByCode;
 use crate::ledger::payer::Lost;
 use crate::ledger::recovery::OrdersLost;
+use crate::ledger::{HeldFor, Purpose};
 use crate::lifecycle::State;
 use crate::report::StateName;
 
@@ -104,6 +104,8 @@ struct Examples {
     failed: ByCode,
     /// Batches that are to be loaded again before what failed is paid anew.
     lost: Lost,
+    /// What waits for its time, in words.
+    scheduled: Option<String>,
 }
 
 impl Examples {
@@ -143,6 +145,10 @@ impl Examples {
             lost: match standing.of(State::Failed).count {
                 0 => Lost::default(),
                 _ => journal.batches_lost().await?,
+            },
+            scheduled: {
+                let zone = report::zone(session, standing.purpose == Purpose::Rehearsal);
+                waiting::scheduled_text(snapshot.scheduled(Timestamp::now())?, &zone)
             },
         })
     }
@@ -434,6 +440,13 @@ fn why_open(
             format!("to upload them: {run}"),
         ),
         Ending::Unconfirmed => unconfirmed(&run, outcome, standing),
+        Ending::Scheduled => (
+            ExitStatus::Unfinished,
+            examples.scheduled.clone().unwrap_or_else(|| {
+                "what is left waited for the time in not_before, which has come".to_owned()
+            }),
+            format!("at that time: {run}"),
+        ),
         Ending::Stopped(why) => (
             ExitStatus::Stopped,
             format!("the gateway stopped the run: {why}"),

@@ -1,8 +1,10 @@
 //! What a payment waits for, in words.
 
 use crate::cli::session::Commands;
-use crate::domain::PayerTransactionId;
+use crate::cli::terminal::output;
+use crate::domain::{PayerTransactionId, WireZone};
 use crate::journal::{Doubt, WaitsFor};
+use crate::ledger::schedule::Scheduled;
 
 /// What to do about such payments.
 pub(in crate::cli) fn until_done_hint(commands: Commands<'_>) -> String {
@@ -59,6 +61,26 @@ pub(in crate::cli) fn waits(
             way_out(commands, payment)
         ),
     }
+}
+
+/// Says how many rows wait for the time that they name, and until when; `None` where none does.
+pub(in crate::cli) fn scheduled_text(scheduled: Scheduled, zone: &WireZone) -> Option<String> {
+    let (first, last) = scheduled.span.filter(|_| scheduled.count > 0)?;
+    let count = output::counted(scheduled.count, "payment");
+    let wait = if scheduled.count == 1 {
+        "waits"
+    } else {
+        "wait"
+    };
+    let first = zone.format_named(first);
+    let last = zone.format_named(last);
+    let until = match first == last {
+        true => first,
+        false => format!("{first}, the last of them until {last}"),
+    };
+    Some(format!(
+        "{count} {wait} for the time in not_before: until {until}"
+    ))
 }
 
 pub(in crate::cli) fn doubt(said: Doubt) -> String {

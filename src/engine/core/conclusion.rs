@@ -62,8 +62,10 @@ impl Core {
             Some(Ending::Held)
         } else if self.due.document {
             Some(Ending::Documents)
+        } else if self.due.unconfirmed {
+            Some(Ending::Unconfirmed)
         } else {
-            self.due.unconfirmed.then_some(Ending::Unconfirmed)
+            self.due.scheduled.map(|_| Ending::Scheduled)
         };
         if self.limits.no_wait {
             return self.end(unposted.unwrap_or(Ending::Posted));

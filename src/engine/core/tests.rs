@@ -158,6 +158,7 @@ const NOTHING: Due = Due {
     ask: None,
     document: false,
     unconfirmed: false,
+    scheduled: None,
 };
 
 fn post_due(at: Timestamp) -> Due {

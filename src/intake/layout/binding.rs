@@ -137,7 +137,7 @@ impl Binding {
     }
 
     /// Returns the columns of the file that say something about a payment.
-    fn used(&self) -> Vec<usize> {
+    pub(in super::super) fn used(&self) -> Vec<usize> {
         let of_bound = self.bound.iter().flat_map(|bound| {
             let when = bound.when.as_ref().map(|(at, _)| *at);
             bound.cells.iter().copied().chain(when)

@@ -3,6 +3,7 @@
 use super::super::columns::{COLUMNS, extra_name};
 use super::super::encoding::Encoding;
 use super::super::names::{plain, same};
+use super::super::pain::{NAMES, OURS};
 use super::super::suggest::nearest;
 use super::decimal::{Decimal, Numbers};
 
@@ -112,6 +113,26 @@ pub struct Total {
     pub marker: String,
 }
 
+/// What kind of file a layout reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FileKind {
+    /// Rows with columns.
+    Table,
+    /// Credit transfers of ISO 20022: each of their elements that can be taken has a name of its own.
+    Pain001,
+}
+
+impl FileKind {
+    /// Returns its name in the configuration.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Table => "table",
+            Self::Pain001 => "pain.001",
+        }
+    }
+}
+
 /// What amounts are multiplied by.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Factor {
@@ -139,6 +160,8 @@ pub struct Layout {
     pub name: String,
     /// What it was written from, in words.
     pub written_from: String,
+    /// What kind of file it reads.
+    pub kind: FileKind,
     /// Where the header stands.
     pub header: HeaderAt,
     /// What stands between cells; found out where nothing is said.
@@ -185,6 +208,7 @@ impl Layout {
         Self {
             name: name.to_owned(),
             written_from: String::new(),
+            kind: FileKind::Table,
             header: HeaderAt::Row(1),
             delimiter: None,
             encoding: None,
@@ -199,6 +223,29 @@ impl Layout {
             skip: Vec::new(),
             refuse: Vec::new(),
             empty_amount: EmptyAmount::Error,
+        }
+    }
+
+    /// Returns a layout of messages: their elements go into the columns that are theirs, until something else is said.
+    #[must_use]
+    pub fn of_messages(name: &str) -> Self {
+        let columns = OURS.iter().zip(NAMES);
+        Self {
+            kind: FileKind::Pain001,
+            columns: columns
+                .map(|(ours, element)| Source {
+                    column: (*ours).to_owned(),
+                    taken: Taken::From {
+                        columns: vec![Place::Name(element.to_owned())],
+                        with: " ".to_owned(),
+                    },
+                    values: Vec::new(),
+                    when: None,
+                    optional: false,
+                })
+                .collect(),
+            ignores_others: true,
+            ..Self::named(name)
         }
     }
 
@@ -246,6 +293,9 @@ impl Layout {
                 expected: expected.to_owned(),
             })
         };
+        if self.kind == FileKind::Pain001 {
+            self.check_message()?;
+        }
         if let HeaderAt::Row(row) = self.header
             && !(1..=HEADER_MAX).contains(&row)
         {
@@ -304,6 +354,42 @@ impl Layout {
         self.check_places()
     }
 
+    /// A message has no header and no delimiter, and its numbers are written in one way.
+    fn check_message(&self) -> Result<(), Problem> {
+        let plain = Self::of_messages(&self.name);
+        let others = [
+            ("header", self.header == plain.header),
+            ("delimiter", self.delimiter.is_none()),
+            ("encoding", self.encoding.is_none()),
+            ("decimal", self.numbers == plain.numbers),
+            ("amount_factor", self.factor == Factor::None),
+            ("amount_factor_column", self.factor_column.is_none()),
+            ("amount_signs", self.amount_signs.is_empty()),
+            ("total", self.total.is_none()),
+        ];
+        if let Some((key, _)) = others.into_iter().find(|(_, is_plain)| !is_plain) {
+            return Err(Problem {
+                key: key.to_owned(),
+                expected: "nothing: a pain.001 says it itself".to_owned(),
+            });
+        }
+        let is_known = |place: &&Place| match place {
+            Place::Name(name) => NAMES.iter().any(|known| same(known, name)),
+            Place::At(_) => false,
+        };
+        match self.places().into_iter().find(|place| !is_known(place)) {
+            None => Ok(()),
+            Some(place) => Err(Problem {
+                key: "columns".to_owned(),
+                expected: format!(
+                    "names of elements, {}, instead of {}",
+                    NAMES.join(", "),
+                    place.text()
+                ),
+            }),
+        }
+    }
+
     fn check_source(&self, source: &Source) -> Result<(), Problem> {
         let table = match source.taken {
             Taken::From { .. } => "columns",
@@ -338,7 +424,7 @@ impl Layout {
             return problem(key(), "one source for each column".to_owned());
         }
         if let Taken::From { columns, .. } = &source.taken
-            && (columns.is_empty() || columns.len() > COLUMNS_MAX)
+            && (columns.is_empty() && self.kind == FileKind::Table || columns.len() > COLUMNS_MAX)
         {
             return problem(key(), "at least one column".to_owned());
         }

@@ -56,6 +56,8 @@ impl Binding {
             return Mapped::Total(text);
         }
         self.fill(row, out, fields);
+        out.findings.extend(row.findings.iter().cloned());
+        out.refused |= row.refused;
         self.take_faults(row, out);
         if let Some(reason) = self.skipped(row, out) {
             return Mapped::Skipped(reason);

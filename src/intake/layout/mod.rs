@@ -18,7 +18,8 @@ mod written;
 pub(super) use binding::{Binding, Head};
 pub use decimal::{Decimal, Numbers};
 pub use definition::{
-    Condition, EmptyAmount, Factor, HeaderAt, Layout, Place, Problem, Refusal, Source, Taken, Total,
+    Condition, EmptyAmount, Factor, FileKind, HeaderAt, Layout, Place, Problem, Refusal, Source,
+    Taken, Total,
 };
 pub use guess::{ColumnGuess, Guess};
 pub(super) use mapped::Mapped;

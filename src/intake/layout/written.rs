@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use sha2::{Digest, Sha256};
 
 use super::definition::{
-    ANY, Condition, EmptyAmount, Factor, HeaderAt, Layout, Place, Source, Taken,
+    ANY, Condition, EmptyAmount, Factor, FileKind, HeaderAt, Layout, Place, Source, Taken,
 };
 
 /// Quotes a text as TOML does.
@@ -163,6 +163,10 @@ impl Layout {
         let mut write = |key: &str, value: String| {
             let _ = writeln!(text, "{key} = {value}");
         };
+        match self.kind {
+            FileKind::Table => {}
+            FileKind::Pain001 => write("format", quoted(self.kind.name())),
+        }
         match self.header {
             HeaderAt::Row(1) => {}
             HeaderAt::Row(row) => write("header", row.to_string()),
@@ -196,7 +200,9 @@ impl Layout {
         if self.empty_amount == EmptyAmount::Skip {
             write("empty_amount", quoted("skip"));
         }
-        if !self.ignore.is_empty() || self.ignores_others {
+        let ignores = !self.ignore.is_empty() || self.ignores_others;
+        // What else a message has is never a reason to refuse it.
+        if ignores && self.kind == FileKind::Table {
             let others = self.ignores_others.then(|| quoted(ANY));
             let items = self.ignore.iter().map(place).chain(others);
             write("ignore", array(items));

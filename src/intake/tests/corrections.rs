@@ -65,7 +65,7 @@ fn rows_of_json_become_rows_of_csv() {
     assert!(
         header.starts_with("reference,service_code,msisdn,")
             && header
-                .ends_with(",document,date_payment_received,rejected_row,replaces,extra,raw,error")
+                .ends_with(",document,date_payment_received,not_before,origin,rejected_row,replaces,extra,raw,error")
     );
     assert!(!written.starts_with('\u{feff}'));
     let mended = written

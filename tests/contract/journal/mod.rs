@@ -28,6 +28,7 @@ mod reload;
 mod repeats;
 mod replacements;
 mod retried;
+mod scheduled;
 mod sequences;
 mod set_aside;
 mod shown;

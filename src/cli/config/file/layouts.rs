@@ -12,7 +12,7 @@ use crate::cli::config::Error;
 use crate::cli::config::value::kind::{named, quoted};
 use crate::cli::config::value::suggest;
 use crate::intake::layout::{
-    Condition, Decimal, EmptyAmount, Factor, HeaderAt, Layout, Numbers, Place, Refusal,
+    Condition, Decimal, EmptyAmount, Factor, FileKind, HeaderAt, Layout, Numbers, Place, Refusal,
     Source as Origin, Taken, Total,
 };
 use crate::intake::{Encoding, same_name};
@@ -66,8 +66,9 @@ pub const BUILT_IN: [(&str, &str); 11] = [
 ];
 
 /// What a layout's table may hold.
-const KEYS: [&str; 18] = [
+const KEYS: [&str; 19] = [
     "like",
+    "format",
     "written_from",
     "header",
     "delimiter",
@@ -182,13 +183,16 @@ fn one(source: &Source<'_>, name: &str, (header, table): Table<'_, '_>) -> Resul
             }
         };
     }
+    if let Some(format) = table.get("format") {
+        layout = of_format(source, (header, name), format, layout)?;
+    }
     for (key, value) in in_order(table) {
         let last = key.get_ref().as_ref();
         if !KEYS.contains(&last) {
             return Err(unknown(source, key, suggest::one_of(last, &KEYS)));
         }
         match last {
-            "like" => {}
+            "like" | "format" => {}
             "columns" | "constants" | "values" | "skip" | "refuse" | "total" => {
                 let header = format!("{header}.{last}");
                 let table = subtable(source, &header, value)?;
@@ -210,6 +214,27 @@ fn one(source: &Source<'_>, name: &str, (header, table): Table<'_, '_>) -> Resul
         }
     })?;
     Ok(layout)
+}
+
+/// Begins with what files of a format have.
+fn of_format(
+    source: &Source<'_>,
+    (header, name): (&str, &str),
+    value: &Spanned<DeValue<'_>>,
+    layout: Layout,
+) -> Result<Layout, Error> {
+    let kinds = [FileKind::Table, FileKind::Pain001];
+    let written = text(source, header, "format", value)?;
+    let expected = "\"pain.001\", or \"table\", which it is where nothing is said";
+    let refused = |expected| mismatch(source, &format!("{header}.format"), expected, value);
+    match kinds.into_iter().find(|kind| kind.name() == written) {
+        None => Err(refused(expected)),
+        Some(kind) if kind == layout.kind => Ok(layout),
+        Some(FileKind::Pain001) if layout.columns.is_empty() => Ok(Layout::of_messages(name)),
+        Some(_) => Err(refused(
+            "the format of the layout that it is like, or nothing",
+        )),
+    }
 }
 
 /// Reads a key that is no table.

@@ -3,7 +3,7 @@
 use rusqlite::types::Value;
 use rusqlite::{CachedStatement, Connection};
 
-use crate::domain::{AmountField, Instruction, PayerTransactionId};
+use crate::domain::{AmountField, Instruction, PayerTransactionId, Timestamp};
 use crate::journal::Error;
 
 /// Where an instruction belongs.
@@ -151,8 +151,8 @@ impl<'c> Insert<'c> {
         // A failure ends the whole transaction; `or fail` spares the statement a journal of its own, with which to take itself back.
         let head = "insert or fail into instruction (batch_id, load_id, line, identifier, reference, generation, received_at, service_id,
              msisdn, account_number, amount, currency, country, narration, customer_names, invoice_number, payment_mode,
-             hub_id, extra, document, document_folder, as_due)";
-        Ok(Self(Appender::new(c, head, 22)?))
+             hub_id, extra, document, document_folder, as_due, not_before)";
+        Ok(Self(Appender::new(c, head, 23)?))
     }
 
     /// Appends an instruction, at the latest with [`Self::flush`]; without an amount it waits for its bill.
@@ -188,7 +188,8 @@ impl<'c> Insert<'c> {
         to.text(texts.extra.as_deref())?;
         to.text(texts.document)?;
         to.text(texts.document_folder)?;
-        to.number(Some(amount.is_none().into()))
+        to.number(Some(amount.is_none().into()))?;
+        to.number(row.not_before().map(Timestamp::as_millis))
     }
 
     /// Appends what waits for more.

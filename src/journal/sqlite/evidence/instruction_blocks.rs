@@ -23,7 +23,10 @@ const BLOCK: usize = 1000;
 /// From [`PAYMENT_AT`] on they are those of a payment.
 const INSTRUCTION: &str = "i.service_id, i.seq, i.load_id, i.line, i.identifier, i.reference, i.generation, i.received_at, i.msisdn, \
      i.account_number, iif(i.as_due = 1, null, i.amount), i.currency, i.country, i.narration, i.customer_names, \
-     i.invoice_number, i.payment_mode, i.hub_id, i.extra, i.document, i.document_folder, i.as_due";
+     i.invoice_number, i.payment_mode, i.hub_id, i.extra, i.document, i.document_folder, i.as_due, i.not_before";
+
+/// Where the time stands before which a row is not posted. Rows without one are hashed as earlier versions did.
+const NOT_BEFORE_AT: usize = 22;
 
 /// Where the columns of a payment begin, the first of which is the service.
 const PAYMENT_AT: usize = 2;
@@ -58,7 +61,11 @@ impl<'a> Instructions<'a> {
         };
         let code = &self.services[at].1;
         canon.text(code);
-        canon.columns(row, 1..row.as_ref().column_count())?;
+        canon.columns(row, 1..NOT_BEFORE_AT)?;
+        if let Some(at) = row.get::<_, Option<i64>>(NOT_BEFORE_AT)? {
+            canon.integer(at);
+            canon.flush();
+        }
         Ok(code)
     }
 }
@@ -265,6 +272,9 @@ impl BlockHasher {
             canon.maybe(text, CanonicalHasher::text);
         }
         canon.integer(amount.is_none().into());
+        if let Some(at) = row.not_before() {
+            canon.integer(at.as_millis());
+        }
         canon.flush();
         self.rows += 1;
         if self.rows == BLOCK {

@@ -6,7 +6,9 @@ use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::reader::Snapshot;
-use crate::domain::{Amount, BankAccount, Currency, Money, Msisdn, PayerTransactionId};
+use crate::domain::{
+    Amount, BankAccount, Currency, Money, Msisdn, NOT_BEFORE, ORIGIN, PayerTransactionId,
+};
 use crate::journal::sqlite::codec::values::NEVER;
 use crate::journal::sqlite::codec::values::{corrupt, currency_of, stamp, state_of};
 use crate::journal::sqlite::payments::agreed::all_named_otherwise;
@@ -170,6 +172,8 @@ impl Known {
             narration: text(row, 23)?,
             invoice_number: text(row, 24)?,
             bank: BankAccount::among(&self.extra),
+            not_before: member(&self.extra, NOT_BEFORE),
+            origin: member(&self.extra, ORIGIN),
             attempts: u32::try_from(number(row, 12)?.unwrap_or(0))
                 .map_err(|_| corrupt("attempts"))?,
             posted_at: stamp(number(row, 13)?),
@@ -207,6 +211,12 @@ impl Known {
         self.phrases.insert(number, text);
         Ok(())
     }
+}
+
+/// Returns a member that is none of `extraData`.
+fn member<'a>(extra: &'a [(String, String)], wanted: &str) -> &'a str {
+    let found = extra.iter().find(|(name, _)| name == wanted);
+    found.map_or("", |(_, text)| text)
 }
 
 fn integer(row: &Row<'_>, at: usize) -> Result<i64, Error> {

@@ -7,4 +7,5 @@ pub(super) mod looked_for;
 pub(super) mod reader;
 pub(super) mod ready;
 pub(super) mod rows;
+pub(super) mod scheduled;
 pub(super) mod snapshot;

@@ -1,5 +1,6 @@
 //! Payments whose life has begun, claimed one by one: what was posted before, or waited for its document or its bill.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use rusqlite::params;
@@ -21,6 +22,7 @@ use crate::journal::{Claim, Error, Halt, Heard, Transition};
 use crate::ledger::confirmation::Bound;
 use crate::ledger::generations::Order;
 use crate::ledger::intact::Mismatch;
+use crate::ledger::schedule;
 use crate::lifecycle::{PaymentState, Policy, State, StepContext};
 
 /// The bill that told the amount of instruction `i`.
@@ -112,7 +114,25 @@ fn read_due(
             found.push(due);
         }
     }
+    drop(rows);
+    let not_before = |due: &DuePayment| due.payment.instruction.not_before();
+    let (found, waiting) = schedule::part(found, not_before, now);
+    put_off(c, waiting)?;
     Ok(found)
+}
+
+/// Puts payments off until the time that their rows name.
+fn put_off(c: &WriteSession, waiting: BTreeMap<Timestamp, Vec<DuePayment>>) -> Result<(), Error> {
+    let mut put_off = c.prepare_cached("update life set due_at = ?2 where seq = ?1")?;
+    for (at, rows) in waiting {
+        for row in rows {
+            put_off.execute(params![row.seq, at.as_millis()])?;
+            c.change_recent(row.seq, |subject| {
+                subject.moved.life.due_at = Some(at);
+            });
+        }
+    }
+    Ok(())
 }
 
 /// A payment that may leave.

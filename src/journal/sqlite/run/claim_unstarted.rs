@@ -18,12 +18,40 @@ use crate::journal::sqlite::verify::intact::{told, told_of};
 use crate::journal::{Claim, Error, Halt, Heard, Transition};
 use crate::ledger::confirmation::Bound;
 use crate::ledger::intact::Mismatch;
+use crate::ledger::schedule;
 use crate::lifecycle::{Event, PaymentState, Policy, State, Step, StepContext, step};
 use rusqlite::Connection;
 use std::sync::{Arc, LazyLock};
 
-/// Records the intent to post up to `share` fresh payments of a lane.
+/// So often more fresh payments are looked at in one transaction, where those before wait for their time.
+const ROUNDS: usize = 64;
+
+/// Records the intent to post up to `share` fresh payments of a lane. Those that wait for the time that their rows name join the
+/// queue of what is due later.
 pub(in crate::journal::sqlite) fn claim_fresh(
+    c: &WriteSession,
+    of_lane: (i64, i64),
+    confirmed: Bound,
+    share: usize,
+    now: Timestamp,
+    policy: &Policy,
+    claims: &mut Vec<Claim>,
+) -> Result<Option<Halt>, Error> {
+    let wanted = claims.len() + share;
+    for _ in 0..ROUNDS {
+        let share = wanted - claims.len();
+        match claim_some(c, of_lane, confirmed, share, now, policy, claims)? {
+            Err(halt) => return Ok(Some(halt)),
+            Ok(0) => break,
+            Ok(_) if claims.len() >= wanted => break,
+            Ok(_) => {}
+        }
+    }
+    Ok(None)
+}
+
+/// Looks at up to `share` fresh payments of a lane; returns how many of them wait for their time.
+fn claim_some(
     c: &WriteSession,
     (batch_id, lane): (i64, i64),
     confirmed: Bound,
@@ -31,19 +59,19 @@ pub(in crate::journal::sqlite) fn claim_fresh(
     now: Timestamp,
     policy: &Policy,
     claims: &mut Vec<Claim>,
-) -> Result<Option<Halt>, Error> {
+) -> Result<Result<usize, Halt>, Error> {
     let Some(from) = fresh_from(c, batch_id, lane)? else {
-        return Ok(None);
+        return Ok(Ok(0));
     };
     let up_to = confirmed.instruction;
     let found = match read(c, (batch_id, lane), (from, up_to), share)? {
         Ok(found) => found,
-        Err(altered) => return Ok(Some(Halt::Altered(altered))),
+        Err(altered) => return Ok(Err(Halt::Altered(altered))),
     };
     let seqs: Vec<i64> = found.iter().map(|(seq, _)| *seq).collect();
     let held = match may_leave(c, (batch_id, lane), &found, &seqs)? {
         Ok(held) => held,
-        Err(halt) => return Ok(Some(halt)),
+        Err(halt) => return Ok(Err(halt)),
     };
     let next = match found.last() {
         Some((last, _)) if found.len() == share => last + 1,
@@ -58,9 +86,34 @@ pub(in crate::journal::sqlite) fn claim_fresh(
         )?
         .execute([batch_id, lane, next])?;
     }
-    if found.is_empty() {
-        return Ok(None);
+    let looked_at = found.len();
+    let (found, waiting) = schedule::part(found, |(_, row)| row.instruction.not_before(), now);
+    for (at, rows) in waiting {
+        let later = PaymentState {
+            due_at: Some(at),
+            ..PaymentState::NEW
+        };
+        let seqs: Vec<i64> = rows.iter().map(|(seq, _)| *seq).collect();
+        begin_lives(c, (batch_id, lane), &seqs, &later)?;
     }
+    let waiting = looked_at - found.len();
+    if !found.is_empty() {
+        begin(c, (batch_id, lane), found, &held, now, policy, claims)?;
+    }
+    Ok(Ok(waiting))
+}
+
+/// Records the intent to post fresh payments of a lane.
+fn begin(
+    c: &WriteSession,
+    (batch_id, lane): (i64, i64),
+    found: Numbered,
+    held: &Watched,
+    now: Timestamp,
+    policy: &Policy,
+    claims: &mut Vec<Claim>,
+) -> Result<(), Error> {
+    let seqs: Vec<i64> = found.iter().map(|(seq, _)| *seq).collect();
     let moment = StepContext { now, jitter: 0 };
     let Step { life, .. } = step(&PaymentState::NEW, Event::Claimed, moment, policy);
     #[cfg(test)]
@@ -96,7 +149,7 @@ pub(in crate::journal::sqlite) fn claim_fresh(
             looked_at_last: held.seqs.binary_search(&seq).is_ok(),
         });
     }
-    Ok(None)
+    Ok(())
 }
 
 /// Compares fresh payments with the chain, what was confirmed, and what was paid elsewhere since. Returns those that are looked

@@ -69,8 +69,9 @@ pub(in crate::journal::sqlite) fn bring_back(
     Ok(())
 }
 
-/// Makes the posts that were put off due at once.
-pub(in crate::journal::sqlite) const RESTART_POSTS: &str = "update life indexed by post_queue set due_at = 0
+/// Makes the posts that were put off due at once, or at the time that their rows name.
+pub(in crate::journal::sqlite) const RESTART_POSTS: &str = "update life indexed by post_queue
+     set due_at = max(coalesce((select i.not_before from instruction i where i.seq = life.seq), 0), 0)
      where batch_id = ?1 and service_id in (select service_id from service) and state = 0 and due_at > 0 and due_at < ?2";
 
 /// Makes the first generations due at once that are never due: nobody wrote that but by an edit, as retries alone wait for a word.

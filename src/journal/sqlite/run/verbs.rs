@@ -1,6 +1,6 @@
 //! The verbs of a run: take the batch, claim, ask, hold lanes.
 
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{Connection, params};
 use serde_json::Value;
 
 use super::claim_started::{claim_lane, covered};
@@ -30,6 +30,7 @@ use crate::journal::{Acquired, Claim, Clearance, Due, Error, Halt, Question, Run
 use crate::ledger::Purpose;
 use crate::ledger::confirmation::{Bound, Confirmation};
 use crate::ledger::recovery::{OrdersLost, held_back};
+use crate::ledger::schedule::may_leave;
 use crate::lifecycle::{Event, Policy, State, StepContext};
 
 /// Takes a batch for a run.
@@ -196,11 +197,11 @@ pub(in crate::journal::sqlite) fn claim(
     Ok((claims, halt))
 }
 
-/// When the next payment of lane ?2 may be posted, before ?3.
+/// When the next payments of lane ?2 may be posted, before ?3, and the times that their rows name.
 pub(in crate::journal::sqlite) fn next_in_lane() -> String {
     let covered = covered();
     format!(
-        "select l.due_at from life l indexed by post_queue cross join instruction i using (seq)
+        "select l.due_at, i.not_before from life l indexed by post_queue cross join instruction i using (seq)
          where l.batch_id = ?1 and l.service_id = ?2 and l.state = 0 and l.due_at < ?3 and {DOCUMENT_IS_THERE} and {covered}
          order by l.due_at, seq limit ?4"
     )
@@ -317,6 +318,33 @@ pub(in crate::journal::sqlite) fn questions(
     Ok(questions)
 }
 
+/// So many payments of a lane that are due first are looked at for one that does not wait for the time that its row names.
+// Beyond them such a one is due later than all of these.
+const NEXT_MAX: i64 = 1_000;
+
+/// Returns when the next payment of a lane may be posted, and when the next one of those that wait for the time of their rows.
+fn next_post(
+    c: &WriteSession,
+    (batch_id, lane): (i64, i64),
+    confirmed: Bound,
+    now: Timestamp,
+) -> Result<(Option<i64>, Option<i64>), Error> {
+    let Bound { instruction, bill } = confirmed;
+    let mut statement = c.prepare_cached(&next_in_lane())?;
+    let mut rows = statement.query([batch_id, lane, NEVER, NEXT_MAX, instruction, bill])?;
+    let mut scheduled = None;
+    while let Some(row) = rows.next()? {
+        let (due_at, not_before): (i64, Option<i64>) = (row.get(0)?, row.get(1)?);
+        // What is due and names a later time is put off by the claim that meets it.
+        let waits = due_at > now.as_millis() && !may_leave(stamp(not_before), now);
+        match not_before.filter(|_| waits) {
+            Some(at) => scheduled = [scheduled, Some(at)].into_iter().flatten().min(),
+            None => return Ok((Some(due_at), scheduled)),
+        }
+    }
+    Ok((None, scheduled))
+}
+
 /// Returns when the next post and the next question are due.
 pub(in crate::journal::sqlite) fn due(
     c: &WriteSession,
@@ -324,17 +352,19 @@ pub(in crate::journal::sqlite) fn due(
     now: Timestamp,
 ) -> Result<Due, Error> {
     bring_back(c, token.batch_id, now)?;
-    let mut earliest_post = c.prepare_cached(&next_in_lane())?;
     let mut waiting = c.prepare_cached(&waiting_in_lane())?;
     let Bound { instruction, bill } = token.confirmed;
     let (mut post, mut document, mut unconfirmed) = (None, false, false);
+    let mut scheduled = None;
     for lane in open_lanes(c, token.batch_id)? {
         let wanted = [token.batch_id, lane, NEVER, 1, instruction, bill];
         let found: Option<i64> = match has_fresh(c, token.batch_id, lane, instruction)? {
             true => Some(0),
-            false => earliest_post
-                .query_row(wanted, |row| row.get(0))
-                .optional()?,
+            false => {
+                let (next, later) = next_post(c, (token.batch_id, lane), token.confirmed, now)?;
+                scheduled = [scheduled, later].into_iter().flatten().min();
+                next
+            }
         };
         if found.is_none() {
             let (for_document, for_word): (bool, bool) =
@@ -362,6 +392,7 @@ pub(in crate::journal::sqlite) fn due(
         ask: stamp(ask),
         document,
         unconfirmed,
+        scheduled: stamp(scheduled),
     })
 }
 

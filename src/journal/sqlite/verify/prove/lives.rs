@@ -154,6 +154,10 @@ impl Verifier<'_> {
         let may_wait = subject.row.generation > 0
             || due_at == NEVER && until_done::waits(self.c, subject.seq)?;
         let due_at = (due_at != NEVER).then(|| Timestamp::from_millis(due_at));
+        // It waits for the time that its row names, however late that is.
+        if due_at.is_some() && due_at == subject.row.instruction.not_before() {
+            return Ok(());
+        }
         if !is_possible(standing.life.state, may_wait, due_at, latest) {
             self.find(format!(
                 "payment {}: it is due at a time that no wait can come to, or never",
@@ -446,6 +450,7 @@ impl Verifier<'_> {
                      and a.country = i.country and a.narration is i.narration and a.customer_names is i.customer_names
                      and a.invoice_number is i.invoice_number and a.payment_mode is i.payment_mode
                      and a.hub_id is i.hub_id and a.extra is i.extra and a.document is i.document
+                     and a.not_before is i.not_before
              from instruction a cross join instruction i cross join service s on s.service_id = i.service_id
              where a.seq = ?1 and i.seq = ?2"
         ))?;
