@@ -338,7 +338,7 @@ pub(super) struct ReportArguments {
     /// The batch
     pub batch: String,
     /// Folder of the report
-    #[arg(long, value_name = "DIR", required_unless_present = "pain002")]
+    #[arg(long, value_name = "DIR", required_unless_present_any = ["pain002", "accounting", "camt054"])]
     pub out: Option<PathBuf>,
     /// Also, or instead of it: the answer to a pain.001 message that the batch was loaded from, as a pain.002
     #[arg(long, value_name = "FILE")]
@@ -346,6 +346,12 @@ pub(super) struct ReportArguments {
     /// The message that is answered (MsgId) [default: the only one]
     #[arg(long, value_name = "ID", requires = "pain002")]
     pub message: Option<String>,
+    /// Also, or instead of it: a journal for the books, a debit and a credit for each payment, with the accounts of [accounting]
+    #[arg(long, value_name = "FILE")]
+    pub accounting: Option<PathBuf>,
+    /// Also, or instead of it: the payments as a bank's notification of debits (camt.054)
+    #[arg(long, value_name = "FILE")]
+    pub camt054: Option<PathBuf>,
 }
 
 /// One payment, as a person names it.

@@ -11,6 +11,7 @@
 //! Entries are pushed one at a time, in line order, so that neither the caller nor the report ever holds a batch in memory.
 //! The files carry no generation time, no random order and no folder names: a finished batch gives the same bytes each time.
 
+pub mod accounting;
 mod advice;
 mod files;
 mod fold;
@@ -22,6 +23,7 @@ mod rows;
 mod sheet;
 mod words;
 mod writer;
+mod xml;
 
 #[cfg(test)]
 mod tests;

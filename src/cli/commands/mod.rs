@@ -20,6 +20,7 @@ mod probe_pay;
 pub(super) mod reconcile;
 pub(super) mod recover;
 pub(super) mod report;
+mod report_accounting;
 mod report_pain002;
 pub(super) mod resolve;
 pub(super) mod resolve_many;

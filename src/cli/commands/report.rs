@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use super::report_accounting::{self, Form};
 use super::report_pain002;
 use crate::cli::Error;
 use crate::cli::arguments::ReportArguments;
@@ -34,6 +35,19 @@ pub(in crate::cli) async fn report(
     }
     if let Some(file) = &arguments.pain002 {
         let told = report_pain002::write(session, &batch, file, arguments.message.as_deref())?;
+        match (&arguments.out, session.common.json) {
+            (None, true) => output::json(&told.to_json()),
+            _ => output::line_unless(session.common.json, &told.to_text()),
+        }
+    }
+    for (file, form) in [
+        (&arguments.accounting, Form::Journal),
+        (&arguments.camt054, Form::Camt054),
+    ] {
+        let Some(file) = file else {
+            continue;
+        };
+        let told = report_accounting::write(session, &batch, file, form)?;
         match (&arguments.out, session.common.json) {
             (None, true) => output::json(&told.to_json()),
             _ => output::line_unless(session.common.json, &told.to_text()),

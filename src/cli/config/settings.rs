@@ -25,6 +25,7 @@ use crate::cli::config::value::secret::{self, Password};
 use crate::cli::config::value::suggest;
 use crate::domain::{Country, Money, Originator, ServiceCode, WireZone};
 use crate::intake::layout::Layout;
+use crate::report::accounting::Chart;
 
 /// What the configuration is made from. It may hold a password, so it has no debug output.
 #[derive(Clone, Default)]
@@ -60,6 +61,8 @@ pub struct Settings {
     pub status_codes: BTreeMap<i32, StatusClass>,
     /// What a deployment's codes mean in replies to posts.
     pub post_codes: BTreeMap<i32, PostClass>,
+    /// The accounts and columns of the books.
+    pub accounting: Option<Chart>,
     /// How the wire differs from the interface document.
     pub dialect: DialectSettings,
     /// The gateway is the sandbox: no money moves.
@@ -166,6 +169,7 @@ impl Settings {
             layouts: document.layouts,
             status_codes: document.status_codes,
             post_codes: document.post_codes,
+            accounting: document.accounting,
             dialect,
             is_rehearsal: sandbox_profile,
             origins: set

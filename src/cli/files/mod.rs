@@ -7,5 +7,6 @@ pub(super) mod input;
 pub(super) mod layouts;
 pub(super) mod links;
 pub(super) mod open;
+pub(super) mod own_file;
 pub(super) mod rejected;
 pub(super) mod rules;

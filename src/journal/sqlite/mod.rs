@@ -20,6 +20,7 @@ mod verify;
 pub(crate) mod writer;
 
 pub use read::looked_for::{FOUND_MAX, FoundRow, RejectedFound, SourceFile, Wanted};
+pub use read::paid::PaidPayment;
 pub use read::reader::{Reader, Snapshot};
 pub use reconcile::desk::StatementDesk;
 pub use recovery::backup::{Backup, backup};

@@ -2,11 +2,10 @@
 
 use std::io::{self, Write};
 
-use quick_xml::escape::escape;
-
 use super::status::{Counts, TransferStatus, reason_of, status_of};
 use crate::domain::{Money, Origin, Timestamp};
 use crate::report::StateName;
+use crate::report::xml::{element, fitted, optional};
 
 /// The most characters of a name (`Max35Text`), and of a text that is told with a status (`Max105Text`).
 const NAME_MAX: usize = 35;
@@ -126,9 +125,9 @@ impl<W: Write> StatusReport<W> {
             self.block = Some(origin.block.clone());
         }
         writeln!(output, "<TxInfAndSts>")?;
-        optional(output, "StsId", transfer.id)?;
-        optional(output, "OrgnlInstrId", &origin.instruction)?;
-        optional(output, "OrgnlEndToEndId", &origin.end_to_end)?;
+        optional(output, "StsId", transfer.id, NAME_MAX)?;
+        optional(output, "OrgnlInstrId", &origin.instruction, NAME_MAX)?;
+        optional(output, "OrgnlEndToEndId", &origin.end_to_end, NAME_MAX)?;
         // Earlier versions know no such reference.
         if self.version != VERSIONS[0].1 && !origin.uetr.is_empty() {
             element(output, "OrgnlUETR", &origin.uetr)?;
@@ -136,7 +135,7 @@ impl<W: Write> StatusReport<W> {
         element(output, "TxSts", status_of(transfer.state).code())?;
         reason(output, transfer)?;
         if transfer.receipt.chars().count() <= NAME_MAX {
-            optional(output, "AcctSvcrRef", transfer.receipt)?;
+            optional(output, "AcctSvcrRef", transfer.receipt, NAME_MAX)?;
         }
         if let Some(money) = transfer.money {
             writeln!(
@@ -180,35 +179,12 @@ fn reason(output: &mut impl Write, transfer: &Answered<'_>) -> io::Result<()> {
     if let Some(reason) = reason {
         writeln!(output, "<Rsn><Cd>{reason}</Cd></Rsn>")?;
     }
-    element(output, "AddtlInf", &cut(&text, TEXT_MAX))?;
+    element(output, "AddtlInf", &fitted(&text, TEXT_MAX))?;
     writeln!(output, "</StsRsnInf>")
 }
 
 fn named(text: &str) -> String {
-    cut(text, NAME_MAX)
-}
-
-/// Returns as much of a text as a field holds, with blanks for what XML does not take.
-fn cut(text: &str, max: usize) -> String {
-    let is_taken = |c: &char| !c.is_control() && !matches!(c, '\u{fffe}' | '\u{ffff}');
-    let shown: String = text
-        .chars()
-        .map(|c| if is_taken(&c) { c } else { ' ' })
-        .take(max)
-        .collect();
-    shown.trim_end().to_owned()
-}
-
-fn element(output: &mut impl Write, name: &str, text: &str) -> io::Result<()> {
-    writeln!(output, "<{name}>{}</{name}>", escape(text))
-}
-
-/// Writes an element whose text may be missing.
-fn optional(output: &mut impl Write, name: &str, text: &str) -> io::Result<()> {
-    match named(text).as_str() {
-        "" => Ok(()),
-        text => element(output, name, text),
-    }
+    fitted(text, NAME_MAX)
 }
 
 #[cfg(test)]
@@ -345,9 +321,9 @@ mod tests {
 
     #[test]
     fn texts_fit_their_fields_and_hold_nothing_that_xml_does_not_take() {
-        assert_eq!(cut("a\u{0}b\u{ffff}c", 105), "a b c");
+        assert_eq!(fitted("a\u{0}b\u{ffff}c", 105), "a b c");
         assert_eq!(
-            cut(&"\u{e9}".repeat(200), TEXT_MAX).chars().count(),
+            fitted(&"\u{e9}".repeat(200), TEXT_MAX).chars().count(),
             TEXT_MAX
         );
         assert_eq!(named("a "), "a");

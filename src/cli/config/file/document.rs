@@ -7,6 +7,7 @@ use super::entry::Entry;
 use crate::cli::config::service::Service;
 use crate::domain::{Money, ServiceCode};
 use crate::intake::layout::Layout;
+use crate::report::accounting::Chart;
 
 /// One whole file.
 #[derive(Default)]
@@ -19,6 +20,7 @@ pub(in crate::cli::config) struct Document {
     pub(in crate::cli::config) layouts: BTreeMap<String, Layout>,
     pub(in crate::cli::config) status_codes: BTreeMap<i32, StatusClass>,
     pub(in crate::cli::config) post_codes: BTreeMap<i32, PostClass>,
+    pub(in crate::cli::config) accounting: Option<Chart>,
     /// What stands outside the profiles, by dotted name, in the order of the file.
     pub(in crate::cli::config) others: Vec<(String, Entry)>,
 }

@@ -1,5 +1,6 @@
 //! The file's content, checked against the table of keys.
 
+use super::accounting;
 use super::codes;
 use super::columns;
 use super::dialect;
@@ -27,6 +28,7 @@ const TABLES: &[&str] = &[
     "layouts",
     "status_codes",
     "post_codes",
+    "accounting",
 ];
 
 impl Document {
@@ -60,6 +62,7 @@ impl Document {
                 "layouts" => {
                     document.layouts = layouts::read(source, subtable(source, name, value)?)?;
                 }
+                "accounting" => accounting::read(source, value, &mut document)?,
                 "status_codes" | "post_codes" => {
                     codes::read(source, name, subtable(source, name, value)?, &mut document)?;
                 }

@@ -4,6 +4,7 @@ pub(super) mod batch_status;
 pub(super) mod examples;
 pub(super) mod listed;
 pub(super) mod looked_for;
+pub(super) mod paid;
 pub(super) mod reader;
 pub(super) mod ready;
 pub(super) mod rows;
