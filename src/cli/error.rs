@@ -270,9 +270,11 @@ fn hint_about_batch(error: &journal::Error) -> Option<&'static str> {
         E::IdentifiersCollide { .. } => Some(
             "give one of the two rows another reference; identifiers.form of the dialect can make them longer for new batches",
         ),
-        E::OtherWire { .. } => {
-            Some("set the profile back, so that every repeat of a post has the same bytes")
-        }
+        E::OtherWire { .. } => Some(
+            "set the profile back, so that every repeat of a post has the same bytes. Where the gateway refuses them as they are: with the \
+                 profile of before, record each payment that was posted as failed once that is certain (disburse resolve), and retry it with the \
+                 new one: a retry has an identifier of its own",
+        ),
         _ => None,
     }
 }
@@ -302,7 +304,7 @@ impl From<crate::gateway::OperationError> for Error {
     fn from(error: crate::gateway::OperationError) -> Self {
         use crate::gateway::OperationError as E;
         match &error {
-            E::Refused { .. } | E::NotANumber(_) => Self::refused(&error),
+            E::Refused { .. } | E::NotANumber(_) | E::NotOffered(_) => Self::refused(&error),
             E::Credentials { .. } => Self::credentials(&error)
                 .hint("repetition may lock the account: mend the configuration first"),
             E::Unavailable(_) => Self::unavailable(&error)

@@ -18,9 +18,11 @@ use crate::gateway::{
     DocumentClient, ExtraDataForm, HttpGateway, Keys, LookupClient, Profile, SupportDocumentIn,
     TokenClient,
 };
-use crate::journal::Home;
+use crate::journal::{DuplicateProbe, Home};
+use crate::ledger::duplicate_check::DuplicateCheck;
 use crate::ledger::pin::READ_AS_DOCUMENT;
 use crate::lifecycle::{Class, CodeTable, Policy, SettleOn};
+use sha2::{Digest as _, Sha256};
 
 /// The longest reply that is read.
 const BODY_MAX: usize = 4 * 1024 * 1024;
@@ -258,6 +260,54 @@ pub(super) fn accepts_reading(settings: &Settings, ordered: Option<&str>) -> Res
     }
 }
 
+/// Returns whether the dialect's words for "not found" count: a probe has seen that this gateway refuses an identifier that it has,
+/// by a code that is still read as that.
+pub(super) fn words_count(settings: &Settings, probe: Option<&DuplicateProbe>) -> bool {
+    let codes = codes(settings);
+    let still = |code| codes.of_post(code) == Class::Duplicate;
+    probe.is_some_and(|probe| {
+        probe.check == DuplicateCheck::Refuses && probe.code.is_some_and(still)
+    })
+}
+
+/// Returns the name of the account at the gateway: the user name and, where a dialect shows who we are by something else, a mark
+/// of that. Another key may be another account, which knows nothing of what this one has posted.
+fn account(settings: &Settings) -> Result<String, Error> {
+    let username = settings.gateway()?.username.to_owned();
+    let dialect = &settings.dialect.dialect;
+    let keys = keys(settings)?;
+    let mut shown: Vec<(&str, &[u8])> = Vec::new();
+    shown.extend(
+        dialect
+            .headers
+            .iter()
+            .map(|(name, value)| (name.as_str(), value.as_bytes())),
+    );
+    let secret = keys.headers.iter();
+    shown.extend(secret.map(|(name, value)| (name.as_str(), value.expose_secret().as_bytes())));
+    shown.extend(
+        keys.signing
+            .iter()
+            .map(|key| ("signing key", key.expose_secret())),
+    );
+    if dialect.names_a_token() {
+        shown.push(("client_id", settings.profile.client_id.as_bytes()));
+    }
+    if shown.is_empty() {
+        return Ok(username);
+    }
+    let mut digest = Sha256::new();
+    for (name, value) in shown {
+        for part in [name.to_ascii_lowercase().as_bytes(), value] {
+            digest.update((part.len() as u64).to_be_bytes());
+            digest.update(part);
+        }
+    }
+    // Four bytes tell keys apart, and tell nobody a key.
+    let mark = data_encoding::HEXLOWER.encode(&digest.finalize()[..4]);
+    Ok(format!("{username}#{mark}"))
+}
+
 /// Returns where a batch of this configuration belongs; `sandbox` is the identity of the sandbox that stands in.
 pub(super) fn home(settings: &Settings, sandbox: Option<&str>) -> Result<Home, Error> {
     Ok(Home {
@@ -269,7 +319,7 @@ pub(super) fn home(settings: &Settings, sandbox: Option<&str>) -> Result<Home, E
         account: match sandbox {
             // It has one account, whoever the profile says that we are.
             Some(_) => "sandbox".to_owned(),
-            None => settings.gateway()?.username.to_owned(),
+            None => account(settings)?,
         },
         reading: reading(settings),
         accepts_reading: false,

@@ -48,6 +48,7 @@ pub fn build(values: &Values, folder: &Path) -> Result<Dialect, Problem> {
             .iter()
             .map(|(operation, name, _)| (*operation, call(read, name)))
             .collect(),
+        absent: absent(read)?,
         token_path: read.text("operations.token.path"),
         lookup: beside(read, "lookup"),
         upload: beside(read, "upload"),
@@ -237,6 +238,25 @@ fn required_bank_members(read: Read<'_>) -> Result<BTreeSet<String>, Problem> {
     }
 }
 
+/// Reads which operations there are not.
+fn absent(read: Read<'_>) -> Result<BTreeSet<Operation>, Problem> {
+    const KEY: &str = "operations.absent";
+    let may_be = |(operation, name, _): &&(Operation, &str, &str)| {
+        !matches!(operation, Operation::Post | Operation::Status) && !name.is_empty()
+    };
+    let known = || Operation::ALL.iter().filter(may_be);
+    read.list(KEY)
+        .into_iter()
+        .map(|text| {
+            let found = known().find(|(_, name, _)| *name == text);
+            found.map(|(operation, ..)| *operation).ok_or_else(|| {
+                let expected = "some of bill, float, account: every gateway takes payments and tells what became of them";
+                problem(KEY, expected)
+            })
+        })
+        .collect()
+}
+
 /// Reads which members posts do not have.
 fn left_out(read: Read<'_>) -> Result<BTreeSet<String>, Problem> {
     const KEY: &str = "posts.left_out";
@@ -247,6 +267,15 @@ fn left_out(read: Read<'_>) -> Result<BTreeSet<String>, Problem> {
             "some of {}; no post goes without {other}",
             LEAVABLE.join(", ")
         );
+        return Err(problem(KEY, expected));
+    }
+    let required = read.list(REQUIRED_BANK_MEMBERS);
+    let is_default = !read.values.contains_key(REQUIRED_BANK_MEMBERS);
+    if let Some(both) = named
+        .iter()
+        .find(|name| !is_default && required.contains(name))
+    {
+        let expected = format!("no {both}, which bank.required_members asks for");
         return Err(problem(KEY, expected));
     }
     if has("callbackUrl") && read.text("callbacks.address") == "per_payment" {

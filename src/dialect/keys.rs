@@ -131,6 +131,13 @@ fn all() -> Vec<Key> {
     )];
     operations(&mut keys);
     keys.push(key(
+        "operations.absent",
+        Kind::Texts,
+        &[],
+        Affects::Nothing,
+        "Operations that this gateway does not have: bill, float, account. They are never asked for.",
+    ));
+    keys.push(key(
         "envelope.country_code",
         Kind::Word(&["row", "profile"]),
         &["row"],
@@ -163,7 +170,7 @@ fn all() -> Vec<Key> {
         Kind::Texts,
         &[],
         Affects::Requests,
-        "Members of a post, by the document's names, that this gateway does not take: invoiceNumber, datePaymentReceived, countryCode (of the packet), hubID, paymentMode, customerNames, pushToOriginator, callbackUrl (with one address for all callbacks), extraData (where it would hold nothing). A row that fills in one of the first two is refused.",
+        "Members of a post, by the document's names, that this gateway does not take: invoiceNumber, datePaymentReceived, countryCode (of the packet), hubID, paymentMode, customerNames, pushToOriginator, callbackUrl (with one address for all callbacks), extraData (where it would hold nothing), destinationBankCode, destinationBankName, destinationAccountName. A row that fills in invoiceNumber, datePaymentReceived, hubID or paymentMode is refused.",
     ));
     keys.push(key(
         "identifiers.form",

@@ -55,7 +55,7 @@ pub const OWN_EXTRA: [&str; 7] = [
 ];
 
 /// The members of a post that a gateway may not take: without them it is still said who is paid what, and under which identifier.
-pub const LEAVABLE: [&str; 9] = [
+pub const LEAVABLE: [&str; 12] = [
     "invoiceNumber",
     "datePaymentReceived",
     "countryCode",
@@ -65,6 +65,9 @@ pub const LEAVABLE: [&str; 9] = [
     "extraData",
     "pushToOriginator",
     "callbackUrl",
+    "destinationBankCode",
+    "destinationBankName",
+    "destinationAccountName",
 ];
 
 /// A currency is read under this name, too (`dueAmount` of a bill has it): no other member may be called so.
@@ -117,7 +120,7 @@ impl Place {
                 | "results"
                 | "authStatusCode"
                 | "authStatusDescription"
-        ) && !OWN_EXTRA.contains(&ours);
+        ) && (!OWN_EXTRA.contains(&ours) || ours == "supportDocument");
         match self {
             Self::Envelope => is_of_packet || matches!(ours, "function" | "payload"),
             Self::Payload => matches!(ours, "credentials" | "packet"),

@@ -233,6 +233,8 @@ pub struct Dialect {
     /// What the dialect was written from, in words.
     pub written_from: String,
     pub(super) calls: BTreeMap<Operation, Call>,
+    /// The operations that the gateway does not have.
+    pub(super) absent: BTreeSet<Operation>,
     /// The path of the token endpoint.
     pub token_path: String,
     /// The network lookup.
@@ -282,6 +284,18 @@ impl Dialect {
         &self.calls[&operation]
     }
 
+    /// Returns the name of an operation that this gateway does not have; `None` where it has it.
+    #[must_use]
+    pub fn lacks(&self, operation: Operation) -> Option<&'static str> {
+        let of = |(known, name, _): &(Operation, &'static str, &str)| {
+            (*known == operation).then_some(*name)
+        };
+        let is_absent = self.absent.contains(&operation);
+        is_absent
+            .then(|| Operation::ALL.iter().find_map(of))
+            .flatten()
+    }
+
     /// Returns whether posts have a member that some gateways do not take.
     #[must_use]
     pub fn writes(&self, member: &str) -> bool {
@@ -297,12 +311,24 @@ impl Dialect {
         })
     }
 
+    /// Returns whether the dialect itself says that an operation on the payment path carries a token.
+    #[must_use]
+    pub fn names_a_token(&self) -> bool {
+        self.calls.values().any(|call| {
+            call.authentication
+                .is_some_and(|auth| auth.header == Header::Bearer)
+        })
+    }
+
     /// Returns two operations, with the name of the second one, that a gateway could not tell apart: they have one path, method
     /// and function. `payment_path` is the profile's.
     #[must_use]
     pub fn alike(&self, payment_path: &str) -> Option<(Operation, &'static str)> {
         let mut seen = std::collections::BTreeMap::new();
-        Operation::ALL.iter().find_map(|(operation, name, _)| {
+        let there = Operation::ALL
+            .iter()
+            .filter(|(operation, ..)| !self.absent.contains(operation));
+        there.into_iter().find_map(|(operation, name, _)| {
             let call = self.call(*operation);
             let path = call.path.as_deref().unwrap_or(payment_path);
             let place = (as_served(path), call.method, call.function.as_deref());

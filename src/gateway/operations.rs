@@ -121,6 +121,11 @@ pub enum OperationError {
         /// What it said, in plain words, with its code.
         what: String,
     },
+    /// The dialect says that this gateway has no such operation.
+    #[error(
+        "this gateway has no operation {0:?} (operations.absent of the dialect); it was not asked"
+    )]
+    NotOffered(&'static str),
     /// The number that was to be looked up is none (section 7.4): the row is wrong, the lookup itself works.
     #[error("section 7.4: {0}")]
     NotANumber(String),

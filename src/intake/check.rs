@@ -285,6 +285,8 @@ impl Checker {
         for (member, field) in [
             ("invoiceNumber", Field::InvoiceNumber),
             ("datePaymentReceived", Field::DatePaymentReceived),
+            ("hubID", Field::HubId),
+            ("paymentMode", Field::PaymentMode),
         ] {
             let cell = layout.cell(record, field);
             if wire.left_out.contains(member) && !cell.is_empty() {

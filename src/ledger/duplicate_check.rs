@@ -89,6 +89,9 @@ pub enum NotProbed {
     HasOthers,
     /// The gateway has not said that it is paid, so that a refusal would show nothing.
     NotPaid,
+    /// It has ended, and not as a first post that the gateway calls paid: it failed, was cancelled or decided, or was paid at a later
+    /// post.
+    EndedOtherwise,
     /// It was posted a second time already, whatever came of that: never a third time.
     PostedTwice,
     /// The journal may have missed something: the second post, too.
@@ -111,6 +114,7 @@ pub fn judge(
         _ if is_recovering => Err(NotProbed::Recovering),
         // A person's decision has no code.
         life if life.state == State::Paid && life.code.is_some() && life.attempts == 1 => Ok(()),
+        life if life.state.is_finished() => Err(NotProbed::EndedOtherwise),
         _ => Err(NotProbed::NotPaid),
     }
 }
@@ -169,6 +173,10 @@ mod tests {
             attempts: 2,
             ..paid
         };
+        let failed = PaymentState {
+            state: State::Failed,
+            ..paid
+        };
         let open = PaymentState {
             state: State::Acknowledged,
             ..paid
@@ -180,11 +188,12 @@ mod tests {
             (2, paid, false, false, Err(NotProbed::HasOthers)),
             (0, paid, false, false, Err(NotProbed::HasOthers)),
             (1, paid, false, true, Err(NotProbed::Recovering)),
-            (1, decided, false, false, Err(NotProbed::NotPaid)),
+            (1, decided, false, false, Err(NotProbed::EndedOtherwise)),
+            (1, failed, false, false, Err(NotProbed::EndedOtherwise)),
             (1, open, false, false, Err(NotProbed::NotPaid)),
             (1, PaymentState::NEW, false, false, Err(NotProbed::NotPaid)),
             // An earlier post of it was lost: it may be there twice as it is.
-            (1, exposed, false, false, Err(NotProbed::NotPaid)),
+            (1, exposed, false, false, Err(NotProbed::EndedOtherwise)),
         ] {
             let found = judge(payments, &life, twice, recovering);
             assert_eq!(found, expected, "{payments} {life:?} {twice} {recovering}");

@@ -414,3 +414,42 @@ fn a_gateway_that_answers_about_nobody_is_named_as_one_that_may_miss_a_header() 
     let told = world.expect(0, &["explain", "b", &rows[0].reference]);
     told.says("more lines like it, the last one at ");
 }
+
+#[test]
+fn another_key_is_another_account_until_the_gateway_shows_that_it_is_the_same() {
+    let setup = Setup {
+        more: "dialect = \"keyed.toml\"",
+        ..Setup::default()
+    };
+    let (world, sandbox) = World::with_sandbox(&setup, &["--faults", "none"]);
+    world.write(
+        "keyed.toml",
+        "written_from = \"a test\"\n[header_files]\nX-Api-Key = \"key\"\n",
+    );
+    let key = |text: &str| {
+        world.write("key", text);
+        let private = fs::Permissions::from_mode(0o600);
+        fs::set_permissions(world.path("key"), private).unwrap();
+    };
+    key("the first key");
+    let rows = rows(5, 155);
+    world.write_rows("batch.csv", &rows);
+    world.until_finished(&PAY);
+    key("another key");
+    let refused = world.expect(2, &["run", "b", "--yes"]);
+    refused.says("belongs to account acme#");
+    refused.says("--account-moved");
+    assert_eq!(sandbox.ledger().posts, 5);
+    // Nobody reads the key in what is said of it.
+    assert!(!refused.err.contains("another key"), "{refused:?}");
+    let moved = [
+        "run",
+        "b",
+        "--yes",
+        "--account-moved",
+        "--reason",
+        "rotated",
+    ];
+    world.expect(0, &moved);
+    world.expect(0, &["verify", "b"]);
+}

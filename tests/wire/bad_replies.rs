@@ -63,6 +63,7 @@ fn kind(error: &OperationError) -> String {
     let kind = match error {
         OperationError::Refused { .. } => "refused",
         OperationError::NotANumber(_) => "not a number",
+        OperationError::NotOffered(_) => "not offered",
         OperationError::Credentials { .. } => "credentials",
         OperationError::Unavailable(_) => "unavailable",
         OperationError::Unreadable { .. } => "unreadable",

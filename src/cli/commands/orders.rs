@@ -9,6 +9,7 @@ use super::withdraw;
 use crate::cli::Error;
 use crate::cli::arguments::{CancelArguments, ResumeLaneArguments, RetryArguments};
 use crate::cli::exit::ExitStatus;
+use crate::cli::gateway;
 use crate::cli::named;
 use crate::cli::session::{Session, batch_name, payment_name, run_command, sandbox_flag};
 use crate::cli::terminal::ask::{confirmed, is_attended};
@@ -22,7 +23,7 @@ use crate::journal::{
 };
 use crate::ledger::decisions::ByCode;
 use crate::ledger::names::{By, PaymentName};
-use crate::lifecycle::StepContext;
+use crate::lifecycle::{Class, CodeTable, StepContext};
 
 fn now() -> StepContext {
     StepContext {
@@ -50,6 +51,7 @@ pub(in crate::cli) async fn retry(
     if shown.by_code.is_empty() && which.named.is_empty() {
         tell_nothing_to_retry(session, &journal, &batch, arguments.code).await?;
     }
+    refuse_read_otherwise(session, &batch, &shown.by_code)?;
     if !shown.by_code.is_empty() {
         confirm_retry(session, &batch, &shown, arguments.yes).await?;
     }
@@ -89,6 +91,42 @@ pub(in crate::cli) async fn retry(
         session.note(&format!("next: {}", run_command(&batch, purpose)));
     }
     Ok(ExitStatus::Done)
+}
+
+/// Refuses a retry of what failed by a code that the tables in force do not call a failure: it may have been paid.
+fn refuse_read_otherwise(
+    session: &Session,
+    batch: &BatchName,
+    failed: &ByCode,
+) -> Result<(), Error> {
+    // Without a configuration the codes mean what they mean by default.
+    let codes = session.settings(false, Vec::new()).map_or_else(
+        |_| CodeTable::default(),
+        |settings| gateway::codes(&settings),
+    );
+    let is_failure = |code: i32| {
+        let (status, post) = (codes.of_status(code), codes.of_post(code));
+        let may_be_paid = matches!(status, Class::Paid | Class::Acknowledged | Class::Delivered);
+        !may_be_paid
+            && (status == Class::Failed
+                || matches!(post, Class::Failed | Class::Refused | Class::NoFloat))
+    };
+    let otherwise = failed.iter().find_map(|(code, tally)| {
+        code.filter(|code| !is_failure(*code))
+            .map(|code| (code, tally))
+    });
+    let Some((code, tally)) = otherwise else {
+        return Ok(());
+    };
+    Err(Error::refused(format!(
+        "{} of batch {batch} failed by code {code}, which [status_codes] and [post_codes] in force do not call a failure: they may have been \
+         paid, and nothing is retried",
+        output::counted(tally.count, "payment"),
+    ))
+    .hint(format!(
+        "ask the gateway's people about them: `disburse report {batch} --out reports/{batch}` lists them. Where {code} is a failure after all, \
+         say so in [status_codes]"
+    )))
 }
 
 /// Returns why not one failure is retried, where that is so.

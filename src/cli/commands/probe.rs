@@ -187,11 +187,19 @@ fn stayed(batch: &BatchName, why: NotProbed) -> (ExitStatus, String, String) {
     match why {
         NotProbed::NotPaid => (
             ExitStatus::Unfinished,
+            format!("the payment of batch {batch} has no end yet: it was not posted a second time"),
             format!(
-                "the payment of batch {batch} is not paid, by the gateway's word and at its first post: it was not posted a second time"
+                "`disburse status {batch}` shows where it stands; repeat the same command to go on"
+            ),
+        ),
+        NotProbed::EndedOtherwise => (
+            ExitStatus::Incomplete,
+            format!(
+                "the payment of batch {batch} was not paid by the gateway's word at its first post, and is not posted a second time: that would show nothing"
             ),
             format!(
-                "`disburse status {batch}` shows what became of it. While it is open, repeat the same command; where it has failed, or was posted more than once, probe with another row"
+                "`disburse status {batch}` shows how it ended; {}",
+                another()
             ),
         ),
         NotProbed::PostedTwice => (
@@ -240,7 +248,7 @@ async fn token(settings: &Settings) -> Result<Finding, Error> {
             STEP,
             error.to_string(),
             vec![
-                "auth_url, username, client_id and the password of the profile; [operations.token] path of the dialect"
+                "auth_url, username, client_id and the password of the profile; [operations.token] path, [headers] and [header_files] of the dialect"
                     .to_owned(),
             ],
         ),
@@ -306,7 +314,10 @@ async fn float(settings: &Settings) -> Result<Finding, Error> {
             None => Finding::otherwise(
                 STEP,
                 format!("{service}: no balance that can be read"),
-                vec!["float.query = false, where this gateway tells none".to_owned()],
+                vec![
+                    "[operations.float] function, path, authentication, and [members] balance and currencyCode of the dialect; or, where this gateway tells no float, [operations] absent = [\"float\"] and float.query = false"
+                        .to_owned(),
+                ],
             ),
         },
         Err(error) => Finding::otherwise(

@@ -319,16 +319,19 @@ impl Order<'_> {
         beside: Option<&Sandbox>,
         policy: &Policy,
     ) -> Result<Word, Error> {
-        let profile = gateway::profile(settings)?;
+        let mut profile = gateway::profile(settings)?;
         // What one gateway says, or another account of it, must not decide what this one may have executed.
         let home = gateway::home(settings, beside.map(Sandbox::identity))?;
         let pinned = self
             .journal
-            .pin(self.batch.clone(), home, Timestamp::now())
+            .pin(self.batch.clone(), home.clone(), Timestamp::now())
             .await;
         if let Err(error) = pinned {
             return self.unaskable(error).await;
         }
+        // As a run reads them.
+        let probe = self.journal.duplicate_probe(home).await?;
+        profile.duplicate_check_proven |= gateway::words_count(settings, probe.as_ref());
         let client = HttpGateway::new(profile)
             .map_err(|error| Error::refused(format!("gateway: {error}")))?;
         let inquiry = Inquiry {

@@ -70,7 +70,9 @@ fn wire(settings: &Settings) -> WireRules {
         optional_bank_members: BANK_MEMBERS
             .iter()
             .map(|(_, member)| *member)
-            .filter(|member| !dialect.required_bank_members.contains(*member))
+            .filter(|member| {
+                !dialect.required_bank_members.contains(*member) || !dialect.writes(member)
+            })
             .map(str::to_owned)
             .collect(),
     }

@@ -44,7 +44,6 @@ use crate::gateway::{HttpGateway, Secrets};
 use crate::journal::{Home, Journal, Proof, ReadBy, Reader, RunLock, Standing, Transition};
 use crate::ledger::Purpose;
 use crate::ledger::confirmation::{Answer, Bound, Confirmation};
-use crate::ledger::duplicate_check::DuplicateCheck;
 use crate::ledger::intact::{Extends, extends};
 use crate::ledger::recovery::OrdersLost;
 use crate::ledger::standstill::SILENCE_MAX;
@@ -270,6 +269,9 @@ pub(in crate::cli) async fn carry_out(
         }),
         false => None,
     };
+    if options.sandbox && !settings.dialect.dialect.writes("callbackUrl") {
+        session.note("this rehearsal has no callbacks: the dialect leaves callbackUrl out of posts, and the sandbox has no address of its own to call; outcomes are asked for");
+    }
     let job = Job {
         session,
         settings: &settings,
@@ -332,12 +334,7 @@ impl Job<'_> {
         let duplicates = self.journal.duplicate_probe(home.clone()).await?;
         let pulse = Arc::new(Pulse::of_machine(SILENCE_MAX));
         let mut profile = gateway::profile(self.settings)?;
-        let codes = gateway::codes(self.settings);
-        // The code that was read as a refusal must still be one: [post_codes] may have changed.
-        profile.duplicate_check_proven |= duplicates.as_ref().is_some_and(|probe| {
-            let still = |code| codes.of_post(code) == crate::lifecycle::Class::Duplicate;
-            probe.check == DuplicateCheck::Refuses && probe.code.is_some_and(still)
-        });
+        profile.duplicate_check_proven |= gateway::words_count(self.settings, duplicates.as_ref());
         let client = Arc::new(
             HttpGateway::new(profile)
                 .map_err(|error| Error::refused(format!("gateway: {error}")))?

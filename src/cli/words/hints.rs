@@ -7,25 +7,23 @@ use crate::journal::{Error, Snapshot};
 /// What may be wrong where the gateway answers about nobody.
 pub(in crate::cli) const NO_ENTRY: &str = "the gateway's answers have no entry about the payments that they were asked about. It may need \
     something in the question that the dialect does not send or sends otherwise: [headers], [header_files], [operations.status]; or its \
-    replies call results, payerTransactionID or statusCode otherwise: [members]. `disburse probe` shows what it answers";
+    replies call results, payerTransactionID or statusCode otherwise: [members]. `disburse explain` shows what it answered, and `disburse probe` asks";
 
 /// Returns whether the last answers about a payment had no entry about it.
 pub(in crate::cli) fn has_no_entry(
     snapshot: &Snapshot<'_>,
     id: PayerTransactionId,
 ) -> Result<bool, CliError> {
-    const ENOUGH: usize = 3;
+    const ENOUGH: usize = 2;
+    const LATEST: usize = 12;
     let Some(record) = snapshot.find(id.as_str())?.into_iter().next() else {
         return Ok(false);
     };
     let trail = snapshot.trail(record.seq)?;
     let says = |detail: &str| detail.contains("no entry about this identifier");
-    Ok(trail.len() > ENOUGH
-        && trail
-            .iter()
-            .rev()
-            .take(ENOUGH)
-            .all(|entry| entry.detail.as_deref().is_some_and(says)))
+    let latest = trail.iter().rev().take(LATEST);
+    let without = latest.filter(|entry| entry.detail.as_deref().is_some_and(says));
+    Ok(without.count() >= ENOUGH)
 }
 
 /// Returns what to do, where the error names what the command is about.

@@ -55,9 +55,9 @@ pub(super) fn no_token(
     let cause = format!("no token for the payments: {error}");
     let signal = match error {
         OperationError::Credentials { .. } => Signal::Stop(StopReason::Credentials(cause.clone())),
-        OperationError::Refused { .. } | OperationError::NotANumber(_) => {
-            Signal::Stop(StopReason::Misconfigured(cause.clone()))
-        }
+        OperationError::Refused { .. }
+        | OperationError::NotANumber(_)
+        | OperationError::NotOffered(_) => Signal::Stop(StopReason::Misconfigured(cause.clone())),
         OperationError::Unavailable(_) | OperationError::Unreadable { .. } => {
             Signal::Unreachable(cause.clone())
         }

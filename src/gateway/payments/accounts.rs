@@ -1,7 +1,7 @@
 //! Bills and accounts, asked for on the payment path (sections 1 and 4.2).
 
 use super::http::{EXPIRED_AGAIN, ExchangeError, HttpGateway};
-use crate::dialect::Replies;
+use crate::dialect::{Operation, Replies};
 use crate::domain::{Amount, Currency, Money, ServiceCode};
 use crate::gateway::operations::{AccountAnswer, Bill, BillAnswer, BillInquiry, OperationError};
 use crate::gateway::scrub::Scrub;
@@ -30,6 +30,7 @@ impl HttpGateway {
         if inquiries.is_empty() {
             return Ok(Vec::new());
         }
+        self.offered(Operation::Bill)?;
         let entries = self
             .operate(|| self.requests.bills(inquiries), read)
             .await?;
@@ -48,10 +49,19 @@ impl HttpGateway {
         service: &ServiceCode,
         account_number: &str,
     ) -> Result<AccountAnswer, OperationError> {
+        self.offered(Operation::Account)?;
         let entries = self
             .operate(|| self.requests.account(service, account_number), read)
             .await?;
         validated(service, account_number, &entries, &self.dialect.replies)
+    }
+
+    /// Refuses a question that this gateway has no operation for.
+    pub(in crate::gateway) fn offered(&self, operation: Operation) -> Result<(), OperationError> {
+        match self.dialect.lacks(operation) {
+            Some(name) => Err(OperationError::NotOffered(name)),
+            None => Ok(()),
+        }
     }
 
     /// Asks a question on the payment path, and reads its reply.

@@ -1,6 +1,7 @@
 //! Float balances, asked for on the payment path (`GATEWAY.queryFloatBalance`).
 
 use super::http::HttpGateway;
+use crate::dialect::Operation;
 use crate::domain::{Currency, ServiceCode};
 use crate::gateway::operations::{FloatBalance, OperationError};
 use crate::gateway::scrub::Scrub;
@@ -18,6 +19,7 @@ impl HttpGateway {
         &self,
         services: &[ServiceCode],
     ) -> Result<Vec<Option<FloatBalance>>, OperationError> {
+        self.offered(Operation::Float)?;
         let mut balances = Vec::with_capacity(services.len());
         for service in services {
             let entries = self.operate(|| self.requests.float(service), read).await?;

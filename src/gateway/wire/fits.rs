@@ -61,6 +61,8 @@ fn lost_member(row: &Instruction, dialect: &Dialect) -> Option<&'static str> {
     let filled = [
         ("invoiceNumber", !row.invoice_number.is_empty()),
         ("datePaymentReceived", row.date_received().is_some()),
+        ("hubID", !row.hub_id.is_empty()),
+        ("paymentMode", !row.payment_mode.is_empty()),
     ];
     let lost = |(member, is_filled): &(&str, bool)| *is_filled && !dialect.writes(member);
     filled.into_iter().find(lost).map(|(member, _)| member)
@@ -74,5 +76,7 @@ fn lacking_bank_member<'d>(row: &Instruction, dialect: &'d Dialect) -> Option<&'
         return None;
     }
     let required = dialect.required_bank_members.iter();
-    required.map(String::as_str).find(|member| !has(member))
+    required
+        .map(String::as_str)
+        .find(|member| !has(member) && dialect.writes(member))
 }

@@ -1,6 +1,7 @@
 //! Callbacks (section 6): the packet wherever the dialect has it, as an object, an array, or a text that holds one of them.
 
 use serde::Deserialize;
+use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::renamed::{Members, words_of};
@@ -42,7 +43,8 @@ pub fn read_pushed(
     let raw = read_raw(body)?;
     let mut packets = Vec::new();
     descend(raw, &callbacks.packet, names, scrub, &mut packets)?;
-    if packets.is_empty() {
+    let is_flat = callbacks.packet.is_empty();
+    if packets.is_empty() || is_flat && !speaks_of_one(raw, &packets, names) {
         return Err(Unreadable::OtherForm);
     }
     // A text that holds all of it has no function beside it.
@@ -54,6 +56,48 @@ pub fn read_pushed(
         function: function.and_then(|raw| plain(raw, scrub)),
         packets,
     })
+}
+
+/// Returns whether a body without anything around its packets names its payments itself, and says nothing else further inside: a
+/// callback that quotes another payment, or another state, could be taken for a word about this one.
+fn speaks_of_one(raw: &RawValue, packets: &[Entry], names: &Names) -> bool {
+    let text: Result<String, _> = serde_json::from_str(raw.get());
+    let body = text.as_deref().unwrap_or(raw.get());
+    let Ok(body) = serde_json::from_str::<Value>(body) else {
+        return false;
+    };
+    let ids: Vec<Option<&str>> = packets.iter().map(|packet| packet.id.as_deref()).collect();
+    let outermost: Vec<&Value> = match &body {
+        Value::Array(items) => items.iter().collect(),
+        body => vec![body],
+    };
+    let (id, code) = (
+        names.theirs("payerTransactionID"),
+        names.theirs("statusCode"),
+    );
+    ids.len() == outermost.len()
+        && outermost.into_iter().zip(ids).all(|(packet, own)| {
+            let within = packet
+                .as_object()
+                .into_iter()
+                .flat_map(|members| members.values());
+            own.is_some()
+                && within
+                    .into_iter()
+                    .all(|value| is_silent(value, (id, code), own))
+        })
+}
+
+/// Returns whether nothing in a value names another payment, or any state.
+fn is_silent(value: &Value, (id, code): (&str, &str), own: Option<&str>) -> bool {
+    match value {
+        Value::Object(members) => members.iter().all(|(name, value)| {
+            let is_own = || value.as_str().is_some_and(|text| Some(text) == own);
+            name != code && (name != id || is_own()) && is_silent(value, (id, code), own)
+        }),
+        Value::Array(items) => items.iter().all(|item| is_silent(item, (id, code), own)),
+        _ => true,
+    }
 }
 
 /// Where the document has the packet.
@@ -134,5 +178,48 @@ fn named<'a>(raw: &'a RawValue, name: &str) -> Result<Option<&'a RawValue>, Unre
     match found.next() {
         Some(_) => Err(Unreadable::OtherForm),
         None => Ok(first.map(|(_, raw)| raw)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dialect::{Values, build};
+
+    #[test]
+    fn a_flat_callback_names_its_payment_and_speaks_of_nothing_else() {
+        let values: Values = [
+            ("callbacks.packet", ""),
+            ("members.payerTransactionID", "ref"),
+            ("members.statusCode", "code"),
+        ]
+        .map(|(key, value)| (key.to_owned(), vec![value.to_owned()]))
+        .into();
+        let dialect = build(&values, std::path::Path::new("")).unwrap();
+        for (body, is_read) in [
+            (r#"{"ref":"A","code":140}"#, true),
+            (r#"[{"ref":"A","code":140}]"#, true),
+            (
+                r#"{"ref":"A","code":140,"request":{"ref":"A","amount":1}}"#,
+                true,
+            ),
+            // By its address alone nobody knows which payment a quotation is of.
+            (r#"{"code":140}"#, false),
+            (r#"{"items":[{"ref":"B","code":141}],"code":141}"#, false),
+            (r#"{"ref":"A","code":140,"original":{"ref":"B"}}"#, false),
+            (
+                r#"{"ref":"A","code":140,"items":[{"ref":"A","code":141}]}"#,
+                false,
+            ),
+            (r#"{"ref":"A","code":140,"deep":[{"x":{"code":1}}]}"#, false),
+        ] {
+            let read = read_pushed(
+                body.as_bytes(),
+                &dialect.callbacks,
+                &dialect.names,
+                &Scrub::nothing(),
+            );
+            assert_eq!(read.is_ok(), is_read, "{body}");
+        }
     }
 }

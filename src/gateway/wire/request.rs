@@ -258,7 +258,8 @@ impl Requests {
             write_text(out, document);
         }
         for (name, value) in row.extra_members() {
-            if OWN_EXTRAS.contains(&name) || name == SUPPORT_DOCUMENT {
+            let is_left_out = BANK_EXTRAS.contains(&name) && !self.dialect.writes(name);
+            if OWN_EXTRAS.contains(&name) || name == SUPPORT_DOCUMENT || is_left_out {
                 continue;
             }
             out.push(b',');

@@ -203,10 +203,7 @@ mod tests {
              2026-11-28,5100,2.00,,2.00,KES\n\
              2026-11-28,1010,,2.00,-2.00,KES\n"
         );
-        assert_eq!(
-            total.decimals(),
-            [("KES".to_owned(), "1502.50".to_owned())].into()
-        );
+        assert_eq!(total.decimals(), [("KES", "1502.50".to_owned())].into());
     }
 
     #[test]

@@ -50,8 +50,10 @@ fn payment(packet: &mut Value, dialect: &Dialect) {
     for member in &dialect.left_out {
         match member.as_str() {
             "extraData" => {}
-            "pushToOriginator" | "callbackUrl" => leave_out(&mut packet["extraData"], member),
-            member => leave_out(packet, member),
+            member => {
+                leave_out(&mut packet["extraData"], member);
+                leave_out(packet, member);
+            }
         }
     }
     let service = packet["serviceCode"].as_str().unwrap_or_default();

@@ -27,10 +27,11 @@ pub(super) fn put(document: &mut Value, dialect: &Dialect) {
         request_of(&mut schemas[request], operation, dialect);
     }
     payment(&mut schemas["PaymentPacket"], dialect);
-    for member in ["pushToOriginator", "callbackUrl"] {
-        if !dialect.writes(member) {
-            leave_out(&mut schemas["ExtraData"], member);
-        }
+    for member in LEAVABLE
+        .into_iter()
+        .filter(|member| !dialect.writes(member))
+    {
+        leave_out(&mut schemas["ExtraData"], member);
     }
     for (name, of) in &dialect.extra_types {
         let of = match of {

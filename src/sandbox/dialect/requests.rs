@@ -5,7 +5,9 @@ use serde_json::value::RawValue;
 
 use super::json::{Members, array, object, raw};
 use super::seals::{Seals, Shown, authorization};
-use crate::dialect::{self, Dialect, EmptyExtra, ExtraType, Header, MEMBERS, Operation, Place};
+use crate::dialect::{
+    self, Dialect, EmptyExtra, ExtraType, Header, LEAVABLE, MEMBERS, Operation, Place,
+};
 use crate::domain::IdentifierForm;
 use crate::sandbox::books::tokens::Tokens;
 
@@ -148,7 +150,10 @@ fn operation(
             dialect::Method::Post => *method == Method::POST,
             dialect::Method::Put => *method == Method::PUT,
         };
-        is_method && call.path.as_deref().unwrap_or(PAYMENTS) == path && call.function == function
+        dialect.lacks(operation).is_none()
+            && is_method
+            && call.path.as_deref().unwrap_or(PAYMENTS) == path
+            && call.function == function
     };
     let mut found = Operation::ALL
         .iter()
@@ -360,8 +365,9 @@ fn extra_of(dialect: &Dialect, extra: &RawValue) -> Result<Box<RawValue>, String
         false => extra.get().to_owned(),
     };
     let members = object(&text).map_err(|why| format!("extraData {why}"))?;
-    let mut refused = ["pushToOriginator", "callbackUrl"]
+    let mut refused = LEAVABLE
         .into_iter()
+        .filter(|name| Place::Extra.has(name))
         .filter(|name| !dialect.writes(name) && members.contains_key(dialect.names.theirs(name)));
     if let Some(name) = refused.next() {
         return Err(format!("extraData.{name} does not belong in a post here"));

@@ -27,6 +27,7 @@ mod record;
 mod reload;
 mod repeats;
 mod replacements;
+mod reread;
 mod retried;
 mod scheduled;
 mod sequences;

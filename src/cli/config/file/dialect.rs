@@ -357,6 +357,12 @@ pub(in crate::cli::config) fn compare(
             "callbacks.address = \"fixed\" takes callback.settle_on = \"confirmed\" in the profile, or a signature or a secret header: whoever learns the one address could report any payment as paid",
         );
     }
+    if profile.float.query && dialect.lacks(Operation::Float).is_some() {
+        return refused(
+            "operations.absent",
+            "operations.absent of the dialect names float, and float.query of the profile asks for it: set float.query = false",
+        );
+    }
     if let Some((_, name)) = dialect.alike(&profile.payment_path) {
         let key = format!("operations.{name}.path");
         return refused(

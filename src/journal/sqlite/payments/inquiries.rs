@@ -7,7 +7,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 use crate::domain::Timestamp;
 use crate::journal::sqlite::codec::catalog::id_of;
 use crate::journal::sqlite::codec::events::{
-    NOTED_CALLBACK, OTHER_ANSWER, OTHER_CALLBACK, OTHER_REPLY, REPLACED, class_of,
+    NOTED_CALLBACK, OTHER_ANSWER, OTHER_CALLBACK, OTHER_REPLY, READING_ACCEPTED, REPLACED, class_of,
 };
 use crate::journal::sqlite::codec::values::NEVER;
 use crate::journal::sqlite::codec::values::{corrupt, state_number};
@@ -151,12 +151,17 @@ fn marks(c: &Connection, seq: i64) -> Result<Marks, Error> {
     Ok((marks, could_ask))
 }
 
-/// The newest evidence whenever it was noticed that the journal may have missed something of a payment.
+/// The newest evidence whenever it was noticed that the journal may have missed something of a payment, or that what it was told
+/// was read wrongly.
 fn noticed(c: &Connection, seq: i64) -> Result<Vec<i64>, Error> {
     // By a person's word, nothing had been missed.
-    let mut statement = c.prepare_cached(
-        "select newest_evidence from recovery where newest_seq >= ?1 and reason is null order by 1",
-    )?;
+    let mut statement = c.prepare_cached(&format!(
+        "select newest_evidence from recovery where newest_seq >= ?1 and reason is null
+         union
+         select evidence_id from evidence indexed by about_batch
+         where seq = 0 and event = {READING_ACCEPTED} and batch_id = (select batch_id from instruction where seq = ?1)
+         order by 1"
+    ))?;
     let found = statement.query_map([seq], |row| row.get(0))?;
     Ok(found.collect::<Result<_, _>>()?)
 }

@@ -5,6 +5,7 @@ use serde_json::json;
 
 use super::belongs::assert_as_recorded;
 use super::pinned::{lives, may_be_there};
+use super::reread;
 use crate::domain::{BatchName, PayerTransactionId, ResponseDetails, Timestamp};
 use crate::journal::sqlite::Journal;
 use crate::journal::sqlite::codec::catalog::known_batch;
@@ -180,13 +181,16 @@ pub(in crate::journal::sqlite) fn pin(
     if let Some((READING_ACCEPTED, before)) = &read {
         let before = before.as_deref().unwrap_or(pin::READ_AS_DOCUMENT);
         let why = format!(
-            "replies are read as {} from now on, and were read as {before}",
+            "replies are read as {} from now on, and were read as {before}; what failed, or was not found, is asked about again",
             home.reading
         );
         c.acted_because(batch_id, now, "accept-dialect", &why)?;
     }
     if let Some((kind, before)) = read {
         take_reading(c, batch_id, (kind, before), &home.reading, now)?;
+        if kind == READING_ACCEPTED {
+            reread::ask_again(c, batch_id, now)?;
+        }
     }
     Ok((batch_id, last_claim_at))
 }

@@ -199,20 +199,30 @@ fn last_probe(c: &Connection, home: &Home) -> Result<Option<DuplicateProbe>, Err
         .prepare_cached(
             "select b.name, e.at, e.detail ->> 'check', e.detail ->> 'code'
              from evidence e indexed by about_batch cross join batch b using (batch_id)
-             where e.seq = 0 and e.event in (?1, ?2) and e.detail ->> 'home' = ?3 order by e.evidence_id desc limit 1",
+             where e.seq = 0 and e.event in (?1, ?2) and e.detail ->> 'home' = ?3
+             order by coalesce(e.detail ->> 'check', '') = ?4 desc, e.evidence_id desc limit 1",
         )?
+        // A gateway that has taken an identifier twice is no net, whatever it answers another time.
         // A second post whose answer nobody heard is the last that is known of this gateway: it shows nothing.
-        .query_row(params![PROBE_POSTED, PROBE_ANSWERED, digest(home)], |row| {
-            let check: Option<String> = row.get(2)?;
-            Ok(DuplicateProbe {
-                batch: row.get(0)?,
-                at: Timestamp::from_millis(row.get(1)?),
-                check: check
-                    .and_then(|name| DuplicateCheck::from_name(&name))
-                    .unwrap_or(DuplicateCheck::Unclear),
-                code: row.get(3)?,
-            })
-        })
+        .query_row(
+            params![
+                PROBE_POSTED,
+                PROBE_ANSWERED,
+                digest(home),
+                DuplicateCheck::Accepts.name()
+            ],
+            |row| {
+                let check: Option<String> = row.get(2)?;
+                Ok(DuplicateProbe {
+                    batch: row.get(0)?,
+                    at: Timestamp::from_millis(row.get(1)?),
+                    check: check
+                        .and_then(|name| DuplicateCheck::from_name(&name))
+                        .unwrap_or(DuplicateCheck::Unclear),
+                    code: row.get(3)?,
+                })
+            },
+        )
         .optional()?;
     Ok(found)
 }

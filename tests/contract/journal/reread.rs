@@ -1,0 +1,112 @@
+//! An order that replies are read in another way: what the earlier reading called failed or not found is asked about once more.
+
+use std::sync::Arc;
+
+use disburse::domain::PayerTransactionId;
+use disburse::journal::{Home, RunTerms, RunToken};
+use disburse::lifecycle::{Class, Event, State};
+
+use crate::fold::assert_evidence_adds_up;
+use crate::support::*;
+
+fn mended(accepts_reading: bool) -> Home {
+    Home {
+        reading: "mended".into(),
+        accepts_reading,
+        ..home()
+    }
+}
+
+/// A journal whose one payment was lost.
+async fn lost() -> (World, i64) {
+    let world = World::loaded(1).await;
+    let token = world.acquire(1).await.token;
+    let seq = world.claim(token, 9, 1).await[0].seq;
+    world.record(vec![finding(seq, Event::Lost)], 2).await;
+    (world, seq)
+}
+
+async fn acquire(world: &World, secs: i64) -> RunToken {
+    let terms = RunTerms {
+        home: mended(false),
+        ..terms(secs)
+    };
+    let policy = Arc::clone(&world.policy);
+    let acquired = world.journal.acquire(batch(), terms, policy).await;
+    acquired.unwrap().token
+}
+
+async fn accept(world: &World, secs: i64) {
+    let journal = &world.journal;
+    journal.pin(batch(), mended(true), at(secs)).await.unwrap();
+}
+
+async fn asked(world: &World, secs: i64) -> Vec<PayerTransactionId> {
+    let token = acquire(world, secs).await;
+    let asked = world.journal.questions(token, 9, at(secs), at(secs + 60));
+    asked.await.unwrap().0.iter().map(|q| q.id).collect()
+}
+
+fn assert_proven(world: &World) {
+    world.assert_adds_up();
+    assert_evidence_adds_up(&world.reader(), &batch(), &world.policy);
+    let reader = world.reader();
+    let proof = reader.snapshot(&batch()).unwrap().prove(None);
+    assert!(proof.is_sound(), "{:#?}", proof.findings);
+}
+
+#[tokio::test]
+async fn a_failure_is_asked_about_again_before_anything_is_paid_on_its_word() {
+    let (world, seq) = lost().await;
+    let id = world.identifiers()[0];
+    world
+        .record(vec![finding(seq, answer(Class::Failed, 141))], 4)
+        .await;
+    accept(&world, 5).await;
+    assert_eq!(world.standing().doubtful, 1);
+    assert_proven(&world);
+    assert_eq!(asked(&world, 6).await, [id]);
+    // It says so in the new reading, too.
+    world
+        .record(vec![finding(seq, answer(Class::Failed, 141))], 7)
+        .await;
+    assert_eq!(world.standing().doubtful, 0);
+    assert_proven(&world);
+}
+
+#[tokio::test]
+async fn a_retry_waits_until_the_failure_is_confirmed_in_the_new_reading() {
+    let (world, seq) = lost().await;
+    let id = world.identifiers()[0];
+    world
+        .record(vec![finding(seq, answer(Class::Failed, 141))], 4)
+        .await;
+    world.journal.retry(batch(), None, at(5)).await.unwrap();
+    accept(&world, 6).await;
+    let token = acquire(&world, 7).await;
+    assert!(world.claim(token, 9, 7).await.is_empty());
+    assert_eq!(asked(&world, 8).await, [id]);
+    assert_proven(&world);
+    world
+        .record(vec![finding(seq, answer(Class::Failed, 141))], 9)
+        .await;
+    let token = acquire(&world, 10).await;
+    assert_eq!(world.claim(token, 9, 10).await.len(), 1);
+    assert_proven(&world);
+}
+
+#[tokio::test]
+async fn what_was_not_found_in_the_old_reading_is_asked_about_before_it_is_posted_again() {
+    let (world, seq) = lost().await;
+    let not_found = answer(Class::NotFound, 143);
+    for secs in [70, 120] {
+        world.record(vec![finding(seq, not_found)], secs).await;
+    }
+    assert_eq!(world.count(State::Ready), 1);
+    accept(&world, 121).await;
+    assert_eq!(world.count(State::Ready), 0, "it is in doubt again");
+    let token = acquire(&world, 122).await;
+    assert!(world.claim(token, 9, 122).await.is_empty());
+    assert_eq!(asked(&world, 123).await, [world.identifiers()[0]]);
+    assert_proven(&world);
+}
