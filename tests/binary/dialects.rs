@@ -353,7 +353,7 @@ fn what_a_person_gets_wrong_in_a_dialect_is_explained() {
         .says("there is no such file");
     // A mistyped service would have the decimals of its currency.
     let profile = world.read("disburse.toml");
-    let services = "[services.B2C_MPESA]\nkind = \"mobile_money\"\n";
+    let services = "[services.B2C_MPESA]\nkind = \"mobile_money\"\ncurrency_code = \"KES\"\n";
     let with = profile.replacen("username", "dialect = \"d.toml\"\nusername", 1);
     world.write("disburse.toml", &format!("{with}\n{services}"));
     world.write(
@@ -417,11 +417,10 @@ fn a_gateway_that_answers_about_nobody_is_named_as_one_that_may_miss_a_header() 
 
 #[test]
 fn another_key_is_another_account_until_the_gateway_shows_that_it_is_the_same() {
-    let setup = Setup {
-        more: "dialect = \"keyed.toml\"",
-        ..Setup::default()
-    };
-    let (world, sandbox) = World::with_sandbox(&setup, &["--faults", "none"]);
+    let (world, sandbox) = World::with_sandbox(&Setup::default(), &["--faults", "none"]);
+    let profile = world.read("disburse.toml");
+    let keyed = profile.replacen("username", "dialect = \"keyed.toml\"\nusername", 1);
+    world.write("disburse.toml", &keyed);
     world.write(
         "keyed.toml",
         "written_from = \"a test\"\n[header_files]\nX-Api-Key = \"key\"\n",

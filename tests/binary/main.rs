@@ -9,6 +9,7 @@
 
 mod accounts;
 mod bills;
+mod books;
 mod confirmation;
 mod copies;
 mod deployments;
