@@ -3,10 +3,10 @@
 use std::io::{BufWriter, ErrorKind, Read, Write};
 use std::path::Path;
 
-use super::report::{rejected_origin, scheduled_note, state_name};
 use crate::cli::Error;
 use crate::cli::session::Session;
 use crate::cli::terminal::output;
+use crate::cli::words::rows::{rejected_origin, scheduled_note, state_name};
 use crate::domain::{BatchName, Origin, Timestamp};
 use crate::journal::{self, ListedRow, Reader, ReportRow, Snapshot};
 use crate::report::StateName;
