@@ -91,6 +91,9 @@ pub(in crate::cli) fn write(
 
 /// An earlier answer is replaced; no other file is.
 fn refuse_another(file: &Path, name: &str) -> Result<(), Error> {
+    if file == Path::new("-") {
+        return Err(Error::refused("--pain002 -: expected the name of a file"));
+    }
     let mut head = Vec::new();
     let read = match std::fs::File::open(file) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),

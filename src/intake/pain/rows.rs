@@ -406,7 +406,6 @@ impl State {
         start: &BytesStart<'_>,
         at: Place,
     ) -> Result<(), Error> {
-        let is_looked_into = child(self.parent(), name).is_some();
         let mut is_other = prefix != self.prefix.as_deref();
         if !is_other && start.attributes_raw().contains("xmlns") {
             let declared = match prefix {
@@ -416,7 +415,7 @@ impl State {
             is_other = attribute(start, &declared, at)?
                 .is_some_and(|namespace| namespace != self.namespace);
         }
-        match is_other && is_looked_into {
+        match is_other && child(self.parent(), name).is_some() {
             false => Ok(()),
             true => Err(refused(
                 Some(at),
