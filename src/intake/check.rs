@@ -165,16 +165,7 @@ impl Checker {
             &mut found,
         );
 
-        recipient
-            .extra
-            .extend(date::check(layout, record, &mut found));
-        let zone = self.rules.zone.as_ref();
-        recipient
-            .extra
-            .extend(not_before::check(layout, record, zone, &mut found));
-        recipient
-            .extra
-            .extend(origin::check(layout, record, &mut found));
+        self.times(layout, record, &mut recipient, &mut found);
         let place = (layout, record);
         self.wire_form(place, service.as_ref(), money, &recipient, &mut found);
         match (service, stated, country, recipient.msisdn) {
@@ -198,6 +189,21 @@ impl Checker {
             }
             _ => Err(Box::new(bad_row(layout, record, found, money))),
         }
+    }
+
+    /// Adds when the payment was received, when it may leave, and what its message called it.
+    fn times(
+        &self,
+        layout: &ColumnMap,
+        record: &Record,
+        recipient: &mut Recipient,
+        found: &mut Findings,
+    ) {
+        let zone = self.rules.zone.as_ref();
+        let extra = &mut recipient.extra;
+        extra.extend(date::check(layout, record, found));
+        extra.extend(not_before::check(layout, record, zone, found));
+        extra.extend(origin::check(layout, record, found));
     }
 
     /// Returns a row that is no payment, with the reason.

@@ -23,6 +23,7 @@ mod error;
 mod json;
 pub mod layout;
 mod mapping;
+mod message_cells;
 mod names;
 mod odd_cells;
 mod oddity;

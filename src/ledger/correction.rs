@@ -322,6 +322,9 @@ fn is_another(changed: &ChangedColumn) -> bool {
         // What says the phone number once more says nothing; it is compared in its own column.
         "account_number" if is.is_empty() => false,
         "msisdn" => !is_same_number(was, is),
+        "not_before" => !is_same_time(was, is),
+        // Nobody is paid by it.
+        "origin" => false,
         _ => words(was) != words(is),
     }
 }
@@ -354,11 +357,40 @@ fn is_same_number(was: &str, is: &str) -> bool {
         && (ours == theirs || local.len() == LOCAL_DIGITS && theirs.ends_with(local))
 }
 
+/// Returns whether a time is the one that is kept for what was written: a day is kept as its beginning, and a time with its offset.
+fn is_same_time(was: &str, is: &str) -> bool {
+    let rest = is.strip_prefix(was).filter(|_| !was.is_empty());
+    rest.is_some_and(|rest| {
+        rest.is_empty() || rest.starts_with(['+', '-']) || rest.starts_with("T00:00:00")
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::domain::Timestamp;
     use proptest::prelude::*;
+
+    #[test]
+    fn a_day_is_the_same_as_its_beginning_and_no_other_time() {
+        let kept = "2026-12-01T00:00:00+03:00";
+        for (was, is, expected) in [
+            ("2026-12-01", kept, true),
+            ("2026-12-01T00:00:00", kept, true),
+            (kept, kept, true),
+            ("2026-12-02", kept, false),
+            ("2026-12-01", "2026-12-01T08:00:00+03:00", false),
+            ("", kept, false),
+            ("2026-12", kept, false),
+        ] {
+            let changed = ChangedColumn {
+                column: "not_before".to_owned(),
+                was: was.to_owned(),
+                is: is.to_owned(),
+            };
+            assert_eq!(!is_another(&changed), expected, "{was}");
+        }
+    }
 
     fn batch(name: &str) -> BatchName {
         BatchName::parse(name).unwrap()

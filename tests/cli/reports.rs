@@ -107,6 +107,7 @@ fn the_standing_has_the_shape_of_the_contract() {
         "held_lanes": [],
         "waiting": [],
         "waiting_count": 0,
+        "scheduled": {"count": 0, "first": null, "last": null},
                 "orders_lost": 0, "orders_unknown": false,
                 "recovery": null,
                 "paid_twice": [],

@@ -11,8 +11,9 @@ use crate::cli::exit::ExitStatus;
 use crate::cli::files::failed_rows::{self, FailedRows};
 use crate::cli::session::{Commands, Session, batch_name};
 use crate::cli::terminal::output;
+use crate::cli::words::rows::{scheduled_note, state_name};
 use crate::cli::words::waiting;
-use crate::domain::{BankAccount, BatchName, ControlTotals, Origin, PaymentKind, WireZone};
+use crate::domain::{BankAccount, BatchName, ControlTotals, PaymentKind, WireZone};
 use crate::journal::{
     ActRecord, BatchRecord, ListedPayment, ListedRow, PaymentRecord, Reader, ReconciliationRecord,
     RejectedRow, ReportRow, Standing, UnpricedRecord,
@@ -247,12 +248,6 @@ fn header(
     }
 }
 
-/// Says of a row that is not posted yet when it may be.
-pub(in crate::cli) fn scheduled_note(state: State, not_before: Option<&str>) -> Option<String> {
-    let not_before = not_before.filter(|text| state == State::Ready && !text.is_empty())?;
-    Some(format!("not posted before {not_before}"))
-}
-
 fn add_plain(writer: &mut Writer, kinds: &Kinds, payment: &ListedPayment<'_>) -> Result<(), Error> {
     let note = scheduled_note(payment.state, Some(payment.not_before));
     writer.add(&Entry {
@@ -353,12 +348,6 @@ fn add_unpriced(writer: &mut Writer, record: &UnpricedRecord) -> Result<(), Erro
     Ok(())
 }
 
-/// Returns what the message called a rejected row that it came in.
-pub(in crate::cli) fn rejected_origin(row: &RejectedRow) -> Option<Origin> {
-    let cells: serde_json::Value = serde_json::from_str(&row.cells).ok()?;
-    Origin::parse(cells["origin"].as_str()?)
-}
-
 /// Of the cells of a rejected row no more is shown: nothing has held them to the limits of the wire.
 const CELL_CHARS: usize = 256;
 
@@ -435,18 +424,4 @@ fn note(record: &PaymentRecord, commands: Commands<'_>) -> String {
         parts.push("no longer asked about: decide with `disburse resolve`".to_owned());
     }
     parts.join("; ")
-}
-
-pub(in crate::cli) fn state_name(state: State) -> StateName {
-    match state {
-        State::Ready => StateName::Ready,
-        State::Posting => StateName::Posting,
-        State::InDoubt => StateName::InDoubt,
-        State::Acknowledged => StateName::Acknowledged,
-        State::Delivered => StateName::Delivered,
-        State::Paid => StateName::Paid,
-        State::Failed => StateName::Failed,
-        State::Cancelled => StateName::Cancelled,
-        State::Conflict => StateName::Conflict,
-    }
 }

@@ -3,10 +3,10 @@
 use std::io::{BufWriter, ErrorKind, Read, Write};
 use std::path::Path;
 
-use super::report::{rejected_origin, scheduled_note, state_name};
 use crate::cli::Error;
 use crate::cli::session::Session;
 use crate::cli::terminal::output;
+use crate::cli::words::rows::{rejected_origin, scheduled_note, state_name};
 use crate::domain::{BatchName, Origin, Timestamp};
 use crate::journal::{self, ListedRow, Reader, ReportRow, Snapshot};
 use crate::report::StateName;
@@ -91,6 +91,9 @@ pub(in crate::cli) fn write(
 
 /// An earlier answer is replaced; no other file is.
 fn refuse_another(file: &Path, name: &str) -> Result<(), Error> {
+    if file == Path::new("-") {
+        return Err(Error::refused("--pain002 -: expected the name of a file"));
+    }
     let mut head = Vec::new();
     let read = match std::fs::File::open(file) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),

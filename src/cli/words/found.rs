@@ -5,11 +5,11 @@ use serde_json::{Value, json};
 use crate::cli::Error;
 use crate::cli::arguments::ExplainArguments;
 use crate::cli::commands::lookup;
-use crate::cli::commands::report;
 use crate::cli::exit::ExitStatus;
 use crate::cli::named;
 use crate::cli::session::{Session, batch_name, needed_payment, payment_name, sandbox_flag};
 use crate::cli::terminal::output;
+use crate::cli::words::rows;
 use crate::domain::{Actor, BatchName, Msisdn, WireZone};
 use crate::journal::{FOUND_MAX, FoundRow, Reader, RejectedFound, Snapshot, Wanted};
 use crate::ledger::Purpose;
@@ -229,7 +229,7 @@ fn listed(snapshot: &Snapshot<'_>, name: &PaymentName) -> Result<Option<Listed>,
                 file: snapshot.file_of(records[0].seq)?.name,
                 whose: named::whose(row),
                 repeats: false,
-                state: report::state_name(records[0].life.state),
+                state: rows::state_name(records[0].life.state),
                 amount: format!(
                     "{} {}",
                     row.money.currency,

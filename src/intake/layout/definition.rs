@@ -2,8 +2,8 @@
 
 use super::super::columns::{COLUMNS, extra_name};
 use super::super::encoding::Encoding;
+use super::super::message_cells::{NAMES, OURS};
 use super::super::names::{plain, same};
-use super::super::pain::{NAMES, OURS};
 use super::super::suggest::nearest;
 use super::decimal::{Decimal, Numbers};
 

@@ -14,4 +14,3 @@ mod version;
 mod xml;
 
 pub(super) use rows::PainRows;
-pub(super) use transfer::{NAMES, OURS};

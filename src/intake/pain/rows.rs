@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use quick_xml::events::{BytesStart, Event};
 
 use super::super::bad::RowError;
+use super::super::message_cells::{NAMES, OURS};
 use super::super::names::same;
 use super::super::record::{Fault, Record};
 use super::super::source::Source;
@@ -12,7 +13,7 @@ use super::super::text::quoted;
 use super::super::{Error, FIELD_BYTES_MAX};
 use super::control::Control;
 use super::elements::{Fact, Node, child, lost};
-use super::transfer::{Cells, Facts, ID_MAX, NAMES, Named, OURS};
+use super::transfer::{Cells, Facts, ID_MAX, Named};
 use super::version::version_of;
 use super::xml::{EXPORT, Place, Xml, refused, unreadable};
 
@@ -405,7 +406,6 @@ impl State {
         start: &BytesStart<'_>,
         at: Place,
     ) -> Result<(), Error> {
-        let is_looked_into = child(self.parent(), name).is_some();
         let mut is_other = prefix != self.prefix.as_deref();
         if !is_other && start.attributes_raw().contains("xmlns") {
             let declared = match prefix {
@@ -415,7 +415,7 @@ impl State {
             is_other = attribute(start, &declared, at)?
                 .is_some_and(|namespace| namespace != self.namespace);
         }
-        match is_other && is_looked_into {
+        match is_other && child(self.parent(), name).is_some() {
             false => Ok(()),
             true => Err(refused(
                 Some(at),
@@ -439,11 +439,10 @@ impl State {
             return;
         }
         match self.parent() {
-            Node::Leaf(_) | Node::RequestedDay => {
-                if self.text.len() <= FIELD_BYTES_MAX {
-                    self.text.push_str(text);
-                }
+            Node::Leaf(_) | Node::RequestedDay if self.text.len() <= FIELD_BYTES_MAX => {
+                self.text.push_str(text);
             }
+            Node::Leaf(_) | Node::RequestedDay => {}
             // All that matters is whether there is any.
             _ if self.text.is_empty() && !text.trim().is_empty() => self.text.push('x'),
             _ => {}

@@ -1,57 +1,11 @@
 //! One transfer of a message as a row of cells, and what of it cannot be paid.
 
 use super::super::FIELD_BYTES_MAX;
+use super::super::message_cells::{NAMES, OURS};
 use super::super::text::quoted;
 use super::elements::Fact;
 use super::xml::Place;
 use crate::domain::Origin;
-
-/// What the cells of a transfer are called: a layout takes them by these names. Those of [`OURS`] come first.
-pub(in crate::intake) const NAMES: [&str; 27] = [
-    "EndToEndId",
-    "InstdAmt",
-    "Ccy",
-    "Phone",
-    "Cdtr",
-    "Ustrd",
-    "Bank",
-    "BankName",
-    "AcctName",
-    "Acct",
-    "ReqdExctnDt",
-    "Origin",
-    "To",
-    "PmtInfId",
-    "InstrId",
-    "PmtMtd",
-    "SvcLvl",
-    "LclInstrm",
-    "CtgyPurp",
-    "Purp",
-    "ChrgBr",
-    "BIC",
-    "MmbId",
-    "CdtrRef",
-    "DocNb",
-    "Ctry",
-    "DbtrAcct",
-];
-
-/// The columns of the contract that the first cells go into, where no layout says otherwise.
-pub(in crate::intake) const OURS: [&str; 12] = [
-    "reference",
-    "amount",
-    "currency_code",
-    "msisdn",
-    "customer_names",
-    "narration",
-    "bank_code",
-    "bank_name",
-    "bank_account_name",
-    "bank_account_number",
-    "not_before",
-    "origin",
-];
 
 /// Cells whose loss is told, with the element that they come from. Of others the content stands in another cell too.
 const TOLD: [(usize, &str); 9] = [

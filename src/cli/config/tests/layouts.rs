@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::cli::config::{BUILT_IN_LAYOUTS, built_in_layout};
-use crate::intake::layout::{Factor, HeaderAt, Layout, Place, Taken};
+use crate::intake::layout::{Factor, FileKind, HeaderAt, Layout, Place, Taken};
 
 /// A layout with everything in it.
 const WHOLE: &str = r#"
@@ -150,6 +150,57 @@ fn what_is_wrong_is_told_with_its_place() {
     ] {
         let error = Folder::with(text).refusal();
         assert!(error.contains(expected), "{text}\n{error}");
+    }
+}
+
+#[test]
+fn a_layout_of_messages_begins_with_what_they_have() {
+    let text = r#"
+[layouts.bank-1]
+format = "pain.001"
+
+[layouts.bank-1.columns]
+service_code = "To"
+bank_code = "BIC"
+bank_name = []
+
+[layouts.bank-1.values.service_code]
+"phone" = "B2C_MPESA"
+"#;
+    let read = layout(text, "bank-1");
+    assert_eq!(read.kind, FileKind::Pain001);
+    let from = |column: &str| match &read.source(column).unwrap().taken {
+        Taken::From { columns, .. } => columns.iter().map(Place::text).collect::<Vec<_>>(),
+        Taken::Constant(text) => vec![text.clone()],
+    };
+    assert_eq!(from("reference"), ["column \"EndToEndId\""]);
+    assert_eq!(from("not_before"), ["column \"ReqdExctnDt\""]);
+    assert_eq!(from("bank_code"), ["column \"BIC\""]);
+    assert_eq!(from("bank_name"), [""; 0]);
+    let again = layout(&read.to_toml(), "bank-1");
+    assert_eq!(again, read);
+    assert_eq!(again.digest(), read.digest());
+    for (line, expected) in [
+        ("format = \"pain.008\"", "\"pain.001\", or \"table\""),
+        (
+            "format = \"pain.001\"\nheader = 3",
+            "nothing: a pain.001 says it itself",
+        ),
+        (
+            "format = \"pain.001\"\nlike = \"nala-1\"",
+            "the format of the layout that it is like",
+        ),
+        (
+            "format = \"pain.001\"\ncolumns.msisdn = \"Mobile\"",
+            "names of elements, EndToEndId",
+        ),
+        (
+            "format = \"pain.001\"\ncolumns.msisdn = 3",
+            "names of elements, EndToEndId",
+        ),
+    ] {
+        let error = Folder::with(format!("[layouts.a]\n{line}\n")).refusal();
+        assert!(error.contains(expected), "{line}\n{error}");
     }
 }
 

@@ -117,6 +117,67 @@ fn a_run_that_waited_in_vain_for_a_top_up_ends_as_held() {
 }
 
 #[test]
+fn payments_that_wait_for_their_time_end_the_run_once_nothing_else_is_left() {
+    let waiting = Due {
+        scheduled: Some(secs(10_000)),
+        ..NOTHING
+    };
+    let soon = Due {
+        post: Some(secs(90)),
+        ..waiting
+    };
+    let asked = Due {
+        ask: Some(secs(90)),
+        ..waiting
+    };
+    let document = Due {
+        document: true,
+        ..waiting
+    };
+    let no_wait = || Limits {
+        no_wait: true,
+        ..limits()
+    };
+    use State::{InDoubt, Paid, Ready};
+    type Case<'a> = (Limits, &'a [(State, u64)], &'a [i64], Due, Option<Ending>);
+    let cases: [Case<'_>; 6] = [
+        (
+            limits(),
+            &[(Ready, 1), (Paid, 2)],
+            &[],
+            waiting,
+            Some(Ending::Scheduled),
+        ),
+        (limits(), &[(Ready, 2)], &[], soon, None),
+        (limits(), &[(Ready, 1), (InDoubt, 1)], &[], asked, None),
+        (
+            no_wait(),
+            &[(Ready, 1), (InDoubt, 1)],
+            &[],
+            asked,
+            Some(Ending::Scheduled),
+        ),
+        (
+            limits(),
+            &[(Ready, 2)],
+            &[],
+            document,
+            Some(Ending::Documents),
+        ),
+        (limits(), &[(Ready, 2)], &[1], waiting, Some(Ending::Held)),
+    ];
+    for (limits, states, held, due, ending) in cases {
+        let mut core = begun(limits, Vec::new(), NOTHING);
+        let standing = standing(states, held);
+        settle(&mut core, &standing, due, at(1));
+        assert_eq!(core.ended(), ending.as_ref(), "{states:?} {due:?}");
+        if ending.is_none() {
+            assert_rests(&mut core, at(1));
+        }
+    }
+}
+
+#[test]
 fn payments_that_wait_for_their_documents_end_the_run_once_nothing_else_is_left() {
     let waiting = Due {
         document: true,

@@ -143,12 +143,7 @@ impl Known {
         if let Some(phrase) = phrase {
             self.find_phrase(c, phrase)?;
         }
-        self.extra = match text(row, 25)? {
-            "" => Vec::new(),
-            extra => {
-                serde_json::from_str(extra).map_err(|_| corrupt("extra data that is not JSON"))?
-            }
-        };
+        self.extra = members(text(row, 25)?)?;
         let narrow = |number: i64| i32::try_from(number).map_err(|_| corrupt("a code"));
         Ok(Some(ListedPayment {
             line: integer(row, 2)?.unsigned_abs(),
@@ -210,6 +205,14 @@ impl Known {
             .ok_or_else(|| corrupt("a phrase that is missing"))?;
         self.phrases.insert(number, text);
         Ok(())
+    }
+}
+
+/// Reads the members of `extraData`, and what stands beside them.
+fn members(text: &str) -> Result<Vec<(String, String)>, Error> {
+    match text {
+        "" => Ok(Vec::new()),
+        text => serde_json::from_str(text).map_err(|_| corrupt("extra data that is not JSON")),
     }
 }
 
