@@ -29,6 +29,7 @@ mod oddity;
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) mod offline;
 mod options;
+pub mod packed;
 pub mod pdf;
 mod raw;
 mod reader;

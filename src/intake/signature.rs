@@ -4,6 +4,8 @@ use super::Error;
 
 const SPREADSHEET: &str = "open it in the spreadsheet program and save the sheet as \"CSV UTF-8\"";
 const UNPACK: &str = "unpack it first, and load the file inside";
+/// What an archive is called that is no document.
+pub(super) const ZIP: &str = "a ZIP archive";
 const EXPORT: &str = "export the data as CSV or JSON";
 
 /// Kind and remedy of a file that begins with certain bytes.
@@ -85,7 +87,7 @@ pub fn check(head: &[u8]) -> Result<(), Error> {
                 SPREADSHEET,
             )
         } else {
-            foreign("a ZIP archive", UNPACK)
+            foreign(ZIP, UNPACK)
         };
     }
     if head.get(257..262) == Some(b"ustar") {

@@ -29,6 +29,7 @@ mod operations;
 mod orders;
 mod output;
 mod own_files;
+mod packed;
 mod people;
 mod reconcile;
 mod rehearsals;

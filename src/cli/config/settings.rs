@@ -18,6 +18,7 @@ use super::shown;
 use crate::cli::config::file::dialect::{self, DialectSettings};
 use crate::cli::config::file::document::Document;
 use crate::cli::config::file::entry::Entry;
+use crate::cli::config::file::files::FileSettings;
 use crate::cli::config::file::layers::{Layers, Stack};
 use crate::cli::config::file::source::{self, Source};
 use crate::cli::config::file::thresholds;
@@ -56,6 +57,8 @@ pub struct Settings {
     pub columns: BTreeMap<String, String>,
     /// Layouts of files by their names, beside those that come along.
     pub layouts: BTreeMap<String, Layout>,
+    /// How files are opened before they are read.
+    pub files: FileSettings,
     /// What a deployment's codes mean in status replies and callbacks.
     pub status_codes: BTreeMap<i32, StatusClass>,
     /// What a deployment's codes mean in replies to posts.
@@ -160,6 +163,7 @@ impl Settings {
             document_thresholds: document.document_thresholds,
             columns: document.columns,
             layouts: document.layouts,
+            files: document.files,
             status_codes: document.status_codes,
             post_codes: document.post_codes,
             dialect,

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
-use std::io::{BufWriter, ErrorKind, Read, Seek, Write};
+use std::io::{BufWriter, ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -13,6 +13,7 @@ use super::layouts;
 use super::links;
 use super::open::READABLE;
 use super::open::open;
+use super::plain::{Plain, PlainReader, plain_name};
 use super::rejected::{name_of, rejected};
 use super::rules;
 use sha2::{Digest, Sha256};
@@ -38,6 +39,8 @@ const BLOCK: usize = 512;
 const BLOCKS: usize = 4;
 /// What is looked at before standard input is kept.
 const HEAD_BYTES: usize = 4 * 1024;
+/// Bytes of standard input that are kept of what is no text, at most.
+const PACKED_BYTES_MAX: u64 = 4 << 30;
 /// Bytes of the file that are hashed at a time.
 const PIECE_BYTES: usize = 64 * 1024;
 const STANDARD_INPUT: &str = "standard input";
@@ -47,7 +50,9 @@ const STANDARD_INPUT: &str = "standard input";
 pub(in crate::cli) struct Input {
     /// The name as the person gave it.
     pub(in crate::cli) name: String,
+    /// The file itself; what is in it is read of `plain`.
     file: File,
+    plain: Plain,
     options: Options,
     /// It is read by its sheets.
     is_workbook: bool,
@@ -96,22 +101,24 @@ impl Input {
             Some(name) => Some(layouts::find(name, settings)?),
             None => None,
         };
-        Self::opened(arguments, settings, layout)
+        Self::opened(arguments, settings, layout, None)
     }
 
-    /// Opens a file by a layout that has no name yet.
+    /// Opens a file, which is unpacked already, by a layout that has no name yet.
     pub(in crate::cli) fn by_layout(
         arguments: &FileArguments,
         settings: &Settings,
         layout: Layout,
+        plain: Plain,
     ) -> Result<Self, Error> {
-        Self::opened(arguments, settings, Some(layout))
+        Self::opened(arguments, settings, Some(layout), Some(plain))
     }
 
     fn opened(
         arguments: &FileArguments,
         settings: &Settings,
         layout: Option<Layout>,
+        plain: Option<Plain>,
     ) -> Result<Self, Error> {
         let layout = layout.map(Arc::new);
         let encoding = match &arguments.encoding {
@@ -129,7 +136,7 @@ impl Input {
             Some(name) => Some(Format::from_name(name).ok_or_else(|| {
                 Error::refused(format!("--format {name}: expected csv, json or jsonl"))
             })?),
-            None => Format::from_path(&arguments.file),
+            None => None,
         };
         let (name, file) = if arguments.file == Path::new("-") {
             (STANDARD_INPUT.to_owned(), spool()?)
@@ -138,6 +145,16 @@ impl Input {
                 output::name(&arguments.file.display().to_string()),
                 open(&arguments.file)?,
             )
+        };
+        let plain = match plain {
+            Some(plain) => plain,
+            None => {
+                let again = |error| {
+                    Error::refused(format!("{name}: cannot be read: {error}")).hint(READABLE)
+                };
+                let contents = file.try_clone().map_err(again)?;
+                Plain::of(&name, &arguments.file, contents, &settings.files)?
+            }
         };
         // A pipe lies in no folder of its own.
         let folder = if arguments.file.is_file() {
@@ -158,11 +175,12 @@ impl Input {
             objects_told: AtomicBool::new(false),
             file,
             options: Options {
-                format,
+                format: format.or_else(|| Format::from_path(&plain.name)),
                 encoding,
                 layout,
                 sheet: sheet_options(arguments)?,
             },
+            plain,
             is_workbook: false,
             rules: Arc::new(rules::of(settings, &folder)?),
         };
@@ -273,24 +291,22 @@ impl Input {
             Arc::clone(&self.rules),
         );
         let (name, folder) = (self.name.clone(), folder_of(&self.corrections));
+        let notes = self.plain.notes.clone();
         let (objects, is_workbook) = (self.tells_objects, self.is_workbook);
         let batch = self.sets_aside_in.clone();
         let task = tokio::task::spawn_blocking(move || {
             let reader = open_rows(file, is_workbook, &options, &rules)
                 .map_err(|error| Error::of_file(&name, &error))?;
             let mistakes = Mistakes::of(&name, objects)?.labelled(reader.form().labels);
-            feed(reader, &sender, &name, (&folder, batch), mistakes)
+            let mut reading = feed(reader, &sender, &name, (&folder, batch), mistakes)?;
+            reading.notes.splice(0..0, notes);
+            Ok(reading)
         });
         Ok((receiver, task))
     }
 
-    fn reopened(&self) -> Result<File, Error> {
-        let again = |error| {
-            Error::refused(format!("{}: cannot be read: {error}", self.name)).hint(READABLE)
-        };
-        let mut file = self.file.try_clone().map_err(again)?;
-        file.rewind().map_err(again)?;
-        Ok(file)
+    fn reopened(&self) -> Result<PlainReader, Error> {
+        self.plain.reader()
     }
 
     /// Shows the first errors and writes the file of corrections; returns how many rows are bad.
@@ -377,7 +393,11 @@ impl Input {
             }
         };
         output::note(&format!(
-            "the rows with errors are in {name}, each with its errors in the last column{instead}"
+            "the rows with errors are in {name}, each with its errors in the last column{}{instead}",
+            match self.plain.was_encrypted {
+                true => ", and not encrypted",
+                false => "",
+            }
         ));
         let _ = self.kept.set(kept);
         Ok(())
@@ -418,16 +438,28 @@ fn spool() -> Result<File, Error> {
             _ => Error::refused(format!("standard input: cannot be read: {error}")),
         })?;
     // Told before all of it is kept: what is no text may have no end either.
-    intake::refuse_foreign(&head).map_err(|error| Error::of_file(STANDARD_INPUT, &error))?;
+    let is_packed = head.starts_with(b"PK\x03\x04") || head.starts_with(b"\x1f\x8b");
+    if !is_packed {
+        intake::refuse_foreign(&head).map_err(|error| Error::of_file(STANDARD_INPUT, &error))?;
+    }
     let mut file = tempfile::tempfile().map_err(failed)?;
     file.write_all(&head).map_err(failed)?;
-    std::io::copy(&mut source, &mut file).map_err(failed)?;
+    let most = match is_packed {
+        true => PACKED_BYTES_MAX,
+        false => u64::MAX,
+    };
+    if std::io::copy(&mut source.take(most), &mut file).map_err(failed)? == most {
+        return Err(Error::refused(format!(
+            "standard input: has more than {most} bytes of a packed file or a workbook"
+        ))
+        .hint("split the batch into several files"));
+    }
     Ok(file)
 }
 
 /// Opens the rows of a file, or of a sheet.
 fn open_rows(
-    file: File,
+    file: PlainReader,
     is_workbook: bool,
     options: &Options,
     rules: &Arc<Rules>,
@@ -474,7 +506,7 @@ fn folder_of(path: &Path) -> PathBuf {
 }
 
 fn corrections_path(input: &Path) -> PathBuf {
-    let stem = input
+    let stem = plain_name(input)
         .file_stem()
         .map(|stem| stem.to_string_lossy().into_owned());
     let stem = stem
