@@ -10,7 +10,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub(super) use file::{
     CheckArguments, FileArguments, GuessArguments, LayoutCommand, LoadArguments, LoadOptions,
-    OnError,
+    OnError, TemplateArguments,
 };
 pub(super) use reconcile::ReconcileArguments;
 
@@ -143,6 +143,8 @@ pub(super) enum Command {
         #[command(subcommand)]
         command: LayoutCommand,
     },
+    /// An empty batch file of one kind of payment, to be filled in
+    Template(TemplateArguments),
     /// Print a completion script for a shell
     Completions {
         /// The shell

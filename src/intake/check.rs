@@ -26,11 +26,16 @@ use super::raw::Unread;
 use super::record::Record;
 use super::rules::Rules;
 use super::suggest::nearest;
+use super::template;
 use super::text::quoted;
 pub(super) use amount::Stated;
 use findings::Findings;
 use recipient::Recipient;
 use service::Service;
+
+/// Said of a row that nobody meant.
+const EXAMPLE_LEFT: &str =
+    "this is the example row of a template, and no payment: remove it from the file";
 
 /// Checks rows, one after the other. What the previous row looked up is at hand for the next.
 pub(super) struct Checker {
@@ -123,6 +128,12 @@ impl Checker {
         if found.is_shapeless() {
             let money = record.refused.then(|| self.stated_money(layout, record));
             return Err(Box::new(bad_row(layout, record, found, money.flatten())));
+        }
+        if template::is_example(record) {
+            let mut only = Findings::empty(record);
+            only.add(Field::Reference, EXAMPLE_LEFT.to_owned());
+            // What it says of money was never meant.
+            return Err(Box::new(bad_row(layout, record, only, None)));
         }
         let reference = self.reference(layout.cell(record, Field::Reference), &mut found);
         let service = self.service(layout.cell(record, Field::ServiceCode), &mut found);

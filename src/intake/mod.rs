@@ -40,6 +40,7 @@ mod sheet;
 mod signature;
 mod source;
 mod suggest;
+pub mod template;
 #[cfg(test)]
 mod tests;
 mod text;

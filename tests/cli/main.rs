@@ -37,5 +37,6 @@ mod reports;
 #[path = "../wire/server.rs"]
 #[allow(dead_code, reason = "other tests need more of it")]
 mod server;
+mod template;
 mod unreachable;
 mod verify;

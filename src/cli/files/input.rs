@@ -132,6 +132,7 @@ impl Input {
                 said.unwrap_or_default()
             }
         };
+        let sheet = sheet_options(arguments, layout.as_deref())?;
         let format = match &arguments.format {
             Some(name) => Some(Format::from_name(name).ok_or_else(|| {
                 Error::refused(format!("--format {name}: expected csv, json or jsonl"))
@@ -178,7 +179,7 @@ impl Input {
                 format: format.or_else(|| Format::from_path(&plain.name)),
                 encoding,
                 layout,
-                sheet: sheet_options(arguments)?,
+                sheet,
             },
             plain,
             is_workbook: false,
@@ -470,10 +471,13 @@ fn open_rows(
     }
 }
 
-/// Reads how a workbook is to be read.
-fn sheet_options(arguments: &FileArguments) -> Result<SheetOptions, Error> {
+/// Reads how a workbook is to be read: as is said here, else as its layout says.
+fn sheet_options(
+    arguments: &FileArguments,
+    layout: Option<&Layout>,
+) -> Result<SheetOptions, Error> {
     let hidden = match arguments.hidden.as_deref() {
-        None => Hiding::Refused,
+        None => layout.map_or(Hiding::Refused, |layout| layout.hidden),
         Some("include") => Hiding::Included,
         Some("skip") => Hiding::Skipped,
         Some(other) => {
@@ -483,7 +487,7 @@ fn sheet_options(arguments: &FileArguments) -> Result<SheetOptions, Error> {
         }
     };
     let stored_formulas = match arguments.formulas.as_deref() {
-        None => false,
+        None => layout.is_some_and(|layout| layout.stored_formulas),
         Some("stored") => true,
         Some(other) => {
             return Err(Error::refused(format!(
@@ -492,7 +496,10 @@ fn sheet_options(arguments: &FileArguments) -> Result<SheetOptions, Error> {
         }
     };
     Ok(SheetOptions {
-        sheet: arguments.sheet.clone(),
+        sheet: arguments
+            .sheet
+            .clone()
+            .or_else(|| layout.and_then(|layout| layout.sheet.clone())),
         hidden,
         stored_formulas,
     })

@@ -91,9 +91,9 @@ impl Sum {
         };
         if let Some(unread) = self.unread {
             let what = format!(
-                "has a row with the sum, and it cannot be compared, as the amount of line {unread} is no number"
+                "has a row with the sum, and it cannot be compared, as the amount of line {unread} cannot be read: it is no number, or a formula whose result is not in the file"
             );
-            return self.refused(what, "mend that amount first", line);
+            return self.refused(what, "mend that amount first; a workbook that another program has made has its results once it was opened in a spreadsheet program, and saved", line);
         }
         if !self.sums.iter().flatten().any(|sum| sum.equals(said)) {
             let [_, paid] = self.sums;

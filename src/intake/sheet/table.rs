@@ -24,6 +24,9 @@ const TOTALS: [&str; 6] = [
     "jumla",
 ];
 
+/// What stands for an amount that the file does not have.
+const UNREAD: &str = "?";
+
 /// The rows of a sheet below its header.
 pub(in crate::intake) struct Table {
     rows: SheetRows,
@@ -148,12 +151,23 @@ impl Total {
     fn takes(&mut self, record: &Record) -> Result<bool, Error> {
         let amount = record.cell(self.amount).trim();
         if !self.is_sum(record, amount) {
+            // What it comes to is not in the file: without it no sum is compared.
+            let amount = match self.is_uncalculated(record) {
+                true => UNREAD,
+                false => amount,
+            };
             self.sum.add(amount, record.line, record.is_hidden)?;
             return Ok(false);
         }
         self.sum.compare(amount, record.line)?;
         self.found = Some(record.line);
         Ok(true)
+    }
+
+    fn is_uncalculated(&self, record: &Record) -> bool {
+        record.faults.iter().any(|fault| {
+            matches!(fault, Fault::Odd { index, oddity: Oddity::NotCalculated } if *index == self.amount)
+        })
     }
 
     fn is_sum(&self, record: &Record, amount: &str) -> bool {

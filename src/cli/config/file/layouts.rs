@@ -15,7 +15,7 @@ use crate::intake::layout::{
     Condition, Decimal, EmptyAmount, Factor, HeaderAt, Layout, Numbers, Place, Refusal,
     Source as Origin, Taken, Total,
 };
-use crate::intake::{Encoding, same_name};
+use crate::intake::{Encoding, Hiding, same_name};
 
 /// The layouts that come along. One that was ever released never changes: identifiers of rows without a reference rest on it.
 pub const BUILT_IN: [(&str, &str); 11] = [
@@ -66,12 +66,15 @@ pub const BUILT_IN: [(&str, &str); 11] = [
 ];
 
 /// What a layout's table may hold.
-const KEYS: [&str; 18] = [
+const KEYS: [&str; 21] = [
     "like",
     "written_from",
     "header",
     "delimiter",
     "encoding",
+    "sheet",
+    "hidden",
+    "formulas",
     "decimal",
     "group",
     "amount_factor",
@@ -246,6 +249,22 @@ fn single(
             let read = Encoding::from_name(&text(source, header, key, value)?);
             let expected = "utf-8, utf-16, windows-1252 or iso-8859-1";
             layout.encoding = Some(read.ok_or_else(|| refused(expected))?);
+        }
+        "sheet" => layout.sheet = Some(text(source, header, key, value)?),
+        "hidden" => {
+            layout.hidden = match text(source, header, key, value)?.as_str() {
+                "include" => Hiding::Included,
+                "skip" => Hiding::Skipped,
+                "refuse" => Hiding::Refused,
+                _ => return Err(refused("one of \"refuse\", \"include\" and \"skip\"")),
+            };
+        }
+        "formulas" => {
+            layout.stored_formulas = match text(source, header, key, value)?.as_str() {
+                "stored" => true,
+                "refuse" => false,
+                _ => return Err(refused("\"stored\" or \"refuse\"")),
+            };
         }
         "decimal" => {
             let expected = "\".\" or \",\"";
