@@ -22,8 +22,9 @@ use crate::ledger::likeness;
 use super::bad::BadRow;
 use super::columns::{ColumnMap, Field};
 use super::damage;
+use super::odd_cells;
 use super::raw::Unread;
-use super::record::Record;
+use super::record::{Fault, Record};
 use super::rules::Rules;
 use super::suggest::nearest;
 use super::template;
@@ -483,17 +484,21 @@ fn bad_row(layout: &ColumnMap, record: &Record, found: Findings, amount: Option<
         let cell = layout.cell(record, field);
         (!cell.is_empty()).then(|| cell.to_owned())
     };
-    let is_whole = record.faults.is_empty() && layout.misfit(record).is_none();
+    // A cell that is odd was read, and so were the others.
+    let is_odd = |fault: &Fault| matches!(fault, Fault::Odd { .. });
+    let is_whole = record.faults.iter().all(is_odd) && layout.misfit(record).is_none();
     let unread = match is_whole {
         false => Some(record.raw.unread(record.line)),
         true => layout.only_text(record).map(Unread::again),
     };
+    let errors = found.into_errors();
     BadRow {
         line: record.line,
         raw: record.cells().map(str::to_owned).collect(),
         mapped: None,
+        odd: odd_cells::that_matter(record, &errors),
         unread,
-        errors: found.into_errors(),
+        errors,
         amount,
         reference: text(Field::Reference),
         service: text(Field::ServiceCode),

@@ -44,6 +44,7 @@ pub mod template;
 #[cfg(test)]
 mod tests;
 mod text;
+mod text_book;
 
 pub use bad::{BadRow, Row, RowError};
 pub use banks::{BankDirectory, BankDirectoryError};
@@ -57,9 +58,10 @@ pub use options::{Format, Options};
 pub use raw::Unread;
 pub use reader::{BadPlaces, Form, Reader, raw_rows, raw_rows_of};
 pub use rules::{Documents, Rules, ServiceRule, WireRules};
-pub use sample::{Sample, sample, sample_workbook};
+pub use sample::{Sample, sample, sample_workbook, workbook_rows};
 pub use sheet::{Hiding, SheetOptions, is_workbook};
 pub use signature::check as refuse_foreign;
+pub use text_book::{BookCell, TextBook};
 
 /// The most bytes one cell may have.
 pub const FIELD_BYTES_MAX: usize = 4 * 1024;

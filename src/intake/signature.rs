@@ -2,7 +2,8 @@
 
 use super::Error;
 
-const SPREADSHEET: &str = "open it in the spreadsheet program and save the sheet as \"CSV UTF-8\"";
+const SPREADSHEET: &str =
+    "open it in the spreadsheet program and save it as XLSX, which is read as it is";
 const UNPACK: &str = "unpack it first, and load the file inside";
 /// What an archive is called that is no document.
 pub(super) const ZIP: &str = "a ZIP archive";

@@ -37,6 +37,7 @@ mod reports;
 #[path = "../wire/server.rs"]
 #[allow(dead_code, reason = "other tests need more of it")]
 mod server;
+mod sheets;
 mod template;
 mod unreachable;
 mod verify;

@@ -78,8 +78,14 @@ pub(in crate::cli) async fn write(
             Purpose::Rehearsal => rehearsals,
             Purpose::Gateway | Purpose::Unknown => gateways,
         };
+        let record = snapshot.record()?;
+        let loads: Vec<String> = record
+            .loads
+            .iter()
+            .map(|load| load.source.clone())
+            .collect();
         let header = header(
-            snapshot.record()?,
+            record,
             &standing,
             snapshot.control()?,
             snapshot.acts()?,
@@ -88,7 +94,12 @@ pub(in crate::cli) async fn write(
             &out,
         );
         let mut writer = Writer::create(&out, header)?;
-        let mut failed = FailedRows::of(&out, &batch, standing.purpose);
+        let mut failed = FailedRows::of(
+            &out,
+            &batch,
+            standing.purpose,
+            loads.iter().map(String::as_str),
+        );
         snapshot.list(|row| {
             #[cfg(debug_assertions)]
             crate::failpoints::pass("in-report");

@@ -168,7 +168,7 @@ impl Input {
             corrections: arguments
                 .corrections
                 .clone()
-                .unwrap_or_else(|| corrections_path(&arguments.file)),
+                .unwrap_or_else(|| corrections_path(&arguments.file, "csv")),
             kept: OnceLock::new(),
             name,
             sets_aside_in: None,
@@ -187,6 +187,9 @@ impl Input {
         };
         // A format that was named is the one that is read.
         input.is_workbook = format.is_none() && intake::is_workbook(input.reopened()?);
+        if input.is_workbook && arguments.corrections.is_none() {
+            input.corrections = corrections_path(&arguments.file, "xlsx");
+        }
         input.probe()?;
         Ok(input)
     }
@@ -294,12 +297,15 @@ impl Input {
         let (name, folder) = (self.name.clone(), folder_of(&self.corrections));
         let notes = self.plain.notes.clone();
         let (objects, is_workbook) = (self.tells_objects, self.is_workbook);
+        let as_csv = is_csv(&self.corrections);
         let batch = self.sets_aside_in.clone();
         let task = tokio::task::spawn_blocking(move || {
             let reader = open_rows(file, is_workbook, &options, &rules)
                 .map_err(|error| Error::of_file(&name, &error))?;
             let mistakes = Mistakes::of(&name, objects)?.labelled(reader.form().labels);
-            let mut reading = feed(reader, &sender, &name, (&folder, batch), mistakes)?;
+            let mut form = reader.form();
+            form.is_sheet &= !as_csv;
+            let mut reading = feed((reader, form), &sender, &name, (&folder, batch), mistakes)?;
             reading.notes.splice(0..0, notes);
             Ok(reading)
         });
@@ -512,7 +518,12 @@ fn folder_of(path: &Path) -> PathBuf {
         .to_owned()
 }
 
-fn corrections_path(input: &Path) -> PathBuf {
+fn is_csv(path: &Path) -> bool {
+    let ending = path.extension().and_then(|ending| ending.to_str());
+    ending.is_some_and(|ending| ending.eq_ignore_ascii_case("csv"))
+}
+
+fn corrections_path(input: &Path, ending: &str) -> PathBuf {
     let stem = plain_name(input)
         .file_stem()
         .map(|stem| stem.to_string_lossy().into_owned());
@@ -525,7 +536,7 @@ fn corrections_path(input: &Path) -> PathBuf {
         Some((first, number)) if number.parse::<u32>().is_ok() => first,
         _ => stem,
     };
-    PathBuf::from(format!("{stem}.corrections.csv"))
+    PathBuf::from(format!("{stem}.corrections.{ending}"))
 }
 
 fn stage(
@@ -533,16 +544,17 @@ fn stage(
     form: &Form,
 ) -> Result<Corrections<BufWriter<tempfile::NamedTempFile>>, Error> {
     let make = || {
-        Corrections::create(
-            BufWriter::new(tempfile::NamedTempFile::new_in(folder)?),
-            form,
-        )
+        let file = BufWriter::new(tempfile::NamedTempFile::new_in(folder)?);
+        match form.is_sheet {
+            true => Corrections::create_book(file, form, folder),
+            false => Corrections::create(file, form),
+        }
     };
     make().map_err(|error| unwritable(folder, &error))
 }
 
 fn feed(
-    mut reader: Reader,
+    (mut reader, form): (Reader, Form),
     sender: &SyncSender<Vec<LoadRow>>,
     name: &str,
     (folder, batch): (&Path, Option<BatchName>),
@@ -554,7 +566,7 @@ fn feed(
         bad_rows: 0,
         bad_places: BadPlaces::default(),
         staged: None,
-        form: reader.form(),
+        form,
         corrects: BTreeMap::new(),
         notes: Vec::new(),
         warnings: Vec::new(),

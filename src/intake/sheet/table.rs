@@ -151,10 +151,14 @@ impl Total {
     fn takes(&mut self, record: &Record) -> Result<bool, Error> {
         let amount = record.cell(self.amount).trim();
         if !self.is_sum(record, amount) {
-            // What it comes to is not in the file: without it no sum is compared.
-            let amount = match self.is_uncalculated(record) {
-                true => UNREAD,
-                false => amount,
+            // What it comes to is not in the file, or may be another sum: programs that do not calculate store none, or 0.
+            let amount = match self.oddity(record) {
+                Some(Oddity::NotCalculated) => UNREAD,
+                Some(Oddity::Calculated) => {
+                    self.sum.is_calculated(record.line);
+                    amount
+                }
+                _ => amount,
             };
             self.sum.add(amount, record.line, record.is_hidden)?;
             return Ok(false);
@@ -164,9 +168,10 @@ impl Total {
         Ok(true)
     }
 
-    fn is_uncalculated(&self, record: &Record) -> bool {
-        record.faults.iter().any(|fault| {
-            matches!(fault, Fault::Odd { index, oddity: Oddity::NotCalculated } if *index == self.amount)
+    fn oddity(&self, record: &Record) -> Option<Oddity> {
+        record.faults.iter().find_map(|fault| match fault {
+            Fault::Odd { index, oddity } if *index == self.amount => Some(*oddity),
+            _ => None,
         })
     }
 

@@ -13,6 +13,9 @@ pub const EXAMPLE: &str = "EXAMPLE - REMOVE THIS ROW";
 /// The example's phone number, which is none: a row of which somebody has changed all other cells is refused as well.
 const PHONE: &str = "254XXXXXXXXX";
 
+/// The example's amount.
+const AMOUNT: u16 = 1_500;
+
 /// What a template is made for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Template {

@@ -79,9 +79,7 @@ fn of_column<'t>(
             };
             let number = Format::new().set_num_format(format!("#,##0{places}"));
             sheet.set_column_format(at, &number)?;
-            // The example's amount is our own, and has no more digits than a number holds.
-            let example: f64 = column.example.parse().unwrap_or_default();
-            sheet.write_number_with_format(1, at, example, &number)?;
+            sheet.write_number_with_format(1, at, super::AMOUNT, &number)?;
         }
         _ => {
             sheet.set_column_format(at, &text)?;

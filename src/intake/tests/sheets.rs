@@ -124,7 +124,7 @@ fn the_header_stands_below_titles_and_the_sum_at_the_end_is_compared_and_not_pai
         behind.starts_with("Sheet1!9: has a row below the one with the sum, which is row 8"),
         "{behind}"
     );
-    // What a row comes to is not in the file: it is named, and no sum that lacks it is.
+    // Programs that do not calculate store 0 with a formula: it is named beside the sum.
     let uncalculated = made(|sheet| {
         write(sheet, &[HEADER]);
         write_row(sheet, 1);
@@ -136,7 +136,9 @@ fn the_header_stands_below_titles_and_the_sum_at_the_end_is_compared_and_not_pai
     });
     let uncalculated = refused_book(uncalculated);
     assert!(
-        uncalculated.contains("the amount of line 3 cannot be read: it is no number, or a formula whose result is not in the file"),
+        uncalculated.contains(
+            "; the amount of line 3 is a formula, and what is stored with it may be no result"
+        ),
         "{uncalculated}"
     );
     // Somebody who is paid is no sum, whatever the name.

@@ -1,148 +1,136 @@
-//! payments.xlsx: the cells of payments.csv for a person. Every text is a text there: no number is rounded, no cell runs.
+//! report.xlsx: the batch for a person with a spreadsheet. Every text is a text there: no number is rounded, no cell runs.
+//!
+//! The payments come first, as programs read the first sheet; the summary is the one that opens.
 
-use std::fmt::Write as _;
-use std::fs::File;
-use std::io::{self, BufWriter, Write};
+use std::borrow::Cow;
+use std::io;
 use std::path::Path;
 
+use rust_xlsxwriter::{DocProperties, ExcelDateTime, Format, Workbook, Worksheet, XlsxError};
 use tempfile::NamedTempFile;
 
 use super::csv::COLUMNS;
-use super::zip::Zip;
-use crate::domain::Electricity;
+use super::sheets;
+use crate::domain::{Electricity, Money};
 use crate::report::files::error::Error;
 use crate::report::files::output;
+use crate::report::fold::reconciliation::Reconciliation;
+use crate::report::rows::entry::{BatchHeader, StateName};
 use crate::report::rows::row::Row;
 
-/// Larger batches are not read line by line in a spreadsheet; payments.csv has them.
-pub(in crate::report) const ROWS_MAX: u64 = 50_000;
-
+/// Rows of a sheet below its header; what comes behind them goes on in the next sheet.
+const ROWS_MAX: u32 = 1_048_575;
+/// Sheets of payments, at most.
+const SHEETS_MAX: u64 = 600;
 /// What a cell holds at most, in characters, as the format has it.
 const CELL_MAX: usize = 32_767;
-
+/// A spreadsheet keeps fifteen digits: an amount of more stays a text.
+const EXACT_BELOW: u128 = 1_000_000_000_000_000;
 /// Where the amounts stand, which are numbers.
 const AMOUNT: usize = 6;
 
-const PARTS: [(&str, &str); 5] = [
-    (
-        "[Content_Types].xml",
-        r#"<?xml version="1.0" encoding="UTF-8" standalone="yes"?>
-<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types"><Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/><Default Extension="xml" ContentType="application/xml"/><Override PartName="/xl/workbook.xml" ContentType="application/vnd.openxmlformats-officedocument.spreadsheetml.sheet.main+xml"/><Override PartName="/xl/worksheets/sheet1.xml" ContentType="application/vnd.openxmlformats-officedocument.spreadsheetml.worksheet+xml"/><Override PartName="/xl/styles.xml" ContentType="application/vnd.openxmlformats-officedocument.spreadsheetml.styles+xml"/></Types>"#,
-    ),
-    (
-        "_rels/.rels",
-        r#"<?xml version="1.0" encoding="UTF-8" standalone="yes"?>
-<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships"><Relationship Id="rId1" Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/officeDocument" Target="xl/workbook.xml"/></Relationships>"#,
-    ),
-    (
-        "xl/workbook.xml",
-        r#"<?xml version="1.0" encoding="UTF-8" standalone="yes"?>
-<workbook xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main" xmlns:r="http://schemas.openxmlformats.org/officeDocument/2006/relationships"><sheets><sheet name="payments" sheetId="1" r:id="rId1"/></sheets></workbook>"#,
-    ),
-    (
-        "xl/_rels/workbook.xml.rels",
-        r#"<?xml version="1.0" encoding="UTF-8" standalone="yes"?>
-<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships"><Relationship Id="rId1" Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/worksheet" Target="worksheets/sheet1.xml"/><Relationship Id="rId2" Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/styles" Target="styles.xml"/></Relationships>"#,
-    ),
-    (
-        // Format 49 is text, 4 an amount with separators; 1 is bold.
-        "xl/styles.xml",
-        r#"<?xml version="1.0" encoding="UTF-8" standalone="yes"?>
-<styleSheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><fonts count="2"><font/><font><b/></font></fonts><fills count="2"><fill><patternFill patternType="none"/></fill><fill><patternFill patternType="gray125"/></fill></fills><borders count="1"><border/></borders><cellStyleXfs count="1"><xf/></cellStyleXfs><cellXfs count="4"><xf numFmtId="0"/><xf numFmtId="49" fontId="1" applyFont="1" applyNumberFormat="1"/><xf numFmtId="49" applyNumberFormat="1"/><xf numFmtId="4" applyNumberFormat="1"/></cellXfs></styleSheet>"#,
-    ),
-];
+/// How cells are written.
+pub(super) struct Formats {
+    pub(super) text: Format,
+    pub(super) bold: Format,
+    /// By the decimals of a currency.
+    amounts: [Format; 5],
+}
 
-const SHEET: &str = "xl/worksheets/sheet1.xml";
+impl Formats {
+    fn new() -> Self {
+        let amount = |decimals: usize| match decimals {
+            0 => Format::new().set_num_format("#,##0"),
+            many => Format::new().set_num_format(format!("#,##0.{}", "0".repeat(many))),
+        };
+        Self {
+            // What is typed into such a cell stays a text, too.
+            text: Format::new().set_num_format("@"),
+            bold: Format::new().set_num_format("@").set_bold(),
+            amounts: [0, 1, 2, 3, 4].map(amount),
+        }
+    }
+
+    pub(super) fn amount(&self, decimals: u8) -> &Format {
+        &self.amounts[usize::from(decimals).min(self.amounts.len() - 1)]
+    }
+}
 
 pub(in crate::report) struct Book {
     staged: NamedTempFile,
-    zip: BufWriter<Zip<File>>,
-    rows: u64,
-    /// Rows of the sheet so far, the header among them.
-    written: u64,
-    line: String,
+    book: Workbook,
+    formats: Formats,
+    payments: Listing,
+    exceptions: Listing,
+    summary: usize,
+    evidence: usize,
+}
+
+/// Sheets with rows of one kind.
+struct Listing {
+    name: &'static str,
+    /// Sheets that were made for it, by their places in the book, in their order.
+    sheets: Vec<usize>,
+    /// Which of them is written, and how many rows it has, the header among them.
+    current: usize,
+    rows: u32,
 }
 
 impl Book {
-    pub(in crate::report) const NAME: &'static str = "payments.xlsx";
+    pub(in crate::report) const NAME: &'static str = "report.xlsx";
 
-    /// Opens the file for a batch of so many rows.
-    pub(in crate::report) fn create(dir: &Path, rows: u64) -> Result<Self, Error> {
+    /// Opens the file for a batch.
+    pub(in crate::report) fn create(dir: &Path, header: &BatchHeader) -> Result<Self, Error> {
         let staged = output::stage(dir, Self::NAME)?;
-        let begun = || -> io::Result<_> {
-            let mut zip = Zip::new(staged.as_file().try_clone()?);
-            for (name, text) in PARTS {
-                zip.begin(name)?;
-                zip.write_all(text.as_bytes())?;
+        let begun = || -> Result<Self, XlsxError> {
+            let mut book = Workbook::new();
+            // The same batch is the same file.
+            let made =
+                ExcelDateTime::from_timestamp(header.created_at.as_millis().div_euclid(1000))?;
+            let properties = DocProperties::new()
+                .set_title(header.name.as_str())
+                .set_creation_datetime(&made);
+            book.set_properties(&properties);
+            book.set_tempdir(dir)?;
+            let formats = Formats::new();
+            let mut places = 0..;
+            let mut place = || places.next().unwrap_or_default();
+            let full = header.rows().div_ceil(u64::from(ROWS_MAX));
+            let mut payments = Listing::new("payments");
+            for _ in 0..full.clamp(1, SHEETS_MAX) {
+                payments.add_sheet(&mut book, place(), &formats)?;
             }
-            zip.begin(SHEET)?;
-            Ok(BufWriter::with_capacity(1 << 16, zip))
+            let summary = place();
+            let sheet = book.add_worksheet_with_constant_memory()?;
+            sheet.set_name("summary")?.set_active(true);
+            let mut exceptions = Listing::new("exceptions");
+            exceptions.add_sheet(&mut book, place(), &formats)?;
+            let evidence = place();
+            let sheet = book.add_worksheet_with_constant_memory()?;
+            sheet.set_name("evidence")?;
+            Ok(Self {
+                staged,
+                book,
+                formats,
+                payments,
+                exceptions,
+                summary,
+                evidence,
+            })
         };
-        let zip = begun().map_err(Error::write(Self::NAME, dir))?;
-        let mut book = Self {
-            zip,
-            staged,
-            rows,
-            written: 1,
-            line: String::new(),
-        };
-        book.head().map_err(Error::write(Self::NAME, dir))?;
-        Ok(book)
-    }
-
-    fn head(&mut self) -> io::Result<()> {
-        let is_listed = self.is_listed();
-        let line = &mut self.line;
-        line.push_str(r#"<?xml version="1.0" encoding="UTF-8" standalone="yes"?>
-<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><sheetViews><sheetView workbookViewId="0"><pane ySplit="1" topLeftCell="A2" activePane="bottomLeft" state="frozen"/></sheetView></sheetViews><cols>"#);
-        for (index, name) in COLUMNS.iter().enumerate() {
-            let width = match *name {
-                "line" | "attempts" => 8,
-                "payer_transaction_id" => 30,
-                "note" | "receiver_narration" | "status_description" => 40,
-                _ => 20,
-            };
-            let column = index + 1;
-            // Columns of texts stay texts when a person types into them.
-            let style = if index == AMOUNT { 3 } else { 2 };
-            write!(
-                line,
-                r#"<col min="{column}" max="{column}" width="{width}" style="{style}" customWidth="1"/>"#
-            )
-            .expect("writing to a String cannot fail");
-        }
-        line.push_str("</cols><sheetData><row r=\"1\">");
-        match is_listed {
-            true => COLUMNS.iter().enumerate().for_each(|(index, name)| {
-                push_text(line, (index, 1), name, 1);
-            }),
-            false => push_text(
-                line,
-                (0, 1),
-                "The batch has more payments than this file lists. payments.csv has all: import its columns as text.",
-                1,
-            ),
-        }
-        line.push_str("</row>\n");
-        self.zip.write_all(line.as_bytes())
-    }
-
-    fn is_listed(&self) -> bool {
-        self.rows <= ROWS_MAX
+        begun().map_err(|error| Error::write(Self::NAME, dir)(io::Error::other(error)))
     }
 
     pub(in crate::report) fn add(&mut self, row: &Row<'_>) -> io::Result<()> {
-        if !self.is_listed() {
-            return Ok(());
-        }
         let entry = row.entry;
+        let (line, attempts) = (entry.line.to_string(), entry.attempts.to_string());
         let code = entry.status_code.map(|code| code.to_string());
         let electricity = row.electricity.as_ref();
         let token = electricity.map_or(String::new(), Electricity::grouped);
         let units = electricity.map_or(String::new(), Electricity::units_text);
         // In the order of the columns.
         let cells: [&str; COLUMNS.len()] = [
-            &entry.line.to_string(),
+            &line,
             entry.reference,
             entry.id,
             entry.service_code,
@@ -156,7 +144,7 @@ impl Book {
             entry.gateway_transaction_id,
             entry.receipt_number,
             entry.receiver_narration,
-            &entry.attempts.to_string(),
+            &attempts,
             row.posted_at,
             row.settled_at,
             entry.note,
@@ -171,83 +159,175 @@ impl Book {
             entry.narration,
             entry.invoice_number,
         ];
-        let line = &mut self.line;
-        line.clear();
-        self.written += 1;
-        let number = self.written;
-        write!(line, r#"<row r="{number}">"#).expect("writing to a String cannot fail");
-        for (index, cell) in cells.into_iter().enumerate() {
-            match (index, entry.money) {
-                // An amount that was read has digits and a point alone.
-                (AMOUNT, Some(_)) => {
-                    push_place(line, (index, number));
-                    write!(line, r#" s="3"><v>{cell}</v></c>"#)
-                        .expect("writing to a String cannot fail");
-                }
-                _ => push_text(line, (index, number), cell, 2),
-            }
-        }
-        line.push_str("</row>\n");
-        self.zip.write_all(line.as_bytes())
+        let (book, formats) = (&mut self.book, &self.formats);
+        let mut add = |listing: &mut Listing| listing.add(book, formats, (&cells, entry.money));
+        let is_exception = entry.state != StateName::Paid;
+        add(&mut self.payments)
+            .and_then(|()| match is_exception {
+                true => add(&mut self.exceptions),
+                false => Ok(()),
+            })
+            .map_err(io::Error::other)
     }
 
-    pub(in crate::report) fn finish(mut self) -> io::Result<NamedTempFile> {
-        self.zip.write_all(b"</sheetData></worksheet>")?;
-        let zip = self
-            .zip
-            .into_inner()
-            .map_err(io::IntoInnerError::into_error)?;
-        zip.finish()?;
+    pub(in crate::report) fn finish(
+        mut self,
+        header: &BatchHeader,
+        reconciliation: &Reconciliation,
+    ) -> io::Result<NamedTempFile> {
+        let finish = |this: &mut Self| -> Result<(), XlsxError> {
+            let formats = &this.formats;
+            let sheet = this.book.worksheet_from_index(this.summary)?;
+            sheets::summary(sheet, formats, header, reconciliation)?;
+            let sheet = this.book.worksheet_from_index(this.evidence)?;
+            sheets::evidence(sheet, formats, header)?;
+            this.payments.finish(&mut this.book)?;
+            this.exceptions.finish(&mut this.book)?;
+            this.book.save_to_writer(this.staged.as_file())
+        };
+        finish(&mut self).map_err(io::Error::other)?;
         Ok(self.staged)
     }
 }
 
-/// Appends the beginning of a cell: its column, counted from 0, as letters, and its row.
-fn push_place(out: &mut String, (column, row): (usize, u64)) {
-    const LETTERS: usize = 26;
-    out.push_str("<c r=\"");
-    if let Some(first) = (column / LETTERS).checked_sub(1) {
-        out.push(char::from(b'A' + first as u8));
-    }
-    out.push(char::from(b'A' + (column % LETTERS) as u8));
-    write!(out, "{row}\"").expect("writing to a String cannot fail");
-}
-
-/// Appends a cell that holds a text, where there is one.
-fn push_text(out: &mut String, place: (usize, u64), text: &str, style: u8) {
-    if text.is_empty() {
-        return;
-    }
-    push_place(out, place);
-    write!(
-        out,
-        r#" t="inlineStr" s="{style}"><is><t xml:space="preserve">"#
-    )
-    .expect("writing to a String cannot fail");
-    push_escaped(out, text);
-    out.push_str("</t></is></c>");
-}
-
-/// Appends a text as XML and a spreadsheet read it.
-fn push_escaped(out: &mut String, text: &str) {
-    let is_plain =
-        |byte: u8| matches!(byte, b' '..=b'~') && !matches!(byte, b'&' | b'<' | b'>' | b'_');
-    if text.len() <= CELL_MAX && text.bytes().all(is_plain) {
-        out.push_str(text);
-        return;
-    }
-    for (at, c) in text.char_indices().take(CELL_MAX) {
-        match c {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '\r' => out.push_str("&#13;"),
-            // The format reads _x0041_ as an A.
-            '_' if text[at..].starts_with("_x") => out.push_str("_x005F_"),
-            '\t' | '\n' => out.push(c),
-            // What no XML may hold, and what steers a terminal or a reader's eye.
-            c if c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}') => {}
-            c => out.push(c),
+impl Listing {
+    fn new(name: &'static str) -> Self {
+        Self {
+            name,
+            sheets: Vec::new(),
+            current: 0,
+            rows: 1,
         }
+    }
+
+    /// Makes a sheet of its own, with its header.
+    fn add_sheet(
+        &mut self,
+        book: &mut Workbook,
+        place: usize,
+        formats: &Formats,
+    ) -> Result<(), XlsxError> {
+        self.sheets.push(place);
+        let sheet = book.add_worksheet_with_constant_memory()?;
+        match self.sheets.len() {
+            1 => sheet.set_name(self.name)?,
+            number => sheet.set_name(format!("{} {number}", self.name))?,
+        };
+        sheet.set_freeze_panes(1, 0)?;
+        to_print(sheet);
+        sheet.set_repeat_rows(0, 0)?;
+        for (column, name) in (0..).zip(COLUMNS) {
+            let width = match name {
+                "line" | "attempts" | "state" => 10,
+                "payer_transaction_id" => 30,
+                "note" | "receiver_narration" | "status_description" => 40,
+                _ => 20,
+            };
+            sheet.set_column_width(column, width)?;
+            if usize::from(column) != AMOUNT {
+                sheet.set_column_format(column, &formats.text)?;
+            }
+            sheet.write_string_with_format(0, column, name, &formats.bold)?;
+        }
+        Ok(())
+    }
+
+    fn add(
+        &mut self,
+        book: &mut Workbook,
+        formats: &Formats,
+        (cells, money): (&[&str; COLUMNS.len()], Option<Money>),
+    ) -> Result<(), XlsxError> {
+        if self.rows > ROWS_MAX {
+            self.current += 1;
+            self.rows = 1;
+            if self.current == self.sheets.len() {
+                let place = book.worksheets().len();
+                self.add_sheet(book, place, formats)?;
+            }
+        }
+        let sheet = book.worksheet_from_index(self.sheets[self.current])?;
+        for (column, cell) in (0..).zip(cells) {
+            match money.filter(|_| usize::from(column) == AMOUNT) {
+                Some(money) => {
+                    let minor = i128::from(money.amount.minor());
+                    let decimals = money.currency.exponent();
+                    write_amount(sheet, (self.rows, column), cell, (minor, decimals), formats)?;
+                }
+                None => write_text(sheet, (self.rows, column), cell, &formats.text)?,
+            }
+        }
+        self.rows += 1;
+        Ok(())
+    }
+
+    /// Lets each sheet be filtered.
+    fn finish(&self, book: &mut Workbook) -> Result<(), XlsxError> {
+        let last = (COLUMNS.len() - 1) as u16;
+        for (number, place) in self.sheets.iter().enumerate() {
+            let rows = match number.cmp(&self.current) {
+                std::cmp::Ordering::Less => ROWS_MAX,
+                std::cmp::Ordering::Equal => self.rows - 1,
+                std::cmp::Ordering::Greater => 0,
+            };
+            let sheet = book.worksheet_from_index(*place)?;
+            sheet.autofilter(0, 0, rows, last)?;
+        }
+        Ok(())
+    }
+}
+
+/// Sets a sheet up for paper: as wide as a page, with its number.
+pub(super) fn to_print(sheet: &mut Worksheet) {
+    sheet
+        .set_landscape()
+        .set_print_fit_to_pages(1, 0)
+        .set_footer("&L&F, &A&RPage &P of &N");
+    // A4; what a printer has instead is scaled to.
+    sheet.set_paper_size(9);
+}
+
+/// Writes a text, where there is one.
+pub(super) fn write_text(
+    sheet: &mut Worksheet,
+    (row, column): (u32, u16),
+    text: &str,
+    format: &Format,
+) -> Result<(), XlsxError> {
+    if !text.is_empty() {
+        sheet.write_string_with_format(row, column, harmless(text), format)?;
+    }
+    Ok(())
+}
+
+/// Writes an amount as a number with the decimals of its currency; as a text where a number would lose digits.
+pub(super) fn write_amount(
+    sheet: &mut Worksheet,
+    (row, column): (u32, u16),
+    written: &str,
+    (minor, decimals): (i128, u8),
+    formats: &Formats,
+) -> Result<(), XlsxError> {
+    match written.parse::<f64>() {
+        Ok(number) if minor.unsigned_abs() < EXACT_BELOW => {
+            sheet.write_number_with_format(row, column, number, formats.amount(decimals))?;
+            Ok(())
+        }
+        _ => write_text(sheet, (row, column), written, &formats.text),
+    }
+}
+
+/// Returns a text without what steers a terminal or a reader's eye, no longer than a cell.
+fn harmless(text: &str) -> Cow<'_, str> {
+    let is_kept = |c: char| matches!(c, '\t' | '\n') || !c.is_control();
+    let is_fit = text.len() <= CELL_MAX && text.chars().all(is_kept);
+    match is_fit {
+        true => Cow::Borrowed(text),
+        false => Cow::Owned(
+            text.chars()
+                .filter(|c| is_kept(*c))
+                .take(CELL_MAX)
+                .collect(),
+        ),
     }
 }
