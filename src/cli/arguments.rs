@@ -342,6 +342,9 @@ pub(super) struct ReportArguments {
     /// Folder of the report
     #[arg(long, value_name = "DIR")]
     pub out: PathBuf,
+    /// List every payment in report.xlsx, however many there are: a million take half a minute
+    #[arg(long)]
+    pub all_rows: bool,
 }
 
 /// One payment, as a person names it.

@@ -17,7 +17,12 @@ use crate::journal::{
 };
 use crate::ledger::{HeldFor, Purpose};
 use crate::lifecycle::State;
-use crate::report::{BatchHeader, Deed, Entry, Load, Prepaid, Report, StateName, Stated, Writer};
+use crate::report::{
+    BatchHeader, Deed, Entry, Load, Prepaid, Report, StateName, Stated, Writer, remove_leftover,
+};
+
+/// The workbook of earlier releases.
+const BOOK_BEFORE: &str = "payments.xlsx";
 
 /// `disburse report`.
 pub(in crate::cli) async fn report(
@@ -31,7 +36,7 @@ pub(in crate::cli) async fn report(
             &crate::cli::commands::recover::missed_text(&missed),
         );
     }
-    let written = write(session, &batch, &arguments.out).await?;
+    let written = write(session, &batch, &arguments.out, arguments.all_rows).await?;
     let paths = &written.paths;
     if session.common.json {
         output::json(&serde_json::json!({
@@ -59,6 +64,7 @@ pub(in crate::cli) async fn write(
     session: &Session,
     batch: &BatchName,
     out: &Path,
+    lists_all: bool,
 ) -> Result<Report, Error> {
     let journal = session.journal_path().to_owned();
     let (batch, out) = (batch.clone(), out.to_owned());
@@ -93,6 +99,10 @@ pub(in crate::cli) async fn write(
             zone,
             &out,
         );
+        let header = BatchHeader {
+            lists_all,
+            ..header
+        };
         let mut writer = Writer::create(&out, header)?;
         let mut failed = FailedRows::of(
             &out,
@@ -122,6 +132,8 @@ pub(in crate::cli) async fn write(
             }
         })?;
         let report = writer.finish()?;
+        // What an earlier release has written in its place, and nobody has touched since.
+        let _ = remove_leftover(&out.join(BOOK_BEFORE));
         // What does not add up is looked into before anything is paid anew.
         let failed = match report.reconciliation.adds_up() {
             true => failed.finish()?,
@@ -199,6 +211,7 @@ fn header(
         by: act.by,
     };
     BatchHeader {
+        lists_all: false,
         name: record.name,
         originator: record.originator,
         purpose: record.purpose,

@@ -18,6 +18,11 @@ use crate::report::fold::reconciliation::Reconciliation;
 use crate::report::rows::entry::{BatchHeader, StateName};
 use crate::report::rows::row::Row;
 
+/// Larger batches are not read line by line in a spreadsheet, and would take longer than all else of a report: their payments are
+/// listed where that is asked for.
+const LISTED_MAX: u64 = 50_000;
+/// Said instead.
+const NOT_LISTED: &str = "The batch has more payments than this file lists. payments.csv has all: import its columns as text. disburse report NAME --out DIR --all-rows lists them here.";
 /// Rows of a sheet below its header; what comes behind them goes on in the next sheet.
 const ROWS_MAX: u32 = 1_048_575;
 /// Sheets of payments, at most.
@@ -74,6 +79,9 @@ struct Listing {
     /// Which of them is written, and how many rows it has, the header among them.
     current: usize,
     rows: u32,
+    /// Rows in all its sheets, and how many these may be.
+    listed: u64,
+    most: u64,
 }
 
 impl Book {
@@ -95,15 +103,23 @@ impl Book {
             let formats = Formats::new();
             let mut places = 0..;
             let mut place = || places.next().unwrap_or_default();
-            let full = header.rows().div_ceil(u64::from(ROWS_MAX));
-            let mut payments = Listing::new("payments");
+            let most = match header.lists_all {
+                true => u64::MAX,
+                false => LISTED_MAX,
+            };
+            let is_listed = header.rows() <= most;
+            let full = match is_listed {
+                true => header.rows().div_ceil(u64::from(ROWS_MAX)),
+                false => 1,
+            };
+            let mut payments = Listing::new("payments", if is_listed { most } else { 0 });
             for _ in 0..full.clamp(1, SHEETS_MAX) {
                 payments.add_sheet(&mut book, place(), &formats)?;
             }
             let summary = place();
             let sheet = book.add_worksheet_with_constant_memory()?;
             sheet.set_name("summary")?.set_active(true);
-            let mut exceptions = Listing::new("exceptions");
+            let mut exceptions = Listing::new("exceptions", most);
             exceptions.add_sheet(&mut book, place(), &formats)?;
             let evidence = place();
             let sheet = book.add_worksheet_with_constant_memory()?;
@@ -191,12 +207,14 @@ impl Book {
 }
 
 impl Listing {
-    fn new(name: &'static str) -> Self {
+    fn new(name: &'static str, most: u64) -> Self {
         Self {
             name,
             sheets: Vec::new(),
             current: 0,
             rows: 1,
+            listed: 0,
+            most,
         }
     }
 
@@ -216,6 +234,10 @@ impl Listing {
         sheet.set_freeze_panes(1, 0)?;
         to_print(sheet);
         sheet.set_repeat_rows(0, 0)?;
+        if self.most == 0 {
+            sheet.write_string_with_format(0, 0, NOT_LISTED, &formats.bold)?;
+            return Ok(());
+        }
         for (column, name) in (0..).zip(COLUMNS) {
             let width = match name {
                 "line" | "attempts" | "state" => 10,
@@ -238,6 +260,13 @@ impl Listing {
         formats: &Formats,
         (cells, money): (&[&str; COLUMNS.len()], Option<Money>),
     ) -> Result<(), XlsxError> {
+        self.listed += 1;
+        if self.listed > self.most {
+            return match (self.listed - self.most, self.most) {
+                (1, 1..) => self.end_early(book, formats),
+                _ => Ok(()),
+            };
+        }
         if self.rows > ROWS_MAX {
             self.current += 1;
             self.rows = 1;
@@ -261,9 +290,20 @@ impl Listing {
         Ok(())
     }
 
+    /// Says in the row behind the last one that there are more.
+    fn end_early(&self, book: &mut Workbook, formats: &Formats) -> Result<(), XlsxError> {
+        let sheet = book.worksheet_from_index(self.sheets[self.current])?;
+        let text = "There are more: payments.csv has all of them.";
+        sheet.write_string_with_format(self.rows, 0, text, &formats.bold)?;
+        Ok(())
+    }
+
     /// Lets each sheet be filtered.
     fn finish(&self, book: &mut Workbook) -> Result<(), XlsxError> {
         let last = (COLUMNS.len() - 1) as u16;
+        if self.most == 0 {
+            return Ok(());
+        }
         for (number, place) in self.sheets.iter().enumerate() {
             let rows = match number.cmp(&self.current) {
                 std::cmp::Ordering::Less => ROWS_MAX,
