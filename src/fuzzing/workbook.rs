@@ -65,7 +65,7 @@ fn read(bytes: Vec<u8>) {
     }
     let options = Options {
         sheet: SheetOptions {
-            stored_formulas: bytes.len() % 2 == 0,
+            stored_formulas: bytes.len().is_multiple_of(2),
             ..SheetOptions::default()
         },
         ..Options::default()

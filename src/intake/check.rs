@@ -124,18 +124,8 @@ impl Checker {
         layout: &ColumnMap,
         record: &Record,
     ) -> Result<Instruction<Stated>, Box<BadRow>> {
-        let mut found = Findings::of(layout, record);
-        self.corrects = corrects(layout, record, &mut found);
-        if found.is_shapeless() {
-            let money = record.refused.then(|| self.stated_money(layout, record));
-            return Err(Box::new(bad_row(layout, record, found, money.flatten())));
-        }
-        if template::is_example(record) {
-            let mut only = Findings::empty(record);
-            only.add(Field::Reference, EXAMPLE_LEFT.to_owned());
-            // What it says of money was never meant.
-            return Err(Box::new(bad_row(layout, record, only, None)));
-        }
+        let found = Findings::of(layout, record);
+        let mut found = self.refuse_at_sight(layout, record, found)?;
         let reference = self.reference(layout.cell(record, Field::Reference), &mut found);
         let service = self.service(layout.cell(record, Field::ServiceCode), &mut found);
         let currency = self.currency(
@@ -200,6 +190,27 @@ impl Checker {
             }
             _ => Err(Box::new(bad_row(layout, record, found, money))),
         }
+    }
+
+    /// Refuses a row of which one thing is wrong that makes all others none.
+    fn refuse_at_sight(
+        &mut self,
+        layout: &ColumnMap,
+        record: &Record,
+        mut found: Findings,
+    ) -> Result<Findings, Box<BadRow>> {
+        self.corrects = corrects(layout, record, &mut found);
+        if found.is_shapeless() {
+            let money = record.refused.then(|| self.stated_money(layout, record));
+            return Err(Box::new(bad_row(layout, record, found, money.flatten())));
+        }
+        if template::is_example(record) {
+            let mut only = Findings::empty(record);
+            only.add(Field::Reference, EXAMPLE_LEFT.to_owned());
+            // What it says of money was never meant.
+            return Err(Box::new(bad_row(layout, record, only, None)));
+        }
+        Ok(found)
     }
 
     /// Returns a row that is no payment, with the reason.

@@ -13,7 +13,7 @@ use crate::cli::words::waiting;
 use crate::domain::{BankAccount, BatchName, ControlTotals, PaymentKind, WireZone};
 use crate::journal::{
     ActRecord, BatchRecord, ListedPayment, ListedRow, PaymentRecord, Reader, ReconciliationRecord,
-    RejectedRow, ReportRow, Standing, UnpricedRecord,
+    RejectedRow, ReportRow, Snapshot, Standing, UnpricedRecord,
 };
 use crate::ledger::{HeldFor, Purpose};
 use crate::lifecycle::State;
@@ -85,11 +85,7 @@ pub(in crate::cli) async fn write(
             Purpose::Gateway | Purpose::Unknown => gateways,
         };
         let record = snapshot.record()?;
-        let loads: Vec<String> = record
-            .loads
-            .iter()
-            .map(|load| load.source.clone())
-            .collect();
+        let loads = record.loads.clone();
         let header = header(
             record,
             &standing,
@@ -99,38 +95,16 @@ pub(in crate::cli) async fn write(
             zone,
             &out,
         );
-        let header = BatchHeader {
-            lists_all,
-            ..header
-        };
+        let mut header = header;
+        header.lists_all = lists_all;
         let mut writer = Writer::create(&out, header)?;
         let mut failed = FailedRows::of(
             &out,
             &batch,
             standing.purpose,
-            loads.iter().map(String::as_str),
+            loads.iter().map(|load| load.source.as_str()),
         );
-        snapshot.list(|row| {
-            #[cfg(debug_assertions)]
-            crate::failpoints::pass("in-report");
-            match row {
-                ListedRow::Plain(payment) => add_plain(&mut writer, &kinds, &payment),
-                ListedRow::Other(ReportRow::Payment(record)) => {
-                    let service = record.payment.instruction.service.as_str();
-                    failed.add(&record, kinds.kind(service))?;
-                    add_payment(&mut writer, &kinds, &record, commands)
-                }
-                ListedRow::Other(ReportRow::Unpriced(record)) => add_unpriced(&mut writer, &record),
-                ListedRow::Other(ReportRow::Rejected(row)) => {
-                    failed.add_rejected(&row)?;
-                    add_rejected(&mut writer, &row, StateName::Rejected, &row.errors)
-                }
-                ListedRow::Other(ReportRow::Withdrawn(row, withdrawal)) => {
-                    let note = format!("{}; {withdrawal}", row.errors);
-                    add_rejected(&mut writer, &row, StateName::Withdrawn, &note)
-                }
-            }
-        })?;
+        add_all(&snapshot, &mut writer, &mut failed, (&kinds, commands))?;
         let report = writer.finish()?;
         // What an earlier release has written in its place, and nobody has touched since.
         let _ = remove_leftover(&out.join(BOOK_BEFORE));
@@ -148,6 +122,36 @@ pub(in crate::cli) async fn write(
     })
     .await
     .map_err(|_| Error::unexpected("the report's writer failed"))?
+}
+
+/// Adds each row of the batch, and those that failed to their file.
+fn add_all(
+    snapshot: &Snapshot<'_>,
+    writer: &mut Writer,
+    failed: &mut FailedRows,
+    (kinds, commands): (&Kinds, Commands<'_>),
+) -> Result<(), Error> {
+    snapshot.list(|row| {
+        #[cfg(debug_assertions)]
+        crate::failpoints::pass("in-report");
+        match row {
+            ListedRow::Plain(payment) => add_plain(writer, kinds, &payment),
+            ListedRow::Other(ReportRow::Payment(record)) => {
+                let service = record.payment.instruction.service.as_str();
+                failed.add(&record, kinds.kind(service))?;
+                add_payment(writer, kinds, &record, commands)
+            }
+            ListedRow::Other(ReportRow::Unpriced(record)) => add_unpriced(writer, &record),
+            ListedRow::Other(ReportRow::Rejected(row)) => {
+                failed.add_rejected(&row)?;
+                add_rejected(writer, &row, StateName::Rejected, &row.errors)
+            }
+            ListedRow::Other(ReportRow::Withdrawn(row, withdrawal)) => {
+                let note = format!("{}; {withdrawal}", row.errors);
+                add_rejected(writer, &row, StateName::Withdrawn, &note)
+            }
+        }
+    })
 }
 
 /// The zone of the profile; universal time without one.

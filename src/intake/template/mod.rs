@@ -70,6 +70,17 @@ impl Template {
         all.max().unwrap_or(2)
     }
 
+    /// Returns the currencies of its services, each once.
+    fn currencies(&self) -> Vec<String> {
+        let mut codes: Vec<String> = Vec::new();
+        for (_, currency) in &self.services {
+            if !codes.iter().any(|known| known == currency.code()) {
+                codes.push(currency.code().to_owned());
+            }
+        }
+        codes
+    }
+
     fn columns(&self) -> Vec<Column> {
         let fields: &[Field] = match self.kind {
             PaymentKind::MobileMoney | PaymentKind::Airtime => &[],
@@ -111,19 +122,13 @@ impl Template {
                     "What pays it: a service of the gateway.",
                 )
             },
-            Field::CurrencyCode => {
-                let mut values: Vec<String> = Vec::new();
-                for (_, currency) in &self.services {
-                    if !values.iter().any(|known| known == currency.code()) {
-                        values.push(currency.code().to_owned());
-                    }
-                }
-                Column {
-                    example: values.first().cloned().unwrap_or_else(|| "KES".to_owned()),
-                    values,
-                    ..plain("", "The currency of the amount, as of its service.")
-                }
-            }
+            Field::CurrencyCode => Column {
+                values: self.currencies(),
+                ..plain(
+                    first.map_or("KES", |(_, currency)| currency.code()),
+                    "The currency of the amount, as of its service.",
+                )
+            },
             Field::CountryCode => plain(
                 self.country.as_ref().map_or("KE", Country::code),
                 "The country of the phone number, two letters.",

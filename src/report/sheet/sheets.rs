@@ -114,6 +114,11 @@ pub(super) fn summary(
             page.texts(&["Paid twice", &row.sentence()])?;
         }
     }
+    totals(&mut page, reconciliation)
+}
+
+/// Writes what each service comes to, in all and by state, beside what was loaded; then what is not paid, by status code.
+fn totals(page: &mut Page<'_>, reconciliation: &Reconciliation) -> Result<(), XlsxError> {
     page.title(&[
         "Service",
         "State",
@@ -127,13 +132,13 @@ pub(super) fn summary(
         let code = currency.code();
         page.sum(2, lane.found(), currency)?;
         page.sum(4, lane.control, currency)?;
-        write_text(page.sheet, (page.row, 6), code, &formats.text)?;
+        write_text(page.sheet, (page.row, 6), code, &page.formats.text)?;
         page.texts(&[service, "all"])?;
         for state in StateName::ALL {
             let sum = lane.state(state);
             if sum.count > 0 {
                 page.sum(2, sum, currency)?;
-                write_text(page.sheet, (page.row, 6), code, &formats.text)?;
+                write_text(page.sheet, (page.row, 6), code, &page.formats.text)?;
                 page.texts(&[service, state.as_str()])?;
             }
         }

@@ -250,21 +250,8 @@ fn single(
             let expected = "utf-8, utf-16, windows-1252 or iso-8859-1";
             layout.encoding = Some(read.ok_or_else(|| refused(expected))?);
         }
-        "sheet" => layout.sheet = Some(text(source, header, key, value)?),
-        "hidden" => {
-            layout.hidden = match text(source, header, key, value)?.as_str() {
-                "include" => Hiding::Included,
-                "skip" => Hiding::Skipped,
-                "refuse" => Hiding::Refused,
-                _ => return Err(refused("one of \"refuse\", \"include\" and \"skip\"")),
-            };
-        }
-        "formulas" => {
-            layout.stored_formulas = match text(source, header, key, value)?.as_str() {
-                "stored" => true,
-                "refuse" => false,
-                _ => return Err(refused("\"stored\" or \"refuse\"")),
-            };
+        "sheet" | "hidden" | "formulas" => {
+            of_sheet(key, text(source, header, key, value)?, layout).map_err(refused)?;
         }
         "decimal" => {
             let expected = "\".\" or \",\"";
@@ -304,6 +291,21 @@ fn single(
                 }
             }
         }
+    }
+    Ok(())
+}
+
+/// Reads a key about workbooks; says what was expected.
+fn of_sheet(key: &str, said: String, layout: &mut Layout) -> Result<(), &'static str> {
+    match (key, said.as_str()) {
+        ("sheet", _) => layout.sheet = Some(said),
+        ("hidden", "include") => layout.hidden = Hiding::Included,
+        ("hidden", "skip") => layout.hidden = Hiding::Skipped,
+        ("hidden", "refuse") => layout.hidden = Hiding::Refused,
+        ("hidden", _) => return Err("one of \"refuse\", \"include\" and \"skip\""),
+        (_, "stored") => layout.stored_formulas = true,
+        (_, "refuse") => layout.stored_formulas = false,
+        _ => return Err("\"stored\" or \"refuse\""),
     }
     Ok(())
 }
