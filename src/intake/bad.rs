@@ -2,8 +2,7 @@
 
 use std::fmt;
 
-use super::odd_cells;
-use super::oddity::Oddity;
+use super::oddity::{Oddity, is_changed};
 use super::raw::Unread;
 use super::text::quoted;
 
@@ -137,7 +136,7 @@ impl BadRow {
     pub fn is_as_written(&self, column: &str) -> bool {
         let is_of_it = |error: &&RowError| error.column.as_deref() == Some(column);
         let mut errors = self.errors.iter().filter(is_of_it);
-        !errors.any(|error| odd_cells::is_changed(&error.message))
+        !errors.any(|error| is_changed(&error.message))
     }
 
     /// Returns all errors in one text, with the columns of the contract, as a journal keeps them.

@@ -2,21 +2,8 @@
 
 use super::bad::RowError;
 use super::columns::{Column, Field};
-use super::oddity::Oddity;
+use super::oddity::{DATE, LOST_DIGITS, MERGED, NOT_CALCULATED, Oddity};
 use super::record::Record;
-
-const NOT_CALCULATED: &str = "is a formula whose result is not in the file: open it in the spreadsheet program, and save it again";
-const MERGED: &str =
-    "is one of several cells that are merged: unmerge them, and give each row its own";
-const LOST_DIGITS: &str = "is a number of more than 15 digits, and a spreadsheet keeps 15 of them: format the cells as text, and enter it again";
-const DATE: &str = "is a date in the sheet: format the cells as text, and enter what is meant";
-
-/// Returns whether an error says that a spreadsheet has made another value of what was meant.
-pub(super) fn is_changed(message: &str) -> bool {
-    [NOT_CALCULATED, MERGED, LOST_DIGITS, DATE]
-        .iter()
-        .any(|known| message.starts_with(known))
-}
 
 /// Returns those odd cells of a row that one of its errors may be about.
 pub(super) fn that_matter(row: &Record, errors: &[RowError]) -> Vec<(usize, Oddity)> {

@@ -7,6 +7,7 @@ use reqwest::Url;
 use secrecy::SecretString;
 
 use super::Error;
+use super::FileSettings;
 use super::Origin;
 use super::PostClass;
 use super::Profile;
@@ -18,7 +19,6 @@ use super::shown;
 use crate::cli::config::file::dialect::{self, DialectSettings};
 use crate::cli::config::file::document::Document;
 use crate::cli::config::file::entry::Entry;
-use crate::cli::config::file::files::FileSettings;
 use crate::cli::config::file::layers::{Layers, Stack};
 use crate::cli::config::file::source::{self, Source};
 use crate::cli::config::file::thresholds;

@@ -1,6 +1,6 @@
 //! A template as a workbook.
 
-use std::io::{Seek, Write};
+use std::io::{self, Seek, Write};
 
 use rust_xlsxwriter::{
     DataValidation, DocProperties, ExcelDateTime, Format, FormatAlign, Formula, Workbook,
@@ -8,7 +8,7 @@ use rust_xlsxwriter::{
 };
 
 use super::super::columns::Field;
-use super::{Column, Template};
+use super::form::{AMOUNT, Column, Template};
 
 /// The last row of a sheet, counted from 0.
 const LAST_ROW: u32 = 1_048_575;
@@ -19,11 +19,18 @@ const TOLD_MAX: usize = 255;
 /// The sheet with the lists that are longer; it is hidden, and no load reads it.
 const LISTS: &str = "lists";
 
+impl Template {
+    /// Writes it as a workbook: texts in all columns but the amount, lists where there is a choice.
+    ///
+    /// # Errors
+    /// What the output reports.
+    pub fn write_xlsx(&self, output: impl Write + Seek + Send) -> io::Result<()> {
+        write(self, output).map_err(io::Error::other)
+    }
+}
+
 /// Writes a template.
-pub(super) fn write(
-    template: &Template,
-    output: impl Write + Seek + Send,
-) -> Result<(), XlsxError> {
+fn write(template: &Template, output: impl Write + Seek + Send) -> Result<(), XlsxError> {
     let mut book = Workbook::new();
     // It is the same file each time.
     let made = ExcelDateTime::from_ymd(2026, 1, 1)?;
@@ -79,7 +86,7 @@ fn of_column<'t>(
             };
             let number = Format::new().set_num_format(format!("#,##0{places}"));
             sheet.set_column_format(at, &number)?;
-            sheet.write_number_with_format(1, at, super::AMOUNT, &number)?;
+            sheet.write_number_with_format(1, at, AMOUNT, &number)?;
         }
         _ => {
             sheet.set_column_format(at, &text)?;

@@ -2,7 +2,7 @@
 
 use rust_xlsxwriter::{Worksheet, XlsxError};
 
-use super::xlsx::{Formats, to_print, write_amount, write_text};
+use super::cells::{Formats, to_print, write_amount, write_text};
 use crate::domain::{Currency, Timestamp};
 use crate::ledger::Purpose;
 use crate::report::fold::difference::Difference;

@@ -2,13 +2,13 @@
 //!
 //! The payments come first, as programs read the first sheet; the summary is the one that opens.
 
-use std::borrow::Cow;
 use std::io;
 use std::path::Path;
 
-use rust_xlsxwriter::{DocProperties, ExcelDateTime, Format, Workbook, Worksheet, XlsxError};
+use rust_xlsxwriter::{DocProperties, ExcelDateTime, Workbook, XlsxError};
 use tempfile::NamedTempFile;
 
+use super::cells::{Formats, to_print, write_amount, write_text};
 use super::csv::COLUMNS;
 use super::sheets;
 use crate::domain::{Electricity, Money};
@@ -27,39 +27,8 @@ const NOT_LISTED: &str = "The batch has more payments than this file lists. paym
 const ROWS_MAX: u32 = 1_048_575;
 /// Sheets of payments, at most.
 const SHEETS_MAX: u64 = 600;
-/// What a cell holds at most, in characters, as the format has it.
-const CELL_MAX: usize = 32_767;
-/// A spreadsheet keeps fifteen digits: an amount of more stays a text.
-const EXACT_BELOW: u128 = 1_000_000_000_000_000;
 /// Where the amounts stand, which are numbers.
 const AMOUNT: usize = 6;
-
-/// How cells are written.
-pub(super) struct Formats {
-    pub(super) text: Format,
-    pub(super) bold: Format,
-    /// By the decimals of a currency.
-    amounts: [Format; 5],
-}
-
-impl Formats {
-    fn new() -> Self {
-        let amount = |decimals: usize| match decimals {
-            0 => Format::new().set_num_format("#,##0"),
-            many => Format::new().set_num_format(format!("#,##0.{}", "0".repeat(many))),
-        };
-        Self {
-            // What is typed into such a cell stays a text, too.
-            text: Format::new().set_num_format("@"),
-            bold: Format::new().set_num_format("@").set_bold(),
-            amounts: [0, 1, 2, 3, 4].map(amount),
-        }
-    }
-
-    pub(super) fn amount(&self, decimals: u8) -> &Format {
-        &self.amounts[usize::from(decimals).min(self.amounts.len() - 1)]
-    }
-}
 
 pub(in crate::report) struct Book {
     staged: NamedTempFile,
@@ -314,60 +283,5 @@ impl Listing {
             sheet.autofilter(0, 0, rows, last)?;
         }
         Ok(())
-    }
-}
-
-/// Sets a sheet up for paper: as wide as a page, with its number.
-pub(super) fn to_print(sheet: &mut Worksheet) {
-    sheet
-        .set_landscape()
-        .set_print_fit_to_pages(1, 0)
-        .set_footer("&L&F, &A&RPage &P of &N");
-    // A4; what a printer has instead is scaled to.
-    sheet.set_paper_size(9);
-}
-
-/// Writes a text, where there is one.
-pub(super) fn write_text(
-    sheet: &mut Worksheet,
-    (row, column): (u32, u16),
-    text: &str,
-    format: &Format,
-) -> Result<(), XlsxError> {
-    if !text.is_empty() {
-        sheet.write_string_with_format(row, column, harmless(text), format)?;
-    }
-    Ok(())
-}
-
-/// Writes an amount as a number with the decimals of its currency; as a text where a number would lose digits.
-pub(super) fn write_amount(
-    sheet: &mut Worksheet,
-    (row, column): (u32, u16),
-    written: &str,
-    (minor, decimals): (i128, u8),
-    formats: &Formats,
-) -> Result<(), XlsxError> {
-    match written.parse::<f64>() {
-        Ok(number) if minor.unsigned_abs() < EXACT_BELOW => {
-            sheet.write_number_with_format(row, column, number, formats.amount(decimals))?;
-            Ok(())
-        }
-        _ => write_text(sheet, (row, column), written, &formats.text),
-    }
-}
-
-/// Returns a text without what steers a terminal or a reader's eye, no longer than a cell.
-fn harmless(text: &str) -> Cow<'_, str> {
-    let is_kept = |c: char| matches!(c, '\t' | '\n') || !c.is_control();
-    let is_fit = text.len() <= CELL_MAX && text.chars().all(is_kept);
-    match is_fit {
-        true => Cow::Borrowed(text),
-        false => Cow::Owned(
-            text.chars()
-                .filter(|c| is_kept(*c))
-                .take(CELL_MAX)
-                .collect(),
-        ),
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::classes::{PostClass, StatusClass};
 use super::entry::Entry;
-use super::files::FileSettings;
+use crate::cli::config::opening::FileSettings;
 use crate::cli::config::service::Service;
 use crate::domain::{Money, ServiceCode};
 use crate::intake::layout::Layout;

@@ -16,31 +16,11 @@ use crate::cli::config::value::typed::Value;
 /// Words of a command, at most, and bytes of one.
 const WORDS_MAX: usize = 64;
 const WORD_BYTES_MAX: usize = 1_024;
-/// What a command may take, where nothing is said.
-const WITHIN: Duration = Duration::from_secs(120);
 /// Longer, and somebody waits for nothing.
 const WITHIN_MAX: Duration = Duration::from_secs(3_600);
 const KNOWN: [&str; 2] = ["decrypt", "decrypt_within"];
 const COMMAND: &str =
     r#"a program and its arguments, such as ["age", "-d", "-i", "key.txt"]: texts, one for each"#;
-
-/// How files are opened.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FileSettings {
-    /// A program and its arguments, which has an encrypted file as its input and writes the plain one.
-    pub decrypt: Option<Vec<String>>,
-    /// How long it may take.
-    pub decrypt_within: Duration,
-}
-
-impl Default for FileSettings {
-    fn default() -> Self {
-        Self {
-            decrypt: None,
-            decrypt_within: WITHIN,
-        }
-    }
-}
 
 /// Reads the table `files` into the document.
 pub(in crate::cli::config) fn read(
