@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 use std::io::{self, Seek, Write};
-use std::path::Path;
 
 use super::bad::BadRow;
 use super::columns::RAW;
@@ -24,7 +23,7 @@ const SERVICE: &str = "service_code";
 ///
 /// Cells of CSV that a spreadsheet would take for a formula are shielded, and a reader takes the shields off; a workbook's texts are
 /// none.
-pub struct Corrections<W: Write> {
+pub struct Corrections<W: Write + Seek> {
     sink: Sink<W>,
     // Where errors and names go: in place of those of an earlier load, else after the last column.
     error_at: usize,
@@ -37,19 +36,19 @@ pub struct Corrections<W: Write> {
     names: Vec<String>,
 }
 
-enum Sink<W: Write> {
+enum Sink<W: Write + Seek> {
     Csv(Box<::csv::Writer<W>>),
-    Book(Box<TextBook>, W),
+    Book(Box<TextBook<W>>),
 }
 
-impl<W: Write + Seek + Send> Corrections<W> {
-    /// Writes the header of a workbook; `folder` takes what is not yet put together.
+impl<W: Write + Seek> Corrections<W> {
+    /// Writes the header of a workbook.
     ///
     /// # Errors
-    /// What the folder reports.
-    pub fn create_book(output: W, form: &Form, folder: &Path) -> io::Result<Self> {
-        let book = TextBook::create(folder)?;
-        Self::begin(Sink::Book(Box::new(book), output), form)
+    /// What the output reports.
+    pub fn create_book(output: W, form: &Form) -> io::Result<Self> {
+        let book = TextBook::create(output)?;
+        Self::begin(Sink::Book(Box::new(book)), form)
     }
 
     /// Writes the header.
@@ -150,7 +149,7 @@ impl<W: Write + Seek + Send> Corrections<W> {
         shield: for<'c> fn(&str, &'c str) -> Cow<'c, str>,
     ) -> io::Result<()> {
         let last = self.error_at.max(self.name_at).max(self.raw_at);
-        let is_book = matches!(self.sink, Sink::Book(..));
+        let is_book = matches!(self.sink, Sink::Book(_));
         let mut row = Vec::with_capacity(self.columns.max(last + 1));
         for index in 0..self.columns.max(last + 1) {
             let own = cells.get(index).map_or("", String::as_str);
@@ -177,7 +176,7 @@ impl<W: Write + Seek + Send> Corrections<W> {
             });
         }
         match &mut self.sink {
-            Sink::Book(book, _) => book.write_row(row),
+            Sink::Book(book) => book.write_row(row),
             Sink::Csv(writer) => {
                 for (index, cell) in row.into_iter().enumerate() {
                     let column = self.names.get(index).map_or("", String::as_str);
@@ -199,10 +198,7 @@ impl<W: Write + Seek + Send> Corrections<W> {
             Sink::Csv(writer) => writer
                 .into_inner()
                 .map_err(::csv::IntoInnerError::into_error),
-            Sink::Book(book, mut output) => {
-                book.finish(&mut output)?;
-                Ok(output)
-            }
+            Sink::Book(book) => book.finish(),
         }
     }
 }

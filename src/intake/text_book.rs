@@ -1,14 +1,14 @@
-//! A workbook of texts, written row by row: what is typed into it stays as it is typed.
+//! A workbook of texts, for rows that are to be mended: what is typed into it stays as it is typed.
 
 use std::io::{self, Seek, Write};
-use std::path::Path;
 
-use rust_xlsxwriter::{DocProperties, ExcelDateTime, Format, Workbook, XlsxError};
+use crate::workbook::{Book, Cell, Look};
 
-/// What a cell holds at most, in characters, as the format has it.
-const CELL_MAX: usize = 32_767;
-/// Columns that are set up as texts.
-const COLUMNS: u16 = 100;
+/// Columns that are set up as texts, and how wide they are.
+const COLUMNS: usize = 100;
+const WIDTH: u16 = 18;
+/// The same rows are the same file.
+const CREATED: &str = "2026-01-01T00:00:00Z";
 
 /// What is put into a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,92 +19,53 @@ pub enum BookCell<'a> {
     Number(&'a str),
 }
 
-/// A workbook with one sheet. Rows go to a file without a name as they come, so that memory does not grow with them.
-pub struct TextBook {
-    book: Workbook,
-    text: Format,
-    header: Format,
-    rows: u32,
+/// A workbook with one sheet, in memory that does not grow with its rows.
+pub struct TextBook<W: Write + Seek> {
+    book: Book<W>,
+    has_header: bool,
 }
 
-impl TextBook {
-    /// Begins one; `folder` takes what is not yet put together.
+impl<W: Write + Seek> TextBook<W> {
+    /// Begins one.
     ///
     /// # Errors
-    /// The folder cannot be written.
-    pub fn create(folder: &Path) -> io::Result<Self> {
-        let text = Format::new().set_num_format("@");
-        let header = Format::new().set_num_format("@").set_bold();
-        let mut book = Workbook::new();
-        let begin = |book: &mut Workbook| -> Result<(), XlsxError> {
-            // The same rows are the same file.
-            let made = ExcelDateTime::from_ymd(2026, 1, 1)?;
-            book.set_properties(&DocProperties::new().set_creation_datetime(&made));
-            book.set_tempdir(folder)?;
-            let sheet = book.add_worksheet_with_constant_memory()?;
-            sheet.set_freeze_panes(1, 0)?;
-            sheet.set_column_range_width(0, COLUMNS - 1, 18)?;
-            sheet.set_column_range_format(0, COLUMNS - 1, &text)?;
-            Ok(())
+    /// What the output reports.
+    pub fn create(output: W) -> io::Result<Self> {
+        let mut book = Book::new(output);
+        let look = Look {
+            widths: vec![WIDTH; COLUMNS],
+            is_list: false,
+            amount: None,
         };
-        begin(&mut book).map_err(io::Error::other)?;
+        book.begin_sheet("Sheet1", &look)?;
         Ok(Self {
             book,
-            text,
-            header,
-            rows: 0,
+            has_header: false,
         })
     }
 
     /// Writes the next row; the first is the header.
     ///
     /// # Errors
-    /// It cannot be kept, or the sheet is full.
+    /// What the output reports, and that the sheet is full.
     pub fn write_row<'a>(
         &mut self,
         cells: impl IntoIterator<Item = BookCell<'a>>,
     ) -> io::Result<()> {
-        let format = match self.rows {
-            0 => &self.header,
-            _ => &self.text,
-        };
-        let plain = Format::new();
-        let sheet = self
-            .book
-            .worksheet_from_index(0)
-            .map_err(io::Error::other)?;
-        for (column, cell) in (0..).zip(cells) {
-            let written = match cell {
-                BookCell::Text("") => continue,
-                BookCell::Text(text) => {
-                    sheet.write_string_with_format(self.rows, column, cut(text), format)
-                }
-                BookCell::Number(text) => match text.trim().parse::<f64>() {
-                    Ok(number) => sheet.write_number_with_format(self.rows, column, number, &plain),
-                    Err(_) => sheet.write_string_with_format(self.rows, column, cut(text), format),
-                },
-            };
-            written.map_err(io::Error::other)?;
-        }
-        self.rows += 1;
-        Ok(())
+        let is_header = !std::mem::replace(&mut self.has_header, true);
+        self.book
+            .write_row(cells.into_iter().map(|cell| match cell {
+                BookCell::Text(text) if is_header => Cell::Heading(text),
+                BookCell::Text(text) => Cell::Text(text),
+                BookCell::Number(text) => Cell::Number(text),
+            }))
     }
 
     /// Puts it together.
     ///
     /// # Errors
     /// What the output reports.
-    pub fn finish(mut self, mut output: impl Write + Seek + Send) -> io::Result<()> {
-        self.book
-            .save_to_writer(&mut output)
-            .map_err(io::Error::other)?;
-        output.flush()
-    }
-}
-
-fn cut(text: &str) -> &str {
-    match text.char_indices().nth(CELL_MAX) {
-        Some((end, _)) => &text[..end],
-        None => text,
+    pub fn finish(self) -> io::Result<W> {
+        self.book.finish(0, "rows to be mended", CREATED)
     }
 }

@@ -49,7 +49,7 @@ pub(in crate::cli) struct FailedRows {
     writer: Option<::csv::Writer<NamedTempFile>>,
     /// The batch was loaded from a workbook, too.
     from_workbook: bool,
-    book: Option<TextBook>,
+    book: Option<TextBook<NamedTempFile>>,
     rows: u64,
     /// Some row names a document.
     has_documents: bool,
@@ -205,7 +205,8 @@ impl FailedRows {
                 .map_err(|error| failed(error.into()))?;
             self.writer = Some(writer);
             if self.from_workbook {
-                let mut book = TextBook::create(dir).map_err(failed)?;
+                let file = NamedTempFile::new_in(dir).map_err(failed)?;
+                let mut book = TextBook::create(file).map_err(failed)?;
                 book.write_row(columns().chain(SAID).map(BookCell::Text))
                     .map_err(failed)?;
                 self.book = Some(book);
@@ -253,9 +254,8 @@ impl FailedRows {
         };
         let path = put().map_err(|error| unwritable(&dir, &error))?;
         remove_leftovers(&dir, NAME, Some(&path))?;
-        let put_book = |book: TextBook| -> io::Result<PathBuf> {
-            let mut file = NamedTempFile::new_in(&dir)?;
-            book.finish(&mut file)?;
+        let put_book = |book: TextBook<NamedTempFile>| -> io::Result<PathBuf> {
+            let file = book.finish()?;
             file.as_file().sync_all()?;
             fresh_name::put(file, &dir.join(BOOK), None, |_, _| Ok(true))
         };

@@ -546,7 +546,7 @@ fn stage(
     let make = || {
         let file = BufWriter::new(tempfile::NamedTempFile::new_in(folder)?);
         match form.is_sheet {
-            true => Corrections::create_book(file, form, folder),
+            true => Corrections::create_book(file, form),
             false => Corrections::create(file, form),
         }
     };

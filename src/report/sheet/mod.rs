@@ -1,6 +1,5 @@
 //! The report for spreadsheets: payments.csv, and report.xlsx with the same cells and what they add up to.
 
-mod cells;
 pub(super) mod csv;
 mod sheets;
 pub(super) mod xlsx;

@@ -1,76 +1,79 @@
 //! The sheets of report.xlsx that are no lists of payments: what the batch adds up to, and what it can be proven by.
 
-use rust_xlsxwriter::{Worksheet, XlsxError};
+use std::fs::File;
+use std::io;
 
-use super::cells::{Formats, to_print, write_amount, write_text};
 use crate::domain::{Currency, Timestamp};
 use crate::ledger::Purpose;
 use crate::report::fold::difference::Difference;
 use crate::report::fold::lane::Sum;
 use crate::report::fold::reconciliation::Reconciliation;
 use crate::report::rows::entry::{BatchHeader, StateName};
+use crate::workbook::{Book, Cell, Look};
 
-/// What is written row by row.
+/// Writes rows of texts.
 struct Page<'a> {
-    sheet: &'a mut Worksheet,
-    formats: &'a Formats,
-    row: u32,
+    book: &'a mut Book<File>,
+    is_empty: bool,
 }
 
 impl<'a> Page<'a> {
-    fn of(
-        sheet: &'a mut Worksheet,
-        formats: &'a Formats,
-        widths: &[u16],
-    ) -> Result<Self, XlsxError> {
-        to_print(sheet);
-        for (column, width) in (0..).zip(widths) {
-            sheet.set_column_width(column, *width)?;
-        }
+    fn of(book: &'a mut Book<File>, name: &str, widths: &[u16]) -> io::Result<Self> {
+        let look = Look {
+            widths: widths.to_vec(),
+            ..Look::default()
+        };
+        book.begin_sheet(name, &look)?;
         Ok(Self {
-            sheet,
-            formats,
-            row: 0,
+            book,
+            is_empty: true,
         })
     }
 
-    fn texts(&mut self, cells: &[&str]) -> Result<(), XlsxError> {
-        for (column, cell) in (0..).zip(cells) {
-            write_text(self.sheet, (self.row, column), cell, &self.formats.text)?;
-        }
-        self.row += 1;
-        Ok(())
+    fn texts(&mut self, cells: &[&str]) -> io::Result<()> {
+        self.is_empty = false;
+        self.book
+            .write_row(cells.iter().map(|cell| Cell::Text(cell)))
     }
 
     /// The name of what comes below, with an empty row in front.
-    fn title(&mut self, cells: &[&str]) -> Result<(), XlsxError> {
-        self.row += u32::from(self.row > 0);
-        for (column, cell) in (0..).zip(cells) {
-            write_text(self.sheet, (self.row, column), cell, &self.formats.bold)?;
+    fn title(&mut self, cells: &[&str]) -> io::Result<()> {
+        if !self.is_empty {
+            self.book.write_row([])?;
         }
-        self.row += 1;
-        Ok(())
+        self.is_empty = false;
+        self.book
+            .write_row(cells.iter().map(|cell| Cell::Heading(cell)))
     }
 
-    /// A count and an amount, from a column on.
-    fn sum(&mut self, column: u16, sum: Sum, currency: Currency) -> Result<(), XlsxError> {
-        self.sheet.write_string_with_format(
-            self.row,
-            column,
-            sum.count.to_string(),
-            &self.formats.text,
-        )?;
+    /// What a service comes to; beside it what was loaded, where that is said.
+    fn sums(
+        &mut self,
+        names: [&str; 2],
+        (found, loaded): (Sum, Option<Sum>),
+        currency: Currency,
+    ) -> io::Result<()> {
         let decimals = currency.exponent();
-        let written = decimal(sum.minor, decimals);
-        let place = (self.row, column + 1);
-        write_amount(
-            self.sheet,
-            place,
-            &written,
-            (sum.minor, decimals),
-            self.formats,
-        )
+        let (count, amount) = told(found, decimals);
+        let loaded = loaded.map(|sum| told(sum, decimals));
+        let (of_loaded, amount_of_loaded) = match &loaded {
+            Some((count, amount)) => (count.as_str(), amount.as_str()),
+            None => ("", ""),
+        };
+        self.book.write_row([
+            Cell::Text(names[0]),
+            Cell::Text(names[1]),
+            Cell::Text(&count),
+            Cell::Amount(&amount, decimals),
+            Cell::Text(of_loaded),
+            Cell::Amount(amount_of_loaded, decimals),
+            Cell::Text(currency.code()),
+        ])
     }
+}
+
+fn told(sum: Sum, decimals: u8) -> (String, String) {
+    (sum.count.to_string(), decimal(sum.minor, decimals))
 }
 
 /// Writes an amount of minor units.
@@ -86,12 +89,11 @@ fn decimal(minor: i128, decimals: u8) -> String {
 
 /// Writes what the batch adds up to, and how that compares with what was loaded.
 pub(super) fn summary(
-    sheet: &mut Worksheet,
-    formats: &Formats,
+    book: &mut Book<File>,
     header: &BatchHeader,
     reconciliation: &Reconciliation,
-) -> Result<(), XlsxError> {
-    let mut page = Page::of(sheet, formats, &[28, 22, 14, 20, 14, 20, 14, 20])?;
+) -> io::Result<()> {
+    let mut page = Page::of(book, "summary", &[28, 22, 14, 20, 14, 20, 14, 20])?;
     let yes = |is: bool| if is { "yes" } else { "no" };
     page.title(&["Batch", header.name.as_str()])?;
     page.texts(&["Originator", header.originator.as_str()])?;
@@ -118,7 +120,7 @@ pub(super) fn summary(
 }
 
 /// Writes what each service comes to, in all and by state, beside what was loaded; then what is not paid, by status code.
-fn totals(page: &mut Page<'_>, reconciliation: &Reconciliation) -> Result<(), XlsxError> {
+fn totals(page: &mut Page<'_>, reconciliation: &Reconciliation) -> io::Result<()> {
     page.title(&[
         "Service",
         "State",
@@ -129,17 +131,12 @@ fn totals(page: &mut Page<'_>, reconciliation: &Reconciliation) -> Result<(), Xl
         "Currency",
     ])?;
     for (service, currency, lane) in reconciliation.lanes() {
-        let code = currency.code();
-        page.sum(2, lane.found(), currency)?;
-        page.sum(4, lane.control, currency)?;
-        write_text(page.sheet, (page.row, 6), code, &page.formats.text)?;
-        page.texts(&[service, "all"])?;
+        let all = (lane.found(), Some(lane.control));
+        page.sums([service, "all"], all, currency)?;
         for state in StateName::ALL {
             let sum = lane.state(state);
             if sum.count > 0 {
-                page.sum(2, sum, currency)?;
-                write_text(page.sheet, (page.row, 6), code, &page.formats.text)?;
-                page.texts(&[service, state.as_str()])?;
+                page.sums([service, state.as_str()], (sum, None), currency)?;
             }
         }
     }
@@ -170,12 +167,8 @@ fn totals(page: &mut Page<'_>, reconciliation: &Reconciliation) -> Result<(), Xl
 }
 
 /// Writes where the batch comes from, who did what, and by which hash all of it is proven.
-pub(super) fn evidence(
-    sheet: &mut Worksheet,
-    formats: &Formats,
-    header: &BatchHeader,
-) -> Result<(), XlsxError> {
-    let mut page = Page::of(sheet, formats, &[28, 30, 30, 40, 40])?;
+pub(super) fn evidence(book: &mut Book<File>, header: &BatchHeader) -> io::Result<()> {
+    let mut page = Page::of(book, "evidence", &[28, 30, 30, 40, 40])?;
     let at = |at: Timestamp| at.to_string();
     page.title(&["Evidence", "Rows", "Head"])?;
     page.texts(&[

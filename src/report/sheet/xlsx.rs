@@ -2,55 +2,50 @@
 //!
 //! The payments come first, as programs read the first sheet; the summary is the one that opens.
 
-use std::io;
+use std::fs::File;
+use std::io::{self, BufReader, BufWriter, Read, Seek, Write};
 use std::path::Path;
 
-use rust_xlsxwriter::{DocProperties, ExcelDateTime, Workbook, XlsxError};
 use tempfile::NamedTempFile;
 
-use super::cells::{Formats, to_print, write_amount, write_text};
 use super::csv::COLUMNS;
 use super::sheets;
-use crate::domain::{Electricity, Money};
+use crate::domain::Electricity;
 use crate::report::files::error::Error;
 use crate::report::files::output;
 use crate::report::fold::reconciliation::Reconciliation;
 use crate::report::rows::entry::{BatchHeader, StateName};
 use crate::report::rows::row::Row;
+use crate::workbook::{self, Cell, Look, ROWS_MAX, render_row};
 
 /// Larger batches are not read line by line in a spreadsheet, and would take longer than all else of a report: their payments are
 /// listed where that is asked for.
 const LISTED_MAX: u64 = 50_000;
 /// Said instead.
 const NOT_LISTED: &str = "The batch has more payments than this file lists. payments.csv has all: import its columns as text. disburse report NAME --out DIR --all-rows lists them here.";
-/// Rows of a sheet below its header; what comes behind them goes on in the next sheet.
-const ROWS_MAX: u32 = 1_048_575;
-/// Sheets of payments, at most.
-const SHEETS_MAX: u64 = 600;
+/// Said behind the last exception that is listed.
+const MORE: &str = "There are more: payments.csv has all of them.";
 /// Where the amounts stand, which are numbers.
 const AMOUNT: usize = 6;
 
 pub(in crate::report) struct Book {
     staged: NamedTempFile,
-    book: Workbook,
-    formats: Formats,
-    payments: Listing,
-    exceptions: Listing,
-    summary: usize,
-    evidence: usize,
+    book: workbook::Book<File>,
+    /// How many payments are listed, and of how many sheets they fill which one is written.
+    most: u64,
+    is_listed: bool,
+    sheets: u32,
+    rows: u32,
+    exceptions: Exceptions,
 }
 
-/// Sheets with rows of one kind.
-struct Listing {
-    name: &'static str,
-    /// Sheets that were made for it, by their places in the book, in their order.
-    sheets: Vec<usize>,
-    /// Which of them is written, and how many rows it has, the header among them.
-    current: usize,
-    rows: u32,
-    /// Rows in all its sheets, and how many these may be.
+/// Rows of exceptions, rendered for the sheets behind those of the payments.
+struct Exceptions {
+    rendered: BufWriter<File>,
+    /// Rows and bytes of each sheet below its header.
+    sheets: Vec<(u32, u64)>,
     listed: u64,
-    most: u64,
+    line: String,
 }
 
 impl Book {
@@ -59,55 +54,46 @@ impl Book {
     /// Opens the file for a batch.
     pub(in crate::report) fn create(dir: &Path, header: &BatchHeader) -> Result<Self, Error> {
         let staged = output::stage(dir, Self::NAME)?;
-        let begun = || -> Result<Self, XlsxError> {
-            let mut book = Workbook::new();
-            // The same batch is the same file.
-            let made =
-                ExcelDateTime::from_timestamp(header.created_at.as_millis().div_euclid(1000))?;
-            let properties = DocProperties::new()
-                .set_title(header.name.as_str())
-                .set_creation_datetime(&made);
-            book.set_properties(&properties);
-            book.set_tempdir(dir)?;
-            let formats = Formats::new();
-            let mut places = 0..;
-            let mut place = || places.next().unwrap_or_default();
-            let most = match header.lists_all {
-                true => u64::MAX,
-                false => LISTED_MAX,
-            };
-            let is_listed = header.rows() <= most;
-            let full = match is_listed {
-                true => header.rows().div_ceil(u64::from(ROWS_MAX)),
-                false => 1,
-            };
-            let mut payments = Listing::new("payments", if is_listed { most } else { 0 });
-            for _ in 0..full.clamp(1, SHEETS_MAX) {
-                payments.add_sheet(&mut book, place(), &formats)?;
-            }
-            let summary = place();
-            let sheet = book.add_worksheet_with_constant_memory()?;
-            sheet.set_name("summary")?.set_active(true);
-            let mut exceptions = Listing::new("exceptions", most);
-            exceptions.add_sheet(&mut book, place(), &formats)?;
-            let evidence = place();
-            let sheet = book.add_worksheet_with_constant_memory()?;
-            sheet.set_name("evidence")?;
-            Ok(Self {
-                staged,
-                book,
-                formats,
-                payments,
-                exceptions,
-                summary,
-                evidence,
-            })
+        let rendered = output::scratch(dir, Self::NAME)?;
+        let most = match header.lists_all {
+            true => u64::MAX,
+            false => LISTED_MAX,
         };
-        begun().map_err(|error| Error::write(Self::NAME, dir)(io::Error::other(error)))
+        let begun = || -> io::Result<_> {
+            let mut book = workbook::Book::new(staged.as_file().try_clone()?);
+            let is_listed = header.rows() <= most;
+            match is_listed {
+                true => begin_list(&mut book, "payments", 1)?,
+                false => {
+                    book.begin_sheet("payments", &Look::default())?;
+                    book.write_row([Cell::Heading(NOT_LISTED)])?;
+                }
+            }
+            Ok((book, is_listed))
+        };
+        let (book, is_listed) = begun().map_err(Error::write(Self::NAME, dir))?;
+        Ok(Self {
+            staged,
+            book,
+            most,
+            is_listed,
+            sheets: 1,
+            rows: 1,
+            exceptions: Exceptions {
+                rendered: BufWriter::with_capacity(1 << 16, rendered),
+                sheets: vec![(0, 0)],
+                listed: 0,
+                line: String::new(),
+            },
+        })
     }
 
     pub(in crate::report) fn add(&mut self, row: &Row<'_>) -> io::Result<()> {
         let entry = row.entry;
+        let is_exception = entry.state != StateName::Paid && self.exceptions.listed <= self.most;
+        if !self.is_listed && !is_exception {
+            return Ok(());
+        }
         let (line, attempts) = (entry.line.to_string(), entry.attempts.to_string());
         let code = entry.status_code.map(|code| code.to_string());
         let electricity = row.electricity.as_ref();
@@ -144,15 +130,26 @@ impl Book {
             entry.narration,
             entry.invoice_number,
         ];
-        let (book, formats) = (&mut self.book, &self.formats);
-        let mut add = |listing: &mut Listing| listing.add(book, formats, (&cells, entry.money));
-        let is_exception = entry.state != StateName::Paid;
-        add(&mut self.payments)
-            .and_then(|()| match is_exception {
-                true => add(&mut self.exceptions),
-                false => Ok(()),
-            })
-            .map_err(io::Error::other)
+        let cells = cells
+            .into_iter()
+            .enumerate()
+            .map(|(column, cell)| match entry.money {
+                Some(money) if column == AMOUNT => Cell::Amount(cell, money.currency.exponent()),
+                _ => Cell::Text(cell),
+            });
+        if self.is_listed {
+            if self.rows == ROWS_MAX {
+                self.sheets += 1;
+                self.rows = 1;
+                begin_list(&mut self.book, "payments", self.sheets)?;
+            }
+            self.rows += 1;
+            self.book.write_row(cells.clone())?;
+        }
+        match is_exception {
+            true => self.exceptions.add(cells, self.most),
+            false => Ok(()),
+        }
     }
 
     pub(in crate::report) fn finish(
@@ -160,128 +157,71 @@ impl Book {
         header: &BatchHeader,
         reconciliation: &Reconciliation,
     ) -> io::Result<NamedTempFile> {
-        let finish = |this: &mut Self| -> Result<(), XlsxError> {
-            let formats = &this.formats;
-            let sheet = this.book.worksheet_from_index(this.summary)?;
-            sheets::summary(sheet, formats, header, reconciliation)?;
-            let sheet = this.book.worksheet_from_index(this.evidence)?;
-            sheets::evidence(sheet, formats, header)?;
-            this.payments.finish(&mut this.book)?;
-            this.exceptions.finish(&mut this.book)?;
-            this.book.save_to_writer(this.staged.as_file())
-        };
-        finish(&mut self).map_err(io::Error::other)?;
+        sheets::summary(&mut self.book, header, reconciliation)?;
+        self.exceptions.write(&mut self.book)?;
+        sheets::evidence(&mut self.book, header)?;
+        let summary = self.sheets as usize;
+        let created = header.created_at.to_string();
+        self.book.finish(summary, header.name.as_str(), &created)?;
         Ok(self.staged)
     }
 }
 
-impl Listing {
-    fn new(name: &'static str, most: u64) -> Self {
-        Self {
-            name,
-            sheets: Vec::new(),
-            current: 0,
-            rows: 1,
-            listed: 0,
-            most,
-        }
-    }
-
-    /// Makes a sheet of its own, with its header.
-    fn add_sheet(
-        &mut self,
-        book: &mut Workbook,
-        place: usize,
-        formats: &Formats,
-    ) -> Result<(), XlsxError> {
-        self.sheets.push(place);
-        let sheet = book.add_worksheet_with_constant_memory()?;
-        match self.sheets.len() {
-            1 => sheet.set_name(self.name)?,
-            number => sheet.set_name(format!("{} {number}", self.name))?,
-        };
-        sheet.set_freeze_panes(1, 0)?;
-        to_print(sheet);
-        sheet.set_repeat_rows(0, 0)?;
-        if self.most == 0 {
-            sheet.write_string_with_format(0, 0, NOT_LISTED, &formats.bold)?;
-            return Ok(());
-        }
-        for (column, name) in (0..).zip(COLUMNS) {
-            let width = match name {
-                "line" | "attempts" | "state" => 10,
-                "payer_transaction_id" => 30,
-                "note" | "receiver_narration" | "status_description" => 40,
-                _ => 20,
-            };
-            sheet.set_column_width(column, width)?;
-            if usize::from(column) != AMOUNT {
-                sheet.set_column_format(column, &formats.text)?;
-            }
-            sheet.write_string_with_format(0, column, name, &formats.bold)?;
-        }
-        Ok(())
-    }
-
-    fn add(
-        &mut self,
-        book: &mut Workbook,
-        formats: &Formats,
-        (cells, money): (&[&str; COLUMNS.len()], Option<Money>),
-    ) -> Result<(), XlsxError> {
+impl Exceptions {
+    fn add<'a>(&mut self, cells: impl Iterator<Item = Cell<'a>>, most: u64) -> io::Result<()> {
         self.listed += 1;
-        if self.listed > self.most {
-            return match (self.listed - self.most, self.most) {
-                (1, 1..) => self.end_early(book, formats),
-                _ => Ok(()),
-            };
+        if self
+            .sheets
+            .last()
+            .is_some_and(|(rows, _)| rows + 1 == ROWS_MAX)
+        {
+            self.sheets.push((0, 0));
         }
-        if self.rows > ROWS_MAX {
-            self.current += 1;
-            self.rows = 1;
-            if self.current == self.sheets.len() {
-                let place = book.worksheets().len();
-                self.add_sheet(book, place, formats)?;
-            }
-        }
-        let sheet = book.worksheet_from_index(self.sheets[self.current])?;
-        for (column, cell) in (0..).zip(cells) {
-            match money.filter(|_| usize::from(column) == AMOUNT) {
-                Some(money) => {
-                    let minor = i128::from(money.amount.minor());
-                    let decimals = money.currency.exponent();
-                    write_amount(sheet, (self.rows, column), cell, (minor, decimals), formats)?;
-                }
-                None => write_text(sheet, (self.rows, column), cell, &formats.text)?,
-            }
-        }
-        self.rows += 1;
-        Ok(())
-    }
-
-    /// Says in the row behind the last one that there are more.
-    fn end_early(&self, book: &mut Workbook, formats: &Formats) -> Result<(), XlsxError> {
-        let sheet = book.worksheet_from_index(self.sheets[self.current])?;
-        let text = "There are more: payments.csv has all of them.";
-        sheet.write_string_with_format(self.rows, 0, text, &formats.bold)?;
-        Ok(())
-    }
-
-    /// Lets each sheet be filtered.
-    fn finish(&self, book: &mut Workbook) -> Result<(), XlsxError> {
-        let last = (COLUMNS.len() - 1) as u16;
-        if self.most == 0 {
+        let Some((rows, bytes)) = self.sheets.last_mut() else {
             return Ok(());
+        };
+        *rows += 1;
+        // Below the header.
+        let number = *rows + 1;
+        match self.listed > most {
+            true => render_row(&mut self.line, number, [Cell::Heading(MORE)]),
+            false => render_row(&mut self.line, number, cells),
         }
-        for (number, place) in self.sheets.iter().enumerate() {
-            let rows = match number.cmp(&self.current) {
-                std::cmp::Ordering::Less => ROWS_MAX,
-                std::cmp::Ordering::Equal => self.rows - 1,
-                std::cmp::Ordering::Greater => 0,
-            };
-            let sheet = book.worksheet_from_index(*place)?;
-            sheet.autofilter(0, 0, rows, last)?;
+        *bytes += self.line.len() as u64;
+        self.rendered.write_all(self.line.as_bytes())
+    }
+
+    fn write(self, book: &mut workbook::Book<File>) -> io::Result<()> {
+        let mut rendered = self
+            .rendered
+            .into_inner()
+            .map_err(io::IntoInnerError::into_error)?;
+        rendered.rewind()?;
+        let mut rendered = BufReader::with_capacity(1 << 16, rendered);
+        for (number, (rows, bytes)) in (1..).zip(self.sheets) {
+            begin_list(book, "exceptions", number)?;
+            book.copy_rows(rows, &mut rendered.by_ref().take(bytes))?;
         }
         Ok(())
     }
+}
+
+/// Begins a sheet of payments with its header; `number` counts those of its kind.
+fn begin_list(book: &mut workbook::Book<File>, kind: &str, number: u32) -> io::Result<()> {
+    let width = |name: &str| match name {
+        "line" | "attempts" | "state" => 10,
+        "payer_transaction_id" => 30,
+        "note" | "receiver_narration" | "status_description" => 40,
+        _ => 20,
+    };
+    let look = Look {
+        widths: COLUMNS.into_iter().map(width).collect(),
+        is_list: true,
+        amount: Some(AMOUNT),
+    };
+    match number {
+        1 => book.begin_sheet(kind, &look)?,
+        number => book.begin_sheet(&format!("{kind} {number}"), &look)?,
+    }
+    book.write_row(COLUMNS.map(Cell::Heading))
 }
