@@ -9,12 +9,14 @@
 //! L1  ledger                       what its neighbours and the people around it allow
 //!     lifecycle                    what may happen to one payment
 //! L0  domain                       what a payment is
+//!     workbook                     workbooks that are written row by row
 //!     dialect                      how a deployment's wire differs from the interface document
 //!
 //!     sandbox                      beside: a gateway that misbehaves on purpose and counts every execution
 //! ```
 //!
 //! - [`domain`] holds values that are valid by their type: amounts, phone numbers, identifiers, instructions.
+//! - [`workbook`] writes workbooks; it knows nothing of payments.
 //! - [`dialect`] holds as data what the interface document leaves open, and what a deployment says of it.
 //! - [`lifecycle`] is one pure function, [`lifecycle::step`]: what is known of a payment, and one piece of evidence, give
 //!   what is known then. State alone decides the next action.
@@ -64,3 +66,4 @@ mod seeded_bugs;
 #[cfg(test)]
 mod simulation;
 pub mod statement;
+pub mod workbook;

@@ -9,6 +9,7 @@
 mod bills;
 mod payouts;
 mod pdf;
+mod workbook;
 
 use std::fmt::Write as _;
 use std::fs;
@@ -116,6 +117,9 @@ fn main() -> Outcome<()> {
     fs::write(directory.join("airtime.csv"), bills::airtime()?)?;
     fs::write(directory.join("bills.csv"), bills::bills()?)?;
     fs::write(directory.join("electricity.csv"), bills::electricity()?)?;
+    // Of a seed of its own, so that the others stay as they are.
+    let mut own = Rng::with_seed(SEED + 1);
+    fs::write(directory.join("payroll.xlsx"), workbook::payroll(&mut own)?)?;
     fs::create_dir_all(directory.join("documents"))?;
     for (name, lines) in payouts::DOCUMENTS {
         fs::write(directory.join("documents").join(name), pdf::page(lines))?;

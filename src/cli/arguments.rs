@@ -10,7 +10,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub(super) use file::{
     CheckArguments, FileArguments, GuessArguments, LayoutCommand, LoadArguments, LoadOptions,
-    OnError,
+    OnError, TemplateArguments,
 };
 pub(super) use reconcile::ReconcileArguments;
 
@@ -143,6 +143,8 @@ pub(super) enum Command {
         #[command(subcommand)]
         command: LayoutCommand,
     },
+    /// An empty batch file of one kind of payment, to be filled in
+    Template(TemplateArguments),
     /// Print a completion script for a shell
     Completions {
         /// The shell
@@ -352,6 +354,9 @@ pub(super) struct ReportArguments {
     /// Also, or instead of it: the payments as a bank's notification of debits (camt.054)
     #[arg(long, value_name = "FILE")]
     pub camt054: Option<PathBuf>,
+    /// List every payment in report.xlsx, however many there are: a million take half a minute
+    #[arg(long, requires = "out")]
+    pub all_rows: bool,
 }
 
 /// One payment, as a person names it.

@@ -23,7 +23,7 @@ use arguments::{Command, ConfigCommand};
 use commands::{
     account, backup, bill, check, dialect, explain, float, layout, listen, load, lookup, orders,
     probe, reconcile, recover, report, resolve, resolve_many, sandbox, shell, show_config, status,
-    token, upload, verify,
+    template, token, upload, verify,
 };
 pub use error::Error;
 pub use exit::ExitStatus;
@@ -111,6 +111,7 @@ async fn carry_out(arguments: Arguments) -> Result<ExitStatus, Error> {
         Command::Sandbox(arguments) => sandbox::serve(&session, arguments).await,
         Command::Dialect { command } => dialect::run(&session, &command),
         Command::Layout { command } => layout::run(&session, &command),
+        Command::Template(arguments) => template::template(&session, &arguments),
         Command::Config {
             command: ConfigCommand::Show(arguments),
         } => show_config::show(&session, &arguments),

@@ -21,6 +21,7 @@ mod rows;
 #[cfg(test)]
 mod tests;
 mod text;
+mod workbook;
 
 pub use amount::amount;
 pub use around::operation;
@@ -32,12 +33,13 @@ pub use replies::reply;
 pub use report::report;
 pub use rows::{csv, json, pain001};
 pub use text::terminal;
+pub use workbook::workbook;
 
 /// Takes bytes, and panics where a promise is broken.
 pub type Target = fn(&[u8]);
 
 /// Every target by its name, which is that of its folder of the corpus.
-pub const TARGETS: [(&str, Target); 13] = [
+pub const TARGETS: [(&str, Target); 14] = [
     ("amount", amount),
     ("callback", callback),
     ("configuration", configuration),
@@ -51,6 +53,7 @@ pub const TARGETS: [(&str, Target); 13] = [
     ("reply", reply),
     ("report", report),
     ("terminal", terminal),
+    ("workbook", workbook),
 ];
 
 /// The first line of an input that has parameters: a word and a number, each where there is one.

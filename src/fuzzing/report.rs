@@ -124,6 +124,7 @@ fn write(text: &str) -> Files {
     control.add(&service, money);
     let at = |millis: i64| Timestamp::from_millis(1_795_845_600_000 + millis);
     let header = BatchHeader {
+        lists_all: false,
         purpose: crate::ledger::Purpose::Gateway,
         name: BatchName::parse("payroll").unwrap(),
         originator: Originator::parse("Acme").unwrap(),

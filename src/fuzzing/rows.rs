@@ -29,7 +29,7 @@ const BANK: [&str; 4] = [
 const AGAIN_MAX: usize = 8;
 
 /// A service of every kind.
-static RULES: LazyLock<Arc<Rules>> = LazyLock::new(|| {
+pub(super) static RULES: LazyLock<Arc<Rules>> = LazyLock::new(|| {
     let service = |code: &str, kind, currency: &str, min| {
         let rule = ServiceRule {
             kind,

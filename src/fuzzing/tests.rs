@@ -190,6 +190,11 @@ fn no_report_runs_what_it_shows_whatever_the_text() {
 }
 
 #[test]
+fn every_row_of_a_workbook_is_good_or_has_its_error_whatever_the_bytes() {
+    corpus_and_mutations("workbook", 60);
+}
+
+#[test]
 fn no_text_steers_a_terminal() {
     corpus_and_mutations("terminal", 200);
 }

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use super::oddity::{Oddity, is_changed};
 use super::raw::Unread;
 use super::text::quoted;
 
@@ -108,6 +109,8 @@ pub struct BadRow {
     pub mapped: Option<Vec<(String, String)>>,
     /// The row could not be read whole: its text is all that is kept of it, as the cells are only what came before the break.
     pub unread: Option<Unread>,
+    /// What is odd about its cells, where it comes from a sheet, by their places.
+    pub(super) odd: Vec<(usize, Oddity)>,
     /// At least one error, at most one for each column.
     pub errors: Vec<RowError>,
     /// The amount, when it and its currency can be read: the row still counts in control totals.
@@ -126,6 +129,14 @@ impl BadRow {
             Some(_) => &[],
             None => &self.raw,
         }
+    }
+
+    /// Returns whether what stands in a column is what somebody has written there, and not what a spreadsheet has made of it.
+    #[must_use]
+    pub fn is_as_written(&self, column: &str) -> bool {
+        let is_of_it = |error: &&RowError| error.column.as_deref() == Some(column);
+        let mut errors = self.errors.iter().filter(is_of_it);
+        !errors.any(|error| is_changed(&error.message))
     }
 
     /// Returns all errors in one text, with the columns of the contract, as a journal keeps them.

@@ -24,15 +24,21 @@ use crate::ledger::likeness;
 use super::bad::BadRow;
 use super::columns::{ColumnMap, Field};
 use super::damage;
+use super::odd_cells;
 use super::raw::Unread;
-use super::record::Record;
+use super::record::{Fault, Record};
 use super::rules::Rules;
 use super::suggest::nearest;
+use super::template;
 use super::text::quoted;
 pub(super) use amount::Stated;
 use findings::Findings;
 use recipient::Recipient;
 use service::Service;
+
+/// Said of a row that nobody meant.
+const EXAMPLE_LEFT: &str =
+    "this is the example row of a template, and no payment: remove it from the file";
 
 /// Checks rows, one after the other. What the previous row looked up is at hand for the next.
 pub(super) struct Checker {
@@ -120,12 +126,8 @@ impl Checker {
         layout: &ColumnMap,
         record: &Record,
     ) -> Result<Instruction<Stated>, Box<BadRow>> {
-        let mut found = Findings::of(layout, record);
-        self.corrects = corrects(layout, record, &mut found);
-        if found.is_shapeless() {
-            let money = record.refused.then(|| self.stated_money(layout, record));
-            return Err(Box::new(bad_row(layout, record, found, money.flatten())));
-        }
+        let found = Findings::of(layout, record);
+        let mut found = self.refuse_at_sight(layout, record, found)?;
         let reference = self.reference(layout.cell(record, Field::Reference), &mut found);
         let service = self.service(layout.cell(record, Field::ServiceCode), &mut found);
         let currency = self.currency(
@@ -204,6 +206,27 @@ impl Checker {
         extra.extend(date::check(layout, record, found));
         extra.extend(not_before::check(layout, record, zone, found));
         extra.extend(origin::check(layout, record, found));
+    }
+
+    /// Refuses a row of which one thing is wrong that makes all others none.
+    fn refuse_at_sight(
+        &mut self,
+        layout: &ColumnMap,
+        record: &Record,
+        mut found: Findings,
+    ) -> Result<Findings, Box<BadRow>> {
+        self.corrects = corrects(layout, record, &mut found);
+        if found.is_shapeless() {
+            let money = record.refused.then(|| self.stated_money(layout, record));
+            return Err(Box::new(bad_row(layout, record, found, money.flatten())));
+        }
+        if template::is_example(record) {
+            let mut only = Findings::empty(record);
+            only.add(Field::Reference, EXAMPLE_LEFT.to_owned());
+            // What it says of money was never meant.
+            return Err(Box::new(bad_row(layout, record, only, None)));
+        }
+        Ok(found)
     }
 
     /// Returns a row that is no payment, with the reason.
@@ -504,17 +527,21 @@ fn bad_row(layout: &ColumnMap, record: &Record, found: Findings, amount: Option<
         let cell = layout.cell(record, field);
         (!cell.is_empty()).then(|| cell.to_owned())
     };
-    let is_whole = record.faults.is_empty() && layout.misfit(record).is_none();
+    // A cell that is odd was read, and so were the others.
+    let is_odd = |fault: &Fault| matches!(fault, Fault::Odd { .. });
+    let is_whole = record.faults.iter().all(is_odd) && layout.misfit(record).is_none();
     let unread = match is_whole {
         false => Some(record.raw.unread(record.line)),
         true => layout.only_text(record).map(Unread::again),
     };
+    let errors = found.into_errors();
     BadRow {
         line: record.line,
         raw: record.cells().map(str::to_owned).collect(),
         mapped: None,
+        odd: odd_cells::that_matter(record, &errors),
         unread,
-        errors: found.into_errors(),
+        errors,
         amount,
         reference: text(Field::Reference),
         service: text(Field::ServiceCode),

@@ -1,12 +1,14 @@
 //! The file of bad rows: as they were, with what is wrong beside them. Mended, it can be loaded as it is.
 
 use std::borrow::Cow;
-use std::io::{self, Write};
+use std::io::{self, Seek, Write};
 
 use super::bad::BadRow;
 use super::columns::RAW;
 use super::names::same;
+use super::oddity::Oddity;
 use super::reader::Form;
+use super::text_book::{BookCell, TextBook};
 use crate::domain::ServiceCode;
 use crate::ledger::shield::shielded_in;
 
@@ -17,11 +19,12 @@ const REJECTED_ROW: &str = "rejected_row";
 /// The column of the service.
 const SERVICE: &str = "service_code";
 
-/// Writes bad rows as CSV, in UTF-8 and with the delimiter of the file they come from.
+/// Writes bad rows in the form of the file that they come from: as CSV, in UTF-8 and with its delimiter, or as a workbook of texts.
 ///
-/// Cells that a spreadsheet would take for a formula are shielded; a reader takes the shields off.
-pub struct Corrections<W: Write> {
-    writer: ::csv::Writer<W>,
+/// Cells of CSV that a spreadsheet would take for a formula are shielded, and a reader takes the shields off; a workbook's texts are
+/// none.
+pub struct Corrections<W: Write + Seek> {
+    sink: Sink<W>,
     // Where errors and names go: in place of those of an earlier load, else after the last column.
     error_at: usize,
     name_at: usize,
@@ -33,7 +36,21 @@ pub struct Corrections<W: Write> {
     names: Vec<String>,
 }
 
-impl<W: Write> Corrections<W> {
+enum Sink<W: Write + Seek> {
+    Csv(Box<::csv::Writer<W>>),
+    Book(Box<TextBook<W>>),
+}
+
+impl<W: Write + Seek> Corrections<W> {
+    /// Writes the header of a workbook.
+    ///
+    /// # Errors
+    /// What the output reports.
+    pub fn create_book(output: W, form: &Form) -> io::Result<Self> {
+        let book = TextBook::create(output)?;
+        Self::begin(Sink::Book(Box::new(book)), form)
+    }
+
     /// Writes the header.
     ///
     /// # Errors
@@ -46,6 +63,10 @@ impl<W: Write> Corrections<W> {
             .delimiter(form.delimiter)
             .flexible(true)
             .from_writer(output);
+        Self::begin(Sink::Csv(Box::new(writer)), form)
+    }
+
+    fn begin(sink: Sink<W>, form: &Form) -> io::Result<Self> {
         let own = form.header.len();
         let service_at = form.names.iter().position(|name| name == SERVICE);
         let service = form
@@ -62,7 +83,7 @@ impl<W: Write> Corrections<W> {
         let raw_at = kept_at.unwrap_or(behind);
         let error_at = position(ERROR).unwrap_or(behind + usize::from(kept_at.is_none()));
         let mut corrections = Self {
-            writer,
+            sink,
             error_at,
             name_at,
             raw_at,
@@ -84,7 +105,7 @@ impl<W: Write> Corrections<W> {
         if let Some(at) = named_at {
             REJECTED_ROW.clone_into(&mut header[at]);
         }
-        corrections.put(&header, &said, |_, name| Cow::Borrowed(name))?;
+        corrections.put(&header, &[], &said, |_, name| Cow::Borrowed(name))?;
         corrections.service = service;
         Ok(corrections)
     }
@@ -104,7 +125,7 @@ impl<W: Write> Corrections<W> {
             raw,
             error: &error,
         };
-        self.put(row.cells(), &said, shielded_in)
+        self.put(row.cells(), &row.odd, &said, shielded_in)
     }
 
     /// Writes the cells of a row that was read whole, its name, and what is wrong with them.
@@ -117,16 +138,19 @@ impl<W: Write> Corrections<W> {
             raw: None,
             error,
         };
-        self.put(cells, &said, shielded_in)
+        self.put(cells, &[], &said, shielded_in)
     }
 
     fn put(
         &mut self,
         cells: &[String],
+        odd: &[(usize, Oddity)],
         said: &Said<'_>,
         shield: for<'c> fn(&str, &'c str) -> Cow<'c, str>,
     ) -> io::Result<()> {
         let last = self.error_at.max(self.name_at).max(self.raw_at);
+        let is_book = matches!(self.sink, Sink::Book(_));
+        let mut row = Vec::with_capacity(self.columns.max(last + 1));
         for index in 0..self.columns.max(last + 1) {
             let own = cells.get(index).map_or("", String::as_str);
             let own = match &self.service {
@@ -141,11 +165,28 @@ impl<W: Write> Corrections<W> {
                 at if at == self.raw_at => said.raw.unwrap_or(own),
                 _ => own,
             };
-            let column = self.names.get(index).map_or("", String::as_str);
-            self.writer.write_field(shield(column, cell).as_ref())?;
+            let oddity = odd.iter().find(|(at, _)| *at == index);
+            // What nobody has meant by what stands there is not handed on as a text, which would be taken when it is loaded again.
+            row.push(match oddity.map(|(_, oddity)| *oddity) {
+                Some(Oddity::LostDigits) if is_book => BookCell::Number(cell),
+                Some(
+                    Oddity::LostDigits | Oddity::Date | Oddity::Merged | Oddity::NotCalculated,
+                ) => BookCell::Text(""),
+                Some(Oddity::Calculated) | None => BookCell::Text(cell),
+            });
         }
-        self.writer.write_record(None::<&[u8]>)?;
-        Ok(())
+        match &mut self.sink {
+            Sink::Book(book) => book.write_row(row),
+            Sink::Csv(writer) => {
+                for (index, cell) in row.into_iter().enumerate() {
+                    let column = self.names.get(index).map_or("", String::as_str);
+                    let (BookCell::Text(text) | BookCell::Number(text)) = cell;
+                    writer.write_field(shield(column, text).as_ref())?;
+                }
+                writer.write_record(None::<&[u8]>)?;
+                Ok(())
+            }
+        }
     }
 
     /// Flushes and returns the output.
@@ -153,9 +194,12 @@ impl<W: Write> Corrections<W> {
     /// # Errors
     /// What the output reports.
     pub fn finish(self) -> io::Result<W> {
-        self.writer
-            .into_inner()
-            .map_err(::csv::IntoInnerError::into_error)
+        match self.sink {
+            Sink::Csv(writer) => writer
+                .into_inner()
+                .map_err(::csv::IntoInnerError::into_error),
+            Sink::Book(book) => book.finish(),
+        }
     }
 }
 

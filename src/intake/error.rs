@@ -43,6 +43,14 @@ pub enum Error {
         /// The cell, as `Sheet1!C7`.
         at: Option<String>,
     },
+    /// A packed file that is not unpacked.
+    #[error("{what}")]
+    Packed {
+        /// What is wrong with it.
+        what: String,
+        /// What to do about it.
+        remedy: &'static str,
+    },
     /// The file is not of the format that was named.
     #[error("is not {expected}: it begins with {found:?}")]
     OtherFormat {
@@ -239,7 +247,9 @@ impl Error {
             Self::Directory => "name one file",
             Self::Empty => "export it again; a batch has a header and at least one row",
             Self::NoRows(_) => "there is nothing to pay; check the export",
-            Self::Foreign { remedy, .. } | Self::Workbook { remedy, .. } => remedy,
+            Self::Foreign { remedy, .. }
+            | Self::Workbook { remedy, .. }
+            | Self::Packed { remedy, .. } => remedy,
             Self::OtherFormat { .. } => {
                 "name the format with --format csv, json, jsonl or pain.001"
             }

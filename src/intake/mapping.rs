@@ -189,7 +189,10 @@ pub(super) fn open_sheet(
         };
         places.iter().any(is_it)
     };
+    // What this program has written to be mended begins with its header, wherever that stood in the file.
+    let is_ours = rows.peek()?.is_some_and(|row| row.names(OURS));
     let header = match layout.header {
+        _ if is_ours => rows.next()?,
         HeaderAt::Nowhere => None,
         // In the first row unless the layout says otherwise: below a title in a sheet.
         HeaderAt::Row(1) => Some(sheet::header(rows, is_known, places.len().clamp(1, 2))?),
@@ -203,7 +206,7 @@ pub(super) fn open_sheet(
     }
     let head = Head {
         names,
-        is_ours: false,
+        is_ours,
         has_positions: true,
     };
     let (binding, columns) = Binding::bind(layout, head, rules)?;

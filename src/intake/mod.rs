@@ -30,6 +30,7 @@ mod oddity;
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) mod offline;
 mod options;
+pub mod packed;
 mod pain;
 pub mod pdf;
 mod raw;
@@ -41,9 +42,11 @@ mod sheet;
 mod signature;
 mod source;
 mod suggest;
+pub mod template;
 #[cfg(test)]
 mod tests;
 mod text;
+mod text_book;
 
 pub use bad::{BadRow, Row, RowError};
 pub use banks::{BankDirectory, BankDirectoryError};
@@ -57,9 +60,10 @@ pub use options::{Format, Options};
 pub use raw::Unread;
 pub use reader::{BadPlaces, Form, Reader, raw_rows, raw_rows_of};
 pub use rules::{Documents, Rules, ServiceRule, WireRules};
-pub use sample::{Sample, sample, sample_workbook};
+pub use sample::{Sample, sample, sample_workbook, workbook_rows};
 pub use sheet::{Hiding, SheetOptions, is_workbook};
 pub use signature::check_text as refuse_foreign;
+pub use text_book::{BookCell, TextBook};
 
 /// The most bytes one cell may have.
 pub const FIELD_BYTES_MAX: usize = 4 * 1024;

@@ -1,7 +1,19 @@
 //! What is odd about a cell of a sheet, and where that matters.
 
+use super::bad::RowError;
 use super::columns::{Column, Field};
-use super::oddity::Oddity;
+use super::oddity::{DATE, LOST_DIGITS, MERGED, NOT_CALCULATED, Oddity};
+use super::record::Record;
+
+/// Returns those odd cells of a row that one of its errors may be about.
+pub(super) fn that_matter(row: &Record, errors: &[RowError]) -> Vec<(usize, Oddity)> {
+    let mut odd = row.oddities();
+    odd.retain(|(_, oddity)| {
+        let told = told_of(&Column::Field(Field::Amount), *oddity).unwrap_or_default();
+        errors.iter().any(|error| error.message == told)
+    });
+    odd
+}
 
 /// Says what is wrong with a cell of a column, where what is odd about it matters there.
 pub(super) fn told_of(column: &Column, oddity: Oddity) -> Option<&'static str> {
@@ -12,25 +24,17 @@ pub(super) fn told_of(column: &Column, oddity: Oddity) -> Option<&'static str> {
     };
     let is_for_people = matches!(field, None | Some(Field::Narration | Field::CustomerNames));
     match oddity {
-        Oddity::NotCalculated => Some(
-            "is a formula whose result is not in the file: open it in the spreadsheet program, and save it again",
-        ),
-        Oddity::Merged => {
-            Some("is one of several cells that are merged: unmerge them, and give each row its own")
-        }
+        Oddity::NotCalculated => Some(NOT_CALCULATED),
+        Oddity::Merged => Some(MERGED),
         _ if is_for_people => None,
         Oddity::Calculated => Some(
             "is a formula, whose result may change with other cells: paste it as a value, or say --formulas stored",
         ),
-        Oddity::LostDigits => Some(
-            "is a number of more than 15 digits, and a spreadsheet keeps 15 of them: format the cells as text, and enter it again",
-        ),
+        Oddity::LostDigits => Some(LOST_DIGITS),
         Oddity::Date if matches!(field, Some(Field::DatePaymentReceived | Field::NotBefore)) => {
             None
         }
-        Oddity::Date => {
-            Some("is a date in the sheet: format the cells as text, and enter what is meant")
-        }
+        Oddity::Date => Some(DATE),
     }
 }
 

@@ -14,3 +14,21 @@ pub(super) enum Oddity {
     /// One of several cells that were merged.
     Merged,
 }
+
+/// Said of a formula without a result.
+pub(super) const NOT_CALCULATED: &str = "is a formula whose result is not in the file: open it in the spreadsheet program, and save it again";
+/// Said of a merged cell.
+pub(super) const MERGED: &str =
+    "is one of several cells that are merged: unmerge them, and give each row its own";
+/// Said of a number that is too long.
+pub(super) const LOST_DIGITS: &str = "is a number of more than 15 digits, and a spreadsheet keeps 15 of them: format the cells as text, and enter it again";
+/// Said of a date where none is meant.
+pub(super) const DATE: &str =
+    "is a date in the sheet: format the cells as text, and enter what is meant";
+
+/// Returns whether an error says that a spreadsheet has made another value of what was meant.
+pub(super) fn is_changed(message: &str) -> bool {
+    [NOT_CALCULATED, MERGED, LOST_DIGITS, DATE]
+        .iter()
+        .any(|known| message.starts_with(known))
+}

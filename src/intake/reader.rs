@@ -11,11 +11,12 @@ use super::columns::{ColumnMap, is_exact, resolve};
 use super::csv::Parser;
 use super::json::{Cells, Frame, Frames, NamedCells};
 use super::mapping::{self, Mapping, OURS, Opened, check_header};
+use super::odd_cells;
 use super::pain::PainRows;
 use super::record::{Fault, Record};
 use super::rules::Rules;
 use super::sheet::{SheetRows, Table};
-use super::source::Source;
+use super::source::{OF_REPORT, Source};
 use super::{Error, Format, Options, ROW_BYTES_MAX};
 use crate::ledger::correction::Corrects;
 
@@ -39,6 +40,8 @@ pub struct Form {
     pub labels: BTreeMap<String, String>,
     /// The layout that its columns are read by.
     pub layout: Option<String>,
+    /// It is a sheet of a workbook.
+    pub is_sheet: bool,
 }
 
 /// Reads a batch file row by row.
@@ -160,7 +163,11 @@ impl Reader {
         check_mapping(&rules)?;
         let mut record = Record::default();
         let mut rows = SheetRows::open(input, &options.sheet)?;
-        let (map, mapping, table) = match &options.layout {
+        // What a report has written has our columns, whatever the file had that its rows came from.
+        let first = rows.peek()?;
+        let is_of_report = first.is_some_and(|row| row.names(OURS) && row.names(OF_REPORT));
+        let layout = options.layout.as_ref().filter(|_| !is_of_report);
+        let (map, mapping, table) = match layout {
             None => {
                 let table = Table::open(rows, &mut record, &rules)?;
                 let map = ColumnMap::resolve(&record, &rules)?;
@@ -239,6 +246,7 @@ impl Reader {
                 .mapping
                 .as_ref()
                 .map(|mapping| mapping.binding.name().to_owned()),
+            is_sheet: matches!(self.rows, Rows::Sheet(_)),
         }
     }
 
@@ -451,6 +459,7 @@ impl Reader {
         };
         if let Row::Bad(bad) | Row::Skipped(bad) = &mut row {
             bad.raw = self.record.cells().map(str::to_owned).collect();
+            bad.odd = odd_cells::that_matter(&self.record, &bad.errors);
             let names = self.layout.header.iter().cloned();
             let cells = mapping.mapped.cells().map(str::to_owned);
             bad.mapped = Some(names.zip(cells).collect());

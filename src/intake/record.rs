@@ -48,6 +48,15 @@ pub(super) enum Fault {
 }
 
 impl Record {
+    /// Returns what is odd about its cells, by their positions.
+    pub(super) fn oddities(&self) -> Vec<(usize, Oddity)> {
+        let odd = self.faults.iter().filter_map(|fault| match fault {
+            Fault::Odd { index, oddity } => Some((*index, *oddity)),
+            _ => None,
+        });
+        odd.collect()
+    }
+
     /// Empties the record and takes its buffers, for a parser to fill.
     pub(super) fn begin(&mut self, line: u64) -> Fields {
         self.line = line;

@@ -6,7 +6,7 @@ use super::csv::{DELIMITERS, Parser};
 use super::json::{Frames, Value, members, value};
 use super::names::plain;
 use super::record::Record;
-use super::sheet::{self, SheetOptions, SheetRows};
+use super::sheet::{self, Hiding, SheetOptions, SheetRows};
 use super::source::Source;
 use super::{Encoding, Error};
 
@@ -70,6 +70,29 @@ pub fn sample_workbook(
         true => Err(Error::Empty),
         false => Ok(sample),
     }
+}
+
+/// Hands out the texts of a sheet's rows, hidden ones among them.
+///
+/// # Errors
+/// It cannot be read, or which sheet is meant is open.
+pub fn workbook_rows(
+    input: impl Read + Seek + Send + 'static,
+    mut each: impl FnMut(&[String]),
+) -> Result<(), Error> {
+    let options = SheetOptions {
+        hidden: Hiding::Included,
+        ..SheetOptions::default()
+    };
+    let mut rows = SheetRows::open(input, &options)?;
+    let mut record = Record::default();
+    while let Some(row) = rows.next()? {
+        let width = row.cells.last().map_or(0, |cell| cell.column + 1);
+        sheet::fill(&row, width.min(COLUMNS_MAX), &mut record);
+        let cells: Vec<String> = record.cells().map(str::to_owned).collect();
+        each(&cells);
+    }
+    Ok(())
 }
 
 fn of_csv(source: &mut Source) -> Result<Sample, Error> {

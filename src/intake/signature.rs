@@ -2,8 +2,11 @@
 
 use super::Error;
 
-const SPREADSHEET: &str = "open it in the spreadsheet program and save the sheet as \"CSV UTF-8\"";
+const SPREADSHEET: &str =
+    "open it in the spreadsheet program and save it as XLSX, which is read as it is";
 const UNPACK: &str = "unpack it first, and load the file inside";
+/// What an archive is called that is no document.
+pub(super) const ZIP: &str = "a ZIP archive";
 const EXPORT: &str = "export the data as CSV or JSON";
 
 /// Kind and remedy of a file that begins with certain bytes.
@@ -107,7 +110,7 @@ pub fn check_text(head: &[u8]) -> Result<(), Error> {
                 SPREADSHEET,
             )
         } else {
-            foreign("a ZIP archive", UNPACK)
+            foreign(ZIP, UNPACK)
         };
     }
     if head.get(257..262) == Some(b"ustar") {

@@ -10,7 +10,7 @@ use super::{Error, signature};
 /// How many bytes are read at a time.
 const CHUNK_BYTES: usize = 64 * 1024;
 /// A column that reports alone write.
-const OF_REPORT: &[u8] = b"what_to_do";
+pub(super) const OF_REPORT: &[u8] = b"what_to_do";
 /// How many bytes the signature is looked for in.
 const HEAD_BYTES: usize = 4 * 1024;
 

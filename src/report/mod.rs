@@ -3,7 +3,7 @@
 //! ```text
 //! Entry, Entry, …  ──▶ Writer ──┬─▶ Reconciliation   counts and amounts, compared with the control totals
 //!                               ├─▶ payments.csv     one row for each entry, streamed
-//!                               ├─▶ payments.xlsx    the same cells as texts, for a spreadsheet; bounded in size
+//!                               ├─▶ report.xlsx        the same cells as texts, and what they add up to, for a spreadsheet
 //!                               ├─▶ report.json      totals first, then every entry, streamed
 //!                               └─▶ report.html      the page that is read, printed and signed; bounded in size
 //! ```

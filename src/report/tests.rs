@@ -4,3 +4,4 @@ mod batch;
 mod files;
 mod fold;
 mod hostile;
+mod workbook;

@@ -159,7 +159,7 @@ impl Files {
             dir: dir.to_owned(),
             reconciliation: Reconciliation::new(&header),
             sheet: Sheet::create(dir)?,
-            book: Book::create(dir, header.rows())?,
+            book: Book::create(dir, &header)?,
             document: Document::create(dir)?,
             page: Page::create(dir, header.zone.clone())?,
             header,
@@ -240,7 +240,7 @@ impl Files {
             [
                 scope.spawn(move || synced(Document::NAME, document.finish(header, totals))),
                 scope.spawn(move || synced(Sheet::NAME, sheet.finish())),
-                scope.spawn(move || synced(Book::NAME, book.finish())),
+                scope.spawn(move || synced(Book::NAME, book.finish(header, totals))),
                 scope.spawn(move || synced(Page::NAME, page.finish(header, totals))),
             ]
             .into_iter()

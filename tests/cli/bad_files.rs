@@ -5,8 +5,8 @@ use std::fs;
 use crate::desk::{Desk, HEADER, ROWS};
 
 const WHOLE: &str = "export it again; a batch has a header and at least one row";
-const SHEET: &str = "open it in the spreadsheet program and save the sheet as \"CSV UTF-8\"";
-const UNPACK: &str = "unpack it first, and load the file inside";
+const SHEET: &str =
+    "open it in the spreadsheet program and save it as XLSX, which is read as it is";
 
 /// The file, the content, the error, the hint.
 type Case = (&'static str, Vec<u8>, &'static str, &'static str);
@@ -50,8 +50,8 @@ fn cases() -> Vec<Case> {
         (
             "gzip.csv",
             b"\x1f\x8b\x08\0\0\0\0\0\0\x03+".to_vec(),
-            "gzip.csv: is a gzip archive, not CSV or JSON",
-            UNPACK,
+            "gzip.csv: is cut off, or has something behind the end of its gzip data",
+            "get the file once more, or pack it again; nothing of it was read",
         ),
         (
             "xlsx.csv",

@@ -211,7 +211,7 @@ fn other_kinds_of_files_are_named_whatever_they_are_called() {
     for (name, head, kind) in [
         ("a.json", &xlsx[..], "an Excel workbook (XLSX)"),
         ("b.jsonl", b"%PDF-1.7\n", "a PDF document"),
-        ("c.csv", b"\x1f\x8b\x08\0", "a gzip archive"),
+        ("c.csv", b"\x28\xb5\x2f\xfd", "a zstd archive"),
         ("d.csv", b"\x89PNG\r\n\x1a\n", "a PNG picture"),
         ("e.csv", b"GIF89a", "a GIF picture"),
     ] {

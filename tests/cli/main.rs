@@ -30,6 +30,7 @@ mod operations;
 mod orders;
 mod output;
 mod own_files;
+mod packed;
 mod people;
 mod reconcile;
 mod rehearsals;
@@ -37,5 +38,7 @@ mod reports;
 #[path = "../wire/server.rs"]
 #[allow(dead_code, reason = "other tests need more of it")]
 mod server;
+mod sheets;
+mod template;
 mod unreachable;
 mod verify;

@@ -149,7 +149,7 @@ fn every_file_of_a_run_is_for_its_owner_alone_under_the_widest_umask() {
             "out/reports/report.html",
             "out/reports/report.json",
             "out/reports/payments.csv",
-            "out/reports/payments.xlsx",
+            "out/reports/report.xlsx",
             "reports/r",
         ],
     );
@@ -297,7 +297,7 @@ fn reports_and_corrections_take_the_place_of_no_link_and_leave_its_target_alone(
         "r/report.html",
         "r/report.json",
         "r/payments.csv",
-        "r/payments.xlsx",
+        "r/report.xlsx",
         "bad.corrections.csv",
     ];
     let nowhere = world.path("nowhere");

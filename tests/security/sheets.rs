@@ -317,7 +317,7 @@ fn no_cell_of_the_report_runs_and_no_digit_is_lost_in_a_spreadsheet() {
             let mut cells = elsewhere.iter().flatten();
             assert!(!cells.any(|cell| cell.runs), "{elsewhere:?}");
         }
-        for file in ["payments.csv", "payments.xlsx"] {
+        for file in ["payments.csv", "report.xlsx"] {
             let sheet = opened(program, &folder, file);
             let header: Vec<&str> = sheet[0].iter().map(|cell| cell.text.as_str()).collect();
             let mut compared = 0;

@@ -182,12 +182,7 @@ fn a_journal_whose_making_was_cut_off_is_made_again() {
 
 /// What the files of a report hold, those that are there.
 fn report(world: &World, folder: &str) -> BTreeMap<String, Vec<u8>> {
-    let names = [
-        "payments.csv",
-        "payments.xlsx",
-        "report.html",
-        "report.json",
-    ];
+    let names = ["payments.csv", "report.xlsx", "report.html", "report.json"];
     names
         .iter()
         .filter_map(|name| {

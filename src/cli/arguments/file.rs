@@ -38,10 +38,29 @@ pub(in crate::cli) struct GuessArguments {
     pub sandbox: bool,
 }
 
+#[derive(Debug, Args)]
+pub(in crate::cli) struct TemplateArguments {
+    /// The kind of payment: mobile_money, bank, rtgs, airtime, bill_prepaid (tokens) or bill_postpaid
+    #[arg(value_name = "KIND")]
+    pub kind: String,
+    /// As a workbook: cells are texts, so that no digit is lost, and lists show what may be chosen
+    #[arg(long, conflicts_with = "csv", required_unless_present = "csv")]
+    pub xlsx: bool,
+    /// As CSV
+    #[arg(long)]
+    pub csv: bool,
+    /// The new file [default: KIND.xlsx or KIND.csv here]
+    #[arg(long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+    /// With the services of the sandbox
+    #[arg(long)]
+    pub sandbox: bool,
+}
+
 /// How a batch file is read.
 #[derive(Clone, Debug, Args)]
 pub(in crate::cli) struct FileArguments {
-    /// The batch file: CSV, JSON array or JSON lines, XLSX, pain.001; `-` reads standard input
+    /// The batch file: CSV, JSON, XLSX or pain.001, packed or encrypted too; `-` reads standard input
     pub file: PathBuf,
     /// csv, json, jsonl or pain.001 [default: by the extension, else by the content]
     #[arg(long, value_name = "NAME")]

@@ -8,6 +8,7 @@ use crate::cli::exit::ExitStatus;
 use crate::cli::files::input::Input;
 use crate::cli::files::layouts;
 use crate::cli::files::open::open;
+use crate::cli::files::plain::{Plain, plain_name};
 use crate::cli::session::Session;
 use crate::cli::terminal::output;
 use crate::intake::layout::{Guess, Layout};
@@ -91,9 +92,15 @@ fn guess(session: &Session, arguments: &GuessArguments) -> Result<ExitStatus, Er
         })?),
         None => None,
     };
-    let is_workbook = intake::is_workbook(open(&arguments.file)?);
+    let plain = Plain::of(
+        &file,
+        &arguments.file,
+        open(&arguments.file)?,
+        &settings.files,
+    )?;
+    let is_workbook = intake::is_workbook(plain.reader()?);
     let sample = |encoding| {
-        let input = open(&arguments.file)?;
+        let input = plain.reader()?;
         let read = match is_workbook {
             true => intake::sample_workbook(
                 input,
@@ -115,7 +122,10 @@ fn guess(session: &Session, arguments: &GuessArguments) -> Result<ExitStatus, Er
         .clone()
         .unwrap_or_else(|| name_of(&arguments.file));
     let guess = Guess::of(&name, &sample, encoding);
-    let rows = rows(arguments, &settings, &guess.layout, encoding)?;
+    for note in &plain.notes {
+        session.note(&format!("{file}: {note}"));
+    }
+    let rows = rows(arguments, &settings, (&guess.layout, plain), encoding)?;
     if session.common.json {
         output::json(&serde_json::json!({
             "file": file,
@@ -164,7 +174,7 @@ fn tell(session: &Session, guess: &Guess, rows: &[String], file: &str) {
 
 /// Makes a layout's name of a file's.
 fn name_of(file: &Path) -> String {
-    let stem = file
+    let stem = plain_name(file)
         .file_stem()
         .map(|stem| stem.to_string_lossy().into_owned());
     let plain: String = stem
@@ -184,7 +194,7 @@ fn name_of(file: &Path) -> String {
 fn rows(
     arguments: &GuessArguments,
     settings: &crate::cli::config::Settings,
-    layout: &Layout,
+    (layout, plain): (&Layout, Plain),
     encoding: Encoding,
 ) -> Result<Vec<String>, Error> {
     let file = FileArguments {
@@ -201,7 +211,7 @@ fn rows(
         expect_total: None,
         corrections: None,
     };
-    let reader = match Input::by_layout(&file, settings, layout.clone()) {
+    let reader = match Input::by_layout(&file, settings, layout.clone(), plain) {
         Ok(input) => input.reader()?,
         // What is missing is said in its place.
         Err(error) => return Ok(vec![error.message().to_owned()]),

@@ -16,11 +16,16 @@ use crate::cli::words::waiting;
 use crate::domain::{BankAccount, BatchName, ControlTotals, PaymentKind, WireZone};
 use crate::journal::{
     ActRecord, BatchRecord, ListedPayment, ListedRow, PaymentRecord, Reader, ReconciliationRecord,
-    RejectedRow, ReportRow, Standing, UnpricedRecord,
+    RejectedRow, ReportRow, Snapshot, Standing, UnpricedRecord,
 };
 use crate::ledger::{HeldFor, Purpose};
 use crate::lifecycle::State;
-use crate::report::{BatchHeader, Deed, Entry, Load, Prepaid, Report, StateName, Stated, Writer};
+use crate::report::{
+    BatchHeader, Deed, Entry, Load, Prepaid, Report, StateName, Stated, Writer, remove_leftover,
+};
+
+/// The workbook of earlier releases.
+const BOOK_BEFORE: &str = "payments.xlsx";
 
 /// `disburse report`.
 pub(in crate::cli) async fn report(
@@ -57,7 +62,7 @@ pub(in crate::cli) async fn report(
     let Some(out) = &arguments.out else {
         return Ok(ExitStatus::Done);
     };
-    let written = write(session, &batch, out).await?;
+    let written = write(session, &batch, out, arguments.all_rows).await?;
     let paths = &written.paths;
     if session.common.json {
         output::json(&serde_json::json!({
@@ -85,6 +90,7 @@ pub(in crate::cli) async fn write(
     session: &Session,
     batch: &BatchName,
     out: &Path,
+    lists_all: bool,
 ) -> Result<Report, Error> {
     let journal = session.journal_path().to_owned();
     let (batch, out) = (batch.clone(), out.to_owned());
@@ -104,8 +110,10 @@ pub(in crate::cli) async fn write(
             Purpose::Rehearsal => rehearsals,
             Purpose::Gateway | Purpose::Unknown => gateways,
         };
+        let record = snapshot.record()?;
+        let loads = record.loads.clone();
         let header = header(
-            snapshot.record()?,
+            record,
             &standing,
             snapshot.control()?,
             snapshot.acts()?,
@@ -113,30 +121,19 @@ pub(in crate::cli) async fn write(
             zone,
             &out,
         );
+        let mut header = header;
+        header.lists_all = lists_all;
         let mut writer = Writer::create(&out, header)?;
-        let mut failed = FailedRows::of(&out, &batch, standing.purpose);
-        snapshot.list(|row| {
-            #[cfg(debug_assertions)]
-            crate::failpoints::pass("in-report");
-            match row {
-                ListedRow::Plain(payment) => add_plain(&mut writer, &kinds, &payment),
-                ListedRow::Other(ReportRow::Payment(record)) => {
-                    let service = record.payment.instruction.service.as_str();
-                    failed.add(&record, kinds.kind(service))?;
-                    add_payment(&mut writer, &kinds, &record, commands)
-                }
-                ListedRow::Other(ReportRow::Unpriced(record)) => add_unpriced(&mut writer, &record),
-                ListedRow::Other(ReportRow::Rejected(row)) => {
-                    failed.add_rejected(&row)?;
-                    add_rejected(&mut writer, &row, StateName::Rejected, &row.errors)
-                }
-                ListedRow::Other(ReportRow::Withdrawn(row, withdrawal)) => {
-                    let note = format!("{}; {withdrawal}", row.errors);
-                    add_rejected(&mut writer, &row, StateName::Withdrawn, &note)
-                }
-            }
-        })?;
+        let mut failed = FailedRows::of(
+            &out,
+            &batch,
+            standing.purpose,
+            loads.iter().map(|load| load.source.as_str()),
+        );
+        add_all(&snapshot, &mut writer, &mut failed, (&kinds, commands))?;
         let report = writer.finish()?;
+        // What an earlier release has written in its place, and nobody has touched since.
+        let _ = remove_leftover(&out.join(BOOK_BEFORE));
         // What does not add up is looked into before anything is paid anew.
         let failed = match report.reconciliation.adds_up() {
             true => failed.finish()?,
@@ -151,6 +148,36 @@ pub(in crate::cli) async fn write(
     })
     .await
     .map_err(|_| Error::unexpected("the report's writer failed"))?
+}
+
+/// Adds each row of the batch, and those that failed to their file.
+fn add_all(
+    snapshot: &Snapshot<'_>,
+    writer: &mut Writer,
+    failed: &mut FailedRows,
+    (kinds, commands): (&Kinds, Commands<'_>),
+) -> Result<(), Error> {
+    snapshot.list(|row| {
+        #[cfg(debug_assertions)]
+        crate::failpoints::pass("in-report");
+        match row {
+            ListedRow::Plain(payment) => add_plain(writer, kinds, &payment),
+            ListedRow::Other(ReportRow::Payment(record)) => {
+                let service = record.payment.instruction.service.as_str();
+                failed.add(&record, kinds.kind(service))?;
+                add_payment(writer, kinds, &record, commands)
+            }
+            ListedRow::Other(ReportRow::Unpriced(record)) => add_unpriced(writer, &record),
+            ListedRow::Other(ReportRow::Rejected(row)) => {
+                failed.add_rejected(&row)?;
+                add_rejected(writer, &row, StateName::Rejected, &row.errors)
+            }
+            ListedRow::Other(ReportRow::Withdrawn(row, withdrawal)) => {
+                let note = format!("{}; {withdrawal}", row.errors);
+                add_rejected(writer, &row, StateName::Withdrawn, &note)
+            }
+        }
+    })
 }
 
 /// The zone of the profile; universal time without one.
@@ -214,6 +241,7 @@ fn header(
         by: act.by,
     };
     BatchHeader {
+        lists_all: false,
         name: record.name,
         originator: record.originator,
         purpose: record.purpose,

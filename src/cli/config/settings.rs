@@ -7,6 +7,7 @@ use reqwest::Url;
 use secrecy::SecretString;
 
 use super::Error;
+use super::FileSettings;
 use super::Origin;
 use super::PostClass;
 use super::Profile;
@@ -57,6 +58,8 @@ pub struct Settings {
     pub columns: BTreeMap<String, String>,
     /// Layouts of files by their names, beside those that come along.
     pub layouts: BTreeMap<String, Layout>,
+    /// How files are opened before they are read.
+    pub files: FileSettings,
     /// What a deployment's codes mean in status replies and callbacks.
     pub status_codes: BTreeMap<i32, StatusClass>,
     /// What a deployment's codes mean in replies to posts.
@@ -167,6 +170,7 @@ impl Settings {
             document_thresholds: document.document_thresholds,
             columns: document.columns,
             layouts: document.layouts,
+            files: document.files,
             status_codes: document.status_codes,
             post_codes: document.post_codes,
             accounting: document.accounting,

@@ -7,12 +7,13 @@ use serde_json::{Map, Value};
 use tempfile::NamedTempFile;
 
 use super::fresh_name;
+use super::plain::plain_name;
 use crate::cli::Error;
 use crate::cli::named;
 use crate::cli::session::sandbox_flag;
 use crate::cli::terminal::output;
 use crate::domain::{BankAccount, BatchName, Instruction, PaymentKind};
-use crate::intake::{COLUMNS, unread_advice};
+use crate::intake::{BookCell, COLUMNS, TextBook, unread_advice};
 use crate::journal::{Linked, PaymentRecord, RejectedRow};
 use crate::ledger::Purpose;
 use crate::ledger::correction::RejectedName;
@@ -23,6 +24,8 @@ use crate::lifecycle::State;
 use crate::report::{Leftover, Way, remedy_of_failure, remove_leftover};
 
 const NAME: &str = "failed.csv";
+/// The same rows as texts of a workbook, where the batch came in as one.
+const BOOK: &str = "failed.xlsx";
 
 /// Behind the columns of a row stands what links it to the journal, and what is said of it.
 const SAID: [&str; 5] = ["rejected_row", "replaces", "reason", "what_to_do", UNREAD];
@@ -44,6 +47,9 @@ pub(in crate::cli) struct FailedRows {
     batch: BatchName,
     purpose: Purpose,
     writer: Option<::csv::Writer<NamedTempFile>>,
+    /// The batch was loaded from a workbook, too.
+    from_workbook: bool,
+    book: Option<TextBook<NamedTempFile>>,
     rows: u64,
     /// Some row names a document.
     has_documents: bool,
@@ -53,6 +59,8 @@ pub(in crate::cli) struct FailedRows {
 #[derive(Debug)]
 pub(in crate::cli) struct FailedFile {
     pub(in crate::cli) path: PathBuf,
+    /// The same rows as a workbook.
+    book: Option<PathBuf>,
     rows: u64,
     has_documents: bool,
 }
@@ -65,13 +73,21 @@ pub(in crate::cli) fn name_in(dir: &Path) -> String {
 }
 
 impl FailedRows {
-    pub(in crate::cli) fn of(dir: &Path, batch: &BatchName, purpose: Purpose) -> Self {
+    /// `loads`: the files that the batch was loaded from.
+    pub(in crate::cli) fn of<'l>(
+        dir: &Path,
+        batch: &BatchName,
+        purpose: Purpose,
+        mut loads: impl Iterator<Item = &'l str>,
+    ) -> Self {
         Self {
             dir: dir.to_owned(),
             name: name_in(dir),
             batch: batch.clone(),
             purpose,
             writer: None,
+            from_workbook: loads.any(is_workbook_name),
+            book: None,
             rows: 0,
             has_documents: false,
         }
@@ -188,6 +204,13 @@ impl FailedRows {
                 .write_record(header)
                 .map_err(|error| failed(error.into()))?;
             self.writer = Some(writer);
+            if self.from_workbook {
+                let file = NamedTempFile::new_in(dir).map_err(failed)?;
+                let mut book = TextBook::create(file).map_err(failed)?;
+                book.write_row(columns().chain(SAID).map(BookCell::Text))
+                    .map_err(failed)?;
+                self.book = Some(book);
+            }
         }
         let Some(writer) = &mut self.writer else {
             return Ok(());
@@ -199,9 +222,17 @@ impl FailedRows {
                 (column, cell.unwrap_or_default())
             }
         });
-        let cells = own.chain(SAID.into_iter().zip(said));
+        let cells: Vec<(&str, &str)> = own.chain(SAID.into_iter().zip(said)).collect();
+        if let Some(book) = &mut self.book {
+            book.write_row(cells.iter().map(|(_, cell)| BookCell::Text(cell)))
+                .map_err(failed)?;
+        }
         writer
-            .write_record(cells.map(|(column, cell)| shielded_in(column, cell).into_owned()))
+            .write_record(
+                cells
+                    .iter()
+                    .map(|(column, cell)| shielded_in(column, cell).into_owned()),
+            )
             .map_err(|error| failed(error.into()))?;
         self.rows += 1;
         Ok(())
@@ -211,7 +242,8 @@ impl FailedRows {
     pub(in crate::cli) fn finish(self) -> Result<Option<FailedFile>, Error> {
         let (dir, rows, has_documents) = (self.dir, self.rows, self.has_documents);
         let Some(writer) = self.writer else {
-            remove_leftovers(&dir, None)?;
+            remove_leftovers(&dir, NAME, None)?;
+            remove_leftovers(&dir, BOOK, None)?;
             return Ok(None);
         };
         let put = || -> io::Result<PathBuf> {
@@ -221,9 +253,18 @@ impl FailedRows {
             fresh_name::put(file, &dir.join(NAME), None, |_, _| Ok(true))
         };
         let path = put().map_err(|error| unwritable(&dir, &error))?;
-        remove_leftovers(&dir, Some(&path))?;
+        remove_leftovers(&dir, NAME, Some(&path))?;
+        let put_book = |book: TextBook<NamedTempFile>| -> io::Result<PathBuf> {
+            let file = book.finish()?;
+            file.as_file().sync_all()?;
+            fresh_name::put(file, &dir.join(BOOK), None, |_, _| Ok(true))
+        };
+        let book = self.book.map(put_book).transpose();
+        let book = book.map_err(|error| unwritable(&dir, &error))?;
+        remove_leftovers(&dir, BOOK, book.as_deref())?;
         Ok(Some(FailedFile {
             path,
+            book,
             rows,
             has_documents,
         }))
@@ -248,10 +289,14 @@ impl FailedFile {
         };
         format!(
             "{} that failed or {} rejected, each with its reason and what to do: {name}. Mend those that are wrong, remove the others, {add}: disburse load {file} \
-             --batch {batch} --amend{}",
+             --batch {batch} --amend{}{}",
             output::counted(self.rows, "row"),
             if self.rows == 1 { "was" } else { "were" },
             if sandbox { " --sandbox" } else { "" },
+            self.book.as_ref().map_or_else(String::new, |book| format!(
+                "; or the same rows as a workbook, in which no digit is lost: {}",
+                typed(&book.display().to_string())
+            )),
         )
     }
 }
@@ -303,11 +348,18 @@ fn extra_of(cells: &mut Map<String, Value>) -> String {
     Value::Object(extra).to_string()
 }
 
+/// Returns whether a file's name says that it is a workbook, packed or not.
+fn is_workbook_name(name: &str) -> bool {
+    let plain = plain_name(Path::new(name));
+    let ending = plain.extension().and_then(|ending| ending.to_str());
+    ending.is_some_and(|ending| ending.eq_ignore_ascii_case("xlsx"))
+}
+
 /// Removes what earlier reports have left under this name: whoever mends it would mend what is no more so. What a person has
 /// touched stays, and is told.
-fn remove_leftovers(dir: &Path, placed: Option<&Path>) -> Result<(), Error> {
+fn remove_leftovers(dir: &Path, file: &str, placed: Option<&Path>) -> Result<(), Error> {
     for number in 1.. {
-        let path = fresh_name::numbered(&dir.join(NAME), number);
+        let path = fresh_name::numbered(&dir.join(file), number);
         if placed == Some(path.as_path()) {
             continue;
         }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
-use std::io::{BufWriter, ErrorKind, Read, Seek, Write};
+use std::io::{BufWriter, ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -13,6 +13,7 @@ use super::layouts;
 use super::links;
 use super::open::READABLE;
 use super::open::open;
+use super::plain::{Plain, PlainReader, plain_name};
 use super::rejected::{name_of, rejected};
 use super::rules;
 use sha2::{Digest, Sha256};
@@ -38,6 +39,8 @@ const BLOCK: usize = 512;
 const BLOCKS: usize = 4;
 /// What is looked at before standard input is kept.
 const HEAD_BYTES: usize = 4 * 1024;
+/// Bytes of standard input that are kept of what is no text, at most.
+const PACKED_BYTES_MAX: u64 = 4 << 30;
 /// Bytes of the file that are hashed at a time.
 const PIECE_BYTES: usize = 64 * 1024;
 const STANDARD_INPUT: &str = "standard input";
@@ -47,7 +50,9 @@ const STANDARD_INPUT: &str = "standard input";
 pub(in crate::cli) struct Input {
     /// The name as the person gave it.
     pub(in crate::cli) name: String,
+    /// The file itself; what is in it is read of `plain`.
     file: File,
+    plain: Plain,
     options: Options,
     /// It is read by its sheets.
     is_workbook: bool,
@@ -96,22 +101,24 @@ impl Input {
             Some(name) => Some(layouts::find(name, settings)?),
             None => None,
         };
-        Self::opened(arguments, settings, layout)
+        Self::opened(arguments, settings, layout, None)
     }
 
-    /// Opens a file by a layout that has no name yet.
+    /// Opens a file, which is unpacked already, by a layout that has no name yet.
     pub(in crate::cli) fn by_layout(
         arguments: &FileArguments,
         settings: &Settings,
         layout: Layout,
+        plain: Plain,
     ) -> Result<Self, Error> {
-        Self::opened(arguments, settings, Some(layout))
+        Self::opened(arguments, settings, Some(layout), Some(plain))
     }
 
     fn opened(
         arguments: &FileArguments,
         settings: &Settings,
         layout: Option<Layout>,
+        plain: Option<Plain>,
     ) -> Result<Self, Error> {
         let layout = layout.map(Arc::new);
         let encoding = match &arguments.encoding {
@@ -125,13 +132,14 @@ impl Input {
                 said.unwrap_or_default()
             }
         };
+        let sheet = sheet_options(arguments, layout.as_deref())?;
         let format = match &arguments.format {
             Some(name) => Some(Format::from_name(name).ok_or_else(|| {
                 Error::refused(format!(
                     "--format {name}: expected csv, json, jsonl or pain.001"
                 ))
             })?),
-            None => Format::from_path(&arguments.file),
+            None => None,
         };
         let (name, file) = if arguments.file == Path::new("-") {
             (STANDARD_INPUT.to_owned(), spool()?)
@@ -140,6 +148,16 @@ impl Input {
                 output::name(&arguments.file.display().to_string()),
                 open(&arguments.file)?,
             )
+        };
+        let plain = match plain {
+            Some(plain) => plain,
+            None => {
+                let again = |error| {
+                    Error::refused(format!("{name}: cannot be read: {error}")).hint(READABLE)
+                };
+                let contents = file.try_clone().map_err(again)?;
+                Plain::of(&name, &arguments.file, contents, &settings.files)?
+            }
         };
         // A pipe lies in no folder of its own.
         let folder = if arguments.file.is_file() {
@@ -152,7 +170,7 @@ impl Input {
             corrections: arguments
                 .corrections
                 .clone()
-                .unwrap_or_else(|| corrections_path(&arguments.file)),
+                .unwrap_or_else(|| corrections_path(&arguments.file, "csv")),
             kept: OnceLock::new(),
             name,
             sets_aside_in: None,
@@ -160,16 +178,20 @@ impl Input {
             objects_told: AtomicBool::new(false),
             file,
             options: Options {
-                format,
+                format: format.or_else(|| Format::from_path(&plain.name)),
                 encoding,
                 layout,
-                sheet: sheet_options(arguments)?,
+                sheet,
             },
+            plain,
             is_workbook: false,
             rules: Arc::new(rules::of(settings, &folder)?),
         };
         // A format that was named is the one that is read.
         input.is_workbook = format.is_none() && intake::is_workbook(input.reopened()?);
+        if input.is_workbook && arguments.corrections.is_none() {
+            input.corrections = corrections_path(&arguments.file, "xlsx");
+        }
         input.probe()?;
         Ok(input)
     }
@@ -275,24 +297,25 @@ impl Input {
             Arc::clone(&self.rules),
         );
         let (name, folder) = (self.name.clone(), folder_of(&self.corrections));
+        let notes = self.plain.notes.clone();
         let (objects, is_workbook) = (self.tells_objects, self.is_workbook);
+        let as_csv = is_csv(&self.corrections);
         let batch = self.sets_aside_in.clone();
         let task = tokio::task::spawn_blocking(move || {
             let reader = open_rows(file, is_workbook, &options, &rules)
                 .map_err(|error| Error::of_file(&name, &error))?;
             let mistakes = Mistakes::of(&name, objects)?.labelled(reader.form().labels);
-            feed(reader, &sender, &name, (&folder, batch), mistakes)
+            let mut form = reader.form();
+            form.is_sheet &= !as_csv;
+            let mut reading = feed((reader, form), &sender, &name, (&folder, batch), mistakes)?;
+            reading.notes.splice(0..0, notes);
+            Ok(reading)
         });
         Ok((receiver, task))
     }
 
-    fn reopened(&self) -> Result<File, Error> {
-        let again = |error| {
-            Error::refused(format!("{}: cannot be read: {error}", self.name)).hint(READABLE)
-        };
-        let mut file = self.file.try_clone().map_err(again)?;
-        file.rewind().map_err(again)?;
-        Ok(file)
+    fn reopened(&self) -> Result<PlainReader, Error> {
+        self.plain.reader()
     }
 
     /// Shows the first errors and writes the file of corrections; returns how many rows are bad.
@@ -379,7 +402,11 @@ impl Input {
             }
         };
         output::note(&format!(
-            "the rows with errors are in {name}, each with its errors in the last column{instead}"
+            "the rows with errors are in {name}, each with its errors in the last column{}{instead}",
+            match self.plain.was_encrypted {
+                true => ", and not encrypted",
+                false => "",
+            }
         ));
         let _ = self.kept.set(kept);
         Ok(())
@@ -420,16 +447,28 @@ fn spool() -> Result<File, Error> {
             _ => Error::refused(format!("standard input: cannot be read: {error}")),
         })?;
     // Told before all of it is kept: what is no text may have no end either.
-    intake::refuse_foreign(&head).map_err(|error| Error::of_file(STANDARD_INPUT, &error))?;
+    let is_packed = head.starts_with(b"PK\x03\x04") || head.starts_with(b"\x1f\x8b");
+    if !is_packed {
+        intake::refuse_foreign(&head).map_err(|error| Error::of_file(STANDARD_INPUT, &error))?;
+    }
     let mut file = tempfile::tempfile().map_err(failed)?;
     file.write_all(&head).map_err(failed)?;
-    std::io::copy(&mut source, &mut file).map_err(failed)?;
+    let most = match is_packed {
+        true => PACKED_BYTES_MAX,
+        false => u64::MAX,
+    };
+    if std::io::copy(&mut source.take(most), &mut file).map_err(failed)? == most {
+        return Err(Error::refused(format!(
+            "standard input: has more than {most} bytes of a packed file or a workbook"
+        ))
+        .hint("split the batch into several files"));
+    }
     Ok(file)
 }
 
 /// Opens the rows of a file, or of a sheet.
 fn open_rows(
-    file: File,
+    file: PlainReader,
     is_workbook: bool,
     options: &Options,
     rules: &Arc<Rules>,
@@ -440,10 +479,13 @@ fn open_rows(
     }
 }
 
-/// Reads how a workbook is to be read.
-fn sheet_options(arguments: &FileArguments) -> Result<SheetOptions, Error> {
+/// Reads how a workbook is to be read: as is said here, else as its layout says.
+fn sheet_options(
+    arguments: &FileArguments,
+    layout: Option<&Layout>,
+) -> Result<SheetOptions, Error> {
     let hidden = match arguments.hidden.as_deref() {
-        None => Hiding::Refused,
+        None => layout.map_or(Hiding::Refused, |layout| layout.hidden),
         Some("include") => Hiding::Included,
         Some("skip") => Hiding::Skipped,
         Some(other) => {
@@ -453,7 +495,7 @@ fn sheet_options(arguments: &FileArguments) -> Result<SheetOptions, Error> {
         }
     };
     let stored_formulas = match arguments.formulas.as_deref() {
-        None => false,
+        None => layout.is_some_and(|layout| layout.stored_formulas),
         Some("stored") => true,
         Some(other) => {
             return Err(Error::refused(format!(
@@ -462,7 +504,10 @@ fn sheet_options(arguments: &FileArguments) -> Result<SheetOptions, Error> {
         }
     };
     Ok(SheetOptions {
-        sheet: arguments.sheet.clone(),
+        sheet: arguments
+            .sheet
+            .clone()
+            .or_else(|| layout.and_then(|layout| layout.sheet.clone())),
         hidden,
         stored_formulas,
     })
@@ -475,8 +520,13 @@ fn folder_of(path: &Path) -> PathBuf {
         .to_owned()
 }
 
-fn corrections_path(input: &Path) -> PathBuf {
-    let stem = input
+fn is_csv(path: &Path) -> bool {
+    let ending = path.extension().and_then(|ending| ending.to_str());
+    ending.is_some_and(|ending| ending.eq_ignore_ascii_case("csv"))
+}
+
+fn corrections_path(input: &Path, ending: &str) -> PathBuf {
+    let stem = plain_name(input)
         .file_stem()
         .map(|stem| stem.to_string_lossy().into_owned());
     let stem = stem
@@ -488,7 +538,7 @@ fn corrections_path(input: &Path) -> PathBuf {
         Some((first, number)) if number.parse::<u32>().is_ok() => first,
         _ => stem,
     };
-    PathBuf::from(format!("{stem}.corrections.csv"))
+    PathBuf::from(format!("{stem}.corrections.{ending}"))
 }
 
 fn stage(
@@ -496,16 +546,17 @@ fn stage(
     form: &Form,
 ) -> Result<Corrections<BufWriter<tempfile::NamedTempFile>>, Error> {
     let make = || {
-        Corrections::create(
-            BufWriter::new(tempfile::NamedTempFile::new_in(folder)?),
-            form,
-        )
+        let file = BufWriter::new(tempfile::NamedTempFile::new_in(folder)?);
+        match form.is_sheet {
+            true => Corrections::create_book(file, form),
+            false => Corrections::create(file, form),
+        }
     };
     make().map_err(|error| unwritable(folder, &error))
 }
 
 fn feed(
-    mut reader: Reader,
+    (mut reader, form): (Reader, Form),
     sender: &SyncSender<Vec<LoadRow>>,
     name: &str,
     (folder, batch): (&Path, Option<BatchName>),
@@ -517,7 +568,7 @@ fn feed(
         bad_rows: 0,
         bad_places: BadPlaces::default(),
         staged: None,
-        form: reader.form(),
+        form,
         corrects: BTreeMap::new(),
         notes: Vec::new(),
         warnings: Vec::new(),

@@ -6,7 +6,7 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek};
 use std::path::Path;
 
-use crate::intake::same_name;
+use crate::intake::{self, is_workbook, same_name};
 
 /// The columns that hold links.
 const COLUMNS: [&str; 2] = ["rejected_row", "replaces"];
@@ -33,11 +33,16 @@ pub(in crate::cli) fn has_some(path: &Path) -> io::Result<bool> {
 }
 
 fn links(path: &Path) -> io::Result<BTreeSet<String>> {
-    let mut file = match File::open(path) {
+    let file = match File::open(path) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(BTreeSet::new()),
         Err(error) => return Err(error),
     };
+    let mut file = file;
+    if is_workbook(&mut file) {
+        return Ok(of_workbook(file));
+    }
+    file.rewind()?;
     let mut header = Vec::new();
     BufReader::new((&file).take(HEADER_MAX)).read_until(b'\n', &mut header)?;
     let header = String::from_utf8_lossy(&header);
@@ -72,6 +77,33 @@ fn links(path: &Path) -> io::Result<BTreeSet<String>> {
         }
     }
     Ok(links)
+}
+
+/// Returns the links of a workbook. One that cannot be read may have any: no other file has those.
+fn of_workbook(mut file: File) -> BTreeSet<String> {
+    let mut links = BTreeSet::new();
+    let mut columns: Option<Vec<usize>> = None;
+    let read = file.rewind().map_err(intake::Error::from).and_then(|()| {
+        intake::workbook_rows(file, |row| match &columns {
+            None => {
+                let is_link = |name: &String| COLUMNS.iter().any(|column| same_name(column, name));
+                let at = (0..row.len()).filter(|at| is_link(&row[*at]));
+                let at: Vec<usize> = at.collect();
+                columns = (!at.is_empty()).then_some(at);
+            }
+            Some(columns) => {
+                let cells = columns.iter().filter_map(|at| row.get(*at));
+                let cells = cells
+                    .map(|cell| cell.trim())
+                    .filter(|cell| !cell.is_empty());
+                links.extend(cells.map(str::to_owned));
+            }
+        })
+    });
+    if read.is_err() {
+        links.insert("?".to_owned());
+    }
+    links
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! Files that people bring and get: batch files, corrections, `failed.csv`, and a journal that is made aside.
 
 pub(super) mod aside;
+pub(super) mod decrypt;
 pub(super) mod failed_rows;
 pub(super) mod fresh_name;
 pub(super) mod input;
@@ -8,5 +9,6 @@ pub(super) mod layouts;
 pub(super) mod links;
 pub(super) mod open;
 pub(super) mod own_file;
+pub(super) mod plain;
 pub(super) mod rejected;
 pub(super) mod rules;

@@ -71,7 +71,9 @@ fn own_cells(row: &BadRow, form: &Form) -> String {
     if let Some(mapped) = &row.mapped {
         let own = mapped
             .iter()
-            .filter(|(name, cell)| !NO_CELLS.contains(&name.as_str()) && !cell.is_empty());
+            .filter(|(name, cell)| !NO_CELLS.contains(&name.as_str()) && !cell.is_empty())
+            // What a spreadsheet has made of it is not handed on as what was meant.
+            .filter(|(name, _)| row.is_as_written(name));
         let own = own.map(|(name, cell)| (name.clone(), cell.as_str().into()));
         return serde_json::Value::Object(own.collect()).to_string();
     }
@@ -79,7 +81,7 @@ fn own_cells(row: &BadRow, form: &Form) -> String {
         .names
         .iter()
         .zip(&row.raw)
-        .filter(|(name, cell)| !name.is_empty() && !cell.is_empty())
+        .filter(|(name, cell)| !name.is_empty() && !cell.is_empty() && row.is_as_written(name))
         .map(|(name, cell)| (name.clone(), cell.as_str().into()))
         .collect();
     serde_json::Value::Object(cells).to_string()

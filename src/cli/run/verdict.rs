@@ -36,7 +36,7 @@ pub(super) async fn conclude(
     out: Option<PathBuf>,
 ) -> Result<ExitStatus, Error> {
     let written = match &out {
-        Some(out) => Some(report::write(session, batch, out).await),
+        Some(out) => Some(report::write(session, batch, out, false).await),
         None => None,
     };
     let standing = journal.standing(batch.clone()).await?;

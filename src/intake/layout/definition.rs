@@ -4,6 +4,7 @@ use super::super::columns::{COLUMNS, extra_name};
 use super::super::encoding::Encoding;
 use super::super::message_cells::{NAMES, OURS};
 use super::super::names::{plain, same};
+use super::super::sheet::Hiding;
 use super::super::suggest::nearest;
 use super::decimal::{Decimal, Numbers};
 
@@ -168,6 +169,12 @@ pub struct Layout {
     pub delimiter: Option<u8>,
     /// The encoding, where it is not UTF-8.
     pub encoding: Option<Encoding>,
+    /// The sheet of a workbook; otherwise the one that has data.
+    pub sheet: Option<String>,
+    /// What becomes of hidden rows and columns of a sheet.
+    pub hidden: Hiding,
+    /// Whether the results that were stored with formulas of a sheet are taken for recipients and amounts.
+    pub stored_formulas: bool,
     /// How amounts are written.
     pub numbers: Numbers,
     /// Our columns, in the order in which they were said.
@@ -212,6 +219,9 @@ impl Layout {
             header: HeaderAt::Row(1),
             delimiter: None,
             encoding: None,
+            sheet: None,
+            hidden: Hiding::Refused,
+            stored_formulas: false,
             numbers: Numbers::default(),
             columns: Vec::new(),
             ignore: Vec::new(),

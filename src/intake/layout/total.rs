@@ -11,6 +11,8 @@ pub(in super::super) struct Sum {
     sums: [Option<Decimal>; 2],
     /// The first line whose amount cannot be read.
     unread: Option<u64>,
+    /// The first line whose amount is a formula: what is stored with it may be no result.
+    calculated: Option<u64>,
     /// The line of the row with the sum, and what it says.
     found: Option<(u64, Decimal)>,
 }
@@ -24,6 +26,7 @@ impl Sum {
             layout: layout.to_owned(),
             sums: [Some(Decimal::ZERO); 2],
             unread: None,
+            calculated: None,
             found: None,
         }
     }
@@ -72,6 +75,11 @@ impl Sum {
         Ok(())
     }
 
+    /// Says that the amount of a line is what is stored with a formula.
+    pub(in super::super) fn is_calculated(&mut self, line: u64) {
+        self.calculated.get_or_insert(line);
+    }
+
     /// Compares what the row with the sum says.
     ///
     /// # Errors
@@ -91,9 +99,9 @@ impl Sum {
         };
         if let Some(unread) = self.unread {
             let what = format!(
-                "has a row with the sum, and it cannot be compared, as the amount of line {unread} is no number"
+                "has a row with the sum, and it cannot be compared, as the amount of line {unread} cannot be read: it is no number, or a formula whose result is not in the file"
             );
-            return self.refused(what, "mend that amount first", line);
+            return self.refused(what, "mend that amount first; a workbook that another program has made has its results once it was opened in a spreadsheet program, and saved", line);
         }
         if !self.sums.iter().flatten().any(|sum| sum.equals(said)) {
             let [_, paid] = self.sums;
@@ -102,6 +110,13 @@ impl Sum {
                 |sum| sum.to_string(),
             );
             let what = format!("says that its rows add up to {said}, and they add up to {found}");
+            if let Some(line) = self.calculated {
+                let remedy = "open it in a spreadsheet program and save it, so that each formula has its result; or paste amounts as values";
+                let what = format!(
+                    "{what}; the amount of line {line} is a formula, and what is stored with it may be no result"
+                );
+                return self.refused(what, remedy, line);
+            }
             return self.refused(what, REMEDY, line);
         }
         self.found = Some((line, said));
@@ -195,7 +210,7 @@ mod tests {
                 &[("x", false)],
                 Some("10.50"),
                 &[],
-                "as the amount of line 2 is no number",
+                "as the amount of line 2 cannot be read: it is no number",
             ),
         ] {
             let found = of(rows, total, behind).unwrap_err();

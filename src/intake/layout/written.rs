@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use sha2::{Digest, Sha256};
 
+use super::super::sheet::Hiding;
 use super::definition::{
     ANY, Condition, EmptyAmount, Factor, FileKind, HeaderAt, Layout, Place, Source, Taken,
 };
@@ -179,6 +180,17 @@ impl Layout {
         }
         if let Some(encoding) = self.encoding {
             write("encoding", quoted(encoding.name()));
+        }
+        if let Some(sheet) = &self.sheet {
+            write("sheet", quoted(sheet));
+        }
+        match self.hidden {
+            Hiding::Refused => {}
+            Hiding::Included => write("hidden", quoted("include")),
+            Hiding::Skipped => write("hidden", quoted("skip")),
+        }
+        if self.stored_formulas {
+            write("formulas", quoted("stored"));
         }
         if let Some(decimal) = self.numbers.decimal {
             write("decimal", quoted(&decimal.to_string()));

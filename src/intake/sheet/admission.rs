@@ -8,6 +8,7 @@ use quick_xml::events::{BytesStart, Event};
 use zip::ZipArchive;
 
 use super::super::Error;
+use crate::ledger::likeness;
 
 /// Parts of a workbook, at most.
 const PARTS_MAX: usize = 10_000;
@@ -17,6 +18,8 @@ pub(super) const SHARED_BYTES_MAX: u64 = 256 << 20;
 pub(super) const SHEET_BYTES_MAX: u64 = 4 << 30;
 /// Bytes of every other part, at most.
 const PART_BYTES_MAX: u64 = 64 << 20;
+/// Characters that are shown of what is wrong, at most.
+const SHOWN_MAX: usize = 300;
 /// Bytes from one `<` to the next, at most: a cell has 32,767 characters.
 const RUN_BYTES_MAX: usize = 256 << 10;
 
@@ -31,6 +34,16 @@ pub(super) fn refused(what: impl Into<String>, remedy: &'static str) -> Error {
 const SAVE: &str = "open it in the spreadsheet program and save it again as XLSX";
 
 pub(super) fn damaged(what: impl std::fmt::Display) -> Error {
+    // It may hold a piece of the file.
+    let what: String = what
+        .to_string()
+        .chars()
+        .take(SHOWN_MAX)
+        .map(|c| match c.is_control() || likeness::is_invisible(c) {
+            true => char::REPLACEMENT_CHARACTER,
+            false => c,
+        })
+        .collect();
     refused(format!("cannot be read as a workbook: {what}"), SAVE)
 }
 

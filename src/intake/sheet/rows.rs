@@ -45,7 +45,17 @@ pub(in crate::intake) struct SheetRows {
     pub notes: Vec<String>,
     messages: Receiver<Message>,
     block: std::vec::IntoIter<SheetRow>,
+    /// One that was looked at, and not taken.
+    peeked: Option<SheetRow>,
     has_ended: bool,
+}
+
+impl SheetRow {
+    /// Returns whether one of its cells is this name.
+    pub fn names(&self, name: &[u8]) -> bool {
+        let is_it = |cell: &Cell| cell.text.trim().as_bytes().eq_ignore_ascii_case(name);
+        self.cells.iter().any(is_it)
+    }
 }
 
 impl SheetRows {
@@ -91,8 +101,20 @@ impl SheetRows {
             notes,
             messages,
             block: Vec::new().into_iter(),
+            peeked: None,
             has_ended: false,
         })
+    }
+
+    /// Looks at the next row that holds something.
+    ///
+    /// # Errors
+    /// As [`Self::next`].
+    pub fn peek(&mut self) -> Result<Option<&SheetRow>, Error> {
+        if self.peeked.is_none() {
+            self.peeked = self.next()?;
+        }
+        Ok(self.peeked.as_ref())
     }
 
     /// Returns the next row that holds something.
@@ -100,6 +122,9 @@ impl SheetRows {
     /// # Errors
     /// What refuses the sheet as a whole; there are no rows behind it.
     pub fn next(&mut self) -> Result<Option<SheetRow>, Error> {
+        if let Some(row) = self.peeked.take() {
+            return Ok(Some(row));
+        }
         loop {
             if let Some(row) = self.block.next() {
                 return Ok(Some(row));

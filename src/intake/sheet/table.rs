@@ -24,6 +24,9 @@ const TOTALS: [&str; 6] = [
     "jumla",
 ];
 
+/// What stands for an amount that the file does not have.
+const UNREAD: &str = "?";
+
 /// The rows of a sheet below its header.
 pub(in crate::intake) struct Table {
     rows: SheetRows,
@@ -148,12 +151,28 @@ impl Total {
     fn takes(&mut self, record: &Record) -> Result<bool, Error> {
         let amount = record.cell(self.amount).trim();
         if !self.is_sum(record, amount) {
+            // What it comes to is not in the file, or may be another sum: programs that do not calculate store none, or 0.
+            let amount = match self.oddity(record) {
+                Some(Oddity::NotCalculated) => UNREAD,
+                Some(Oddity::Calculated) => {
+                    self.sum.is_calculated(record.line);
+                    amount
+                }
+                _ => amount,
+            };
             self.sum.add(amount, record.line, record.is_hidden)?;
             return Ok(false);
         }
         self.sum.compare(amount, record.line)?;
         self.found = Some(record.line);
         Ok(true)
+    }
+
+    fn oddity(&self, record: &Record) -> Option<Oddity> {
+        record.faults.iter().find_map(|fault| match fault {
+            Fault::Odd { index, oddity } if *index == self.amount => Some(*oddity),
+            _ => None,
+        })
     }
 
     fn is_sum(&self, record: &Record, amount: &str) -> bool {

@@ -6,13 +6,13 @@ use super::*;
 
 fn corrections(file: &str) -> String {
     let reader = open(file, rules()).unwrap();
-    let mut out = Corrections::create(Vec::new(), &reader.form()).unwrap();
+    let mut out = Corrections::create(std::io::Cursor::new(Vec::new()), &reader.form()).unwrap();
     for row in reader {
         if let Row::Bad(bad) = row.unwrap() {
             out.write(&bad, "").unwrap();
         }
     }
-    String::from_utf8(out.finish().unwrap()).unwrap()
+    String::from_utf8(out.finish().unwrap().into_inner()).unwrap()
 }
 
 #[test]
@@ -109,13 +109,13 @@ fn formulas_are_shielded_and_the_shield_comes_off_again() {
 fn a_rejected_row_has_its_name_in_the_corrections() {
     let file = "service_code,msisdn,amount\nB2C_MPESA,254712,50\n";
     let mut reader = open(file, rules()).unwrap();
-    let mut out = Corrections::create(Vec::new(), &reader.form()).unwrap();
+    let mut out = Corrections::create(std::io::Cursor::new(Vec::new()), &reader.form()).unwrap();
     let Some(Ok(Row::Bad(bad))) = reader.next() else {
         panic!("the row is bad");
     };
     assert_eq!(reader.corrects(), None);
     out.write(&bad, "row-1").unwrap();
-    let written = String::from_utf8(out.finish().unwrap()).unwrap();
+    let written = String::from_utf8(out.finish().unwrap().into_inner()).unwrap();
     assert!(written.starts_with(
         "service_code,msisdn,amount,rejected_row,raw,error\nB2C_MPESA,254712,50,row-1,,"
     ));

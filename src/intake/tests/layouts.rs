@@ -550,13 +550,13 @@ fn mended_rows_go_back_in_by_the_same_layout() {
     )
     .replace(',', ";");
     let read = reader(&file, &layout).unwrap();
-    let mut out = Corrections::create(Vec::new(), &read.form()).unwrap();
+    let mut out = Corrections::create(std::io::Cursor::new(Vec::new()), &read.form()).unwrap();
     for row in read {
         if let Row::Bad(bad) = row.unwrap() {
             out.write(&bad, "row-0123456789abcdef-of-b").unwrap();
         }
     }
-    let written = String::from_utf8(out.finish().unwrap()).unwrap();
+    let written = String::from_utf8(out.finish().unwrap().into_inner()).unwrap();
     assert_eq!(
         written,
         "Emp No;Mobile;Net Pay;First Name;Last Name;Gender;rejected_row;raw;error\n\

@@ -424,9 +424,9 @@ fn a_layout_names_the_service_by_what_the_message_says() {
     assert!(notes[1].ends_with("without effect: Purp"), "{notes:?}");
     // The corrections have the names of the elements, and go in by the same layout.
     let Row::Bad(bad) = &rows[2] else { panic!() };
-    let mut corrections = Corrections::create(Vec::new(), &form).unwrap();
+    let mut corrections = Corrections::create(Cursor::new(Vec::new()), &form).unwrap();
     corrections.write(bad, "").unwrap();
-    let file = String::from_utf8(corrections.finish().unwrap()).unwrap();
+    let file = String::from_utf8(corrections.finish().unwrap().into_inner()).unwrap();
     let mended = file.replace(",x,KES", ",7.50,KES");
     assert_ne!(mended, file, "{file}");
     let again: Vec<Row> = Reader::open(Cursor::new(mended), &options, rules)

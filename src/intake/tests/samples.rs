@@ -105,3 +105,13 @@ fn every_mistake_of_the_sample_is_found() {
         6
     );
 }
+
+#[test]
+fn the_workbook_of_the_samples_is_valid() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("samples/payroll.xlsx");
+    let input = File::open(path).unwrap();
+    let reader = Reader::open_workbook(input, &Options::default(), rules()).unwrap();
+    let found: Vec<Row> = reader.map(Result::unwrap).collect();
+    assert_eq!(errors(&found), [""; 0]);
+    assert_eq!(found.len(), 40);
+}

@@ -124,6 +124,23 @@ fn the_header_stands_below_titles_and_the_sum_at_the_end_is_compared_and_not_pai
         behind.starts_with("Sheet1!9: has a row below the one with the sum, which is row 8"),
         "{behind}"
     );
+    // Programs that do not calculate store 0 with a formula: it is named beside the sum.
+    let uncalculated = made(|sheet| {
+        write(sheet, &[HEADER]);
+        write_row(sheet, 1);
+        write_row(sheet, 2);
+        let formula = Formula::new("=D2*2").set_result("");
+        sheet.write(2, 3, formula).unwrap();
+        sheet.write(3, 0, "Total").unwrap();
+        sheet.write(3, 3, 300).unwrap();
+    });
+    let uncalculated = refused_book(uncalculated);
+    assert!(
+        uncalculated.contains(
+            "; the amount of line 3 is a formula, and what is stored with it may be no result"
+        ),
+        "{uncalculated}"
+    );
     // Somebody who is paid is no sum, whatever the name.
     let named = texts(&[HEADER, &["Total", "B2C_MPESA", "254712345678", "100"]]);
     assert!(matches!(rows_of(named)[..], [Row::Good(_)]));

@@ -271,6 +271,8 @@ pub struct BatchHeader {
     pub created_at: Timestamp,
     /// The files, in the order they were loaded.
     pub loads: Vec<Load>,
+    /// Whether the workbook lists all payments, however many there are.
+    pub lists_all: bool,
     /// The file of the rows that failed, as a person types its name.
     pub failed_rows: String,
     /// What the valid rows add up to, as recorded when they were loaded.

@@ -1,6 +1,5 @@
-//! The report for spreadsheets: payments.csv, and the same cells as payments.xlsx.
-//! A workbook is a ZIP archive, which is written here too.
+//! The report for spreadsheets: payments.csv, and report.xlsx with the same cells and what they add up to.
 
 pub(super) mod csv;
+mod sheets;
 pub(super) mod xlsx;
-pub(super) mod zip;

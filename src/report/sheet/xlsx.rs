@@ -1,148 +1,107 @@
-//! payments.xlsx: the cells of payments.csv for a person. Every text is a text there: no number is rounded, no cell runs.
+//! report.xlsx: the batch for a person with a spreadsheet. Every text is a text there: no number is rounded, no cell runs.
+//!
+//! The payments come first, as programs read the first sheet; the summary is the one that opens.
 
-use std::fmt::Write as _;
 use std::fs::File;
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufReader, BufWriter, Read, Seek, Write};
 use std::path::Path;
 
 use tempfile::NamedTempFile;
 
 use super::csv::COLUMNS;
-use super::zip::Zip;
+use super::sheets;
 use crate::domain::Electricity;
 use crate::report::files::error::Error;
 use crate::report::files::output;
+use crate::report::fold::reconciliation::Reconciliation;
+use crate::report::rows::entry::{BatchHeader, StateName};
 use crate::report::rows::row::Row;
+use crate::workbook::{self, Cell, Look, ROWS_MAX, render_row};
 
-/// Larger batches are not read line by line in a spreadsheet; payments.csv has them.
-pub(in crate::report) const ROWS_MAX: u64 = 50_000;
-
-/// What a cell holds at most, in characters, as the format has it.
-const CELL_MAX: usize = 32_767;
-
+/// Larger batches are not read line by line in a spreadsheet, and would take longer than all else of a report: their payments are
+/// listed where that is asked for.
+const LISTED_MAX: u64 = 50_000;
+/// Said instead.
+const NOT_LISTED: &str = "The batch has more payments than this file lists. payments.csv has all: import its columns as text. disburse report NAME --out DIR --all-rows lists them here.";
+/// Said behind the last exception that is listed.
+const MORE: &str = "There are more: payments.csv has all of them.";
 /// Where the amounts stand, which are numbers.
 const AMOUNT: usize = 6;
 
-const PARTS: [(&str, &str); 5] = [
-    (
-        "[Content_Types].xml",
-        r#"<?xml version="1.0" encoding="UTF-8" standalone="yes"?>
-<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types"><Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/><Default Extension="xml" ContentType="application/xml"/><Override PartName="/xl/workbook.xml" ContentType="application/vnd.openxmlformats-officedocument.spreadsheetml.sheet.main+xml"/><Override PartName="/xl/worksheets/sheet1.xml" ContentType="application/vnd.openxmlformats-officedocument.spreadsheetml.worksheet+xml"/><Override PartName="/xl/styles.xml" ContentType="application/vnd.openxmlformats-officedocument.spreadsheetml.styles+xml"/></Types>"#,
-    ),
-    (
-        "_rels/.rels",
-        r#"<?xml version="1.0" encoding="UTF-8" standalone="yes"?>
-<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships"><Relationship Id="rId1" Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/officeDocument" Target="xl/workbook.xml"/></Relationships>"#,
-    ),
-    (
-        "xl/workbook.xml",
-        r#"<?xml version="1.0" encoding="UTF-8" standalone="yes"?>
-<workbook xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main" xmlns:r="http://schemas.openxmlformats.org/officeDocument/2006/relationships"><sheets><sheet name="payments" sheetId="1" r:id="rId1"/></sheets></workbook>"#,
-    ),
-    (
-        "xl/_rels/workbook.xml.rels",
-        r#"<?xml version="1.0" encoding="UTF-8" standalone="yes"?>
-<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships"><Relationship Id="rId1" Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/worksheet" Target="worksheets/sheet1.xml"/><Relationship Id="rId2" Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/styles" Target="styles.xml"/></Relationships>"#,
-    ),
-    (
-        // Format 49 is text, 4 an amount with separators; 1 is bold.
-        "xl/styles.xml",
-        r#"<?xml version="1.0" encoding="UTF-8" standalone="yes"?>
-<styleSheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><fonts count="2"><font/><font><b/></font></fonts><fills count="2"><fill><patternFill patternType="none"/></fill><fill><patternFill patternType="gray125"/></fill></fills><borders count="1"><border/></borders><cellStyleXfs count="1"><xf/></cellStyleXfs><cellXfs count="4"><xf numFmtId="0"/><xf numFmtId="49" fontId="1" applyFont="1" applyNumberFormat="1"/><xf numFmtId="49" applyNumberFormat="1"/><xf numFmtId="4" applyNumberFormat="1"/></cellXfs></styleSheet>"#,
-    ),
-];
-
-const SHEET: &str = "xl/worksheets/sheet1.xml";
-
 pub(in crate::report) struct Book {
     staged: NamedTempFile,
-    zip: BufWriter<Zip<File>>,
-    rows: u64,
-    /// Rows of the sheet so far, the header among them.
-    written: u64,
+    book: workbook::Book<File>,
+    /// How many payments are listed, and of how many sheets they fill which one is written.
+    most: u64,
+    is_listed: bool,
+    sheets: u32,
+    rows: u32,
+    exceptions: Exceptions,
+}
+
+/// Rows of exceptions, rendered for the sheets behind those of the payments.
+struct Exceptions {
+    rendered: BufWriter<File>,
+    /// Rows and bytes of each sheet below its header.
+    sheets: Vec<(u32, u64)>,
+    listed: u64,
     line: String,
 }
 
 impl Book {
-    pub(in crate::report) const NAME: &'static str = "payments.xlsx";
+    pub(in crate::report) const NAME: &'static str = "report.xlsx";
 
-    /// Opens the file for a batch of so many rows.
-    pub(in crate::report) fn create(dir: &Path, rows: u64) -> Result<Self, Error> {
+    /// Opens the file for a batch.
+    pub(in crate::report) fn create(dir: &Path, header: &BatchHeader) -> Result<Self, Error> {
         let staged = output::stage(dir, Self::NAME)?;
+        let rendered = output::scratch(dir, Self::NAME)?;
+        let most = match header.lists_all {
+            true => u64::MAX,
+            false => LISTED_MAX,
+        };
         let begun = || -> io::Result<_> {
-            let mut zip = Zip::new(staged.as_file().try_clone()?);
-            for (name, text) in PARTS {
-                zip.begin(name)?;
-                zip.write_all(text.as_bytes())?;
+            let mut book = workbook::Book::new(staged.as_file().try_clone()?);
+            let is_listed = header.rows() <= most;
+            match is_listed {
+                true => begin_list(&mut book, "payments", 1)?,
+                false => {
+                    book.begin_sheet("payments", &Look::default())?;
+                    book.write_row([Cell::Heading(NOT_LISTED)])?;
+                }
             }
-            zip.begin(SHEET)?;
-            Ok(BufWriter::with_capacity(1 << 16, zip))
+            Ok((book, is_listed))
         };
-        let zip = begun().map_err(Error::write(Self::NAME, dir))?;
-        let mut book = Self {
-            zip,
+        let (book, is_listed) = begun().map_err(Error::write(Self::NAME, dir))?;
+        Ok(Self {
             staged,
-            rows,
-            written: 1,
-            line: String::new(),
-        };
-        book.head().map_err(Error::write(Self::NAME, dir))?;
-        Ok(book)
-    }
-
-    fn head(&mut self) -> io::Result<()> {
-        let is_listed = self.is_listed();
-        let line = &mut self.line;
-        line.push_str(r#"<?xml version="1.0" encoding="UTF-8" standalone="yes"?>
-<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><sheetViews><sheetView workbookViewId="0"><pane ySplit="1" topLeftCell="A2" activePane="bottomLeft" state="frozen"/></sheetView></sheetViews><cols>"#);
-        for (index, name) in COLUMNS.iter().enumerate() {
-            let width = match *name {
-                "line" | "attempts" => 8,
-                "payer_transaction_id" => 30,
-                "note" | "receiver_narration" | "status_description" => 40,
-                _ => 20,
-            };
-            let column = index + 1;
-            // Columns of texts stay texts when a person types into them.
-            let style = if index == AMOUNT { 3 } else { 2 };
-            write!(
-                line,
-                r#"<col min="{column}" max="{column}" width="{width}" style="{style}" customWidth="1"/>"#
-            )
-            .expect("writing to a String cannot fail");
-        }
-        line.push_str("</cols><sheetData><row r=\"1\">");
-        match is_listed {
-            true => COLUMNS.iter().enumerate().for_each(|(index, name)| {
-                push_text(line, (index, 1), name, 1);
-            }),
-            false => push_text(
-                line,
-                (0, 1),
-                "The batch has more payments than this file lists. payments.csv has all: import its columns as text.",
-                1,
-            ),
-        }
-        line.push_str("</row>\n");
-        self.zip.write_all(line.as_bytes())
-    }
-
-    fn is_listed(&self) -> bool {
-        self.rows <= ROWS_MAX
+            book,
+            most,
+            is_listed,
+            sheets: 1,
+            rows: 1,
+            exceptions: Exceptions {
+                rendered: BufWriter::with_capacity(1 << 16, rendered),
+                sheets: vec![(0, 0)],
+                listed: 0,
+                line: String::new(),
+            },
+        })
     }
 
     pub(in crate::report) fn add(&mut self, row: &Row<'_>) -> io::Result<()> {
-        if !self.is_listed() {
+        let entry = row.entry;
+        let is_exception = entry.state != StateName::Paid && self.exceptions.listed <= self.most;
+        if !self.is_listed && !is_exception {
             return Ok(());
         }
-        let entry = row.entry;
+        let (line, attempts) = (entry.line.to_string(), entry.attempts.to_string());
         let code = entry.status_code.map(|code| code.to_string());
         let electricity = row.electricity.as_ref();
         let token = electricity.map_or(String::new(), Electricity::grouped);
         let units = electricity.map_or(String::new(), Electricity::units_text);
         // In the order of the columns.
         let cells: [&str; COLUMNS.len()] = [
-            &entry.line.to_string(),
+            &line,
             entry.reference,
             entry.id,
             entry.service_code,
@@ -156,7 +115,7 @@ impl Book {
             entry.gateway_transaction_id,
             entry.receipt_number,
             entry.receiver_narration,
-            &entry.attempts.to_string(),
+            &attempts,
             row.posted_at,
             row.settled_at,
             entry.note,
@@ -171,83 +130,98 @@ impl Book {
             entry.narration,
             entry.invoice_number,
         ];
-        let line = &mut self.line;
-        line.clear();
-        self.written += 1;
-        let number = self.written;
-        write!(line, r#"<row r="{number}">"#).expect("writing to a String cannot fail");
-        for (index, cell) in cells.into_iter().enumerate() {
-            match (index, entry.money) {
-                // An amount that was read has digits and a point alone.
-                (AMOUNT, Some(_)) => {
-                    push_place(line, (index, number));
-                    write!(line, r#" s="3"><v>{cell}</v></c>"#)
-                        .expect("writing to a String cannot fail");
-                }
-                _ => push_text(line, (index, number), cell, 2),
+        let cells = cells
+            .into_iter()
+            .enumerate()
+            .map(|(column, cell)| match entry.money {
+                Some(money) if column == AMOUNT => Cell::Amount(cell, money.currency.exponent()),
+                _ => Cell::Text(cell),
+            });
+        if self.is_listed {
+            if self.rows == ROWS_MAX {
+                self.sheets += 1;
+                self.rows = 1;
+                begin_list(&mut self.book, "payments", self.sheets)?;
             }
+            self.rows += 1;
+            self.book.write_row(cells.clone())?;
         }
-        line.push_str("</row>\n");
-        self.zip.write_all(line.as_bytes())
+        match is_exception {
+            true => self.exceptions.add(cells, self.most),
+            false => Ok(()),
+        }
     }
 
-    pub(in crate::report) fn finish(mut self) -> io::Result<NamedTempFile> {
-        self.zip.write_all(b"</sheetData></worksheet>")?;
-        let zip = self
-            .zip
-            .into_inner()
-            .map_err(io::IntoInnerError::into_error)?;
-        zip.finish()?;
+    pub(in crate::report) fn finish(
+        mut self,
+        header: &BatchHeader,
+        reconciliation: &Reconciliation,
+    ) -> io::Result<NamedTempFile> {
+        sheets::summary(&mut self.book, header, reconciliation)?;
+        self.exceptions.write(&mut self.book)?;
+        sheets::evidence(&mut self.book, header)?;
+        let summary = self.sheets as usize;
+        let created = header.created_at.to_string();
+        self.book.finish(summary, header.name.as_str(), &created)?;
         Ok(self.staged)
     }
 }
 
-/// Appends the beginning of a cell: its column, counted from 0, as letters, and its row.
-fn push_place(out: &mut String, (column, row): (usize, u64)) {
-    const LETTERS: usize = 26;
-    out.push_str("<c r=\"");
-    if let Some(first) = (column / LETTERS).checked_sub(1) {
-        out.push(char::from(b'A' + first as u8));
-    }
-    out.push(char::from(b'A' + (column % LETTERS) as u8));
-    write!(out, "{row}\"").expect("writing to a String cannot fail");
-}
-
-/// Appends a cell that holds a text, where there is one.
-fn push_text(out: &mut String, place: (usize, u64), text: &str, style: u8) {
-    if text.is_empty() {
-        return;
-    }
-    push_place(out, place);
-    write!(
-        out,
-        r#" t="inlineStr" s="{style}"><is><t xml:space="preserve">"#
-    )
-    .expect("writing to a String cannot fail");
-    push_escaped(out, text);
-    out.push_str("</t></is></c>");
-}
-
-/// Appends a text as XML and a spreadsheet read it.
-fn push_escaped(out: &mut String, text: &str) {
-    let is_plain =
-        |byte: u8| matches!(byte, b' '..=b'~') && !matches!(byte, b'&' | b'<' | b'>' | b'_');
-    if text.len() <= CELL_MAX && text.bytes().all(is_plain) {
-        out.push_str(text);
-        return;
-    }
-    for (at, c) in text.char_indices().take(CELL_MAX) {
-        match c {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '\r' => out.push_str("&#13;"),
-            // The format reads _x0041_ as an A.
-            '_' if text[at..].starts_with("_x") => out.push_str("_x005F_"),
-            '\t' | '\n' => out.push(c),
-            // What no XML may hold, and what steers a terminal or a reader's eye.
-            c if c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}') => {}
-            c => out.push(c),
+impl Exceptions {
+    fn add<'a>(&mut self, cells: impl Iterator<Item = Cell<'a>>, most: u64) -> io::Result<()> {
+        self.listed += 1;
+        if self
+            .sheets
+            .last()
+            .is_some_and(|(rows, _)| rows + 1 == ROWS_MAX)
+        {
+            self.sheets.push((0, 0));
         }
+        let Some((rows, bytes)) = self.sheets.last_mut() else {
+            return Ok(());
+        };
+        *rows += 1;
+        // Below the header.
+        let number = *rows + 1;
+        match self.listed > most {
+            true => render_row(&mut self.line, number, [Cell::Heading(MORE)]),
+            false => render_row(&mut self.line, number, cells),
+        }
+        *bytes += self.line.len() as u64;
+        self.rendered.write_all(self.line.as_bytes())
     }
+
+    fn write(self, book: &mut workbook::Book<File>) -> io::Result<()> {
+        let mut rendered = self
+            .rendered
+            .into_inner()
+            .map_err(io::IntoInnerError::into_error)?;
+        rendered.rewind()?;
+        let mut rendered = BufReader::with_capacity(1 << 16, rendered);
+        for (number, (rows, bytes)) in (1..).zip(self.sheets) {
+            begin_list(book, "exceptions", number)?;
+            book.copy_rows(rows, &mut rendered.by_ref().take(bytes))?;
+        }
+        Ok(())
+    }
+}
+
+/// Begins a sheet of payments with its header; `number` counts those of its kind.
+fn begin_list(book: &mut workbook::Book<File>, kind: &str, number: u32) -> io::Result<()> {
+    let width = |name: &str| match name {
+        "line" | "attempts" | "state" => 10,
+        "payer_transaction_id" => 30,
+        "note" | "receiver_narration" | "status_description" => 40,
+        _ => 20,
+    };
+    let look = Look {
+        widths: COLUMNS.into_iter().map(width).collect(),
+        is_list: true,
+        amount: Some(AMOUNT),
+    };
+    match number {
+        1 => book.begin_sheet(kind, &look)?,
+        number => book.begin_sheet(&format!("{kind} {number}"), &look)?,
+    }
+    book.write_row(COLUMNS.map(Cell::Heading))
 }

@@ -36,6 +36,7 @@ pub(super) fn header(entries: &[Entry<'_>]) -> BatchHeader {
         }
     }
     BatchHeader {
+        lists_all: false,
         purpose: crate::ledger::Purpose::Gateway,
         name: BatchName::parse("payroll-2026-11").unwrap(),
         originator: Originator::parse("Acme Tea Estates").unwrap(),

@@ -72,12 +72,7 @@ fn files_are_for_their_owner_only_and_nothing_else_stays() {
     }
     assert_eq!(
         names(&dir),
-        [
-            "payments.csv",
-            "payments.xlsx",
-            "report.html",
-            "report.json"
-        ]
+        ["payments.csv", "report.html", "report.json", "report.xlsx"]
     );
 }
 

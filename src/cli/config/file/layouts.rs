@@ -15,7 +15,7 @@ use crate::intake::layout::{
     Condition, Decimal, EmptyAmount, Factor, FileKind, HeaderAt, Layout, Numbers, Place, Refusal,
     Source as Origin, Taken, Total,
 };
-use crate::intake::{Encoding, same_name};
+use crate::intake::{Encoding, Hiding, same_name};
 
 /// The layouts that come along. One that was ever released never changes: identifiers of rows without a reference rest on it.
 pub const BUILT_IN: [(&str, &str); 11] = [
@@ -66,13 +66,16 @@ pub const BUILT_IN: [(&str, &str); 11] = [
 ];
 
 /// What a layout's table may hold.
-const KEYS: [&str; 19] = [
+const KEYS: [&str; 22] = [
     "like",
     "format",
     "written_from",
     "header",
     "delimiter",
     "encoding",
+    "sheet",
+    "hidden",
+    "formulas",
     "decimal",
     "group",
     "amount_factor",
@@ -272,6 +275,9 @@ fn single(
             let expected = "utf-8, utf-16, windows-1252 or iso-8859-1";
             layout.encoding = Some(read.ok_or_else(|| refused(expected))?);
         }
+        "sheet" | "hidden" | "formulas" => {
+            of_sheet(key, text(source, header, key, value)?, layout).map_err(refused)?;
+        }
         "decimal" => {
             let expected = "\".\" or \",\"";
             let read = sign(&text(source, header, key, value)?, &Numbers::DECIMALS);
@@ -310,6 +316,21 @@ fn single(
                 }
             }
         }
+    }
+    Ok(())
+}
+
+/// Reads a key about workbooks; says what was expected.
+fn of_sheet(key: &str, said: String, layout: &mut Layout) -> Result<(), &'static str> {
+    match (key, said.as_str()) {
+        ("sheet", _) => layout.sheet = Some(said),
+        ("hidden", "include") => layout.hidden = Hiding::Included,
+        ("hidden", "skip") => layout.hidden = Hiding::Skipped,
+        ("hidden", "refuse") => layout.hidden = Hiding::Refused,
+        ("hidden", _) => return Err("one of \"refuse\", \"include\" and \"skip\""),
+        (_, "stored") => layout.stored_formulas = true,
+        (_, "refuse") => layout.stored_formulas = false,
+        _ => return Err("\"stored\" or \"refuse\""),
     }
     Ok(())
 }

@@ -6,6 +6,7 @@ use super::columns;
 use super::dialect;
 use super::document::Document;
 use super::entry::{Entry, entry, in_order, subtable, unknown};
+use super::files;
 use super::layouts;
 use super::service_table;
 use super::source::Source;
@@ -25,6 +26,7 @@ const TABLES: &[&str] = &[
     "services",
     "document_thresholds",
     "columns",
+    "files",
     "layouts",
     "status_codes",
     "post_codes",
@@ -59,6 +61,7 @@ impl Document {
                 "columns" => {
                     columns::read(source, subtable(source, name, value)?, &mut document)?;
                 }
+                "files" => files::read(source, subtable(source, name, value)?, &mut document)?,
                 "layouts" => {
                     document.layouts = layouts::read(source, subtable(source, name, value)?)?;
                 }

@@ -11,6 +11,9 @@ written_from = "a test"
 header = 4
 delimiter = "tab"
 encoding = "windows-1252"
+sheet = "June"
+hidden = "skip"
+formulas = "stored"
 decimal = ","
 group = "."
 amount_factor = "0.01"
@@ -55,6 +58,9 @@ fn a_layout_is_read_and_written_and_read_again() {
     let read = layout(WHOLE, "payroll-1");
     assert_eq!(read.header, HeaderAt::Row(4));
     assert_eq!(read.delimiter, Some(b'\t'));
+    assert_eq!(read.sheet.as_deref(), Some("June"));
+    assert_eq!(read.hidden, crate::intake::Hiding::Skipped);
+    assert!(read.stored_formulas);
     assert!(read.ignores_others);
     let names = read.source("customer_names").unwrap();
     let Taken::From { columns, with } = &names.taken else {

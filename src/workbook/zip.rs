@@ -15,7 +15,7 @@ const DATE: u16 = (1 << 5) | 1;
 
 /// A member that is finished.
 struct Member {
-    name: &'static str,
+    name: String,
     crc: u32,
     packed: u32,
     length: u32,
@@ -24,14 +24,14 @@ struct Member {
 
 /// The member that is being written.
 struct Open<W: Write> {
-    name: &'static str,
+    name: String,
     begins: u64,
     crc: Crc,
     deflate: DeflateEncoder<W>,
 }
 
 /// Writes members in the order in which they are begun.
-pub(in crate::report) struct Zip<W: Write + Seek> {
+pub(super) struct Zip<W: Write + Seek> {
     // Either the file itself, or the member that writes into it.
     idle: Option<W>,
     open: Option<Open<W>>,
@@ -43,7 +43,7 @@ fn too_large<T>(_: T) -> io::Error {
 }
 
 impl<W: Write + Seek> Zip<W> {
-    pub(in crate::report) fn new(out: W) -> Self {
+    pub(super) fn new(out: W) -> Self {
         Self {
             idle: Some(out),
             open: None,
@@ -52,12 +52,12 @@ impl<W: Write + Seek> Zip<W> {
     }
 
     /// Ends the member before, and begins the next one.
-    pub(in crate::report) fn begin(&mut self, name: &'static str) -> io::Result<()> {
+    pub(super) fn begin(&mut self, name: String) -> io::Result<()> {
         self.end()?;
         let mut out = self.idle.take().ok_or(io::ErrorKind::BrokenPipe)?;
         let begins = out.stream_position()?;
         // Sums and lengths are put there when they are known.
-        out.write_all(&head(name, 0, 0, 0))?;
+        out.write_all(&head(&name, 0, 0, 0))?;
         self.open = Some(Open {
             name,
             begins,
@@ -74,7 +74,7 @@ impl<W: Write + Seek> Zip<W> {
         let length = u32::try_from(open.deflate.total_in()).map_err(too_large)?;
         let mut out = open.deflate.finish()?;
         let ends = out.stream_position()?;
-        let packed = ends - open.begins - head(open.name, 0, 0, 0).len() as u64;
+        let packed = ends - open.begins - head(&open.name, 0, 0, 0).len() as u64;
         let member = Member {
             name: open.name,
             crc: open.crc.sum(),
@@ -83,7 +83,12 @@ impl<W: Write + Seek> Zip<W> {
             begins: u32::try_from(open.begins).map_err(too_large)?,
         };
         out.seek(SeekFrom::Start(open.begins))?;
-        out.write_all(&head(member.name, member.crc, member.packed, member.length))?;
+        out.write_all(&head(
+            &member.name,
+            member.crc,
+            member.packed,
+            member.length,
+        ))?;
         out.seek(SeekFrom::Start(ends))?;
         self.members.push(member);
         self.idle = Some(out);
@@ -91,7 +96,7 @@ impl<W: Write + Seek> Zip<W> {
     }
 
     /// Writes the directory of the members.
-    pub(in crate::report) fn finish(mut self) -> io::Result<()> {
+    pub(super) fn finish(mut self) -> io::Result<W> {
         self.end()?;
         let mut out = self.idle.take().ok_or(io::ErrorKind::BrokenPipe)?;
         let begins = u32::try_from(out.stream_position()?).map_err(too_large)?;
@@ -101,7 +106,7 @@ impl<W: Write + Seek> Zip<W> {
             directory.extend_from_slice(&VERSION.to_le_bytes());
             push_fields(
                 &mut directory,
-                member.name,
+                &member.name,
                 member.crc,
                 member.packed,
                 member.length,
@@ -120,7 +125,8 @@ impl<W: Write + Seek> Zip<W> {
         directory.extend_from_slice(&begins.to_le_bytes());
         directory.extend_from_slice(&[0; 2]);
         out.write_all(&directory)?;
-        out.flush()
+        out.flush()?;
+        Ok(out)
     }
 }
 

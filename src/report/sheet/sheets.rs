@@ -1,0 +1,220 @@
+//! The sheets of report.xlsx that are no lists of payments: what the batch adds up to, and what it can be proven by.
+
+use std::fs::File;
+use std::io;
+
+use crate::domain::{Currency, Timestamp};
+use crate::ledger::Purpose;
+use crate::report::fold::difference::Difference;
+use crate::report::fold::lane::Sum;
+use crate::report::fold::reconciliation::Reconciliation;
+use crate::report::rows::entry::{BatchHeader, StateName};
+use crate::workbook::{Book, Cell, Look};
+
+/// Writes rows of texts.
+struct Page<'a> {
+    book: &'a mut Book<File>,
+    is_empty: bool,
+}
+
+impl<'a> Page<'a> {
+    fn of(book: &'a mut Book<File>, name: &str, widths: &[u16]) -> io::Result<Self> {
+        let look = Look {
+            widths: widths.to_vec(),
+            ..Look::default()
+        };
+        book.begin_sheet(name, &look)?;
+        Ok(Self {
+            book,
+            is_empty: true,
+        })
+    }
+
+    fn texts(&mut self, cells: &[&str]) -> io::Result<()> {
+        self.is_empty = false;
+        self.book
+            .write_row(cells.iter().map(|cell| Cell::Text(cell)))
+    }
+
+    /// The name of what comes below, with an empty row in front.
+    fn title(&mut self, cells: &[&str]) -> io::Result<()> {
+        if !self.is_empty {
+            self.book.write_row([])?;
+        }
+        self.is_empty = false;
+        self.book
+            .write_row(cells.iter().map(|cell| Cell::Heading(cell)))
+    }
+
+    /// What a service comes to; beside it what was loaded, where that is said.
+    fn sums(
+        &mut self,
+        names: [&str; 2],
+        (found, loaded): (Sum, Option<Sum>),
+        currency: Currency,
+    ) -> io::Result<()> {
+        let decimals = currency.exponent();
+        let (count, amount) = told(found, decimals);
+        let loaded = loaded.map(|sum| told(sum, decimals));
+        let (of_loaded, amount_of_loaded) = match &loaded {
+            Some((count, amount)) => (count.as_str(), amount.as_str()),
+            None => ("", ""),
+        };
+        self.book.write_row([
+            Cell::Text(names[0]),
+            Cell::Text(names[1]),
+            Cell::Text(&count),
+            Cell::Amount(&amount, decimals),
+            Cell::Text(of_loaded),
+            Cell::Amount(amount_of_loaded, decimals),
+            Cell::Text(currency.code()),
+        ])
+    }
+}
+
+fn told(sum: Sum, decimals: u8) -> (String, String) {
+    (sum.count.to_string(), decimal(sum.minor, decimals))
+}
+
+/// Writes an amount of minor units.
+fn decimal(minor: i128, decimals: u8) -> String {
+    let digits = format!("{:0>1$}", minor.unsigned_abs(), usize::from(decimals) + 1);
+    let (whole, part) = digits.split_at(digits.len() - usize::from(decimals));
+    let sign = if minor < 0 { "-" } else { "" };
+    match part {
+        "" => format!("{sign}{whole}"),
+        part => format!("{sign}{whole}.{part}"),
+    }
+}
+
+/// Writes what the batch adds up to, and how that compares with what was loaded.
+pub(super) fn summary(
+    book: &mut Book<File>,
+    header: &BatchHeader,
+    reconciliation: &Reconciliation,
+) -> io::Result<()> {
+    let mut page = Page::of(book, "summary", &[28, 22, 14, 20, 14, 20, 14, 20])?;
+    let yes = |is: bool| if is { "yes" } else { "no" };
+    page.title(&["Batch", header.name.as_str()])?;
+    page.texts(&["Originator", header.originator.as_str()])?;
+    page.texts(&["Gateway", &header.gateway])?;
+    let purpose = match header.purpose {
+        Purpose::Rehearsal => "rehearsal: no money has moved",
+        Purpose::Gateway => "gateway",
+        Purpose::Unknown => "not known",
+    };
+    page.texts(&["Loaded for", purpose])?;
+    page.texts(&["First loaded", &header.created_at.to_string()])?;
+    page.texts(&["Finished", yes(reconciliation.finished())])?;
+    page.texts(&["Adds up", yes(reconciliation.adds_up())])?;
+    for difference in reconciliation.differences() {
+        page.texts(&["Difference", &Difference::to_string(&difference)])?;
+    }
+    if header.paid_twice_count > 0 {
+        page.texts(&["Rows paid twice", &header.paid_twice_count.to_string()])?;
+        for row in &header.paid_twice {
+            page.texts(&["Paid twice", &row.sentence()])?;
+        }
+    }
+    totals(&mut page, reconciliation)
+}
+
+/// Writes what each service comes to, in all and by state, beside what was loaded; then what is not paid, by status code.
+fn totals(page: &mut Page<'_>, reconciliation: &Reconciliation) -> io::Result<()> {
+    page.title(&[
+        "Service",
+        "State",
+        "Payments",
+        "Amount",
+        "Loaded",
+        "Loaded amount",
+        "Currency",
+    ])?;
+    for (service, currency, lane) in reconciliation.lanes() {
+        let all = (lane.found(), Some(lane.control));
+        page.sums([service, "all"], all, currency)?;
+        for state in StateName::ALL {
+            let sum = lane.state(state);
+            if sum.count > 0 {
+                page.sums([service, state.as_str()], (sum, None), currency)?;
+            }
+        }
+    }
+    page.title(&[
+        "Not paid",
+        "Status code",
+        "Payments",
+        "Amounts",
+        "Description",
+    ])?;
+    for (state, code, group) in reconciliation.exceptions() {
+        let code = code.map_or_else(String::new, |code| code.to_string());
+        let amounts: Vec<String> = group
+            .amounts
+            .decimals()
+            .into_iter()
+            .map(|(currency, amount)| format!("{currency} {amount}"))
+            .collect();
+        page.texts(&[
+            state.as_str(),
+            &code,
+            &group.count.to_string(),
+            &amounts.join(", "),
+            &group.description,
+        ])?;
+    }
+    Ok(())
+}
+
+/// Writes where the batch comes from, who did what, and by which hash all of it is proven.
+pub(super) fn evidence(book: &mut Book<File>, header: &BatchHeader) -> io::Result<()> {
+    let mut page = Page::of(book, "evidence", &[28, 30, 30, 40, 40])?;
+    let at = |at: Timestamp| at.to_string();
+    page.title(&["Evidence", "Rows", "Head"])?;
+    page.texts(&[
+        "chain of the batch",
+        &header.evidence_rows.to_string(),
+        &header.evidence_head,
+    ])?;
+    page.title(&["Loaded file", "At", "Digest"])?;
+    for load in &header.loads {
+        page.texts(&[load.file_name(), &at(load.loaded_at), &load.digest])?;
+    }
+    page.title(&["Act", "At", "By", "About", "Reason"])?;
+    for deed in &header.people {
+        page.texts(&[
+            deed.act.as_str(),
+            &at(deed.at),
+            &deed.by.to_string(),
+            deed.about.as_deref().unwrap_or_default(),
+            deed.reason.as_deref().unwrap_or_default(),
+        ])?;
+    }
+    if !header.statements.is_empty() {
+        page.title(&["Statement", "At", "Digest"])?;
+        for stated in &header.statements {
+            let of = |name: &str| stated.summary[name].as_str().unwrap_or_default();
+            page.texts(&[of("source"), &at(stated.at), of("digest")])?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn amounts_have_the_decimals_of_their_currency() {
+        for (minor, decimals, written) in [
+            (0, 2, "0.00"),
+            (5, 2, "0.05"),
+            (-5, 2, "-0.05"),
+            (150_050, 2, "1500.50"),
+            (1500, 0, "1500"),
+            (-1500, 3, "-1.500"),
+        ] {
+            assert_eq!(decimal(minor, decimals), written);
+        }
+    }
+}
