@@ -62,9 +62,7 @@ fn second_post_text(at: &str, check: Option<DuplicateCheck>) -> String {
 fn one(session: &Session, reader: &Reader, batch: &BatchName) -> Result<ExitStatus, Error> {
     let standing = reader.snapshot(batch)?.standing()?;
     if session.common.json {
-        let mut value = with_missed(reader, to_json(batch, &standing))?;
-        value["scheduled"] = scheduled_json(reader.snapshot(batch)?.scheduled(Timestamp::now())?);
-        output::json(&value);
+        output::json(&whole(reader, batch, &standing)?);
     } else {
         if standing.purpose == Purpose::Rehearsal {
             output::line(REHEARSAL);
@@ -137,7 +135,7 @@ fn all(session: &Session, reader: &Reader) -> Result<ExitStatus, Error> {
     if session.common.json {
         let standings = standings
             .iter()
-            .map(|(batch, standing)| with_missed(reader, to_json(batch, standing)));
+            .map(|(batch, standing)| whole(reader, batch, standing));
         output::json(&standings.collect::<Result<_, _>>()?);
         return Ok(ExitStatus::Done);
     }
@@ -223,6 +221,13 @@ fn scheduled_json(scheduled: Scheduled) -> Value {
         None => [None, None],
     };
     json!({"count": scheduled.count, "first": first, "last": last})
+}
+
+/// Returns the standing of a batch with what waits for its time, and what the journal may have missed.
+fn whole(reader: &Reader, batch: &BatchName, standing: &Standing) -> Result<Value, Error> {
+    let mut value = with_missed(reader, to_json(batch, standing))?;
+    value["scheduled"] = scheduled_json(reader.snapshot(batch)?.scheduled(Timestamp::now())?);
+    Ok(value)
 }
 
 /// Adds what the journal may have missed.
