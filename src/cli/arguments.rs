@@ -342,7 +342,7 @@ pub(super) struct ReportArguments {
     /// Folder of the report
     #[arg(long, value_name = "DIR")]
     pub out: PathBuf,
-    /// List every payment in report.xlsx, however many there are: a million take half a minute
+    /// List every payment in report.xlsx, however many there are: a million take ten seconds more
     #[arg(long)]
     pub all_rows: bool,
 }
