@@ -354,7 +354,7 @@ pub(super) struct ReportArguments {
     /// Also, or instead of it: the payments as a bank's notification of debits (camt.054)
     #[arg(long, value_name = "FILE")]
     pub camt054: Option<PathBuf>,
-    /// List every payment in report.xlsx, however many there are: a million take half a minute
+    /// List every payment in report.xlsx, however many there are
     #[arg(long, requires = "out")]
     pub all_rows: bool,
 }

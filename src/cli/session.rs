@@ -8,7 +8,7 @@ use super::actor::actor;
 use super::arguments::{Common, NameArguments};
 use super::config::{Settings, Sources};
 use crate::cli::terminal::output;
-use crate::domain::{BatchName, PayerTransactionId};
+use crate::domain::{BatchName, PayerTransactionId, WireZone};
 use crate::journal::Journal;
 use crate::ledger::Purpose;
 use crate::ledger::names::{By, PaymentName};
@@ -20,6 +20,13 @@ pub(super) struct Session {
 }
 
 impl Session {
+    /// The zone of the profile; universal time without one.
+    pub(super) fn zone(&self, rehearsal: bool) -> WireZone {
+        let settings = self.settings(rehearsal, Vec::new()).ok();
+        let zone = settings.and_then(|settings| settings.profile.time_zone);
+        zone.unwrap_or_else(WireZone::utc)
+    }
+
     pub(super) fn new(common: Common) -> Self {
         Self { common }
     }

@@ -131,13 +131,6 @@ fn all() -> Vec<Key> {
     )];
     operations(&mut keys);
     keys.push(key(
-        "operations.absent",
-        Kind::Texts,
-        &[],
-        Affects::Nothing,
-        "Operations that this gateway does not have: bill, float, account. They are never asked for.",
-    ));
-    keys.push(key(
         "envelope.country_code",
         Kind::Word(&["row", "profile"]),
         &["row"],
@@ -227,6 +220,13 @@ fn is_of_posts(name: &str) -> bool {
 }
 
 fn operations(keys: &mut Vec<Key>) {
+    keys.push(key(
+        "operations.absent",
+        Kind::Texts,
+        &[],
+        Affects::Nothing,
+        "Operations that this gateway does not have: bill, float, account. They are never asked for.",
+    ));
     for (_, operation, function) in Operation::ALL {
         let name = |last: &str| format!("operations.{operation}.{last}");
         let defined = |last: &str, kind, default: &str, doc| Key {

@@ -179,7 +179,7 @@ fn styles() -> String {
     }
     let (of_own, of_all) = (own - OWN_FORMATS, 3 + DECIMALS_MAX + 1);
     format!(
-        r#"{XML}<styleSheet xmlns="{MAIN}"><numFmts count="{of_own}">{formats}</numFmts><fonts count="2"><font/><font><b/></font></fonts><fills count="2"><fill><patternFill patternType="none"/></fill><fill><patternFill patternType="gray125"/></fill></fills><borders count="1"><border/></borders><cellStyleXfs count="1"><xf/></cellStyleXfs><cellXfs count="{of_all}"><xf numFmtId="0"/><xf numFmtId="49" fontId="1" applyFont="1" applyNumberFormat="1"/><xf numFmtId="49" applyNumberFormat="1"/>{amounts}</cellXfs></styleSheet>"#
+        r#"{XML}<styleSheet xmlns="{MAIN}"><numFmts count="{of_own}">{formats}</numFmts><fonts count="2"><font/><font><b/></font></fonts><fills count="2"><fill><patternFill patternType="none"/></fill><fill><patternFill patternType="gray125"/></fill></fills><borders count="1"><border/></borders><cellStyleXfs count="1"><xf/></cellStyleXfs><cellXfs count="{of_all}"><xf numFmtId="0"/><xf numFmtId="49" fontId="1" applyFont="1" applyNumberFormat="1"/><xf numFmtId="49" applyNumberFormat="1"/>{amounts}</cellXfs><cellStyles count="1"><cellStyle name="Normal" xfId="0" builtinId="0"/></cellStyles></styleSheet>"#
     )
 }
 

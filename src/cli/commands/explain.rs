@@ -2,7 +2,6 @@
 
 use serde_json::json;
 
-use super::report;
 use super::report::Kinds;
 use super::status;
 use crate::cli::Error;
@@ -36,7 +35,7 @@ pub(in crate::cli) fn explain(
     };
     let snapshot = reader.snapshot(&batch)?;
     let purpose = snapshot.standing()?.purpose;
-    let zone = report::zone(session, purpose == Purpose::Rehearsal);
+    let zone = session.zone(purpose == Purpose::Rehearsal);
     let unpriced = match snapshot.find_unpriced(&name) {
         Err(error @ journal::Error::UnknownPayment { .. }) => {
             // What was set aside is no payment.

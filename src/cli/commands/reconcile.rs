@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 
-use super::report;
 use super::settled::{Proposed, Settled, settle};
 use crate::cli::Error;
 use crate::cli::arguments::ReconcileArguments;
@@ -39,7 +38,7 @@ pub(in crate::cli) async fn reconcile(
         findings: arguments.findings.clone(),
         journal: session.journal_path().to_owned(),
         batch: batch.clone(),
-        zones: [false, true].map(|rehearsal| report::zone(session, rehearsal)),
+        zones: [false, true].map(|rehearsal| session.zone(rehearsal)),
     };
     let found = tokio::task::spawn_blocking(move || work.carry_out())
         .await

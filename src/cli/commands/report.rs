@@ -96,7 +96,7 @@ pub(in crate::cli) async fn write(
     let (batch, out) = (batch.clone(), out.to_owned());
     let kinds = Kinds::of(session);
     let quiet = session.common.quiet;
-    let zones = [false, true].map(|rehearsal| zone(session, rehearsal));
+    let zones = [false, true].map(|rehearsal| session.zone(rehearsal));
     tokio::task::spawn_blocking(move || {
         let reader = Reader::open(&journal)?;
         let snapshot = reader.snapshot(&batch)?;
@@ -178,13 +178,6 @@ fn add_all(
             }
         }
     })
-}
-
-/// The zone of the profile; universal time without one.
-pub(in crate::cli) fn zone(session: &Session, rehearsal: bool) -> WireZone {
-    let settings = session.settings(rehearsal, Vec::new()).ok();
-    let zone = settings.and_then(|settings| settings.profile.time_zone);
-    zone.unwrap_or_else(WireZone::utc)
 }
 
 /// What the services of the configuration sell. A report asks for no configuration: without one, nothing is known.

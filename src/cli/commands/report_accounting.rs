@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write as _;
 use std::path::Path;
 
-use super::report::zone;
 use crate::cli::Error;
 use crate::cli::files::own_file::{self, Staged, unwritable};
 use crate::cli::session::Session;
@@ -98,7 +97,7 @@ pub(in crate::cli) fn write(
     let books = Books {
         snapshot: &snapshot,
         record: &record,
-        zone: zone(session, false),
+        zone: session.zone(false),
         file,
     };
     let (paid, charges) = match form {

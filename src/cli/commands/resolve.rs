@@ -1,6 +1,5 @@
 //! `resolve`: an operator's decision about one payment.
 
-use super::report;
 use super::sandbox;
 use crate::cli::Error;
 use crate::cli::arguments::ResolveArguments;
@@ -429,7 +428,7 @@ impl Order<'_> {
     fn told_time(&self, refusal: &Refusal) -> String {
         match refusal {
             Refusal::TooEarlyForNotFound(from) | Refusal::TooEarly(_, from) => {
-                report::zone(self.session, self.sandbox).format_named(*from)
+                self.session.zone(self.sandbox).format_named(*from)
             }
             _ => String::new(),
         }

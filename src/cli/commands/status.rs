@@ -4,7 +4,6 @@ use serde_json::{Map, Value, json};
 
 use super::bills::unpriced_text;
 use super::recover;
-use super::report;
 use super::verify::head_json;
 use crate::cli::Error;
 use crate::cli::arguments::StatusArguments;
@@ -68,7 +67,7 @@ fn one(session: &Session, reader: &Reader, batch: &BatchName) -> Result<ExitStat
             output::line(REHEARSAL);
         }
         if let Some((at, check)) = reader.snapshot(batch)?.second_post()? {
-            let zone = report::zone(session, standing.purpose == Purpose::Rehearsal);
+            let zone = session.zone(standing.purpose == Purpose::Rehearsal);
             output::line(&second_post_text(&zone.format_named(at), check));
         }
         for row in &standing.paid_twice {
@@ -107,7 +106,7 @@ fn one(session: &Session, reader: &Reader, batch: &BatchName) -> Result<ExitStat
             });
         }
         let scheduled = reader.snapshot(batch)?.scheduled(Timestamp::now())?;
-        let zone = report::zone(session, standing.purpose == Purpose::Rehearsal);
+        let zone = session.zone(standing.purpose == Purpose::Rehearsal);
         if let Some(text) = waiting::scheduled_text(scheduled, &zone) {
             output::line(&text);
         }

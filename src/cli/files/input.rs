@@ -121,17 +121,7 @@ impl Input {
         plain: Option<Plain>,
     ) -> Result<Self, Error> {
         let layout = layout.map(Arc::new);
-        let encoding = match &arguments.encoding {
-            Some(name) => Encoding::from_name(name).ok_or_else(|| {
-                Error::refused(format!(
-                    "--encoding {name}: expected utf-8, utf-16, windows-1252 or iso-8859-1"
-                ))
-            })?,
-            None => {
-                let said = layout.as_ref().and_then(|layout| layout.encoding);
-                said.unwrap_or_default()
-            }
-        };
+        let encoding = encoding(arguments, layout.as_deref())?;
         let sheet = sheet_options(arguments, layout.as_deref())?;
         let format = match &arguments.format {
             Some(name) => Some(Format::from_name(name).ok_or_else(|| {
@@ -476,6 +466,20 @@ fn open_rows(
     match is_workbook {
         true => Reader::open_workbook(file, options, Arc::clone(rules)),
         false => Reader::open(file, options, Arc::clone(rules)),
+    }
+}
+
+/// Returns the encoding that a flag names, else the layout's.
+fn encoding(arguments: &FileArguments, layout: Option<&Layout>) -> Result<Encoding, Error> {
+    match &arguments.encoding {
+        Some(name) => Encoding::from_name(name).ok_or_else(|| {
+            Error::refused(format!(
+                "--encoding {name}: expected utf-8, utf-16, windows-1252 or iso-8859-1"
+            ))
+        }),
+        None => Ok(layout
+            .and_then(|layout| layout.encoding)
+            .unwrap_or_default()),
     }
 }
 

@@ -16,6 +16,7 @@ use crate::cli::files::failed_rows;
 use crate::cli::terminal::output;
 use crate::cli::words::ended;
 use crate::cli::words::hints;
+use crate::cli::words::no_entry;
 use crate::cli::words::waiting;
 use crate::domain::{BatchName, PayerTransactionId, Timestamp};
 use crate::engine::Ending;
@@ -131,7 +132,7 @@ impl Examples {
             State::Conflict,
         ])?;
         let has_no_entry = match open {
-            Some(id) => hints::has_no_entry(&snapshot, id)?,
+            Some(id) => no_entry::is_so(&snapshot, id)?,
             None => false,
         };
         Ok(Self {
@@ -147,7 +148,7 @@ impl Examples {
                 _ => journal.batches_lost().await?,
             },
             scheduled: {
-                let zone = report::zone(session, standing.purpose == Purpose::Rehearsal);
+                let zone = session.zone(standing.purpose == Purpose::Rehearsal);
                 waiting::scheduled_text(snapshot.scheduled(Timestamp::now())?, &zone)
             },
         })
@@ -408,7 +409,7 @@ fn verdict(
     output::complain(if failed { "error" } else { "warning" }, &why);
     output::complain("hint", &next);
     if examples.has_no_entry {
-        output::complain("hint", hints::NO_ENTRY);
+        output::complain("hint", no_entry::HINT);
     }
     verdict
 }

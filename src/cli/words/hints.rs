@@ -1,30 +1,6 @@
 //! What to do about a refusal of the journal that knows which batch or payment it is about: commands that can be typed as they stand.
 
-use crate::cli::Error as CliError;
-use crate::domain::PayerTransactionId;
-use crate::journal::{Error, Snapshot};
-
-/// What may be wrong where the gateway answers about nobody.
-pub(in crate::cli) const NO_ENTRY: &str = "the gateway's answers have no entry about the payments that they were asked about. It may need \
-    something in the question that the dialect does not send or sends otherwise: [headers], [header_files], [operations.status]; or its \
-    replies call results, payerTransactionID or statusCode otherwise: [members]. `disburse explain` shows what it answered, and `disburse probe` asks";
-
-/// Returns whether the last answers about a payment had no entry about it.
-pub(in crate::cli) fn has_no_entry(
-    snapshot: &Snapshot<'_>,
-    id: PayerTransactionId,
-) -> Result<bool, CliError> {
-    const ENOUGH: usize = 2;
-    const LATEST: usize = 12;
-    let Some(record) = snapshot.find(id.as_str())?.into_iter().next() else {
-        return Ok(false);
-    };
-    let trail = snapshot.trail(record.seq)?;
-    let says = |detail: &str| detail.contains("no entry about this identifier");
-    let latest = trail.iter().rev().take(LATEST);
-    let without = latest.filter(|entry| entry.detail.as_deref().is_some_and(says));
-    Ok(without.count() >= ENOUGH)
-}
+use crate::journal::Error;
 
 /// Returns what to do, where the error names what the command is about.
 pub(in crate::cli) fn named(error: &Error) -> Option<String> {

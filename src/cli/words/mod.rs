@@ -6,6 +6,7 @@ pub(super) mod found;
 pub(super) mod hints;
 pub(super) mod history;
 pub(super) mod mistakes;
+pub(super) mod no_entry;
 pub(super) mod people;
 pub(super) mod probe;
 pub(super) mod refused;
