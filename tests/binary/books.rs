@@ -13,7 +13,7 @@ fn paid(faults: &str) -> (World, Vec<Row>, u64) {
     world.write_rows("batch.csv", &rows);
     world.until_finished(&PAY);
     let once = sandbox.ledger().executed_once;
-    (world, rows, u64::try_from(once).unwrap())
+    (world, rows, once)
 }
 
 fn with_accounts(world: &World) {
