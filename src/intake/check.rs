@@ -169,6 +169,7 @@ impl Checker {
 
         self.times(layout, record, &mut recipient, &mut found);
         let place = (layout, record);
+        self.country_form(country, &mut found);
         self.wire_form(place, service.as_ref(), money, &recipient, &mut found);
         match (service, stated, country, recipient.msisdn) {
             (Some(service), Some(stated), Some(country), Some(msisdn)) if found.is_clean() => {
@@ -283,6 +284,21 @@ impl Checker {
             self.odd_accounts.add(found.line());
         } else {
             found.cell(field, cause, account);
+        }
+    }
+
+    /// Refuses a row of a country that no post would name.
+    fn country_form(&self, country: Option<Country>, found: &mut Findings) {
+        let only = self.rules.wire.only_country;
+        if let (Some(only), Some(country)) = (only, country)
+            && only != country
+        {
+            let message = format!(
+                "expected {}: this gateway is told the country of no row, and would take it for that of the profile; found {}",
+                only.code(),
+                country.code()
+            );
+            found.add(Field::CountryCode, message);
         }
     }
 

@@ -65,6 +65,8 @@ pub struct WireRules {
     pub extra_types: BTreeMap<String, ExtraType>,
     /// Further names of members of `extraData` that the program writes, in small letters.
     pub own_members: BTreeSet<String>,
+    /// The only country that rows may name: posts tell the gateway of no other one.
+    pub only_country: Option<Country>,
     /// Members that posts leave out, as the document writes them.
     pub left_out: BTreeSet<String>,
     /// Members of `extraData` that a payment to a bank may lack, as the document writes them.

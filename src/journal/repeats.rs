@@ -15,6 +15,8 @@ pub struct RepeatPlan {
     pub terms: TermsByService,
     /// The digest of the very list of repeats that a person allows.
     pub allowed: Option<String>,
+    /// How replies are read by the configuration in force: what another reading called failed may be paid by this one.
+    pub reading: Option<String>,
     /// The journal whose loads are on record, where that is not the one that is loaded into.
     pub record: Option<PathBuf>,
 }

@@ -359,9 +359,12 @@ fn is_same_number(was: &str, is: &str) -> bool {
 
 /// Returns whether a time is the one that is kept for what was written: a day is kept as its beginning, and a time with its offset.
 fn is_same_time(was: &str, is: &str) -> bool {
+    let is_time = was.contains('T');
     let rest = is.strip_prefix(was).filter(|_| !was.is_empty());
     rest.is_some_and(|rest| {
-        rest.is_empty() || rest.starts_with(['+', '-']) || rest.starts_with("T00:00:00")
+        rest.is_empty()
+            || is_time && rest.starts_with(['+', '-'])
+            || !is_time && rest.starts_with("T00:00:00")
     })
 }
 

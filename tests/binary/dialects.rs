@@ -452,3 +452,22 @@ fn another_key_is_another_account_until_the_gateway_shows_that_it_is_the_same() 
     world.expect(0, &moved);
     world.expect(0, &["verify", "b"]);
 }
+
+#[test]
+fn a_row_of_a_country_that_no_post_names_is_refused() {
+    let world = World::new(&Setup::default());
+    world.write(
+        "batch.csv",
+        "reference,msisdn,amount,service_code,country_code\nR1,256772345678,100,B2C_MPESA,UG\n",
+    );
+    let profile = world.read("disburse.toml");
+    let one = profile.replacen("username", "dialect = \"one.toml\"\nusername", 1);
+    world.write("disburse.toml", &one);
+    world.write(
+        "one.toml",
+        "written_from = \"a test\"\n[envelope]\ncountry_code = \"profile\"\n[posts]\nleft_out = [\"countryCode\"]\n",
+    );
+    let refused = world.disburse(&["check", "batch.csv"]);
+    assert_ne!(refused.code, Some(0), "{refused:?}");
+    refused.says("told the country of no row");
+}

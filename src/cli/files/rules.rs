@@ -8,7 +8,7 @@ use super::open::open;
 use crate::cli::Error;
 use crate::cli::config::Settings;
 use crate::dialect::OWN_EXTRA;
-use crate::domain::{BANK_MEMBERS, Msisdn, ServiceCode};
+use crate::domain::{BANK_MEMBERS, Country, Msisdn, ServiceCode};
 use crate::intake::{BankDirectory, Documents, Rules, ServiceRule, WireRules};
 
 /// The rules of the configuration, as intake takes them, for a file that lies in `folder`.
@@ -57,6 +57,15 @@ fn bank_msisdn(settings: &Settings) -> Result<Option<Msisdn>, Error> {
     }
 }
 
+/// Returns the country of all rows where neither the envelope nor the packet names that of a row.
+pub(in crate::cli) fn only_country(settings: &Settings) -> Option<Country> {
+    let dialect = &settings.dialect.dialect;
+    let is_told = dialect.country_of_row || dialect.writes("countryCode");
+    (!is_told)
+        .then_some(settings.profile.country_code)
+        .flatten()
+}
+
 /// What the dialect of the gateway asks of rows.
 fn wire(settings: &Settings) -> WireRules {
     let dialect = &settings.dialect.dialect;
@@ -65,6 +74,7 @@ fn wire(settings: &Settings) -> WireRules {
     WireRules {
         decimals: dialect.decimals.clone(),
         extra_types: dialect.extra_types.clone(),
+        only_country: only_country(settings),
         left_out: dialect.left_out.clone(),
         own_members: renamed.map(|(_, theirs)| theirs.to_lowercase()).collect(),
         optional_bank_members: BANK_MEMBERS

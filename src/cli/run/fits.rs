@@ -4,6 +4,7 @@ use std::ops::ControlFlow;
 
 use super::super::Error;
 use super::job::Job;
+use crate::cli::files::rules::only_country;
 use crate::cli::terminal::output;
 use crate::gateway::wire::misfit;
 use crate::journal::Reader;
@@ -20,12 +21,22 @@ impl Job<'_> {
         }
         let (path, batch) = (self.journal.path().to_owned(), self.batch.clone());
         let dialect = self.settings.dialect.dialect.clone();
+        let only = only_country(self.settings);
         let found = tokio::task::spawn_blocking(move || -> Result<_, Error> {
             let (mut named, mut count) = (Vec::new(), 0_u64);
             Reader::open(&path)?
                 .snapshot(&batch)?
                 .each_ready(|payment| {
-                    if let Some(why) = misfit(payment, &dialect) {
+                    let country = payment.instruction.country;
+                    let is_told = only.is_none_or(|only| only == country);
+                    let why = match is_told {
+                        true => misfit(payment, &dialect),
+                        false => Some(format!(
+                            "its country {} would be told to nobody",
+                            country.code()
+                        )),
+                    };
+                    if let Some(why) = why {
                         count += 1;
                         if named.len() < SHOWN {
                             let reference = payment.instruction.reference.as_ref();

@@ -13,6 +13,7 @@ use crate::cli::commands::sandbox;
 use crate::cli::commands::status;
 use crate::cli::commands::verify;
 use crate::cli::files::failed_rows;
+use crate::cli::gateway;
 use crate::cli::terminal::output;
 use crate::cli::words::ended;
 use crate::cli::words::hints;
@@ -84,13 +85,34 @@ pub(super) async fn conclude(
         _ => {}
     }
     let examples = Examples::of(session, journal, batch, &standing).await?;
-    Ok(verdict(
-        batch,
-        outcome,
-        &standing,
-        &examples,
-        out.as_deref(),
-    ))
+    let verdict = verdict(batch, outcome, &standing, &examples, out.as_deref());
+    if standing.of(State::InDoubt).count > 0 && words_wait(session, journal, &standing).await? {
+        output::complain(
+            "hint",
+            "this dialect's words for \"not found\" (replies.not_found_description) do not count yet, so that asking on may change nothing: \
+             `disburse probe --pay FILE` shows whether the gateway refuses an identifier that it has; then they do",
+        );
+    }
+    Ok(verdict)
+}
+
+/// Returns whether the dialect has words for "not found" that wait for a probe.
+async fn words_wait(
+    session: &Session,
+    journal: &Journal,
+    standing: &Standing,
+) -> Result<bool, Error> {
+    if standing.purpose == Purpose::Rehearsal {
+        return Ok(false);
+    }
+    let settings = session.settings(false, Vec::new())?;
+    if settings.dialect.dialect.replies.not_found_words.is_none() {
+        return Ok(false);
+    }
+    let probe = journal
+        .duplicate_probe(gateway::home(&settings, None)?)
+        .await?;
+    Ok(!gateway::words_count(&settings, probe.as_ref()))
 }
 
 /// What the hints name, so that their commands can be typed as they stand.

@@ -7,6 +7,7 @@ use crate::cli::terminal::output;
 use crate::journal::{ALIKE_MAX, Alike, AlikeKind, RepeatPlan, RepeatedLoad, Repeats};
 use crate::ledger::Became;
 use crate::ledger::payer::{Back, CameBack};
+use crate::ledger::pin::READ_AS_DOCUMENT;
 use crate::ledger::repeats::{Terms, TermsByService};
 
 /// Returns what is a repeat by the configuration.
@@ -36,8 +37,14 @@ pub(in crate::cli) fn plan(
     (!sandbox).then(|| RepeatPlan {
         terms: terms(settings),
         allowed: allowed.map(|digest| digest.trim().to_ascii_lowercase()),
+        reading: Some(reading(settings)),
         record: None,
     })
+}
+
+fn reading(settings: &Settings) -> String {
+    let digest = settings.dialect.dialect.reading_digest();
+    digest.unwrap_or_else(|| READ_AS_DOCUMENT.to_owned())
 }
 
 /// The same of a retry. A journal can be worked on where no configuration is; then a repeat is what it is by default.

@@ -48,7 +48,14 @@ fn with_callbacks(document: &Value) -> Value {
 fn requiring(document: &Value, schema: &str, inner: &str, name: &str) -> Value {
     let mut altered = document.clone();
     let at = format!("/components/schemas/{schema}{inner}/required");
-    let required = altered.pointer_mut(&at).unwrap().as_array_mut().unwrap();
+    // A dialect may call the list of packets otherwise.
+    let renamed = at.replace("/packet/items", "/items/items");
+    let place = match altered.pointer(&at) {
+        Some(_) => at,
+        None => renamed,
+    };
+    let required = altered.pointer_mut(&place).unwrap();
+    let required = required.as_array_mut().unwrap();
     required.push(name.into());
     altered
 }

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use disburse::domain::PayerTransactionId;
-use disburse::journal::{Home, RunTerms, RunToken};
+use disburse::domain::{BatchName, PayerTransactionId};
+use disburse::journal::{Home, LoadPlan, LoadRefusal, Loaded, RepeatPlan, RunTerms, RunToken};
 use disburse::lifecycle::{Class, Event, State};
 
 use crate::fold::assert_evidence_adds_up;
@@ -109,4 +109,35 @@ async fn what_was_not_found_in_the_old_reading_is_asked_about_before_it_is_poste
     assert!(world.claim(token, 9, 122).await.is_empty());
     assert_eq!(asked(&world, 123).await, [world.identifiers()[0]]);
     assert_proven(&world);
+}
+
+#[tokio::test]
+async fn a_like_row_elsewhere_is_not_excused_by_a_failure_that_another_reading_found() {
+    let (world, seq) = lost().await;
+    world
+        .record(vec![finding(seq, answer(Class::Failed, 141))], 4)
+        .await;
+    let again = |name: &str, reading: &str| LoadPlan {
+        batch: BatchName::parse(name).unwrap(),
+        source: format!("{name}.csv"),
+        now: at(100),
+        repeats: Some(RepeatPlan {
+            reading: Some(reading.to_owned()),
+            ..RepeatPlan::default()
+        }),
+        ..plan()
+    };
+    let refused = world.load(again("again", "mended"), rows(1..=1)).await;
+    assert!(
+        matches!(
+            refused,
+            Loaded::Refused(LoadRefusal::BadRows {
+                repeats: Some(_),
+                ..
+            })
+        ),
+        "{refused:?}"
+    );
+    let loaded = world.load(again("once", "document"), rows(1..=1)).await;
+    assert!(matches!(loaded, Loaded::New(_)), "{loaded:?}");
 }

@@ -89,7 +89,7 @@ impl<'a> Anew<'a> {
             key,
             loads: loads_on_record(c, plan, (key, which), now)?,
             has_open: has_open(c)?,
-            vouched: Vouched::default(),
+            vouched: Vouched::read_as(plan.reading.as_deref()),
             now,
             batch_id,
             namesakes: OnceCell::new(),

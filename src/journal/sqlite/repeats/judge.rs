@@ -170,7 +170,7 @@ impl Load<'_> {
             found: Found::begin(self.c)?,
             alike: Counted::default(),
             through: Counted::default(),
-            vouched: Vouched::default(),
+            vouched: Vouched::read_as(plan.reading.as_deref()),
             has_set_aside,
         };
         let recorded_open = has_open(record)?;
@@ -472,7 +472,8 @@ impl Load<'_> {
     /// Makes an error of every row that repeats another one.
     fn refuse_repeats(&mut self, record: &Connection, sorted: &mut Sorted) -> Result<(), Error> {
         let mut after = self.base;
-        let vouched = Vouched::default();
+        let plan = self.plan.repeats.as_ref();
+        let vouched = Vouched::read_as(plan.and_then(|plan| plan.reading.as_deref()));
         loop {
             // The newest load that has the debt; read in pages, as rows are removed meanwhile.
             let page: Vec<(i64, i64, i64)> = self

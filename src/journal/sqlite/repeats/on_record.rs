@@ -117,6 +117,9 @@ pub(in crate::journal::sqlite) fn other(
     }))
 }
 
+/// What is said of a failure that another reading of replies found.
+const READ_OTHERWISE: &str = "not certain to be unpaid: replies about its batch were read by another dialect than the one in force, by which it may be paid";
+
 /// Returns where a row stands by all its generations, and the words for it.
 fn standing_of_row(
     c: &Connection,
@@ -148,7 +151,13 @@ fn standing_of_row(
         })
         .collect::<Result<_, Error>>()?;
     let states = states(members);
-    let standing = Standing::of_row(standings);
+    let has_failed = members
+        .iter()
+        .any(|member| member.life.state == State::Failed && member.life.code.is_some());
+    let standing = match has_failed && vouched.is_read_otherwise(c, seq)? {
+        true => return Ok((Standing::Unfinished, READ_OTHERWISE)),
+        false => Standing::of_row(standings),
+    };
     let state = states[stands_for(&states)];
     let is_unpaid = matches!(state, State::Failed | State::Cancelled);
     Ok(match standing {

@@ -17,6 +17,7 @@ use crate::journal::sqlite::evidence::digests::file_digest;
 use crate::journal::sqlite::evidence::encoding::Digest;
 use crate::journal::sqlite::verify::intact::{Intact, misfit};
 use crate::ledger::intact::{Mismatch, same};
+use crate::ledger::pin::READ_AS_DOCUMENT;
 
 /// Compares every load of the journal with the chain.
 ///
@@ -130,9 +131,36 @@ fn altered<T>(c: &Connection, load_id: i64, what: &str) -> Result<T, Error> {
 
 /// Replays rows on record; what is read of the chain of a batch is read once.
 #[derive(Default)]
-pub(in crate::journal::sqlite) struct Vouched(RefCell<BTreeMap<i64, Intact>>);
+pub(in crate::journal::sqlite) struct Vouched {
+    known: RefCell<BTreeMap<i64, Intact>>,
+    /// How replies are read by whoever asks.
+    reading: Option<String>,
+}
 
 impl Vouched {
+    /// Of a configuration that reads replies so.
+    pub(in crate::journal::sqlite) fn read_as(reading: Option<&str>) -> Self {
+        Self {
+            reading: reading.map(str::to_owned),
+            ..Self::default()
+        }
+    }
+
+    /// Returns whether what the gateway said of a row was read in another way.
+    pub(in crate::journal::sqlite) fn is_read_otherwise(
+        &self,
+        c: &Connection,
+        seq: i64,
+    ) -> Result<bool, Error> {
+        let Some(in_force) = &self.reading else {
+            return Ok(false);
+        };
+        Ok(c.prepare_cached(
+            "select coalesce(b.reading, ?2) <> ?3 from instruction i join batch b using (batch_id) where i.seq = ?1",
+        )?
+        .query_row(params![seq, READ_AS_DOCUMENT, in_force], |row| row.get(0))?)
+    }
+
     /// Returns whether every payment of a row stands where its evidence says.
     pub(in crate::journal::sqlite) fn stands(
         &self,
@@ -142,7 +170,7 @@ impl Vouched {
         let (batch_id, lane): (i64, i64) = c
             .prepare_cached("select batch_id, service_id from instruction where seq = ?1")?
             .query_row([seq], |row| Ok((row.get(0)?, row.get(1)?)))?;
-        let mut known = self.0.borrow_mut();
+        let mut known = self.known.borrow_mut();
         let intact = known.entry(batch_id).or_default();
         Ok(misfit(intact, c, (batch_id, lane), seq)?.is_none())
     }
