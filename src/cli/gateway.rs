@@ -270,6 +270,14 @@ pub(super) fn words_count(settings: &Settings, probe: Option<&DuplicateProbe>) -
     })
 }
 
+/// Returns whether the tables in force call a code a failure, which nothing else of them contradicts.
+pub(super) fn is_failure(codes: &CodeTable, code: i32) -> bool {
+    let (status, post) = (codes.of_status(code), codes.of_post(code));
+    let may_be_paid = matches!(status, Class::Paid | Class::Acknowledged | Class::Delivered);
+    let is_refused = matches!(post, Class::Failed | Class::Refused | Class::NoFloat);
+    !may_be_paid && (status == Class::Failed || is_refused)
+}
+
 /// Returns the name of the account at the gateway: the user name and, where a dialect shows who we are by something else, a mark
 /// of that. Another key may be another account, which knows nothing of what this one has posted.
 fn account(settings: &Settings) -> Result<String, Error> {

@@ -224,7 +224,12 @@ fn required_bank_members(read: Read<'_>) -> Result<BTreeSet<String>, Problem> {
     let named = read.list(REQUIRED_BANK_MEMBERS);
     match named.iter().all(known) {
         true if named.iter().any(|name| name == BANK_MEMBERS[3].1) => {
-            Ok(named.into_iter().collect())
+            // What posts leave out, nobody asks for.
+            let left_out = read.list("posts.left_out");
+            Ok(named
+                .into_iter()
+                .filter(|name| !left_out.contains(name))
+                .collect())
         }
         true => Err(problem(
             REQUIRED_BANK_MEMBERS,

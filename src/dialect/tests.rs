@@ -95,6 +95,11 @@ fn what_contradicts_itself_is_named() {
             "a name of its own",
         ),
         (
+            &["operations.absent=status"],
+            "operations.absent",
+            "every gateway takes payments",
+        ),
+        (
             &["posts.left_out=amount"],
             "posts.left_out",
             "no post goes without amount",

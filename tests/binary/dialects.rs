@@ -6,6 +6,9 @@ use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpListener;
 
 use std::os::unix::fs::PermissionsExt as _;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use serde_json::Value;
 
 use crate::files::rows;
 use crate::oracle::prove;
@@ -365,8 +368,8 @@ fn what_a_person_gets_wrong_in_a_dialect_is_explained() {
         .says("did you mean \"B2C_MPESA\"?");
 }
 
-/// Answers every request with HTTP 200 and no entry, as a gateway does that misses a header.
-fn mute_gateway() -> String {
+/// Answers every request with HTTP 200 and what is made of its body.
+fn gateway_that(answers: fn(&Value) -> String) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     std::thread::spawn(move || {
@@ -380,8 +383,11 @@ fn mute_gateway() -> String {
                 }
                 line.clear();
             }
-            let _ = stream.read_exact(&mut vec![0; length]);
-            let body = r#"{"authStatus":{"authStatusCode":131},"results":[]}"#;
+            let mut body = vec![0; length];
+            let _ = stream.read_exact(&mut body);
+            let results = answers(&serde_json::from_slice(&body).unwrap_or_default());
+            let body =
+                format!(r#"{{"authStatus":{{"authStatusCode":131}},"results":[{results}]}}"#);
             let head = format!(
                 "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\nconnection: close\r\ncontent-length: {}\r\n\r\n",
                 body.len()
@@ -396,7 +402,9 @@ fn mute_gateway() -> String {
 
 #[test]
 fn a_gateway_that_answers_about_nobody_is_named_as_one_that_may_miss_a_header() {
-    let world = World::new(&Setup::default()).towards(&mute_gateway());
+    // As one does that misses a header.
+    let gateway = gateway_that(|_| String::new());
+    let world = World::new(&Setup::default()).towards(&gateway);
     let rows = rows(1, 154);
     world.write_rows("batch.csv", &rows);
     let open = world.disburse(&[
@@ -470,4 +478,75 @@ fn a_row_of_a_country_that_no_post_names_is_refused() {
     let refused = world.disburse(&["check", "batch.csv"]);
     assert_ne!(refused.code, Some(0), "{refused:?}");
     refused.says("told the country of no row");
+}
+
+#[test]
+fn what_failed_by_a_code_that_is_no_failure_any_more_is_not_paid_again() {
+    static POSTS: AtomicUsize = AtomicUsize::new(0);
+    let gateway = gateway_that(|asked| {
+        if asked["function"] == "GATEWAY.postPayment" {
+            POSTS.fetch_add(1, Ordering::SeqCst);
+        }
+        let packets = asked["payload"]["packet"].as_array().cloned();
+        let entries = packets.unwrap_or_default().into_iter().map(|packet| {
+            let id = &packet["payerTransactionID"];
+            format!(r#"{{"payerTransactionID":{id},"statusCode":299,"statusDescription":"?"}}"#)
+        });
+        entries.collect::<Vec<_>>().join(",")
+    });
+    let world = World::new(&Setup::default()).towards(&gateway);
+    let tables = world.read("disburse.toml");
+    let failing =
+        format!("{tables}\n[status_codes]\n299 = \"failed\"\n[post_codes]\n299 = \"failed\"\n");
+    world.write("disburse.toml", &failing);
+    let rows = rows(3, 156);
+    world.write_rows("batch.csv", &rows);
+    world.expect(3, &PAY);
+    assert_eq!(world.count("b", "failed"), 3);
+    let posts = POSTS.load(Ordering::SeqCst);
+    // It is no failure after all, say the gateway's people.
+    world.write("disburse.toml", &tables);
+    let refused = world.disburse(&["retry", "b", "--yes"]);
+    assert_ne!(refused.code, Some(0), "{refused:?}");
+    refused.says("failed by code 299");
+    // A retry that was ordered before the correction does not leave either.
+    world.write("disburse.toml", &failing);
+    world.expect(0, &["retry", "b", "--yes"]);
+    world.write("disburse.toml", &tables);
+    let refused = world.expect(2, &["run", "b", "--yes"]);
+    refused.says("failed by code 299");
+    assert_eq!(POSTS.load(Ordering::SeqCst), posts);
+}
+
+#[test]
+fn what_a_gateway_has_not_is_not_asked_for_and_what_it_does_not_take_is_not_sent() {
+    let (world, _sandbox) = World::with_sandbox(&Setup::default(), &["--faults", "none"]);
+    let profile = world.read("disburse.toml");
+    let less = profile.replacen("username", "dialect = \"less.toml\"\nusername", 1);
+    world.write("disburse.toml", &less);
+    world.write(
+        "less.toml",
+        "written_from = \"a test\"\n[operations]\nabsent = [\"float\", \"account\"]\n[posts]\nleft_out = [\"destinationBankName\"]\n",
+    );
+    for asked in [
+        &["float", "B2C_MPESA"][..],
+        &["account", "--service", "WATER", "77"],
+    ] {
+        world.expect(2, asked).says("has no operation");
+    }
+    // The sandbox of this dialect refuses a post that has the bank's name.
+    let bank = fs::read_to_string(format!("{SAMPLES}bank.csv")).unwrap();
+    assert!(bank.contains("bank_name"));
+    world.write("bank.csv", &bank);
+    let paid = world.disburse(&[
+        "pay",
+        "bank.csv",
+        "--batch",
+        "bank",
+        "--sandbox",
+        "--faults",
+        "none",
+    ]);
+    assert!(matches!(paid.code, Some(0 | 3)), "{paid:?}");
+    assert!(world.count("bank", "paid") > 0, "{paid:?}");
 }

@@ -23,7 +23,7 @@ use crate::journal::{
 };
 use crate::ledger::decisions::ByCode;
 use crate::ledger::names::{By, PaymentName};
-use crate::lifecycle::{Class, CodeTable, StepContext};
+use crate::lifecycle::{CodeTable, StepContext};
 
 fn now() -> StepContext {
     StepContext {
@@ -104,15 +104,8 @@ fn refuse_read_otherwise(
         |_| CodeTable::default(),
         |settings| gateway::codes(&settings),
     );
-    let is_failure = |code: i32| {
-        let (status, post) = (codes.of_status(code), codes.of_post(code));
-        let may_be_paid = matches!(status, Class::Paid | Class::Acknowledged | Class::Delivered);
-        !may_be_paid
-            && (status == Class::Failed
-                || matches!(post, Class::Failed | Class::Refused | Class::NoFloat))
-    };
     let otherwise = failed.iter().find_map(|(code, tally)| {
-        code.filter(|code| !is_failure(*code))
+        code.filter(|code| !gateway::is_failure(&codes, *code))
             .map(|code| (code, tally))
     });
     let Some((code, tally)) = otherwise else {

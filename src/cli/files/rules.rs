@@ -80,9 +80,7 @@ fn wire(settings: &Settings) -> WireRules {
         optional_bank_members: BANK_MEMBERS
             .iter()
             .map(|(_, member)| *member)
-            .filter(|member| {
-                !dialect.required_bank_members.contains(*member) || !dialect.writes(member)
-            })
+            .filter(|member| !dialect.required_bank_members.contains(*member))
             .map(str::to_owned)
             .collect(),
     }

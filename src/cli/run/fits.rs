@@ -5,20 +5,72 @@ use std::ops::ControlFlow;
 use super::super::Error;
 use super::job::Job;
 use crate::cli::files::rules::only_country;
+use crate::cli::gateway;
 use crate::cli::terminal::output;
 use crate::gateway::wire::misfit;
-use crate::journal::Reader;
+use crate::journal::{Home, Reader};
+use crate::lifecycle::State;
 
 /// Rows that are named one by one.
 const SHOWN: usize = 20;
 
 impl Job<'_> {
-    /// Refuses a batch with a row that the dialect cannot say: a load by another dialect may have taken it.
-    pub(super) async fn fits_the_dialect(&self) -> Result<(), Error> {
-        if !self.orders_lost.is_none() {
-            // A run that only asks posts nothing.
+    /// Says how many ends rest on a reading that is declared wrong.
+    async fn warn_of_the_reading(&self, home: &Home) -> Result<(), Error> {
+        if !home.accepts_reading {
             return Ok(());
         }
+        let standing = self.journal.standing(self.batch.clone()).await?;
+        let paid = standing.of(State::Paid).count;
+        if paid > 0 {
+            let text = format!(
+                "{} of batch {} were called paid by a reading of before, and stay paid: compare them with a statement of the gateway or \
+                 the bank (disburse reconcile)",
+                output::counted(paid, "payment"),
+                self.batch
+            );
+            output::complain("warning", &text);
+        }
+        Ok(())
+    }
+
+    /// Refuses retries that were ordered when the tables called a code a failure that they do not call so now: what failed by it may
+    /// have been paid.
+    fn retries_are_of_failures(&self) -> Result<(), Error> {
+        let codes = gateway::codes(self.settings);
+        let retried = Reader::open(self.journal.path())?
+            .snapshot(self.batch)?
+            .retried_codes()?;
+        let is_failure = |code: &i32| gateway::is_failure(&codes, *code);
+        let Some(code) = retried.into_iter().find(|code| !is_failure(code)) else {
+            return Ok(());
+        };
+        let batch = self.batch;
+        Err(Error::refused(format!(
+            "batch {batch} has retries of payments that failed by code {code}, which [status_codes] and [post_codes] in force do not call a \
+             failure: they may have been paid. Nothing was sent"
+        ))
+        .hint(format!(
+            "cancel those retries (`disburse cancel {batch} REFERENCE`) until the gateway's people have said what became of them. Where {code} is \
+             a failure after all, say so in [status_codes]"
+        )))
+    }
+
+    /// Holds what is about to be posted against dialect and tables as they are now.
+    pub(super) async fn fits_the_settings(&self, home: &Home) -> Result<(), Error> {
+        self.warn_of_the_reading(home).await?;
+        match self.orders_lost.is_none() {
+            true => {
+                self.retries_are_of_failures()?;
+                self.fits_the_dialect().await
+            }
+            // A run that only asks posts nothing.
+            false => Ok(()),
+        }
+    }
+
+    /// Refuses a batch with a row that the dialect cannot say: a load by another dialect may have taken it.
+    async fn fits_the_dialect(&self) -> Result<(), Error> {
         let (path, batch) = (self.journal.path().to_owned(), self.batch.clone());
         let dialect = self.settings.dialect.dialect.clone();
         let only = only_country(self.settings);

@@ -352,7 +352,7 @@ impl Job<'_> {
         }
         let door = callback_endpoint::open(self.settings, self.options, self.journal).await?;
         self.bills(&client, &home).await?;
-        self.fits_the_dialect().await?;
+        self.fits_the_settings(&home).await?;
         let shown = self.journal.shown(self.batch.clone()).await?;
         let declared = self.orders.declared;
         declared

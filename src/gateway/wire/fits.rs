@@ -76,7 +76,5 @@ fn lacking_bank_member<'d>(row: &Instruction, dialect: &'d Dialect) -> Option<&'
         return None;
     }
     let required = dialect.required_bank_members.iter();
-    required
-        .map(String::as_str)
-        .find(|member| !has(member) && dialect.writes(member))
+    required.map(String::as_str).find(|member| !has(member))
 }

@@ -7,6 +7,7 @@ pub(super) mod looked_for;
 pub(super) mod paid;
 pub(super) mod reader;
 pub(super) mod ready;
+pub(super) mod retried;
 pub(super) mod rows;
 pub(super) mod scheduled;
 pub(super) mod snapshot;
