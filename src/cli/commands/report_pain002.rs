@@ -1,9 +1,9 @@
 //! `report --pain002`: the answer to the message that a batch was loaded from.
 
-use std::io::{BufWriter, ErrorKind, Read, Write};
 use std::path::Path;
 
 use crate::cli::Error;
+use crate::cli::files::own_file::{self, Staged, unwritable};
 use crate::cli::session::Session;
 use crate::cli::terminal::output;
 use crate::cli::words::rows::{rejected_origin, scheduled_note, state_name};
@@ -16,8 +16,6 @@ use crate::report::pain002::{Answer, Answered, Counts, StatusReport, status_of};
 const MESSAGES_MAX: usize = 1_000;
 /// Messages that are named when it is open which is meant.
 const NAMED_MAX: usize = 5;
-/// Where in a file it says what it is.
-const HEAD_BYTES: u64 = 1024;
 
 /// What was written.
 pub(in crate::cli) struct Told {
@@ -55,57 +53,27 @@ pub(in crate::cli) fn write(
     file: &Path,
     message: Option<&str>,
 ) -> Result<Told, Error> {
-    let name = output::name(&file.display().to_string());
-    let unwritable = |error: std::io::Error| {
-        Error::refused(format!("{name}: cannot be written: {error}"))
-            .hint("name another place with --pain002")
-    };
-    refuse_another(file, &name)?;
+    let flag = "--pain002";
+    let failed = |error: std::io::Error| unwritable(file, flag, &error);
     let reader = Reader::open(session.journal_path())?;
     // One moment of the journal: what is counted is what is told.
     let snapshot = reader.snapshot(batch)?;
     let answer = answer(&snapshot, batch, message)?;
-    let folder = file
-        .parent()
-        .filter(|folder| !folder.as_os_str().is_empty())
-        .unwrap_or(Path::new("."));
-    let staged = tempfile::NamedTempFile::new_in(folder).map_err(unwritable)?;
-    let mut report = StatusReport::create(BufWriter::new(staged), &answer).map_err(unwritable)?;
-    each(&snapshot, |row| {
-        match row.origin.message == answer.message && row.origin.kind == answer.kind {
-            true => report.add(row).map_err(unwritable),
-            false => Ok(()),
-        }
+    let is_own = |head: &[u8]| memchr::memmem::find(head, b":pain.002.").is_some();
+    own_file::write(file, flag, ("pain.002", is_own), |staged: Staged| {
+        let mut report = StatusReport::create(staged, &answer).map_err(failed)?;
+        each(&snapshot, |row| {
+            match row.origin.message == answer.message && row.origin.kind == answer.kind {
+                true => report.add(row).map_err(failed),
+                false => Ok(()),
+            }
+        })?;
+        report.finish().map_err(failed)
     })?;
-    let mut buffer = report.finish().map_err(unwritable)?;
-    buffer.flush().map_err(unwritable)?;
-    let staged = buffer
-        .into_inner()
-        .map_err(|error| unwritable(error.into_error()))?;
-    staged.as_file().sync_all().map_err(unwritable)?;
-    staged
-        .persist(file)
-        .map_err(|error| unwritable(error.error))?;
-    Ok(Told { file: name, answer })
-}
-
-/// An earlier answer is replaced; no other file is.
-fn refuse_another(file: &Path, name: &str) -> Result<(), Error> {
-    if file == Path::new("-") {
-        return Err(Error::refused("--pain002 -: expected the name of a file"));
-    }
-    let mut head = Vec::new();
-    let read = match std::fs::File::open(file) {
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
-        opened => opened.and_then(|file| file.take(HEAD_BYTES).read_to_end(&mut head)),
-    };
-    match read {
-        Ok(_) if memchr::memmem::find(&head, b":pain.002.").is_some() => Ok(()),
-        _ => Err(Error::refused(format!(
-            "{name}: is there already, and is no pain.002; it is not overwritten"
-        ))
-        .hint("name another place with --pain002")),
-    }
+    Ok(Told {
+        file: output::name(&file.display().to_string()),
+        answer,
+    })
 }
 
 /// Finds the message that is answered, and counts how its transfers stand.

@@ -52,6 +52,11 @@ fn refuse_another(
     what: &str,
     is_own: impl Fn(&[u8]) -> bool,
 ) -> Result<(), Error> {
+    if file == Path::new("-") {
+        return Err(Error::refused(format!(
+            "{flag} -: expected the name of a file"
+        )));
+    }
     let mut head = Vec::new();
     let read = match File::open(file) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),

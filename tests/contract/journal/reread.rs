@@ -6,7 +6,7 @@ use disburse::domain::{BatchName, PayerTransactionId};
 use disburse::journal::{Home, LoadPlan, LoadRefusal, Loaded, RepeatPlan, RunTerms, RunToken};
 use disburse::lifecycle::{Class, Event, State};
 
-use crate::fold::assert_evidence_adds_up;
+use super::stale::assert_proven;
 use crate::support::*;
 
 fn mended(accepts_reading: bool) -> Home {
@@ -45,14 +45,6 @@ async fn asked(world: &World, secs: i64) -> Vec<PayerTransactionId> {
     let token = acquire(world, secs).await;
     let asked = world.journal.questions(token, 9, at(secs), at(secs + 60));
     asked.await.unwrap().0.iter().map(|q| q.id).collect()
-}
-
-fn assert_proven(world: &World) {
-    world.assert_adds_up();
-    assert_evidence_adds_up(&world.reader(), &batch(), &world.policy);
-    let reader = world.reader();
-    let proof = reader.snapshot(&batch()).unwrap().prove(None);
-    assert!(proof.is_sound(), "{:#?}", proof.findings);
 }
 
 #[tokio::test]

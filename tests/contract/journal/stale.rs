@@ -28,7 +28,7 @@ async fn not_found_twice(world: &World, seq: i64, secs: i64) {
     assert_eq!(world.count(State::Ready), 1);
 }
 
-fn assert_proven(world: &World) {
+pub(super) fn assert_proven(world: &World) {
     world.assert_adds_up();
     assert_evidence_adds_up(&world.reader(), &batch(), &world.policy);
     let reader = world.reader();
