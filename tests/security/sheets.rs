@@ -129,11 +129,31 @@ fn opened_at(separator: char, program: &str, folder: &Path, file: &str) -> Sheet
     }
 }
 
+/// The sheet of a workbook that lists the payments; the one sheet of a CSV file has the file's name.
+fn sheet_of_payments<'a, 'input>(
+    document: &'a roxmltree::Document<'input>,
+    tag: &str,
+    name: impl Fn(&roxmltree::Node<'a, 'input>) -> Option<String>,
+) -> roxmltree::Node<'a, 'input> {
+    let sheets: Vec<_> = document
+        .descendants()
+        .filter(|node| node.tag_name().name() == tag)
+        .collect();
+    *sheets
+        .iter()
+        .find(|sheet| sheets.len() == 1 || name(sheet).as_deref() == Some("payments"))
+        .expect("a sheet of payments")
+}
+
 fn gnumeric(document: &roxmltree::Document<'_>) -> Sheet {
     let mut sheet: Sheet = Vec::new();
-    for cell in document
-        .descendants()
-        .filter(|node| node.has_tag_name((node.tag_name().namespace().unwrap_or(""), "Cell")))
+    for cell in sheet_of_payments(document, "Sheet", |node| {
+        node.children()
+            .find(|child| child.tag_name().name() == "Name")
+            .and_then(|child| child.text().map(str::to_owned))
+    })
+    .descendants()
+    .filter(|node| node.has_tag_name((node.tag_name().namespace().unwrap_or(""), "Cell")))
     {
         let place = |name: &str| cell.attribute(name).unwrap().parse::<usize>().unwrap();
         let (row, column) = (place("Row"), place("Col"));
@@ -166,7 +186,7 @@ fn open_document(document: &roxmltree::Document<'_>) -> Sheet {
             .find(|found| found.name() == name)
             .map(|found| found.value().to_owned())
     };
-    let rows = document
+    let rows = sheet_of_payments(document, "table", |node| attribute(node, "name"))
         .descendants()
         .filter(|node| named(node, "table-row"));
     rows.map(|row| {
