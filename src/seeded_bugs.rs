@@ -163,11 +163,13 @@ pub(crate) enum SeededBug {
     ServerErrorEnds,
     /// A dialect's words for "not found" count although nobody saw what they are worth.
     UnseenWordsCount,
+    /// A row leaves whatever time it names.
+    TimeIgnored,
 }
 
 impl SeededBug {
     /// Those that the simulation finds. The others are found by the tables of tests of their rules.
-    pub(crate) const ALL: [Self; 60] = [
+    pub(crate) const ALL: [Self; 61] = [
         Self::RepostOnLoss,
         Self::LossIsUnsent,
         Self::AbandonedIsUnsent,
@@ -228,6 +230,7 @@ impl SeededBug {
         Self::LostOrdersForgotten,
         Self::ServerErrorEnds,
         Self::UnseenWordsCount,
+        Self::TimeIgnored,
     ];
 
     /// Whether this mistake is made.

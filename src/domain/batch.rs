@@ -31,6 +31,14 @@ impl Tally {
         self.count += other.count;
         self.amounts.add_all(&other.amounts);
     }
+
+    /// Takes away another tally, which is a part of this one.
+    pub fn remove_all(&mut self, part: &Self) {
+        self.count = self.count.saturating_sub(part.count);
+        for (currency, minor) in part.amounts.iter() {
+            self.amounts.add_minor(currency, -minor);
+        }
+    }
 }
 
 /// The control totals of a batch: what its valid rows add up to, by service and currency.

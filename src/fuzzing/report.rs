@@ -5,6 +5,7 @@ use std::sync::LazyLock;
 use crate::domain::{
     Amount, BatchName, ControlTotals, Currency, Money, Originator, ServiceCode, Timestamp,
 };
+use crate::ledger::schedule::Scheduled;
 use crate::report::{BatchHeader, Entry, StateName, Writer};
 
 /// The three files of a report.
@@ -140,6 +141,7 @@ fn write(text: &str) -> Files {
         people: Vec::new(),
         paid_twice: Vec::new(),
         paid_twice_count: 0,
+        scheduled: Scheduled::default(),
         statements: Vec::new(),
         evidence_rows: 2,
         evidence_head: "0".repeat(64),

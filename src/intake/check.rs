@@ -232,15 +232,15 @@ impl Checker {
 
     /// Returns a row that is no payment, with the reason.
     pub(super) fn skipped(
-        &mut self,
+        &self,
         layout: &ColumnMap,
         record: &Record,
         reason: String,
     ) -> Box<BadRow> {
-        let money = self.stated_money(layout, record);
         let mut found = Findings::empty(record);
         found.push(None, reason);
-        Box::new(bad_row(layout, record, found, money))
+        // A sum, a signature, somebody who left: nobody misses what it says of an amount.
+        Box::new(bad_row(layout, record, found, None))
     }
 
     /// Returns what a row says of its amount, where that can be read: it counts in the sums of what is not paid.

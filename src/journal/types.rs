@@ -411,6 +411,8 @@ pub struct Standing {
     pub rejected: Tally,
     /// Rows set aside, of which a person has decided that they are not paid.
     pub withdrawn: Tally,
+    /// Rows of the files that are no payments, as a layout says.
+    pub skipped: u64,
     /// Rows that leave their amount to the bill, and have none yet.
     pub unpriced: u64,
     /// Lanes held for want of float.

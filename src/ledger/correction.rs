@@ -433,6 +433,7 @@ mod tests {
             withdrawn: None,
         };
         let withdrawal = Withdrawal {
+            by_layout: false,
             at: Timestamp::from_millis(0),
             by: None,
             reason: "paid in cash".to_owned(),

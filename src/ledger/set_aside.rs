@@ -16,6 +16,8 @@ pub struct Withdrawal {
     pub by: Option<Actor>,
     /// Why.
     pub reason: String,
+    /// Whether the layout of its file has said so, by which the row is no payment at all.
+    pub by_layout: bool,
 }
 
 impl fmt::Display for Withdrawal {
@@ -38,6 +40,9 @@ impl Withdrawal {
     }
 
     fn told(&self, f: &mut fmt::Formatter<'_>, at: &str) -> fmt::Result {
+        if self.by_layout {
+            return write!(f, "skipped by the layout, {at}: “{}”", self.reason);
+        }
         f.write_str("withdrawn")?;
         if let Some(by) = &self.by {
             write!(f, " by {by}")?;
@@ -153,6 +158,7 @@ mod tests {
         let id = PayerTransactionId::parse("00000000000000000000000001").unwrap();
         let mended = || Became::Mended(id);
         let withdrawal = Withdrawal {
+            by_layout: false,
             at: Timestamp::from_millis(0),
             by: None,
             reason: "paid in cash".to_owned(),
@@ -209,6 +215,7 @@ mod tests {
     #[test]
     fn a_withdrawal_says_who_when_and_why() {
         let mut withdrawal = Withdrawal {
+            by_layout: false,
             at: Timestamp::from_millis(1_795_845_600_000),
             by: Some(Actor::new("ana", "desk-7", None)),
             reason: "paid in cash".to_owned(),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::domain::{Currency, ServiceCode, Tally};
 use crate::gateway::{FloatBalance, Gateway, OperationError};
-use crate::journal::Standing;
+use crate::journal::{Standing, StandingRow};
 use crate::lifecycle::State;
 
 /// What one service is still to post in one currency.
@@ -48,7 +48,7 @@ impl Forecast {
     }
 }
 
-/// Asks the balance of every service that has payments to post.
+/// Asks the balance of every service that has payments to post. Rows whose time has not come, `not_due`, draw on no float yet.
 ///
 /// A balance that cannot be had is an entry of its own: the gateway itself refuses what its float does not cover (230),
 /// so that nothing is lost by not knowing.
@@ -58,17 +58,27 @@ impl Forecast {
 pub async fn forecast<G: Gateway>(
     gateway: &G,
     standing: &Standing,
+    not_due: &[StandingRow],
 ) -> Result<Forecast, OperationError> {
     let mut ready: BTreeMap<ServiceCode, BTreeMap<Currency, Tally>> = BTreeMap::new();
     for row in &standing.rows {
         // What is in doubt has probably been drawn from the float already.
-        if row.state == State::Ready && row.tally.count > 0 {
+        if row.state != State::Ready {
+            continue;
+        }
+        let is_same =
+            |later: &&StandingRow| (&later.service, later.currency) == (&row.service, row.currency);
+        let mut tally = row.tally.clone();
+        for later in not_due.iter().filter(is_same) {
+            tally.remove_all(&later.tally);
+        }
+        if tally.count > 0 {
             ready
                 .entry(row.service.clone())
                 .or_default()
                 .entry(row.currency)
                 .or_default()
-                .add_all(&row.tally);
+                .add_all(&tally);
         }
     }
     let mut needs = Vec::new();

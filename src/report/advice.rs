@@ -3,6 +3,8 @@
 use super::rows::entry::{BatchHeader, StateName};
 use crate::domain::{BatchName, PaymentKind};
 use crate::ledger::Purpose;
+use crate::ledger::schedule::Scheduled;
+use crate::report::words::text;
 
 /// Returns what a state means for the money. What the gateway ended has its code; `is_mixed`: so may these.
 pub(super) fn meaning(state: StateName, code: Option<i64>, is_mixed: bool) -> &'static str {
@@ -25,6 +27,7 @@ pub(super) fn meaning(state: StateName, code: Option<i64>, is_mixed: bool) -> &'
         StateName::Withdrawn => {
             "The line did not pass validation, was never sent, and is not paid, as an operator decided."
         }
+        StateName::Skipped => "No payment: the layout of the file says so.",
         StateName::Cancelled => {
             "Withdrawn by an operator: never sent, or not sent again after it had failed."
         }
@@ -32,6 +35,24 @@ pub(super) fn meaning(state: StateName, code: Option<i64>, is_mixed: bool) -> &'
             "Two final answers disagree, or the gateway had the identifier before us. The money may have moved."
         }
     }
+}
+
+/// Says how many payments wait for the time that their rows name, and until when; `None` where none does.
+pub(super) fn scheduled_text(header: &BatchHeader) -> Option<String> {
+    let Scheduled { count, span } = header.scheduled;
+    let (first, last) = span.filter(|_| count > 0)?;
+    let [from, to] = [first, last].map(|at| header.zone.format_named(at));
+    let until = match first == last {
+        true => from,
+        false => format!("{from}, the last of them until {to}"),
+    };
+    Some(match count {
+        1 => format!("1 payment waits for its time: until {until}."),
+        _ => format!(
+            "{} payments wait for their time: until {until}.",
+            text::count(count)
+        ),
+    })
 }
 
 /// Returns the command that runs the batch.
@@ -104,11 +125,16 @@ pub(super) fn remedy(
         (StateName::Ready, Some(230)) => format!(
             "The float was short. Top it up, then “disburse resume-lane {batch} SERVICE” and “{run}”."
         ),
-        (StateName::Ready, _) => format!("“{run}” sends them."),
+        (StateName::Ready, _) => match scheduled_text(header) {
+            None => format!("“{run}” sends them."),
+            Some(text) => format!("{text} Then “{run}” sends them, as whatever does not wait."),
+        },
         (StateName::Posting | StateName::Acknowledged | StateName::Delivered, _) => {
             format!("Wait. “{run}” asks the gateway until the status is final.")
         }
-        (StateName::Paid | StateName::Withdrawn | StateName::Cancelled, _) => "Nothing.".to_owned(),
+        (StateName::Paid | StateName::Withdrawn | StateName::Skipped | StateName::Cancelled, _) => {
+            "Nothing.".to_owned()
+        }
     }
 }
 

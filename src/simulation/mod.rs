@@ -21,8 +21,9 @@ use crate::lifecycle::SettleOn;
 use disk::places::Places;
 use operator::again::Again;
 use operator::mended::Mended;
+use operator::scheduled::Times;
 use outside::world::World;
-use scene::{Scene, row};
+use scene::Scene;
 
 /// Runs that may follow one another until the batch must be finished.
 const LIVES_MAX: u32 = 40;
@@ -58,9 +59,10 @@ pub(crate) fn simulate(seed: u64, traced: bool) -> Outcome {
         places: Places::of(seed),
         again: Again::of(seed),
         mended: Mended::of(seed),
+        times: Times::of(seed),
         accounts: RefCell::default(),
         waited: Cell::default(),
-        rows: RefCell::new((1..=count).map(|n| row(n, has_documents)).collect()),
+        rows: RefCell::default(),
         certain: Cell::new(0),
         first_identifiers: RefCell::default(),
         has_documents,
@@ -73,12 +75,14 @@ pub(crate) fn simulate(seed: u64, traced: bool) -> Outcome {
         lost_journal: false,
         unasked: false,
     };
+    scene.write_rows(1..=count);
     scene.load_first(false);
     let bad = scene.world.lock().rng.u32(1..=BAD_LIVES_MAX);
     let (mut finished, mut healed_at) = (false, 0);
     for number in 0..LIVES_MAX {
         let healthy = number >= bad;
         if number == bad {
+            scene.await_times();
             healed_at = scene.world.lock().heal();
         }
         scene.live_all(healthy);

@@ -15,6 +15,7 @@ use crate::lifecycle::{CodeTable, SettleOn};
 use crate::simulation::disk::places::Places;
 use crate::simulation::operator::again::Again;
 use crate::simulation::operator::mended::Mended;
+use crate::simulation::operator::scheduled::Times;
 use crate::simulation::outside::speech::Speech;
 use crate::simulation::outside::world::World;
 
@@ -29,6 +30,7 @@ pub(super) struct Scene {
     pub(super) places: Places,
     pub(super) again: Again,
     pub(super) mended: Mended,
+    pub(super) times: Times,
     /// The user names that the operator has in the configuration, by the batch that it is for.
     pub(super) accounts: RefCell<BTreeMap<BatchName, &'static str>>,
     /// How long the operator has waited until what is in doubt may be decided.
@@ -59,6 +61,13 @@ impl Scene {
         self.world.lock().speech.dialect.identifiers.clone()
     }
 
+    /// Writes further rows into the file.
+    pub(super) fn write_rows(&self, numbers: impl Iterator<Item = u64>) {
+        let now = self.world.lock().wall_now();
+        let new = numbers.map(|n| self.times.give(row(n, self.has_documents), now));
+        self.rows.borrow_mut().extend(new);
+    }
+
     /// The rows of the file, as they are now.
     pub(super) fn lines(&self) -> Vec<Instruction> {
         self.rows.borrow().clone()
@@ -71,7 +80,7 @@ pub(super) fn batch() -> BatchName {
 }
 
 /// A row of the file; the last two of eight are equal but for their lines.
-pub(super) fn row(n: u64, has_documents: bool) -> Instruction {
+fn row(n: u64, has_documents: bool) -> Instruction {
     let equal = n == 7 || n == 8;
     let msisdn = if equal { 7 } else { n };
     let msisdn = Msisdn::from_digits(&format!("2547{msisdn:08}")).expect("digits are digits");

@@ -2,7 +2,7 @@
 
 use std::net::TcpListener;
 
-use crate::desk::{CONFIGURATION, Desk};
+use crate::desk::{CONFIGURATION, Desk, HEADER};
 
 const NOBODY: [&str; 2] = [
     "error: the gateway cannot be reached: connection refused; nothing was sent",
@@ -63,6 +63,22 @@ fn without_a_yes_the_total_is_named_that_would_have_moved() {
             "hint: say --yes to do it without being asked",
         ],
     );
+}
+
+#[test]
+fn what_is_not_due_is_named_before_anybody_says_yes() {
+    let header = HEADER.trim_end();
+    let rows = "R-1,B2C_MPESA,254712345678,100.00,KES,KE,\n\
+                R-2,B2C_MPESA,254712345679,200.50,KES,KE,2199-12-01\n";
+    let desk = Desk::configured().file("ok.csv", format!("{header},not_before\n{rows}"));
+    desk.run(&["load", "ok.csv", "--batch", "b"]).finished(0);
+    let said = desk.run(&["run", "b"]).finished(2);
+    for text in [
+        "note: KES 200.50 of it is not paid today: 1 payment waits for the time in not_before: until 2199-12-01 00:00:00",
+        "this would pay KES 300.50 in 2 payments",
+    ] {
+        assert!(said.err.contains(text), "{}", said.err);
+    }
 }
 
 #[test]

@@ -591,18 +591,19 @@ pub(in crate::cli) fn print_summary(summary: &LoadSummary) {
             &output::amounts(&summary.rejected.amounts),
         ));
     }
-    if summary.skipped.count > 0 {
-        rows.push(row(
-            "(skipped)",
-            "",
-            &summary.skipped,
-            &output::amounts(&summary.skipped.amounts),
-        ));
-    }
     let mut total = summary.total();
     total.add_all(&summary.rejected);
-    total.add_all(&summary.skipped);
     rows.push(row("total", "", &total, &output::amounts(&total.amounts)));
+    if summary.skipped.count > 0 {
+        // No payments: they are in no sum.
+        let count = output::grouped(&summary.skipped.count.to_string());
+        rows.push(vec![
+            "(skipped)".to_owned(),
+            String::new(),
+            count,
+            String::new(),
+        ]);
+    }
     output::print(&output::table(
         &["service", "currency", "count", "amount"],
         rows,

@@ -11,13 +11,14 @@ use crate::cli::exit::ExitStatus;
 use crate::cli::files::failed_rows::{self, FailedRows};
 use crate::cli::session::{Commands, Session, batch_name};
 use crate::cli::terminal::output;
-use crate::cli::words::rows::{scheduled_note, state_name};
+use crate::cli::words::rows::{scheduled_note, set_aside_name, state_name};
 use crate::cli::words::waiting;
-use crate::domain::{BankAccount, BatchName, ControlTotals, PaymentKind, WireZone};
+use crate::domain::{BankAccount, BatchName, ControlTotals, PaymentKind, Timestamp, WireZone};
 use crate::journal::{
     ActRecord, BatchRecord, ListedPayment, ListedRow, PaymentRecord, Reader, ReconciliationRecord,
     RejectedRow, ReportRow, Snapshot, Standing, UnpricedRecord,
 };
+use crate::ledger::schedule::Scheduled;
 use crate::ledger::{HeldFor, Purpose};
 use crate::lifecycle::State;
 use crate::report::{
@@ -123,6 +124,7 @@ pub(in crate::cli) async fn write(
         );
         let mut header = header;
         header.lists_all = lists_all;
+        header.scheduled = snapshot.scheduled(Timestamp::now())?;
         let mut writer = Writer::create(&out, header)?;
         let mut failed = FailedRows::of(
             &out,
@@ -173,8 +175,12 @@ fn add_all(
                 add_rejected(writer, &row, StateName::Rejected, &row.errors)
             }
             ListedRow::Other(ReportRow::Withdrawn(row, withdrawal)) => {
-                let note = format!("{}; {withdrawal}", row.errors);
-                add_rejected(writer, &row, StateName::Withdrawn, &note)
+                let state = set_aside_name(Some(&withdrawal));
+                let note = match state {
+                    StateName::Skipped => row.errors.clone(),
+                    _ => format!("{}; {withdrawal}", row.errors),
+                };
+                add_rejected(writer, &row, state, &note)
             }
         }
     })
@@ -258,6 +264,7 @@ fn header(
         evidence_head: standing.evidence.hex(),
         paid_twice: standing.paid_twice.clone(),
         paid_twice_count: standing.paid_twice_count,
+        scheduled: Scheduled::default(),
         statements,
         held_lanes: standing
             .held

@@ -6,7 +6,7 @@ use crate::cli::Error;
 use crate::cli::files::own_file::{self, Staged, unwritable};
 use crate::cli::session::Session;
 use crate::cli::terminal::output;
-use crate::cli::words::rows::{rejected_origin, scheduled_note, state_name};
+use crate::cli::words::rows::{rejected_origin, scheduled_note, set_aside_name, state_name};
 use crate::domain::{BatchName, Origin, Timestamp};
 use crate::journal::{self, ListedRow, Reader, ReportRow, Snapshot};
 use crate::report::StateName;
@@ -210,7 +210,9 @@ fn other(
             })
         }
         ReportRow::Rejected(row) => rejected(row, StateName::Rejected, take),
-        ReportRow::Withdrawn(row, _) => rejected(row, StateName::Withdrawn, take),
+        ReportRow::Withdrawn(row, withdrawal) => {
+            rejected(row, set_aside_name(Some(withdrawal)), take)
+        }
     }
 }
 

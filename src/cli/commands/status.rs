@@ -208,6 +208,11 @@ fn states(standing: &Standing) -> Vec<(&'static str, Tally)> {
         .iter()
         .position(|(name, _)| *name == "failed")
         .map_or(0, |at| at + 1);
+    let skipped = Tally {
+        count: standing.skipped,
+        ..Tally::default()
+    };
+    states.insert(after_failed, ("skipped", skipped));
     states.insert(after_failed, ("withdrawn", standing.withdrawn.clone()));
     states.insert(after_failed, ("rejected", standing.rejected.clone()));
     states
@@ -368,9 +373,17 @@ pub(in crate::cli) fn table(standing: &Standing) -> String {
     };
     let mut rows: Vec<Vec<String>> = states(standing)
         .iter()
-        .filter(|(_, tally)| tally.count > 0)
+        .filter(|(name, tally)| tally.count > 0 && *name != StateName::Skipped.as_str())
         .map(|(name, tally)| row(StateName::words_of(name), tally))
         .collect();
     rows.push(row("all rows", &standing.total()));
+    if standing.skipped > 0 {
+        // No payments: they are in no sum.
+        rows.push(vec![
+            StateName::Skipped.in_words().to_owned(),
+            output::grouped(&standing.skipped.to_string()),
+            String::new(),
+        ]);
+    }
     output::table(&["state", "count", "amount"], rows, &[1, 2])
 }

@@ -66,8 +66,10 @@ impl Job<'_> {
         if !self.settings.profile.float.query {
             return Ok(());
         }
+        let batch = self.batch.clone();
+        let (_, not_due) = self.journal.not_due(batch, Timestamp::now()).await?;
         let asked = tokio::select! {
-            asked = preflight::forecast(gateway, standing) => asked,
+            asked = preflight::forecast(gateway, standing, &not_due) => asked,
             () = self.drain.cancelled() => return Err(ended()),
         };
         let forecast = asked.map_err(|error| {

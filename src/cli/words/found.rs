@@ -255,10 +255,7 @@ fn listed(snapshot: &Snapshot<'_>, name: &PaymentName) -> Result<Option<Listed>,
         whose: whose_rejected(&found),
         repeats: is_repeat(&found),
         amount: amount_of(&found),
-        state: match found.withdrawn {
-            Some(_) => StateName::Withdrawn,
-            None => StateName::Rejected,
-        },
+        state: rows::set_aside_name(found.withdrawn.as_ref()),
         file: found.file.name,
     }))
 }
@@ -378,10 +375,7 @@ pub(in crate::cli) fn tell_rejected(
                 "service_code": row.service_code,
                 "amount": row.amount,
                 "currency_code": row.currency_code,
-                "state": match row.withdrawn {
-                    Some(_) => StateName::Withdrawn.as_str(),
-                    None => StateName::Rejected.as_str(),
-                },
+                "state": rows::set_aside_name(row.withdrawn.as_ref()).as_str(),
                 "errors": without_numbers(&row.errors),
                 "replaced_by": row.replaced_by.map(|id| id.to_string()),
                 "withdrawn": row.withdrawn.as_ref().map(withdrawal_json),
@@ -403,6 +397,10 @@ pub(in crate::cli) fn tell_rejected(
             without_numbers(&row.msisdn)
         ));
         output::line(&match row.replaced_by {
+            None if row.withdrawn.as_ref().is_some_and(|withdrawal| withdrawal.by_layout) => {
+                "  Skipped: the layout of its file says that it is no payment. Where it is one, mend the layout, and load the file \
+                 under another batch name; what is in this batch is told there as a repeat".to_owned()
+            }
             None if row.withdrawn.is_some() => {
                 "  Rejected and withdrawn: nobody was paid by it, and nobody is".to_owned()
             }

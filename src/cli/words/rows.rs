@@ -2,6 +2,7 @@
 
 use crate::domain::Origin;
 use crate::journal::RejectedRow;
+use crate::ledger::set_aside::Withdrawal;
 use crate::lifecycle::State;
 use crate::report::StateName;
 
@@ -15,6 +16,15 @@ pub(in crate::cli) fn scheduled_note(state: State, not_before: Option<&str>) -> 
 pub(in crate::cli) fn rejected_origin(row: &RejectedRow) -> Option<Origin> {
     let cells: serde_json::Value = serde_json::from_str(&row.cells).ok()?;
     Origin::parse(cells["origin"].as_str()?)
+}
+
+/// Returns the state of a row that was set aside, by what was said of it since.
+pub(in crate::cli) fn set_aside_name(withdrawal: Option<&Withdrawal>) -> StateName {
+    match withdrawal {
+        None => StateName::Rejected,
+        Some(withdrawal) if withdrawal.by_layout => StateName::Skipped,
+        Some(_) => StateName::Withdrawn,
+    }
 }
 
 /// Returns the state of a payment as reports name it.

@@ -16,6 +16,7 @@ pub(in crate::cli) fn states(standing: &Standing) -> String {
         .chain([
             (StateName::Rejected.in_words(), standing.rejected.count),
             (StateName::Withdrawn.in_words(), standing.withdrawn.count),
+            (StateName::Skipped.in_words(), standing.skipped),
             (StateName::Unpriced.in_words(), standing.unpriced),
         ])
         .filter(|(_, count)| *count > 0)

@@ -131,6 +131,7 @@ fn standing(states: &[(State, u64)], held: &[i64]) -> Box<Standing> {
         unpriced: 0,
         rejected: Tally::default(),
         withdrawn: Tally::default(),
+        skipped: 0,
         paid_twice: Vec::new(),
         waiting: Vec::new(),
         waiting_count: 0,

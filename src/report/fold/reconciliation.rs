@@ -63,6 +63,8 @@ impl Reconciliation {
         match (entry.state, entry.money) {
             (StateName::Rejected, Some(money)) => self.rejected.add(money),
             (StateName::Withdrawn, Some(money)) => self.withdrawn.add(money),
+            // Whatever stands in its place for amounts: it is no payment.
+            (StateName::Skipped, _) => self.without_amount[StateName::Skipped.index()] += 1,
             (state @ (StateName::Unpriced | StateName::Cancelled), None) => {
                 self.add_without_amount(entry, state);
             }
@@ -163,11 +165,12 @@ impl Reconciliation {
         total
     }
 
-    /// Returns the lines that were rejected: those that may be mended, and those that were withdrawn.
+    /// Returns the lines that are no payments: those that may be mended, those that were withdrawn, and those that the layout skips.
     #[must_use]
     pub fn set_aside(&self) -> Tally {
         let mut tally = self.state(StateName::Rejected);
         tally.add_all(&self.state(StateName::Withdrawn));
+        tally.count += self.state(StateName::Skipped).count;
         tally
     }
 

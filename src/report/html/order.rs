@@ -16,4 +16,5 @@ pub(super) const ON_PAGE: [StateName; StateName::ALL.len()] = [
     StateName::Posting,
     StateName::Ready,
     StateName::Unpriced,
+    StateName::Skipped,
 ];

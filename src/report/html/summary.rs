@@ -39,6 +39,7 @@ pub(super) fn write(
             .collect(),
         open: text::count(reconciliation.open().count),
         finished: reconciliation.finished(),
+        waits: advice::scheduled_text(header),
         held: header.held_lanes.iter().map(ToString::to_string).collect(),
         cards: cards(reconciliation),
     }
@@ -99,7 +100,8 @@ struct Verdict {
 impl Verdict {
     fn of(header: &BatchHeader, reconciliation: &Reconciliation) -> Self {
         let of = |state| reconciliation.state(state).count;
-        let total = reconciliation.total().count;
+        let skipped = of(StateName::Skipped);
+        let total = reconciliation.total().count - skipped;
         let paid = of(StateName::Paid);
         let to_mend = of(StateName::Failed) + of(StateName::Rejected);
         let conflict = of(StateName::Conflict);
@@ -129,9 +131,18 @@ impl Verdict {
                 counts.push_str(&format!(", {} {what}", text::count(count)));
             }
         }
+        match skipped {
+            0 => {}
+            1 => counts.push_str("; 1 line is no payment, as the layout says"),
+            _ => counts.push_str(&format!(
+                "; {} lines are no payments, as the layout says",
+                text::count(skipped)
+            )),
+        }
         let (class, action) = match (conflict + to_mend + header.paid_twice_count, open) {
             _ if !reconciliation.adds_up() => ("bad", "do not rely on it, it does not add up"),
             (0, 0) => ("good", "no action needed"),
+            (0, open) if open == header.scheduled.count => ("waiting", "they wait for their time"),
             (0, _) => ("waiting", "run it again"),
             _ => ("waiting", "action needed"),
         };
@@ -209,17 +220,32 @@ fn cards(reconciliation: &Reconciliation) -> Vec<Card> {
         .into_iter()
         .filter(|state| state.is_open())
         .collect();
-    let rejected = match reconciliation.rejected_control() {
-        0 => String::new(),
-        1 => "and 1 rejected line".to_owned(),
-        lines => format!("and {} rejected lines", text::count(lines)),
+    let skipped = reconciliation.state(StateName::Skipped).count;
+    let beside = [
+        (
+            reconciliation.rejected_control().saturating_sub(skipped),
+            "rejected",
+        ),
+        (skipped, "skipped"),
+    ];
+    let beside: Vec<String> = beside
+        .into_iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, what)| match count {
+            1 => format!("1 {what} line"),
+            lines => format!("{} {what} lines", text::count(lines)),
+        })
+        .collect();
+    let beside = match beside.is_empty() {
+        true => String::new(),
+        false => format!("and {}", beside.join(", ")),
     };
     let mut cards = vec![
         Card::new(
             "control",
             "Control total",
             &reconciliation.control(),
-            rejected,
+            beside,
         ),
         Card::new("paid", "Paid", &over(&[StateName::Paid]), String::new()),
         Card::new("failed", "Not paid", &over(&UNPAID), parts(&UNPAID)),
@@ -265,7 +291,7 @@ fn cards(reconciliation: &Reconciliation) -> Vec<Card> {
 <p>Keep the journal as it is, send nothing further for this batch, and have the difference examined.</p></div>
 {%- endif %}
 {%- if !finished %}
-<p class="verdict waiting"><b>Not finished.</b> Open payments: {{ open }}. Run <code>{{ run }}</code> again; this report holds what is known so far.</p>
+<p class="verdict waiting"><b>Not finished.</b> Open payments: {{ open }}. {% if let Some(waits) = waits %}{{ waits }} Run <code>{{ run }}</code> then{% else %}Run <code>{{ run }}</code> again{% endif %}; this report holds what is known so far.</p>
 {%- endif %}
 {%- if !held.is_empty() %}
 <p class="verdict waiting"><b>Paused, as the float does not suffice:</b> {% for lane in held %}{% if !loop.first %}, {% endif %}{{ lane }}{% endfor %}. Top up the float, then {% for lane in held %}{% if !loop.first %}, {% endif %}<code>disburse resume-lane {{ batch }} {{ lane }}</code>{% endfor %}.</p>
@@ -290,6 +316,7 @@ struct Summary<'a> {
     differences: Vec<String>,
     open: String,
     finished: bool,
+    waits: Option<String>,
     held: Vec<String>,
     cards: Vec<Card>,
 }

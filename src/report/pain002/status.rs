@@ -44,9 +44,11 @@ pub fn status_of(state: StateName) -> TransferStatus {
         | StateName::Posting
         | StateName::InDoubt
         | StateName::Conflict => TransferStatus::Pdng,
-        StateName::Failed | StateName::Rejected | StateName::Withdrawn | StateName::Cancelled => {
-            TransferStatus::Rjct
-        }
+        StateName::Failed
+        | StateName::Rejected
+        | StateName::Withdrawn
+        | StateName::Skipped
+        | StateName::Cancelled => TransferStatus::Rjct,
     }
 }
 
@@ -55,7 +57,7 @@ pub fn status_of(state: StateName) -> TransferStatus {
 #[must_use]
 pub fn reason_of(state: StateName, code: Option<i64>) -> Option<&'static str> {
     match state {
-        StateName::Cancelled | StateName::Withdrawn => Some("DS02"),
+        StateName::Cancelled | StateName::Withdrawn | StateName::Skipped => Some("DS02"),
         StateName::Failed => Some(match code {
             Some(109 | 110 | 120) => "AC01",
             Some(111) => "AM09",
@@ -129,6 +131,7 @@ mod tests {
             (StateName::Failed, "RJCT", Some("NARR")),
             (StateName::Rejected, "RJCT", Some("NARR")),
             (StateName::Withdrawn, "RJCT", Some("DS02")),
+            (StateName::Skipped, "RJCT", Some("DS02")),
             (StateName::Cancelled, "RJCT", Some("DS02")),
             (StateName::Conflict, "PDNG", None),
         ] {

@@ -8,6 +8,7 @@ use crate::domain::{
 };
 use crate::ledger::Purpose;
 use crate::ledger::generations::PaidTwice;
+use crate::ledger::schedule::Scheduled;
 use crate::lifecycle::State;
 
 /// The bucket a row is in. The names are those of the files and of the command line.
@@ -34,6 +35,8 @@ pub enum StateName {
     Rejected,
     /// Final: rejected, and a person has decided that it is not paid.
     Withdrawn,
+    /// No payment, as the layout of its file says.
+    Skipped,
     /// Final: withdrawn before it was ever posted.
     Cancelled,
     /// Two pieces of final evidence disagree.
@@ -42,7 +45,7 @@ pub enum StateName {
 
 impl StateName {
     /// Every state, in the order a payment may pass through them.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::Unpriced,
         Self::Ready,
         Self::Posting,
@@ -53,12 +56,13 @@ impl StateName {
         Self::Failed,
         Self::Rejected,
         Self::Withdrawn,
+        Self::Skipped,
         Self::Cancelled,
         Self::Conflict,
     ];
 
     /// Every state but paid, the one that needs a person most first.
-    pub const EXCEPTIONS: [Self; 11] = [
+    pub const EXCEPTIONS: [Self; 12] = [
         Self::Conflict,
         Self::InDoubt,
         Self::Failed,
@@ -70,6 +74,7 @@ impl StateName {
         Self::Unpriced,
         Self::Cancelled,
         Self::Withdrawn,
+        Self::Skipped,
     ];
 
     /// Returns the name on paper and in files.
@@ -86,6 +91,7 @@ impl StateName {
             Self::Failed => "failed",
             Self::Rejected => "rejected",
             Self::Withdrawn => "withdrawn",
+            Self::Skipped => "skipped",
             Self::Cancelled => "cancelled",
             Self::Conflict => "conflict",
         }
@@ -105,6 +111,7 @@ impl StateName {
             Self::Failed => State::Failed.in_words(),
             Self::Rejected => "rejected",
             Self::Withdrawn => "rejected and withdrawn",
+            Self::Skipped => "skipped by the layout",
             Self::Cancelled => State::Cancelled.in_words(),
             Self::Conflict => State::Conflict.in_words(),
         }
@@ -131,6 +138,7 @@ impl StateName {
             | Self::Failed
             | Self::Rejected
             | Self::Withdrawn
+            | Self::Skipped
             | Self::Cancelled
             | Self::Conflict => false,
         }
@@ -139,7 +147,7 @@ impl StateName {
     /// Returns whether the row never passed validation: it is in no lane, and in no control total.
     #[must_use]
     pub fn is_set_aside(self) -> bool {
-        matches!(self, Self::Rejected | Self::Withdrawn)
+        matches!(self, Self::Rejected | Self::Withdrawn | Self::Skipped)
     }
 
     pub(in crate::report) fn index(self) -> usize {
@@ -291,6 +299,8 @@ pub struct BatchHeader {
     pub paid_twice: Vec<PaidTwice>,
     /// How many these are in all.
     pub paid_twice_count: u64,
+    /// Rows that are not sent yet because their time has not come.
+    pub scheduled: Scheduled,
     /// What statements of gateway and bank showed, oldest first.
     pub statements: Vec<Stated>,
 }

@@ -34,6 +34,7 @@ pub(in crate::report) struct Book {
     /// How many payments are listed, and of how many sheets they fill which one is written.
     most: u64,
     is_listed: bool,
+    rows_max: u32,
     sheets: u32,
     rows: u32,
     exceptions: Exceptions,
@@ -41,6 +42,7 @@ pub(in crate::report) struct Book {
 
 /// Rows of exceptions, rendered for the sheets behind those of the payments.
 struct Exceptions {
+    rows_max: u32,
     rendered: BufWriter<File>,
     /// Rows and bytes of each sheet below its header.
     sheets: Vec<(u32, u64)>,
@@ -77,15 +79,24 @@ impl Book {
             book,
             most,
             is_listed,
+            rows_max: ROWS_MAX,
             sheets: 1,
             rows: 1,
             exceptions: Exceptions {
+                rows_max: ROWS_MAX,
                 rendered: BufWriter::with_capacity(1 << 16, rendered),
                 sheets: vec![(0, 0)],
                 listed: 0,
                 line: String::new(),
             },
         })
+    }
+
+    /// Goes on in another sheet after so many rows, its header among them.
+    #[cfg(test)]
+    pub(in crate::report) fn with_sheets_of(mut self, rows: u32) -> Self {
+        (self.rows_max, self.exceptions.rows_max) = (rows, rows);
+        self
     }
 
     pub(in crate::report) fn add(&mut self, row: &Row<'_>) -> io::Result<()> {
@@ -138,7 +149,7 @@ impl Book {
                 _ => Cell::Text(cell),
             });
         if self.is_listed {
-            if self.rows == ROWS_MAX {
+            if self.rows == self.rows_max {
                 self.sheets += 1;
                 self.rows = 1;
                 begin_list(&mut self.book, "payments", self.sheets)?;
@@ -173,7 +184,7 @@ impl Exceptions {
         if self
             .sheets
             .last()
-            .is_some_and(|(rows, _)| rows + 1 == ROWS_MAX)
+            .is_some_and(|(rows, _)| rows + 1 == self.rows_max)
         {
             self.sheets.push((0, 0));
         }

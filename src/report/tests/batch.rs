@@ -7,6 +7,7 @@ use crate::domain::{
     Actor, Amount, BankAccount, BatchName, ControlTotals, Currency, Money, Originator, ServiceCode,
     Timestamp,
 };
+use crate::ledger::schedule::Scheduled;
 use crate::report::{BatchHeader, Deed, Entry, Load, Report, StateName, Writer};
 
 pub(super) fn money(minor: i64, code: &str) -> Money {
@@ -64,6 +65,7 @@ pub(super) fn header(entries: &[Entry<'_>]) -> BatchHeader {
         }],
         paid_twice: Vec::new(),
         paid_twice_count: 0,
+        scheduled: Scheduled::default(),
         statements: Vec::new(),
     }
 }

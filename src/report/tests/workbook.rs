@@ -7,6 +7,9 @@ use std::path::Path;
 use calamine::{Data, Reader, Xlsx};
 
 use super::batch::*;
+use crate::report::fold::reconciliation::Reconciliation;
+use crate::report::rows::row::Row;
+use crate::report::sheet::xlsx::Book;
 use crate::report::{Entry, StateName};
 
 fn book(dir: &Path) -> Xlsx<std::io::BufReader<File>> {
@@ -125,4 +128,59 @@ fn a_large_batch_is_listed_where_that_is_asked_for() {
     header.lists_all = true;
     write(dir.path(), header, &many);
     assert_eq!(rows(dir.path(), "payments").len(), 50_002);
+}
+
+#[test]
+fn lists_go_on_in_further_sheets_and_no_row_is_left_out_where_one_ends() {
+    const ROWS: u32 = 4;
+    for count in 0..=10_u64 {
+        let dir = tempfile::tempdir().unwrap();
+        let entries: Vec<_> = (2..2 + count)
+            .map(|line| Entry {
+                // The first four have failed: their list is full at the third.
+                state: if line < 6 {
+                    StateName::Failed
+                } else {
+                    StateName::Paid
+                },
+                ..paid(line)
+            })
+            .collect();
+        let header = header(&entries);
+        let mut written = Book::create(dir.path(), &header)
+            .unwrap()
+            .with_sheets_of(ROWS);
+        for entry in &entries {
+            let row = Row {
+                entry,
+                amount: "1.00",
+                currency: "KES",
+                posted_at: "",
+                settled_at: "",
+                electricity: None,
+            };
+            written.add(&row).unwrap();
+        }
+        let reconciliation = Reconciliation::new(&header);
+        let file = written.finish(&header, &reconciliation).unwrap();
+        let mut book: Xlsx<_> = calamine::open_workbook(file.path()).unwrap();
+        let mut lines_of = |kind: &str| {
+            let mut found = Vec::new();
+            let names = book.sheet_names().into_iter();
+            for name in names
+                .filter(|name| name.starts_with(kind))
+                .collect::<Vec<_>>()
+            {
+                let range = book.worksheet_range(&name).unwrap();
+                assert!(range.height() <= ROWS as usize, "{name}");
+                let line = |row: &[Data]| row[0].to_string();
+                assert_eq!(range.rows().next().map(line).unwrap(), "line", "{name}");
+                found.extend(range.rows().skip(1).map(line));
+            }
+            found
+        };
+        let lines = |last: u64| (2..last).map(|line| line.to_string()).collect::<Vec<_>>();
+        assert_eq!(lines_of("payments"), lines(2 + count));
+        assert_eq!(lines_of("exceptions"), lines(2 + count.min(4)));
+    }
 }

@@ -9,7 +9,7 @@ use crate::journal::simulated::{Disk, Fuse, Shelf};
 use crate::journal::{Journal, LoadPlan, LoadRow, Loaded};
 use crate::lifecycle::StepContext;
 use crate::simulation::judge::oracle::FAILED;
-use crate::simulation::scene::{Scene, plan, row};
+use crate::simulation::scene::{Scene, plan};
 
 /// Rows of a batch at most, amendments included.
 const ROWS_MAX: usize = 10;
@@ -195,9 +195,7 @@ impl Scene {
     async fn amend(&self, number: u64) -> String {
         let count = self.lines().len();
         if number > 4 && count < ROWS_MAX {
-            self.rows
-                .borrow_mut()
-                .push(row(count as u64 + 1, self.has_documents));
+            self.write_rows(std::iter::once(count as u64 + 1));
         }
         let (fuse, dead) = (self.load_fuse(), CancellationToken::new());
         let journal = self.open(fuse, &dead);

@@ -234,6 +234,17 @@ impl Shape {
                 "23: {id} leaves otherwise than it was loaded: {minor} to {to}"
             ));
         }
+        // A run keeps to the clock that it began with.
+        let time = self.not_before.get(&packet.line).copied();
+        if let Some(early) = time.map(|at| at.since(self.wall_now()))
+            && !early.is_zero()
+            && !self.was_set
+        {
+            self.violation(format!(
+                "29: {id} leaves {} ms before its time",
+                early.as_millis()
+            ));
+        }
         if self.tampered == Some(id) {
             self.violation(format!("23: {id} leaves, and was edited in the file"));
         }

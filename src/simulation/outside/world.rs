@@ -112,6 +112,8 @@ pub(in crate::simulation) struct Shape {
     pub ledger: BTreeMap<PayerTransactionId, Account>,
     /// The amounts of the rows of the file, in the smallest unit, and their numbers, by line.
     pub loaded: BTreeMap<u64, BTreeSet<(i64, String)>>,
+    /// Before when a row of the file may not leave, by line.
+    pub not_before: BTreeMap<u64, Timestamp>,
     /// How often a person ordered that a row be paid once more, by line.
     pub ordered: BTreeMap<u64, u32>,
     /// Failed payments that no longer counted when a batch was loaded: their loads were too long ago.
@@ -165,6 +167,7 @@ impl World {
                 started: None,
                 ledger: BTreeMap::new(),
                 loaded: BTreeMap::new(),
+                not_before: BTreeMap::new(),
                 ordered: BTreeMap::new(),
                 forgotten: BTreeSet::new(),
                 beside: BTreeMap::new(),
@@ -332,6 +335,8 @@ impl Shape {
         for row in rows {
             let known = self.loaded.entry(row.line).or_default();
             known.insert((row.money.amount.minor(), row.msisdn.as_str().to_owned()));
+            let time = row.not_before().map(|at| (row.line, at));
+            self.not_before.extend(time);
         }
     }
 

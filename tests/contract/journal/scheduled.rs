@@ -1,7 +1,10 @@
 //! Rows that name a time: none is handed out before it, and nothing keeps the others back.
 
+use std::sync::Arc;
+
 use disburse::domain::{Instruction, NOT_BEFORE};
-use disburse::journal::{Due, Loaded};
+use disburse::journal::{Due, Loaded, RunTerms};
+use disburse::ledger::confirmation::{Answer, Confirmation};
 use disburse::ledger::schedule::Scheduled;
 
 use crate::proof::assert_sound;
@@ -76,6 +79,26 @@ async fn a_row_is_handed_out_at_its_time_and_not_before() {
     assert_eq!(named(&world.claim(token, 10, 99).await), [""; 0]);
     assert_eq!(named(&world.claim(token, 10, 100).await), ["EMP-2"]);
     assert_eq!(scheduled(&world, 0), Scheduled::default());
+    world.assert_adds_up();
+    assert_sound(&world);
+}
+
+#[tokio::test]
+async fn what_comes_due_while_a_run_is_at_work_was_confirmed_with_the_others() {
+    let world = World::new();
+    let rows = vec![row(1), not_before(2, 50), not_before(3, 50), row(4)];
+    world.load_new(plan(), rows).await;
+    let shown = world.journal.shown(batch()).await.unwrap();
+    let terms = RunTerms {
+        confirmation: Confirmation::of(shown.open(), shown.bound, Answer::Asked),
+        ..terms(1)
+    };
+    let policy = Arc::clone(&world.policy);
+    let acquired = world.journal.acquire(batch(), terms, policy).await;
+    let token = acquired.unwrap().token;
+    assert_eq!(named(&world.claim(token, 10, 1).await), ["EMP-1", "EMP-4"]);
+    assert_eq!(named(&world.claim(token, 1, 50).await), ["EMP-2"]);
+    assert_eq!(named(&world.claim(token, 1, 50).await), ["EMP-3"]);
     world.assert_adds_up();
     assert_sound(&world);
 }

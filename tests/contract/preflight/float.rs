@@ -1,6 +1,6 @@
 //! Whether the floats last.
 
-use disburse::domain::{Currency, ServiceCode};
+use disburse::domain::{Currency, NOT_BEFORE, ServiceCode};
 use disburse::gateway::{FloatBalance, Gateway, Inquiry, OperationError, Outgoing, Reply};
 use disburse::lifecycle::{Class, State};
 use disburse::preflight::{Forecast, forecast};
@@ -75,7 +75,7 @@ async fn each_service_is_compared_with_its_float() {
             "B2C" => Ok(Some(("Mobile", "KES", b2c))),
             _ => Ok(Some(("Bank", "KES", rtgs))),
         });
-        let forecast = forecast(&gateway, &world.standing()).await.unwrap();
+        let forecast = forecast(&gateway, &world.standing(), &[]).await.unwrap();
         assert_eq!(
             told(&forecast),
             [("B2C", 600, Ok(short_b2c)), ("RTGS", 400, Ok(short_rtgs))]
@@ -88,14 +88,14 @@ async fn each_service_is_compared_with_its_float() {
 async fn services_that_draw_on_one_account_share_it() {
     let world = four().await;
     let shared = Balances(|_: &str| Ok(Some(("Main", "KES", 700))));
-    let forecast_of_shared = forecast(&shared, &world.standing()).await.unwrap();
+    let forecast_of_shared = forecast(&shared, &world.standing(), &[]).await.unwrap();
     assert_eq!(
         told(&forecast_of_shared),
         [("B2C", 600, Ok(300)), ("RTGS", 400, Ok(300))]
     );
     // Without names, nothing says that it is one.
     let nameless = Balances(|_: &str| Ok(Some(("", "KES", 700))));
-    let forecast = forecast(&nameless, &world.standing()).await.unwrap();
+    let forecast = forecast(&nameless, &world.standing(), &[]).await.unwrap();
     assert!(!forecast.is_short(), "{forecast:?}");
 }
 
@@ -106,7 +106,7 @@ async fn a_balance_that_cannot_be_had_is_told_and_stops_nobody() {
         "B2C" => Err(OperationError::Unavailable("HTTP 503".into())),
         _ => Ok(None),
     });
-    let unknown = forecast(&gateway, &world.standing()).await.unwrap();
+    let unknown = forecast(&gateway, &world.standing(), &[]).await.unwrap();
     assert_eq!(
         told(&unknown),
         [
@@ -120,7 +120,7 @@ async fn a_balance_that_cannot_be_had_is_told_and_stops_nobody() {
     );
     assert!(!unknown.is_short());
     let other = Balances(|_: &str| Ok(Some(("Main", "UGX", 1))));
-    let other = forecast(&other, &world.standing()).await.unwrap();
+    let other = forecast(&other, &world.standing(), &[]).await.unwrap();
     assert_eq!(told(&other)[0].2, Err("the float is in UGX"));
     // Who is not let in does not ask on.
     let locked = Balances(|service: &str| {
@@ -130,7 +130,7 @@ async fn a_balance_that_cannot_be_had_is_told_and_stops_nobody() {
             what: "132".into(),
         })
     });
-    assert!(forecast(&locked, &world.standing()).await.is_err());
+    assert!(forecast(&locked, &world.standing(), &[]).await.is_err());
 }
 
 #[tokio::test]
@@ -144,6 +144,31 @@ async fn what_is_posted_already_needs_no_float() {
     world.record(findings.collect(), 2).await;
     assert_eq!(world.count(State::Acknowledged), 4);
     let gateway = Balances(|_: &str| panic!("nobody is to be asked"));
-    let forecast = forecast(&gateway, &world.standing()).await.unwrap();
+    let forecast = forecast(&gateway, &world.standing(), &[]).await.unwrap();
     assert_eq!(forecast, Forecast::default());
+}
+
+#[tokio::test]
+async fn what_is_not_due_needs_no_float_today() {
+    let world = World::new();
+    let mut rows = rows(1..=4);
+    rows[3] = of_service(rows[3].clone(), "RTGS");
+    for row in &mut rows[2..] {
+        let time = at(100).to_string();
+        row.extra.push((NOT_BEFORE.to_owned(), time));
+    }
+    world.load_new(plan(), rows).await;
+    let batch = plan().batch;
+    for (now, counted, needed) in [
+        (99, 2, vec![("B2C", 300, Ok(0))]),
+        (100, 0, vec![("B2C", 600, Ok(0)), ("RTGS", 400, Ok(0))]),
+    ] {
+        let (scheduled, not_due) = world.journal.not_due(batch.clone(), at(now)).await.unwrap();
+        assert_eq!(scheduled.count, counted);
+        let gateway = Balances(|_: &str| Ok(Some(("", "KES", 600))));
+        let forecast = forecast(&gateway, &world.standing(), &not_due)
+            .await
+            .unwrap();
+        assert_eq!(told(&forecast), needed);
+    }
 }

@@ -38,7 +38,17 @@ pub(in crate::journal::sqlite) fn withdrawal(
         at: Timestamp::from_millis(at),
         by,
         reason: text("reason").unwrap_or_default().to_owned(),
+        by_layout: detail["skipped"] == true,
     }))
+}
+
+/// Who says that a row is not paid.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::journal::sqlite) enum SaidBy {
+    /// A person, of a row with mistakes.
+    Person,
+    /// The layout of the file: the row is no payment.
+    Layout,
 }
 
 /// Records that one rejected row is not paid.
@@ -46,10 +56,13 @@ pub(in crate::journal::sqlite) fn withdraw(
     c: &WriteSession,
     batch_id: i64,
     (load, line, nth): (i64, i64, i64),
-    reason: &str,
+    (said_by, reason): (SaidBy, &str),
     now: Timestamp,
 ) -> Result<(), Error> {
     let mut detail = json!({"load": load, "line": line, "nth": nth, "reason": reason});
+    if said_by == SaidBy::Layout {
+        detail["skipped"] = true.into();
+    }
     if let Some(actor) = c.actor() {
         detail["user"] = actor.user().into();
         detail["host"] = actor.host().into();
@@ -79,23 +92,31 @@ pub(in crate::journal::sqlite) fn withdraw(
     }
 }
 
-/// Counts the rows that were set aside: those that may be mended, and those that are withdrawn.
+/// Counts the rows that were set aside: those that may be mended, those that are withdrawn, and those that are no payments.
 pub(in crate::journal::sqlite) fn count_set_aside(
     c: &Connection,
     batch_id: i64,
     standing: &mut Standing,
 ) -> Result<(), Error> {
     let mut statement = c.prepare_cached(
-        "select count(*), currency, sum(amount), count(amount), withdrawn is not null from rejected
-         where batch_id = ?1 and replaced_by is null group by iif(amount is null, null, currency), withdrawn is not null",
+        "select count(*), currency, sum(amount), count(amount), withdrawn is not null, skipped
+         from (select amount, currency, withdrawn, withdrawn is not null and exists (
+                   select 1 from evidence e where e.evidence_id = withdrawn and e.detail ->> 'skipped') as skipped
+               from rejected where batch_id = ?1 and replaced_by is null)
+         group by iif(amount is null, null, currency), withdrawn is not null, skipped",
     )?;
     let mut rows = statement.query([batch_id])?;
     while let Some(row) = rows.next()? {
-        let sum = match row.get(4)? {
-            true => &mut standing.withdrawn,
-            false => &mut standing.rejected,
+        let count = row.get::<_, i64>(0)?.unsigned_abs();
+        let sum = match (row.get(4)?, row.get(5)?) {
+            (_, true) => {
+                standing.skipped += count;
+                continue;
+            }
+            (true, false) => &mut standing.withdrawn,
+            (false, false) => &mut standing.rejected,
         };
-        sum.count += row.get::<_, i64>(0)?.unsigned_abs();
+        sum.count += count;
         if row.get::<_, i64>(3)? > 0 {
             let currency = currency_of(&row.get::<_, String>(1)?)?;
             sum.amounts

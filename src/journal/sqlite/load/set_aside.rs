@@ -2,7 +2,7 @@
 
 use rusqlite::{Connection, params};
 
-use super::aside::withdraw;
+use super::aside::{SaidBy, withdraw};
 use super::job::Load;
 use crate::domain::Tally;
 use crate::journal::sqlite::codec::insert::line_number;
@@ -81,7 +81,7 @@ impl Load<'_> {
                 self.c,
                 self.batch_id,
                 (self.load_id, line, nth),
-                &reason,
+                (SaidBy::Layout, &reason),
                 self.plan.now,
             )?;
         }

@@ -9,7 +9,7 @@ use crate::domain::{BatchName, Tally, Timestamp};
 use crate::journal::sqlite::Journal;
 use crate::journal::sqlite::codec::catalog::known_batch;
 use crate::journal::sqlite::codec::values::{corrupt, currency_of, identifier_of};
-use crate::journal::sqlite::load::aside::{withdraw, withdrawal};
+use crate::journal::sqlite::load::aside::{SaidBy, withdraw, withdrawal};
 use crate::journal::sqlite::read::looked_for::{REJECTED_COLUMNS, rejected_found};
 use crate::journal::sqlite::recovery::lost_orders::Touched;
 use crate::journal::sqlite::session::transaction::WriteSession;
@@ -120,7 +120,7 @@ impl Which {
             let Some(last) = places.last() else { break };
             after = *last;
             for place in &places {
-                withdraw(c, self.batch_id, *place, reason, now)?;
+                withdraw(c, self.batch_id, *place, (SaidBy::Person, reason), now)?;
                 touched.add(&content_of(c, *place)?);
                 count += 1;
             }

@@ -68,13 +68,16 @@ fn claim_some(
         Ok(found) => found,
         Err(altered) => return Ok(Err(Halt::Altered(altered))),
     };
+    let (looked_at, last) = (found.len(), found.last().map(|(seq, _)| *seq));
+    let (found, waiting) = schedule::part(found, |(_, row)| row.instruction.not_before(), now);
+    // What waits is judged when its time comes: what was confirmed is counted once for each payment.
     let seqs: Vec<i64> = found.iter().map(|(seq, _)| *seq).collect();
     let held = match may_leave(c, (batch_id, lane), &found, &seqs)? {
         Ok(held) => held,
         Err(halt) => return Ok(Err(halt)),
     };
-    let next = match found.last() {
-        Some((last, _)) if found.len() == share => last + 1,
+    let next = match last {
+        Some(last) if looked_at == share => last + 1,
         // All of them were looked at, as far as they are confirmed.
         _ => c
             .prepare_cached("select min(coalesce(max(seq), 0), ?1) + 1 from instruction")?
@@ -86,8 +89,6 @@ fn claim_some(
         )?
         .execute([batch_id, lane, next])?;
     }
-    let looked_at = found.len();
-    let (found, waiting) = schedule::part(found, |(_, row)| row.instruction.not_before(), now);
     for (at, rows) in waiting {
         let later = PaymentState {
             due_at: Some(at),

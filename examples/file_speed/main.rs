@@ -1,9 +1,11 @@
-//! How fast workbooks are read and written, and in how much memory.
+//! How fast workbooks and payment messages are read, and workbooks written, and in how much memory.
 //!
 //! ```text
-//! cargo run --release --example sheet_speed -- write 200000 DIR    # a workbook to read, seven texts and numbers a row
-//! cargo run --release --example sheet_speed -- read DIR/rows.xlsx
-//! cargo run --release --example sheet_speed -- report 200000 DIR   # the whole report, report.xlsx with it
+//! cargo run --release --example file_speed -- write 200000 DIR    # a workbook to read, seven texts and numbers a row
+//! cargo run --release --example file_speed -- read DIR/rows.xlsx
+//! cargo run --release --example file_speed -- message 200000 DIR  # a pain.001 message to read
+//! cargo run --release --example file_speed -- read DIR/rows.xml
+//! cargo run --release --example file_speed -- report 200000 DIR   # the whole report, report.xlsx with it
 //! ```
 //!
 //! Each is a process of its own, so that its peak of memory (VmHWM) is its own.
@@ -14,6 +16,7 @@
 )]
 
 use std::fs::{self, File};
+use std::io::{BufWriter, Write as _};
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -25,6 +28,7 @@ use disburse::domain::{
 };
 use disburse::intake::{BookCell, Options, Reader, Row, Rules, TextBook};
 use disburse::ledger::Purpose;
+use disburse::ledger::schedule::Scheduled;
 use disburse::report::{BatchHeader, Entry, Load, StateName, Writer};
 
 type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
@@ -48,11 +52,15 @@ fn main() -> ExitCode {
             .map_err(Into::into)
             .and_then(|rows| write(rows, dir)),
         ["read", file] => read(Path::new(file)),
+        ["message", rows, dir] => rows
+            .parse()
+            .map_err(Into::into)
+            .and_then(|rows| message(rows, dir)),
         ["report", rows, dir] => rows
             .parse()
             .map_err(Into::into)
             .and_then(|rows| report(rows, dir)),
-        _ => Err("say write ROWS DIR, read FILE or report ROWS DIR".into()),
+        _ => Err("say write ROWS DIR, message ROWS DIR, read FILE or report ROWS DIR".into()),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
@@ -63,7 +71,7 @@ fn main() -> ExitCode {
     }
 }
 
-fn told(what: &str, cells: u64, begun: Instant) {
+fn told(what: &str, (count, unit): (u64, &str), begun: Instant) {
     let seconds = begun.elapsed().as_secs_f64();
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let peak = status
@@ -71,8 +79,8 @@ fn told(what: &str, cells: u64, begun: Instant) {
         .find_map(|line| line.strip_prefix("VmHWM:"))
         .map_or("unknown", str::trim);
     println!(
-        "{what}: {cells} cells in {seconds:.2} s, {:.0} cells/s, peak {peak}",
-        cells as f64 / seconds
+        "{what}: {count} {unit} in {seconds:.2} s, {:.0} {unit}/s, peak {peak}",
+        count as f64 / seconds
     );
 }
 
@@ -99,7 +107,48 @@ fn write(rows: u64, dir: &str) -> Outcome<()> {
         ])?;
     }
     book.finish()?;
-    told("a workbook of texts written", rows * 7, begun);
+    told("a workbook of texts written", (rows * 7, "cells"), begun);
+    Ok(())
+}
+
+/// Writes a message as an ERP exports it: five hundred payments in each of its orders, each transfer with a name, a number and a text.
+fn message(rows: u64, dir: &str) -> Outcome<()> {
+    const OF_AN_ORDER: u64 = 500;
+    let begun = Instant::now();
+    let mut out = BufWriter::new(File::create(Path::new(dir).join("rows.xml"))?);
+    writeln!(
+        out,
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n\
+         <Document xmlns=\"urn:iso:std:iso:20022:tech:xsd:pain.001.001.09\"><CstmrCdtTrfInitn>\n\
+         <GrpHdr><MsgId>SPEED-1</MsgId><CreDtTm>2026-11-20T07:30:00Z</CreDtTm><NbOfTxs>{rows}</NbOfTxs>\
+         <InitgPty><Nm>Kilele Foods (made up)</Nm></InitgPty></GrpHdr>"
+    )?;
+    for row in 1..=rows {
+        if row % OF_AN_ORDER == 1 {
+            writeln!(
+                out,
+                "<PmtInf><PmtInfId>ORDER-{row}</PmtInfId><PmtMtd>TRF</PmtMtd><ReqdExctnDt><Dt>2026-11-20</Dt></ReqdExctnDt>\
+                 <Dbtr><Nm>Kilele Foods (made up)</Nm></Dbtr>"
+            )?;
+        }
+        writeln!(
+            out,
+            "  <CdtTrfTxInf>\n    <PmtId><InstrId>I-{row}</InstrId><EndToEndId>EMP-{row:07}</EndToEndId></PmtId>\n    \
+             <Amt><InstdAmt Ccy=\"KES\">{}.{:02}</InstdAmt></Amt>\n    \
+             <Cdtr><Nm>Wanjiku Otieno</Nm></Cdtr>\n    \
+             <CdtrAcct><Prxy><Tp><Cd>TELE</Cd></Tp><Id>+254-{}</Id></Prxy></CdtrAcct>\n    \
+             <RmtInf><Ustrd>Salary November 2026</Ustrd></RmtInf>\n  </CdtTrfTxInf>",
+            1_000 + row % 90_000,
+            row % 100,
+            &number(row)[3..],
+        )?;
+        if row % OF_AN_ORDER == 0 || row == rows {
+            writeln!(out, "</PmtInf>")?;
+        }
+    }
+    writeln!(out, "</CstmrCdtTrfInitn></Document>")?;
+    out.flush()?;
+    told("a message written", (rows, "transfers"), begun);
     Ok(())
 }
 
@@ -107,9 +156,16 @@ fn read(file: &Path) -> Outcome<()> {
     let begun = Instant::now();
     let rules = Rules {
         default_country: Country::from_code("KE"),
+        default_service: Some(ServiceCode::parse("B2C_MPESA")?),
+        zone: WireZone::from_name("Africa/Nairobi"),
         ..Rules::default()
     };
-    let reader = Reader::open_workbook(File::open(file)?, &Options::default(), Arc::new(rules))?;
+    let (options, rules, input) = (Options::default(), Arc::new(rules), File::open(file)?);
+    let is_message = file.extension().is_some_and(|ending| ending == "xml");
+    let reader = match is_message {
+        true => Reader::open(input, &options, rules)?,
+        false => Reader::open_workbook(input, &options, rules)?,
+    };
     let (mut good, mut bad) = (0_u64, 0_u64);
     for row in reader {
         match row? {
@@ -119,7 +175,10 @@ fn read(file: &Path) -> Outcome<()> {
     }
     told(
         &format!("{good} rows read and checked, {bad} with errors"),
-        (good + bad) * 7,
+        match is_message {
+            true => (good + bad, "transfers"),
+            false => ((good + bad) * 7, "cells"),
+        },
         begun,
     );
     Ok(())
@@ -161,6 +220,7 @@ fn report(rows: u64, dir: &str) -> Outcome<()> {
         people: Vec::new(),
         paid_twice: Vec::new(),
         paid_twice_count: 0,
+        scheduled: Scheduled::default(),
         statements: Vec::new(),
     };
     let mut writer = Writer::create(Path::new(dir), header)?;
@@ -189,6 +249,10 @@ fn report(rows: u64, dir: &str) -> Outcome<()> {
     }
     writer.finish()?;
     // Those that are not empty, in the sheet of payments.
-    told("a report written, all files of it", rows * 18, begun);
+    told(
+        "a report written, all files of it",
+        (rows * 18, "cells"),
+        begun,
+    );
     Ok(())
 }
