@@ -170,7 +170,11 @@ impl<W: Write + Seek> Corrections<W> {
             row.push(match oddity.map(|(_, oddity)| *oddity) {
                 Some(Oddity::LostDigits) if is_book => BookCell::Number(cell),
                 Some(
-                    Oddity::LostDigits | Oddity::Date | Oddity::Merged | Oddity::NotCalculated,
+                    Oddity::LostDigits
+                    | Oddity::Date
+                    | Oddity::Dressed
+                    | Oddity::Merged
+                    | Oddity::NotCalculated,
                 ) => BookCell::Text(""),
                 Some(Oddity::Calculated) | None => BookCell::Text(cell),
             });

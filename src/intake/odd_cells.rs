@@ -2,7 +2,7 @@
 
 use super::bad::RowError;
 use super::columns::{Column, Field};
-use super::oddity::{DATE, LOST_DIGITS, MERGED, NOT_CALCULATED, Oddity};
+use super::oddity::{DATE, DRESSED, LOST_DIGITS, MERGED, NOT_CALCULATED, Oddity};
 use super::record::Record;
 
 /// Returns those odd cells of a row that one of its errors may be about.
@@ -31,6 +31,9 @@ pub(super) fn told_of(column: &Column, oddity: Oddity) -> Option<&'static str> {
             "is a formula, whose result may change with other cells: paste it as a value, or say --formulas stored",
         ),
         Oddity::LostDigits => Some(LOST_DIGITS),
+        // What is added to an amount is no part of it, and a phone number tells by itself what it lacks.
+        Oddity::Dressed if matches!(field, Some(Field::Amount | Field::Msisdn)) => None,
+        Oddity::Dressed => Some(DRESSED),
         Oddity::Date if matches!(field, Some(Field::DatePaymentReceived | Field::NotBefore)) => {
             None
         }
@@ -44,7 +47,7 @@ mod tests {
 
     #[test]
     fn what_is_odd_counts_where_it_decides_who_is_paid_and_how_much() {
-        use Oddity::{Calculated, Date, LostDigits, Merged, NotCalculated};
+        use Oddity::{Calculated, Date, Dressed, LostDigits, Merged, NotCalculated};
         let field = Column::Field;
         for (column, refused) in [
             (
@@ -57,18 +60,22 @@ mod tests {
             ),
             (
                 field(Field::Reference),
-                &[Calculated, Date, LostDigits, Merged, NotCalculated],
+                &[Calculated, Date, Dressed, LostDigits, Merged, NotCalculated],
+            ),
+            (
+                field(Field::AccountNumber),
+                &[Calculated, Date, Dressed, LostDigits, Merged, NotCalculated],
             ),
             (
                 field(Field::DatePaymentReceived),
-                &[Calculated, LostDigits, Merged, NotCalculated],
+                &[Calculated, Dressed, LostDigits, Merged, NotCalculated],
             ),
             (field(Field::Narration), &[Merged, NotCalculated]),
             (Column::Extra("a".to_owned()), &[Merged, NotCalculated]),
             (Column::Note, &[]),
             (Column::Unnamed, &[]),
         ] {
-            for oddity in [Calculated, Date, LostDigits, Merged, NotCalculated] {
+            for oddity in [Calculated, Date, Dressed, LostDigits, Merged, NotCalculated] {
                 let is_refused = told_of(&column, oddity).is_some();
                 assert_eq!(
                     is_refused,

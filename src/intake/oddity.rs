@@ -11,6 +11,8 @@ pub(super) enum Oddity {
     Calculated,
     /// A formula without a stored result.
     NotCalculated,
+    /// A number whose format shows more than it holds.
+    Dressed,
     /// One of several cells that were merged.
     Merged,
 }
@@ -22,13 +24,15 @@ pub(super) const MERGED: &str =
     "is one of several cells that are merged: unmerge them, and give each row its own";
 /// Said of a number that is too long.
 pub(super) const LOST_DIGITS: &str = "is a number of more than 15 digits, and a spreadsheet keeps 15 of them: format the cells as text, and enter it again";
+/// Said of a number that is shown with more than it holds.
+pub(super) const DRESSED: &str = "is a number that the sheet shows with zeros or letters which are not in it: format the cells as text, and enter it as it is shown";
 /// Said of a date where none is meant.
 pub(super) const DATE: &str =
     "is a date in the sheet: format the cells as text, and enter what is meant";
 
 /// Returns whether an error says that a spreadsheet has made another value of what was meant.
 pub(super) fn is_changed(message: &str) -> bool {
-    [NOT_CALCULATED, MERGED, LOST_DIGITS, DATE]
+    [NOT_CALCULATED, MERGED, LOST_DIGITS, DRESSED, DATE]
         .iter()
         .any(|known| message.starts_with(known))
 }

@@ -207,6 +207,7 @@ fn of_archive<R: Read + Seek>(
     };
     let mut archive = ZipArchive::new(&mut input).map_err(|error| damaged(&error))?;
     let comment = archive.comment().len() as u64;
+    let files = archive.len();
     let starts_later = archive.offset() > 0;
     let (at, unpacked) = only(&mut archive)?;
     let file = archive.by_index(at).map_err(|error| damaged(&error))?;
@@ -219,18 +220,51 @@ fn of_archive<R: Read + Seek>(
     drop(archive);
     // What stands in front of an archive or behind it is seen by some programs, and by others not.
     let end = packed.checked_sub(END_BYTES + comment);
-    let mut record = [0; 4];
+    let mut record = [0; END_BYTES as usize];
     if let Some(end) = end {
         input.seek(SeekFrom::Start(end))?;
         input.read_exact(&mut record)?;
     }
-    if starts_later || record != *b"PK\x05\x06" {
+    if starts_later || !record.starts_with(b"PK\x05\x06") {
         return Err(refused(
             "has something in front of its ZIP archive, or behind the end of it",
             AGAIN,
         ));
     }
-    Ok(unpacked)
+    // Of several entries with one name only the last is there for whoever asks by name.
+    let said = usize::from(u16::from_le_bytes([record[10], record[11]]));
+    match said == files {
+        true => Ok(unpacked),
+        false => Err(refused(
+            format!("is a ZIP archive of {said} files, of which several have one name"),
+            ONE,
+        )),
+    }
+}
+
+/// Returns how many entries an archive says that it has, where its end has the short form; several of one name are one file.
+///
+/// # Errors
+/// What the input reports.
+pub(super) fn entries_said(input: &mut (impl Read + Seek)) -> io::Result<Option<usize>> {
+    /// The longest comment behind the record.
+    const COMMENT_MAX: u64 = 0xFFFF;
+    let size = input.seek(SeekFrom::End(0))?;
+    let from = size.saturating_sub(END_BYTES + COMMENT_MAX);
+    input.seek(SeekFrom::Start(from))?;
+    let mut tail = Vec::new();
+    input
+        .by_ref()
+        .take(END_BYTES + COMMENT_MAX)
+        .read_to_end(&mut tail)?;
+    let is_end = |at: &usize| {
+        let record = &tail[*at..];
+        let comment = usize::from(u16::from_le_bytes([record[20], record[21]]));
+        record.starts_with(b"PK\x05\x06") && record.len() == END_BYTES as usize + comment
+    };
+    let last = tail.len().checked_sub(END_BYTES as usize);
+    let at = last.and_then(|last| (0..=last).rev().find(is_end));
+    Ok(at.map(|at| usize::from(u16::from_le_bytes([tail[at + 10], tail[at + 11]]))))
 }
 
 /// Finds the one file of an archive.
@@ -361,6 +395,12 @@ mod tests {
 
     #[test]
     fn what_is_not_one_whole_file_is_refused() {
+        let mut doubled = zip(&[("a.csv", TEXT), ("b.csv", TEXT)]);
+        for at in 0..doubled.len() - 5 {
+            if doubled[at..].starts_with(b"b.csv") {
+                doubled[at] = b'a';
+            }
+        }
         let (gz, archive) = (gzip(TEXT), zip(&[("june.csv", TEXT)]));
         let mut damaged = gz.clone();
         damaged[14] ^= 0x55;
@@ -401,6 +441,11 @@ mod tests {
                 "ZIP with two",
                 zip(&[("a.csv", TEXT), ("b.csv", TEXT)]),
                 "of 2 files: \"a.csv\", \"b.csv\"",
+            ),
+            (
+                "ZIP with two of one name",
+                doubled,
+                "is a ZIP archive of 2 files, of which several have one name",
             ),
             ("ZIP with many", zip(&many), "and more"),
             (

@@ -352,11 +352,7 @@ impl Reader {
                     }
                     self.unended = parser.unended();
                     // In other files an apostrophe in front is what somebody wrote.
-                    let is_ours = self
-                        .mapping
-                        .as_ref()
-                        .map(|mapping| mapping.binding.is_ours());
-                    if is_ours.unwrap_or_else(|| self.layout.is_to_be_mended()) {
+                    if is_ours(self.mapping.as_ref(), &self.layout) {
                         self.record.unshield();
                     }
                 }
@@ -412,7 +408,21 @@ impl Iterator for Reader {
     }
 }
 
+/// Returns whether this program has written the file for rows to be mended.
+fn is_ours(mapping: Option<&Mapping>, columns: &ColumnMap) -> bool {
+    mapping.map_or_else(
+        || columns.is_to_be_mended(),
+        |mapping| mapping.binding.is_ours(),
+    )
+}
+
 impl Reader {
+    /// Returns whether this program has written the file for rows to be mended.
+    #[must_use]
+    pub fn is_ours(&self) -> bool {
+        is_ours(self.mapping.as_ref(), &self.layout)
+    }
+
     /// Checks the row that was read last.
     fn judge(&mut self) -> Row {
         let mut row = self.judged();

@@ -22,6 +22,8 @@ pub(super) struct Record {
     pub misfit: Option<(usize, usize)>,
     /// What a layout has found wrong with it.
     pub findings: Vec<RowError>,
+    /// The positions of cells that are numbers in their sheet: a point stands in front of their decimals, whatever texts have there.
+    pub numbers: Vec<usize>,
     /// It is hidden in its sheet, and hidden rows are left out.
     pub is_hidden: bool,
     /// By the layout it cannot be paid at all: whatever else is wrong with it would only mislead.
@@ -64,6 +66,7 @@ impl Record {
         self.raw.clear();
         (self.misfit, self.refused, self.is_hidden) = (None, false, false);
         self.findings.clear();
+        self.numbers.clear();
         let mut bytes = std::mem::take(&mut self.text).into_bytes();
         bytes.clear();
         let mut ends = std::mem::take(&mut self.ends);

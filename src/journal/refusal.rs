@@ -45,6 +45,18 @@ pub enum LoadRefusal {
         /// The file that it was loaded from.
         source: String,
     },
+    /// The batch was loaded by layouts alone, and this file by none.
+    LayoutMissing {
+        /// The layout of the load before.
+        layout: String,
+    },
+    /// The same file was loaded as another batch by another layout, and may have been paid there.
+    ReadBefore {
+        /// The layout of that load.
+        layout: String,
+        /// The batch.
+        batch: String,
+    },
     /// The file has no rows.
     NoRows,
     /// The file was not read to its end.

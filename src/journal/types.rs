@@ -78,6 +78,8 @@ pub struct LoadPlan {
     pub source: String,
     /// The layout that its columns are read by.
     pub layout: Option<LoadLayout>,
+    /// This program has written the file for rows to be mended: it has our columns, whatever the file had that they came from.
+    pub is_ours: bool,
     /// The time of the load; it becomes `datePaymentReceived`.
     pub now: Timestamp,
     /// Whether it is to be paid, or rehearsed.

@@ -121,6 +121,7 @@ pub(super) fn plan(form: IdentifierForm, now: Timestamp, presume_posted: bool) -
         form,
         source: "batch.csv".into(),
         layout: None,
+        is_ours: false,
         now,
         purpose: crate::ledger::Purpose::Gateway,
         amend: false,

@@ -32,6 +32,7 @@ mod output;
 mod own_files;
 mod packed;
 mod people;
+mod readings;
 mod reconcile;
 mod rehearsals;
 mod reports;

@@ -169,6 +169,7 @@ pub fn plan() -> LoadPlan {
         form: disburse::domain::IdentifierForm::default(),
         source: "payroll.csv".into(),
         layout: None,
+        is_ours: false,
         now: at(0),
         purpose: disburse::ledger::Purpose::Gateway,
         amend: false,

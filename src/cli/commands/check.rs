@@ -126,6 +126,7 @@ fn plan(
         form: crate::domain::IdentifierForm::default(),
         source: String::new(),
         layout: None,
+        is_ours: false,
         now: Timestamp::now(),
         purpose: crate::ledger::Purpose::Unknown,
         amend: false,

@@ -217,6 +217,7 @@ pub(in crate::cli) fn plan(
         form: settings.dialect.dialect.identifiers.clone(),
         source: String::new(),
         layout: None,
+        is_ours: false,
         now: now(),
         amend: options.amend,
         allow_equal_rows: file.allow_equal_rows,
@@ -352,6 +353,7 @@ pub(in crate::cli) async fn into_journal(
     let plan = LoadPlan {
         source: input.source(),
         layout: input.layout()?,
+        is_ours: input.is_ours()?,
         ..plan
     };
     let by_layout = plan.layout.clone();

@@ -117,6 +117,7 @@ fn plan(batch: &BatchName) -> Result<LoadPlan, Error> {
         form: crate::domain::IdentifierForm::default(),
         source: String::new(),
         layout: None,
+        is_ours: false,
         now: Timestamp::now(),
         purpose: crate::ledger::Purpose::Unknown,
         amend: false,

@@ -254,6 +254,11 @@ impl Input {
         .map_err(|error| Error::of_file(&self.name, &error))
     }
 
+    /// Returns whether this program has written the file for rows to be mended.
+    pub(in crate::cli) fn is_ours(&self) -> Result<bool, Error> {
+        Ok(self.reader()?.is_ours())
+    }
+
     /// Returns the layout that the file is read by, for the record.
     pub(in crate::cli) fn layout(&self) -> Result<Option<LoadLayout>, Error> {
         let Some(layout) = &self.options.layout else {

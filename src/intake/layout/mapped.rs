@@ -51,11 +51,20 @@ impl Binding {
             out.misfit = Some(misfit);
             return Mapped::Row;
         }
-        if let Some(text) = self.total_of(row) {
+        let total = self.total_of(row);
+        let is_somebody = total.is_some() && self.names_somebody(row);
+        if let Some(text) = total.filter(|_| !is_somebody) {
             out.finish(fields);
             return Mapped::Total(text);
         }
         self.fill(row, out, fields);
+        if let Some(at) = self.total.filter(|_| is_somebody) {
+            let message = "is marked as the row with the sum, and names somebody to pay: leave the number or the account out of a sum; somebody of \
+                           that name needs a layout with another mark of the sum ([total])";
+            let error = self.error(out, at, message.to_owned());
+            out.findings.push(error);
+            return Mapped::Row;
+        }
         out.findings.extend(row.findings.iter().cloned());
         out.refused |= row.refused;
         self.take_faults(row, out);
@@ -208,7 +217,7 @@ impl Binding {
             }
         };
         match source.values.is_empty() {
-            true if source.column == "amount" => self.amount(row, &text),
+            true if source.column == "amount" => self.amount(row, &bound.cells, &text),
             true => text.into(),
             false => self.value(source, text),
         }
@@ -251,8 +260,16 @@ impl Binding {
     }
 
     /// Writes an amount as ours are written, multiplied by what the layout says.
-    fn amount(&self, row: &Record, text: &str) -> Cell {
-        let numbers = self.layout.numbers;
+    fn amount(&self, row: &Record, cells: &[usize], text: &str) -> Cell {
+        // What is a number in its sheet is written by ourselves: the layout's signs are those of texts.
+        let signs = |at: &usize| match row.numbers.contains(at) {
+            true => Numbers::default(),
+            false => self.layout.numbers,
+        };
+        let numbers = match cells {
+            [at] => signs(at),
+            _ => self.layout.numbers,
+        };
         let multiplies = self.layout.factor != Factor::None || self.factor.is_some();
         let is_plain = numbers.is_ours() && self.layout.amount_signs.is_empty();
         if text.is_empty() || is_plain && !multiplies {
@@ -278,11 +295,11 @@ impl Binding {
         }
         if let Some(at) = self.factor {
             let cell = row.cell(at).trim();
-            let Some(factor) = Decimal::read(cell, numbers) else {
+            let Some(factor) = Decimal::read(cell, signs(&at)) else {
                 let cause = format!(
                     "expected a number in {}, by which it is multiplied, such as {}",
                     self.shown(at),
-                    numbers.example()
+                    self.layout.numbers.example()
                 );
                 return not_read(cause, cell);
             };
@@ -317,6 +334,20 @@ impl Binding {
         // Ours are read by the same eyes.
         let ours = Decimal::read(&cell.text, Numbers::default());
         Some(ours.map_or(cell.text, |amount| amount.to_string()))
+    }
+
+    /// Returns whether a row says who is to be paid.
+    fn names_somebody(&self, row: &Record) -> bool {
+        const RECIPIENT: [&str; 3] = ["msisdn", "account_number", "bank_account_number"];
+        let of_recipient = |bound: &&Bound| {
+            let source = self.source(bound);
+            let is_constant = matches!(source.taken, Taken::Constant(_));
+            !is_constant && RECIPIENT.contains(&source.column.as_str())
+        };
+        let cells = self.bound.iter().filter(of_recipient);
+        cells
+            .flat_map(|bound| &bound.cells)
+            .any(|at| !row.cell(*at).trim().is_empty())
     }
 
     /// Returns why a row is no payment, if it is none.

@@ -561,6 +561,7 @@ impl State {
 
     fn ended(&self, at: Place) -> Result<(), Error> {
         match self.is_whole {
+            true if !self.text.trim().is_empty() => Err(stray(at)),
             true => Ok(()),
             false if self.version.is_empty() => Err(Error::Empty),
             false => Err(refused(

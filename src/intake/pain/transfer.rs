@@ -150,6 +150,8 @@ enum Payee {
     Account(Fact),
     /// The account and the phone number of a proxy are not the same.
     Open,
+    /// Two accounts.
+    Several,
     /// No account that can be paid; the type of its proxy, where it has one.
     Nobody,
 }
@@ -282,9 +284,22 @@ impl Cells {
                     quoted(transfer.text(Fact::Proxy))
                 ),
             )),
+            Payee::Several => self.flaws.push(flaw(
+                "bank_account_number",
+                format!(
+                    "expected one account (CdtrAcct/Id), found the IBAN {} and the account {}",
+                    quoted(transfer.text(Fact::Iban)),
+                    quoted(transfer.text(Fact::Other))
+                ),
+            )),
             Payee::Nobody => self.flaws.push(flaw(
                 "msisdn",
                 match transfer.place(Fact::Proxy) {
+                    Some(_) if transfer.text(Fact::ProxyType).is_empty() => {
+                        "expected an account (CdtrAcct/Id) or a phone number (Prxy of type TELE, MBNO or MSISDN, or CtctDtls/MobNb), found a proxy \
+                         without a type"
+                            .to_owned()
+                    }
                     Some(_) => format!(
                         "expected an account (CdtrAcct/Id) or a phone number (Prxy of type TELE, MBNO or MSISDN, or CtctDtls/MobNb), found a proxy of \
                          type {}",
@@ -379,9 +394,11 @@ fn contact(transfer: &Facts) -> Option<Fact> {
         .find(|fact| !transfer.text(*fact).is_empty())
 }
 
-/// Returns whether a transfer names the creditor's bank, or an account there, were it an empty one.
-fn names_a_bank(transfer: &Facts) -> bool {
+/// Returns whether a transfer names the creditor's bank, or an account by itself or by a proxy, were it an empty one.
+fn names_an_account(transfer: &Facts) -> bool {
     [
+        Fact::Proxy,
+        Fact::ProxyType,
         Fact::Bic,
         Fact::Member,
         Fact::BankName,
@@ -408,12 +425,17 @@ fn payee(transfer: &Facts) -> Payee {
         let text: &str = transfer.text(fact);
         text.chars().filter(char::is_ascii_digit).collect()
     };
+    let is_other_account = account == Some(Fact::Iban) && {
+        let other = transfer.text(Fact::Other);
+        !other.is_empty() && !other.eq_ignore_ascii_case(NONE) && other != transfer.text(Fact::Iban)
+    };
     match (phone, account) {
+        (None, _) if is_other_account => Payee::Several,
         (Some(phone), Some(account)) if digits(phone) != digits(account) => Payee::Open,
         (Some(phone), _) => Payee::Phone(phone),
         (None, Some(account)) => Payee::Account(account),
-        // Whoever names a bank, or an account that is none, did not mean the phone.
-        (None, None) if names_a_bank(transfer) => Payee::Nobody,
+        // Whoever names a bank, or an account that is none, did not mean the phone of the contact.
+        (None, None) if names_an_account(transfer) => Payee::Nobody,
         (None, None) => contact(transfer).map_or(Payee::Nobody, Payee::Phone),
     }
 }
@@ -498,6 +520,22 @@ mod tests {
                 Payee::Account(Other),
             ),
             (&[(ProxyType, "TELE")], Payee::Nobody),
+            // The contact is somebody to talk to, once an account is named in another way.
+            (&[(Proxy, "+254-733000000"), (Mobile, phone)], Payee::Nobody),
+            (
+                &[(ProxyType, "EMAL"), (Proxy, "a@b.example"), (Mobile, phone)],
+                Payee::Nobody,
+            ),
+            (
+                &[(ProxyType, "NIDN"), (Proxy, "12345678"), (Phone, phone)],
+                Payee::Nobody,
+            ),
+            (&[(Iban, "KE01"), (Other, "0123")], Payee::Several),
+            (&[(Iban, "KE01"), (Other, "KE01")], Payee::Account(Iban)),
+            (
+                &[(Iban, "KE01"), (Other, "NOTPROVIDED")],
+                Payee::Account(Iban),
+            ),
             (&[], Payee::Nobody),
         ] {
             assert_eq!(payee(&facts(of)), expected, "{of:?}");

@@ -8,6 +8,7 @@ use quick_xml::events::{BytesStart, Event};
 use zip::ZipArchive;
 
 use super::super::Error;
+use super::super::packed::entries_said;
 use crate::ledger::likeness;
 
 /// Parts of a workbook, at most.
@@ -62,8 +63,12 @@ pub fn is_workbook(input: impl Read + Seek) -> bool {
 ///
 /// # Errors
 /// No archive, or one beyond its bounds.
-pub(super) fn archive<R: Read + Seek>(input: R) -> Result<ZipArchive<R>, Error> {
+pub(super) fn archive<R: Read + Seek>(mut input: R) -> Result<ZipArchive<R>, Error> {
+    let said = entries_said(&mut input).map_err(damaged)?;
     let archive = ZipArchive::new(input).map_err(damaged)?;
+    if said.is_some_and(|said| said != archive.len()) {
+        return Err(damaged("two of its parts have one name"));
+    }
     if archive.len() > PARTS_MAX {
         return Err(refused(
             format!(

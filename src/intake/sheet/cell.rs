@@ -10,6 +10,8 @@ pub(in crate::intake) struct Cell {
     /// The column, 0-based.
     pub column: usize,
     pub text: String,
+    /// It is a number in the sheet, and `text` has a point in front of its decimals.
+    pub is_number: bool,
     pub oddity: Option<Oddity>,
 }
 

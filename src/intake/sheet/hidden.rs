@@ -1,15 +1,20 @@
-//! What of a sheet a person does not see, or sees as one: hidden rows and columns, and merged cells.
+//! What of a sheet a person does not see, or sees otherwise: hidden rows and columns, merged cells, and numbers whose format adds to them.
+
+use std::collections::BTreeMap;
 
 use quick_xml::events::{BytesStart, Event};
 
 use super::super::Error;
 use super::admission::{attribute, refused};
+use super::formats::{Added, Formats};
 
 /// Rows and columns of a sheet, at most.
 pub(super) const ROWS_MAX: u32 = 1_048_576;
 pub(super) const COLUMNS_MAX: u32 = 16_384;
 /// Areas of merged cells, at most.
 const MERGED_MAX: usize = 100_000;
+/// Runs of cells of one column and one format, at most.
+const RUNS_MAX: usize = 200_000;
 
 /// What of a sheet is not shown as it stands.
 #[derive(Debug, Default)]
@@ -20,6 +25,10 @@ pub(super) struct Hidden {
     columns: Vec<(u32, u32)>,
     /// First row, first column, last row, last column.
     merged: Vec<(u32, u32, u32, u32)>,
+    formats: Formats,
+    /// Cells whose format adds something, by their column: first row, last row, style.
+    dressed: BTreeMap<u32, Vec<(u32, u32, u32)>>,
+    runs: usize,
     row: u32,
     /// The last row that was seen, and the last cell in it.
     last: Option<(u32, Option<u32>)>,
@@ -27,6 +36,13 @@ pub(super) struct Hidden {
 }
 
 impl Hidden {
+    pub(super) fn of(formats: Formats) -> Self {
+        Self {
+            formats,
+            ..Self::default()
+        }
+    }
+
     /// Takes in the next part of the sheet's XML.
     ///
     /// # Errors
@@ -90,7 +106,40 @@ impl Hidden {
             return Err(disorder(&shown));
         }
         self.last = Some((row, Some(column)));
-        Ok(())
+        if self.formats.is_empty() {
+            return Ok(());
+        }
+        let style = attribute(start, "s").and_then(|text| text.trim().parse().ok());
+        match style.filter(|style| self.formats.of(*style).is_some()) {
+            Some(style) => self.dress(row, column, style),
+            None => Ok(()),
+        }
+    }
+
+    fn dress(&mut self, row: u32, column: u32, style: u32) -> Result<(), Error> {
+        let runs = self.dressed.entry(column).or_default();
+        match runs.last_mut() {
+            Some((_, last, of)) if *of == style && *last + 1 == row => *last = row,
+            _ => {
+                self.runs += 1;
+                runs.push((row, row, style));
+            }
+        }
+        match self.runs {
+            ..=RUNS_MAX => Ok(()),
+            _ => Err(refused(
+                format!("has more than {RUNS_MAX} changes of the format of numbers"),
+                "give each column one format",
+            )),
+        }
+    }
+
+    /// Returns what the format of a cell adds to its number, if anything.
+    pub(super) fn added(&self, row: u32, column: u32) -> Option<Added> {
+        let runs = self.dressed.get(&column)?;
+        let at = runs.partition_point(|(first, ..)| *first <= row);
+        let (_, last, style) = runs.get(at.checked_sub(1)?)?;
+        self.formats.of(*style).filter(|_| row <= *last)
     }
 
     fn column(&mut self, start: &BytesStart<'_>) -> Result<(), Error> {

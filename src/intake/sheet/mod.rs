@@ -6,6 +6,7 @@
 mod admission;
 mod cell;
 mod choice;
+mod formats;
 mod hidden;
 mod rows;
 mod table;

@@ -10,6 +10,7 @@ use super::super::{Error, ROW_BYTES_MAX};
 use super::admission::{self, Go, damaged, refused};
 use super::cell::{self, Cell, letters};
 use super::choice::{Hiding, SheetOptions, choose};
+use super::formats::Formats;
 use super::hidden::Hidden;
 
 /// Rows that travel together, and how many such blocks wait.
@@ -70,7 +71,7 @@ impl SheetRows {
         let mut archive = admission::archive(input)?;
         admission::admit(&mut archive)?;
         let (sheet, unseen) = choose(&mut archive, options)?;
-        let mut hidden = Hidden::default();
+        let mut hidden = Hidden::of(Formats::read(&mut archive)?);
         admission::walk(&mut archive, &sheet.part, |event| {
             hidden.take(event).map(|()| Go::On)
         })?;
@@ -173,13 +174,24 @@ fn send<R: Read + Seek>(
             (Some(_), _) if !options.stored_formulas => Some(Oddity::Calculated),
             _ => None,
         };
+        let is_number = matches!(
+            found.value,
+            calamine::DataRef::Int(_) | calamine::DataRef::Float(_)
+        );
         let read = cell::read(&found.value);
         let (text, of_value) = match (read, oddity) {
             (Some(read), _) => read,
             (None, Some(_)) => (String::new(), None),
             (None, None) => continue,
         };
-        rows.push(column, text, oddity.or(of_value))?;
+        let is_dressed = is_number
+            && hidden
+                .added(row, column)
+                .is_some_and(|added| added.shows_more_of(&text));
+        let oddity = oddity
+            .or(of_value)
+            .or(is_dressed.then_some(Oddity::Dressed));
+        rows.push(column, (text, is_number), oddity)?;
     }
     let last = rows.finish();
     // Whether anybody takes the last ones makes no difference here.
@@ -245,6 +257,7 @@ impl<'a> Rows<'a> {
                     row.cells.push(Cell {
                         column,
                         text: String::new(),
+                        is_number: false,
                         oddity: Some(Oddity::Merged),
                     });
                 }
@@ -256,7 +269,12 @@ impl<'a> Rows<'a> {
         self.block.push(row);
     }
 
-    fn push(&mut self, column: u32, text: String, oddity: Option<Oddity>) -> Result<(), Error> {
+    fn push(
+        &mut self,
+        column: u32,
+        (text, is_number): (String, bool),
+        oddity: Option<Oddity>,
+    ) -> Result<(), Error> {
         if !text.trim().is_empty() {
             let is_row = self.hidden.hides_row(self.row);
             let is_column = self.hidden.hides_column(column);
@@ -278,6 +296,7 @@ impl<'a> Rows<'a> {
         self.current.cells.push(Cell {
             column: column as usize,
             text,
+            is_number,
             oddity: match is_merged {
                 true => Some(Oddity::Merged),
                 false => oddity,

@@ -265,10 +265,14 @@ fn at(mut error: Error, sheet: &str, row: &SheetRow) -> Error {
 pub(in crate::intake) fn fill(row: &SheetRow, width: usize, record: &mut Record) {
     let mut fields = record.begin(row.number);
     let mut faults = Vec::new();
+    let mut numbers = std::mem::take(&mut record.numbers);
     let mut cells = row.cells.iter().peekable();
     for column in 0..width {
         if let Some(cell) = cells.next_if(|cell| cell.column == column) {
             fields.push(cell.text.as_bytes());
+            if cell.is_number {
+                numbers.push(column);
+            }
             if let Some(oddity) = cell.oddity {
                 faults.push(Fault::Odd {
                     index: column,
@@ -295,6 +299,6 @@ pub(in crate::intake) fn fill(row: &SheetRow, width: usize, record: &mut Record)
         let bytes = row.bytes as u64;
         faults.insert(0, Fault::LongRow { bytes });
     }
-    record.faults = faults;
+    (record.faults, record.numbers) = (faults, numbers);
     record.is_hidden = row.is_skipped;
 }

@@ -85,6 +85,37 @@ fn cells_are_texts_as_they_stand_and_numbers_as_they_are_shown() {
 }
 
 #[test]
+fn a_number_that_is_shown_with_more_than_it_holds_says_so() {
+    let bytes = made(|sheet| {
+        let padded = Format::new().set_num_format("0000000000");
+        let lettered = Format::new().set_num_format("\"EMP-\"000");
+        for row in 0..3 {
+            sheet
+                .write_with_format(row, 0, 11_000_003.0, &padded)
+                .unwrap();
+        }
+        sheet
+            .write_with_format(3, 0, 1_234_567_890.0, &padded)
+            .unwrap();
+        sheet.write_with_format(3, 1, "0012", &padded).unwrap();
+        sheet.write_with_format(4, 1, 123.0, &lettered).unwrap();
+        sheet.write(5, 0, 11_000_003.0).unwrap();
+    });
+    assert_eq!(
+        taken(bytes, &SheetOptions::default()),
+        [
+            "A1=11000003 Dressed",
+            "A2=11000003 Dressed",
+            "A3=11000003 Dressed",
+            "A4=1234567890",
+            "B4=0012",
+            "B5=123 Dressed",
+            "A6=11000003",
+        ]
+    );
+}
+
+#[test]
 fn a_formula_counts_where_its_result_was_stored_and_that_is_wanted() {
     let bytes = || {
         made(|sheet| {

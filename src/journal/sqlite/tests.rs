@@ -124,6 +124,7 @@ fn plan() -> LoadPlan {
         form: crate::domain::IdentifierForm::default(),
         source: "f.csv".into(),
         layout: None,
+        is_ours: false,
         now: Timestamp::from_millis(1),
         purpose: crate::ledger::Purpose::Gateway,
         amend: false,

@@ -65,8 +65,10 @@ impl<'a> Load<'a> {
         {
             return Ok(Err(refusal));
         }
-        if let Some(refusal) = layout_changed(c, plan, existing)? {
-            return Ok(Err(refusal));
+        for other_reading in [layout_changed, layout_missing, read_before] {
+            if let Some(refusal) = other_reading(c, plan, existing)? {
+                return Ok(Err(refusal));
+            }
         }
         let now = plan.now.as_millis();
         on_chain::assert_as_recorded(c)?;
@@ -517,6 +519,57 @@ fn layout_changed(
         batch,
         source,
     }))
+}
+
+/// Returns why nothing is loaded, if every file of the batch was read by a layout, and the new one by none: amounts may be others.
+fn layout_missing(
+    c: &WriteSession,
+    plan: &LoadPlan,
+    batch_id: Option<i64>,
+) -> Result<Option<LoadRefusal>, Error> {
+    if plan.layout.is_some() || plan.is_ours {
+        return Ok(None);
+    }
+    let last: Option<(Option<String>, i64)> = c
+        .prepare(
+            "select layout, (select count(*) from load o where o.batch_id = ?1 and o.layout is null and o.digest <> '')
+             from load where batch_id = ?1 and digest <> '' order by load_id desc limit 1",
+        )?
+        .query_row([batch_id], |row| Ok((row.get(0)?, row.get(1)?)))
+        .optional()?;
+    Ok(match last {
+        Some((Some(layout), 0)) => Some(LoadRefusal::LayoutMissing { layout }),
+        _ => None,
+    })
+}
+
+/// Returns why nothing is loaded, if the same file was read by another layout for another batch that pays somebody: these rows have
+/// other amounts or recipients, so that nothing else would tell them.
+fn read_before(
+    c: &WriteSession,
+    plan: &LoadPlan,
+    batch_id: Option<i64>,
+) -> Result<Option<LoadRefusal>, Error> {
+    let Some(layout) = &plan.layout else {
+        return Ok(None);
+    };
+    if plan.purpose == Purpose::Rehearsal {
+        return Ok(None);
+    }
+    let found: Option<(String, String)> = c
+        .prepare(
+            "select b.name, l.layout from load l cross join batch b using (batch_id)
+             where l.file_digest = ?1 and l.layout <> ?2 and l.digest <> '' and l.batch_id is not ?3
+                 and coalesce(b.rehearsal, b.gateway like 'sandbox %', 0) = 0
+                 and exists (select 1 from instruction i left join life s using (seq)
+                     where i.load_id = l.load_id and coalesce(s.state, 0) not in (6, 7))
+             order by l.load_id limit 1",
+        )?
+        .query_row(params![layout.file, layout.name, batch_id], |row| {
+            Ok((row.get(0)?, row.get(1)?))
+        })
+        .optional()?;
+    Ok(found.map(|(batch, layout)| LoadRefusal::ReadBefore { layout, batch }))
 }
 
 /// Returns the key of the fingerprints and the services of what is on record, once its loads were compared with the chain: of this
