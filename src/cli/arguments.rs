@@ -406,6 +406,9 @@ pub(super) struct RetryArguments {
     /// Only failures with this status code
     #[arg(long, value_name = "N")]
     pub code: Option<i32>,
+    /// The batch is a rehearsal; one that is none is refused
+    #[arg(long)]
+    pub sandbox: bool,
     /// Do not ask before anything is ordered
     #[arg(long, short)]
     pub yes: bool,

@@ -64,6 +64,13 @@ fn every_paid_payment_is_debited_and_credited_once_and_nothing_else_is() {
     world
         .expect(2, &["report", "b", "--accounting", "batch.csv"])
         .says("is not overwritten");
+    // Nor is ours, once somebody has written in it.
+    let mended = format!("{text},,,,,\n");
+    world.write("books.csv", &mended);
+    world
+        .expect(2, &["report", "b", "--accounting", "books.csv"])
+        .says("is not overwritten");
+    assert_eq!(world.read("books.csv"), mended);
 }
 
 #[test]

@@ -259,7 +259,7 @@ fn rows_with_errors_come_back_in_the_layout_of_the_file() {
     let status = desk.run(&["status", "b", "--json"]).json();
     assert_eq!(status["states"]["ready"]["count"], 2);
     assert_eq!(status["states"]["rejected"]["count"], 0);
-    assert_eq!(status["states"]["withdrawn"]["count"], 2);
+    assert_eq!(status["states"]["skipped"]["count"], 2);
     desk.run(&["verify", "b"]).finished(0);
 }
 

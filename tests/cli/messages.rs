@@ -112,8 +112,8 @@ fn a_message_is_checked_paid_and_answered() {
         &["report", "w", "--pain002", "transfers.xml"],
         2,
         &[
-            "error: transfers.xml: is there already, and is no pain.002; it is not overwritten",
-            "hint: name another place with --pain002",
+            "error: transfers.xml: is there already, and was not written there by disburse, or was changed or copied since; it is not overwritten",
+            "hint: name another place with --pain002, or move that file away",
         ],
     );
     let standing: Vec<_> = fs::read_dir(desk.path(".")).unwrap().collect();
@@ -189,6 +189,55 @@ fn a_mistake_is_named_with_its_place_and_mended_in_the_corrections() {
     assert!(answer.contains("<GrpSts>PART</GrpSts>"));
     let file = desk.text("transfers.corrections.csv");
     assert!(file.contains("BK-0001"), "{file}");
+}
+
+#[test]
+fn a_transfer_that_was_mended_in_another_message_stays_rejected_in_its_own() {
+    let desk = desk();
+    let good = desk.text("transfers.xml");
+    let at = good.find("<EndToEndId>EMP-00001<").unwrap();
+    let (before, behind) = good.split_at(at);
+    // Its amount is none, and the totals are left out.
+    let bad = format!("{before}{}", behind.replacen("\">", "\">x", 1));
+    let without_sums = |text: &str| -> String {
+        let lines = text.lines().filter(|line| !line.contains("<CtrlSum>"));
+        lines.collect::<Vec<_>>().join("\n")
+    };
+    let mended = without_sums(&good).replace("WAGES-2026-11", "WAGES-2026-11-B");
+    let desk = desk
+        .file("bad.xml", without_sums(&bad))
+        .file("mended.xml", mended);
+    let load = |file: &str, more: &str| {
+        let all = [
+            "load",
+            file,
+            "--batch",
+            "w",
+            "--sandbox",
+            "--layout",
+            "bank-1",
+            more,
+        ];
+        desk.run(&[&all[..], &["skip"][..usize::from(more == "--on-error")]].concat())
+            .finished(0);
+    };
+    load("bad.xml", "--on-error");
+    load("mended.xml", "--amend");
+    desk.run(&["run", "w", "--sandbox", "--faults", "none", "--yes"])
+        .finished(0);
+    let answered = |message: &str| {
+        let file = format!("{message}.xml");
+        let report = ["report", "w", "--pain002", &file, "--message", message];
+        let said = desk.run(&report).finished(0);
+        (said.out.trim().to_owned(), desk.text(&file))
+    };
+    let (told, answer) = answered("WAGES-2026-11");
+    assert!(told.ends_with("PART of 6 transfers"), "{told}");
+    assert_eq!(answer.matches("<TxSts>RJCT</TxSts>").count(), 1);
+    assert_eq!(answer.matches("<TxSts>ACSC</TxSts>").count(), 5);
+    let (told, answer) = answered("WAGES-2026-11-B");
+    assert!(told.ends_with("ACSC of 1 transfer"), "{told}");
+    assert!(answer.contains("<OrgnlEndToEndId>EMP-00001<"), "{answer}");
 }
 
 #[test]

@@ -84,6 +84,7 @@ fn the_standing_has_the_shape_of_the_contract() {
             "failed",
             "rejected",
             "withdrawn",
+            "skipped",
             "cancelled",
             "conflict",
         ] {

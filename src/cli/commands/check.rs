@@ -15,6 +15,7 @@ use crate::cli::session::{Session, batch_name};
 use crate::cli::terminal::output;
 use crate::cli::words::mistakes;
 use crate::cli::words::repeats;
+use crate::cli::words::waiting;
 use crate::domain::{Amount, Currency, Originator, PayerTransactionId, Timestamp};
 use crate::journal::{Journal, LoadPlan, LoadSummary, Reader, RepeatPlan};
 use crate::ledger::correction::{Corrects, RejectedName};
@@ -96,6 +97,7 @@ async fn examine(
             .map_err(|error| error.of_check())?;
     }
     tell_corrections(session, &summary);
+    waiting::tell_not_due(session, &journal, &batch, arguments.sandbox).await?;
     if session.common.json {
         let mut value = to_json(&summary, None);
         if arguments.bills {

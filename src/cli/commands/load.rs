@@ -21,6 +21,7 @@ use crate::cli::terminal::output;
 use crate::cli::words::corrected;
 use crate::cli::words::refused::refused;
 use crate::cli::words::repeats;
+use crate::cli::words::waiting;
 use crate::domain::{BatchName, Originator, Tally, Timestamp};
 use crate::journal::{
     ChainHead, Journal, LoadPlan, LoadRefusal, LoadSummary, Loaded, Reader, RunLock,
@@ -77,6 +78,7 @@ pub(in crate::cli) async fn load(
             .into_iter()
             .all(|state| state.is_finished() || standing.of(state).count == 0);
     let evidence = standing.evidence;
+    waiting::tell_not_due(session, &journal, &name, arguments.sandbox).await?;
     if session.common.json {
         let mut value = to_json(&summary, Some((&batch, fresh)));
         if arguments.bills {

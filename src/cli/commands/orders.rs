@@ -21,6 +21,7 @@ use crate::journal::{
     FAILURES_SHOWN, Failure, Failures, Journal, PaidSince, ToCancel, ToRetry, Unretried,
     WhyUnretried,
 };
+use crate::ledger::Purpose;
 use crate::ledger::decisions::ByCode;
 use crate::ledger::names::{By, PaymentName};
 use crate::lifecycle::{CodeTable, StepContext};
@@ -39,6 +40,12 @@ pub(in crate::cli) async fn retry(
 ) -> Result<ExitStatus, Error> {
     let batch = batch_name(&arguments.batch)?;
     let journal = session.journal()?;
+    if arguments.sandbox && journal.standing(batch.clone()).await?.purpose == Purpose::Gateway {
+        return Err(Error::refused(format!(
+            "batch {batch} is no rehearsal; nothing was ordered"
+        ))
+        .hint("leave --sandbox out"));
+    }
     // The rows of a failure may have been loaded anew, and paid. What is a repeat is configured; without a configuration it is
     // what it is by default.
     let repeats = repeats::of_retry(session);

@@ -1,7 +1,6 @@
 //! `report --accounting` and `report --camt054`: what the payments of a batch are in the books.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::Write as _;
 use std::path::Path;
 
 use crate::cli::Error;
@@ -136,34 +135,26 @@ impl Books<'_> {
     fn journal(&self, chart: &Chart) -> Result<(Tally, Totals), Error> {
         let flag = Form::Journal.flag();
         let failed = |error: std::io::Error| unwritable(self.file, flag, &error);
-        let headers = headers(chart)?;
         let (mut paid, mut charged) = (Tally::default(), Totals::default());
-        let is_own = |head: &[u8]| head.starts_with(&headers);
-        own_file::write(
-            self.file,
-            flag,
-            ("such journal", is_own),
-            |staged: Staged| {
-                let (batch, originator) =
-                    (self.record.name.as_str(), self.record.originator.as_str());
-                let mut journal =
-                    Journal::create(staged, chart, (batch, originator)).map_err(failed)?;
-                self.snapshot.each_paid(|payment| {
-                    let booked = booked(payment, chart.debit_of(service(payment)), &self.zone);
-                    journal.add(&booked).map_err(failed)?;
-                    paid.add(booked.money);
-                    Ok::<_, Error>(())
-                })?;
-                if let Some(account) = &chart.fees {
-                    for charge in self.charges()? {
-                        journal.add(&charge.booked(account)).map_err(failed)?;
-                        charged.add(charge.money);
-                    }
+        own_file::write(self.file, flag, |staged: Staged| {
+            let (batch, originator) = (self.record.name.as_str(), self.record.originator.as_str());
+            let mut journal =
+                Journal::create(staged, chart, (batch, originator)).map_err(failed)?;
+            self.snapshot.each_paid(|payment| {
+                let booked = booked(payment, chart.debit_of(service(payment)), &self.zone);
+                journal.add(&booked).map_err(failed)?;
+                paid.add(booked.money);
+                Ok::<_, Error>(())
+            })?;
+            if let Some(account) = &chart.fees {
+                for charge in self.charges()? {
+                    journal.add(&charge.booked(account)).map_err(failed)?;
+                    charged.add(charge.money);
                 }
-                let (output, _) = journal.finish().map_err(failed)?;
-                Ok(output)
-            },
-        )?;
+            }
+            let (output, _) = journal.finish().map_err(failed)?;
+            Ok(output)
+        })?;
         Ok((paid, charged))
     }
 
@@ -186,8 +177,7 @@ impl Books<'_> {
             self.record.account.as_deref().unwrap_or_default(),
             |chart| chart.credit.as_str(),
         );
-        let is_own = |head: &[u8]| memchr::memmem::find(head, b":camt.054.").is_some();
-        own_file::write(self.file, flag, ("camt.054", is_own), |staged: Staged| {
+        own_file::write(self.file, flag, |staged: Staged| {
             // The same payments have the same name.
             let mut name = self.snapshot.standing()?.evidence.hex();
             name.truncate(24);
@@ -277,14 +267,6 @@ impl Charge {
             line: 0,
         }
     }
-}
-
-/// Returns the headers as an earlier journal of these columns begins.
-fn headers(chart: &Chart) -> Result<Vec<u8>, Error> {
-    let journal = Journal::create(Vec::new(), chart, ("", "")).map_err(Error::unexpected)?;
-    let (mut bytes, _) = journal.finish().map_err(Error::unexpected)?;
-    bytes.flush().map_err(Error::unexpected)?;
-    Ok(bytes)
 }
 
 fn service(payment: &PaidPayment) -> &str {

@@ -6,8 +6,10 @@ use crate::cli::Error;
 use crate::cli::files::own_file::{self, Staged, unwritable};
 use crate::cli::session::Session;
 use crate::cli::terminal::output;
-use crate::cli::words::rows::{rejected_origin, scheduled_note, set_aside_name, state_name};
-use crate::domain::{BatchName, Origin, Timestamp};
+use crate::cli::words::rows::{
+    origin_in, rejected_origin, scheduled_note, set_aside_name, state_name,
+};
+use crate::domain::{BatchName, ORIGIN, Origin, Timestamp};
 use crate::journal::{self, ListedRow, Reader, ReportRow, Snapshot};
 use crate::report::StateName;
 use crate::report::pain002::{Answer, Answered, Counts, StatusReport, status_of};
@@ -59,8 +61,7 @@ pub(in crate::cli) fn write(
     // One moment of the journal: what is counted is what is told.
     let snapshot = reader.snapshot(batch)?;
     let answer = answer(&snapshot, batch, message)?;
-    let is_own = |head: &[u8]| memchr::memmem::find(head, b":pain.002.").is_some();
-    own_file::write(file, flag, ("pain.002", is_own), |staged: Staged| {
+    own_file::write(file, flag, |staged: Staged| {
         let mut report = StatusReport::create(staged, &answer).map_err(failed)?;
         each(&snapshot, |row| {
             match row.origin.message == answer.message && row.origin.kind == answer.kind {
@@ -163,6 +164,27 @@ fn each(
             })
         }
         ListedRow::Other(row) => other(&row, &mut take),
+    })?;
+    snapshot.each_mended(|cells, errors, extra| {
+        let Some(origin) = origin_in(cells) else {
+            return Ok(());
+        };
+        let mended: Vec<(String, String)> = serde_json::from_str(extra).unwrap_or_default();
+        let mended = mended.iter().find(|(name, _)| name == ORIGIN);
+        let of = mended.and_then(|(_, text)| Origin::parse(text));
+        // The mended row answers for it in the same message; in another one it was rejected, and stays so.
+        if of.is_some_and(|of| (&of.message, &of.kind) == (&origin.message, &origin.kind)) {
+            return Ok(());
+        }
+        take(&Answered {
+            origin: &origin,
+            id: "",
+            state: StateName::Rejected,
+            code: None,
+            text: errors,
+            money: None,
+            receipt: "",
+        })
     })
 }
 

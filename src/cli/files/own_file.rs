@@ -1,16 +1,13 @@
-//! A file that a command writes as a whole: an earlier one of its own is replaced, and no other file is.
+//! A file that a command writes as a whole: an earlier one of ours that nobody has touched since is replaced, and no other file is.
 
-use std::fs::File;
-use std::io::{BufWriter, ErrorKind, Read as _, Write as _};
+use std::io::{BufWriter, Write as _};
 use std::path::Path;
 
 use tempfile::NamedTempFile;
 
 use crate::cli::Error;
 use crate::cli::terminal::output;
-
-/// Where in a file it says what it is.
-const HEAD_BYTES: u64 = 1024;
+use crate::report::{is_free, place};
 
 /// The file while it is written.
 pub(in crate::cli) type Staged = BufWriter<NamedTempFile>;
@@ -22,15 +19,21 @@ pub(in crate::cli) fn unwritable(file: &Path, flag: &str, error: &std::io::Error
         .hint(format!("name another place with {flag}"))
 }
 
-/// Writes a file beside its place, and puts it there when it is whole. `is_own` looks at the beginning of the one that is there.
+/// Writes a file beside its place, and puts it there when it is whole.
 pub(in crate::cli) fn write(
     file: &Path,
     flag: &str,
-    (what, is_own): (&str, impl Fn(&[u8]) -> bool),
     fill: impl FnOnce(Staged) -> Result<Staged, Error>,
 ) -> Result<(), Error> {
     let failed = |error: std::io::Error| unwritable(file, flag, &error);
-    refuse_another(file, flag, what, is_own)?;
+    if file == Path::new("-") {
+        return Err(Error::refused(format!(
+            "{flag} -: expected the name of a file"
+        )));
+    }
+    if !is_free(file).map_err(failed)? {
+        return Err(taken(file, flag));
+    }
     let folder = file
         .parent()
         .filter(|folder| !folder.as_os_str().is_empty())
@@ -42,32 +45,17 @@ pub(in crate::cli) fn write(
         .into_inner()
         .map_err(|error| failed(error.into_error()))?;
     staged.as_file().sync_all().map_err(failed)?;
-    staged.persist(file).map_err(|error| failed(error.error))?;
-    Ok(())
+    match place(staged, file, None).map_err(failed)? {
+        Ok(()) => Ok(()),
+        // Somebody has written there meanwhile.
+        Err(_) => Err(taken(file, flag)),
+    }
 }
 
-fn refuse_another(
-    file: &Path,
-    flag: &str,
-    what: &str,
-    is_own: impl Fn(&[u8]) -> bool,
-) -> Result<(), Error> {
-    if file == Path::new("-") {
-        return Err(Error::refused(format!(
-            "{flag} -: expected the name of a file"
-        )));
-    }
-    let mut head = Vec::new();
-    let read = match File::open(file) {
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
-        opened => opened.and_then(|file| file.take(HEAD_BYTES).read_to_end(&mut head)),
-    };
-    match read {
-        Ok(_) if is_own(&head) => Ok(()),
-        _ => Err(Error::refused(format!(
-            "{}: is there already, and is no {what}; it is not overwritten",
-            output::name(&file.display().to_string())
-        ))
-        .hint(format!("name another place with {flag}"))),
-    }
+fn taken(file: &Path, flag: &str) -> Error {
+    let name = output::name(&file.display().to_string());
+    Error::refused(format!(
+        "{name}: is there already, and was not written there by disburse, or was changed or copied since; it is not overwritten"
+    ))
+    .hint(format!("name another place with {flag}, or move that file away"))
 }

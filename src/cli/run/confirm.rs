@@ -8,7 +8,7 @@ use crate::cli::session::Session;
 use crate::cli::terminal::ask::{Typed, ask, is_attended};
 use crate::cli::terminal::output;
 use crate::cli::words::{corrected, repeats, waiting};
-use crate::domain::{BatchName, Money, Tally, Timestamp, Totals};
+use crate::domain::{BatchName, Money, Tally, Totals};
 use crate::journal::{Journal, Replaced, Shown, Standing};
 use crate::ledger::confirmation::{Answer, Confirmation, Difference, compare};
 use crate::ledger::payer::Lost;
@@ -154,17 +154,7 @@ pub(super) async fn notes(
     if shown.open().count == 0 {
         return Ok(());
     }
-    let (scheduled, not_due) = journal.not_due(batch.clone(), Timestamp::now()).await?;
-    if let Some(text) = waiting::scheduled_text(scheduled, &session.zone(false)) {
-        let mut amounts = Totals::default();
-        for row in &not_due {
-            amounts.add_all(&row.tally.amounts);
-        }
-        let amounts = output::amounts(&amounts);
-        session.note(&format!(
-            "note: {amounts} of it is not paid today: {text}; a run from then on pays it"
-        ));
-    }
+    waiting::tell_not_due(session, journal, batch, false).await?;
     for alike in journal.alike(batch.clone()).await? {
         session.note(&format!("note: {}", repeats::alike_text(&alike)));
     }

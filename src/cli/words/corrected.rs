@@ -33,7 +33,12 @@ fn changed_text(row: &ChangedRow) -> String {
             (text, _) => output::name(text),
         };
         let (was, is) = (shown(&changed.was), shown(&changed.is));
-        format!("{} is {is}, was {was}", changed.column)
+        // Numbers that look alike once they are masked differ all the same.
+        let unseen = match was == is {
+            true => ", with other digits in front of these",
+            false => "",
+        };
+        format!("{} is {is}, was {was}{unseen}", changed.column)
     });
     let columns = columns.collect::<Vec<_>>().join("; ");
     match row.replaces {
@@ -63,4 +68,52 @@ pub(in crate::cli) fn replaced_text(replaced: u64) -> String {
         "{} {is} to be paid again by {its}, each under a new identifier",
         output::counted(replaced, "failed payment")
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ledger::correction::ChangedColumn;
+
+    #[test]
+    fn a_change_is_seen_whatever_is_masked_of_it() {
+        for (column, was, is, expected) in [
+            (
+                "amount",
+                "85917.48",
+                "85971.48",
+                "amount is 85971.48, was 85917.48",
+            ),
+            (
+                "msisdn",
+                "254712347853",
+                "254712347854",
+                "msisdn is ********7854, was ********7853",
+            ),
+            (
+                "msisdn",
+                "254712347853",
+                "254733347853",
+                "msisdn is ********7853, was ********7853, with other digits in front of these",
+            ),
+            (
+                "bank_account_number",
+                "",
+                "0123456",
+                "bank_account_number is ***3456, was nothing",
+            ),
+        ] {
+            let row = ChangedRow {
+                line: 3,
+                replaces: None,
+                columns: vec![ChangedColumn {
+                    column: column.to_owned(),
+                    was: was.to_owned(),
+                    is: is.to_owned(),
+                }],
+            };
+            let text = changed_text(&row);
+            assert!(text.ends_with(expected), "{text}");
+        }
+    }
 }

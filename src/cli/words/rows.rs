@@ -14,7 +14,12 @@ pub(in crate::cli) fn scheduled_note(state: State, not_before: Option<&str>) -> 
 
 /// Returns what the message called a rejected row that it came in.
 pub(in crate::cli) fn rejected_origin(row: &RejectedRow) -> Option<Origin> {
-    let cells: serde_json::Value = serde_json::from_str(&row.cells).ok()?;
+    origin_in(&row.cells)
+}
+
+/// Returns the same out of the cells of such a row, a JSON object.
+pub(in crate::cli) fn origin_in(cells: &str) -> Option<Origin> {
+    let cells: serde_json::Value = serde_json::from_str(cells).ok()?;
     Origin::parse(cells["origin"].as_str()?)
 }
 

@@ -1,9 +1,10 @@
 //! What a payment waits for, in words.
 
-use crate::cli::session::Commands;
+use crate::cli::Error;
+use crate::cli::session::{Commands, Session};
 use crate::cli::terminal::output;
-use crate::domain::{PayerTransactionId, WireZone};
-use crate::journal::{Doubt, WaitsFor};
+use crate::domain::{BatchName, PayerTransactionId, Timestamp, Totals, WireZone};
+use crate::journal::{Doubt, Journal, WaitsFor};
 use crate::ledger::schedule::Scheduled;
 
 /// What to do about such payments.
@@ -81,6 +82,29 @@ pub(in crate::cli) fn scheduled_text(scheduled: Scheduled, zone: &WireZone) -> O
     Some(format!(
         "{count} {wait} for the time in not_before: until {until}"
     ))
+}
+
+/// Says what of a batch is not posted today, as its rows name a later time.
+pub(in crate::cli) async fn tell_not_due(
+    session: &Session,
+    journal: &Journal,
+    batch: &BatchName,
+    is_rehearsal: bool,
+) -> Result<(), Error> {
+    let (scheduled, rows) = journal.not_due(batch.clone(), Timestamp::now()).await?;
+    if let Some(text) = scheduled_text(scheduled, &session.zone(is_rehearsal)) {
+        let mut amounts = Totals::default();
+        for row in &rows {
+            amounts.add_all(&row.tally.amounts);
+        }
+        // Where every amount waits for its bill, there is none to tell.
+        let of_it = match rows.is_empty() {
+            true => String::new(),
+            false => format!("{} of it is not paid today: ", output::amounts(&amounts)),
+        };
+        session.note(&format!("note: {of_it}{text}; a run from then on pays it"));
+    }
+    Ok(())
 }
 
 pub(in crate::cli) fn doubt(said: Doubt) -> String {

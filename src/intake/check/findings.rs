@@ -171,7 +171,12 @@ impl Findings {
 
     /// Adds that a cell is empty that must not be.
     pub(super) fn missing(&mut self, field: Field, expected: &str) {
-        let message = format!("expected {expected}, found nothing");
+        self.missing_unless(field, expected, "");
+    }
+
+    /// Adds that a cell is empty which must not be, and what would give it.
+    pub(super) fn missing_unless(&mut self, field: Field, expected: &str, way_out: &str) {
+        let message = format!("expected {expected}, found nothing{way_out}");
         self.record(Some(field.name().to_owned()), "missing", message, None);
     }
 

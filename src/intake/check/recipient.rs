@@ -44,6 +44,14 @@ pub(super) fn check(
         Some(number) if written.is_empty() && pays_bank(kind, bank_account) => {
             Some((number, Line::Mobile))
         }
+        None if written.is_empty() && pays_bank(kind, bank_account) => {
+            found.missing_unless(
+                Field::Msisdn,
+                "a phone number with its country code",
+                "; the interface wants one with a payment to a bank as well, and bank_msisdn in the profile gives one for all of them",
+            );
+            None
+        }
         _ => msisdn(written, country, found),
     };
     let (msisdn, line) = (

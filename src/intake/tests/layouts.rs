@@ -511,7 +511,7 @@ fn a_column_may_be_taken_where_another_says_so() {
             // The bank's columns are said for every row here.
             "2: layout types-1, constants (bank_code): expected nothing, B2C_MPESA pays to no bank (mobile_money; section 2.3), found \"01\"",
             "2: layout types-1, constants (bank_name): expected nothing, B2C_MPESA pays to no bank (mobile_money; section 2.3), found \"Sample Bank\"",
-            "3: column \"payee\" (msisdn): expected a phone number with its country code, found nothing",
+            "3: column \"payee\" (msisdn): expected a phone number with its country code, found nothing; the interface wants one with a payment to a bank as well, and bank_msisdn in the profile gives one for all of them",
             "3: bank_account_name: expected a value, which BANK needs (section 2.3)",
         ]
         .map(|text| text.replace("3: bank_account_name: expected a value, which BANK needs (section 2.3)", "3: bank_account_name: expected a value, which BANK needs (section 2.3), found nothing"))

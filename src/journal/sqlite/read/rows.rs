@@ -129,6 +129,32 @@ impl<'a> Rows<'a> {
 }
 
 impl Snapshot<'_> {
+    /// Hands out the rejected rows that mended ones have taken the place of, each with its cells as a JSON object, what was wrong with
+    /// it, and the `extra` of the mended one as an array of pairs: an answer to the message that it came in names it all the same.
+    ///
+    /// # Errors
+    /// Faults of the journal, and what `take` returns.
+    pub fn each_mended<E: From<Error>>(
+        &self,
+        mut take: impl FnMut(&str, &str, &str) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let mut statement = self
+            .c
+            .prepare_cached(
+                "select coalesce(r.cells, ''), r.errors, coalesce(i.extra, '[]')
+                 from rejected r join instruction i on i.seq = r.replaced_by
+                 where r.batch_id = ?1 and r.replaced_by is not null order by r.load_id, r.line, r.nth",
+            )
+            .map_err(Error::from)?;
+        let mut rows = statement.query([self.batch_id]).map_err(Error::from)?;
+        while let Some(row) = rows.next().map_err(Error::from)? {
+            let text = |at: usize| row.get_ref(at).ok().and_then(|cell| cell.as_str().ok());
+            let [cells, errors, extra] = [0, 1, 2].map(|at| text(at).unwrap_or_default());
+            take(cells, errors, extra)?;
+        }
+        Ok(())
+    }
+
     /// Reads the row of one instruction, and its place: the load and the line of the payment that stands for it now.
     pub(in crate::journal::sqlite) fn row_of(
         &self,
