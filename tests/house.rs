@@ -26,7 +26,7 @@ const MAY_IMPORT: [(&str, &[&str]); 17] = [
     ("journal", &["domain", "lifecycle", "ledger"]),
     ("gateway", &["domain", "dialect", "lifecycle", "ledger"]),
     ("report", &["domain", "lifecycle", "ledger", "workbook"]),
-    ("statement", &["domain", "ledger"]),
+    ("statement", &["domain", "ledger", "intake"]),
     (
         "callback",
         &[

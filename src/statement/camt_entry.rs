@@ -1,6 +1,6 @@
 //! One entry of a camt, element by element, and the lines that it is.
 
-use super::error::{StatementError, shown};
+use super::error::{Place, StatementError, shown};
 use super::number::signed;
 use crate::domain::{Amount, Currency, Day, Money, Totals};
 use crate::ledger::reconciliation::{Flow, Standing, StatementEntry};
@@ -122,7 +122,7 @@ pub(super) struct Minor {
 
 pub(super) fn money(
     amount: Option<&(String, String)>,
-    place: &str,
+    place: &Place,
 ) -> Result<Minor, StatementError> {
     let wrong = |what: String| StatementError::new(place, what, "look at the file");
     let (text, code) = amount.ok_or_else(|| wrong("an amount is missing".to_owned()))?;
@@ -140,7 +140,7 @@ pub(super) fn money(
     }
 }
 
-pub(super) fn is_out(direction: &str, place: &str) -> Result<bool, StatementError> {
+pub(super) fn is_out(direction: &str, place: &Place) -> Result<bool, StatementError> {
     match direction {
         "DBIT" => Ok(true),
         "CRDT" => Ok(false),
@@ -157,7 +157,10 @@ pub(super) fn day(text: &str) -> Option<Day> {
 }
 
 /// Returns the lines of an entry: one for each transaction that it lists with an amount, or itself.
-pub(super) fn lines_of(entry: &Entry, place: &str) -> Result<Vec<StatementEntry>, StatementError> {
+pub(super) fn lines_of(
+    entry: &Entry,
+    place: &Place,
+) -> Result<Vec<StatementEntry>, StatementError> {
     let whole = money(entry.whole.amount.as_ref(), place)?;
     let standing = match entry.status.as_str() {
         "" | "BOOK" => Standing::Booked,
@@ -198,13 +201,13 @@ pub(super) fn lines_of(entry: &Entry, place: &str) -> Result<Vec<StatementEntry>
     let mut lines = Vec::with_capacity(transactions.len());
     for (index, details) in transactions.iter().enumerate() {
         let place = match shape.is_alone {
-            true => place.to_owned(),
-            false => format!("{place}, transaction {}", index + 1),
+            true => place.clone(),
+            false => place.part(&format!("transaction {}", index + 1)),
         };
         let amount = details.amount.as_ref().or(entry.whole.amount.as_ref());
         let found = money(amount, &place)?;
         sum.add_minor(found.currency, i128::from(found.minor));
-        lines.extend(shape.line(details, &found, place)?);
+        lines.extend(shape.line(details, &found, &place)?);
     }
     let over = sum.minor(whole.currency) > i128::from(whole.minor);
     if over && !is_single && is_out(&entry.whole.direction, place)? {
@@ -233,14 +236,14 @@ impl Shape<'_> {
         &self,
         details: &Details,
         found: &Minor,
-        place: String,
+        place: &Place,
     ) -> Result<Option<StatementEntry>, StatementError> {
         let entry = self.entry;
         let direction = match details.direction.as_str() {
             "" => entry.whole.direction.as_str(),
             own => own,
         };
-        let flow = match is_out(direction, &place)? {
+        let flow = match is_out(direction, place)? {
             true => Flow::Out,
             false => Flow::In,
         };
@@ -249,7 +252,7 @@ impl Shape<'_> {
             false => &entry.whole,
         };
         let fee = match charged.charge.as_ref() {
-            Some(charge) => Some(money(Some(charge), &place)?)
+            Some(charge) => Some(money(Some(charge), place)?)
                 .filter(|fee| fee.currency == found.currency && fee.minor > 0),
             None => None,
         };
@@ -274,7 +277,7 @@ impl Shape<'_> {
         }
         let codes = entry.family.split(' ');
         Ok(Some(StatementEntry {
-            place,
+            place: place.to_string(),
             day: self.day,
             flow,
             reversal: entry.reversal || details.is_return,

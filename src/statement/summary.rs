@@ -1,6 +1,6 @@
 //! What a statement was of, and whether it adds up.
 
-use super::error::StatementError;
+use super::error::{Place, StatementError};
 use crate::domain::{Currency, Day, Totals};
 use crate::ledger::reconciliation::{Period, Standing, StatementEntry};
 
@@ -27,6 +27,8 @@ pub struct Summary {
     pub fees: Totals,
     /// The balances were compared with the lines, and agree.
     pub balanced: bool,
+    /// What is worth telling about how it was read.
+    pub notes: Vec<String>,
 }
 
 impl Summary {
@@ -43,7 +45,9 @@ impl Summary {
         if !self.period_is_named {
             self.reach(entry.day);
         }
-        if let Some(fee) = entry.fee {
+        if let Some(fee) = entry.fee
+            && entry.standing == Standing::Booked
+        {
             self.fees.add_minor(entry.money.currency, i128::from(fee));
         }
         if entry.is_charge && entry.standing == Standing::Booked {
@@ -63,7 +67,7 @@ impl Summary {
         &mut self,
         account: &str,
         wanted: Option<&str>,
-        place: &str,
+        place: &Place,
     ) -> Result<bool, StatementError> {
         if let Some(wanted) = wanted {
             let same = bare(wanted) == bare(account);
@@ -88,8 +92,7 @@ impl Summary {
     /// Refuses a statement of another account than the one that is asked for.
     pub(super) fn assert_account(&self, wanted: Option<&str>) -> Result<(), StatementError> {
         match (wanted, &self.account) {
-            (Some(wanted), None) => Err(StatementError::new(
-                "",
+            (Some(wanted), None) => Err(StatementError::whole(
                 format!("nothing in the statement is of account {wanted}"),
                 "name the statement of that account, or leave --account out where the file names none",
             )),
@@ -124,7 +127,7 @@ impl Running {
     }
 
     /// Compares the sum with a balance of the statement.
-    pub(super) fn assert(&self, balance: i128, place: &str) -> Result<(), StatementError> {
+    pub(super) fn assert(&self, balance: i128, place: &Place) -> Result<(), StatementError> {
         if self.sum == balance {
             return Ok(());
         }

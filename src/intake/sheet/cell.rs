@@ -11,6 +11,8 @@ pub(in crate::intake) struct Cell {
     pub column: usize,
     pub text: String,
     pub oddity: Option<Oddity>,
+    /// It is a number, and no text.
+    pub is_number: bool,
 }
 
 /// From here on a spreadsheet keeps the first fifteen digits of a whole number.
@@ -88,7 +90,7 @@ fn date(moment: &ExcelDateTime) -> String {
 }
 
 /// Names a column as spreadsheets do: A, B, … Z, AA.
-pub(super) fn letters(column: usize) -> String {
+pub(in crate::intake) fn letters(column: usize) -> String {
     let mut name = Vec::new();
     let mut rest = column + 1;
     while rest > 0 {

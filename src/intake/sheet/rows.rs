@@ -179,7 +179,11 @@ fn send<R: Read + Seek>(
             (None, Some(_)) => (String::new(), None),
             (None, None) => continue,
         };
-        rows.push(column, text, oddity.or(of_value))?;
+        let is_number = matches!(
+            found.value,
+            calamine::DataRef::Int(_) | calamine::DataRef::Float(_)
+        );
+        rows.push((column, is_number), text, oddity.or(of_value))?;
     }
     let last = rows.finish();
     // Whether anybody takes the last ones makes no difference here.
@@ -245,6 +249,7 @@ impl<'a> Rows<'a> {
                     row.cells.push(Cell {
                         column,
                         text: String::new(),
+                        is_number: false,
                         oddity: Some(Oddity::Merged),
                     });
                 }
@@ -256,7 +261,12 @@ impl<'a> Rows<'a> {
         self.block.push(row);
     }
 
-    fn push(&mut self, column: u32, text: String, oddity: Option<Oddity>) -> Result<(), Error> {
+    fn push(
+        &mut self,
+        (column, is_number): (u32, bool),
+        text: String,
+        oddity: Option<Oddity>,
+    ) -> Result<(), Error> {
         if !text.trim().is_empty() {
             let is_row = self.hidden.hides_row(self.row);
             let is_column = self.hidden.hides_column(column);
@@ -278,6 +288,7 @@ impl<'a> Rows<'a> {
         self.current.cells.push(Cell {
             column: column as usize,
             text,
+            is_number,
             oddity: match is_merged {
                 true => Some(Oddity::Merged),
                 false => oddity,
