@@ -163,11 +163,19 @@ pub(crate) enum SeededBug {
     ServerErrorEnds,
     /// A dialect's words for "not found" count although nobody saw what they are worth.
     UnseenWordsCount,
+    /// One line of a statement is about two payments.
+    LineCountsTwice,
+    /// Amount and recipient in a statement prove a payment.
+    AlikeIsProof,
+    /// What came back counts as paid.
+    ReturnedIsPaid,
+    /// What a statement shows paid may be retried, where it had failed here.
+    ShownPaidNotHeld,
 }
 
 impl SeededBug {
     /// Those that the simulation finds. The others are found by the tables of tests of their rules.
-    pub(crate) const ALL: [Self; 60] = [
+    pub(crate) const ALL: [Self; 64] = [
         Self::RepostOnLoss,
         Self::LossIsUnsent,
         Self::AbandonedIsUnsent,
@@ -228,6 +236,10 @@ impl SeededBug {
         Self::LostOrdersForgotten,
         Self::ServerErrorEnds,
         Self::UnseenWordsCount,
+        Self::LineCountsTwice,
+        Self::AlikeIsProof,
+        Self::ReturnedIsPaid,
+        Self::ShownPaidNotHeld,
     ];
 
     /// Whether this mistake is made.

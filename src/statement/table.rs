@@ -339,7 +339,7 @@ impl<'a> Table<'a> {
             text: fields.texts("description")?.join(" "),
             recipient: fields.text("recipient")?.to_owned(),
             fee,
-            is_charge: false,
+            is_charge: flow == Flow::Out && fields.is_charge()?,
             is_batch: false,
         };
         // A list of payments says in one row that it left and that it came back.
@@ -384,7 +384,7 @@ impl<'r> Fields<'r> {
                 continue;
             };
             // For people alone: nothing is decided by it.
-            let takes_dates = matches!(name, "date" | "description");
+            let takes_dates = matches!(name, "date" | "description" | "kind");
             if let Some(problem) = cell.problem[usize::from(takes_dates)] {
                 return Err(StatementError::new(
                     &(self.row.at)(*at),
@@ -406,6 +406,17 @@ impl<'r> Fields<'r> {
 
     fn text(&self, name: &str) -> Result<&'r str, StatementError> {
         Ok(self.texts(name)?.first().copied().unwrap_or_default())
+    }
+
+    /// Returns whether the terms say that it is a charge.
+    fn is_charge(&self) -> Result<bool, StatementError> {
+        let kind = match self.headers.all("kind") {
+            [] => self.texts("description")?.join(" "),
+            _ => self.texts("kind")?.join(" "),
+        };
+        let kind = kind.to_lowercase();
+        let mut words = self.terms.charges.iter();
+        Ok(words.any(|word| kind.starts_with(&word.trim().to_lowercase())))
     }
 
     /// Returns whether nothing in the row says that it is a payment.

@@ -6,7 +6,7 @@ use crate::domain::{Currency, Day};
 use crate::intake::{Encoding, Hiding, SheetOptions};
 
 /// What a column of a statement may be.
-pub const COLUMNS: [&str; 13] = [
+pub const COLUMNS: [&str; 14] = [
     "date",
     "amount",
     "paid_out",
@@ -19,6 +19,7 @@ pub const COLUMNS: [&str; 13] = [
     "fee",
     "balance",
     "status",
+    "kind",
     "account",
 ];
 
@@ -127,6 +128,8 @@ pub struct Terms {
     pub not_executed: Vec<String>,
     /// Words of what moved and came back, beside those that are built in.
     pub reversed: Vec<String>,
+    /// How the kind of a row begins, or where no column says it its description, that is a charge and no payment.
+    pub charges: Vec<String>,
     /// The sheet of a workbook; `None`: the one that has data.
     pub sheet: Option<String>,
     /// What becomes of hidden rows and columns of a sheet; `None`: they refuse it.
@@ -137,7 +140,7 @@ pub struct Terms {
 
 impl Terms {
     /// Every key with what it takes.
-    pub const KEYS: [(&'static str, Takes); 17] = [
+    pub const KEYS: [(&'static str, Takes); 18] = [
         ("format", Takes::Text),
         ("account", Takes::Text),
         ("columns", Takes::Columns),
@@ -152,13 +155,14 @@ impl Terms {
         ("pending", Takes::Words),
         ("not_executed", Takes::Words),
         ("reversed", Takes::Words),
+        ("charges", Takes::Words),
         ("sheet", Takes::Text),
         ("hidden", Takes::Text),
         ("formulas", Takes::Text),
     ];
 
     /// Keys about rows and columns, which MT940 and camt do not have.
-    const OF_TABLES: [&'static str; 13] = [
+    const OF_TABLES: [&'static str; 14] = [
         "columns",
         "header",
         "currency",
@@ -170,6 +174,7 @@ impl Terms {
         "pending",
         "not_executed",
         "reversed",
+        "charges",
         "sheet",
         "hidden",
     ];
@@ -189,6 +194,7 @@ impl Terms {
             ("pending", Said::Words(words)) => self.pending = non_empty(words)?,
             ("not_executed", Said::Words(words)) => self.not_executed = non_empty(words)?,
             ("reversed", Said::Words(words)) => self.reversed = non_empty(words)?,
+            ("charges", Said::Words(words)) => self.charges = non_empty(words)?,
             (_, Said::Text(text)) => return self.say_text(key, text),
             _ => return Err("a value of another kind".to_owned()),
         }
@@ -290,6 +296,7 @@ impl Terms {
             pending: words(self.pending, below.pending),
             not_executed: words(self.not_executed, below.not_executed),
             reversed: words(self.reversed, below.reversed),
+            charges: words(self.charges, below.charges),
             sheet: self.sheet.or(below.sheet),
             hidden: self.hidden.or(below.hidden),
             stored_formulas: self.stored_formulas.or(below.stored_formulas),
@@ -326,6 +333,7 @@ impl Terms {
             "pending" => !self.pending.is_empty(),
             "not_executed" => !self.not_executed.is_empty(),
             "reversed" => !self.reversed.is_empty(),
+            "charges" => !self.charges.is_empty(),
             "sheet" => self.sheet.is_some(),
             "hidden" => self.hidden.is_some(),
             _ => false,
@@ -348,7 +356,7 @@ const HEADER_MAX: u64 = 1_000;
 
 fn non_empty(words: Vec<String>) -> Result<Vec<String>, String> {
     match words.is_empty() || words.iter().any(|word| word.trim().is_empty()) {
-        true => Err("words of the status, each in quotes".to_owned()),
+        true => Err("words of the statement, each in quotes".to_owned()),
         false => Ok(words),
     }
 }
@@ -380,6 +388,7 @@ mod tests {
             ("pending", words(), text("a")),
             ("not_executed", words(), Said::Words(vec![" ".to_owned()])),
             ("reversed", words(), Said::Flag(true)),
+            ("charges", words(), Said::Words(vec![String::new()])),
             ("sheet", text("June"), text(" ")),
             ("hidden", text("skip"), text("yes")),
             ("formulas", text("stored"), text("yes")),

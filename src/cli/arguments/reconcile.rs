@@ -68,6 +68,9 @@ pub(in crate::cli) struct StatementArguments {
     /// Of a CSV or a sheet: a status that means moved, and come back; may be said again
     #[arg(long, value_name = "WORD")]
     pub reversed: Vec<String>,
+    /// Of a CSV or a sheet: how the kind of a row begins (else its description) that is a charge, and no payment; may be said again
+    #[arg(long = "charge", value_name = "WORD")]
+    pub charges: Vec<String>,
     /// The sheet of a workbook [default: the one that has data]
     #[arg(long, value_name = "NAME")]
     pub sheet: Option<String>,

@@ -43,6 +43,7 @@ pub(in crate::cli) fn terms(
 fn option(key: &str) -> String {
     match key {
         "columns" => "column".to_owned(),
+        "charges" => "charge".to_owned(),
         key => key.replace('_', "-"),
     }
 }
@@ -66,6 +67,7 @@ fn said(arguments: &StatementArguments) -> Result<Terms, Error> {
         ("pending", &arguments.pending),
         ("not_executed", &arguments.not_executed),
         ("reversed", &arguments.reversed),
+        ("charges", &arguments.charges),
     ];
     let mut all: Vec<(&str, Said, String)> = Vec::new();
     for (key, text) in texts {

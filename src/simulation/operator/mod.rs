@@ -8,3 +8,4 @@ pub(super) mod deployment;
 pub(super) mod loads;
 pub(super) mod mended;
 pub(super) mod office;
+pub(super) mod statements;
