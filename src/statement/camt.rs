@@ -6,7 +6,7 @@ use std::io::Read;
 
 use quick_xml::events::BytesStart;
 
-use super::camt_entry::{Details, Entry, day, is_out, lines_of, money, take_in};
+use super::camt_entry::{Entry, day, is_out, money, take_in};
 use super::error::{Place, StatementError, shown};
 use super::summary::{Running, Summary};
 use super::terms::Terms;
@@ -15,10 +15,10 @@ use crate::intake::Encoding;
 use crate::intake::xml::{Piece, Words, Xml};
 use crate::ledger::reconciliation::StatementEntry;
 
-/// Elements within one another, bytes of a text, and transactions of one entry, at most.
+/// Elements within one another, bytes of a text, and balances of a statement, at most.
 const DEPTH_MAX: usize = 64;
 const TEXT_MAX: usize = 16_384;
-const DETAILS_MAX: usize = 1_000_000;
+const BALANCES_MAX: usize = 64;
 
 const WORDS: Words = Words {
     what: "a statement",
@@ -144,20 +144,17 @@ impl<'a> Document<'a> {
                 self.entry = Some(Entry::default());
             }
             4 if self.path[3] == "Bal" => {
-                if let Some(statement) = &mut self.statement {
+                if let Some(statement) = &mut self.statement
+                    && statement.balances.len() < BALANCES_MAX
+                {
                     statement.balances.push(Balance::default());
                 }
             }
             6 if self.path[5] == "TxDtls" => {
+                let place = self.place();
                 if let Some(entry) = &mut self.entry {
-                    if entry.details.len() >= DETAILS_MAX {
-                        return Err(StatementError::new(
-                            &self.place(),
-                            "the entry has too many transactions",
-                            "split the statement",
-                        ));
-                    }
-                    entry.details.push(Details::default());
+                    let lines = entry.begin_details(&place)?;
+                    self.hand_out(lines)?;
                 }
             }
             _ => {}
@@ -268,7 +265,6 @@ impl<'a> Document<'a> {
 
     fn booked(&mut self, entry: Entry) -> Result<(), StatementError> {
         let place = self.place();
-        let lines = lines_of(&entry, &place)?;
         let Some(statement) = &mut self.statement else {
             return Ok(());
         };
@@ -287,10 +283,17 @@ impl<'a> Document<'a> {
                 .is_some_and(|currency| currency != whole.currency);
             self.summary.currency.get_or_insert(whole.currency);
         }
-        if !statement.is_ours {
-            return Ok(());
-        }
-        for line in lines {
+        let lines = entry.finish(&place)?;
+        self.hand_out(lines)
+    }
+
+    /// Hands lines out, where they are of our account.
+    fn hand_out(&mut self, lines: Vec<StatementEntry>) -> Result<(), StatementError> {
+        let is_ours = self
+            .statement
+            .as_ref()
+            .is_some_and(|statement| statement.is_ours);
+        for line in lines.into_iter().filter(|_| is_ours) {
             self.summary.count(&line);
             if !(self.take)(line) {
                 return Err(StatementError::stopped());
@@ -340,9 +343,7 @@ impl<'a> Document<'a> {
             running.assert(closing, &place)?;
             if statement.is_ours {
                 self.summary.currency = Some(currency);
-                self.summary.opening.get_or_insert(opening);
-                self.summary.closing = Some(closing);
-                self.summary.balanced = true;
+                self.summary.hold(opening, closing, &place)?;
             }
         } else if self.summary.format == "camt.053" && statement.is_ours && !statement.mixed {
             return Err(StatementError::cut_off(

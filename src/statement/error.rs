@@ -3,6 +3,7 @@
 use std::fmt;
 
 use crate::intake;
+use crate::ledger::likeness::is_invisible;
 
 /// A place in a statement.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -146,7 +147,10 @@ const SHOWN_MAX: usize = 40;
 
 /// Quotes what was found, as far as it is shown.
 pub(super) fn shown(text: &str) -> String {
-    let plain = |c: char| if c.is_control() { '\u{fffd}' } else { c };
+    let plain = |c: char| match c.is_control() || is_invisible(c) {
+        true => '\u{fffd}',
+        false => c,
+    };
     let cut: String = text.chars().map(plain).take(SHOWN_MAX).collect();
     match text.chars().count() > SHOWN_MAX {
         true => format!("\"{cut}…\""),

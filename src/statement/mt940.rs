@@ -25,6 +25,7 @@ pub(super) fn read(
         page: None,
         held: None,
         is_ours: true,
+        opening: 0,
         follows: None,
         closed: false,
     };
@@ -114,6 +115,8 @@ struct Reader<'a> {
     /// A line that waits for the text behind it.
     held: Option<StatementEntry>,
     is_ours: bool,
+    /// The balance before the first page of the statement.
+    opening: i128,
     /// An intermediate balance, which the next page begins with.
     follows: Option<i128>,
     closed: bool,
@@ -197,7 +200,9 @@ impl Reader<'_> {
                 ));
             }
             self.summary.currency = Some(balance.currency);
-            self.summary.opening.get_or_insert(balance.minor);
+            if !is_page {
+                self.opening = balance.minor;
+            }
         }
         self.page = Some(Page {
             currency: balance.currency,
@@ -224,8 +229,9 @@ impl Reader<'_> {
         page.running.assert(balance.minor, place)?;
         if self.is_ours {
             self.follows = is_page.then_some(balance.minor);
-            self.summary.closing = Some(balance.minor);
-            self.summary.balanced = true;
+            if !is_page {
+                self.summary.hold(self.opening, balance.minor, place)?;
+            }
             self.summary.reach(balance.day);
             self.closed = true;
         }

@@ -7,6 +7,7 @@ use super::summary::Summary;
 use super::table::{Cell, Row, Table};
 use super::terms::Terms;
 use crate::intake::SheetLines;
+use crate::ledger::likeness::is_invisible;
 use crate::ledger::reconciliation::StatementEntry;
 
 /// Columns that are looked at, and characters of the sheet's name that a line is called by.
@@ -22,7 +23,10 @@ pub(super) fn read(
     let sheet: String = lines
         .sheet()
         .chars()
-        .map(|c| if c.is_control() { '\u{fffd}' } else { c })
+        .map(|c| match c.is_control() || is_invisible(c) {
+            true => '\u{fffd}',
+            false => c,
+        })
         .take(NAME_MAX)
         .collect();
     let mut table = Table::of("XLSX", terms);

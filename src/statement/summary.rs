@@ -1,6 +1,6 @@
 //! What a statement was of, and whether it adds up.
 
-use super::error::{Place, StatementError};
+use super::error::{Place, StatementError, shown};
 use crate::domain::{Currency, Day, Totals};
 use crate::ledger::reconciliation::{Period, Standing, StatementEntry};
 
@@ -29,6 +29,18 @@ pub struct Summary {
     pub balanced: bool,
     /// What is worth telling about how it was read.
     pub notes: Vec<String>,
+    /// How several statements of one file follow on one another.
+    sequence: Option<Sequence>,
+}
+
+/// Statements of one file, oldest first or newest first.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Sequence {
+    /// Opening and closing balance.
+    first: (i128, i128),
+    last: (i128, i128),
+    falls: bool,
+    rises: bool,
 }
 
 impl Summary {
@@ -37,6 +49,40 @@ impl Summary {
             format,
             ..Self::default()
         }
+    }
+
+    /// Takes in the balances of one statement, which agree with its lines, and holds them against those of the one before it.
+    pub(super) fn hold(
+        &mut self,
+        opening: i128,
+        closing: i128,
+        place: &Place,
+    ) -> Result<(), StatementError> {
+        let this = (opening, closing);
+        let sequence = self.sequence.get_or_insert(Sequence {
+            first: this,
+            last: this,
+            falls: true,
+            rises: true,
+        });
+        if self.balanced {
+            sequence.falls &= sequence.last.1 == opening;
+            sequence.rises &= closing == sequence.last.0;
+            sequence.last = this;
+        }
+        if !sequence.falls && !sequence.rises {
+            return Err(StatementError::cut_off(
+                place,
+                "it does not begin with the balance that the one before it in the file ends with, so that one is missing, or stands there twice",
+            ));
+        }
+        let (oldest, newest) = match sequence.falls {
+            true => (sequence.first, this),
+            false => (this, sequence.first),
+        };
+        (self.opening, self.closing) = (Some(oldest.0), Some(newest.1));
+        self.balanced = true;
+        Ok(())
     }
 
     /// Takes a line in.
@@ -79,7 +125,11 @@ impl Summary {
         match &self.account {
             Some(known) if bare(known) != bare(account) => Err(StatementError::new(
                 place,
-                format!("the file has statements of several accounts, {known} and {account}"),
+                format!(
+                    "the file has statements of several accounts, {} and {}",
+                    shown(known),
+                    shown(account)
+                ),
                 "say which one the batch was paid from: --account ACCOUNT",
             )),
             _ => {
@@ -93,7 +143,7 @@ impl Summary {
     pub(super) fn assert_account(&self, wanted: Option<&str>) -> Result<(), StatementError> {
         match (wanted, &self.account) {
             (Some(wanted), None) => Err(StatementError::whole(
-                format!("nothing in the statement is of account {wanted}"),
+                format!("nothing in the statement is of account {}", shown(wanted)),
                 "name the statement of that account, or leave --account out where the file names none",
             )),
             _ => Ok(()),

@@ -456,7 +456,112 @@ fn a_mistake_of_a_camt_is_named_by_line_character_and_entry() {
     let error = all(&text, &Terms::default()).unwrap_err();
     let told = error.of_file("s.xml");
     assert!(
-        told.starts_with("s.xml:6:") && told.contains(": entry 1, transaction 1: "),
+        told.starts_with("s.xml:7:") && told.contains(": entry 1, transaction 1: "),
         "{told}"
     );
+}
+
+#[test]
+fn statements_of_several_days_in_one_file_follow_on_one_another() {
+    let terms = Terms::default();
+    let monday = ":20:A\n:25:1\n:60F:C251124KES100,\n:61:251124D10,NTRFA\n:62F:C251124KES90,\n-\n";
+    let tuesday = ":20:A\n:25:1\n:60F:C251125KES90,\n:61:251125D20,NTRFB\n:62F:C251125KES70,\n-\n";
+    let wednesday =
+        ":20:A\n:25:1\n:60F:C251126KES70,\n:61:251126D30,NTRFC\n:62F:C251126KES40,\n-\n";
+    for days in [[monday, tuesday, wednesday], [wednesday, tuesday, monday]] {
+        let (summary, entries) = all(&days.concat(), &terms).unwrap();
+        assert_eq!(
+            (summary.opening, summary.closing),
+            (Some(10_000), Some(4_000))
+        );
+        assert_eq!(entries.len(), 3);
+    }
+    // One is missing between them, or there twice.
+    for days in [
+        [monday, wednesday, ""],
+        [monday, monday, ""],
+        [tuesday, monday, wednesday],
+    ] {
+        refused(
+            &days.concat(),
+            &terms,
+            "one is missing, or stands there twice",
+        );
+    }
+    let camt_of = |opening: &str, closing: &str, amount: &str| {
+        let balance = |code: &str, amount: &str| {
+            format!(
+                "<Bal><Tp><CdOrPrtry><Cd>{code}</Cd></CdOrPrtry></Tp><Amt Ccy=\"KES\">{amount}</Amt><CdtDbtInd>CRDT</CdtDbtInd></Bal>"
+            )
+        };
+        format!(
+            "<Stmt>{}{}<Ntry><Amt Ccy=\"KES\">{amount}</Amt><CdtDbtInd>DBIT</CdtDbtInd><BookgDt><Dt>2026-11-25</Dt></BookgDt></Ntry></Stmt>",
+            balance("OPBD", opening),
+            balance("CLBD", closing)
+        )
+    };
+    let file = |statements: &str| {
+        format!("<Document><BkToCstmrStmt>{statements}</BkToCstmrStmt></Document>")
+    };
+    let (first, second) = (camt_of("100", "90", "10"), camt_of("90", "70", "20"));
+    let (summary, _) = all(&file(&format!("{first}{second}")), &terms).unwrap();
+    assert_eq!(
+        (summary.opening, summary.closing),
+        (Some(10_000), Some(7_000))
+    );
+    refused(
+        &file(&format!("{first}{first}")),
+        &terms,
+        "one is missing, or stands there twice",
+    );
+}
+
+#[test]
+fn an_entry_of_thousands_of_transactions_is_handed_out_piece_by_piece() {
+    let of = |details: &str| {
+        format!(
+            r#"<Ntry><Amt Ccy="EUR">50.00</Amt><CdtDbtInd>DBIT</CdtDbtInd><Sts>BOOK</Sts><BookgDt><Dt>2026-11-25</Dt></BookgDt><NtryDtls>{details}</NtryDtls></Ntry>"#
+        )
+    };
+    let listed = r#"<TxDtls><Amt Ccy="EUR">0.02</Amt></TxDtls>"#;
+    let unlisted = "<TxDtls><Refs><EndToEndId>E</EndToEndId></Refs></TxDtls>";
+    let terms = Terms::default();
+    let (_, entries) = all(&camt(&of(&listed.repeat(2_500)), "50.00"), &terms).unwrap();
+    assert_eq!(entries.len(), 2_500);
+    let last = entries.last().map(|entry| entry.place.clone());
+    assert_eq!(last.as_deref(), Some("entry 1, transaction 2500"));
+    assert!(
+        entries
+            .iter()
+            .all(|entry| entry.money.to_string() == "0.02" && !entry.is_batch)
+    );
+    refused(
+        &camt(&of(&listed.repeat(2_501)), "50.00"),
+        &terms,
+        "come to more than its amount",
+    );
+    let (_, entries) = all(&camt(&of(&unlisted.repeat(2_500)), "50.00"), &terms).unwrap();
+    assert_eq!((entries.len(), entries[0].is_batch), (1, true));
+    refused(
+        &camt(&of(&(listed.repeat(600) + unlisted)), "50.00"),
+        &terms,
+        "has no amount, and others have",
+    );
+}
+
+#[test]
+fn a_row_is_a_charge_by_its_kind_or_by_how_it_is_described() {
+    let mut terms = kes();
+    terms.charges = vec!["pay out charge".to_owned()];
+    let head = "date,amount,description,receipt\n";
+    let rows = "2026-11-25,-100,Pay out to 0712345678,R1\n2026-11-25,-2.30,Pay Out Charge of R1,R1\n2026-11-25,5,Pay out charge taken back,R2\n";
+    let (summary, entries) = all(&format!("{head}{rows}"), &terms).unwrap();
+    let charges: Vec<bool> = entries.iter().map(|entry| entry.is_charge).collect();
+    assert_eq!(charges, [false, true, false]);
+    assert_eq!(summary.fees.to_string(), "KES 2.30");
+    // Where a column says the kind, the description says nothing of it.
+    let kinds = "date,amount,description,kind\n2026-11-25,-100,Pay out charge,Payment\n2026-11-25,-2.30,x,PAY OUT CHARGE\n";
+    let (_, entries) = all(kinds, &terms).unwrap();
+    let charges: Vec<bool> = entries.iter().map(|entry| entry.is_charge).collect();
+    assert_eq!(charges, [false, true]);
 }

@@ -142,7 +142,7 @@ fn a_statement_of_another_account_currency_or_time_is_refused_and_leaves_nothing
         (
             format!("date,amount,account\n{day},100.00,111\n"),
             &["--account", "222"],
-            "nothing in the statement is of account 222",
+            "nothing in the statement is of account \"222\"",
         ),
         (
             format!("date,amount,account\n{day},100.00,111\n{day},100.00,222\n"),

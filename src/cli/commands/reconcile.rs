@@ -19,6 +19,9 @@ use crate::ledger::reconciliation::FindingKind;
 use crate::lifecycle::StepContext;
 use crate::statement::{Summary, Terms};
 
+/// Payments that one command records as paid, at most: what is proposed is held in memory.
+const PROPOSED_MAX: usize = 100_000;
+
 /// `disburse reconcile`.
 pub(in crate::cli) async fn reconcile(
     session: &Session,
@@ -51,13 +54,14 @@ pub(in crate::cli) async fn reconcile(
     let in_conflict = journal
         .record_reconciliation(batch.clone(), facts, reconciled, kept, held, moment)
         .await?;
-    let settled = match arguments.settle {
+    let mut settled = match arguments.settle {
         true => settle(session, &journal, &batch, &found.proposed).await?,
         false => Settled {
             recorded: 0,
             left: found.proposed.len() as u64,
         },
     };
+    settled.left += found.unproposed;
     let told = Told {
         session,
         batch: &batch,
@@ -97,6 +101,8 @@ pub(super) struct Found {
     pub(super) kept: Vec<StatementFinding>,
     held: Vec<(i64, String)>,
     pub(super) proposed: Vec<Proposed>,
+    /// What is beyond those that one command settles.
+    pub(super) unproposed: u64,
     pub(super) purpose: Purpose,
     /// This very statement was held against the batch before.
     pub(super) again: bool,
@@ -120,7 +126,7 @@ impl Work {
         let mut list = self.findings.as_deref().map(List::create).transpose()?;
         let (mut kept, mut held, mut proposed) = (Vec::new(), Vec::new(), Vec::new());
         let (mut kind, mut of_kind) = (FindingKind::Agreed, 0);
-        let mut unwritten = None;
+        let (mut unwritten, mut unproposed) = (None, 0);
         let reconciled = snapshot.reconcile(&mut desk, summary.period, zone, &mut |finding| {
             if finding.kind != kind {
                 (kind, of_kind) = (finding.kind, 0);
@@ -136,7 +142,12 @@ impl Work {
             {
                 held.push((payment.seq, entry.place.clone()));
             }
-            proposed.extend(Proposed::of(&finding, &source, &digest));
+            if let Some(one) = Proposed::of(&finding, &source, &digest) {
+                match proposed.len() < PROPOSED_MAX {
+                    true => proposed.push(one),
+                    false => unproposed += 1,
+                }
+            }
             if finding.kind.needs_a_person() && of_kind <= FINDINGS_KEPT {
                 kept.push(finding);
             }
@@ -163,6 +174,7 @@ impl Work {
             kept,
             held,
             proposed,
+            unproposed,
             purpose,
             again,
             notes: self.statement.notes.clone(),

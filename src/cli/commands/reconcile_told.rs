@@ -101,6 +101,12 @@ impl Told<'_> {
                 output::counted(settled.recorded, "payment")
             ));
         }
+        if found.unproposed > 0 && self.settling {
+            session.note(&format!(
+                "{} more can be recorded: say the same command again",
+                output::counted(found.unproposed, "payment")
+            ));
+        }
         if settled.left > 0 && !self.settling {
             let proven = found.proposed.iter().filter(|one| one.proven).count() as u64;
             session.note(&format!(
