@@ -135,6 +135,9 @@ impl From<intake::Error> for StatementError {
         };
         let hint = match &error {
             E::Empty => Some("name the statement itself".to_owned()),
+            E::Foreign { what, .. } if what.contains("(XLSX)") => {
+                Some("leave --format out, or say --format xlsx".to_owned())
+            }
             other => other.hint(),
         };
         let hint = hint.unwrap_or_else(|| "look at the file".to_owned());

@@ -223,7 +223,7 @@ impl<'a> Table<'a> {
 
     fn no_headers(&self) -> StatementError {
         let hint = "name the columns by the headers that stand above them, such as --column 'date=Completion Time' --column 'amount=Paid In', or in \
-                    [statements.NAME.columns] of disburse.toml with --layout NAME";
+                    [statements.NAME.columns] of disburse.toml with --layout NAME; --delimiter says what stands between cells, where that was not seen";
         let listed = |names: &[String]| {
             let names: Vec<String> = names.iter().map(|name| shown(name)).collect();
             names.join(", ")
