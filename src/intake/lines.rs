@@ -67,15 +67,16 @@ impl SheetCell {
         self.odd == Some(Oddity::Date)
     }
 
-    /// Says why it may not be what a person saw in it, where it decides something; a date only where none is meant.
+    /// Says why it may not be what a person saw in it, where it decides something; a date only where none is meant, a stored result
+    /// only where none is to be taken.
     #[must_use]
-    pub fn problem(&self, takes_dates: bool) -> Option<&'static str> {
+    pub fn problem(&self, takes_dates: bool, takes_results: bool) -> Option<&'static str> {
         match self.odd? {
             Oddity::Date => (!takes_dates).then_some(DATE),
             Oddity::LostDigits => Some(LOST_DIGITS),
             Oddity::Merged => Some(MERGED),
             Oddity::NotCalculated => Some(NOT_CALCULATED),
-            Oddity::Calculated => Some(CALCULATED),
+            Oddity::Calculated => (!takes_results).then_some(CALCULATED),
         }
     }
 }

@@ -27,6 +27,7 @@ pub(super) fn read(
             input,
             run: 0,
             line: 1,
+            last: b'\n',
         });
     let mut table = Table::of("CSV", terms);
     let mut record = csv::StringRecord::new();
@@ -58,6 +59,11 @@ pub(super) fn read(
             }
         }
     }
+    if !matches!(reader.get_ref().last, b'\n' | b'\r') {
+        table.note(
+            "its last line has no line break: it may have been cut off in its last cell".to_owned(),
+        );
+    }
     table.finish()
 }
 
@@ -69,12 +75,15 @@ struct Bounded<R> {
     input: R,
     run: usize,
     line: u64,
+    /// The last byte.
+    last: u8,
 }
 
 impl<R: BufRead> std::io::Read for Bounded<R> {
     fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
         let read = self.input.read(buffer)?;
         let text = &buffer[..read];
+        self.last = text.last().copied().unwrap_or(self.last);
         match memchr::memrchr(b'\n', text) {
             Some(last) => {
                 self.line += memchr::memchr_iter(b'\n', text).count() as u64;

@@ -39,7 +39,11 @@ pub(super) fn read(
                     text: &cell.text,
                     is_date: cell.is_date(),
                     is_number: cell.is_number,
-                    problem: [cell.problem(false), cell.problem(true)],
+                    problem: [
+                        cell.problem(false, false),
+                        cell.problem(true, false),
+                        cell.problem(false, true),
+                    ],
                 };
             }
         }

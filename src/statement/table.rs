@@ -51,8 +51,8 @@ pub(super) struct Cell<'r> {
     pub(super) is_date: bool,
     /// It is a number of a sheet, which has a point whatever its texts have.
     pub(super) is_number: bool,
-    /// Why it may not be what a person saw in it; the second one where it is a date.
-    pub(super) problem: [Option<&'static str>; 2],
+    /// Why it may not be what a person saw in it: as an amount or a name, as a date, as a sum, which is a formula in most sheets.
+    pub(super) problem: [Option<&'static str>; 3],
 }
 
 /// A row with its cells by their columns.
@@ -258,6 +258,7 @@ impl<'a> Table<'a> {
             terms: self.terms,
             headers,
             row,
+            is_sum: false,
         };
         if row.cells.len() != headers.count && !row.is_ragged {
             return Err(StatementError::new(
@@ -279,8 +280,13 @@ impl<'a> Table<'a> {
         }
         let account = fields.text("account")?;
         let currency_text = fields.text("currency")?;
-        if fields.text("date")?.is_empty() && Sums::is_marked(row) {
+        let date = fields.text("date")?;
+        if Sums::is_marked(row) && (date.is_empty() || Sums::is_mark(date)) {
             let currency = fields.currency(currency_text, &place).ok();
+            let fields = Fields {
+                is_sum: true,
+                ..fields
+            };
             let amounts = fields.amounts(currency.or(self.sums.currency()), &place)?;
             return self.sums.compare(amounts, row).map(|()| Vec::new());
         }
@@ -352,6 +358,11 @@ impl<'a> Table<'a> {
         Ok([Some(entry), back].into_iter().flatten().collect())
     }
 
+    /// Notes something that is worth telling.
+    pub(super) fn note(&mut self, note: String) {
+        self.summary.notes.push(note);
+    }
+
     /// Ends the table.
     pub(super) fn finish(mut self) -> Result<Summary, StatementError> {
         if self.headers.is_none() {
@@ -373,6 +384,8 @@ struct Fields<'r> {
     terms: &'r Terms,
     headers: &'r Headers,
     row: &'r Row<'r>,
+    /// It is the row with the sum.
+    is_sum: bool,
 }
 
 impl<'r> Fields<'r> {
@@ -384,8 +397,12 @@ impl<'r> Fields<'r> {
                 continue;
             };
             // For people alone: nothing is decided by it.
-            let takes_dates = matches!(name, "date" | "description" | "kind");
-            if let Some(problem) = cell.problem[usize::from(takes_dates)] {
+            let use_of_it = match name {
+                "date" | "description" | "kind" => 1,
+                _ if self.is_sum => 2,
+                _ => 0,
+            };
+            if let Some(problem) = cell.problem[use_of_it] {
                 return Err(StatementError::new(
                     &(self.row.at)(*at),
                     format!("{name}: {problem}"),

@@ -565,3 +565,16 @@ fn a_row_is_a_charge_by_its_kind_or_by_how_it_is_described() {
     let charges: Vec<bool> = entries.iter().map(|entry| entry.is_charge).collect();
     assert_eq!(charges, [false, true]);
 }
+
+#[test]
+fn a_last_line_without_a_line_break_is_told() {
+    let text = "date,amount\n2026-11-25,-5.00\n2026-11-26,-5.0";
+    let (summary, _) = all(text, &kes()).unwrap();
+    assert!(
+        summary.notes[0].contains("may have been cut off"),
+        "{:?}",
+        summary.notes
+    );
+    let (summary, _) = all(&format!("{text}\n"), &kes()).unwrap();
+    assert_eq!(summary.notes, [""; 0]);
+}

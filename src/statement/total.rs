@@ -25,7 +25,12 @@ impl Sums {
     pub(super) fn is_marked(row: &Row<'_>) -> bool {
         let mut cells = row.cells.iter().map(|cell| cell.text.trim());
         let first = cells.find(|text| !text.is_empty()).unwrap_or_default();
-        let word = plain_name(first.trim_end_matches([':', '=']));
+        Self::is_mark(first)
+    }
+
+    /// Returns whether a cell says that its row is a sum.
+    pub(super) fn is_mark(text: &str) -> bool {
+        let word = plain_name(text.trim_end_matches([':', '=']));
         MARKS.contains(&word.as_str())
     }
 

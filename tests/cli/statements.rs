@@ -214,6 +214,16 @@ fn book(id: &str, day: &str, odd: &str) -> Vec<u8> {
                 .merge_range(3, 1, 4, 1, "-100", &Format::new())
                 .unwrap();
         }
+        "sum" => {
+            sheet.write(4, 0, "Total").unwrap();
+            sheet
+                .write(4, 1, Formula::new("=SUM(B4:B4)").set_result("-100"))
+                .unwrap();
+        }
+        "wrong sum" => {
+            sheet.write(4, 0, "Total").unwrap();
+            sheet.write(4, 1, -101).unwrap();
+        }
         "several" => {
             book.add_worksheet().write(0, 0, "more").unwrap();
         }
@@ -251,6 +261,11 @@ fn a_sheet_is_read_as_batches_are_and_its_cells_are_named() {
             "s.xlsx:June!C4: reference: is a number of more than 15 digits",
             None,
         ),
+        (
+            "wrong sum",
+            "s.xlsx:June!A5: the statement does not add up",
+            None,
+        ),
         ("dated", "s.xlsx:June!B4: amount: is a date", None),
         (
             "merged",
@@ -276,7 +291,7 @@ fn a_sheet_is_read_as_batches_are_and_its_cells_are_named() {
         }
     }
     // What decides nothing may be what it likes, and numbers have a point whatever the texts have.
-    for (odd, more) in [("", &[][..]), ("remark", &["--decimal", ","])] {
+    for (odd, more) in [("", &[][..]), ("sum", &[]), ("remark", &["--decimal", ","])] {
         let said = reconcile(odd, more).finished(3);
         assert_eq!(found(&said)["open_paid_there"], 1, "{odd}: {said:?}");
         assert_eq!(said.json()["format"], "XLSX");

@@ -153,7 +153,9 @@ fn tell_statement(found: &Found) {
     ));
     match (&facts.opening, &facts.closing, facts.balanced) {
         (Some(opening), Some(closing), true) => output::line(&format!(
-            "  opening balance {opening}, closing balance {closing}: its lines add up"
+            "  opening balance {}, closing balance {}: its lines add up",
+            balance(opening),
+            balance(closing)
         )),
         _ => output::line(
             "  it has no balances to be held against its lines: that none is missing is not shown",
@@ -165,6 +167,17 @@ fn tell_statement(found: &Found) {
     if found.again {
         output::line("  this very statement was held against the batch before");
     }
+}
+
+/// Writes a balance, which has its currency before it.
+fn balance(text: &str) -> String {
+    text.split_once(' ').map_or_else(
+        || text.to_owned(),
+        |(currency, told)| match told.strip_prefix('-') {
+            Some(told) => format!("{currency} -{}", output::grouped(told)),
+            None => format!("{currency} {}", output::grouped(told)),
+        },
+    )
 }
 
 fn sentence(finding: &StatementFinding) -> String {
